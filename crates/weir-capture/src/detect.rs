@@ -1,0 +1,61 @@
+//! Which format is it?
+
+use std::{fmt::Write, io::Read};
+
+use crate::{Error, Format, buffer::Buffer, erf, pcap, pcapng};
+
+/// The format of a capture that begins with these uncompressed bytes, or `None` when they are not
+/// the beginning of one.
+///
+/// pcap shows in 4 bytes and pcapng in 12. ERF has no magic number and is recognised by a chain of
+/// at least three plausible records, for which some kilobytes should be given.
+#[must_use]
+pub fn sniff(prefix: &[u8]) -> Option<Format> {
+    magic(prefix).or_else(|| erf::sniff(prefix).then_some(Format::Erf))
+}
+
+/// Finds the format by the first bytes of the uncompressed stream, reading no more of it than it
+/// takes to tell.
+pub(crate) fn detect<R: Read>(buffer: &mut Buffer<R>) -> Result<Format, Error> {
+    buffer.ensure(MAGIC_BYTES)?;
+    if let Some(format) = magic(buffer.window()) {
+        return Ok(format);
+    }
+    if erf::detect(buffer)? {
+        return Ok(Format::Erf);
+    }
+    Err(unknown(buffer.window()))
+}
+
+fn magic(prefix: &[u8]) -> Option<Format> {
+    if pcap::sniff(prefix) {
+        Some(Format::Pcap)
+    } else if pcapng::sniff(prefix) {
+        Some(Format::Pcapng)
+    } else {
+        None
+    }
+}
+
+/// Says what a stream that is no capture looks like.
+fn unknown(bytes: &[u8]) -> Error {
+    if bytes.is_empty() {
+        return Error::unknown_format(
+            "it is empty".to_owned(),
+            "the program that captures may not have written anything yet",
+        );
+    }
+    let mut found = String::from("it begins with");
+    for byte in bytes.iter().take(SHOWN_BYTES) {
+        // Writing to a string does not fail.
+        let _ = write!(found, " {byte:02x}");
+    }
+    Error::unknown_format(
+        found,
+        "pcap, pcapng and ERF are read; `editcap -F pcapng FILE NEW.pcapng` converts the other \
+         formats that Wireshark knows",
+    )
+}
+
+const MAGIC_BYTES: usize = 12;
+const SHOWN_BYTES: usize = 8;

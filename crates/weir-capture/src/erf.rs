@@ -1,0 +1,235 @@
+//! ERF: records of 16 bytes of header and a payload, and nothing before the first (Endace ERF
+//! types, version 21).
+
+use std::io::Read;
+
+use weir_bytes::{Reader as Bytes, Short, u64_le_at};
+
+use crate::{
+    Error, Interface,
+    buffer::Buffer,
+    error::Reason,
+    input::InputError,
+    stream::{Found, Span, Stream},
+};
+
+/// Describes the interfaces that the flags of a record can name.
+pub(crate) fn begin<R: Read>(stream: &mut Stream<R>) {
+    for id in 0..INTERFACES {
+        let mut interface = Interface::new(LINK_TYPE);
+        interface.id = id;
+        stream.interfaces.push(interface);
+    }
+}
+
+/// Finds the next record that is not padding and passes over it.
+#[inline]
+pub(crate) fn find<R: Read>(stream: &mut Stream<R>) -> Result<Option<Found>, Error> {
+    loop {
+        let Some(header) = Header::parse(stream.buffer.window()) else {
+            if stream.more(HEADER_LEN, "the record header")? {
+                continue;
+            }
+            return Ok(None);
+        };
+        let record_len = usize::from(header.record_len);
+        if record_len < HEADER_LEN || (record_len == HEADER_LEN && !header.is_pad()) {
+            return Err(stream.damaged(Reason::Unexpected {
+                part: "the length of the ERF record",
+                expected: "more than 16",
+                found: u64::from(header.record_len),
+            }));
+        }
+        if stream.buffer.window().len() < record_len {
+            stream.need(record_len, HEADER_LEN, "the ERF record")?;
+        }
+        if header.is_pad() {
+            stream.buffer.consume(record_len);
+            continue;
+        }
+        stream.number += 1;
+        let found = Found {
+            number: stream.number,
+            offset: stream.buffer.offset(),
+            time_ns: Some(time_ns(header.timestamp)),
+            wire_len: u32::from(header.wire_len),
+            flags: None,
+            interface: usize::from(header.interface),
+            data: Span {
+                position: stream.buffer.position(),
+                len: record_len,
+            },
+            comment: None,
+        };
+        stream.buffer.consume(record_len);
+        return Ok(Some(found));
+    }
+}
+
+/// Reads as much as it takes to tell whether the stream is ERF.
+pub(crate) fn detect<R: Read>(buffer: &mut Buffer<R>) -> Result<bool, InputError> {
+    let mut complete = false;
+    loop {
+        match chain(buffer.window(), complete) {
+            Verdict::More(count) if !complete => complete = !buffer.ensure(count)?,
+            verdict => return Ok(verdict == Verdict::Erf),
+        }
+    }
+}
+
+/// True when a stream that begins so is certainly ERF.
+pub(crate) fn sniff(prefix: &[u8]) -> bool {
+    chain(prefix, false) == Verdict::Erf
+}
+
+/// The fixed header of a record.
+#[derive(Clone, Copy, Debug)]
+struct Header {
+    /// Seconds since 1970 in the high half, their fraction in the low one.
+    timestamp: u64,
+    /// Type, without the bit that says that an extension header follows.
+    kind: u8,
+    /// Interface 0 to 3.
+    interface: u8,
+    /// Bytes of the whole record.
+    record_len: u16,
+    wire_len: u16,
+}
+
+impl Header {
+    /// Decodes the header at the start of `bytes`; `None` when there are fewer than 16.
+    #[inline]
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let raw = bytes.first_chunk::<HEADER_LEN>()?;
+        let [.., kind, flags, r1, r0, _, _, w1, w0] = *raw;
+        Some(Self {
+            timestamp: u64_le_at(raw, 0)?,
+            kind: kind & 0x7f,
+            interface: flags & 3,
+            record_len: u16::from_be_bytes([r1, r0]),
+            wire_len: u16::from_be_bytes([w1, w0]),
+        })
+    }
+
+    /// A record that only fills space.
+    #[inline]
+    fn is_pad(&self) -> bool {
+        self.kind == TYPE_PAD
+    }
+}
+
+/// 32.32 fixed point to nanoseconds, rounded to the nearest as Wireshark does.
+#[inline]
+fn time_ns(timestamp: u64) -> i64 {
+    let seconds = (timestamp >> 32) as i64;
+    let fraction = (timestamp & 0xffff_ffff) * 1_000_000_000;
+    // Below 2^62 + 2^30: no overflow.
+    seconds * 1_000_000_000 + ((fraction + (1 << 31)) >> 32) as i64
+}
+
+/// What the first records say of the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Erf,
+    Other,
+    /// It cannot be told before this many bytes are seen.
+    More(usize),
+}
+
+/// Looks for a chain of plausible records at the start of a stream. `complete` says that `bytes` is
+/// the whole of it.
+///
+/// There is no magic number, so all of the first records must agree: known types, lengths that
+/// hold the headers of the type, times that neither fall by more than a second nor jump by more
+/// than a year.
+fn chain(bytes: &[u8], complete: bool) -> Verdict {
+    let mut reader = Bytes::new(bytes);
+    let mut before: Option<u64> = None;
+    let mut packets = 0;
+    for _ in 0..RECORDS_TO_TRY {
+        if complete && reader.is_empty() && packets > 0 {
+            return Verdict::Erf;
+        }
+        let record = reader.rest();
+        let Some(header) = Header::parse(record) else {
+            return enough(packets, reader.offset() + HEADER_LEN);
+        };
+        let record_len = usize::from(header.record_len);
+        if record_len < HEADER_LEN || !plausible_type(header.kind) {
+            return Verdict::Other;
+        }
+        if !header.is_pad() && before.is_some_and(|before| !follows(before, header.timestamp)) {
+            return Verdict::Other;
+        }
+        if reader.skip(record_len).is_err() {
+            return enough(packets, reader.offset() + record_len);
+        }
+        if !header.is_pad() {
+            let record = record.get(..record_len).unwrap_or(record);
+            if headers_len(record).is_err() {
+                return Verdict::Other;
+            }
+            before = Some(header.timestamp);
+            packets += 1;
+        }
+    }
+    if packets > 0 {
+        Verdict::Erf
+    } else {
+        Verdict::Other
+    }
+}
+
+/// What a chain says that ends with the bytes that are there.
+fn enough(packets: usize, wanted: usize) -> Verdict {
+    if packets >= RECORDS_MIN {
+        Verdict::Erf
+    } else {
+        Verdict::More(wanted)
+    }
+}
+
+/// True when a record with this time may come after one with that.
+fn follows(before: u64, timestamp: u64) -> bool {
+    if timestamp < before {
+        // Reassembled ATM and several ports interleave up to a second out of order.
+        (before - timestamp) >> 32 <= 1
+    } else {
+        (timestamp - before) >> 32 <= 366 * 24 * 3600
+    }
+}
+
+/// Bytes of the record header, the extension headers and the header of the record type; fails when
+/// the record is too short for them.
+fn headers_len(record: &[u8]) -> Result<usize, Short> {
+    let mut reader = Bytes::new(record);
+    let [.., kind, _, _, _, _, _, _, _] = reader.array::<HEADER_LEN>()?;
+    let mut extended = kind & 0x80 != 0;
+    while extended {
+        let [extension, ..] = reader.array::<8>()?;
+        extended = extension & 0x80 != 0;
+    }
+    reader.skip(match kind & 0x7f {
+        5..=9 | 12 | 17 | 18 => 4,
+        2 | 11 | 16 | 20 => 2,
+        _ => 0,
+    })?;
+    Ok(reader.offset())
+}
+
+/// Types that have been given out (1 to 27, and PAD) or may yet be. 0 stood for records of the first
+/// cards, which had another layout; those from 32, which Wireshark accepts too, would let text
+/// pass for ERF.
+fn plausible_type(kind: u8) -> bool {
+    matches!(kind, 1..=31 | TYPE_PAD)
+}
+
+/// LINKTYPE_ERF.
+const LINK_TYPE: u32 = 197;
+const INTERFACES: u32 = 4;
+const HEADER_LEN: usize = 16;
+const TYPE_PAD: u8 = 48;
+/// Records that are looked at; a stream of padding alone is not taken for ERF.
+const RECORDS_TO_TRY: usize = 20;
+/// Packets that must agree when the stream goes on.
+const RECORDS_MIN: usize = 3;

@@ -1,0 +1,279 @@
+//! What can go wrong while reading a capture, and where.
+
+use std::{fmt, io};
+
+use crate::{Compression, Format};
+
+/// Why a capture could not be opened, or why reading stopped.
+///
+/// The message says what was expected, what was found and where, but not in which file: the caller
+/// knows the path. Cheap to return: one pointer.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Error {
+    inner: Box<Inner>,
+}
+
+/// The kind of an [`Error`], to branch on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// No file has that path, or none matches the pattern.
+    NotFound,
+    /// The operating system refused to open or to read.
+    Io,
+    /// The content is not a capture of a known format.
+    UnknownFormat,
+    /// The capture is cut short or damaged; all records before the damage were given.
+    Damaged,
+    /// The gzip or zstd layer is cut short or damaged; all records before it were given.
+    Decompress,
+    /// A named limit of [`Options`](crate::Options) was reached.
+    Limit,
+}
+
+/// Where reading stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Location {
+    /// The format that was being read, once known.
+    pub format: Option<Format>,
+    /// Number of the record that could not be read, counted from 1; 0 for the file header.
+    pub record: u64,
+    /// Byte offset in the uncompressed stream of the thing that could not be read.
+    pub offset: u64,
+}
+
+/// What exactly is wrong with the bytes at a [`Location`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The stream ends in the middle of something.
+    Cut {
+        /// What is cut, such as `packet data`.
+        part: &'static str,
+        /// Bytes that it should have.
+        needed: u64,
+        /// Bytes that are there.
+        available: u64,
+    },
+    /// A field has a value that it cannot have.
+    Unexpected {
+        /// The field.
+        part: &'static str,
+        /// What it may be, in words.
+        expected: &'static str,
+        /// What it is.
+        found: u64,
+    },
+    /// A length or a count is beyond its limit.
+    TooLarge {
+        /// What is too large.
+        part: &'static str,
+        /// The limit.
+        limit: u64,
+        /// What the file says.
+        found: u64,
+    },
+}
+
+#[derive(Debug)]
+struct Inner {
+    kind: ErrorKind,
+    detail: Detail,
+    location: Option<Location>,
+    hint: Option<&'static str>,
+}
+
+#[derive(Debug)]
+enum Detail {
+    NotFound(String),
+    Pattern(String),
+    Io(io::Error),
+    Unknown(String),
+    Reason(Reason),
+    Compressed(Compression, DecompressFailure),
+}
+
+/// What the layer that inflates a stream can say.
+#[derive(Debug)]
+pub(crate) struct DecompressFailure {
+    /// What is wrong, in words.
+    pub(crate) what: &'static str,
+    /// The decoder's own word for it, if it has one.
+    pub(crate) code: Option<&'static str>,
+    /// Byte offset in the compressed source.
+    pub(crate) source_offset: u64,
+    /// A limit was reached, rather than damage found.
+    pub(crate) limit: bool,
+}
+
+impl Error {
+    fn new(kind: ErrorKind, detail: Detail) -> Self {
+        Self {
+            inner: Box::new(Inner {
+                kind,
+                detail,
+                location: None,
+                hint: None,
+            }),
+        }
+    }
+
+    pub(crate) fn not_found(pattern: &str, hint: &'static str) -> Self {
+        Self::new(ErrorKind::NotFound, Detail::NotFound(pattern.to_owned())).with_hint(hint)
+    }
+
+    pub(crate) fn pattern(message: String) -> Self {
+        Self::new(ErrorKind::NotFound, Detail::Pattern(message))
+            .with_hint("in a pattern, * stands for any name, ** for any folders, [[] for a bracket")
+    }
+
+    pub(crate) fn io(source: io::Error) -> Self {
+        let kind = match source.kind() {
+            io::ErrorKind::NotFound => ErrorKind::NotFound,
+            _ => ErrorKind::Io,
+        };
+        Self::new(kind, Detail::Io(source))
+    }
+
+    pub(crate) fn folder() -> Self {
+        Self::io(io::ErrorKind::IsADirectory.into())
+            .with_hint("a pattern such as FOLDER/*.pcap reads the captures in it")
+    }
+
+    pub(crate) fn unknown_format(found: String, hint: &'static str) -> Self {
+        Self::new(ErrorKind::UnknownFormat, Detail::Unknown(found)).with_hint(hint)
+    }
+
+    pub(crate) fn damaged(reason: Reason, location: Location) -> Self {
+        Self::new(ErrorKind::Damaged, Detail::Reason(reason)).at(location)
+    }
+
+    pub(crate) fn limit(reason: Reason, location: Location) -> Self {
+        Self::new(ErrorKind::Limit, Detail::Reason(reason)).at(location)
+    }
+
+    pub(crate) fn decompress(compression: Compression, failure: DecompressFailure) -> Self {
+        let kind = if failure.limit {
+            ErrorKind::Limit
+        } else {
+            ErrorKind::Decompress
+        };
+        let limit = failure.limit;
+        let error = Self::new(kind, Detail::Compressed(compression, failure));
+        if limit {
+            error.with_hint("`zstd -d --long=31` decompresses it first")
+        } else {
+            error
+        }
+    }
+
+    pub(crate) fn at(mut self, location: Location) -> Self {
+        self.inner.location = Some(location);
+        self
+    }
+
+    pub(crate) fn with_hint(mut self, hint: &'static str) -> Self {
+        self.inner.hint = Some(hint);
+        self
+    }
+
+    /// The kind, to branch on.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.inner.kind
+    }
+
+    /// The next thing to try, where it is known: half a sentence without a final full stop.
+    #[must_use]
+    pub fn hint(&self) -> Option<&str> {
+        self.inner.hint
+    }
+
+    /// Where reading stopped, when reading had begun.
+    #[must_use]
+    pub fn location(&self) -> Option<Location> {
+        self.inner.location
+    }
+
+    /// What is wrong with the bytes there, for [`ErrorKind::Damaged`] and [`ErrorKind::Limit`].
+    #[must_use]
+    pub fn reason(&self) -> Option<Reason> {
+        match self.inner.detail {
+            Detail::Reason(reason) => Some(reason),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(location) = &self.inner.location {
+            write!(f, "{location}: ")?;
+        }
+        match &self.inner.detail {
+            Detail::NotFound(pattern) => write!(f, "no file matches {pattern}"),
+            Detail::Pattern(message) => write!(f, "the pattern cannot be read: {message}"),
+            Detail::Io(source) => write!(f, "{source}"),
+            Detail::Unknown(found) => write!(f, "not a capture of a known format: {found}"),
+            Detail::Reason(reason) => write!(f, "{reason}"),
+            Detail::Compressed(compression, failure) => {
+                write!(f, "{compression}: {}", failure.what)?;
+                if let Some(code) = failure.code {
+                    write!(f, " ({code})")?;
+                }
+                write!(
+                    f,
+                    " at byte {} of the compressed file",
+                    failure.source_offset
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.inner.detail {
+            Detail::Io(source) => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(format) = self.format {
+            write!(f, "{format} ")?;
+        }
+        match self.record {
+            0 => write!(f, "file header")?,
+            record => write!(f, "record {record}")?,
+        }
+        write!(f, " at byte {}", self.offset)
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cut {
+                part,
+                needed,
+                available,
+            } => write!(
+                f,
+                "{part} is cut short: {needed} bytes expected, {available} found"
+            ),
+            Self::Unexpected {
+                part,
+                expected,
+                found,
+            } => write!(f, "{part} is {found} (0x{found:x}), expected {expected}"),
+            Self::TooLarge { part, limit, found } => {
+                write!(f, "{part} is {found}, more than the limit of {limit}")
+            }
+        }
+    }
+}

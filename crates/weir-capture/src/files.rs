@@ -1,0 +1,93 @@
+//! Files: opening one, asking whether it is a capture, and finding those that a pattern means.
+
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    Compression, Error, ErrorKind, Format, Options, Reader, buffer::Buffer, detect::detect,
+};
+
+/// A reader of a file.
+pub type CaptureFile = Reader<File>;
+
+/// Opens the capture at `path`.
+///
+/// # Errors
+/// When there is no such file or it cannot be read, and as [`Reader::new`].
+pub fn open(path: &Path) -> Result<CaptureFile, Error> {
+    open_with(path, &Options::default())
+}
+
+/// Opens the capture at `path` with other limits than the default ones.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_with(path: &Path, options: &Options) -> Result<CaptureFile, Error> {
+    Reader::with_options(open_file(path)?, options)
+}
+
+fn open_file(path: &Path) -> Result<File, Error> {
+    let file = File::open(path).map_err(Error::io)?;
+    // Opening a folder succeeds on Unix, and reading it says "Is a directory" without a hint.
+    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        return Err(Error::folder());
+    }
+    Ok(file)
+}
+
+/// Whether the file at `path` is a capture, looking through gzip and zstd; `None` when it is
+/// something else. Reads no more than some kilobytes.
+///
+/// # Errors
+/// When the file cannot be opened or read.
+pub fn sniff_path(path: &Path) -> Result<Option<(Format, Compression)>, Error> {
+    let mut options = Options::default();
+    options.buffer_bytes = SNIFF_BUFFER_BYTES;
+    let mut buffer = Buffer::new(open_file(path)?, &options)?;
+    match detect(&mut buffer) {
+        Ok(format) => Ok(Some((format, buffer.compression()))),
+        Err(error) if error.kind() == ErrorKind::Io => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
+/// The files that `pattern` means, sorted: the path itself, or all that match `*`, `?`, `[...]` and
+/// `**`. A file whose name holds such characters is found by its name first.
+///
+/// # Errors
+/// [`ErrorKind::NotFound`] when there is none, or the pattern is malformed; [`ErrorKind::Io`] when
+/// a folder on the way cannot be read.
+pub fn expand(pattern: &str) -> Result<Vec<PathBuf>, Error> {
+    let path = Path::new(pattern);
+    if path.exists() {
+        return Ok(vec![path.to_owned()]);
+    }
+    if !pattern.contains(['*', '?', '[']) {
+        return Err(Error::not_found(
+            pattern,
+            "check the spelling and the current folder; * and ? stand for parts of names",
+        ));
+    }
+    let found = glob::glob(pattern)
+        .map_err(|error| Error::pattern(format!("{} at character {}", error.msg, error.pos + 1)))?;
+    let mut paths = Vec::new();
+    for path in found {
+        let path = path.map_err(|error| Error::io(error.into()))?;
+        if !path.is_dir() {
+            paths.push(path);
+        }
+    }
+    if paths.is_empty() {
+        return Err(Error::not_found(
+            pattern,
+            "quote the pattern in the shell, and check the folder; ** looks in folders below",
+        ));
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// Enough for the decompressors and for the chain of records that shows ERF.
+const SNIFF_BUFFER_BYTES: usize = 64 << 10;

@@ -1,0 +1,47 @@
+//! How do I read the packets in this file?
+//!
+//! Whatever it is: pcap, pcapng or ERF; plain, gzip or zstd; a file, a pipe, or several files in
+//! the order of time. Format and compression are found by content.
+//!
+//! ```
+//! # let capture = b"\xd4\xc3\xb2\xa1\x02\0\x04\0\0\0\0\0\0\0\0\0\0\0\x04\0\x01\0\0\0\
+//! #     \x01\0\0\0\x02\0\0\0\x04\0\0\0\x3c\0\0\0\xca\xfe\xba\xbe";
+//! let mut reader = weir_capture::Reader::new(&capture[..])?;
+//! assert_eq!(reader.format(), weir_capture::Format::Pcap);
+//! let mut wire_bytes = 0;
+//! while let Some(record) = reader.next()? {
+//!     println!("{}: {} of {} bytes", record.number, record.data.len(), record.wire_len);
+//!     wire_bytes += record.wire_len;
+//! }
+//! assert_eq!(wire_bytes, 60);
+//! # Ok::<(), weir_capture::Error>(())
+//! ```
+//!
+//! Damage is ordinary: a capture that is cut short gives all of its good records, then one
+//! [`Error`] that says what is wrong and where, then its end.
+//!
+//! This crate deliberately does not know what is in a packet (that is weir-packet's question), nor
+//! about tables, threads or standard input: anything that implements [`Read`](std::io::Read) is a
+//! source. It never writes captures.
+
+mod buffer;
+mod detect;
+mod erf;
+mod error;
+mod files;
+mod input;
+mod merge;
+mod options;
+mod pcap;
+mod pcapng;
+mod reader;
+mod record;
+mod stream;
+
+pub use detect::sniff;
+pub use error::{Error, ErrorKind, Location, Reason};
+pub use files::{CaptureFile, expand, open, open_with, sniff_path};
+pub use merge::{FileError, Merge};
+pub use options::{Options, record_bytes_max_of};
+pub use reader::Reader;
+pub use record::{Compression, Format, Interface, Record};

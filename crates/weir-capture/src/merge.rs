@@ -1,0 +1,155 @@
+//! Several captures as one, in the order of time.
+
+use std::{
+    cmp::Reverse,
+    collections::BinaryHeap,
+    fmt,
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use crate::{Error, Options, Reader, Record, open_with, stream::Found};
+
+/// Merges the records of several captures by time.
+///
+/// Records of one file keep their order, even where its clock runs backwards; at equal times the
+/// file that was named first comes first. A record without a time goes with the record before it.
+/// Memory is one buffer a file.
+pub struct Merge<R> {
+    sources: Vec<Source<R>>,
+    /// Files that have a record to give, by time and number. The one given last is out of the heap
+    /// until the next call, because the record borrows from its buffer.
+    heap: BinaryHeap<Reverse<(i64, usize)>>,
+    /// The file to advance before the next record.
+    advance: Option<usize>,
+    /// Files not looked at yet.
+    unread: usize,
+}
+
+struct Source<R> {
+    reader: Reader<R>,
+    found: Option<Found>,
+    time_ns: i64,
+}
+
+/// An error in one of several files.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct FileError {
+    /// Which file, counted from 0 in the order in which they were given.
+    pub file: usize,
+    /// What went wrong in it.
+    pub error: Error,
+}
+
+impl Merge<File> {
+    /// Opens files to merge. The buffers are made smaller when there are many files, so that all
+    /// together stay below 64 MiB (or 16 KiB a file).
+    ///
+    /// # Errors
+    /// For the first file that cannot be opened.
+    pub fn open(paths: &[PathBuf], options: &Options) -> Result<Self, FileError> {
+        let mut options = options.clone();
+        let share = BUFFERS_BYTES_MAX / paths.len().max(1);
+        options.buffer_bytes = options.buffer_bytes.min(share.max(BUFFER_BYTES_MIN));
+        let open = |(file, path): (usize, &PathBuf)| {
+            open_with(Path::new(path), &options).map_err(|error| FileError { file, error })
+        };
+        let readers = paths.iter().enumerate().map(open);
+        Ok(Self::new(readers.collect::<Result<_, _>>()?))
+    }
+}
+
+impl<R: Read> Merge<R> {
+    /// Merges these captures.
+    #[must_use]
+    pub fn new(readers: Vec<Reader<R>>) -> Self {
+        let sources: Vec<_> = readers
+            .into_iter()
+            .map(|reader| Source {
+                reader,
+                found: None,
+                time_ns: i64::MIN,
+            })
+            .collect();
+        Self {
+            heap: BinaryHeap::with_capacity(sources.len()),
+            unread: sources.len(),
+            advance: None,
+            sources,
+        }
+    }
+
+    /// The next record and the number of its file, or `None` when all files are at their end.
+    ///
+    /// # Errors
+    /// Once a file, when it is damaged; the other files go on with the next call.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "a record borrows from a reader, which Iterator cannot express"
+    )]
+    pub fn next(&mut self) -> Result<Option<(usize, Record<'_>)>, FileError> {
+        while self.unread > 0 {
+            let file = self.sources.len() - self.unread;
+            self.unread -= 1;
+            self.find(file)?;
+        }
+        if let Some(file) = self.advance.take() {
+            self.find(file)?;
+        }
+        let Some(Reverse((_, file))) = self.heap.pop() else {
+            return Ok(None);
+        };
+        self.advance = Some(file);
+        let Some(source) = self.sources.get(file) else {
+            return Ok(None);
+        };
+        let record = source.found.and_then(|found| source.reader.record(&found));
+        Ok(record.map(|record| (file, record)))
+    }
+
+    /// The readers, in the order in which they were given: for progress.
+    pub fn readers(&self) -> impl ExactSizeIterator<Item = &Reader<R>> {
+        self.sources.iter().map(|source| &source.reader)
+    }
+
+    /// Brings a file to its next record and puts it into the heap.
+    fn find(&mut self, file: usize) -> Result<(), FileError> {
+        let Some(source) = self.sources.get_mut(file) else {
+            return Ok(());
+        };
+        source.found = source
+            .reader
+            .find()
+            .map_err(|error| FileError { file, error })?;
+        if let Some(found) = &source.found {
+            source.time_ns = found.time_ns.unwrap_or(source.time_ns);
+            self.heap.push(Reverse((source.time_ns, file)));
+        }
+        Ok(())
+    }
+}
+
+impl<R> fmt::Debug for Merge<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Merge")
+            .field("files", &self.sources.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "file {}: {}", self.file + 1, self.error)
+    }
+}
+
+impl std::error::Error for FileError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+const BUFFERS_BYTES_MAX: usize = 64 << 20;
+const BUFFER_BYTES_MIN: usize = 16 << 10;

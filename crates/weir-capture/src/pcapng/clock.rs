@@ -1,0 +1,49 @@
+//! Time in units of an interface's own, to nanoseconds since 1970.
+
+/// How an interface counts time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    pub(super) resolution: Resolution,
+    /// Nanoseconds to add.
+    pub(super) offset_ns: i128,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Resolution {
+    /// Nanoseconds in a unit.
+    Multiply(u64),
+    /// Units in a nanosecond.
+    Divide(u64),
+    /// Units in a second, as a power of two.
+    Binary(u32),
+}
+
+impl Clock {
+    /// Nanoseconds since 1970, saturating.
+    #[inline]
+    pub(super) fn time_ns(&self, ticks: u64) -> i64 {
+        let ns = match self.resolution {
+            Resolution::Multiply(ns) => u128::from(ticks) * u128::from(ns),
+            Resolution::Divide(units) => u128::from(ticks / units),
+            Resolution::Binary(bits) => (u128::from(ticks) * 1_000_000_000) >> bits,
+        };
+        // Less than 2^94, so it fits; the sum is below 2^96.
+        let ns = ns as i128 + self.offset_ns;
+        i64::try_from(ns).unwrap_or(if ns < 0 { i64::MIN } else { i64::MAX })
+    }
+}
+
+impl Resolution {
+    /// From `if_tsresol`: the high bit chooses a power of two over a power of ten.
+    pub(super) fn new(option: u8) -> Self {
+        let exponent = u32::from(option & 0x7f);
+        if option & 0x80 != 0 {
+            return Self::Binary(exponent);
+        }
+        match exponent {
+            0..=9 => Self::Multiply(10_u64.pow(9 - exponent)),
+            // Finer than 10^-28 s: every 64-bit count is less than a nanosecond.
+            _ => Self::Divide(10_u64.checked_pow(exponent - 9).unwrap_or(u64::MAX)),
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! pcapng: blocks of a type and a length; interfaces described before the packets captured on them
+//! (draft-ietf-opsawg-pcapng).
+
+mod clock;
+mod options;
+mod section;
+
+use std::io::Read;
+
+use crate::{
+    Error, Options,
+    error::Reason,
+    stream::{Found, Span, Stream},
+};
+
+pub(crate) use self::section::sniff;
+use self::section::{BlockHeader, Kind, PacketOptions, Section};
+
+/// Reads blocks.
+#[derive(Debug)]
+pub(crate) struct Pcapng {
+    section: Section,
+    options: Options,
+}
+
+impl Pcapng {
+    /// Reads the first section header, so that a damaged one shows at once.
+    pub(crate) fn begin<R: Read>(stream: &mut Stream<R>, options: &Options) -> Result<Self, Error> {
+        let mut pcapng = Self {
+            section: Section::new(),
+            options: options.clone(),
+        };
+        if let Some(header) = pcapng.block_header(stream)? {
+            pcapng.description(stream, header)?;
+        }
+        Ok(pcapng)
+    }
+
+    /// Finds the next packet and passes over its block.
+    #[inline]
+    pub(crate) fn find<R: Read>(&mut self, stream: &mut Stream<R>) -> Result<Option<Found>, Error> {
+        loop {
+            let Some(header) = self.block_header(stream)? else {
+                return Ok(None);
+            };
+            match header.kind {
+                Kind::Enhanced | Kind::Simple | Kind::Obsolete => {
+                    return self.packet(stream, header).map(Some);
+                }
+                Kind::Section | Kind::Interface => self.description(stream, header)?,
+                Kind::Other => skip(stream, header)?,
+                Kind::CountedOther => {
+                    skip(stream, header)?;
+                    stream.number += 1;
+                }
+            }
+        }
+    }
+
+    /// The header of the block at the start of the window; `None` at the end of the stream.
+    #[inline]
+    fn block_header<R: Read>(
+        &mut self,
+        stream: &mut Stream<R>,
+    ) -> Result<Option<BlockHeader>, Error> {
+        if stream.buffer.window().len() < BLOCK_LEN_MIN
+            && !stream.more(BLOCK_LEN_MIN, "the block header")?
+        {
+            return Ok(None);
+        }
+        self.section
+            .block_header(stream.buffer.window())
+            .map(Some)
+            .map_err(|reason| stream.damaged(reason))
+    }
+
+    /// Reads a packet block.
+    #[inline]
+    fn packet<R: Read>(
+        &mut self,
+        stream: &mut Stream<R>,
+        header: BlockHeader,
+    ) -> Result<Found, Error> {
+        let head_len = header.kind.packet_head_len();
+        if stream.buffer.window().len() < head_len {
+            stream.need(head_len, 0, "the packet block")?;
+        }
+        let mut packet = self
+            .section
+            .packet(header.kind, stream.buffer.window())
+            .map_err(|reason| stream.damaged(reason))?;
+        let Some((time_ns, record_bytes_max)) = self.section.time_and_limit(&packet) else {
+            return Err(stream.damaged(Reason::Unexpected {
+                part: "the interface number",
+                expected: "that of an interface described before",
+                found: u64::from(packet.interface),
+            }));
+        };
+        if header.kind == Kind::Simple {
+            // It does not say how much was captured: what the interface cuts packets down to.
+            match stream.interfaces.first().map(|first| first.snap_len) {
+                None | Some(0) => {}
+                Some(snap_len) => packet.captured = packet.captured.min(snap_len),
+            }
+        }
+        let total = header.padded_len();
+        let body_end = header.len as usize - CLOSING_LEN;
+        let Some(room) = body_end.checked_sub(head_len) else {
+            return Err(stream.damaged(Reason::Unexpected {
+                part: "the length of the block",
+                expected: "enough for a packet block",
+                found: u64::from(header.len),
+            }));
+        };
+        self.check_room(stream, packet.captured, record_bytes_max, room)?;
+        if stream.buffer.window().len() < total {
+            stream.need(total, 0, "the packet block")?;
+        }
+        let window = stream.buffer.window();
+        let closing = window.get(total - CLOSING_LEN..).unwrap_or_default();
+        self.section
+            .check_closing_len(closing, header.len)
+            .map_err(|reason| stream.damaged(reason))?;
+        let len = packet.captured as usize;
+        let options_start = head_len + padded(len);
+        let options = match window.get(options_start..body_end) {
+            Some(bytes) if !bytes.is_empty() && header.kind != Kind::Simple => {
+                self.section.packet_options(bytes)
+            }
+            _ => PacketOptions::default(),
+        };
+        let position = stream.buffer.position();
+        stream.number += 1;
+        let found = Found {
+            number: stream.number,
+            offset: stream.buffer.offset(),
+            time_ns,
+            wire_len: packet.wire_len,
+            flags: options.flags,
+            interface: packet.interface as usize,
+            data: Span {
+                position: position + head_len,
+                len,
+            },
+            comment: options.comment.map(|(start, len)| Span {
+                position: position + options_start + start,
+                len,
+            }),
+        };
+        stream.buffer.consume(total);
+        Ok(found)
+    }
+
+    /// Checks that a packet fits its block, and that neither it nor its options are beyond a limit,
+    /// before the buffer grows for them.
+    #[inline]
+    fn check_room<R: Read>(
+        &self,
+        stream: &Stream<R>,
+        captured: u32,
+        record_bytes_max: u32,
+        room: usize,
+    ) -> Result<(), Error> {
+        let part = "the captured length";
+        if captured > record_bytes_max {
+            return Err(stream.damaged(Reason::TooLarge {
+                part,
+                limit: u64::from(record_bytes_max),
+                found: u64::from(captured),
+            }));
+        }
+        let Some(options_len) = room.checked_sub(captured as usize) else {
+            return Err(stream.damaged(Reason::TooLarge {
+                part,
+                limit: room as u64,
+                found: u64::from(captured),
+            }));
+        };
+        if options_len > self.options.block_bytes_max as usize {
+            return Err(stream.limit(
+                "the length of the packet's options",
+                u64::from(self.options.block_bytes_max),
+                options_len as u64,
+            ));
+        }
+        Ok(())
+    }
+
+    /// Reads a section header or an interface description.
+    fn description<R: Read>(
+        &mut self,
+        stream: &mut Stream<R>,
+        header: BlockHeader,
+    ) -> Result<(), Error> {
+        if header.len > self.options.block_bytes_max {
+            return Err(stream.limit(
+                "the length of the block",
+                u64::from(self.options.block_bytes_max),
+                u64::from(header.len),
+            ));
+        }
+        let total = header.padded_len();
+        stream.need(total, 0, "the block")?;
+        let window = stream.buffer.window();
+        let body = window.get(HEAD_LEN..header.len as usize - CLOSING_LEN);
+        let body = body.unwrap_or_default();
+        let closing = window.get(total - CLOSING_LEN..).unwrap_or_default();
+        self.section
+            .check_closing_len(closing, header.len)
+            .map_err(|reason| stream.damaged(reason))?;
+        if header.kind == Kind::Section {
+            self.section
+                .begin(body)
+                .map_err(|reason| stream.damaged(reason))?;
+            stream.interfaces.clear();
+        } else {
+            if stream.interfaces.len() >= self.options.interfaces_max {
+                return Err(stream.limit(
+                    "the number of interfaces",
+                    self.options.interfaces_max as u64,
+                    stream.interfaces.len() as u64 + 1,
+                ));
+            }
+            let interface = self
+                .section
+                .add_interface(body, &self.options)
+                .map_err(|reason| stream.damaged(reason))?;
+            stream.interfaces.push(interface);
+        }
+        stream.buffer.consume(total);
+        Ok(())
+    }
+}
+
+impl BlockHeader {
+    /// Bytes that the block takes up: a multiple of four, even when the header says otherwise.
+    #[inline]
+    fn padded_len(&self) -> usize {
+        padded(self.len as usize)
+    }
+}
+
+#[inline]
+fn padded(len: usize) -> usize {
+    len.saturating_add(3) & !3
+}
+
+/// Passes over a block of any length. Its closing length is not looked at, as Wireshark does not:
+/// when it is wrong, the next block says so.
+fn skip<R: Read>(stream: &mut Stream<R>, header: BlockHeader) -> Result<(), Error> {
+    let location = stream.location();
+    let total = header.padded_len() as u64;
+    match stream.buffer.skip(total) {
+        Ok(skipped) if skipped == total => Ok(()),
+        Ok(available) => {
+            let reason = Reason::Cut {
+                part: "the block",
+                needed: total,
+                available,
+            };
+            Err(Error::damaged(reason, location))
+        }
+        Err(error) => Err(Error::from(error).at(location)),
+    }
+}
+
+/// Type and length.
+const HEAD_LEN: usize = 8;
+/// The length again.
+const CLOSING_LEN: usize = 4;
+const BLOCK_LEN_MIN: usize = HEAD_LEN + CLOSING_LEN;

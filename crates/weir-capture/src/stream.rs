@@ -1,0 +1,134 @@
+//! What reading has in common for all formats: the buffer, the count of records, the interfaces,
+//! and errors that know where they are.
+
+use std::io::Read;
+
+use crate::{
+    Error, Format, Interface, Record,
+    buffer::Buffer,
+    error::{Location, Reason},
+    input::InputError,
+};
+
+/// A stream of records in the middle of being read.
+pub(crate) struct Stream<R> {
+    pub(crate) buffer: Buffer<R>,
+    pub(crate) interfaces: Vec<Interface>,
+    /// Number of the last record.
+    pub(crate) number: u64,
+    pub(crate) format: Format,
+}
+
+/// A record that was found, as positions in the buffer: until it is asked for, nothing of it needs
+/// to be borrowed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    pub(crate) number: u64,
+    pub(crate) offset: u64,
+    pub(crate) time_ns: Option<i64>,
+    pub(crate) wire_len: u32,
+    pub(crate) flags: Option<u32>,
+    /// Index of the interface.
+    pub(crate) interface: usize,
+    pub(crate) data: Span,
+    pub(crate) comment: Option<Span>,
+}
+
+/// Bytes in the buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub(crate) position: usize,
+    pub(crate) len: usize,
+}
+
+impl<R: Read> Stream<R> {
+    /// The record at a place that a parser found; valid until it looks for the next one.
+    #[inline]
+    pub(crate) fn record(&self, found: &Found) -> Option<Record<'_>> {
+        let interface = self.interfaces.get(found.interface)?;
+        Some(Record {
+            number: found.number,
+            offset: found.offset,
+            time_ns: found.time_ns,
+            wire_len: found.wire_len,
+            link_type: interface.link_type,
+            interface,
+            data: self.slice(found.data),
+            comment: match found.comment {
+                Some(comment) => std::str::from_utf8(self.slice(comment)).ok(),
+                None => None,
+            },
+            flags: found.flags,
+        })
+    }
+
+    #[inline]
+    fn slice(&self, span: Span) -> &[u8] {
+        self.buffer.slice(span.position, span.len)
+    }
+
+    /// Makes the window `count` bytes long, between records: false when nothing is left.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn more(&mut self, count: usize, part: &'static str) -> Result<bool, Error> {
+        match self.buffer.ensure(count) {
+            Ok(false) if self.buffer.window().is_empty() => Ok(false),
+            Ok(true) => Ok(true),
+            Ok(false) => Err(self.cut(part, count, 0)),
+            Err(error) => Err(self.input_error(error)),
+        }
+    }
+
+    /// Makes the window `count` bytes long, within a record whose header of `header_len` bytes is
+    /// there already.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn need(
+        &mut self,
+        count: usize,
+        header_len: usize,
+        part: &'static str,
+    ) -> Result<(), Error> {
+        match self.buffer.ensure(count) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(self.cut(part, count, header_len)),
+            Err(error) => Err(self.input_error(error)),
+        }
+    }
+
+    fn cut(&self, part: &'static str, count: usize, header_len: usize) -> Error {
+        self.damaged(Reason::Cut {
+            part,
+            needed: count.saturating_sub(header_len) as u64,
+            available: self.buffer.window().len().saturating_sub(header_len) as u64,
+        })
+    }
+
+    /// An error of the source, with the place at which the next record would be.
+    pub(crate) fn input_error(&self, error: InputError) -> Error {
+        Error::from(error).at(self.location())
+    }
+
+    /// Damage in the next record.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn damaged(&self, reason: Reason) -> Error {
+        Error::damaged(reason, self.location())
+    }
+
+    /// A limit reached by the next record.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn limit(&self, part: &'static str, limit: u64, found: u64) -> Error {
+        Error::limit(Reason::TooLarge { part, limit, found }, self.location())
+    }
+
+    /// Where the next record is.
+    pub(crate) fn location(&self) -> Location {
+        Location {
+            format: Some(self.format),
+            record: self.number + 1,
+            offset: self.buffer.offset(),
+        }
+    }
+}

@@ -1,0 +1,767 @@
+//! What can the user say on the command line?
+//!
+//! The definitions give help, completions and manual pages alike. A line that does not parse
+//! becomes a [`Refusal`]: `error:` and `hint:` lines, exit status 2.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+use crate::message::{ColorChoice, Messages};
+use crate::output::{self, Format};
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "weir",
+    version,
+    about = "SQL over network captures",
+    long_about = "SQL over network captures.\n\n\
+        Captures (pcap, pcapng, ERF; plain, gzip or zstd) are tables: name the file in FROM. \
+        Columns bear Wireshark's field names, such as ip.src, udp.dstport and frame.len.",
+    after_help = TOP_EXAMPLES,
+    arg_required_else_help = true,
+    propagate_version = true,
+    max_term_width = 100
+)]
+pub(crate) struct Cli {
+    /// Switches of every command.
+    #[command(flatten)]
+    pub(crate) global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Switches of every command.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct Global {
+    /// When to use colour
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        env = "WEIR_COLOR",
+        hide_env_values = true,
+        hide_possible_values = true,
+        long_help = "When to use colour: auto, always or never. 'auto' is colour on a terminal, \
+            unless NO_COLOR is set or TERM is dumb"
+    )]
+    pub(crate) color: ColorChoice,
+    /// No notes and no progress; errors and warnings are still said
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Answer SQL over captures
+    Query(Query),
+    /// List the columns of captures: name, type, meaning, layer, standard
+    Fields(Fields),
+    /// Write a few sample captures and take a tour of queries over them
+    Demo(Demo),
+    /// Print a completion script for a shell
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page, or write the pages of all commands
+    #[command(after_help = MAN_EXAMPLES)]
+    Man {
+        /// Write the pages of all commands into this directory
+        dir: Option<PathBuf>,
+    },
+}
+
+/// `weir query`.
+#[derive(Args, Debug)]
+#[command(
+    about = "Answer SQL over captures",
+    long_about = "Answer SQL over captures.\n\n\
+        A path, a glob, or '-' for standard input, quoted in FROM, is a table of packets; its kind \
+        and its compression are found by content. Parquet, CSV, JSON and Arrow files can be \
+        joined with it. Several statements are answered one after the other, those over the same \
+        captures in one pass.",
+    after_help = QUERY_EXAMPLES
+)]
+pub(crate) struct Query {
+    /// SQL, one or several statements
+    #[arg(
+        value_name = "SQL",
+        required_unless_present = "file",
+        conflicts_with = "file"
+    )]
+    pub(crate) sql: Vec<String>,
+    /// Read the SQL from a file, '-' for standard input
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Where the rows go, and how.
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// Threads that a query may use [default: one for each core]
+    #[arg(
+        long,
+        value_name = "N",
+        env = "WEIR_THREADS",
+        hide_env_values = true,
+        help_heading = "Resources"
+    )]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Memory for groups, sorts and joins before they spill to disk: 512m, 2g, 1GiB
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = parse_size,
+        env = "WEIR_MEMORY_LIMIT",
+        hide_env_values = true,
+        help_heading = "Resources",
+        long_help = "Memory for groups, sorts and joins before they spill to disk, such as 512m, \
+            2g or 1GiB. k, m, g, t and KiB to TiB count in powers of 1024, KB to TB in powers of \
+            1000 [default: no limit]"
+    )]
+    pub(crate) memory_limit: Option<usize>,
+    /// Merge the captures of one FROM in the order of time
+    #[arg(
+        long,
+        help_heading = "Reading",
+        long_help = "Merge the captures that one FROM names (a glob or a list) in the order of \
+            time. Without it they follow one another in the order in which they are named"
+    )]
+    pub(crate) merge: bool,
+    /// What HDLC records in ERF files carry
+    #[arg(
+        long,
+        value_name = "PROTOCOL",
+        default_value = "guess",
+        env = "WEIR_HDLC",
+        hide_env_values = true,
+        help_heading = "Reading",
+        long_help = "What HDLC records in ERF files carry, which such a file does not say"
+    )]
+    pub(crate) hdlc: Hdlc,
+    /// Say on standard error what was read, passed over and found damaged, and how fast
+    #[arg(long, help_heading = "Reporting")]
+    pub(crate) stats: bool,
+    /// No progress bar
+    #[arg(long, help_heading = "Reporting")]
+    pub(crate) no_progress: bool,
+}
+
+/// What HDLC records in ERF files carry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Hdlc {
+    /// Each frame tells by how it begins
+    #[default]
+    Guess,
+    /// Cisco HDLC
+    Chdlc,
+    /// PPP
+    Ppp,
+    /// Frame relay
+    FrameRelay,
+    /// Message transfer part 2 of signalling system 7
+    Mtp2,
+}
+
+/// Where rows go, and how: shared by the commands that give rows.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// How rows are written [default: by the name of -o, else table on a terminal, csv in a pipe]
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        long_help = "How rows are written. By default the name of the output file decides \
+            (result.parquet); without one it is a table on a terminal and CSV in a pipe.\n\n\
+            Only a table on a terminal is folded, cut, capped and rounded, and it says so; all \
+            other output has every row, every column and every digit"
+    )]
+    pub(crate) format: Option<Format>,
+    /// Write to a file instead of standard output
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        long_help = "Write to a file instead of standard output; '-' is standard output. Several \
+            statements take one file for all, or one -o for each in their order"
+    )]
+    pub(crate) output: Vec<PathBuf>,
+    /// Rows of a table that a terminal shows, or 'all'
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = parse_rows,
+        default_value = "40",
+        env = "WEIR_ROWS",
+        hide_env_values = true,
+        long_help = "Rows of a table that a terminal shows, or 'all'. Files, pipes and the other \
+            formats always have all rows"
+    )]
+    pub(crate) rows: Rows,
+    /// Show every column of a table in full, however wide
+    #[arg(
+        long,
+        long_help = "Show every column of a table in full, however wide, also those that are NULL \
+            in every row, which a terminal is otherwise spared"
+    )]
+    pub(crate) all_columns: bool,
+}
+
+/// The rows that a table on a terminal shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rows(pub(crate) Option<u64>);
+
+impl Default for Rows {
+    fn default() -> Self {
+        Self(Some(output::ROWS_MAX_DEFAULT))
+    }
+}
+
+/// `weir fields`.
+#[derive(Args, Debug)]
+#[command(
+    about = "List the columns of captures: name, type, meaning, layer, standard",
+    after_help = FIELDS_EXAMPLES
+)]
+pub(crate) struct Fields {
+    /// Only those whose name, meaning or layer contains this, without regard to case
+    pub(crate) pattern: Option<String>,
+    /// Where the rows go, and how.
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// `weir demo`.
+#[derive(Args, Debug)]
+#[command(
+    about = "Write a few sample captures and take a tour of queries over them",
+    after_help = DEMO_EXAMPLES
+)]
+pub(crate) struct Demo {
+    /// Where to write the captures; made if it is missing
+    #[arg(default_value = "demo")]
+    pub(crate) dir: PathBuf,
+    /// Use the captures that are there already instead of writing them anew
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// Write the captures only
+    #[arg(long, conflicts_with = "keep")]
+    pub(crate) no_tour: bool,
+}
+
+impl OutputArgs {
+    /// The file for the statement at `index` of `statements`; `None` for standard output.
+    ///
+    /// # Errors
+    /// A usage error when the files are neither one for all nor one for each statement.
+    pub(crate) fn file(&self, index: usize, statements: usize) -> Result<Option<&Path>, Refusal> {
+        let file = match self.output.as_slice() {
+            [] => return Ok(None),
+            [one] => one,
+            several if several.len() == statements => match several.get(index) {
+                Some(file) => file,
+                None => return Ok(None),
+            },
+            several => {
+                return Err(Refusal::usage(
+                    format!("{} output files for {statements} statements", several.len()),
+                    "give one '-o FILE' for all statements, or one for each",
+                ));
+            }
+        };
+        Ok((file.as_os_str() != "-").then_some(file))
+    }
+
+    /// How to write to `file`, or to standard output when that is `None`, which may be a terminal.
+    pub(crate) fn options(
+        &self,
+        file: Option<&Path>,
+        stdout_terminal: bool,
+        color: ColorChoice,
+    ) -> output::Options {
+        let terminal = file.is_none() && stdout_terminal;
+        let format = self
+            .format
+            .or_else(|| file.and_then(Format::of_path))
+            .unwrap_or(Format::default_for(terminal));
+        let colour = file.is_none() && color.applies(terminal);
+        let base = match terminal {
+            true => output::Options::terminal(format, colour),
+            false => output::Options::plain(format),
+        };
+        output::Options {
+            colour,
+            rows_max: self.rows.0,
+            all_columns: self.all_columns,
+            ..base
+        }
+    }
+}
+
+/// Why there is nothing to run.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// Help or the version was asked for, or nothing at all.
+    Shown(clap::Error),
+    /// The line does not parse.
+    Usage {
+        /// What is wrong.
+        message: String,
+        /// What to try.
+        hints: Vec<String>,
+    },
+}
+
+impl Refusal {
+    /// A line that parses but makes no sense.
+    pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Usage {
+            message: message.into(),
+            hints: vec![hint.into()],
+        }
+    }
+
+    /// Says it: help on standard output with status 0, errors on standard error with status 2.
+    pub(crate) fn report(&self, messages: Messages) -> ExitCode {
+        match self {
+            Self::Shown(error) => {
+                // A reader of the help that has gone does not matter.
+                let _ = error.print();
+                ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+            }
+            Self::Usage { message, hints } => {
+                messages.error(message);
+                for hint in hints {
+                    messages.hint(hint);
+                }
+                ExitCode::from(2)
+            }
+        }
+    }
+}
+
+/// Parses a command line, the program's name first.
+///
+/// # Errors
+/// What to show instead.
+pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Cli, Refusal> {
+    let line: Vec<_> = line.into_iter().collect();
+    Cli::try_parse_from(&line).map_err(|error| refuse(error, &line))
+}
+
+fn refuse(error: clap::Error, line: &[OsString]) -> Refusal {
+    if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return Refusal::Shown(error);
+    }
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => vec![text.clone()],
+        Some(ContextValue::Strings(texts)) => texts.clone(),
+        Some(ContextValue::StyledStrs(texts)) => texts.iter().map(ToString::to_string).collect(),
+        _ => Vec::new(),
+    };
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && let [word] = text(ContextKind::InvalidSubcommand).as_slice()
+        && let Some(hint) = query_hint(word)
+    {
+        return Refusal::usage(format!("'{word}' is not a command"), hint);
+    }
+    let mut hints = Vec::new();
+    for kind in [
+        ContextKind::SuggestedSubcommand,
+        ContextKind::SuggestedArg,
+        ContextKind::SuggestedValue,
+    ] {
+        let near: Vec<_> = text(kind).iter().map(|name| format!("'{name}'")).collect();
+        if !near.is_empty() {
+            hints.push(format!("did you mean {}?", near.join(" or ")));
+        }
+    }
+    hints.extend(text(ContextKind::Suggested));
+    let command = Cli::command();
+    let named = line.iter().filter_map(|word| word.to_str());
+    let named = named.skip(1).find(|word| command.find_subcommand(word).is_some());
+    let help = match named {
+        Some(named) => format!("weir {named} --help"),
+        None => "weir --help".to_owned(),
+    };
+    hints.push(format!("'{help}' shows how it is used, with examples"));
+    // Of what clap writes, the first paragraph is the error; the others are hints and usage.
+    let rendered = error.render().to_string();
+    let message = rendered.split("\n\n").next().unwrap_or_default();
+    Refusal::Usage {
+        message: message.strip_prefix("error: ").unwrap_or(message).to_owned(),
+        hints,
+    }
+}
+
+/// For SQL or a file where a command should stand: the line that was meant.
+fn query_hint(word: &str) -> Option<String> {
+    let first = word.split_whitespace().next()?.to_ascii_lowercase();
+    if word.contains(char::is_whitespace) && SQL_BEGINNINGS.contains(&first.as_str()) {
+        let quoted = match word {
+            _ if !word.contains('\'') => format!("'{word}'"),
+            _ if !word.contains(['"', '$', '`', '\\', '!']) => format!("\"{word}\""),
+            _ => "SQL".to_owned(),
+        };
+        return Some(format!("for SQL, write: weir query {quoted}"));
+    }
+    let plain = !word.contains(['\'', '"', '$', '`', '\\', '!']);
+    (plain && Path::new(word).is_file())
+        .then(|| format!("to look into a file, write: weir query \"SELECT * FROM '{word}' LIMIT 10\""))
+}
+
+/// Writes the completion script for a shell.
+///
+/// # Errors
+/// What the output gives.
+pub(crate) fn write_completions(shell: Shell, out: &mut dyn Write) -> io::Result<()> {
+    // The generator panics when it cannot write, so it writes to memory.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "weir", &mut script);
+    out.write_all(&script)
+}
+
+/// Writes the manual page of the program.
+///
+/// # Errors
+/// What the output gives.
+pub(crate) fn write_man(out: &mut dyn Write) -> io::Result<()> {
+    clap_mangen::Man::new(Cli::command()).render(out)
+}
+
+/// Writes the manual pages of the program and of all its commands into a directory, which is made
+/// if it is missing.
+///
+/// # Errors
+/// What the file system gives.
+pub(crate) fn write_man_pages(dir: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(dir)?;
+    clap_mangen::generate_to(Cli::command(), dir)
+}
+
+/// `512m`, `2g`, `1.5GiB`, `4096`: bytes.
+fn parse_size(text: &str) -> Result<usize, String> {
+    let unit_at = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(unit_at);
+    let scale: f64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "k" | "kib" => 1024.0,
+        "m" | "mib" => 1024.0 * 1024.0,
+        "g" | "gib" => 1024.0 * 1024.0 * 1024.0,
+        "t" | "tib" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
+        "kb" => 1e3,
+        "mb" => 1e6,
+        "gb" => 1e9,
+        "tb" => 1e12,
+        _ => return Err("expected a size such as 512m, 2g or 1GiB".to_owned()),
+    };
+    let number: f64 = number
+        .parse()
+        .map_err(|_| "expected a size such as 512m, 2g or 1GiB".to_owned())?;
+    let bytes = number * scale;
+    if bytes < 1.0 {
+        return Err("a limit of no bytes leaves nothing to work with".to_owned());
+    }
+    // Casts of floats saturate; sizes below 2^53 are exact.
+    if bytes >= usize::MAX as f64 {
+        return Err("more than this machine can address".to_owned());
+    }
+    Ok(bytes as usize)
+}
+
+fn parse_rows(text: &str) -> Result<Rows, String> {
+    if text.eq_ignore_ascii_case("all") {
+        return Ok(Rows(None));
+    }
+    let rows = text.parse();
+    rows.map(|rows| Rows(Some(rows)))
+        .map_err(|_| "expected a number of rows, or 'all'".to_owned())
+}
+
+/// Words that SQL begins with.
+const SQL_BEGINNINGS: [&str; 8] = [
+    "select", "from", "with", "explain", "describe", "show", "values", "create",
+];
+
+const TOP_EXAMPLES: &str = "\
+Examples:
+  weir demo
+      sample captures and a tour of queries over them
+  weir query \"SELECT count(*), sum(frame.len) FROM 'trace.pcap'\"
+      packets and bytes of a capture
+  weir fields vlan
+      columns that have to do with VLANs
+
+Exit status: 0 success; 1 a query failed, or damage was found in a capture (the good records were
+all delivered); 2 usage or environment.";
+
+const QUERY_EXAMPLES: &str = "\
+Examples:
+  Top talkers:
+    weir query \"SELECT addr.src, count(*) AS packets, sum(frame.len) AS bytes
+                FROM 'trace.pcap' GROUP BY addr.src ORDER BY bytes DESC LIMIT 10\"
+  The same with pipes:
+    weir query \"FROM 'trace.pcap' |> WHERE udp.dstport = 53 |> AGGREGATE count(*) GROUP BY ip.src\"
+  All captures of a day, compressed or not, as Parquet:
+    weir query \"SELECT * FROM 'day/*.pcap.gz'\" -o day.parquet
+  From a pipe, for another program:
+    tcpdump -w - | weir query \"SELECT frame.time, ip.src FROM '-'\" --format ndjson
+  Two answers, two files, one pass:
+    weir query \"SELECT count(*) FROM 'x.pcap'\" \"SELECT DISTINCT ip.src FROM 'x.pcap'\" \\
+        -o count.csv -o sources.csv
+  What would be decoded:
+    weir query \"EXPLAIN SELECT ip.src FROM 'trace.pcap' WHERE ip.ttl < 5\"";
+
+const FIELDS_EXAMPLES: &str = "\
+Examples:
+  weir fields                       every column
+  weir fields frame                 of the frame, and of frame relay
+  weir fields --format csv | grep RFC";
+
+const DEMO_EXAMPLES: &str = "\
+Examples:
+  weir demo                         write ./demo and take the tour
+  weir demo /tmp/captures --no-tour
+  weir query \"SELECT proto, count(*) FROM 'demo/office.pcapng' GROUP BY proto\"";
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  weir completions bash > ~/.local/share/bash-completion/completions/weir
+  weir completions zsh > ~/.zfunc/_weir
+  weir completions fish > ~/.config/fish/completions/weir.fish";
+
+const MAN_EXAMPLES: &str = "\
+Examples:
+  weir man | man -l -
+  weir man ~/.local/share/man/man1";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse_line(line: &str) -> Result<Cli, Refusal> {
+        // Words are separated by blanks, and `_` stands for a blank within a word.
+        let words = line.split(' ').map(|word| word.replace('_', " ").into());
+        parse(std::iter::once(OsString::from("weir")).chain(words))
+    }
+
+    fn query(line: &str) -> Query {
+        match parse_line(line).unwrap().command {
+            Command::Query(query) => query,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_definitions_hold_together() {
+        Cli::command().debug_assert();
+        assert_eq!(Rows::default(), query("query x").output.rows);
+    }
+
+    #[test]
+    fn a_query_takes_statements_and_says_where_the_rows_go() {
+        let plain = query("query SELECT_1 SELECT_2");
+        assert_eq!(plain.sql, ["SELECT 1", "SELECT 2"]);
+        assert_eq!((plain.threads, plain.memory_limit, plain.merge), (None, None, false));
+        assert_eq!(plain.hdlc, Hdlc::Guess);
+
+        let full = query(
+            "query -f q.sql --format jsonl -o a.csv --threads 4 --memory-limit 1.5g --merge \
+             --rows all --all-columns --hdlc frame-relay --stats --no-progress --color never -q"
+                .trim_start(),
+        );
+        assert_eq!(full.file.as_deref(), Some(Path::new("q.sql")));
+        assert_eq!(full.output.format, Some(Format::Ndjson));
+        assert_eq!(full.threads.map(NonZeroUsize::get), Some(4));
+        assert_eq!(full.memory_limit, Some(3 << 29));
+        assert_eq!(full.output.rows, Rows(None));
+        assert_eq!(full.hdlc, Hdlc::FrameRelay);
+        assert!(full.merge && full.stats && full.no_progress && full.output.all_columns);
+    }
+
+    #[test]
+    fn the_format_comes_from_the_flag_then_the_file_then_the_terminal() {
+        for (line, terminal, expected) in [
+            ("query x", true, Format::Table),
+            ("query x", false, Format::Csv),
+            ("query x --format json", true, Format::Json),
+            ("query x -o a.parquet", true, Format::Parquet),
+            ("query x -o a.parquet --format arrow", true, Format::Arrow),
+            ("query x -o a", true, Format::Csv),
+            ("query x -o -", true, Format::Table),
+        ] {
+            let output = query(line).output;
+            let file = output.file(0, 1).unwrap();
+            let options = output.options(file, terminal, ColorChoice::Never);
+            assert_eq!(options.format, expected, "{line}");
+            assert_eq!(options.terminal, terminal && file.is_none(), "{line}");
+        }
+        let colour = |line: &str, color| query(line).output.options(None, false, color).colour;
+        assert!(colour("query x", ColorChoice::Always));
+        assert!(!colour("query x", ColorChoice::Auto));
+    }
+
+    #[test]
+    fn files_are_one_for_all_statements_or_one_for_each() {
+        let one = query("query x -o a.csv").output;
+        assert_eq!(one.file(7, 8).unwrap(), Some(Path::new("a.csv")));
+        let two = query("query x -o a.csv -o b.csv").output;
+        assert_eq!(two.file(1, 2).unwrap(), Some(Path::new("b.csv")));
+        let Err(Refusal::Usage { message, hints }) = two.file(0, 3) else {
+            panic!("three statements and two files");
+        };
+        assert_eq!(message, "2 output files for 3 statements");
+        assert_eq!(hints, ["give one '-o FILE' for all statements, or one for each"]);
+    }
+
+    #[test]
+    fn sizes_are_read_with_their_units() {
+        for (text, expected) in [
+            ("4096", Some(4096)),
+            ("512m", Some(512 << 20)),
+            ("2g", Some(2 << 30)),
+            ("2G", Some(2 << 30)),
+            ("1GiB", Some(1 << 30)),
+            ("1.5 KiB", Some(1536)),
+            ("1GB", Some(1_000_000_000)),
+            ("64b", Some(64)),
+            ("", None),
+            ("g", None),
+            ("1.2.3m", None),
+            ("-1", None),
+            ("0", None),
+            ("0g", None),
+            ("2x", None),
+            ("1e3", None),
+            ("99999999999999t", None),
+            ("nan", None),
+        ] {
+            assert_eq!(parse_size(text).ok(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_does_not_parse_gets_a_hint() {
+        for (line, message, hint) in [
+            (
+                "SELECT_1_FROM_'x.pcap'",
+                "'SELECT 1 FROM 'x.pcap'' is not a command",
+                "for SQL, write: weir query \"SELECT 1 FROM 'x.pcap'\"",
+            ),
+            (
+                "explain_select_1",
+                "'explain select 1' is not a command",
+                "for SQL, write: weir query 'explain select 1'",
+            ),
+            ("qeury x", "unrecognized subcommand 'qeury'", "did you mean 'query'?"),
+            (
+                "query x --thread 4",
+                "unexpected argument '--thread' found",
+                "did you mean '--threads'?",
+            ),
+            (
+                "query x --format jsn",
+                "invalid value 'jsn' for '--format <FORMAT>'\n  [possible values: table, csv, tsv, \
+                 json, ndjson, markdown, parquet, arrow]",
+                "did you mean 'json'?",
+            ),
+            (
+                "query x --memory-limit 2x",
+                "invalid value '2x' for '--memory-limit <SIZE>': expected a size such as 512m, 2g \
+                 or 1GiB",
+                "'weir query --help' shows how it is used, with examples",
+            ),
+            (
+                "query x --rows many",
+                "invalid value 'many' for '--rows <N>': expected a number of rows, or 'all'",
+                "'weir query --help' shows how it is used, with examples",
+            ),
+            (
+                "query x --threads 0",
+                "invalid value '0' for '--threads <N>': number would be zero for non-zero type",
+                "'weir query --help' shows how it is used, with examples",
+            ),
+            (
+                "query",
+                "the following required arguments were not provided:\n  <SQL>...",
+                "'weir query --help' shows how it is used, with examples",
+            ),
+        ] {
+            match parse_line(line) {
+                Err(Refusal::Usage { message: said, hints }) => {
+                    assert_eq!(said, message, "{line}");
+                    assert_eq!(hints.first().map(String::as_str), Some(hint), "{line}");
+                }
+                other => panic!("{line}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_in_place_of_a_command_is_understood() {
+        let file = std::env::current_exe().unwrap();
+        let file = file.to_str().unwrap();
+        let expected =
+            format!("to look into a file, write: weir query \"SELECT * FROM '{file}' LIMIT 10\"");
+        assert_eq!(query_hint(file), Some(expected));
+        assert_eq!(query_hint("selection"), None);
+        assert_eq!(query_hint(""), None);
+    }
+
+    #[test]
+    fn help_names_examples_and_succeeds() {
+        for (line, wanted) in [
+            ("--help", "weir demo"),
+            ("-h", "Examples:"),
+            ("query --help", "Top talkers"),
+            ("query --help", "[default: by the name"),
+            ("query -h", "--memory-limit <SIZE>"),
+            ("fields --help", "weir fields frame"),
+            ("demo --help", "--no-tour"),
+            ("completions --help", "bash-completion"),
+            ("man --help", "man1"),
+            ("--version", env!("CARGO_PKG_VERSION")),
+        ] {
+            let Err(Refusal::Shown(shown)) = parse_line(line) else {
+                panic!("{line}");
+            };
+            assert_eq!(shown.exit_code(), 0);
+            let text = shown.render().to_string();
+            assert!(text.contains(wanted), "{line}: {text}");
+        }
+        let Err(Refusal::Shown(shown)) = parse([OsString::from("weir")]) else {
+            panic!("no command");
+        };
+        assert_eq!(shown.exit_code(), 2);
+    }
+
+    #[test]
+    fn completions_and_manual_pages_know_the_commands() {
+        for shell in Shell::value_variants() {
+            let mut script = Vec::new();
+            write_completions(*shell, &mut script).unwrap();
+            let script = String::from_utf8(script).unwrap();
+            assert!(script.contains("memory-limit"), "{shell}");
+        }
+        let mut page = Vec::new();
+        write_man(&mut page).unwrap();
+        assert!(String::from_utf8(page).unwrap().contains("weir\\-query(1)"));
+        let dir = std::env::temp_dir().join(format!("weir-man-{}", std::process::id()));
+        write_man_pages(&dir).unwrap();
+        let page = std::fs::read_to_string(dir.join("weir-query.1"));
+        std::fs::remove_dir_all(&dir).unwrap();
+        assert!(page.unwrap().contains("Top talkers"));
+    }
+}

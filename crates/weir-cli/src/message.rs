@@ -1,0 +1,194 @@
+//! What the user is told beside the data: one place for the `error:`, `hint:`, `warning:` and
+//! `note:` lines on standard error.
+
+use std::borrow::Cow;
+use std::io::{IsTerminal, Write as _};
+
+use crate::output::text;
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set or TERM is dumb
+    #[default]
+    Auto,
+    /// Always, even in a pipe
+    Always,
+    /// Never
+    Never,
+}
+
+impl ColorChoice {
+    /// Whether to colour a stream that is a terminal or not, in the environment of this process.
+    pub(crate) fn applies(self, terminal: bool) -> bool {
+        let variable = |name| std::env::var_os(name).unwrap_or_default();
+        let refused = !variable("NO_COLOR").is_empty() || variable("TERM") == "dumb";
+        self.decide(terminal, refused)
+    }
+
+    fn decide(self, terminal: bool, refused: bool) -> bool {
+        match self {
+            Self::Auto => terminal && !refused,
+            Self::Always => true,
+            Self::Never => false,
+        }
+    }
+}
+
+/// The kinds of lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    /// The work failed, or a part of it.
+    Error,
+    /// The answer stands but needs care.
+    Warning,
+    /// What was left out or done on the side.
+    Note,
+    /// The next thing to try.
+    Hint,
+}
+
+impl Level {
+    fn label(self) -> &'static str {
+        match self {
+            Self::Error => "error:",
+            Self::Warning => "warning:",
+            Self::Note => "note:",
+            Self::Hint => "hint:",
+        }
+    }
+
+    /// SGR parameters.
+    fn style(self) -> &'static str {
+        match self {
+            Self::Error => "1;31",
+            Self::Warning => "1;33",
+            Self::Note => "1;36",
+            Self::Hint => "1;32",
+        }
+    }
+}
+
+/// Writes the lines to standard error. A standard error that is closed is no reason to fail.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Messages {
+    colour: bool,
+    quiet: bool,
+}
+
+impl Messages {
+    /// With colour as chosen; `quiet` keeps notes back, never errors, warnings and hints.
+    pub(crate) fn new(choice: ColorChoice, quiet: bool) -> Self {
+        Self {
+            colour: choice.applies(std::io::stderr().is_terminal()),
+            quiet,
+        }
+    }
+
+    /// Says that something failed.
+    pub(crate) fn error(self, text: &str) {
+        self.say(Level::Error, text);
+    }
+
+    /// Says that something failed, with all the causes below it: `cannot read: no such file`.
+    pub(crate) fn error_chain(self, error: &(dyn std::error::Error + 'static)) {
+        self.say(Level::Error, &chain(error));
+    }
+
+    /// Says that an answer needs care.
+    pub(crate) fn warning(self, text: &str) {
+        self.say(Level::Warning, text);
+    }
+
+    /// Says what the user may like to know.
+    pub(crate) fn note(self, text: &str) {
+        self.say(Level::Note, text);
+    }
+
+    /// Says what to try next.
+    pub(crate) fn hint(self, text: &str) {
+        self.say(Level::Hint, text);
+    }
+
+    fn say(self, level: Level, text: &str) {
+        if self.quiet && level == Level::Note {
+            return;
+        }
+        let line = render(level, text, self.colour);
+        let _ = std::io::stderr().lock().write_all(line.as_bytes());
+    }
+}
+
+/// An error and its causes, outermost first. A cause that the text above already ends with is not
+/// said twice.
+pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let below = error.to_string();
+        if !text.ends_with(&below) {
+            text.push_str(": ");
+            text.push_str(&below);
+        }
+        cause = error.source();
+    }
+    text
+}
+
+/// One message. Lines after the first are indented; control characters are spelled out, for a
+/// message may quote a file name or the network.
+fn render(level: Level, text: &str, colour: bool) -> String {
+    let label = match colour {
+        true => Cow::Owned(format!("\x1b[{}m{}\x1b[0m", level.style(), level.label())),
+        false => Cow::Borrowed(level.label()),
+    };
+    let mut out = label.into_owned();
+    for (at, line) in text.lines().enumerate() {
+        if at > 0 {
+            out.push_str("\n ");
+        }
+        out.push(' ');
+        text::push_escaped(&mut out, line);
+    }
+    out.push('\n');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_one_labelled_line_that_steers_no_terminal() {
+        for (level, text, colour, expected) in [
+            (Level::Error, "no such file", false, "error: no such file\n"),
+            (Level::Hint, "a\nb", false, "hint: a\n  b\n"),
+            (Level::Note, "'\x1b[2J'", false, "note: '\\x1b[2J'\n"),
+            (Level::Warning, "w", true, "\x1b[1;33mwarning:\x1b[0m w\n"),
+            (Level::Error, "", false, "error:\n"),
+        ] {
+            assert_eq!(render(level, text, colour), expected);
+        }
+    }
+
+    #[test]
+    fn colour_follows_the_flag_then_the_environment_then_the_terminal() {
+        use ColorChoice::{Always, Auto, Never};
+        for (choice, terminal, refused, expected) in [
+            (Auto, true, false, true),
+            (Auto, false, false, false),
+            (Auto, true, true, false),
+            (Always, false, true, true),
+            (Never, true, false, false),
+        ] {
+            assert_eq!(choice.decide(terminal, refused), expected);
+        }
+    }
+
+    #[test]
+    fn causes_are_named_once() {
+        let inner = std::io::Error::other("disk is full");
+        let outer = crate::output::Error::Write(inner);
+        assert_eq!(chain(&outer), "cannot write the result: disk is full");
+    }
+}

@@ -1,0 +1,270 @@
+//! How do batches of rows become what the user reads?
+//!
+//! A [`Writer`] takes Arrow batches one at a time and writes one of the [`Format`]s. It keeps no
+//! more than one batch, except for the table, which looks at the first rows to choose its column
+//! widths (see [`table`]) and Parquet, which collects a row group.
+//!
+//! The rules of all text formats:
+//!
+//! - a pipe or a file gets every row, every column and every digit;
+//! - only a terminal gets colour, rounding, folding and cutting, and the [`Summary`] says so in
+//!   words that name the flag which undoes it;
+//! - control characters that came from the network never reach a terminal: they are written as
+//!   `\x1b`;
+//! - bytes are lower-case hexadecimal, timestamps are RFC 3339 in UTC with the digits of their
+//!   unit, lists and structs are JSON;
+//! - a reader that goes away is no error ([`Flow::Closed`]).
+//!
+//! This module does not know where rows come from, opens no file and prints nothing on standard
+//! error.
+
+mod binary;
+mod column;
+mod error;
+mod layout;
+mod markdown;
+mod pipe;
+mod plan;
+mod rows;
+mod separated;
+mod summary;
+mod table;
+#[cfg(test)]
+mod tests;
+pub(crate) mod text;
+mod time;
+
+use std::io::Write;
+use std::path::Path;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+
+pub(crate) use error::{Error, ErrorKind};
+pub(crate) use summary::{Summary, grouped};
+
+use pipe::{Pipe, Watch};
+
+/// How rows are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// A drawn table; the default on a terminal
+    Table,
+    /// Comma-separated with a header line (RFC 4180, lines end with LF); the default in a pipe
+    Csv,
+    /// Tab-separated with a header line; tab, newline and backslash as \t \n \\
+    Tsv,
+    /// One JSON array of objects
+    Json,
+    /// One JSON object a line
+    #[value(alias = "jsonl")]
+    Ndjson,
+    /// A Markdown table
+    #[value(alias = "md")]
+    Markdown,
+    /// Apache Parquet, compressed with zstd
+    Parquet,
+    /// Arrow IPC stream
+    #[value(alias = "ipc")]
+    Arrow,
+}
+
+impl Format {
+    /// What is written when the user does not say: a table on a terminal, CSV elsewhere.
+    pub(crate) fn default_for(terminal: bool) -> Self {
+        if terminal { Self::Table } else { Self::Csv }
+    }
+
+    /// The format that the end of a file's name asks for.
+    pub(crate) fn of_path(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        Some(match extension.as_str() {
+            "txt" => Self::Table,
+            "csv" => Self::Csv,
+            "tsv" | "tab" => Self::Tsv,
+            "json" => Self::Json,
+            "ndjson" | "jsonl" => Self::Ndjson,
+            "md" | "markdown" => Self::Markdown,
+            "parquet" | "pq" => Self::Parquet,
+            "arrow" | "arrows" | "ipc" => Self::Arrow,
+            _ => return None,
+        })
+    }
+
+    /// True when the bytes mean nothing to a reader at a terminal.
+    pub(crate) fn is_binary(self) -> bool {
+        matches!(self, Self::Parquet | Self::Arrow)
+    }
+
+    /// The name that `--format` takes.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Csv => "csv",
+            Self::Tsv => "tsv",
+            Self::Json => "json",
+            Self::Ndjson => "ndjson",
+            Self::Markdown => "markdown",
+            Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
+        }
+    }
+}
+
+/// What a [`Writer`] needs to know beside the rows.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    /// How the rows are written.
+    pub(crate) format: Format,
+    /// Whether a person reads the output at a terminal: allows folding, cutting and rounding.
+    pub(crate) terminal: bool,
+    /// Character columns of the terminal; `None` when it is not known, and then nothing is cut.
+    pub(crate) width: Option<u16>,
+    /// Whether the table may use colour.
+    pub(crate) colour: bool,
+    /// Rows of a table that a terminal shows; `None` for all. Elsewhere without effect.
+    pub(crate) rows_max: Option<u64>,
+    /// Show every column of a table in full, however wide, also those that are NULL throughout.
+    pub(crate) all_columns: bool,
+}
+
+impl Options {
+    /// Output for a program: everything, exact and without colour.
+    pub(crate) fn plain(format: Format) -> Self {
+        Self {
+            format,
+            terminal: false,
+            width: None,
+            colour: false,
+            rows_max: None,
+            all_columns: false,
+        }
+    }
+
+    /// Output for a person: as wide as the terminal on standard output, 40 rows.
+    pub(crate) fn terminal(format: Format, colour: bool) -> Self {
+        Self {
+            format,
+            terminal: true,
+            width: terminal_width(),
+            colour,
+            rows_max: Some(ROWS_MAX_DEFAULT),
+            all_columns: false,
+        }
+    }
+}
+
+/// Whether more rows are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Flow {
+    /// The output takes more.
+    Open,
+    /// The reader has gone (`weir … | head`): stop working and end quietly with success.
+    Closed,
+}
+
+/// Writes batches of one schema in one format.
+pub(crate) struct Writer {
+    encoder: Box<dyn Encoder>,
+    watch: Watch,
+    rows: u64,
+}
+
+impl Writer {
+    /// Starts an output. Nothing is written before the first batch or [`Self::finish`], so that a
+    /// query that fails early leaves no half a result.
+    ///
+    /// # Errors
+    /// [`Error::BinaryOnTerminal`].
+    pub(crate) fn new(
+        options: &Options,
+        schema: SchemaRef,
+        out: Box<dyn Write + Send>,
+    ) -> Result<Self, Error> {
+        if options.format.is_binary() && options.terminal {
+            return Err(Error::BinaryOnTerminal(options.format));
+        }
+        let (pipe, watch) = Pipe::new(out);
+        let encoder: Box<dyn Encoder> = match options.format {
+            Format::Table if plan::is_plan(&schema) => {
+                Box::new(rows::Rows::new(plan::Plan::new(options), pipe))
+            }
+            Format::Table => Box::new(table::Table::new(options, &schema, pipe)),
+            Format::Csv => {
+                let csv = separated::Separated::csv(options, &schema);
+                Box::new(rows::Rows::new(csv, pipe))
+            }
+            Format::Tsv => {
+                let tsv = separated::Separated::tsv(options, &schema);
+                Box::new(rows::Rows::new(tsv, pipe))
+            }
+            Format::Json => Box::new(rows::Rows::new(rows::Json::array(&schema), pipe)),
+            Format::Ndjson => Box::new(rows::Rows::new(rows::Json::lines(&schema), pipe)),
+            Format::Markdown => {
+                Box::new(rows::Rows::new(markdown::Markdown::new(&schema), pipe))
+            }
+            Format::Parquet => Box::new(binary::Parquet::new(&schema, pipe)),
+            Format::Arrow => Box::new(binary::ArrowStream::new(&schema, pipe)),
+        };
+        Ok(Self {
+            encoder,
+            watch,
+            rows: 0,
+        })
+    }
+
+    /// Writes the rows of `batch`.
+    ///
+    /// # Errors
+    /// When the output cannot be written or a value cannot be encoded; not when the reader has
+    /// gone.
+    pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<Flow, Error> {
+        if self.watch.closed() {
+            return Ok(Flow::Closed);
+        }
+        match self.encoder.write(batch) {
+            Ok(()) => {
+                self.rows = self
+                    .rows
+                    .saturating_add(u64::try_from(batch.num_rows()).unwrap_or(u64::MAX));
+                Ok(Flow::Open)
+            }
+            Err(_) if self.watch.closed() => Ok(Flow::Closed),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes what is still held back and says what was left out.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub(crate) fn finish(mut self) -> Result<Summary, Error> {
+        let mut summary = Summary::default();
+        if !self.watch.closed() {
+            match self.encoder.finish() {
+                Ok(done) => summary = done,
+                Err(_) if self.watch.closed() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        summary.rows = self.rows;
+        summary.closed = self.watch.closed();
+        Ok(summary)
+    }
+}
+
+/// One format at work.
+trait Encoder: Send {
+    fn write(&mut self, batch: &RecordBatch) -> Result<(), Error>;
+    /// Called once, after the last batch.
+    fn finish(&mut self) -> Result<Summary, Error>;
+}
+
+/// Character columns of the terminal on standard output, `None` when it is none.
+pub(crate) fn terminal_width() -> Option<u16> {
+    terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0)
+}
+
+/// Rows that a table on a terminal shows unless `--rows` says otherwise.
+pub(crate) const ROWS_MAX_DEFAULT: u64 = 40;

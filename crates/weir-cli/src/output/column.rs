@@ -1,0 +1,381 @@
+//! One column of a batch, ready to be written as text or as JSON.
+
+use std::fmt::{Debug, Display, Write as _};
+
+use arrow::array::{
+    Array, AsArray, ArrowPrimitiveType, GenericBinaryArray, GenericListArray, GenericStringArray,
+    OffsetSizeTrait, PrimitiveArray,
+};
+use arrow::buffer::NullBuffer;
+use arrow::datatypes::{
+    ArrowTimestampType, DataType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
+    DecimalType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    TimeUnit, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow::error::ArrowError;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+
+use super::text::{push_hex, push_json_string};
+use super::time::push_timestamp;
+
+/// The values of one array, with the work that depends on their type done once.
+pub(super) struct Column<'a> {
+    nulls: Option<NullBuffer>,
+    values: Values<'a>,
+}
+
+/// Writes the value of a row.
+type Push<'a> = Box<dyn Fn(usize, &mut String) + 'a>;
+
+enum Values<'a> {
+    Null,
+    Boolean(Box<dyn Fn(usize) -> bool + 'a>),
+    /// Digits that are a JSON number as they stand, however many.
+    Number(Push<'a>),
+    /// The shortest digits that give the same float back, and its value.
+    Float(Push<'a>, Box<dyn Fn(usize) -> f64 + 'a>),
+    Text(Box<dyn Fn(usize) -> &'a str + 'a>),
+    Bytes(Box<dyn Fn(usize) -> &'a [u8] + 'a>),
+    Timestamp(Push<'a>),
+    /// The range of rows of the inner column that make up one value.
+    List(Box<dyn Fn(usize) -> (usize, usize) + 'a>, Box<Column<'a>>),
+    Struct(Vec<(&'a str, Column<'a>)>),
+    Map(Box<dyn Fn(usize) -> (usize, usize) + 'a>, Box<[Column<'a>; 2]>),
+    /// The row of the inner column that holds the value.
+    Dictionary(Vec<usize>, Box<Column<'a>>),
+    /// What Arrow knows how to format: dates, times, durations, intervals, unions…
+    Other(ArrayFormatter<'a>),
+}
+
+impl<'a> Column<'a> {
+    /// Looks at `array` once.
+    ///
+    /// # Errors
+    /// When Arrow cannot format the type.
+    pub(super) fn new(array: &'a dyn Array) -> Result<Self, ArrowError> {
+        Ok(Self {
+            nulls: array.logical_nulls(),
+            values: Values::new(array)?,
+        })
+    }
+
+    pub(super) fn is_null(&self, row: usize) -> bool {
+        matches!(self.values, Values::Null)
+            || self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
+    }
+
+    /// Appends the value exactly; nothing for NULL.
+    pub(super) fn push_text(&self, row: usize, out: &mut String) {
+        if self.is_null(row) {
+            return;
+        }
+        match &self.values {
+            Values::Null => {}
+            Values::Boolean(value) => out.push_str(if value(row) { "true" } else { "false" }),
+            Values::Number(push) | Values::Timestamp(push) | Values::Float(push, _) => {
+                push(row, out);
+            }
+            Values::Text(value) => out.push_str(value(row)),
+            Values::Bytes(value) => push_hex(out, value(row)),
+            Values::List(..) | Values::Struct(_) | Values::Map(..) => self.push_json(row, out),
+            Values::Dictionary(keys, values) => {
+                if let Some(&key) = keys.get(row) {
+                    values.push_text(key, out);
+                }
+            }
+            Values::Other(formatter) => {
+                let _ = write!(out, "{}", formatter.value(row));
+            }
+        }
+    }
+
+    /// As [`Self::push_text`], with floats rounded for the eye.
+    pub(super) fn push_rounded(&self, row: usize, out: &mut String) {
+        match &self.values {
+            Values::Float(_, value) if !self.is_null(row) => push_rounded(out, value(row)),
+            Values::Dictionary(keys, values) if !self.is_null(row) => {
+                if let Some(&key) = keys.get(row) {
+                    values.push_rounded(key, out);
+                }
+            }
+            _ => self.push_text(row, out),
+        }
+    }
+
+    /// Appends the value as JSON. Integers and decimals keep all their digits; NaN and the
+    /// infinities, which JSON lacks, become null.
+    pub(super) fn push_json(&self, row: usize, out: &mut String) {
+        if self.is_null(row) {
+            out.push_str("null");
+            return;
+        }
+        match &self.values {
+            Values::Float(_, value) if !value(row).is_finite() => out.push_str("null"),
+            Values::Null | Values::Boolean(_) | Values::Number(_) | Values::Float(..) => {
+                self.push_text(row, out);
+            }
+            Values::Text(value) => push_json_string(out, value(row)),
+            Values::Bytes(_) | Values::Timestamp(_) => {
+                out.push('"');
+                self.push_text(row, out);
+                out.push('"');
+            }
+            Values::List(range, values) => {
+                let (start, end) = range(row);
+                push_between(out, ['[', ']'], start..end, |out, at| {
+                    values.push_json(at, out);
+                });
+            }
+            Values::Struct(fields) => push_between(out, ['{', '}'], fields, |out, field| {
+                push_json_string(out, field.0);
+                out.push(':');
+                field.1.push_json(row, out);
+            }),
+            Values::Map(range, entries) => {
+                let (start, end) = range(row);
+                let [keys, values] = &**entries;
+                push_between(out, ['{', '}'], start..end, |out, at| {
+                    let mut key = String::new();
+                    keys.push_text(at, &mut key);
+                    push_json_string(out, &key);
+                    out.push(':');
+                    values.push_json(at, out);
+                });
+            }
+            Values::Dictionary(keys, values) => match keys.get(row) {
+                Some(&key) => values.push_json(key, out),
+                None => out.push_str("null"),
+            },
+            Values::Other(formatter) => push_json_string(out, &formatter.value(row).to_string()),
+        }
+    }
+}
+
+impl<'a> Values<'a> {
+    fn new(array: &'a dyn Array) -> Result<Self, ArrowError> {
+        Ok(match array.data_type() {
+            DataType::Null => Self::Null,
+            DataType::Boolean => {
+                let array = array.as_boolean();
+                Self::Boolean(Box::new(|row| array.value(row)))
+            }
+            DataType::Int8 => integer::<Int8Type>(array),
+            DataType::Int16 => integer::<Int16Type>(array),
+            DataType::Int32 => integer::<Int32Type>(array),
+            DataType::Int64 => integer::<Int64Type>(array),
+            DataType::UInt8 => integer::<UInt8Type>(array),
+            DataType::UInt16 => integer::<UInt16Type>(array),
+            DataType::UInt32 => integer::<UInt32Type>(array),
+            DataType::UInt64 => integer::<UInt64Type>(array),
+            DataType::Float16 => float::<Float16Type>(array, |value| f64::from(value.to_f32())),
+            DataType::Float32 => float::<Float32Type>(array, f64::from),
+            DataType::Float64 => float::<Float64Type>(array, |value| value),
+            DataType::Decimal32(..) => decimal::<Decimal32Type>(array),
+            DataType::Decimal64(..) => decimal::<Decimal64Type>(array),
+            DataType::Decimal128(..) => decimal::<Decimal128Type>(array),
+            DataType::Decimal256(..) => decimal::<Decimal256Type>(array),
+            DataType::Utf8 => string(array.as_string::<i32>()),
+            DataType::LargeUtf8 => string(array.as_string::<i64>()),
+            DataType::Utf8View => {
+                let array = array.as_string_view();
+                Self::Text(Box::new(|row| array.value(row)))
+            }
+            DataType::Binary => bytes(array.as_binary::<i32>()),
+            DataType::LargeBinary => bytes(array.as_binary::<i64>()),
+            DataType::BinaryView => {
+                let array = array.as_binary_view();
+                Self::Bytes(Box::new(|row| array.value(row)))
+            }
+            DataType::FixedSizeBinary(_) => {
+                let array = array.as_fixed_size_binary();
+                Self::Bytes(Box::new(|row| array.value(row)))
+            }
+            DataType::Timestamp(unit, zone) => timestamp(array, *unit, zone.is_some()),
+            DataType::List(_) => list(array.as_list::<i32>())?,
+            DataType::LargeList(_) => list(array.as_list::<i64>())?,
+            DataType::FixedSizeList(_, size) => {
+                let size = usize::try_from(*size).unwrap_or(0);
+                let inner = Column::new(array.as_fixed_size_list().values())?;
+                Self::List(
+                    Box::new(move |row| {
+                        let start = row.saturating_mul(size);
+                        (start, start.saturating_add(size))
+                    }),
+                    Box::new(inner),
+                )
+            }
+            DataType::Struct(fields) => {
+                let array = array.as_struct();
+                let columns = fields.iter().zip(array.columns());
+                Self::Struct(
+                    columns
+                        .map(|(field, column)| Ok((field.name().as_str(), Column::new(column)?)))
+                        .collect::<Result<_, ArrowError>>()?,
+                )
+            }
+            DataType::Map(..) => {
+                let array = array.as_map();
+                let entries = [Column::new(array.keys())?, Column::new(array.values())?];
+                Self::Map(offsets(array.value_offsets()), Box::new(entries))
+            }
+            DataType::Dictionary(..) => {
+                let array = array.as_any_dictionary();
+                let keys = match array.values().len() {
+                    0 => Vec::new(),
+                    _ => array.normalized_keys(),
+                };
+                Self::Dictionary(keys, Box::new(Column::new(array.values())?))
+            }
+            _ => Self::Other(ArrayFormatter::try_new(array, &FormatOptions::new())?),
+        })
+    }
+}
+
+/// True for the types whose values stand at the right of a table's cell.
+pub(super) fn is_number(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => is_number(values),
+        DataType::Duration(_) => true,
+        other => other.is_numeric(),
+    }
+}
+
+/// True for the types that make no sense when cut: part of a number or a time is another one.
+pub(super) fn is_whole(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => is_whole(values),
+        DataType::Boolean => true,
+        other => is_number(other) || other.is_temporal(),
+    }
+}
+
+fn integer<T: ArrowPrimitiveType>(array: &dyn Array) -> Values<'_>
+where
+    T::Native: Display,
+{
+    let array = array.as_primitive::<T>();
+    Values::Number(Box::new(|row, out| {
+        let _ = write!(out, "{}", array.value(row));
+    }))
+}
+
+fn float<T: ArrowPrimitiveType>(array: &dyn Array, widen: fn(T::Native) -> f64) -> Values<'_>
+where
+    T::Native: Debug,
+{
+    let array = array.as_primitive::<T>();
+    Values::Float(
+        // Debug keeps `.0` and turns to an exponent where the digits would be many.
+        Box::new(|row, out| {
+            let _ = write!(out, "{:?}", array.value(row));
+        }),
+        Box::new(move |row| widen(array.value(row))),
+    )
+}
+
+fn decimal<T: DecimalType>(array: &dyn Array) -> Values<'_> {
+    let array = array.as_primitive::<T>();
+    Values::Number(Box::new(|row, out| out.push_str(&array.value_as_string(row))))
+}
+
+fn string<O: OffsetSizeTrait>(array: &GenericStringArray<O>) -> Values<'_> {
+    Values::Text(Box::new(|row| array.value(row)))
+}
+
+fn bytes<O: OffsetSizeTrait>(array: &GenericBinaryArray<O>) -> Values<'_> {
+    Values::Bytes(Box::new(|row| array.value(row)))
+}
+
+fn timestamp(array: &dyn Array, unit: TimeUnit, zoned: bool) -> Values<'_> {
+    fn of<T: ArrowTimestampType>(array: &PrimitiveArray<T>, zoned: bool) -> Values<'_> {
+        Values::Timestamp(Box::new(move |row, out| {
+            push_timestamp(out, array.value(row), T::UNIT, zoned);
+        }))
+    }
+    match unit {
+        TimeUnit::Second => of::<TimestampSecondType>(array.as_primitive(), zoned),
+        TimeUnit::Millisecond => of::<TimestampMillisecondType>(array.as_primitive(), zoned),
+        TimeUnit::Microsecond => of::<TimestampMicrosecondType>(array.as_primitive(), zoned),
+        TimeUnit::Nanosecond => of::<TimestampNanosecondType>(array.as_primitive(), zoned),
+    }
+}
+
+fn list<O: OffsetSizeTrait>(array: &GenericListArray<O>) -> Result<Values<'_>, ArrowError> {
+    let inner = Column::new(array.values())?;
+    Ok(Values::List(offsets(array.value_offsets()), Box::new(inner)))
+}
+
+/// The range that neighbouring offsets span.
+fn offsets<O: OffsetSizeTrait>(offsets: &[O]) -> Box<dyn Fn(usize) -> (usize, usize) + '_> {
+    Box::new(|row| match offsets.get(row..row.saturating_add(2)) {
+        Some([start, end]) => (start.as_usize(), end.as_usize()),
+        _ => (0, 0),
+    })
+}
+
+/// Appends the items of `list`, with commas, between an opening and a closing character.
+fn push_between<T>(
+    out: &mut String,
+    [open, close]: [char; 2],
+    list: impl IntoIterator<Item = T>,
+    push: impl Fn(&mut String, T),
+) {
+    out.push(open);
+    for (at, item) in list.into_iter().enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        push(out, item);
+    }
+    out.push(close);
+}
+
+/// Appends a float as a terminal shows it: three decimals from 1 up, six significant digits below,
+/// without trailing zeros; very large and very small ones with an exponent.
+fn push_rounded(out: &mut String, value: f64) {
+    let size = value.abs();
+    let start = out.len();
+    let _ = match size {
+        _ if !value.is_finite() || value == 0.0 => write!(out, "{value:?}"),
+        _ if !(1e-5..1e15).contains(&size) => write!(out, "{value:.5e}"),
+        _ if size >= 1.0 => write!(out, "{value:.3}"),
+        _ if size >= 0.1 => write!(out, "{value:.6}"),
+        _ if size >= 0.01 => write!(out, "{value:.7}"),
+        _ if size >= 0.001 => write!(out, "{value:.8}"),
+        _ => write!(out, "{value:.9}"),
+    };
+    let written = out.get(start..).unwrap_or_default();
+    if written.contains('.') && !written.contains('e') {
+        let kept = written.trim_end_matches('0').len();
+        // `1.` wants one digit after the point.
+        let point = usize::from(written.get(..kept).is_some_and(|text| text.ends_with('.')));
+        out.truncate(start + kept + point);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_are_rounded_for_the_eye() {
+        for (value, expected) in [
+            (0.0, "0.0"),
+            (1.0, "1.0"),
+            (-283.456_789, "-283.457"),
+            (1_234_567.891_4, "1234567.891"),
+            (1.0 / 3.0, "0.333333"),
+            (0.25, "0.25"),
+            (0.000_123_456_789, "0.000123457"),
+            (1e-9, "1.00000e-9"),
+            (1.5e300, "1.50000e300"),
+            (f64::NAN, "NaN"),
+            (f64::NEG_INFINITY, "-inf"),
+        ] {
+            let mut out = String::from("x");
+            push_rounded(&mut out, value);
+            assert_eq!(out, format!("x{expected}"));
+        }
+    }
+}

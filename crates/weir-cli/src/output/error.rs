@@ -1,0 +1,98 @@
+//! What can go wrong between a batch and the user.
+
+use std::fmt;
+use std::io;
+
+use super::Format;
+
+/// Rows could not be written.
+#[derive(Debug)]
+#[non_exhaustive]
+pub(crate) enum Error {
+    /// A binary format was asked for on a terminal.
+    BinaryOnTerminal(Format),
+    /// The output refused the bytes (a full disk, say).
+    Write(io::Error),
+    /// A value or a type has no form in this format.
+    Encode {
+        /// The format.
+        format: Format,
+        /// What the encoder says.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+/// The kinds of [`Error`], for the exit status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ErrorKind {
+    /// The user asked for what cannot be: exit status 2.
+    Usage,
+    /// The environment failed: exit status 2.
+    Environment,
+    /// The result has no form in this format: exit status 1.
+    Encode,
+}
+
+impl Error {
+    /// What kind of failure this is.
+    pub(crate) fn kind(&self) -> ErrorKind {
+        match self {
+            Self::BinaryOnTerminal(_) => ErrorKind::Usage,
+            Self::Write(_) => ErrorKind::Environment,
+            Self::Encode { .. } => ErrorKind::Encode,
+        }
+    }
+
+    /// The next thing to try, for a `hint:` line.
+    pub(crate) fn hint(&self) -> Option<String> {
+        match self {
+            Self::BinaryOnTerminal(format) => Some(format!(
+                "write it to a file with '-o result.{}', or pipe it into another program",
+                format.name()
+            )),
+            Self::Write(_) => None,
+            Self::Encode { .. } => Some("'--format ndjson' can hold every type".to_owned()),
+        }
+    }
+
+    /// Wraps what the encoder of `format` reports.
+    pub(super) fn encode(
+        format: Format,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self::Encode {
+            format,
+            source: source.into(),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BinaryOnTerminal(format) => {
+                write!(f, "{} is binary and not for a terminal", format.name())
+            }
+            Self::Write(_) => f.write_str("cannot write the result"),
+            Self::Encode { format, .. } => {
+                write!(f, "cannot write the result as {}", format.name())
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::BinaryOnTerminal(_) => None,
+            Self::Write(source) => Some(source),
+            Self::Encode { source, .. } => Some(source.as_ref()),
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::Write(error)
+    }
+}

@@ -1,0 +1,278 @@
+//! How far is the work, on a terminal, without the worker knowing of it?
+//!
+//! The worker counts in atomics; a thread here reads them ten times a second and draws a bar on
+//! standard error, once the work has lasted long enough to be worth one. The bar is gone before
+//! the first byte of a result reaches the same terminal ([`Progress::before`]).
+
+use std::io::{self, Write};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// What a worker has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Done {
+    /// Bytes of input read.
+    pub(crate) bytes: u64,
+    /// Records found in them.
+    pub(crate) records: u64,
+    /// Bytes of all input, as far as they are known by now; `None` for a pipe.
+    pub(crate) bytes_total: Option<u64>,
+}
+
+/// A bar at work. Clones share it; it is cleared by [`Self::finish`] or when the last one is
+/// dropped.
+#[derive(Clone)]
+pub(crate) struct Progress(Option<Arc<Ticker>>);
+
+/// The thread that draws, and the way to stop it.
+struct Ticker {
+    stop: Arc<Stop>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Default)]
+struct Stop {
+    stopped: Mutex<bool>,
+    wake: Condvar,
+}
+
+impl Progress {
+    /// Watches `done` from now on, ten times a second in a thread. Without `enabled` (standard error is no terminal, `--no-progress`, `--quiet`) nothing is
+    /// ever drawn and no thread is started.
+    pub(crate) fn start(enabled: bool, done: impl Fn() -> Done + Send + 'static) -> Self {
+        match enabled {
+            true => Self::draw(ProgressDrawTarget::stderr(), done),
+            false => Self(None),
+        }
+    }
+
+    fn draw(target: ProgressDrawTarget, done: impl Fn() -> Done + Send + 'static) -> Self {
+        let stop = Arc::new(Stop::default());
+        let seen = Arc::clone(&stop);
+        // A machine that has no thread to spare gets no bar.
+        let thread = std::thread::Builder::new()
+            .name("progress".to_owned())
+            .spawn(move || tick(&seen, target, &done));
+        Self(thread.ok().map(|thread| {
+            Arc::new(Ticker {
+                stop,
+                thread: Mutex::new(Some(thread)),
+            })
+        }))
+    }
+
+    /// Takes the bar off the screen for good. Returns when it is gone.
+    pub(crate) fn finish(&self) {
+        if let Some(ticker) = &self.0 {
+            ticker.finish();
+        }
+    }
+
+    /// An output that takes the bar off the screen before its first byte: for results that go to a
+    /// terminal.
+    pub(crate) fn before<W: Write>(&self, out: W) -> impl Write + use<W> {
+        Before {
+            progress: self.clone(),
+            out,
+        }
+    }
+}
+
+impl Ticker {
+    fn finish(&self) {
+        let stop = || self.stop.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+        *stop() = true;
+        self.stop.wake.notify_all();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // A bar that panicked has nothing more to say.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+struct Before<W> {
+    progress: Progress,
+    out: W,
+}
+
+impl<W: Write> Write for Before<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.progress.finish();
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Draws until told to stop.
+fn tick(stop: &Stop, target: ProgressDrawTarget, done: &dyn Fn() -> Done) {
+    let begun = Instant::now();
+    let mut target = Some(target);
+    let mut bar: Option<ProgressBar> = None;
+    let mut pause = DELAY;
+    let mut stopped = stop.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        let waited = stop.wake.wait_timeout_while(stopped, pause, |stopped| !*stopped);
+        stopped = waited.unwrap_or_else(PoisonError::into_inner).0;
+        if *stopped {
+            break;
+        }
+        pause = PERIOD;
+        if let Some(target) = target.take() {
+            bar = Some(ProgressBar::with_draw_target(None, target).with_elapsed(begun.elapsed()));
+        }
+        if let Some(bar) = &bar {
+            let done = done();
+            if bar.length() != done.bytes_total || bar.position() == 0 {
+                bar.set_style(style(done.bytes_total));
+            }
+            match done.bytes_total {
+                Some(total) => bar.set_length(total),
+                None => bar.unset_length(),
+            }
+            bar.set_message(message(done, begun.elapsed()));
+            // A file that grows while it is read never shows more than all.
+            bar.set_position(done.bytes.min(done.bytes_total.unwrap_or(u64::MAX)));
+            bar.tick();
+        }
+    }
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+}
+
+fn style(total: Option<u64>) -> ProgressStyle {
+    let (plain, template) = match total {
+        Some(_) => (
+            ProgressStyle::default_bar().progress_chars("━╸─"),
+            "{bar:24.cyan/dim} {percent:>3}%  {wide_msg}",
+        ),
+        None => (ProgressStyle::default_spinner(), "{spinner:.cyan} {wide_msg}"),
+    };
+    plain.clone().template(template).unwrap_or(plain)
+}
+
+/// `1.2 GiB of 2.0 GiB, 410 MiB/s, 4,123,456 records, 2 s left`.
+fn message(done: Done, elapsed: Duration) -> String {
+    let total = done.bytes_total;
+    let seconds = elapsed.as_secs_f64().max(1e-3);
+    // Only shown: what a float loses here, nobody sees.
+    let rate = (done.bytes as f64 / seconds) as u64;
+    let mut text = HumanBytes(done.bytes).to_string();
+    if let Some(total) = total {
+        text.push_str(&format!(" of {}", HumanBytes(total)));
+    }
+    text.push_str(&format!(
+        ", {}/s, {} records",
+        HumanBytes(rate),
+        HumanCount(done.records)
+    ));
+    match total {
+        Some(total) if rate > 0 => {
+            let left = total.saturating_sub(done.bytes) / rate;
+            text.push_str(&format!(", {} left", clock(left)));
+        }
+        Some(_) => {}
+        None => text.push_str(&format!(", {}", clock(elapsed.as_secs()))),
+    }
+    text
+}
+
+/// `7 s`, `2:05`, `1:02:05`.
+fn clock(seconds: u64) -> String {
+    let (hours, minutes, rest) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{rest} s"),
+        (0, _) => format!("{minutes}:{rest:02}"),
+        _ => format!("{hours}:{minutes:02}:{rest:02}"),
+    }
+}
+
+/// Work that is done before this shows no bar.
+const DELAY: Duration = Duration::from_millis(300);
+/// Time between two looks at the counters.
+const PERIOD: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    #[test]
+    fn a_message_has_amount_rate_records_and_time_left() {
+        let piped = Done {
+            bytes: 1 << 30,
+            records: 4_123_456,
+            bytes_total: None,
+        };
+        let of_file = Done {
+            bytes_total: Some(2 << 30),
+            ..piped
+        };
+        let nothing = Done {
+            bytes_total: Some(0),
+            ..Done::default()
+        };
+        for (done, seconds, expected) in [
+            (of_file, 4, "1.00 GiB of 2.00 GiB, 256.00 MiB/s, 4,123,456 records, 4 s left"),
+            (piped, 64, "1.00 GiB, 16.00 MiB/s, 4,123,456 records, 1:04"),
+            (nothing, 0, "0 B of 0 B, 0 B/s, 0 records"),
+        ] {
+            assert_eq!(message(done, Duration::from_secs(seconds)), expected);
+        }
+        assert_eq!(clock(3_725), "1:02:05");
+    }
+
+    #[test]
+    fn short_work_is_never_looked_at_and_finish_does_not_wait() {
+        let looks = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&looks);
+        let begun = Instant::now();
+        let progress = Progress::draw(ProgressDrawTarget::hidden(), move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+            Done::default()
+        });
+        progress.finish();
+        progress.finish();
+        assert!(begun.elapsed() < DELAY);
+        assert_eq!(looks.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn long_work_is_looked_at_until_the_first_byte_of_the_result() {
+        let looks = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&looks);
+        let progress = Progress::draw(ProgressDrawTarget::hidden(), move || {
+            let bytes = counted.fetch_add(1, Ordering::Relaxed);
+            Done {
+                bytes,
+                ..Done::default()
+            }
+        });
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while looks.load(Ordering::Relaxed) < 2 && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let mut sink = Vec::new();
+        let mut out = progress.before(&mut sink);
+        assert!(out.write_all(b"rows").and_then(|()| out.flush()).is_ok());
+        drop(out);
+        let seen = looks.load(Ordering::Relaxed);
+        assert!(seen >= 2);
+        std::thread::sleep(PERIOD * 2);
+        assert_eq!(looks.load(Ordering::Relaxed), seen, "the bar was stopped");
+        assert_eq!(sink, b"rows");
+    }
+}

@@ -1,0 +1,127 @@
+//! The engine: a DataFusion session that knows captures.
+
+use std::sync::Arc;
+
+use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use weir_packet::Options as DecodeOptions;
+
+use crate::address;
+use crate::answer::Answer;
+use crate::error::{Error, ErrorKind};
+use crate::function;
+use crate::ledger::Ledger;
+use crate::names::Scope;
+use crate::reference::Resolver;
+use crate::statement::Statement;
+
+/// How an engine works.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// Threads that a query may use; `None` for as many as the machine has cores.
+    pub threads: Option<usize>,
+    /// Bytes that groups, sorts and joins may hold before they spill to disk; `None` for no limit.
+    pub memory_limit_bytes: Option<usize>,
+    /// Reads several captures of one FROM at once, in the order of time.
+    pub merge: bool,
+    /// How ambiguous traffic is decoded.
+    pub decode: DecodeOptions,
+}
+
+/// Answers SQL over captures. Cheap to make; views that a statement creates live as long as it.
+pub struct Engine {
+    context: SessionContext,
+    ledger: Arc<Ledger>,
+    options: Options,
+}
+
+impl Engine {
+    /// An engine with these options.
+    ///
+    /// # Errors
+    /// When the place for spilled data cannot be made ready.
+    pub fn new(options: &Options) -> Result<Self, Error> {
+        let ledger = Arc::new(Ledger::default());
+        let mut config = SessionConfig::new()
+            .with_information_schema(true)
+            // Batches dealt out to several threads would come back in another order, and cost
+            // more than most of what is done with them; scans run side by side file by file.
+            .with_round_robin_repartition(false)
+            .with_extension(Arc::clone(&ledger));
+        if let Some(threads) = options.threads {
+            config = config.with_target_partitions(threads.max(1));
+        }
+        let mut runtime = RuntimeEnvBuilder::new();
+        if let Some(bytes) = options.memory_limit_bytes {
+            runtime = runtime.with_memory_pool(Arc::new(FairSpillPool::new(bytes)));
+        }
+        let runtime = runtime
+            .build_arc()
+            .map_err(|error| Error::from_datafusion(ErrorKind::Run, error, &[]))?;
+        let context = SessionContext::new_with_config_rt(config, runtime);
+        for function in function::all() {
+            context.register_udf(function);
+        }
+        Ok(Self {
+            context,
+            ledger,
+            options: options.clone(),
+        })
+    }
+
+    /// Parses a text of one or several statements.
+    ///
+    /// # Errors
+    /// When the text is not SQL; nothing has run then.
+    pub fn parse(&self, sql: &str) -> Result<Vec<Statement>, Error> {
+        Statement::parse(sql)
+    }
+
+    /// What the scans have read and found damaged so far.
+    #[must_use]
+    pub const fn ledger(&self) -> &Arc<Ledger> {
+        &self.ledger
+    }
+
+    /// Plans a statement and starts it.
+    ///
+    /// # Errors
+    /// When a file cannot be opened, or a name or a type does not fit.
+    pub async fn answer(&self, statement: Statement) -> Result<Answer, Error> {
+        let (plan, columns) = self.plan(statement).await?;
+        let failed = |error| Error::from_datafusion(ErrorKind::Plan, error, &columns);
+        let frame = self.context.execute_logical_plan(plan).await.map_err(failed)?;
+        let schema = Arc::new(frame.schema().as_arrow().clone());
+        let task = Arc::new(frame.task_ctx());
+        let plan = frame.create_physical_plan().await.map_err(failed)?;
+        Answer::start(schema, plan, &task)
+    }
+
+    /// The logical plan of a statement, and the columns that its tables have.
+    async fn plan(&self, mut statement: Statement) -> Result<(LogicalPlan, Vec<String>), Error> {
+        let resolver = Resolver {
+            context: &self.context,
+            ledger: &self.ledger,
+            decode: &self.options.decode,
+            merge: self.options.merge,
+        };
+        let resolved = resolver.resolve(&mut statement).await?;
+        let dotted = resolved.columns.iter().filter(|name| name.contains('.'));
+        let scope = Scope {
+            dotted: dotted.cloned().collect(),
+            tables: resolved.tables,
+        };
+        statement.visit_mut(&mut scope.resolver());
+        let state = self.context.state();
+        let plan = state
+            .statement_to_plan(statement.inner)
+            .await
+            .and_then(address::coerce)
+            .and_then(address::to_text)
+            .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &resolved.columns))?;
+        Ok((plan, resolved.columns))
+    }
+}

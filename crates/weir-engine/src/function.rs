@@ -1,0 +1,204 @@
+//! SQL functions on addresses.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, AsArray, BinaryViewBuilder, BooleanBuilder, StringViewBuilder,
+};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::common::exec_err;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::logical_expr::{
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    Volatility,
+};
+use weir_packet::Address;
+use weir_tables::{ADDRESS_EXTENSION, Network};
+
+/// `cidr_match(address, 'network')`: true when the address lies in the network.
+pub(crate) const CIDR_MATCH: &str = "cidr_match";
+/// `address('text')`: the address that the text spells, NULL when it spells none.
+pub(crate) const ADDRESS: &str = "address";
+/// `address_text(address)`: the address as text.
+pub(crate) const ADDRESS_TEXT: &str = "address_text";
+
+/// The functions that every session has.
+pub(crate) fn all() -> [ScalarUDF; 3] {
+    [cidr_match(), address(), address_text()]
+}
+
+pub(crate) fn cidr_match() -> ScalarUDF {
+    ScalarUDF::from(AddressFunction::new(CIDR_MATCH, 2))
+}
+
+pub(crate) fn address() -> ScalarUDF {
+    ScalarUDF::from(AddressFunction::new(ADDRESS, 1))
+}
+
+pub(crate) fn address_text() -> ScalarUDF {
+    ScalarUDF::from(AddressFunction::new(ADDRESS_TEXT, 1))
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct AddressFunction {
+    name: &'static str,
+    signature: Signature,
+}
+
+impl AddressFunction {
+    fn new(name: &'static str, arguments: usize) -> Self {
+        Self {
+            name,
+            signature: Signature::any(arguments, Volatility::Immutable),
+        }
+    }
+}
+
+impl ScalarUDFImpl for AddressFunction {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        match self.name {
+            CIDR_MATCH => Ok(DataType::Boolean),
+            ADDRESS => Ok(DataType::BinaryView),
+            _ => match arguments {
+                [argument] => Ok(text_type(argument)),
+                _ => exec_err!("{} takes one address", self.name),
+            },
+        }
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        let types: Vec<DataType> = args
+            .arg_fields
+            .iter()
+            .map(|field| field.data_type().clone())
+            .collect();
+        let field = Field::new(self.name, self.return_type(&types)?, true);
+        Ok(Arc::new(if self.name == ADDRESS {
+            let key = "ARROW:extension:name".to_owned();
+            field.with_metadata([(key, ADDRESS_EXTENSION.to_owned())].into())
+        } else {
+            field
+        }))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let rows = args.number_rows;
+        let all_scalar = args
+            .args
+            .iter()
+            .all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
+        let result: ArrayRef = match (self.name, arrays.as_slice()) {
+            (CIDR_MATCH, [addresses, networks]) => match_networks(addresses, networks)?,
+            (ADDRESS, [texts]) => read_addresses(texts)?,
+            (ADDRESS_TEXT, [addresses]) => write_addresses(addresses)?,
+            _ => return exec_err!("{} got {} arguments", self.name, arrays.len()),
+        };
+        if all_scalar && rows > 0 {
+            let value = datafusion::common::ScalarValue::try_from_array(&result, 0)?;
+            return Ok(ColumnarValue::Scalar(value));
+        }
+        Ok(ColumnarValue::Array(result))
+    }
+}
+
+/// The type of the text of addresses of this type: lists of addresses become lists of text.
+fn text_type(addresses: &DataType) -> DataType {
+    match addresses {
+        DataType::List(item) => DataType::List(Arc::new(
+            Field::new(item.name(), text_type(item.data_type()), item.is_nullable()),
+        )),
+        _ => DataType::Utf8View,
+    }
+}
+
+fn match_networks(addresses: &ArrayRef, networks: &ArrayRef) -> Result<ArrayRef> {
+    let addresses = match addresses.data_type() {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => read_addresses(addresses)?,
+        _ => cast(addresses, &DataType::BinaryView)?,
+    };
+    let networks = cast(networks, &DataType::Utf8View)?;
+    let (addresses, networks) = (addresses.as_binary_view(), networks.as_string_view());
+    let mut result = BooleanBuilder::with_capacity(addresses.len());
+    let mut last: Option<(&str, Network)> = None;
+    for (address, network) in addresses.iter().zip(networks) {
+        let (Some(address), Some(text)) = (address, network) else {
+            result.append_null();
+            continue;
+        };
+        let network = match last {
+            Some((known, network)) if known == text => network,
+            _ => parse_network(text)?,
+        };
+        last = Some((text, network));
+        result.append_value(network.contains(address));
+    }
+    Ok(Arc::new(result.finish()))
+}
+
+/// Reads a network, or says what is wrong with it.
+pub(crate) fn parse_network(text: &str) -> Result<Network> {
+    Network::parse(text).ok_or_else(|| {
+        DataFusionError::Plan(format!(
+            "'{text}' is not a network; write it like '10.0.0.0/8' or '2001:db8::/32'"
+        ))
+    })
+}
+
+fn read_addresses(texts: &ArrayRef) -> Result<ArrayRef> {
+    let texts = cast(texts, &DataType::Utf8View)?;
+    let texts = texts.as_string_view();
+    let mut result = BinaryViewBuilder::with_capacity(texts.len());
+    for text in texts {
+        match text.and_then(|text| text.trim().parse::<Address>().ok()) {
+            Some(address) => result.append_value(address.as_bytes()),
+            None => result.append_null(),
+        }
+    }
+    Ok(Arc::new(result.finish()))
+}
+
+fn write_addresses(addresses: &ArrayRef) -> Result<ArrayRef> {
+    use std::fmt::Write as _;
+    if let Some(lists) = addresses.as_list_opt::<i32>() {
+        let texts = write_addresses(lists.values())?;
+        let DataType::List(item) = text_type(lists.data_type()) else {
+            return exec_err!("the text of a list is a list");
+        };
+        let lists = arrow::array::ListArray::try_new(
+            item,
+            lists.offsets().clone(),
+            texts,
+            lists.nulls().cloned(),
+        )?;
+        return Ok(Arc::new(lists));
+    }
+    let addresses = cast(addresses, &DataType::BinaryView)?;
+    let addresses = addresses.as_binary_view();
+    let mut result = StringViewBuilder::with_capacity(addresses.len());
+    let mut text = String::new();
+    for address in addresses {
+        match address {
+            None => result.append_null(),
+            Some(bytes) => {
+                text.clear();
+                match Address::from_bytes(bytes) {
+                    Some(address) => write!(text, "{address}"),
+                    None => bytes.iter().try_for_each(|byte| write!(text, "{byte:02x}")),
+                }
+                .map_err(|error| DataFusionError::External(Box::new(error)))?;
+                result.append_value(&text);
+            }
+        }
+    }
+    Ok(Arc::new(result.finish()))
+}

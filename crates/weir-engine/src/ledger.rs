@@ -1,0 +1,54 @@
+//! What the scans of a session have read and found damaged.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use weir_tables::{Counters, SourceError};
+
+/// Shared by all scans of an engine; the caller reads it for progress and for its closing report.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    pub(crate) counters: std::sync::Arc<Counters>,
+    errors: Mutex<Vec<SourceError>>,
+    stdin_taken: AtomicBool,
+    source_bytes: std::sync::atomic::AtomicU64,
+}
+
+impl Ledger {
+    /// What was read so far, over all scans.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Bytes of the files that the scans planned so far will read, before decompression.
+    #[must_use]
+    pub fn planned_bytes(&self) -> u64 {
+        self.source_bytes.load(Ordering::Relaxed)
+    }
+
+    /// The damage found since the last call, in the order in which it was found.
+    #[must_use]
+    pub fn take_errors(&self) -> Vec<SourceError> {
+        std::mem::take(&mut *self.lock())
+    }
+
+    pub(crate) fn plan_bytes(&self, bytes: u64) {
+        self.source_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add_errors(&self, errors: Vec<SourceError>) {
+        self.lock().extend(errors);
+    }
+
+    /// True for the first caller only: standard input can be read once.
+    pub(crate) fn take_stdin(&self) -> bool {
+        !self.stdin_taken.swap(true, Ordering::Relaxed)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<SourceError>> {
+        self.errors
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}

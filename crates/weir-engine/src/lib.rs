@@ -1,0 +1,41 @@
+//! What do the captures say to this SQL?
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), weir_engine::Error> {
+//! let engine = weir_engine::Engine::new(&weir_engine::Options::default())?;
+//! for statement in engine.parse("SELECT ip.src, count(*) FROM 'trace.pcap' GROUP BY ip.src")? {
+//!     let mut answer = engine.answer(statement).await?;
+//!     while let Some(batch) = answer.next().await? {
+//!         println!("{} rows", batch.num_rows());
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! An [`Engine`] is a DataFusion session that knows captures: paths in FROM become tables
+//! ([`reference`]), dotted names become columns ([`names`]), addresses compare with text
+//! ([`address`]), and what can be decided while packets are decoded is pushed into the scan
+//! ([`pushdown`], [`scan`]).
+//!
+//! This crate deliberately does not know the terminal, output formats or command-line arguments.
+
+mod address;
+mod answer;
+mod engine;
+mod error;
+mod function;
+mod ledger;
+mod names;
+mod pushdown;
+mod reference;
+mod scan;
+mod statement;
+mod table;
+
+pub use answer::Answer;
+pub use engine::{Engine, Options};
+pub use error::{Error, ErrorKind};
+pub use ledger::Ledger;
+pub use names::nearest;
+pub use statement::Statement;

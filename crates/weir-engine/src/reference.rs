@@ -1,0 +1,492 @@
+//! What stands in FROM: paths, globs, lists and table functions become tables.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::Read;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use datafusion::catalog::TableProvider;
+use datafusion::common::TableReference;
+use datafusion::execution::options::{
+    ArrowReadOptions, CsvReadOptions, JsonReadOptions, ParquetReadOptions,
+};
+use datafusion::prelude::SessionContext;
+use datafusion::sql::sqlparser::ast::{
+    Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, ObjectNamePart, TableFactor, Value,
+    VisitorMut,
+};
+use weir_packet::Options as DecodeOptions;
+use weir_tables::layout::Layout;
+use weir_tables::{Source, Table};
+
+use crate::error::{Error, ErrorKind};
+use crate::ledger::Ledger;
+use crate::names::nearest;
+use crate::scan::Reading;
+use crate::statement::Statement;
+use crate::table::CaptureTable;
+
+/// What a table factor of a statement refers to.
+#[derive(Clone, Debug, PartialEq)]
+enum Reference {
+    /// Files whose kind is found by content.
+    Files(Vec<String>),
+    /// `packets(…)`: captures, with how they are read.
+    Packets(Vec<String>, Reads),
+    /// `records(…, 'layout.toml')`.
+    Records(Vec<String>, String, Reads),
+}
+
+/// Named arguments of the table functions.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Reads {
+    merge: bool,
+    sorted: bool,
+}
+
+/// Turns references into tables.
+pub(crate) struct Resolver<'e> {
+    pub(crate) context: &'e SessionContext,
+    pub(crate) ledger: &'e Arc<Ledger>,
+    pub(crate) decode: &'e DecodeOptions,
+    pub(crate) merge: bool,
+}
+
+/// What a statement's references gave.
+#[derive(Debug, Default)]
+pub(crate) struct Resolved {
+    /// Names of all columns of all tables.
+    pub(crate) columns: Vec<String>,
+    /// Names and aliases of the tables, lower case.
+    pub(crate) tables: HashSet<String>,
+}
+
+impl Resolver<'_> {
+    /// Registers a table for each reference of the statement, and replaces the reference by the
+    /// table's name.
+    pub(crate) async fn resolve(&self, statement: &mut Statement) -> Result<Resolved, Error> {
+        let mut resolved = Resolved::default();
+        for factor in statement.table_factors() {
+            let TableFactor::Table {
+                name, alias, args, ..
+            } = &factor
+            else {
+                continue;
+            };
+            if let Some(alias) = alias {
+                resolved.tables.insert(alias.name.value.to_ascii_lowercase());
+            }
+            let arguments = args.as_ref().map(|args| args.args.as_slice());
+            let Some(reference) = Reference::read(name, arguments)? else {
+                self.note_known_table(name, &mut resolved).await;
+                continue;
+            };
+            let provider = self.provider(&reference).await?;
+            let schema = provider.schema();
+            let names = schema.fields().iter().map(|field| field.name().clone());
+            resolved.columns.extend(names);
+            // A file may have changed since an earlier statement: the table is made anew.
+            let table = TableReference::bare(reference_name(&factor));
+            let registered = self
+                .context
+                .deregister_table(table.clone())
+                .and_then(|_| self.context.register_table(table, provider));
+            registered.map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &[]))?;
+        }
+        statement.visit_mut(&mut Replacer);
+        Ok(resolved)
+    }
+
+    /// A table that the session has already, such as a view.
+    async fn note_known_table(&self, name: &ObjectName, resolved: &mut Resolved) {
+        let name = name.to_string();
+        resolved.tables.insert(name.to_ascii_lowercase());
+        if let Ok(provider) = self.context.table_provider(name.as_str()).await {
+            let schema = provider.schema();
+            let names = schema.fields().iter().map(|field| field.name().clone());
+            resolved.columns.extend(names);
+        }
+    }
+
+    async fn provider(&self, reference: &Reference) -> Result<Arc<dyn TableProvider>, Error> {
+        match reference {
+            Reference::Files(patterns) => {
+                let paths = expand(patterns)?;
+                match kind(&paths)? {
+                    FileKind::Capture => Ok(self.captures(&paths, Reads::default())),
+                    other => self.foreign(other, &paths).await,
+                }
+            }
+            Reference::Packets(patterns, reads) => {
+                let paths = expand(patterns)?;
+                match kind(&paths)? {
+                    FileKind::Capture => Ok(self.captures(&paths, *reads)),
+                    _ => Err(Error::new(
+                        ErrorKind::Source,
+                        format!("{} is not a capture", paths[0].display()),
+                    )
+                    .with_hint(format!("FROM '{}' reads it as what it is", paths[0].display()))),
+                }
+            }
+            Reference::Records(patterns, layout, reads) => {
+                let layout = Arc::new(load_layout(layout)?);
+                let sources = expand(patterns)?
+                    .into_iter()
+                    .map(|path| Source::records(path, Arc::clone(&layout)))
+                    .collect();
+                Ok(self.table(Table::records(&layout), sources, *reads))
+            }
+        }
+    }
+
+    fn captures(&self, paths: &[PathBuf], reads: Reads) -> Arc<dyn TableProvider> {
+        let sources = paths.iter().map(Source::capture).collect();
+        self.table(Table::packets(), sources, reads)
+    }
+
+    fn table(&self, table: Table, sources: Vec<Source>, reads: Reads) -> Arc<dyn TableProvider> {
+        let reading = Reading {
+            sources,
+            merge: reads.merge || self.merge,
+            sorted: reads.sorted,
+            decode: self.decode.clone(),
+        };
+        Arc::new(CaptureTable::new(table, reading, Arc::clone(self.ledger)))
+    }
+
+    /// Files that DataFusion reads itself.
+    async fn foreign(
+        &self,
+        kind: FileKind,
+        paths: &[PathBuf],
+    ) -> Result<Arc<dyn TableProvider>, Error> {
+        let names: Vec<String> = paths
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        let extension = paths[0]
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .and_then(|name| name.rfind('.').map(|dot| name[dot..].to_owned()))
+            .unwrap_or_default();
+        let context = self.context;
+        let frame = match kind {
+            FileKind::Parquet => {
+                let options = ParquetReadOptions {
+                    file_extension: &extension,
+                    ..Default::default()
+                };
+                context.read_parquet(names, options).await
+            }
+            FileKind::Arrow => {
+                let options = ArrowReadOptions {
+                    file_extension: &extension,
+                    ..Default::default()
+                };
+                context.read_arrow(names, options).await
+            }
+            FileKind::Json => {
+                let options = JsonReadOptions::default().file_extension(&extension);
+                context.read_json(names, options).await
+            }
+            FileKind::Csv | FileKind::Capture => {
+                let options = CsvReadOptions::new().file_extension(&extension);
+                let options = match extension.as_str() {
+                    ".tsv" => options.delimiter(b'\t'),
+                    _ => options,
+                };
+                context.read_csv(names, options).await
+            }
+        };
+        frame
+            .map(|frame| frame.into_view())
+            .map_err(|error| Error::from_datafusion(ErrorKind::Source, error, &[]))
+    }
+}
+
+impl Reference {
+    /// What a name in FROM refers to; `None` for tables that the session knows itself.
+    fn read(name: &ObjectName, arguments: Option<&[FunctionArg]>) -> Result<Option<Self>, Error> {
+        if let Some(arguments) = arguments {
+            return Self::function(&name.to_string().to_ascii_lowercase(), arguments);
+        }
+        let parts: Vec<&Ident> = name.0.iter().filter_map(ObjectNamePart::as_ident).collect();
+        let [part] = parts.as_slice() else {
+            // trace.pcap without quotes, when there is such a file.
+            let path = name.to_string();
+            return Ok(Path::new(&path).is_file().then(|| Self::Files(vec![path])));
+        };
+        let quoted = part.quote_style == Some('\'');
+        let like_a_path = part.quote_style.is_some() && part.value.contains(['.', '/', '*']);
+        let is_file = quoted || like_a_path || part.value == "-";
+        Ok(is_file.then(|| Self::Files(vec![part.value.clone()])))
+    }
+
+    fn function(name: &str, arguments: &[FunctionArg]) -> Result<Option<Self>, Error> {
+        if !["packets", "records"].contains(&name) {
+            let planned = ["flows", "sip", "calls", "h248", "websocket", "clf"];
+            if planned.contains(&name) {
+                let message = format!("the table {name} is not there yet");
+                let hint = "packets('trace.pcap') and records('file', 'layout.toml') are";
+                return Err(Error::new(ErrorKind::Plan, message).with_hint(hint));
+            }
+            return Ok(None);
+        }
+        let mut texts = Vec::new();
+        let mut reads = Reads::default();
+        for argument in arguments {
+            match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => texts.extend(strings(name, expr)?),
+                FunctionArg::Named { name: key, arg, .. } => {
+                    reads.set(name, &key.value, arg)?;
+                }
+                FunctionArg::ExprNamed { name: key, arg, .. } => {
+                    reads.set(name, &key.to_string(), arg)?;
+                }
+                FunctionArg::Unnamed(_) => return Err(wrong_argument(name, &argument.to_string())),
+            }
+        }
+        match name {
+            "packets" if !texts.is_empty() => Ok(Some(Self::Packets(texts, reads))),
+            "records" if texts.len() >= 2 => {
+                let layout = texts.pop().unwrap_or_default();
+                Ok(Some(Self::Records(texts, layout, reads)))
+            }
+            "records" => Err(Error::new(
+                ErrorKind::Plan,
+                "records needs a file and a layout: records('trace.bin', 'layout.toml')",
+            )),
+            _ => Err(Error::new(
+                ErrorKind::Plan,
+                "packets needs a path: packets('trace.pcap')",
+            )),
+        }
+    }
+}
+
+impl Reads {
+    fn set(&mut self, function: &str, key: &str, value: &FunctionArgExpr) -> Result<(), Error> {
+        let value = match value {
+            FunctionArgExpr::Expr(Expr::Value(value)) => match value.value {
+                Value::Boolean(value) => Some(value),
+                _ => None,
+            },
+            _ => None,
+        };
+        let target = match key.to_ascii_lowercase().as_str() {
+            "merge" => &mut self.merge,
+            "sorted" => &mut self.sorted,
+            other => {
+                let near = nearest(other, ["merge", "sorted"].into_iter());
+                let error = Error::new(
+                    ErrorKind::Plan,
+                    format!("{function} has no argument {other}"),
+                );
+                return Err(match near.first() {
+                    Some(near) => error.with_hint(format!("did you mean {near} => true?")),
+                    None => error.with_hint("merge => true and sorted => true are known"),
+                });
+            }
+        };
+        *target = value.ok_or_else(|| {
+            Error::new(ErrorKind::Plan, format!("{key} is true or false: {key} => true"))
+        })?;
+        Ok(())
+    }
+}
+
+fn strings(function: &str, expr: &Expr) -> Result<Vec<String>, Error> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) | Value::DoubleQuotedString(text) => {
+                Ok(vec![text.clone()])
+            }
+            _ => Err(wrong_argument(function, &expr.to_string())),
+        },
+        Expr::Array(array) => {
+            let items = array.elem.iter().map(|item| strings(function, item));
+            Ok(items.collect::<Result<Vec<_>, _>>()?.concat())
+        }
+        _ => Err(wrong_argument(function, &expr.to_string())),
+    }
+}
+
+fn wrong_argument(function: &str, found: &str) -> Error {
+    Error::new(
+        ErrorKind::Plan,
+        format!("{function} takes paths in single quotes, not {found}"),
+    )
+}
+
+/// The name under which the table of a reference is registered: the reference as it was written.
+fn reference_name(factor: &TableFactor) -> String {
+    let TableFactor::Table { name, args, .. } = factor else {
+        return factor.to_string();
+    };
+    match (args, name.0.as_slice()) {
+        (None, [ObjectNamePart::Identifier(ident)]) => ident.value.clone(),
+        (None, _) => name.to_string(),
+        (Some(args), _) => {
+            let args: Vec<String> = args.args.iter().map(ToString::to_string).collect();
+            format!("{name}({})", args.join(", "))
+        }
+    }
+}
+
+/// Replaces references by the names of their tables.
+struct Replacer;
+
+impl VisitorMut for Replacer {
+    type Break = ();
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        let table = reference_name(factor);
+        if let TableFactor::Table { name, args, .. } = factor {
+            let arguments = args.as_ref().map(|args| args.args.as_slice());
+            if let Ok(Some(_)) = Reference::read(name, arguments) {
+                *args = None;
+                *name = ObjectName::from(vec![Ident::with_quote('"', table)]);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn expand(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
+    let mut paths = Vec::new();
+    for pattern in patterns {
+        if pattern == "-" {
+            paths.push(PathBuf::from("-"));
+            continue;
+        }
+        let found = weir_capture::expand(pattern).map_err(|error| {
+            let converted = Error::new(ErrorKind::Source, error.to_string());
+            match near_file(pattern) {
+                Some(near) => converted.with_hint(format!("did you mean '{near}'?")),
+                None => match error.hint() {
+                    Some(hint) => converted.with_hint(hint),
+                    None => converted,
+                },
+            }
+        })?;
+        paths.extend(found);
+    }
+    if paths.is_empty() {
+        return Err(Error::new(ErrorKind::Source, "no file is named"));
+    }
+    Ok(paths)
+}
+
+/// A file in the same folder whose name is close to the one that is not there.
+fn near_file(path: &str) -> Option<String> {
+    let path = Path::new(path);
+    let wanted = path.file_name()?.to_str()?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
+    let names: Vec<String> = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    let near = nearest(wanted, names.iter().map(String::as_str));
+    let near = near.first()?;
+    Some(match folder {
+        Some(folder) => folder.join(near).display().to_string(),
+        None => (*near).to_owned(),
+    })
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum FileKind {
+    Capture,
+    Parquet,
+    Arrow,
+    Csv,
+    Json,
+}
+
+/// What the files are: by their content, and for text by their names. The first file that says it
+/// speaks for all; a file that is otherwise is reported when it is read.
+fn kind(paths: &[PathBuf]) -> Result<FileKind, Error> {
+    let mut first_error = None;
+    for path in paths {
+        match kind_of(path) {
+            Ok(kind) => return Ok(kind),
+            Err(error) => {
+                first_error.get_or_insert(error);
+            }
+        }
+    }
+    Err(first_error.unwrap_or_else(|| Error::new(ErrorKind::Source, "no file is named")))
+}
+
+fn kind_of(path: &Path) -> Result<FileKind, Error> {
+    if path.as_os_str() == "-" {
+        return Ok(FileKind::Capture);
+    }
+    let mut start = Vec::new();
+    let io = |error: std::io::Error| {
+        Error::new(ErrorKind::Source, format!("{}: {error}", path.display()))
+    };
+    let file = File::open(path).map_err(io)?;
+    if file.metadata().map_err(io)?.is_dir() {
+        let message = format!("{} is a folder", path.display());
+        let hint = format!("'{}/*.pcap' reads the captures in it", path.display());
+        return Err(Error::new(ErrorKind::Source, message).with_hint(hint));
+    }
+    file.take(8).read_to_end(&mut start).map_err(io)?;
+    if start.starts_with(b"PAR1") {
+        return Ok(FileKind::Parquet);
+    }
+    if start.starts_with(b"ARROW1") || start.starts_with(&[0xff, 0xff, 0xff, 0xff]) {
+        return Ok(FileKind::Arrow);
+    }
+    let found = weir_capture::sniff_path(path).map_err(|error| {
+        let converted = Error::new(ErrorKind::Source, format!("{}: {error}", path.display()));
+        match error.hint() {
+            Some(hint) => converted.with_hint(hint),
+            None => converted,
+        }
+    })?;
+    if found.is_some() {
+        return Ok(FileKind::Capture);
+    }
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    if name.ends_with(".csv") || name.ends_with(".tsv") {
+        return Ok(FileKind::Csv);
+    }
+    if [".json", ".ndjson", ".jsonl"].iter().any(|end| name.ends_with(end)) {
+        return Ok(FileKind::Json);
+    }
+    let message = if start.is_empty() {
+        format!("{} is empty", path.display())
+    } else {
+        format!(
+            "{} is not a capture (pcap, pcapng or ERF, plain, gzip or zstd), nor Parquet, Arrow, CSV or JSON",
+            path.display()
+        )
+    };
+    Err(Error::new(ErrorKind::Source, message).with_hint(
+        "editcap converts other captures; records(path, 'layout.toml') reads private formats; weir demo makes samples",
+    ))
+}
+
+fn load_layout(path: &str) -> Result<Layout, Error> {
+    let folder = Path::new(path).parent().map(Path::to_path_buf);
+    let read = |path: &Path| {
+        std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let text = read(Path::new(path)).map_err(|message| Error::new(ErrorKind::Source, message))?;
+    let mut load = |base: &str| match &folder {
+        Some(folder) => read(&folder.join(base)),
+        None => read(Path::new(base)),
+    };
+    Layout::parse(&text, &mut load).map_err(|error| {
+        let converted = Error::new(ErrorKind::Source, format!("{path}: {error}"));
+        match error.hint() {
+            Some(hint) => converted.with_hint(hint),
+            None => converted,
+        }
+    })
+}

@@ -1,0 +1,351 @@
+//! The plan node that reads captures.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::compute::SortOptions;
+use arrow::datatypes::{Schema, SchemaRef};
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::TaskContext;
+use datafusion::physical_expr::expressions::Column as PhysicalColumn;
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::metrics::{
+    BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet,
+};
+use datafusion::physical_plan::stream::{RecordBatchReceiverStream, RecordBatchStreamAdapter};
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
+    SendableRecordBatchStream,
+};
+use weir_packet::{Layer, Needs, Options as DecodeOptions};
+use weir_tables::{Counters, Predicate, Scan, ScanOptions, Source, Table};
+
+use crate::ledger::Ledger;
+
+/// What is read, and how.
+#[derive(Clone, Debug)]
+pub(crate) struct Reading {
+    pub(crate) sources: Vec<Source>,
+    /// All sources at once, in the order of time.
+    pub(crate) merge: bool,
+    /// The user says that the records are in the order of time; the scan fails when they are not.
+    pub(crate) sorted: bool,
+    pub(crate) decode: DecodeOptions,
+}
+
+/// Reads captures into batches. Described by paths, columns and predicates alone, so that it could
+/// be sent elsewhere and run there.
+#[derive(Debug)]
+pub(crate) struct CaptureScan {
+    table: Table,
+    projection: Vec<usize>,
+    predicate: Option<Predicate>,
+    reading: Reading,
+    limit: Option<usize>,
+    partitions: Vec<Vec<Source>>,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl CaptureScan {
+    pub(crate) fn new(
+        table: Table,
+        projection: Vec<usize>,
+        predicate: Option<Predicate>,
+        reading: Reading,
+        limit: Option<usize>,
+        partitions_max: usize,
+    ) -> Self {
+        let fields: Vec<_> = projection
+            .iter()
+            .map(|position| Arc::clone(&table.schema().fields()[*position]))
+            .collect();
+        let schema = Arc::new(Schema::new(fields));
+        let partitions = partitions(&reading, partitions_max);
+        let properties = PlanProperties::new(
+            equivalences(&schema, &reading, partitions.len()),
+            Partitioning::UnknownPartitioning(partitions.len()),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        Self {
+            table,
+            projection,
+            predicate,
+            reading,
+            limit,
+            partitions,
+            properties: Arc::new(properties),
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+
+    /// The protocols that must be decoded, for EXPLAIN: `nothing`, names, or `everything`.
+    fn decodes(&self) -> String {
+        let mut needs: Vec<Needs> = self
+            .projection
+            .iter()
+            .map(|position| self.table.columns()[*position].needs())
+            .collect();
+        if let Some(predicate) = &self.predicate {
+            predicate.visit_columns(&mut |column| needs.push(column.needs()));
+        }
+        if needs.contains(&Needs::All) {
+            return "everything".to_owned();
+        }
+        let mut names: Vec<&str> = needs
+            .into_iter()
+            .filter_map(|need| match need {
+                Needs::Layer(layer) => Some(Layer::name(layer)),
+                Needs::Network => Some("to the outermost IP header"),
+                Needs::Transport => Some("to the header above IP"),
+                _ => None,
+            })
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        if names.is_empty() {
+            return "nothing".to_owned();
+        }
+        names.join(", ")
+    }
+}
+
+/// Sources that are read side by side: neighbours stay together, so that the answer can be given
+/// in the order of the files.
+fn partitions(reading: &Reading, partitions_max: usize) -> Vec<Vec<Source>> {
+    let sources = &reading.sources;
+    let partitions_max = if reading.merge { 1 } else { partitions_max.max(1) };
+    let size = sources.len().div_ceil(partitions_max).max(1);
+    sources.chunks(size).map(<[Source]>::to_vec).collect()
+}
+
+fn equivalences(
+    schema: &SchemaRef,
+    reading: &Reading,
+    partition_count: usize,
+) -> EquivalenceProperties {
+    let single = reading.sources.len() == 1 && partition_count == 1;
+    // Numbers rise within a capture. Times need not, so nothing is promised unless the user does.
+    let ordered_by = if reading.sorted && (single || reading.merge) {
+        Some("frame.time")
+    } else {
+        single.then_some("frame.number")
+    };
+    let ordering = ordered_by
+        .and_then(|name| PhysicalColumn::new_with_schema(name, schema).ok())
+        .map(|column| {
+            let ascending = SortOptions {
+                descending: false,
+                nulls_first: false,
+            };
+            [PhysicalSortExpr::new(Arc::new(column), ascending)]
+        });
+    EquivalenceProperties::new_with_orderings(Arc::clone(schema), ordering)
+}
+
+impl DisplayAs for CaptureScan {
+    fn fmt_as(&self, kind: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let columns: Vec<&str> = self
+            .projection
+            .iter()
+            .map(|position| &*self.table.columns()[*position].name)
+            .collect();
+        let columns = match columns.len() {
+            0 => "none, counts records only".to_owned(),
+            count if count == self.table.columns().len() => format!("all {count}"),
+            _ => columns.join(", "),
+        };
+        let files = self.reading.sources.len();
+        let first = self.reading.sources.first();
+        let first = first.map_or_else(String::new, |source| source.path().display().to_string());
+        let files = match files {
+            1 => first,
+            _ => format!("{first} and {} more", files.saturating_sub(1)),
+        };
+        let (assign, separate) = match kind {
+            DisplayFormatType::TreeRender => ("=", "\n"),
+            _ => {
+                f.write_str("CaptureScan: ")?;
+                ("=", "; ")
+            }
+        };
+        write!(f, "reads{assign}{files}{separate}columns{assign}{columns}")?;
+        write!(f, "{separate}decodes{assign}{}", self.decodes())?;
+        if let Some(predicate) = &self.predicate {
+            write!(f, "{separate}keeps while decoding{assign}{predicate}")?;
+        }
+        if let Some(limit) = self.limit {
+            write!(f, "{separate}limit{assign}{limit}")?;
+        }
+        if self.reading.merge {
+            write!(f, "{separate}merged by{assign}frame.time")?;
+        }
+        if let Some(ordering) = self.properties.output_ordering() {
+            write!(f, "{separate}in order of{assign}{ordering}")?;
+        }
+        if self.partitions.len() > 1 {
+            write!(f, "{separate}side by side{assign}{}", self.partitions.len())?;
+        }
+        Ok(())
+    }
+}
+
+impl ExecutionPlan for CaptureScan {
+    fn name(&self) -> &'static str {
+        "CaptureScan"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        _children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let ledger = context
+            .session_config()
+            .get_extension::<Ledger>()
+            .unwrap_or_default();
+        let sources = self.partitions.get(partition).cloned().unwrap_or_default();
+        let from_stdin = sources.iter().any(Source::is_stdin);
+        if from_stdin && !ledger.take_stdin() {
+            return Err(DataFusionError::Plan(
+                "standard input can be read once only, and this asks for it twice".to_owned(),
+            ));
+        }
+        let mut options = ScanOptions::default();
+        options.batch_rows = context.session_config().batch_size();
+        options.limit = self.limit;
+        options.merge = self.reading.merge;
+        options.sorted = self.reading.sorted;
+        options.decode = self.reading.decode.clone();
+        let predicate = self.predicate.clone();
+        let counters = Arc::new(Counters::default());
+        let scan = Scan::new(&self.table, &self.projection, predicate, sources, options)
+            .with_counters(Arc::clone(&ledger.counters))
+            .with_counters(Arc::clone(&counters));
+        let steps = Steps {
+            scan,
+            ledger,
+            metrics: Metrics::new(&self.metrics, partition),
+            counters,
+        };
+        if from_stdin {
+            // A read from a pipe may block for long: keep it away from the threads of the plan.
+            let mut builder = RecordBatchReceiverStream::builder(self.schema(), 2);
+            let sender = builder.tx();
+            builder.spawn_blocking(move || {
+                for step in steps {
+                    if sender.blocking_send(step).is_err() {
+                        break;
+                    }
+                }
+                Ok(())
+            });
+            return Ok(builder.build());
+        }
+        let stream = futures::stream::iter(steps);
+        Ok(Box::pin(RecordBatchStreamAdapter::new(
+            self.schema(),
+            stream,
+        )))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+}
+
+/// A scan as an iterator of batches that keeps the books.
+struct Steps {
+    scan: Scan,
+    ledger: Arc<Ledger>,
+    metrics: Metrics,
+    counters: Arc<Counters>,
+}
+
+impl Iterator for Steps {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = {
+            let _timer = self.metrics.baseline.elapsed_compute().timer();
+            self.scan.next_batch()
+        };
+        let errors = self.scan.take_errors();
+        if !errors.is_empty() {
+            self.ledger.add_errors(errors);
+        }
+        self.metrics.update(&self.counters);
+        match batch {
+            Ok(Some(batch)) => {
+                self.metrics.baseline.record_output(batch.num_rows());
+                Some(Ok(batch))
+            }
+            Ok(None) => None,
+            Err(error) => Some(Err(DataFusionError::Execution(error.to_string()))),
+        }
+    }
+}
+
+/// What EXPLAIN ANALYZE shows of a scan.
+struct Metrics {
+    baseline: BaselineMetrics,
+    records: Count,
+    bytes: Count,
+    dropped: Count,
+    stopped: Count,
+    unknown_link: Count,
+}
+
+impl Metrics {
+    fn new(metrics: &ExecutionPlanMetricsSet, partition: usize) -> Self {
+        let count = |name| MetricBuilder::new(metrics).counter(name, partition);
+        Self {
+            baseline: BaselineMetrics::new(metrics, partition),
+            records: count("records"),
+            bytes: count("bytes"),
+            dropped: count("dropped"),
+            stopped: count("stopped"),
+            unknown_link: count("unknown_link_type"),
+        }
+    }
+
+    fn update(&self, counters: &Counters) {
+        let totals = counters.totals();
+        for (metric, total) in [
+            (&self.records, totals.records),
+            (&self.bytes, totals.bytes),
+            (&self.dropped, totals.dropped),
+            (&self.stopped, totals.stopped),
+            (&self.unknown_link, totals.unknown_link),
+        ] {
+            let total = usize::try_from(total).unwrap_or(usize::MAX);
+            metric.add(total.saturating_sub(metric.value()));
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Link-layer and network addresses as one small value.
+
+use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+
+/// An address: IPv4 (4 bytes), IEEE 802 MAC-48 (6), EUI-64 (8) or IPv6 (16), compared as bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Address {
+    bytes: [u8; 16],
+    len: u8,
+}
+
+impl Address {
+    /// The address with these bytes; `None` unless there are 4, 6, 8 or 16 of them.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        if !matches!(bytes.len(), 4 | 6 | 8 | 16) {
+            return None;
+        }
+        let mut all = [0; 16];
+        all.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(Self {
+            bytes: all,
+            len: u8::try_from(bytes.len()).ok()?,
+        })
+    }
+
+    /// The bytes in network order: their number tells the kind.
+    #[inline]
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.len)).unwrap_or_default()
+    }
+}
+
+impl From<Ipv4Addr> for Address {
+    fn from(address: Ipv4Addr) -> Self {
+        let mut bytes = [0; 16];
+        bytes[..4].copy_from_slice(&address.octets());
+        Self { bytes, len: 4 }
+    }
+}
+
+impl From<Ipv6Addr> for Address {
+    fn from(address: Ipv6Addr) -> Self {
+        Self {
+            bytes: address.octets(),
+            len: 16,
+        }
+    }
+}
+
+/// Text that is no address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoAddress;
+
+impl fmt::Display for NoAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not an IPv4, IPv6 or MAC address")
+    }
+}
+
+impl std::error::Error for NoAddress {}
+
+impl FromStr for Address {
+    type Err = NoAddress;
+
+    /// Reads `10.0.0.1`, `2001:db8::1`, `00:1b:21:aa:bb:cc` and `00-1b-21-aa-bb-cc`.
+    fn from_str(text: &str) -> Result<Self, NoAddress> {
+        if let Ok(address) = text.parse::<Ipv4Addr>() {
+            return Ok(address.into());
+        }
+        if let Some(address) = hex_groups(text) {
+            return Ok(address);
+        }
+        text.parse::<Ipv6Addr>().map(Self::from).map_err(|_| NoAddress)
+    }
+}
+
+/// Six or eight groups of two hex digits; eight groups of an IPv6 address may look the same only
+/// when every group has exactly two digits, and are then read as EUI-64, as Wireshark writes it.
+fn hex_groups(text: &str) -> Option<Address> {
+    let separator = *text.as_bytes().get(2)?;
+    if separator != b':' && separator != b'-' {
+        return None;
+    }
+    let mut bytes = [0; 8];
+    let mut count = 0;
+    for group in text.split(char::from(separator)) {
+        if group.len() != 2 || !group.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return None;
+        }
+        *bytes.get_mut(count)? = u8::from_str_radix(group, 16).ok()?;
+        count += 1;
+    }
+    if count == 6 || count == 8 {
+        Address::from_bytes(bytes.get(..count)?)
+    } else {
+        None
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.as_bytes();
+        if let Ok(four) = <[u8; 4]>::try_from(bytes) {
+            return Ipv4Addr::from(four).fmt(f);
+        }
+        if let Ok(sixteen) = <[u8; 16]>::try_from(bytes) {
+            return Ipv6Addr::from(sixteen).fmt(f);
+        }
+        for (index, byte) in bytes.iter().enumerate() {
+            if index > 0 {
+                f.write_str(":")?;
+            }
+            write!(f, "{byte:02x}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_bytes_agree() {
+        for text in ["10.0.0.1", "2001:db8::1", "::ffff:1.2.3.4", "00:1b:21:aa:bb:cc", "02:00:00:ff:fe:00:00:01"] {
+            let address: Address = text.parse().unwrap();
+            assert_eq!(address.to_string(), text);
+            assert_eq!(Address::from_bytes(address.as_bytes()), Some(address));
+        }
+        assert_eq!("00-1B-21-AA-BB-CC".parse::<Address>().unwrap().to_string(), "00:1b:21:aa:bb:cc");
+    }
+
+    #[test]
+    fn other_text_is_no_address() {
+        for text in ["", "10.0.0", "10.0.0.256", "zz:00:00:00:00:00", "00:11:22:33:44", "host"] {
+            assert_eq!(text.parse::<Address>(), Err(NoAddress), "{text}");
+        }
+        assert_eq!(Address::from_bytes(&[1, 2, 3]), None);
+    }
+}

@@ -1,0 +1,196 @@
+//! The columns that packets offer: name, type, meaning, and how a value is got.
+
+use std::fmt;
+
+use crate::{Address, Layer, Packet, protocol::PROTOCOLS};
+
+/// One column: a name of Wireshark's display-filter language (or one of ours beside it) and the
+/// function that reads its value out of a decoded packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// Column name, lower case, such as `ip.src`.
+    pub name: &'static str,
+    /// How the value is got, which also tells its type.
+    pub get: Get,
+    /// What it means, with unit and range, in one line.
+    pub doc: &'static str,
+    /// Where it is defined: an RFC with section, an ITU or IEEE clause, a format's specification.
+    pub reference: &'static str,
+}
+
+/// Reads one value of a packet; `None` becomes NULL.
+#[derive(Clone, Copy)]
+pub enum Get {
+    /// A flag.
+    Bool(fn(&Packet<'_>) -> Option<bool>),
+    /// A number of up to 8 bits.
+    U8(fn(&Packet<'_>) -> Option<u8>),
+    /// A number of up to 16 bits.
+    U16(fn(&Packet<'_>) -> Option<u16>),
+    /// A number of up to 32 bits.
+    U32(fn(&Packet<'_>) -> Option<u32>),
+    /// A number of up to 64 bits.
+    U64(fn(&Packet<'_>) -> Option<u64>),
+    /// Nanoseconds since 1970-01-01 UTC.
+    Time(fn(&Packet<'_>) -> Option<i64>),
+    /// A network or link-layer address.
+    Address(fn(&Packet<'_>) -> Option<Address>),
+    /// Bytes of the packet itself.
+    Bytes(for<'p> fn(&'p Packet<'_>) -> Option<&'p [u8]>),
+    /// Text that is in the packet, in the capture or fixed.
+    Text(for<'p> fn(&'p Packet<'_>) -> Option<&'p str>),
+    /// Text that is made on demand: writes it and gives true, or gives false for NULL.
+    Write(fn(&Packet<'_>, &mut dyn fmt::Write) -> Result<bool, fmt::Error>),
+}
+
+impl fmt::Debug for Get {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Get::{:?}", self.kind())
+    }
+}
+
+/// The type of a column's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// True or false.
+    Bool,
+    /// 0 to 2^8 - 1.
+    U8,
+    /// 0 to 2^16 - 1.
+    U16,
+    /// 0 to 2^32 - 1.
+    U32,
+    /// 0 to 2^64 - 1.
+    U64,
+    /// -2^63 to 2^63 - 1 (record layouts only).
+    I64,
+    /// An IEEE 754 double (record layouts only).
+    F64,
+    /// Nanoseconds since 1970-01-01 UTC.
+    Time,
+    /// An [`Address`].
+    Address,
+    /// Bytes.
+    Bytes,
+    /// UTF-8 text.
+    Text,
+}
+
+/// One value, as record layouts give them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// See [`Kind::Bool`].
+    Bool(bool),
+    /// See [`Kind::U8`] to [`Kind::U64`].
+    Unsigned(u64),
+    /// See [`Kind::I64`].
+    Signed(i64),
+    /// See [`Kind::F64`].
+    Float(f64),
+    /// See [`Kind::Time`].
+    Time(i64),
+    /// See [`Kind::Address`].
+    Address(Address),
+    /// See [`Kind::Bytes`].
+    Bytes(&'a [u8]),
+    /// See [`Kind::Text`].
+    Text(&'a str),
+}
+
+impl Get {
+    /// The type of the values.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Bool(_) => Kind::Bool,
+            Self::U8(_) => Kind::U8,
+            Self::U16(_) => Kind::U16,
+            Self::U32(_) => Kind::U32,
+            Self::U64(_) => Kind::U64,
+            Self::Time(_) => Kind::Time,
+            Self::Address(_) => Kind::Address,
+            Self::Bytes(_) => Kind::Bytes,
+            Self::Text(_) | Self::Write(_) => Kind::Text,
+        }
+    }
+}
+
+/// How deep a packet must be decoded before a field can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Nothing: the capture's own record header says it.
+    Record,
+    /// The outermost header of this protocol.
+    Layer(Layer),
+    /// The outermost IP header.
+    Network,
+    /// The header above the outermost IP header.
+    Transport,
+    /// Everything, to the innermost header.
+    All,
+}
+
+/// Every field with the protocol that it belongs to: frame fields, joined fields, then those of
+/// [`PROTOCOLS`] in the order of that table.
+pub fn fields() -> impl Iterator<Item = (&'static Field, Needs)> {
+    let own = crate::frame::FIELDS.iter().chain(crate::joined::FIELDS);
+    let protocols = PROTOCOLS.iter().enumerate().flat_map(|(index, protocol)| {
+        let needs = Layer::from_index(index).map_or(Needs::All, needs);
+        protocol.fields.iter().map(move |field| (field, needs))
+    });
+    own.map(|(field, needs)| (field, *needs)).chain(protocols)
+}
+
+/// How deep the fields of `layer` need a packet to be decoded.
+fn needs(layer: Layer) -> Needs {
+    match layer {
+        // The columns of options are those of the first header that has such an option, so that
+        // both headers must be looked for, or the answer would hang on the other columns.
+        Layer::Ipv6HopByHop | Layer::Ipv6DestinationOptions => Needs::All,
+        _ => Needs::Layer(layer),
+    }
+}
+
+macro_rules! constructors {
+    ($($function:ident $variant:ident $type:ty;)*) => { impl Field { $(
+        pub(crate) const fn $function(
+            name: &'static str,
+            get: $type,
+            doc: &'static str,
+            reference: &'static str,
+        ) -> Self {
+            Self { name, get: Get::$variant(get), doc, reference }
+        }
+    )* } };
+}
+
+constructors! {
+    bool Bool fn(&Packet<'_>) -> Option<bool>;
+    u8 U8 fn(&Packet<'_>) -> Option<u8>;
+    u16 U16 fn(&Packet<'_>) -> Option<u16>;
+    u32 U32 fn(&Packet<'_>) -> Option<u32>;
+    u64 U64 fn(&Packet<'_>) -> Option<u64>;
+    time Time fn(&Packet<'_>) -> Option<i64>;
+    address Address fn(&Packet<'_>) -> Option<Address>;
+    bytes Bytes for<'p> fn(&'p Packet<'_>) -> Option<&'p [u8]>;
+    text Text for<'p> fn(&'p Packet<'_>) -> Option<&'p str>;
+    write Write fn(&Packet<'_>, &mut dyn fmt::Write) -> Result<bool, fmt::Error>;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_field_has_one_name_a_meaning_and_a_source() {
+        let mut seen = HashSet::new();
+        for (field, _) in fields() {
+            assert!(seen.insert(field.name), "{} stands twice", field.name);
+            assert!(!field.doc.is_empty() && !field.reference.is_empty(), "{}", field.name);
+            assert_eq!(field.name, field.name.to_ascii_lowercase());
+            assert!(field.name.chars().all(|c| c.is_ascii_alphanumeric() || "._".contains(c)), "{}", field.name);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Columns that join what Wireshark splits: addresses of either IP version, ports of any transport.
+
+use crate::field::{Field, Needs};
+use crate::{Layer, Packet};
+
+/// See the module.
+pub(crate) static FIELDS: &[(Field, Needs)] = &[
+    (
+        Field::address(
+            "addr.src",
+            |p| match p.network()? {
+                Layer::Ipv4 => p.address(Layer::Ipv4, 12, 4),
+                _ => p.address(Layer::Ipv6, 8, 16),
+            },
+            "Source address of the outermost IP header, IPv4 or IPv6",
+            "RFC 791, 3.1; RFC 8200, 3",
+        ),
+        Needs::Network,
+    ),
+    (
+        Field::address(
+            "addr.dst",
+            |p| match p.network()? {
+                Layer::Ipv4 => p.address(Layer::Ipv4, 16, 4),
+                _ => p.address(Layer::Ipv6, 24, 16),
+            },
+            "Destination address of the outermost IP header, IPv4 or IPv6",
+            "RFC 791, 3.1; RFC 8200, 3",
+        ),
+        Needs::Network,
+    ),
+    (
+        Field::u16(
+            "port.src",
+            |p| p.u16_be(with_ports(p)?, 0),
+            "Source port of TCP, UDP, UDP-Lite, SCTP or DCCP above the outermost IP header; NULL in later fragments",
+            "RFC 9293, 3.1; RFC 768; RFC 3828; RFC 9260, 3.1; RFC 4340, 5.1",
+        ),
+        Needs::Transport,
+    ),
+    (
+        Field::u16(
+            "port.dst",
+            |p| p.u16_be(with_ports(p)?, 2),
+            "Destination port of TCP, UDP, UDP-Lite, SCTP or DCCP above the outermost IP header; NULL in later fragments",
+            "RFC 9293, 3.1; RFC 768; RFC 3828; RFC 9260, 3.1; RFC 4340, 5.1",
+        ),
+        Needs::Transport,
+    ),
+    (
+        Field::write(
+            "proto",
+            |p, out| {
+                let Some(number) = p.ip_protocol() else {
+                    return Ok(false);
+                };
+                match name(number) {
+                    Some(name) => out.write_str(name)?,
+                    None => write!(out, "{number}")?,
+                }
+                Ok(true)
+            },
+            "Protocol above the outermost IP header and its extension headers: its name in lower case, or its number",
+            "IANA protocol numbers",
+        ),
+        Needs::Transport,
+    ),
+];
+
+fn with_ports(packet: &Packet<'_>) -> Option<Layer> {
+    packet
+        .transport()
+        .filter(|layer| matches!(layer, Layer::Tcp | Layer::Udp | Layer::UdpLite | Layer::Sctp | Layer::Dccp))
+}
+
+/// Keyword of an IP protocol number, in lower case.
+fn name(number: u8) -> Option<&'static str> {
+    Some(match number {
+        1 => "icmp",
+        2 => "igmp",
+        4 => "ipip",
+        6 => "tcp",
+        17 => "udp",
+        33 => "dccp",
+        41 => "ipv6",
+        46 => "rsvp",
+        47 => "gre",
+        50 => "esp",
+        51 => "ah",
+        55 => "mobile",
+        58 => "icmpv6",
+        59 => "ipv6-nonxt",
+        88 => "eigrp",
+        89 => "ospf",
+        103 => "pim",
+        112 => "vrrp",
+        108 => "ipcomp",
+        115 => "l2tp",
+        132 => "sctp",
+        135 => "mobility",
+        136 => "udplite",
+        137 => "mpls-in-ip",
+        139 => "hip",
+        140 => "shim6",
+        _ => return None,
+    })
+}

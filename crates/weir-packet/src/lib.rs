@@ -1,0 +1,49 @@
+//! Which protocols does this packet carry, and what do their headers say?
+//!
+//! ```
+//! use weir_packet::{Decoder, Frame, Layer, LinkType};
+//!
+//! let bytes = [
+//!     2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x08, 0x00, // Ethernet
+//!     0x45, 0, 0, 28, 0, 1, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, // IPv4
+//!     0x13, 0xc4, 0, 53, 0, 8, 0, 0, // UDP
+//! ];
+//! let mut decoder = Decoder::default();
+//! let packet = decoder.decode(Frame::new(LinkType::ETHERNET, &bytes));
+//! assert_eq!(packet.u16_be(Layer::Udp, 2), Some(53));
+//! assert!(packet.stop().is_none());
+//! ```
+//!
+//! Decoding is lax and sans-IO: a slice goes in, and a [`Packet`] comes out that knows where each
+//! header lies and, when the bytes ran out or made no sense, the layer and the reason why decoding
+//! stopped ([`Stop`]). Nothing is copied and nothing is allocated for a packet.
+//!
+//! Each protocol is one file in `protocol/`: its header, its [`Field`]s under Wireshark's names and
+//! what it hangs on; `protocol.rs` holds the one table that lists them all.
+//!
+//! This crate deliberately does not know files, clocks, Arrow, SQL, flows or reassembly of streams
+//! and fragments (AAL5 is the exception: an ATM cell says nothing without it).
+
+mod aal5;
+mod address;
+mod checksum;
+mod decoder;
+mod field;
+mod frame;
+mod joined;
+mod link_type;
+mod options;
+mod packet;
+pub mod protocol;
+mod stop;
+
+pub use aal5::Aal5Counters;
+pub use address::Address;
+pub use decoder::Decoder;
+pub use field::{Field, Get, Kind, Needs, Value, fields};
+pub use frame::Frame;
+pub use link_type::LinkType;
+pub use options::{AtmVcMux, ErfHdlc, Options};
+pub use packet::{LayerSet, Packet};
+pub use protocol::{Layer, PROTOCOLS, Protocol};
+pub use stop::{Reason, Stop};

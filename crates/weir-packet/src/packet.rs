@@ -1,0 +1,220 @@
+//! A decoded packet: where each header lies, and what stopped the decoder.
+
+use weir_bytes::{u8_at, u16_be_at, u32_be_at, u64_be_at};
+
+use crate::protocol::PROTOCOLS;
+use crate::{Frame, Layer, Stop};
+
+/// A decoded packet, borrowing from the frame and from the decoder that made it.
+///
+/// For each protocol the outermost header is kept. Reading a field costs a bounds check.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    pub(crate) frame: Frame<'a>,
+    pub(crate) reassembled: &'a [u8],
+    pub(crate) spans: &'a [Span; Layer::COUNT],
+    pub(crate) order: &'a [Layer],
+    pub(crate) facts: Facts,
+}
+
+/// Where a header and what it carries lie.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Span {
+    /// Offset of the header's first byte.
+    pub(crate) start: u32,
+    /// End of the bytes that are there, padding and trailers of outer layers cut off.
+    pub(crate) end: u32,
+    /// Length in bytes from `start` that the headers around it declare, captured or not.
+    pub(crate) declared: u32,
+    /// Offset of the IP header that carries it, or [`Span::NO_IP`].
+    pub(crate) ip: u32,
+}
+
+impl Span {
+    /// No IP header stands in front.
+    pub(crate) const NO_IP: u32 = u32::MAX;
+}
+
+/// What decoding found beside the spans.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Facts {
+    pub(crate) present: LayerSet,
+    /// How many protocols were found.
+    pub(crate) layers: u8,
+    pub(crate) in_reassembled: LayerSet,
+    pub(crate) network: Option<Layer>,
+    pub(crate) transport: Option<Layer>,
+    pub(crate) ip_protocol: Option<u8>,
+    pub(crate) stop: Option<Stop>,
+}
+
+impl Facts {
+    /// True when the protocol above the outermost IP header is known and, where it is one that is
+    /// decoded, its header is found.
+    #[inline]
+    pub(crate) fn transport_is_known(&self) -> bool {
+        self.ip_protocol.is_some() && self.transport.is_none_or(|layer| self.present.contains(layer))
+    }
+}
+
+/// A set of protocols.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LayerSet(u128);
+
+impl LayerSet {
+    /// No protocol.
+    pub const EMPTY: Self = Self(0);
+
+    /// This set and `layer`.
+    #[inline]
+    #[must_use]
+    pub const fn with(self, layer: Layer) -> Self {
+        Self(self.0 | 1 << layer as u32)
+    }
+
+    /// True when `layer` is in the set.
+    #[inline]
+    #[must_use]
+    pub const fn contains(self, layer: Layer) -> bool {
+        self.0 & (1 << layer as u32) != 0
+    }
+
+    /// True when all of `other` is in the set.
+    #[inline]
+    #[must_use]
+    pub const fn contains_all(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+impl<'a> Packet<'a> {
+    /// The frame that was decoded.
+    #[inline]
+    #[must_use]
+    pub const fn frame(&self) -> &Frame<'a> {
+        &self.frame
+    }
+
+    /// Why decoding stopped early; `None` for a packet that was understood to its payload.
+    #[must_use]
+    pub const fn stop(&self) -> Option<Stop> {
+        self.facts.stop
+    }
+
+    /// The protocols found, outermost first, each once.
+    pub fn layers(&self) -> impl Iterator<Item = Layer> {
+        self.order.iter().copied()
+    }
+
+    /// True when the packet has at least one byte of a header of `layer`.
+    #[inline]
+    #[must_use]
+    pub const fn has(&self, layer: Layer) -> bool {
+        self.facts.present.contains(layer)
+    }
+
+    /// The outermost IP header: [`Layer::Ipv4`] or [`Layer::Ipv6`].
+    #[inline]
+    #[must_use]
+    pub const fn network(&self) -> Option<Layer> {
+        self.facts.network
+    }
+
+    /// The decoded header above the outermost IP header; `None` in later fragments.
+    #[inline]
+    #[must_use]
+    pub const fn transport(&self) -> Option<Layer> {
+        self.facts.transport
+    }
+
+    /// Protocol number above the outermost IP header and its extension headers.
+    #[inline]
+    #[must_use]
+    pub const fn ip_protocol(&self) -> Option<u8> {
+        self.facts.ip_protocol
+    }
+
+    /// The captured bytes from the outermost header of `layer` to the end of what it carries.
+    #[inline]
+    #[must_use]
+    pub fn bytes(&self, layer: Layer) -> Option<&'a [u8]> {
+        let span = self.span(layer)?;
+        self.buffer(layer).get(span.start as usize..span.end as usize)
+    }
+
+    /// The bytes that the span of `layer` is in.
+    #[inline]
+    pub(crate) fn buffer(&self, layer: Layer) -> &'a [u8] {
+        if self.facts.in_reassembled.contains(layer) {
+            self.reassembled
+        } else {
+            self.frame.data
+        }
+    }
+
+    /// Length in bytes of the outermost header of `layer` and its payload as the headers around it
+    /// declare, whether captured or not.
+    #[inline]
+    #[must_use]
+    pub fn declared_len(&self, layer: Layer) -> Option<u32> {
+        self.span(layer).map(|span| span.declared)
+    }
+
+    /// The byte at `offset` of the outermost header of `layer`.
+    #[inline]
+    #[must_use]
+    pub fn u8(&self, layer: Layer, offset: usize) -> Option<u8> {
+        u8_at(self.bytes(layer)?, offset)
+    }
+
+    /// The big-endian 16-bit number at `offset` of the outermost header of `layer`.
+    #[inline]
+    #[must_use]
+    pub fn u16_be(&self, layer: Layer, offset: usize) -> Option<u16> {
+        u16_be_at(self.bytes(layer)?, offset)
+    }
+
+    /// The big-endian 32-bit number at `offset` of the outermost header of `layer`.
+    #[inline]
+    #[must_use]
+    pub fn u32_be(&self, layer: Layer, offset: usize) -> Option<u32> {
+        u32_be_at(self.bytes(layer)?, offset)
+    }
+
+    /// The big-endian 64-bit number at `offset` of the outermost header of `layer`.
+    #[inline]
+    #[must_use]
+    pub fn u64_be(&self, layer: Layer, offset: usize) -> Option<u64> {
+        u64_be_at(self.bytes(layer)?, offset)
+    }
+
+    /// True when any bit of `mask` is set in the byte at `offset` of the outermost header of `layer`.
+    #[inline]
+    #[must_use]
+    pub fn bit(&self, layer: Layer, offset: usize, mask: u8) -> Option<bool> {
+        Some(self.u8(layer, offset)? & mask != 0)
+    }
+
+    /// The `len` bytes at `offset` of the outermost header of `layer`.
+    #[inline]
+    #[must_use]
+    pub fn part(&self, layer: Layer, offset: usize, len: usize) -> Option<&'a [u8]> {
+        self.bytes(layer)?.get(offset..)?.get(..len)
+    }
+
+    #[inline]
+    pub(crate) fn span(&self, layer: Layer) -> Option<&Span> {
+        self.has(layer).then(|| &self.spans[layer as usize])
+    }
+}
+
+impl Layer {
+    /// How many protocols there are.
+    pub const COUNT: usize = PROTOCOLS.len();
+
+    /// Short name as Wireshark writes it in `frame.protocols`, such as `ip`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        PROTOCOLS[self as usize].name
+    }
+}

@@ -1,0 +1,414 @@
+//! The table of protocols: **to add one, write its file and name it here.**
+//!
+//! A file under `protocol/` defines a `pub(super) const PROTOCOL: Protocol`: the short name, how the
+//! header is decoded, which [`Field`]s it offers, and what it hangs on ([`On`]): a link type, an
+//! ethertype, an IP protocol number, a port. The decoder finds the next header through these, so
+//! that no other file has to learn of the new protocol.
+
+use crate::field::Field;
+use crate::{Frame, Options, Reason};
+
+/// What the project knows of a protocol.
+#[derive(Clone, Copy, Debug)]
+pub struct Protocol {
+    /// Short name as Wireshark writes it in `frame.protocols`.
+    pub name: &'static str,
+    /// Full name.
+    pub title: &'static str,
+    /// Reads one header.
+    pub(crate) decode: Decode,
+    /// The columns it offers.
+    pub fields: &'static [Field],
+    /// What selects it.
+    pub(crate) on: &'static [On],
+}
+
+/// Reads the header at the start of the input: its length, what it carries, or why it can't.
+pub(crate) type Decode = fn(&Input<'_>) -> Result<Header, Reason>;
+
+/// What a decode function sees.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Input<'a> {
+    /// The captured bytes from the header on, without what lies behind the outer payload.
+    pub(crate) bytes: &'a [u8],
+    /// Length in bytes that the headers around it declare for this header and its payload.
+    pub(crate) declared: usize,
+    /// The frame that is decoded.
+    pub(crate) frame: &'a Frame<'a>,
+    /// How ambiguous traffic is to be read.
+    pub(crate) options: &'a Options,
+}
+
+/// A header that was read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Header {
+    /// Bytes from the start of the header to its payload.
+    pub(crate) len: usize,
+    /// Header and payload in bytes, as the header's own length field says; `None` without one.
+    pub(crate) total: Option<usize>,
+    /// What the payload is.
+    pub(crate) next: Next,
+    /// The bytes turned out to be no header of this protocol: it does not count as found.
+    pub(crate) foreign: bool,
+}
+
+/// What selects the decoder of a payload, said by the header in front of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Nothing that is decoded: data, or a fragment without a header.
+    Payload,
+    /// This protocol.
+    Layer(Layer),
+    /// This protocol, as an error message quotes it: it may end anywhere.
+    Quote(Layer),
+    /// By link type.
+    Link(u32),
+    /// By ERF record type.
+    ErfType(u8),
+    /// By ethertype.
+    Ethertype(u16),
+    /// By LLC's destination service access point.
+    LlcSap(u8),
+    /// By IP protocol number.
+    IpProtocol(u8),
+    /// As [`Next::IpProtocol`], but the bytes are a later fragment without that header.
+    IpFragment(u8),
+    /// By network layer protocol identifier (ISO/IEC TR 9577).
+    Nlpid(u8),
+    /// By PPP protocol number.
+    Ppp(u16),
+    /// By UDP port, the lower first as Wireshark does.
+    UdpPorts(u16, u16),
+    /// An ATM cell's 48 bytes of payload of an AAL5 connection.
+    Cell {
+        /// What tells the connection: interface, VPI and VCI.
+        connection: u64,
+        /// The cell ends a PDU.
+        last: bool,
+    },
+}
+
+/// What a protocol hangs on, by the number that the header in front of it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum On {
+    Link(u32),
+    ErfType(u8),
+    Ethertype(u16),
+    LlcSap(u8),
+    IpProtocol(u8),
+    /// As `IpProtocol`, for a header that stands between IP and the transport.
+    IpExtension(u8),
+    Nlpid(u8),
+    Ppp(u16),
+    UdpPort(u16),
+}
+
+/// Lists the protocols: makes the module, the [`Layer`] and the row of [`PROTOCOLS`] of each.
+macro_rules! protocols {
+    ($($layer:ident $module:ident,)*) => {
+        $(mod $module;)*
+
+        /// A protocol that packets are decoded into. The order is that of [`PROTOCOLS`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        #[repr(u8)]
+        #[allow(missing_docs, reason = "each is documented by its row of PROTOCOLS")]
+        pub enum Layer { $($layer,)* }
+
+        impl Layer {
+            const ALL: &'static [Self] = &[$(Self::$layer,)*];
+        }
+
+        /// Every protocol, in the order of [`Layer`].
+        pub const PROTOCOLS: &[Protocol] = &[$($module::PROTOCOL,)*];
+    };
+}
+
+// Layer, file under protocol/. At most 128 (`LayerSet` holds a bit for each).
+protocols! {
+    // Link layers, and what stands between them and IP.
+    Ethernet ethernet,
+    Vlan vlan,
+    ServiceVlan service_vlan,
+    ProviderBackbone provider_backbone,
+    Llc llc,
+    Mpls mpls,
+    PseudowireControl pseudowire,
+    AssociatedChannel associated_channel,
+    Pppoe pppoe,
+    Sll sll,
+    Sll2 sll2,
+    Null null,
+    RawIp raw_ip,
+    Ppp ppp,
+    CiscoHdlc chdlc,
+    FrameRelay frame_relay,
+    SunAtm sunatm,
+    Atm atm,
+    AtmPdu atm_pdu,
+    Aal5 aal5,
+    LanEmulation lan_emulation,
+    Clip clip,
+    Erf erf,
+    Radiotap radiotap,
+    Ppi ppi,
+    Prism prism,
+    WlanCapture wlan_capture,
+    Wlan wlan,
+    Ipnet ipnet,
+    Nflog nflog,
+    Arcnet arcnet,
+    Fddi fddi,
+    TokenRing token_ring,
+    SwitchTag switch_tag,
+    Netanalyzer netanalyzer,
+    // IP and above.
+    Arp arp,
+    Ipv4 ipv4,
+    Ipv6 ipv6,
+    Ipv6HopByHop ipv6_hop_by_hop,
+    Ipv6DestinationOptions ipv6_destination_options,
+    Ipv6Routing ipv6_routing,
+    Ipv6Fragment ipv6_fragment,
+    Authentication authentication,
+    Shim6 shim6,
+    Esp esp,
+    EspInUdp esp_in_udp,
+    IpComp ip_comp,
+    Mobility mobility,
+    Hip hip,
+    Icmp icmp,
+    Icmpv6 icmpv6,
+    Igmp igmp,
+    Tcp tcp,
+    Udp udp,
+    UdpLite udp_lite,
+    Sctp sctp,
+    Dccp dccp,
+    // Tunnels.
+    Gre gre,
+    Erspan erspan,
+    Vxlan vxlan,
+    VxlanGpe vxlan_gpe,
+    Geneve geneve,
+    Gtp gtp,
+    Teredo teredo,
+}
+
+pub(crate) use erf::header_len as erf_header_len;
+
+impl Layer {
+    pub(crate) fn from_index(index: usize) -> Option<Self> {
+        Self::ALL.get(index).copied()
+    }
+}
+
+impl Next {
+    /// The protocol that this leads to; `None` when no protocol hangs there.
+    #[inline]
+    pub(crate) fn layer(self) -> Option<Layer> {
+        match self {
+            Self::Payload | Self::IpFragment(_) | Self::Cell { .. } => None,
+            Self::Layer(layer) | Self::Quote(layer) => Some(layer),
+            Self::IpProtocol(number) => IP_PROTOCOLS[usize::from(number)],
+            Self::Ethertype(number) => ETHERTYPES.get(u32::from(number)),
+            Self::Link(number) => LINKS.get(number),
+            Self::ErfType(number) => ERF_TYPES[usize::from(number)],
+            Self::LlcSap(number) => LLC_SAPS[usize::from(number)],
+            Self::Nlpid(number) => NLPIDS[usize::from(number)],
+            Self::Ppp(number) => PPP_PROTOCOLS.get(u32::from(number)),
+            Self::UdpPorts(source, destination) => udp_layer(source, destination),
+        }
+    }
+
+    /// True for a header between IP and the transport, such as the extension headers of IPv6.
+    #[inline]
+    pub(crate) fn is_extension(self) -> bool {
+        matches!(self, Self::IpProtocol(number) if IP_EXTENSIONS[usize::from(number)].is_some())
+    }
+}
+
+/// The protocol of a pair of UDP ports. The lower port decides when it is a well-known one or has a
+/// protocol: a client whose own port happens to be 4789 and that asks a name server speaks DNS.
+fn udp_layer(source: u16, destination: u16) -> Option<Layer> {
+    let (low, high) = (source.min(destination), source.max(destination));
+    match UDP_PORTS.get(u32::from(low)) {
+        None if low >= WELL_KNOWN_PORTS_END => UDP_PORTS.get(u32::from(high)),
+        layer => layer,
+    }
+}
+
+/// RFC 6335, 6: system ports are 0 to 1023.
+const WELL_KNOWN_PORTS_END: u16 = 1024;
+
+// The ways from a number to a protocol, built by the compiler from `PROTOCOLS`.
+static LINKS: Sparse = Sparse::build(On::Link(0));
+static ETHERTYPES: Sparse = Sparse::build(On::Ethertype(0));
+static PPP_PROTOCOLS: Sparse = Sparse::build(On::Ppp(0));
+static UDP_PORTS: Sparse = Sparse::build(On::UdpPort(0));
+static IP_PROTOCOLS: [Option<Layer>; 256] = dense(On::IpProtocol(0));
+static IP_EXTENSIONS: [Option<Layer>; 256] = dense(On::IpExtension(0));
+static LLC_SAPS: [Option<Layer>; 256] = dense(On::LlcSap(0));
+static NLPIDS: [Option<Layer>; 256] = dense(On::Nlpid(0));
+static ERF_TYPES: [Option<Layer>; 256] = dense(On::ErfType(0));
+
+impl On {
+    /// The number, when `self` is of the same sort as `sort`.
+    const fn number(self, sort: Self) -> Option<u32> {
+        match (self, sort) {
+            (Self::Link(number), Self::Link(_)) => Some(number),
+            (Self::Ethertype(number), Self::Ethertype(_))
+            | (Self::Ppp(number), Self::Ppp(_))
+            | (Self::UdpPort(number), Self::UdpPort(_)) => Some(number as u32),
+            (Self::LlcSap(number), Self::LlcSap(_))
+            | (Self::IpProtocol(number) | Self::IpExtension(number), Self::IpProtocol(_))
+            | (Self::IpExtension(number), Self::IpExtension(_))
+            | (Self::ErfType(number), Self::ErfType(_))
+            | (Self::Nlpid(number), Self::Nlpid(_)) => Some(number as u32),
+            _ => None,
+        }
+    }
+}
+
+/// A map from numbers of up to 32 bits: open addressing, filled when the program is compiled.
+struct Sparse {
+    slots: [Option<(u32, Layer)>; Self::SLOTS],
+}
+
+impl Sparse {
+    const SLOTS: usize = 256;
+
+    const fn build(sort: On) -> Self {
+        let mut slots = [None; Self::SLOTS];
+        let mut filled = 0;
+        let mut index = 0;
+        while index < PROTOCOLS.len() {
+            let mut on = 0;
+            while on < PROTOCOLS[index].on.len() {
+                if let Some(number) = PROTOCOLS[index].on[on].number(sort) {
+                    let mut slot = Self::home(number);
+                    while slots[slot].is_some() {
+                        slot = (slot + 1) % Self::SLOTS;
+                    }
+                    slots[slot] = Some((number, Layer::ALL[index]));
+                    filled += 1;
+                }
+                on += 1;
+            }
+            index += 1;
+        }
+        assert!(filled < Self::SLOTS / 2, "make Sparse::SLOTS larger");
+        Self { slots }
+    }
+
+    const fn home(number: u32) -> usize {
+        (number.wrapping_mul(0x9e37_79b1) >> 24) as usize % Self::SLOTS
+    }
+
+    #[inline]
+    fn get(&self, number: u32) -> Option<Layer> {
+        let mut slot = Self::home(number);
+        loop {
+            match self.slots[slot] {
+                Some((found, layer)) if found == number => return Some(layer),
+                Some(_) => slot = (slot + 1) % Self::SLOTS,
+                None => return None,
+            }
+        }
+    }
+}
+
+const fn dense(sort: On) -> [Option<Layer>; 256] {
+    let mut map = [None; 256];
+    let mut index = 0;
+    while index < PROTOCOLS.len() {
+        let mut on = 0;
+        while on < PROTOCOLS[index].on.len() {
+            if let Some(number) = PROTOCOLS[index].on[on].number(sort) {
+                map[number as usize] = Some(Layer::ALL[index]);
+            }
+            on += 1;
+        }
+        index += 1;
+    }
+    map
+}
+
+impl<'a> Input<'a> {
+    /// Checks that `len` bytes of header are there.
+    #[inline]
+    pub(crate) fn need(&self, len: usize) -> Result<(), Reason> {
+        if self.bytes.len() >= len {
+            Ok(())
+        } else {
+            Err(self.short(len))
+        }
+    }
+
+    /// The byte at `offset`.
+    #[inline]
+    pub(crate) fn u8(&self, offset: usize) -> Result<u8, Reason> {
+        weir_bytes::u8_at(self.bytes, offset).ok_or_else(|| self.short(offset.saturating_add(1)))
+    }
+
+    /// The big-endian 16-bit number at `offset`.
+    #[inline]
+    pub(crate) fn u16_be(&self, offset: usize) -> Result<u16, Reason> {
+        weir_bytes::u16_be_at(self.bytes, offset).ok_or_else(|| self.short(offset.saturating_add(2)))
+    }
+
+    /// The big-endian 32-bit number at `offset`.
+    #[inline]
+    pub(crate) fn u32_be(&self, offset: usize) -> Result<u32, Reason> {
+        weir_bytes::u32_be_at(self.bytes, offset).ok_or_else(|| self.short(offset.saturating_add(4)))
+    }
+
+    #[cold]
+    fn short(&self, needed: usize) -> Reason {
+        let number = |len: usize| u32::try_from(len).unwrap_or(u32::MAX);
+        if self.declared < needed {
+            Reason::Overrun {
+                needed: number(needed),
+                allowed: number(self.declared),
+            }
+        } else {
+            Reason::Cut {
+                needed: number(needed),
+                available: number(self.bytes.len()),
+            }
+        }
+    }
+}
+
+impl Header {
+    /// A header of `len` bytes without a length field of its own.
+    #[inline]
+    pub(crate) const fn new(len: usize, next: Next) -> Self {
+        Self {
+            len,
+            total: None,
+            next,
+            foreign: false,
+        }
+    }
+
+    /// No header of this protocol: the bytes are `next`'s, or no one's.
+    #[inline]
+    pub(crate) const fn foreign(next: Next) -> Self {
+        Self {
+            len: 0,
+            total: None,
+            next,
+            foreign: true,
+        }
+    }
+
+    /// Header and payload are `total` bytes long.
+    #[inline]
+    pub(crate) const fn with_total(self, total: usize) -> Self {
+        Self {
+            total: Some(total),
+            ..self
+        }
+    }
+}

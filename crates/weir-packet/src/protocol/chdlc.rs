@@ -1,0 +1,47 @@
+//! Cisco HDLC: an address, a zero, an ethertype.
+
+use super::{Header, Input, Layer, Next, On, Protocol};
+use crate::Reason;
+use crate::field::Field;
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "chdlc",
+    title: "Cisco HDLC",
+    decode,
+    on: &[On::Link(104)],
+    fields: &[
+        Field::u8(
+            "chdlc.address",
+            |p| p.u8(Layer::CiscoHdlc, 0),
+            "0x0F unicast, 0x8F multicast",
+            "Cisco HDLC",
+        ),
+        Field::u8(
+            "chdlc.control",
+            |p| p.u8(Layer::CiscoHdlc, 1),
+            "Always 0",
+            "Cisco HDLC",
+        ),
+        Field::u16(
+            "chdlc.protocol",
+            |p| p.u16_be(Layer::CiscoHdlc, 2),
+            "Ethertype of the payload, or 0x8035 for keepalives (SLARP), 0x2000 for CDP",
+            "Cisco HDLC",
+        ),
+    ],
+};
+
+fn decode(input: &Input<'_>) -> Result<Header, Reason> {
+    Ok(Header::new(4, next(input.u16_be(2)?)))
+}
+
+/// What a type number of Cisco HDLC leads to. 0x8035 is RARP on Ethernet and SLARP here.
+pub(super) fn next(kind: u16) -> Next {
+    match kind {
+        SLARP | ISO => Next::Payload,
+        kind => Next::Ethertype(kind),
+    }
+}
+
+const SLARP: u16 = 0x8035;
+const ISO: u16 = 0xfefe;

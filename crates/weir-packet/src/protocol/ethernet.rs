@@ -1,0 +1,81 @@
+//! Ethernet II and IEEE 802.3.
+
+use super::{Header, Input, Layer, Next, On, Protocol};
+use crate::Reason;
+use crate::field::Field;
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "eth",
+    title: "Ethernet",
+    decode,
+    on: &[On::Link(1),
+        On::Ethertype(0x6558),
+        On::ErfType(2),
+        On::ErfType(11),
+        On::ErfType(16),
+        On::ErfType(20),
+    ],
+    fields: &[
+        Field::address(
+            "eth.dst",
+            |p| p.address(Layer::Ethernet, 0, 6),
+            "Destination MAC address",
+            "IEEE 802.3, 3.2.4",
+        ),
+        Field::address(
+            "eth.src",
+            |p| p.address(Layer::Ethernet, 6, 6),
+            "Source MAC address",
+            "IEEE 802.3, 3.2.5",
+        ),
+        Field::u16(
+            "eth.type",
+            |p| {
+                p.u16_be(Layer::Ethernet, 12)
+                    .filter(|kind| *kind >= ETHERTYPE_MIN)
+            },
+            "Ethertype of the payload; NULL in 802.3 frames, which hold a length there",
+            "IEEE 802.3, 3.2.6",
+        ),
+        Field::u16(
+            "eth.len",
+            |p| {
+                p.u16_be(Layer::Ethernet, 12)
+                    .filter(|len| *len <= LENGTH_MAX)
+            },
+            "Length of the payload in bytes in 802.3 frames; NULL in Ethernet II frames",
+            "IEEE 802.3, 3.2.6",
+        ),
+    ],
+};
+
+fn decode(input: &Input<'_>) -> Result<Header, Reason> {
+    input.need(HEADER_LEN)?;
+    Ok(length_or_type(input, 12))
+}
+
+/// What follows a length or type field at `offset`: an ethertype's payload, or as many bytes of
+/// LLC as the length says.
+#[inline]
+pub(super) fn length_or_type(input: &Input<'_>, offset: usize) -> Header {
+    let len = offset.saturating_add(2);
+    let kind = weir_bytes::u16_be_at(input.bytes, offset).unwrap_or_default();
+    if kind >= ETHERTYPE_MIN {
+        return Header::new(len, Next::Ethertype(kind));
+    }
+    if kind > LENGTH_MAX {
+        return Header::new(len, Next::Payload);
+    }
+    // Novell's raw 802.3 puts IPX, which starts with FF FF, where LLC belongs.
+    let next = match weir_bytes::u16_be_at(input.bytes, len) {
+        Some(0xffff) => Next::Payload,
+        _ => Next::Layer(Layer::Llc),
+    };
+    Header::new(len, next).with_total(len.saturating_add(usize::from(kind)))
+}
+
+const HEADER_LEN: usize = 14;
+/// Up to this the field is a length (IEEE 802.3, 3.2.6); the few numbers between are nothing.
+pub(super) const LENGTH_MAX: u16 = 1500;
+/// From this on the field is a type (IEEE 802.3, 3.2.6).
+pub(super) const ETHERTYPE_MIN: u16 = 0x0600;

@@ -1,0 +1,47 @@
+//! FDDI. Captures have the bits of each address byte in the order of the fibre, reversed.
+
+use super::{Header, Input, Layer, Next, On, Protocol};
+use crate::field::Field;
+use crate::{Address, Packet, Reason};
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "fddi",
+    title: "Fiber Distributed Data Interface",
+    decode,
+    on: &[On::Link(10)],
+    fields: &[
+        Field::u8(
+            "fddi.fc",
+            |p| p.u8(Layer::Fddi, 0),
+            "Frame control",
+            "ISO 9314-2, 7.3.3",
+        ),
+        Field::address(
+            "fddi.dst",
+            |p| reversed(p, 1),
+            "Destination MAC address",
+            "ISO 9314-2, 7.3.4",
+        ),
+        Field::address(
+            "fddi.src",
+            |p| reversed(p, 7),
+            "Source MAC address",
+            "ISO 9314-2, 7.3.4",
+        ),
+    ],
+};
+
+fn decode(input: &Input<'_>) -> Result<Header, Reason> {
+    input.need(13)?;
+    // Asynchronous and synchronous LLC frames with long addresses.
+    let next = match input.u8(0)? {
+        0x50..=0x5f | 0xd0..=0xdf => Next::Layer(Layer::Llc),
+        _ => Next::Payload,
+    };
+    Ok(Header::new(13, next))
+}
+
+fn reversed(packet: &Packet<'_>, offset: usize) -> Option<Address> {
+    let bytes = packet.bytes(Layer::Fddi)?.get(offset..)?.first_chunk::<6>()?;
+    Address::from_bytes(&bytes.map(u8::reverse_bits))
+}

@@ -1,0 +1,300 @@
+//! Frame relay: Q.922 addresses, RFC 2427 and Cisco encapsulation.
+
+use super::llc::{self, Snap};
+use super::{Header, Input, Layer, Next, On, Protocol, chdlc};
+use crate::field::Field;
+use crate::{Packet, Reason};
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "fr",
+    title: "Frame Relay",
+    decode,
+    on: &[On::Link(107), On::Link(WITH_DIRECTION)],
+    fields: &[
+        Field::u32(
+            "fr.dlci",
+            |p| Some(Address::of(p)?.dlci),
+            "Data link connection identifier: 10, 16 or 23 bits",
+            "ITU-T Q.922, 3.3.6",
+        ),
+        Field::bool(
+            "fr.cr",
+            |p| Some(first_octet(p)? & 0x02 != 0),
+            "Command/response bit",
+            "ITU-T Q.922, 3.3.3",
+        ),
+        Field::bool(
+            "fr.ea",
+            |p| Some(first_octet(p)? & 0x01 != 0),
+            "Address extension bit of the first octet: false as more octets follow",
+            "ITU-T Q.922, 3.3.2",
+        ),
+        Field::bool(
+            "fr.fecn",
+            |p| Some(second_octet(p)? & 0x08 != 0),
+            "Forward explicit congestion notification",
+            "ITU-T Q.922, 3.3.4",
+        ),
+        Field::bool(
+            "fr.becn",
+            |p| Some(second_octet(p)? & 0x04 != 0),
+            "Backward explicit congestion notification",
+            "ITU-T Q.922, 3.3.4",
+        ),
+        Field::bool(
+            "fr.de",
+            |p| Some(second_octet(p)? & 0x02 != 0),
+            "Eligible to be discarded",
+            "ITU-T Q.922, 3.3.5",
+        ),
+        Field::u8(
+            "fr.upper_dlci",
+            |p| Some(first_octet(p)? >> 2),
+            "DLCI bits of the first octet",
+            "ITU-T Q.922, 3.3.6",
+        ),
+        Field::u8(
+            "fr.second_dlci",
+            |p| Some(second_octet(p)? >> 4),
+            "DLCI bits of the second octet",
+            "ITU-T Q.922, 3.3.6",
+        ),
+        Field::u8(
+            "fr.third_dlci",
+            |p| {
+                let address = Address::of(p)?;
+                let octet = p.u8(Layer::FrameRelay, start(p).checked_add(2)?)?;
+                (address.len > 3).then_some(octet >> 1)
+            },
+            "DLCI bits of the third octet of four",
+            "ITU-T Q.922, 3.3.6",
+        ),
+        Field::u8(
+            "fr.lower_dlci",
+            |p| last_octet(p).filter(|octet| octet & 0x02 == 0).map(|octet| octet >> 2),
+            "DLCI bits of the last octet of three or four",
+            "ITU-T Q.922, 3.3.6",
+        ),
+        Field::u8(
+            "fr.dlcore_control",
+            |p| last_octet(p).filter(|octet| octet & 0x02 != 0).map(|octet| octet >> 2),
+            "DL-CORE control bits in the place of the lower DLCI",
+            "ITU-T Q.922, 3.3.7",
+        ),
+        Field::bool(
+            "fr.dc",
+            |p| Some(last_octet(p)? & 0x02 != 0),
+            "The last octet of three or four holds DL-CORE control bits, not DLCI bits",
+            "ITU-T Q.922, 3.3.7",
+        ),
+        Field::u16(
+            "fr.control",
+            |p| match Frame::of(p)?.follows {
+                Follows::Nlpid { .. } => Some(u16::from(UNNUMBERED_INFORMATION)),
+                Follows::Other { control } => Some(control),
+                Follows::Cisco { .. } => None,
+            },
+            "Control field: 3 for unnumbered information; NULL in Cisco encapsulation, which has none",
+            "RFC 2427, 3; ITU-T Q.922, 3.4",
+        ),
+        Field::u8(
+            "fr.nlpid",
+            |p| match Frame::of(p)?.follows {
+                Follows::Nlpid { nlpid, .. } => nlpid,
+                Follows::Other { .. } | Follows::Cisco { .. } => None,
+            },
+            "Network layer protocol identifier, behind the pad: 0xCC IPv4, 0x8E IPv6, 0x80 SNAP, 0x08 Q.933, 0xB1 FRF.12, 0xCF PPP",
+            "RFC 2427, 3; ISO/IEC TR 9577",
+        ),
+        Field::u32(
+            "fr.snap.oui",
+            |p| Some(snap_of(p)?.organisation),
+            "SNAP: organisation that defines the protocol number; 0 for ethertypes",
+            "RFC 2427, 4",
+        ),
+        Field::u16(
+            "fr.snaptype",
+            |p| snap_of(p)?.ethertype(),
+            "SNAP: ethertype of the payload",
+            "RFC 2427, 4",
+        ),
+        Field::u16(
+            "fr.snap.pid",
+            |p| snap_of(p)?.protocol_unless_known(),
+            "SNAP: protocol number of an organisation; 7 with 0x0080C2 is a bridged Ethernet frame",
+            "RFC 2427, 4.2",
+        ),
+        Field::u16(
+            "fr.chdlctype",
+            |p| match Frame::of(p)?.follows {
+                Follows::Cisco { kind } => Some(kind),
+                Follows::Nlpid { .. } | Follows::Other { .. } => None,
+            },
+            "Type directly behind the address, as Cisco encapsulates: an ethertype",
+            "Cisco",
+        ),
+    ],
+};
+
+fn decode(input: &Input<'_>) -> Result<Header, Reason> {
+    let start = direction_len(input.frame.link_type.0);
+    let Some(frame) = Frame::at(input.bytes, start) else {
+        // The shortest frame that says what it carries.
+        let address_len = Address::at(input.bytes, start).map_or(2, |address| address.len);
+        input.need(start.saturating_add(address_len).saturating_add(2))?;
+        return Ok(Header::new(input.bytes.len(), Next::Payload));
+    };
+    match frame.follows {
+        Follows::Other { .. } => Ok(Header::new(frame.header_len, Next::Payload)),
+        Follows::Cisco { kind } => Ok(Header::new(frame.header_len, chdlc::next(kind))),
+        Follows::Nlpid { nlpid, .. } => {
+            let Some(nlpid) = nlpid else {
+                return Err(input.need(frame.header_len.saturating_add(1)).err().unwrap_or(
+                    Reason::Invalid { field: "fr.nlpid", value: 0 },
+                ));
+            };
+            if nlpid == SNAP {
+                let (len, next) = llc::snap(input, frame.header_len, 0)?;
+                return Ok(Header::new(frame.header_len.saturating_add(len), next));
+            }
+            Ok(Header::new(frame.header_len, Next::Nlpid(nlpid)))
+        }
+    }
+}
+
+/// What is known of a frame without its payload.
+#[derive(Clone, Copy)]
+struct Frame {
+    /// Bytes in front of the payload, a SNAP header not counted.
+    header_len: usize,
+    follows: Follows,
+}
+
+/// What stands behind the address.
+#[derive(Clone, Copy)]
+enum Follows {
+    /// Unnumbered information of RFC 2427; no identifier when the frame is cut there.
+    Nlpid { nlpid: Option<u8> },
+    /// Cisco's encapsulation.
+    Cisco { kind: u16 },
+    /// Link control: LAPF on DLCI 0, or XID.
+    Other { control: u16 },
+}
+
+impl Frame {
+    fn of(packet: &Packet<'_>) -> Option<Self> {
+        Self::at(packet.bytes(Layer::FrameRelay)?, start(packet))
+    }
+
+    fn at(bytes: &[u8], start: usize) -> Option<Self> {
+        let address = Address::at(bytes, start)?;
+        let offset = start.checked_add(address.len)?;
+        let control = *bytes.get(offset)?;
+        if control == UNNUMBERED_INFORMATION {
+            let mut at = offset.checked_add(1)?;
+            if bytes.get(at) == Some(&PAD) {
+                at = at.checked_add(1)?;
+            }
+            let nlpid = bytes.get(at).copied();
+            let header_len = at.checked_add(usize::from(nlpid.is_some()))?;
+            return Some(Self { header_len, follows: Follows::Nlpid { nlpid } });
+        }
+        if address.dlci == 0 || control == EXCHANGE_IDENTIFICATION {
+            let (control, len) = llc::control(bytes, offset)?;
+            let header_len = offset.checked_add(len)?;
+            return Some(Self { header_len, follows: Follows::Other { control } });
+        }
+        let kind = weir_bytes::u16_be_at(bytes, offset)?;
+        let header_len = offset.checked_add(2)?;
+        Some(Self { header_len, follows: Follows::Cisco { kind } })
+    }
+}
+
+/// A Q.922 address.
+#[derive(Clone, Copy)]
+struct Address {
+    dlci: u32,
+    /// Its length in bytes.
+    len: usize,
+}
+
+impl Address {
+    fn of(packet: &Packet<'_>) -> Option<Self> {
+        Self::at(packet.bytes(Layer::FrameRelay)?, start(packet))
+    }
+
+    /// Reads octets up to the one with the extension bit. Q.922 has 2 to 4; one alone is read as
+    /// DLCI 0, and what stands between the third and the last of more is passed over.
+    fn at(bytes: &[u8], start: usize) -> Option<Self> {
+        let bytes = bytes.get(start..)?;
+        let octet = |index: usize| bytes.get(index).copied();
+        let first = octet(0)?;
+        if first & EXTENSION != 0 {
+            return Some(Self { dlci: 0, len: 1 });
+        }
+        let second = octet(1)?;
+        let upper = u32::from(first >> 2) << 4 | u32::from(second >> 4);
+        if second & EXTENSION != 0 {
+            return Some(Self { dlci: upper, len: 2 });
+        }
+        let mut dlci = upper;
+        let mut last = 2;
+        let third = octet(2)?;
+        if third & EXTENSION == 0 {
+            dlci = dlci << 7 | u32::from(third >> 1);
+            last = 3;
+            while octet(last)? & EXTENSION == 0 {
+                last += 1;
+            }
+        }
+        let final_octet = octet(last)?;
+        if final_octet & 0x02 == 0 {
+            dlci = dlci << 6 | u32::from(final_octet >> 2);
+        }
+        Some(Self { dlci, len: last + 1 })
+    }
+}
+
+/// The first octet of an address that has more than one.
+fn first_octet(packet: &Packet<'_>) -> Option<u8> {
+    let octet = packet.u8(Layer::FrameRelay, start(packet))?;
+    (octet & EXTENSION == 0).then_some(octet)
+}
+
+fn second_octet(packet: &Packet<'_>) -> Option<u8> {
+    first_octet(packet)?;
+    packet.u8(Layer::FrameRelay, start(packet).checked_add(1)?)
+}
+
+/// The last octet of an address of more than two.
+fn last_octet(packet: &Packet<'_>) -> Option<u8> {
+    let len = Address::of(packet).map(|address| address.len).filter(|len| *len > 2)?;
+    packet.u8(Layer::FrameRelay, start(packet).checked_add(len)?.checked_sub(1)?)
+}
+
+fn snap_of(packet: &Packet<'_>) -> Option<Snap> {
+    let frame = Frame::of(packet)?;
+    match frame.follows {
+        Follows::Nlpid { nlpid: Some(SNAP) } => {
+            Snap::at(packet.bytes(Layer::FrameRelay)?, frame.header_len)
+        }
+        _ => None,
+    }
+}
+
+/// Where the address begins.
+fn start(packet: &Packet<'_>) -> usize {
+    direction_len(packet.frame().link_type.0)
+}
+
+/// Bytes of direction that the link type puts in front.
+fn direction_len(link_type: u32) -> usize {
+    usize::from(link_type == WITH_DIRECTION)
+}
+
+const WITH_DIRECTION: u32 = 206;
+const EXTENSION: u8 = 0x01;
+const UNNUMBERED_INFORMATION: u8 = 0x03;
+const EXCHANGE_IDENTIFICATION: u8 = 0xaf;
+const PAD: u8 = 0;
+const SNAP: u8 = 0x80;

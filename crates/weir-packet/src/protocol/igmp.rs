@@ -1,0 +1,70 @@
+//! Internet Group Management Protocol.
+
+use super::{Header, Input, Layer, Next, On, Protocol};
+use crate::field::Field;
+use crate::{Packet, Reason};
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "igmp",
+    title: "Internet Group Management Protocol",
+    decode,
+    on: &[On::IpProtocol(2)],
+    fields: &[
+        Field::u8(
+            "igmp.type",
+            |p| p.u8(IGMP, 0),
+            "Type: 0x11 query; 0x12, 0x16 and 0x22 reports of versions 1 to 3; 0x17 leave",
+            "RFC 3376, 4",
+        ),
+        Field::u8(
+            "igmp.max_resp",
+            |p| p.u8(IGMP, 1).filter(|_| is(p, &[QUERY, REPORT_V2, LEAVE])),
+            "Time to respond within, in units of 0.1 seconds as far as it is below 128",
+            "RFC 3376, 4.1.1",
+        ),
+        Field::u16(
+            "igmp.checksum",
+            |p| p.u16_be(IGMP, 2).filter(|_| is(p, &[QUERY, REPORT_V1, REPORT_V2, REPORT_V3, LEAVE])),
+            "Checksum as it was sent",
+            "RFC 3376, 4",
+        ),
+        Field::address(
+            "igmp.maddr",
+            |p| match p.u8(IGMP, 0)? {
+                QUERY | REPORT_V1 | REPORT_V2 | LEAVE => p.address(IGMP, 4, 4),
+                REPORT_V3 if p.u16_be(IGMP, 6)? > 0 => p.address(IGMP, 12, 4),
+                _ => None,
+            },
+            "Multicast group; that of the first record in a report of version 3",
+            "RFC 3376, 4",
+        ),
+        Field::u16(
+            "igmp.num_grp_recs",
+            |p| p.u16_be(IGMP, 6).filter(|_| is(p, &[REPORT_V3])),
+            "Group records in a report of version 3",
+            "RFC 3376, 4.2",
+        ),
+        Field::u8(
+            "igmp.record_type",
+            |p| p.u8(IGMP, 8).filter(|_| is(p, &[REPORT_V3]) && p.u16_be(IGMP, 6) != Some(0)),
+            "Type of the first group record",
+            "RFC 3376, 4.2.12",
+        ),
+    ],
+};
+
+fn decode(input: &Input<'_>) -> Result<Header, Reason> {
+    input.need(8)?;
+    Ok(Header::new(8, Next::Payload))
+}
+
+fn is(packet: &Packet<'_>, kinds: &[u8]) -> bool {
+    packet.u8(IGMP, 0).is_some_and(|kind| kinds.contains(&kind))
+}
+
+const IGMP: Layer = Layer::Igmp;
+const QUERY: u8 = 0x11;
+const REPORT_V1: u8 = 0x12;
+const REPORT_V2: u8 = 0x16;
+const LEAVE: u8 = 0x17;
+const REPORT_V3: u8 = 0x22;

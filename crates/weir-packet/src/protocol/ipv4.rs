@@ -1,0 +1,217 @@
+//! Internet Protocol version 4.
+
+use weir_bytes::{u8_at, u16_be_at};
+
+use super::{Header, Input, Layer, Next, On, Protocol};
+use crate::field::Field;
+use crate::{Address, Packet, Reason, checksum};
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "ip",
+    title: "Internet Protocol version 4",
+    decode,
+    on: &[
+        On::Ethertype(0x0800),
+        On::Link(228),
+        On::ErfType(22),
+        On::IpProtocol(4),
+        On::LlcSap(0x06),
+        On::Nlpid(0xcc),
+        On::Ppp(0x0021),
+    ],
+    fields: &[
+        Field::u8(
+            "ip.version",
+            |p| {
+                let four = p.span(IP).map(|span| span.start);
+                let six = p.span(Layer::Ipv6).map(|span| span.start);
+                // Either is the outermost, and a header that was found has its first byte.
+                match (four, six) {
+                    (Some(four), Some(six)) if six < four => p.u8(Layer::Ipv6, 0),
+                    (Some(_), _) => p.u8(IP, 0),
+                    (None, _) => p.u8(Layer::Ipv6, 0),
+                }
+                .map(|first| first >> 4)
+            },
+            "Version of the outermost IP header, 4 or 6",
+            "RFC 791, 3.1; RFC 8200, 3",
+        ),
+        Field::u8(
+            "ip.hdr_len",
+            |p| Some(u8::try_from(header_len(p)?).unwrap_or(u8::MAX)),
+            "Length of the header with its options in bytes, 20 to 60",
+            "RFC 791, 3.1",
+        ),
+        Field::u8("ip.dsfield", |p| p.u8(IP, 1), "Differentiated services field", "RFC 2474, 3"),
+        Field::u8(
+            "ip.dsfield.dscp",
+            |p| Some(p.u8(IP, 1)? >> 2),
+            "Differentiated services codepoint, 0 to 63",
+            "RFC 2474, 3",
+        ),
+        Field::u8(
+            "ip.dsfield.ecn",
+            |p| Some(p.u8(IP, 1)? & 3),
+            "Explicit congestion notification: 0 not capable, 1 and 2 capable, 3 congestion met",
+            "RFC 3168, 5",
+        ),
+        Field::u16(
+            "ip.len",
+            |p| match p.u16_be(IP, 2)? {
+                // Segmentation offload: the adapter would have filled it in.
+                0 => u16::try_from(p.declared_len(IP)?).ok(),
+                len => Some(len),
+            },
+            "Length of header and payload in bytes; that of the frame's payload where the header has 0",
+            "RFC 791, 3.1",
+        ),
+        Field::u16("ip.id", |p| p.u16_be(IP, 4), "Identification, the same in all fragments of a datagram", "RFC 6864"),
+        Field::u8(
+            "ip.flags",
+            |p| Some(p.u8(IP, 6)? >> 5),
+            "Flags: 4 reserved, 2 don't fragment, 1 more fragments",
+            "RFC 791, 3.1",
+        ),
+        Field::bool("ip.flags.rb", |p| p.bit(IP, 6, 0x80), "Reserved bit", "RFC 791, 3.1"),
+        Field::bool("ip.flags.df", |p| p.bit(IP, 6, 0x40), "Don't fragment", "RFC 791, 3.1"),
+        Field::bool("ip.flags.mf", |p| p.bit(IP, 6, 0x20), "More fragments follow", "RFC 791, 3.1"),
+        Field::u16(
+            "ip.frag_offset",
+            |p| Some(p.u16_be(IP, 6)? & OFFSET_MASK),
+            "Offset of the fragment in its datagram in units of 8 bytes, as Wireshark shows it; 0 in the first",
+            "RFC 791, 3.1",
+        ),
+        Field::u8("ip.ttl", |p| p.u8(IP, 8), "Time to live: hops left", "RFC 791, 3.1"),
+        Field::u8("ip.proto", |p| p.u8(IP, 9), "Protocol number of the payload", "RFC 791, 3.1; IANA protocol numbers"),
+        Field::u16("ip.checksum", |p| p.u16_be(IP, 10), "Checksum of the header as it was sent", "RFC 791, 3.1"),
+        Field::bool(
+            "ip.checksum_ok",
+            |p| Some(checksum::of(&[p.part(IP, 0, header_len(p)?)?]) == 0),
+            "The header's checksum is right; NULL when the header was cut",
+            "RFC 1071",
+        ),
+        Field::address("ip.src", |p| p.address(IP, 12, 4), "Source address", "RFC 791, 3.1"),
+        Field::address("ip.dst", |p| p.address(IP, 16, 4), "Destination address", "RFC 791, 3.1"),
+        Field::u8("ip.opt.type", |p| u8_at(option(p, |_| true)?, 0), "Type of the first option", "RFC 791, 3.1"),
+        Field::bool(
+            "ip.opt.type.copy",
+            |p| Some(u8_at(option(p, |_| true)?, 0)? & 0x80 != 0),
+            "The first option is copied into every fragment",
+            "RFC 791, 3.1",
+        ),
+        Field::u8(
+            "ip.opt.type.class",
+            |p| Some(u8_at(option(p, |_| true)?, 0)? >> 5 & 3),
+            "Class of the first option: 0 control, 2 debugging and measurement",
+            "RFC 791, 3.1",
+        ),
+        Field::u8(
+            "ip.opt.type.number",
+            |p| Some(u8_at(option(p, |_| true)?, 0)? & 0x1f),
+            "Number of the first option within its class",
+            "RFC 791, 3.1",
+        ),
+        Field::u8(
+            "ip.opt.len",
+            |p| u8_at(option(p, |kind| kind > NO_OPERATION)?, 1),
+            "Length of the first option that has one, in bytes with type and length",
+            "RFC 791, 3.1",
+        ),
+        Field::u8(
+            "ip.opt.ptr",
+            |p| u8_at(option(p, |kind| matches!(kind, RECORD_ROUTE | TIME_STAMP | LOOSE_ROUTE | STRICT_ROUTE))?, 2),
+            "Pointer into the first route or time stamp option, from 1 at its type",
+            "RFC 791, 3.1",
+        ),
+        Field::u16(
+            "ip.opt.ra",
+            |p| u16_be_at(option(p, |kind| kind == ROUTER_ALERT)?, 2),
+            "Value of the router alert option; 0: every router is to look at the packet",
+            "RFC 2113, 2.1",
+        ),
+    ],
+};
+
+fn decode(input: &Input<'_>) -> Result<Header, Reason> {
+    let first = input.u8(0)?;
+    if first >> 4 != 4 {
+        if first >> 4 == 6 {
+            // Some senders put IPv6 behind the number of IPv4.
+            return Ok(Header::foreign(Next::Layer(Layer::Ipv6)));
+        }
+        return Err(Reason::Invalid {
+            field: "ip.version",
+            value: u32::from(first >> 4),
+        });
+    }
+    let len = usize::from(first & 15) * 4;
+    if len < HEADER_LEN_MIN {
+        return Err(Reason::Invalid {
+            field: "ip.hdr_len",
+            value: u32::from(first & 15) * 4,
+        });
+    }
+    input.need(len)?;
+    let protocol = input.u8(9)?;
+    let next = if input.u16_be(6)? & OFFSET_MASK == 0 {
+        Next::IpProtocol(protocol)
+    } else {
+        Next::IpFragment(protocol)
+    };
+    let header = Header::new(len, next);
+    match usize::from(input.u16_be(2)?) {
+        // Segmentation offload leaves the total length 0: the frame's end is the packet's.
+        0 => Ok(header),
+        total if total < len => Err(Reason::Invalid {
+            field: "ip.len",
+            value: u32::try_from(total).unwrap_or(u32::MAX),
+        }),
+        total => Ok(header.with_total(total)),
+    }
+}
+
+fn header_len(packet: &Packet<'_>) -> Option<usize> {
+    Some(usize::from(packet.u8(IP, 0)? & 15) * 4)
+}
+
+/// The first option whose type `wanted` accepts, from its type byte on.
+fn option<'a>(packet: &Packet<'a>, wanted: fn(u8) -> bool) -> Option<&'a [u8]> {
+    let bytes = packet.bytes(IP)?;
+    let end = header_len(packet)?.min(bytes.len());
+    let mut rest = bytes.get(HEADER_LEN_MIN..end)?;
+    loop {
+        let kind = *rest.first()?;
+        let len = match kind {
+            END_OF_OPTIONS | NO_OPERATION => 1,
+            _ => usize::from(u8_at(rest, 1).unwrap_or(0)).max(2),
+        };
+        if wanted(kind) {
+            return rest.get(..len.min(rest.len()));
+        }
+        if kind == END_OF_OPTIONS {
+            return None;
+        }
+        rest = rest.get(len..)?;
+    }
+}
+
+impl Packet<'_> {
+    /// The address of `len` bytes at `offset` of the outermost header of `layer`; `len` is 4 for
+    /// IPv4, 6 for MAC-48, 8 for EUI-64 and 16 for IPv6.
+    #[inline]
+    #[must_use]
+    pub fn address(&self, layer: Layer, offset: usize, len: usize) -> Option<Address> {
+        Address::from_bytes(self.part(layer, offset, len)?)
+    }
+}
+
+const IP: Layer = Layer::Ipv4;
+const HEADER_LEN_MIN: usize = 20;
+const OFFSET_MASK: u16 = 0x1fff;
+const END_OF_OPTIONS: u8 = 0;
+const NO_OPERATION: u8 = 1;
+const RECORD_ROUTE: u8 = 7;
+const TIME_STAMP: u8 = 68;
+const LOOSE_ROUTE: u8 = 131;
+const STRICT_ROUTE: u8 = 137;
+const ROUTER_ALERT: u8 = 148;

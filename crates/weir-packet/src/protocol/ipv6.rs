@@ -1,0 +1,90 @@
+//! Internet Protocol version 6. Its extension headers are protocols of their own.
+
+use super::{Header, Input, Layer, Next, On, Protocol};
+use crate::Reason;
+use crate::field::Field;
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "ipv6",
+    title: "Internet Protocol version 6",
+    decode,
+    on: &[
+        On::Ethertype(0x86dd),
+        On::Link(229),
+        On::ErfType(23),
+        On::IpProtocol(41),
+        On::Nlpid(0x8e),
+        On::Ppp(0x0057),
+    ],
+    fields: &[
+        Field::u8("ipv6.version", |p| Some(p.u8(IPV6, 0)? >> 4), "Version, 6", "RFC 8200, 3"),
+        Field::u8(
+            "ipv6.tclass",
+            |p| Some((p.u16_be(IPV6, 0)? >> 4 & 0xff) as u8),
+            "Traffic class: differentiated services codepoint and congestion notification",
+            "RFC 8200, 7",
+        ),
+        Field::u8(
+            "ipv6.tclass.dscp",
+            |p| Some((p.u16_be(IPV6, 0)? >> 6 & 0x3f) as u8),
+            "Differentiated services codepoint, 0 to 63",
+            "RFC 2474, 3",
+        ),
+        Field::u8(
+            "ipv6.tclass.ecn",
+            |p| Some((p.u16_be(IPV6, 0)? >> 4 & 3) as u8),
+            "Explicit congestion notification: 0 not capable, 1 and 2 capable, 3 congestion met",
+            "RFC 3168, 5",
+        ),
+        Field::u32(
+            "ipv6.flow",
+            |p| Some(p.u32_be(IPV6, 0)? & 0x000f_ffff),
+            "Flow label, 20 bits; 0: none",
+            "RFC 6437",
+        ),
+        Field::u16(
+            "ipv6.plen",
+            |p| p.u16_be(IPV6, 4),
+            "Length of what follows this header in bytes; 0 in jumbograms",
+            "RFC 8200, 3",
+        ),
+        Field::u8(
+            "ipv6.nxt",
+            |p| p.u8(IPV6, 6),
+            "Number of the header that follows: an extension header or the payload's protocol",
+            "RFC 8200, 3; IANA protocol numbers",
+        ),
+        Field::u8("ipv6.hlim", |p| p.u8(IPV6, 7), "Hop limit: hops left", "RFC 8200, 3"),
+        Field::address("ipv6.src", |p| p.address(IPV6, 8, 16), "Source address", "RFC 8200, 3"),
+        Field::address(
+            "ipv6.dst",
+            |p| p.address(IPV6, 24, 16),
+            "Destination address as the header holds it; a routing header may lead further",
+            "RFC 8200, 3",
+        ),
+    ],
+};
+
+fn decode(input: &Input<'_>) -> Result<Header, Reason> {
+    let version = input.u8(0)? >> 4;
+    if version != 6 {
+        if version == 4 {
+            // Some senders put IPv4 behind the number of IPv6.
+            return Ok(Header::foreign(Next::Layer(Layer::Ipv4)));
+        }
+        return Err(Reason::Invalid {
+            field: "ipv6.version",
+            value: u32::from(version),
+        });
+    }
+    input.need(HEADER_LEN)?;
+    let header = Header::new(HEADER_LEN, Next::IpProtocol(input.u8(6)?));
+    Ok(match usize::from(input.u16_be(4)?) {
+        // A jumbogram, or segmentation offload: the frame's end is the packet's.
+        0 => header,
+        payload => header.with_total(payload.saturating_add(HEADER_LEN)),
+    })
+}
+
+const IPV6: Layer = Layer::Ipv6;
+const HEADER_LEN: usize = 40;

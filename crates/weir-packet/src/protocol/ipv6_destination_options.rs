@@ -1,0 +1,34 @@
+//! The destination options of IPv6, which the node reads that the packet is addressed to. The
+//! columns of the options themselves are in the file of the hop-by-hop options.
+
+use super::{Layer, On, Protocol};
+use crate::field::Field;
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "ipv6.dstopts",
+    title: "IPv6 Destination Options",
+    decode: super::ipv6_hop_by_hop::decode_extension,
+    on: &[On::IpExtension(60)],
+    fields: &[
+        Field::u8(
+            "ipv6.dstopts.nxt",
+            |p| p.u8(OPTIONS, 0),
+            "Number of the header that follows the destination options",
+            "RFC 8200, 4.6",
+        ),
+        Field::u8(
+            "ipv6.dstopts.len",
+            |p| p.u8(OPTIONS, 1),
+            "Length of the destination options header in units of 8 bytes beyond the first 8",
+            "RFC 8200, 4.6",
+        ),
+        Field::u16(
+            "ipv6.dstopts.len_oct",
+            |p| Some((u16::from(p.u8(OPTIONS, 1)?) + 1) * 8),
+            "Length of the destination options header in bytes",
+            "RFC 8200, 4.6",
+        ),
+    ],
+};
+
+const OPTIONS: Layer = Layer::Ipv6DestinationOptions;

@@ -1,0 +1,124 @@
+//! The hop-by-hop options of IPv6, which every router reads, and the options that this header and
+//! the destination options have in common.
+//!
+//! The columns of the options are those of the first of the two headers that has one.
+
+use weir_bytes::{u8_at, u16_be_at, u32_be_at};
+
+use super::{Header, Input, Layer, Next, On, Protocol};
+use crate::field::Field;
+use crate::{Address, Packet, Reason};
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "ipv6.hopopts",
+    title: "IPv6 Hop-by-Hop Options",
+    decode: decode_extension,
+    on: &[On::IpExtension(0)],
+    fields: &[
+        Field::u8(
+            "ipv6.hopopts.nxt",
+            |p| p.u8(OPTIONS, 0),
+            "Number of the header that follows the hop-by-hop options",
+            "RFC 8200, 4.3",
+        ),
+        Field::u8(
+            "ipv6.hopopts.len",
+            |p| p.u8(OPTIONS, 1),
+            "Length of the hop-by-hop options header in units of 8 bytes beyond the first 8",
+            "RFC 8200, 4.3",
+        ),
+        Field::u16(
+            "ipv6.hopopts.len_oct",
+            |p| Some((u16::from(p.u8(OPTIONS, 1)?) + 1) * 8),
+            "Length of the hop-by-hop options header in bytes",
+            "RFC 8200, 4.3",
+        ),
+        Field::u8("ipv6.opt.type", |p| u8_at(first(p)?, 0), "Type of the first option", "RFC 8200, 4.2"),
+        Field::u8(
+            "ipv6.opt.type.action",
+            |p| Some(u8_at(first(p)?, 0)? >> 6),
+            "What a node does that does not know the first option: 0 passes over it, 1 drops the packet, 2 and 3 report it too",
+            "RFC 8200, 4.2",
+        ),
+        Field::bool(
+            "ipv6.opt.type.change",
+            |p| Some(u8_at(first(p)?, 0)? & 0x20 != 0),
+            "The first option may change on the way",
+            "RFC 8200, 4.2",
+        ),
+        Field::u8(
+            "ipv6.opt.length",
+            |p| u8_at(option(p, |kind| kind != PAD_1)?, 1),
+            "Length of the first option's data in bytes",
+            "RFC 8200, 4.2",
+        ),
+        Field::u16(
+            "ipv6.opt.router_alert",
+            |p| u16_be_at(option(p, |kind| kind == ROUTER_ALERT)?, 2),
+            "Value of the router alert option; 0: multicast listener discovery",
+            "RFC 2711, 2.1",
+        ),
+        Field::u32(
+            "ipv6.opt.jumbo",
+            |p| u32_be_at(option(p, |kind| kind == JUMBO_PAYLOAD)?, 2),
+            "Length of a jumbogram's payload in bytes, above 65,535",
+            "RFC 2675, 2",
+        ),
+        Field::u8(
+            "ipv6.opt.tel",
+            |p| u8_at(option(p, |kind| kind == TUNNEL_LIMIT)?, 2),
+            "Tunnel encapsulation limit: further tunnels that are allowed",
+            "RFC 2473, 4.1.1",
+        ),
+        Field::address(
+            "ipv6.opt.mipv6.home_address",
+            |p| Address::from_bytes(option(p, |kind| kind == HOME_ADDRESS)?.get(2..18)?),
+            "Home address of a mobile node",
+            "RFC 6275, 6.3",
+        ),
+    ],
+};
+
+/// Reads a header of the common form: next header, length beyond 8 bytes in units of 8.
+pub(super) fn decode_extension(input: &Input<'_>) -> Result<Header, Reason> {
+    let next = input.u8(0)?;
+    let len = (usize::from(input.u8(1)?) + 1) * 8;
+    input.need(len)?;
+    Ok(Header::new(len, Next::IpProtocol(next)))
+}
+
+fn first<'a>(packet: &Packet<'a>) -> Option<&'a [u8]> {
+    option(packet, |_| true)
+}
+
+/// The first option whose type `wanted` accepts, from its type byte to the end of its data.
+fn option<'a>(packet: &Packet<'a>, wanted: fn(u8) -> bool) -> Option<&'a [u8]> {
+    let [one, two] = [Layer::Ipv6HopByHop, Layer::Ipv6DestinationOptions].map(|layer| {
+        let bytes = packet.bytes(layer)?;
+        let len = (usize::from(u8_at(bytes, 1)?) + 1) * 8;
+        bytes.get(2..len.min(bytes.len()))
+    });
+    one.and_then(|options| option_in(options, wanted))
+        .or_else(|| two.and_then(|options| option_in(options, wanted)))
+}
+
+fn option_in(mut rest: &[u8], wanted: fn(u8) -> bool) -> Option<&[u8]> {
+    loop {
+        let kind = *rest.first()?;
+        let len = match kind {
+            PAD_1 => 1,
+            _ => usize::from(u8_at(rest, 1).unwrap_or(0)) + 2,
+        };
+        if wanted(kind) {
+            return rest.get(..len.min(rest.len()));
+        }
+        rest = rest.get(len..)?;
+    }
+}
+
+const PAD_1: u8 = 0;
+const TUNNEL_LIMIT: u8 = 4;
+const ROUTER_ALERT: u8 = 5;
+const JUMBO_PAYLOAD: u8 = 0xc2;
+const HOME_ADDRESS: u8 = 0xc9;
+const OPTIONS: Layer = Layer::Ipv6HopByHop;

@@ -1,0 +1,173 @@
+//! IEEE 802.2 Logical Link Control, and the SNAP header that often follows it.
+
+use super::{Header, Input, Layer, Next, Protocol};
+use crate::field::Field;
+use crate::{Packet, Reason};
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "llc",
+    title: "IEEE 802.2 Logical Link Control",
+    decode,
+    on: &[super::On::Link(100), super::On::Link(11)],
+    fields: &[
+        Field::u8(
+            "llc.dsap",
+            |p| p.u8(Layer::Llc, 0),
+            "Destination service access point; 0xAA announces SNAP",
+            "IEEE 802.2, 3.3.1",
+        ),
+        Field::u8(
+            "llc.ssap",
+            |p| p.u8(Layer::Llc, 1),
+            "Source service access point; the lowest bit tells responses",
+            "IEEE 802.2, 3.3.1",
+        ),
+        Field::u16(
+            "llc.control",
+            |p| control(p.bytes(Layer::Llc)?, 2).map(|(control, _)| control),
+            "Control field, 8 bits for unnumbered frames (3 is UI) and 16 for others, low byte first",
+            "IEEE 802.2, 5.2",
+        ),
+        Field::u32(
+            "llc.oui",
+            |p| Snap::of(p).map(|snap| snap.organisation),
+            "SNAP: organisation that defines the protocol number; 0 for ethertypes",
+            "IEEE 802, 9.5",
+        ),
+        Field::u16(
+            "llc.type",
+            |p| Snap::of(p)?.ethertype(),
+            "SNAP: ethertype of the payload",
+            "RFC 1042",
+        ),
+        Field::u16(
+            "llc.pid",
+            |p| Snap::of(p)?.protocol_unless_known(),
+            "SNAP: protocol number of an organisation that has no column of its own",
+            "IEEE 802, 9.5",
+        ),
+        Field::u16(
+            "llc.cisco_pid",
+            |p| Snap::of(p)?.protocol_of(CISCO),
+            "SNAP: Cisco's protocol number, such as 0x2000 for CDP",
+            "Cisco",
+        ),
+    ],
+};
+
+fn decode(input: &Input<'_>) -> Result<Header, Reason> {
+    let destination = input.u8(0)?;
+    let source = input.u8(1)?;
+    let first = input.u8(2)?;
+    let unnumbered = first & 3 == 3;
+    let control_len = if unnumbered { 1 } else { 2 };
+    let len = 2 + control_len;
+    input.need(len)?;
+    if (destination, source) == (SNAP_SAP, SNAP_SAP) {
+        // ATM puts two bytes of padding in front of bridged frames (RFC 2684, 5.2).
+        let (snap_len, next) = snap(input, len, 2)?;
+        return Ok(Header::new(len + snap_len, next));
+    }
+    // Only unnumbered information and numbered information frames carry a payload.
+    let information = first & !0x10 == 0x03 || first & 1 == 0;
+    if !information {
+        return Ok(Header::new(len, Next::Payload));
+    }
+    if destination == ISO_SAP {
+        let identifier = input.u8(len)?;
+        return Ok(match Next::Nlpid(identifier).layer() {
+            Some(_) => Header::new(len + 1, Next::Nlpid(identifier)),
+            None => Header::new(len, Next::Payload),
+        });
+    }
+    Ok(Header::new(len, Next::LlcSap(destination)))
+}
+
+/// The control field at `offset`, and its length in bytes.
+pub(super) fn control(bytes: &[u8], offset: usize) -> Option<(u16, usize)> {
+    let first = weir_bytes::u8_at(bytes, offset)?;
+    if first & 3 == 3 {
+        Some((u16::from(first), 1))
+    } else {
+        Some((weir_bytes::u16_le_at(bytes, offset)?, 2))
+    }
+}
+
+/// Reads a SNAP header at `offset`: its length and what follows. `pad_len` bytes stand in front of
+/// bridged frames.
+pub(super) fn snap(
+    input: &Input<'_>,
+    offset: usize,
+    pad_len: usize,
+) -> Result<(usize, Next), Reason> {
+    input.need(offset.saturating_add(Snap::LEN))?;
+    let snap = Snap::at(input.bytes, offset);
+    let Some(snap) = snap else {
+        return Ok((Snap::LEN, Next::Payload));
+    };
+    if let Some(ethertype) = snap.ethertype() {
+        return Ok((Snap::LEN, Next::Ethertype(ethertype)));
+    }
+    Ok(match (snap.organisation, snap.protocol) {
+        // With and without frame check sequence (RFC 2684, 5.2; RFC 2427, 4.2).
+        (IEEE_802_1, 1 | 7) => (Snap::LEN + pad_len, Next::Layer(Layer::Ethernet)),
+        _ => (Snap::LEN, Next::Payload),
+    })
+}
+
+/// A SNAP header: an organisation and a protocol number of its own.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Snap {
+    pub(super) organisation: u32,
+    pub(super) protocol: u16,
+}
+
+impl Snap {
+    const LEN: usize = 5;
+
+    pub(super) fn at(bytes: &[u8], offset: usize) -> Option<Self> {
+        Some(Self {
+            organisation: weir_bytes::u24_be_at(bytes, offset)?,
+            protocol: weir_bytes::u16_be_at(bytes, offset.checked_add(3)?)?,
+        })
+    }
+
+    fn of(packet: &Packet<'_>) -> Option<Self> {
+        let bytes = packet.bytes(Layer::Llc)?;
+        if bytes.get(..2) != Some(&[SNAP_SAP, SNAP_SAP]) {
+            return None;
+        }
+        let (_, control_len) = control(bytes, 2)?;
+        Self::at(bytes, 2 + control_len)
+    }
+
+    /// The protocol number, where the organisation uses ethertypes.
+    pub(super) fn ethertype(self) -> Option<u16> {
+        let uses = matches!(self.organisation, 0 | BRIDGE_TUNNEL | APPLE);
+        uses.then_some(self.protocol)
+    }
+
+    fn protocol_of(self, organisation: u32) -> Option<u16> {
+        (self.organisation == organisation).then_some(self.protocol)
+    }
+
+    /// The protocol number, unless Wireshark shows it under the organisation's own name.
+    pub(super) fn protocol_unless_known(self) -> Option<u16> {
+        let known = self.ethertype().is_some() || WITH_OWN_NAME.contains(&self.organisation);
+        (!known).then_some(self.protocol)
+    }
+}
+
+pub(super) const SNAP_SAP: u8 = 0xaa;
+const ISO_SAP: u8 = 0xfe;
+const CISCO: u32 = 0x00_000c;
+const IEEE_802_1: u32 = 0x00_80c2;
+/// Ethertypes that a translating bridge must not restore as Ethernet II (IEEE 802.1H).
+const BRIDGE_TUNNEL: u32 = 0x00_00f8;
+const APPLE: u32 = 0x08_0007;
+/// Cisco, Nortel, Force10, HP teaming, IANA, Cimetrics, Apple AWDL, Bluetooth, Cisco WLCCP,
+/// Extreme, Foundry.
+const WITH_OWN_NAME: &[u32] = &[
+    CISCO, 0x00_0081, 0x00_01e8, 0x00_0805, 0x00_005e, 0x00_1090, 0x00_17f2, 0x00_1958, 0x00_4096,
+    0x00_e02b, 0x00_e052,
+];

@@ -1,0 +1,32 @@
+//! Mobility header of Mobile IPv6.
+
+use super::{Header, Input, Layer, Next, On, Protocol};
+use crate::Reason;
+use crate::field::Field;
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "mipv6",
+    title: "Mobile IPv6 Mobility Header",
+    decode,
+    on: &[On::IpProtocol(135)],
+    fields: &[
+        Field::u8("mip6.proto", |p| p.u8(MOBILITY, 0), "Number of the header that follows, 59: none", "RFC 6275, 6.1.1"),
+        Field::u8(
+            "mip6.hlen",
+            |p| p.u8(MOBILITY, 1),
+            "Length in units of 8 bytes beyond the first 8",
+            "RFC 6275, 6.1.1",
+        ),
+        Field::u8("mip6.mhtype", |p| p.u8(MOBILITY, 2), "Type of the message", "RFC 6275, 6.1.1"),
+        Field::u16("mip6.csum", |p| p.u16_be(MOBILITY, 4), "Checksum as it was sent", "RFC 6275, 6.1.1"),
+    ],
+};
+
+fn decode(input: &Input<'_>) -> Result<Header, Reason> {
+    let next = input.u8(0)?;
+    let len = (usize::from(input.u8(1)?) + 1) * 8;
+    input.need(len)?;
+    Ok(Header::new(len, Next::IpProtocol(next)))
+}
+
+const MOBILITY: Layer = Layer::Mobility;

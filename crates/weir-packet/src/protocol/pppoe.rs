@@ -1,0 +1,62 @@
+//! PPP over Ethernet, discovery and session stage.
+
+use super::{Header, Input, Layer, Next, On, Protocol};
+use crate::Reason;
+use crate::field::Field;
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "pppoe",
+    title: "PPP over Ethernet",
+    decode,
+    on: &[
+        On::Ethertype(0x8863),
+        On::Ethertype(0x8864),
+        On::Link(51),
+    ],
+    fields: &[
+        Field::u8(
+            "pppoe.version",
+            |p| Some(p.u8(Layer::Pppoe, 0)? >> 4),
+            "Version, 1",
+            "RFC 2516, 4",
+        ),
+        Field::u8(
+            "pppoe.type",
+            |p| Some(p.u8(Layer::Pppoe, 0)? & 15),
+            "Type, 1",
+            "RFC 2516, 4",
+        ),
+        Field::u8(
+            "pppoe.code",
+            |p| p.u8(Layer::Pppoe, 1),
+            "What the packet is: 0 session data, 9 PADI, 7 PADO, 0x19 PADR, 0x65 PADS, 0xA7 PADT",
+            "RFC 2516, 5",
+        ),
+        Field::u16(
+            "pppoe.session_id",
+            |p| p.u16_be(Layer::Pppoe, 2),
+            "Session number",
+            "RFC 2516, 4",
+        ),
+        Field::u16(
+            "pppoe.payload_length",
+            |p| p.u16_be(Layer::Pppoe, 4),
+            "Length of the payload in bytes, this header not counted",
+            "RFC 2516, 4",
+        ),
+    ],
+};
+
+fn decode(input: &Input<'_>) -> Result<Header, Reason> {
+    input.need(LEN)?;
+    let next = if input.u8(1)? == SESSION_DATA {
+        Next::Layer(Layer::Ppp)
+    } else {
+        Next::Payload
+    };
+    let payload_len = usize::from(input.u16_be(4)?);
+    Ok(Header::new(LEN, next).with_total(LEN + payload_len))
+}
+
+const LEN: usize = 6;
+const SESSION_DATA: u8 = 0;

@@ -1,0 +1,25 @@
+//! IP without a link layer: the version number tells which.
+
+use super::{Header, Input, Layer, Next, On, Protocol};
+use crate::Reason;
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "raw",
+    title: "Raw IP",
+    decode,
+    on: &[On::Link(12), On::Link(14), On::Link(101)],
+    fields: &[],
+};
+
+fn decode(input: &Input<'_>) -> Result<Header, Reason> {
+    Ok(Header::new(0, by_version(input.bytes)))
+}
+
+/// IPv4, IPv6 or neither, by the first four bits.
+pub(super) fn by_version(bytes: &[u8]) -> Next {
+    match bytes.first().map(|first| first >> 4) {
+        Some(4) => Next::Layer(Layer::Ipv4),
+        Some(6) => Next::Layer(Layer::Ipv6),
+        _ => Next::Payload,
+    }
+}

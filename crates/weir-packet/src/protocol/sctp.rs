@@ -1,0 +1,229 @@
+//! Stream Control Transmission Protocol and its chunks.
+
+use weir_bytes::{u8_at, u16_be_at, u32_be_at};
+
+use super::{Header, Input, Layer, Next, On, Protocol};
+use crate::checksum::{Transport, crc32c};
+use crate::field::Field;
+use crate::{Packet, Reason};
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "sctp",
+    title: "Stream Control Transmission Protocol",
+    decode,
+    on: &[On::IpProtocol(132), On::UdpPort(9899)],
+    fields: &[
+        Field::u16("sctp.srcport", |p| p.u16_be(SCTP, 0), "Source port", "RFC 9260, 3.1"),
+        Field::u16("sctp.dstport", |p| p.u16_be(SCTP, 2), "Destination port", "RFC 9260, 3.1"),
+        Field::u32("sctp.verification_tag", |p| p.u32_be(SCTP, 4), "Verification tag", "RFC 9260, 3.1"),
+        Field::u32("sctp.checksum", |p| p.u32_be(SCTP, 8), "Checksum as it was sent", "RFC 9260, 3.1"),
+        Field::bool(
+            "sctp.checksum_ok",
+            checksum_ok,
+            "The CRC-32C is right; NULL when it can't be told: a fragment, a quoted or a cut packet",
+            "RFC 9260, 6.8",
+        ),
+        Field::u8("sctp.chunk_type", |p| u8_at(first(p)?, 0), "Type of the first chunk", "RFC 9260, 3.2"),
+        Field::u8("sctp.chunk_flags", |p| u8_at(first(p)?, 1), "Flags of the first chunk", "RFC 9260, 3.2"),
+        Field::u16(
+            "sctp.chunk_length",
+            |p| u16_be_at(first(p)?, 2),
+            "Length of the first chunk in bytes, header included, padding not",
+            "RFC 9260, 3.2",
+        ),
+        Field::u32(
+            "sctp.data_tsn_raw",
+            |p| u32_be_at(chunk(p, is_data)?, 4),
+            "Transmission sequence number of the first chunk of data",
+            "RFC 9260, 3.3.1",
+        ),
+        Field::u16(
+            "sctp.data_sid",
+            |p| u16_be_at(chunk(p, is_data)?, 8),
+            "Stream of the first chunk of data",
+            "RFC 9260, 3.3.1",
+        ),
+        Field::u16(
+            "sctp.data_ssn",
+            |p| u16_be_at(chunk(p, |kind| kind == DATA)?, 10),
+            "Stream sequence number of the first chunk of data",
+            "RFC 9260, 3.3.1",
+        ),
+        Field::u32(
+            "sctp.data_payload_proto_id",
+            |p| {
+                let data = chunk(p, is_data)?;
+                // I-DATA has the fragment's number there in all fragments but the first.
+                if u8_at(data, 0)? == I_DATA && u8_at(data, 1)? & FIRST_FRAGMENT == 0 {
+                    return None;
+                }
+                u32_be_at(data, if u8_at(data, 0)? == DATA { 12 } else { 16 })
+            },
+            "Payload protocol identifier of the first chunk of data",
+            "RFC 9260, 3.3.1; RFC 8260, 2.1",
+        ),
+        Field::u32(
+            "sctp.data_mid",
+            |p| u32_be_at(chunk(p, |kind| kind == I_DATA)?, 12),
+            "Message identifier of the first chunk of interleaved data",
+            "RFC 8260, 2.1",
+        ),
+        Field::bool(
+            "sctp.data_e_bit",
+            |p| Some(u8_at(chunk(p, is_data)?, 1)? & 1 != 0),
+            "The first chunk of data ends a message",
+            "RFC 9260, 3.3.1",
+        ),
+        Field::bool(
+            "sctp.data_b_bit",
+            |p| Some(u8_at(chunk(p, is_data)?, 1)? & FIRST_FRAGMENT != 0),
+            "The first chunk of data begins a message",
+            "RFC 9260, 3.3.1",
+        ),
+        Field::bool(
+            "sctp.data_u_bit",
+            |p| Some(u8_at(chunk(p, is_data)?, 1)? & 4 != 0),
+            "The first chunk of data is unordered",
+            "RFC 9260, 3.3.1",
+        ),
+        Field::bool(
+            "sctp.data_i_bit",
+            |p| Some(u8_at(chunk(p, is_data)?, 1)? & 8 != 0),
+            "The sender of the first chunk of data wants it acknowledged at once",
+            "RFC 7053, 3",
+        ),
+        Field::u32("sctp.init_initiate_tag", |p| u32_be_at(chunk(p, is_init)?, 4), "Initiate tag of an INIT", "RFC 9260, 3.3.2"),
+        Field::u32(
+            "sctp.init_credit",
+            |p| u32_be_at(chunk(p, is_init)?, 8),
+            "Receive window of an INIT in bytes",
+            "RFC 9260, 3.3.2",
+        ),
+        Field::u16(
+            "sctp.init_nr_out_streams",
+            |p| u16_be_at(chunk(p, is_init)?, 12),
+            "Outbound streams of an INIT",
+            "RFC 9260, 3.3.2",
+        ),
+        Field::u16(
+            "sctp.init_nr_in_streams",
+            |p| u16_be_at(chunk(p, is_init)?, 14),
+            "Inbound streams of an INIT",
+            "RFC 9260, 3.3.2",
+        ),
+        Field::u32(
+            "sctp.init_initial_tsn",
+            |p| u32_be_at(chunk(p, is_init)?, 16),
+            "Initial transmission sequence number of an INIT",
+            "RFC 9260, 3.3.2",
+        ),
+        Field::u32(
+            "sctp.initack_initiate_tag",
+            |p| u32_be_at(chunk(p, is_init_ack)?, 4),
+            "Initiate tag of an INIT ACK",
+            "RFC 9260, 3.3.3",
+        ),
+        Field::u32(
+            "sctp.initack_credit",
+            |p| u32_be_at(chunk(p, is_init_ack)?, 8),
+            "Receive window of an INIT ACK in bytes",
+            "RFC 9260, 3.3.3",
+        ),
+        Field::u16(
+            "sctp.initack_nr_out_streams",
+            |p| u16_be_at(chunk(p, is_init_ack)?, 12),
+            "Outbound streams of an INIT ACK",
+            "RFC 9260, 3.3.3",
+        ),
+        Field::u16(
+            "sctp.initack_nr_in_streams",
+            |p| u16_be_at(chunk(p, is_init_ack)?, 14),
+            "Inbound streams of an INIT ACK",
+            "RFC 9260, 3.3.3",
+        ),
+        Field::u32(
+            "sctp.initack_initial_tsn",
+            |p| u32_be_at(chunk(p, is_init_ack)?, 16),
+            "Initial transmission sequence number of an INIT ACK",
+            "RFC 9260, 3.3.3",
+        ),
+        Field::u32(
+            "sctp.sack_cumulative_tsn_ack_raw",
+            |p| u32_be_at(chunk(p, is_sack)?, 4),
+            "Cumulative transmission sequence number of the first SACK",
+            "RFC 9260, 3.3.4",
+        ),
+        Field::u32(
+            "sctp.sack_a_rwnd",
+            |p| u32_be_at(chunk(p, is_sack)?, 8),
+            "Receive window of the first SACK in bytes",
+            "RFC 9260, 3.3.4",
+        ),
+        Field::u16(
+            "sctp.sack_number_of_gap_blocks",
+            |p| u16_be_at(chunk(p, is_sack)?, 12),
+            "Gap blocks of the first SACK",
+            "RFC 9260, 3.3.4",
+        ),
+        Field::u16(
+            "sctp.sack_number_of_duplicated_tsns",
+            |p| u16_be_at(chunk(p, is_sack)?, 14),
+            "Duplicates that the first SACK reports",
+            "RFC 9260, 3.3.4",
+        ),
+    ],
+};
+
+fn decode(input: &Input<'_>) -> Result<Header, Reason> {
+    input.need(HEADER_LEN)?;
+    Ok(Header::new(HEADER_LEN, Next::Payload))
+}
+
+fn checksum_ok(packet: &Packet<'_>) -> Option<bool> {
+    let bytes = Transport::of(packet, SCTP)?.bytes;
+    // The field is in the order of the CRC's bits, the lowest byte first, and counts as zeros.
+    let stated = u32::from_le_bytes(bytes.get(8..12)?.try_into().ok()?);
+    Some(crc32c(&[bytes.get(..8)?, &[0; 4], bytes.get(12..)?]) == stated)
+}
+
+fn first<'a>(packet: &Packet<'a>) -> Option<&'a [u8]> {
+    chunk(packet, |_| true)
+}
+
+/// The first chunk whose type `wanted` accepts, from its type to the end of what was captured.
+fn chunk<'a>(packet: &Packet<'a>, wanted: fn(u8) -> bool) -> Option<&'a [u8]> {
+    let mut rest = packet.bytes(SCTP)?.get(HEADER_LEN..)?;
+    loop {
+        let kind = *rest.first()?;
+        let len = usize::from(u16_be_at(rest, 2).unwrap_or(0));
+        if wanted(kind) {
+            return rest.get(..len.max(4).min(rest.len()));
+        }
+        if len < 4 {
+            return None;
+        }
+        rest = rest.get(len.next_multiple_of(4)..)?;
+    }
+}
+
+fn is_data(kind: u8) -> bool {
+    matches!(kind, DATA | I_DATA)
+}
+
+fn is_init(kind: u8) -> bool {
+    kind == 1
+}
+
+fn is_init_ack(kind: u8) -> bool {
+    kind == 2
+}
+
+fn is_sack(kind: u8) -> bool {
+    kind == 3
+}
+
+const SCTP: Layer = Layer::Sctp;
+const HEADER_LEN: usize = 12;
+const DATA: u8 = 0;
+const I_DATA: u8 = 64;
+const FIRST_FRAGMENT: u8 = 2;

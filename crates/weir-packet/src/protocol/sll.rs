@@ -1,0 +1,160 @@
+//! Linux cooked captures, version 1, and the columns of both versions.
+
+use super::{Header, Input, Layer, Next, On, Protocol};
+use crate::field::Field;
+use crate::{Address, Packet, Reason};
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "sll",
+    title: "Linux cooked capture",
+    decode,
+    on: &[On::Link(113)],
+    fields: &[
+        Field::u16(
+            "sll.pkttype",
+            |p| Some(Cooked::of(p)?.packet_type),
+            "Direction: 0 to us, 1 broadcast, 2 multicast, 3 to others, 4 from us",
+            "LINKTYPE_LINUX_SLL",
+        ),
+        Field::u16(
+            "sll.hatype",
+            |p| Some(Cooked::of(p)?.hardware),
+            "ARPHRD_ number of the interface: 1 is Ethernet",
+            "LINKTYPE_LINUX_SLL",
+        ),
+        Field::u16(
+            "sll.halen",
+            |p| Some(Cooked::of(p)?.address_len),
+            "Length of the sender's link-layer address in bytes",
+            "LINKTYPE_LINUX_SLL",
+        ),
+        Field::address(
+            "sll.src.eth",
+            |p| Cooked::of(p)?.address(6),
+            "The sender's MAC address",
+            "LINKTYPE_LINUX_SLL",
+        ),
+        Field::address(
+            "sll.src.ipv4",
+            |p| Cooked::of(p)?.address(4),
+            "The sender's address on links whose addresses are IPv4",
+            "LINKTYPE_LINUX_SLL",
+        ),
+        Field::u16(
+            "sll.etype",
+            |p| match Cooked::of(p)?.next() {
+                Follows::Ethertype(number) => Some(number),
+                Follows::Linux(_) | Follows::Gre(_) => None,
+            },
+            "Ethertype of the payload",
+            "LINKTYPE_LINUX_SLL",
+        ),
+        Field::u16(
+            "sll.ltype",
+            |p| match Cooked::of(p)?.next() {
+                Follows::Linux(number) => Some(number),
+                Follows::Ethertype(_) | Follows::Gre(_) => None,
+            },
+            "Linux's own number of the payload where it has no ethertype: 4 is LLC",
+            "LINKTYPE_LINUX_SLL",
+        ),
+        Field::u16(
+            "sll.gretype",
+            |p| match Cooked::of(p)?.next() {
+                Follows::Gre(number) => Some(number),
+                Follows::Ethertype(_) | Follows::Linux(_) => None,
+            },
+            "Protocol number of the payload on GRE tunnels",
+            "LINKTYPE_LINUX_SLL",
+        ),
+        Field::u32(
+            "sll.ifindex",
+            |p| p.u32_be(Layer::Sll2, 4),
+            "Linux's number of the interface (version 2 only)",
+            "LINKTYPE_LINUX_SLL2",
+        ),
+    ],
+};
+
+fn decode(input: &Input<'_>) -> Result<Header, Reason> {
+    input.need(16)?;
+    let next = follows(input.u16_be(2)?, input.u16_be(14)?).next();
+    Ok(Header::new(16, next))
+}
+
+/// The header of either version.
+struct Cooked<'a> {
+    packet_type: u16,
+    hardware: u16,
+    address_len: u16,
+    address: &'a [u8],
+    protocol: Option<u16>,
+}
+
+impl<'a> Cooked<'a> {
+    fn of(packet: &Packet<'a>) -> Option<Self> {
+        if let Some(bytes) = packet.bytes(Layer::Sll) {
+            let number = |offset| weir_bytes::u16_be_at(bytes, offset);
+            return Some(Self {
+                packet_type: number(0)?,
+                hardware: number(2)?,
+                address_len: number(4)?,
+                address: bytes.get(6..14)?,
+                protocol: number(14),
+            });
+        }
+        let bytes = packet.bytes(Layer::Sll2)?;
+        let number = |offset| weir_bytes::u16_be_at(bytes, offset);
+        Some(Self {
+            packet_type: u16::from(*bytes.get(10)?),
+            hardware: number(8)?,
+            address_len: u16::from(*bytes.get(11)?),
+            address: bytes.get(12..20)?,
+            protocol: number(0),
+        })
+    }
+
+    fn address(&self, len: usize) -> Option<Address> {
+        if usize::from(self.address_len) != len {
+            return None;
+        }
+        Address::from_bytes(self.address.get(..len)?)
+    }
+
+    fn next(&self) -> Follows {
+        follows(self.hardware, self.protocol.unwrap_or_default())
+    }
+}
+
+/// What a protocol number means, which hangs on the interface's kind.
+#[derive(Clone, Copy)]
+pub(super) enum Follows {
+    Ethertype(u16),
+    Linux(u16),
+    Gre(u16),
+}
+
+pub(super) fn follows(hardware: u16, protocol: u16) -> Follows {
+    match hardware {
+        HARDWARE_GRE => Follows::Gre(protocol),
+        _ if protocol <= LINUX_OWN_MAX => Follows::Linux(protocol),
+        _ => Follows::Ethertype(protocol),
+    }
+}
+
+impl Follows {
+    pub(super) fn next(self) -> Next {
+        match self {
+            Self::Ethertype(number) | Self::Gre(number) => Next::Ethertype(number),
+            Self::Linux(3) => Next::Layer(Layer::Ethernet),
+            Self::Linux(4) => Next::Layer(Layer::Llc),
+            Self::Linux(7) => Next::Layer(Layer::Ppp),
+            Self::Linux(_) => Next::Payload,
+        }
+    }
+}
+
+/// ARPHRD_IPGRE.
+const HARDWARE_GRE: u16 = 778;
+/// Linux's numbers below the first ethertype.
+const LINUX_OWN_MAX: u16 = 0x0600;

@@ -1,0 +1,213 @@
+//! Transmission Control Protocol.
+
+use weir_bytes::{u8_at, u16_be_at, u32_be_at};
+
+use super::{Header, Input, Layer, Next, On, Protocol};
+use crate::checksum::Transport;
+use crate::field::Field;
+use crate::{Packet, Reason};
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "tcp",
+    title: "Transmission Control Protocol",
+    decode,
+    on: &[On::IpProtocol(6)],
+    fields: &[
+        Field::u16("tcp.srcport", |p| p.u16_be(TCP, 0), "Source port", "RFC 9293, 3.1"),
+        Field::u16("tcp.dstport", |p| p.u16_be(TCP, 2), "Destination port", "RFC 9293, 3.1"),
+        Field::u32("tcp.seq_raw", |p| p.u32_be(TCP, 4), "Sequence number as it was sent", "RFC 9293, 3.1"),
+        Field::u32("tcp.ack_raw", |p| p.u32_be(TCP, 8), "Acknowledgment number as it was sent", "RFC 9293, 3.1"),
+        Field::u8(
+            "tcp.hdr_len",
+            |p| Some((p.u8(TCP, 12)? >> 4) * 4),
+            "Length of the header with its options in bytes, 20 to 60",
+            "RFC 9293, 3.1",
+        ),
+        Field::u32(
+            "tcp.len",
+            |p| p.declared_len(TCP)?.checked_sub(u32::try_from(header_len(p)?).ok()?),
+            "Length of the data in bytes, captured or not",
+            "RFC 9293, 3.1",
+        ),
+        Field::u16(
+            "tcp.flags",
+            |p| Some(p.u16_be(TCP, 12)? & 0x0fff),
+            "The twelve bits from the reserved ones to FIN",
+            "RFC 9293, 3.1",
+        ),
+        Field::bool(
+            "tcp.flags.res",
+            |p| p.bit(TCP, 12, 0x0e),
+            "One of the three reserved bits is set",
+            "RFC 9293, 3.1",
+        ),
+        Field::bool("tcp.flags.ae", |p| p.bit(TCP, 12, 0x01), "Accurate ECN (once the nonce sum)", "RFC 9768, 3.1"),
+        Field::bool("tcp.flags.cwr", |p| p.bit(TCP, 13, 0x80), "Congestion window reduced", "RFC 3168, 6.1"),
+        Field::bool("tcp.flags.ece", |p| p.bit(TCP, 13, 0x40), "ECN echo", "RFC 3168, 6.1"),
+        Field::bool("tcp.flags.urg", |p| p.bit(TCP, 13, 0x20), "The urgent pointer counts", "RFC 9293, 3.1"),
+        Field::bool("tcp.flags.ack", |p| p.bit(TCP, 13, 0x10), "The acknowledgment number counts", "RFC 9293, 3.1"),
+        Field::bool("tcp.flags.push", |p| p.bit(TCP, 13, 0x08), "Hand the data on at once", "RFC 9293, 3.1"),
+        Field::bool("tcp.flags.reset", |p| p.bit(TCP, 13, 0x04), "Reset the connection", "RFC 9293, 3.1"),
+        Field::bool("tcp.flags.syn", |p| p.bit(TCP, 13, 0x02), "Synchronise sequence numbers", "RFC 9293, 3.1"),
+        Field::bool("tcp.flags.fin", |p| p.bit(TCP, 13, 0x01), "No more data from the sender", "RFC 9293, 3.1"),
+        Field::write(
+            "tcp.flags.str",
+            |p, out| {
+                let Some(flags) = p.u16_be(TCP, 12) else {
+                    return Ok(false);
+                };
+                for (index, letter) in FLAG_LETTERS.iter().enumerate() {
+                    out.write_char(if flags & 0x0800 >> index != 0 { *letter } else { '·' })?;
+                }
+                Ok(true)
+            },
+            "The twelve flags as letters, a middle dot for one that is not set: RRRACEUAPRSF",
+            "RFC 9293, 3.1",
+        ),
+        Field::u16(
+            "tcp.window_size_value",
+            |p| p.u16_be(TCP, 14),
+            "Receive window as it was sent, not scaled",
+            "RFC 9293, 3.1",
+        ),
+        Field::u16("tcp.checksum", |p| p.u16_be(TCP, 16), "Checksum as it was sent", "RFC 9293, 3.1"),
+        Field::bool(
+            "tcp.checksum_ok",
+            |p| {
+                let segment = Transport::of(p, TCP)?;
+                p.u16_be(TCP, 16)?;
+                let sum = segment.with_pseudo_header(PROTOCOL_NUMBER, segment.bytes.len(), segment.bytes)?;
+                Some(sum == 0)
+            },
+            "The checksum is right; NULL when it can't be told: a fragment, a quoted or a cut segment",
+            "RFC 9293, 3.1",
+        ),
+        Field::u16("tcp.urgent_pointer", |p| p.u16_be(TCP, 18), "Offset of the end of urgent data", "RFC 9293, 3.1"),
+        Field::bytes(
+            "tcp.options",
+            |p| options(p).filter(|options| !options.is_empty()),
+            "All options with their padding",
+            "RFC 9293, 3.2",
+        ),
+        Field::u8("tcp.option_kind", |p| u8_at(options(p)?, 0), "Kind of the first option", "RFC 9293, 3.2"),
+        Field::u16(
+            "tcp.options.mss_val",
+            |p| u16_be_at(option(p, MAXIMUM_SEGMENT_SIZE, 4)?, 2),
+            "Maximum segment size in bytes",
+            "RFC 9293, 3.7.1",
+        ),
+        Field::u8(
+            "tcp.options.wscale.shift",
+            |p| u8_at(option(p, WINDOW_SCALE, 3)?, 2),
+            "Window scale: how far the sender's later windows are to be shifted left",
+            "RFC 7323, 2.2",
+        ),
+        Field::bytes(
+            "tcp.options.sack_perm",
+            |p| option(p, SACK_PERMITTED, 2),
+            "The selective acknowledgment permitted option itself; NULL when it is absent",
+            "RFC 2018, 2",
+        ),
+        Field::u32(
+            "tcp.options.sack_le",
+            |p| u32_be_at(option(p, SACK, 10)?, 2),
+            "Left edge of the first block received out of order",
+            "RFC 2018, 3",
+        ),
+        Field::u32(
+            "tcp.options.sack_re",
+            |p| u32_be_at(option(p, SACK, 10)?, 6),
+            "Right edge of the first block received out of order",
+            "RFC 2018, 3",
+        ),
+        Field::u32(
+            "tcp.options.timestamp.tsval",
+            |p| u32_be_at(option(p, TIMESTAMPS, 10)?, 2),
+            "Timestamp of the sender, in ticks of its own",
+            "RFC 7323, 3.2",
+        ),
+        Field::u32(
+            "tcp.options.timestamp.tsecr",
+            |p| u32_be_at(option(p, TIMESTAMPS, 10)?, 6),
+            "Timestamp that the sender echoes",
+            "RFC 7323, 3.2",
+        ),
+        Field::u16(
+            "tcp.options.user_to_val",
+            |p| Some(u16_be_at(option(p, USER_TIMEOUT, 4)?, 2)? & 0x7fff),
+            "User timeout in minutes, or in seconds when the first bit of the option is 0",
+            "RFC 5482, 3",
+        ),
+        Field::u8(
+            "tcp.options.mptcp.subtype",
+            |p| Some(u8_at(option(p, MULTIPATH, 3)?, 2)? >> 4),
+            "Subtype of the multipath option",
+            "RFC 8684, 3",
+        ),
+        Field::bytes(
+            "tcp.payload",
+            |p| p.bytes(TCP)?.get(header_len(p)?..).filter(|payload| !payload.is_empty()),
+            "The captured data bytes; NULL when there are none",
+            "RFC 9293, 3.1",
+        ),
+    ],
+};
+
+fn decode(input: &Input<'_>) -> Result<Header, Reason> {
+    input.need(HEADER_LEN_MIN)?;
+    let len = usize::from(input.u8(12)? >> 4) * 4;
+    if len < HEADER_LEN_MIN {
+        return Err(Reason::Invalid {
+            field: "tcp.hdr_len",
+            value: u32::try_from(len).unwrap_or(u32::MAX),
+        });
+    }
+    input.need(len)?;
+    Ok(Header::new(len, Next::Payload))
+}
+
+/// The header's length; `None` when it is cut before it or says less than its fixed part has.
+fn header_len(packet: &Packet<'_>) -> Option<usize> {
+    let len = usize::from(packet.u8(TCP, 12)? >> 4) * 4;
+    (len >= HEADER_LEN_MIN).then_some(len)
+}
+
+fn options<'a>(packet: &Packet<'a>) -> Option<&'a [u8]> {
+    packet.bytes(TCP)?.get(HEADER_LEN_MIN..header_len(packet)?)
+}
+
+/// The first option of `kind` that has at least `len_min` bytes, from its kind on.
+fn option<'a>(packet: &Packet<'a>, kind: u8, len_min: usize) -> Option<&'a [u8]> {
+    let mut rest = options(packet)?;
+    loop {
+        let len = match *rest.first()? {
+            END_OF_OPTIONS => return None,
+            NO_OPERATION => 1,
+            found => {
+                let len = usize::from(u8_at(rest, 1)?);
+                if found == kind && len >= len_min {
+                    return rest.get(..len);
+                }
+                len
+            }
+        };
+        if len == 0 {
+            return None;
+        }
+        rest = rest.get(len..)?;
+    }
+}
+
+const TCP: Layer = Layer::Tcp;
+const PROTOCOL_NUMBER: u8 = 6;
+const HEADER_LEN_MIN: usize = 20;
+const FLAG_LETTERS: [char; 12] = ['R', 'R', 'R', 'A', 'C', 'E', 'U', 'A', 'P', 'R', 'S', 'F'];
+const END_OF_OPTIONS: u8 = 0;
+const NO_OPERATION: u8 = 1;
+const MAXIMUM_SEGMENT_SIZE: u8 = 2;
+const WINDOW_SCALE: u8 = 3;
+const SACK_PERMITTED: u8 = 4;
+const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;
+const USER_TIMEOUT: u8 = 28;
+const MULTIPATH: u8 = 30;

@@ -1,0 +1,46 @@
+//! Teredo: IPv6 in UDP through network address translators.
+
+use super::{Header, Input, Layer, Next, On, Protocol};
+use crate::field::Field;
+use crate::Reason;
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "teredo",
+    title: "Teredo IPv6 over UDP Tunneling",
+    decode,
+    on: &[On::UdpPort(3544)],
+    fields: &[
+        Field::bytes(
+            "teredo.auth.nonce",
+            |p| {
+                let (id, authentication) = (p.u8(TEREDO, 2)?, p.u8(TEREDO, 3)?);
+                let at = 4 + usize::from(id) + usize::from(authentication);
+                p.part(TEREDO, at, 8).filter(|_| p.u16_be(TEREDO, 0) == Some(AUTHENTICATION))
+            },
+            "Nonce of the authentication indication",
+            "RFC 4380, 5.1.1",
+        ),
+    ],
+};
+
+/// An authentication and an origin indication may stand in front of the IPv6 packet.
+fn decode(input: &Input<'_>) -> Result<Header, Reason> {
+    let mut len = 0;
+    if input.u16_be(0)? == AUTHENTICATION {
+        len = 13 + usize::from(input.u8(2)?) + usize::from(input.u8(3)?);
+        input.need(len)?;
+    }
+    if input.u16_be(len).is_ok_and(|kind| kind == ORIGIN) {
+        len += 8;
+        input.need(len)?;
+    }
+    match input.u8(len) {
+        Ok(first) if first >> 4 == 6 => Ok(Header::new(len, Next::Layer(Layer::Ipv6))),
+        _ if len == 0 => Ok(Header::foreign(Next::Payload)),
+        _ => Ok(Header::new(len, Next::Payload)),
+    }
+}
+
+const TEREDO: Layer = Layer::Teredo;
+const AUTHENTICATION: u16 = 1;
+const ORIGIN: u16 = 0;

@@ -1,0 +1,65 @@
+//! IEEE 802.5 token ring.
+
+use super::{Header, Input, Layer, Next, On, Protocol};
+use crate::field::Field;
+use crate::{Address, Packet, Reason};
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "tr",
+    title: "Token Ring",
+    decode,
+    on: &[On::Link(6)],
+    fields: &[
+        Field::u8(
+            "tr.ac",
+            |p| p.u8(Layer::TokenRing, 0),
+            "Access control",
+            "IEEE 802.5, 3.2.2",
+        ),
+        Field::u8(
+            "tr.fc",
+            |p| p.u8(Layer::TokenRing, 1),
+            "Frame control",
+            "IEEE 802.5, 3.2.3",
+        ),
+        Field::address(
+            "tr.dst",
+            |p| p.address(Layer::TokenRing, 2, 6),
+            "Destination MAC address",
+            "IEEE 802.5, 3.2.4",
+        ),
+        Field::address(
+            "tr.src",
+            source,
+            "Source MAC address, without the bit that announces a route",
+            "IEEE 802.5, 3.2.4",
+        ),
+    ],
+};
+
+fn source(packet: &Packet<'_>) -> Option<Address> {
+    let bytes = packet.bytes(Layer::TokenRing)?.get(8..)?;
+    let mut address = *bytes.first_chunk::<6>()?;
+    address[0] &= !ROUTED;
+    Address::from_bytes(&address)
+}
+
+fn decode(input: &Input<'_>) -> Result<Header, Reason> {
+    input.need(14)?;
+    let route_len = if input.u8(8)? & ROUTED == 0 {
+        0
+    } else {
+        usize::from(input.u8(14)? & 0x1f)
+    };
+    let len = 14 + route_len;
+    input.need(len)?;
+    let next = if input.u8(1)? >> 6 == 1 {
+        Next::Layer(Layer::Llc)
+    } else {
+        Next::Payload
+    };
+    Ok(Header::new(len, next))
+}
+
+/// The group bit of a source address, free to announce routing information (IEEE 802.5, 3.3).
+const ROUTED: u8 = 0x80;

@@ -1,0 +1,90 @@
+//! User Datagram Protocol. UDP-Lite, which Wireshark shows under the same names, has its own file.
+
+use super::{Header, Input, Layer, Next, On, Protocol};
+use crate::checksum::Transport;
+use crate::field::Field;
+use crate::{Packet, Reason};
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "udp",
+    title: "User Datagram Protocol",
+    decode,
+    on: &[On::IpProtocol(17)],
+    fields: &[
+        Field::u16("udp.srcport", |p| p.u16_be(udp(p)?, 0), "Source port (UDP and UDP-Lite)", "RFC 768; RFC 3828, 3.1"),
+        Field::u16("udp.dstport", |p| p.u16_be(udp(p)?, 2), "Destination port (UDP and UDP-Lite)", "RFC 768; RFC 3828, 3.1"),
+        Field::u16("udp.length", |p| p.u16_be(Layer::Udp, 4), "Length of header and data in bytes", "RFC 768"),
+        Field::u16("udp.checksum", |p| p.u16_be(udp(p)?, 6), "Checksum as it was sent; 0 in UDP: none", "RFC 768"),
+        Field::bool(
+            "udp.checksum_ok",
+            checksum_ok,
+            "The checksum is right; NULL when none was sent or it can't be told: a fragment, a quoted or a cut datagram",
+            "RFC 768; RFC 8200, 8.1; RFC 3828, 3.1",
+        ),
+        Field::bytes(
+            "udp.payload",
+            |p| {
+                let layer = udp(p)?;
+                let end = match layer {
+                    Layer::Udp => usize::from(p.u16_be(layer, 4)?),
+                    _ => 0,
+                };
+                let bytes = p.bytes(layer)?;
+                let end = if end < HEADER_LEN { bytes.len() } else { end.min(bytes.len()) };
+                bytes.get(HEADER_LEN..end).filter(|payload| !payload.is_empty())
+            },
+            "The captured data bytes; NULL when there are none",
+            "RFC 768",
+        ),
+    ],
+};
+
+fn decode(input: &Input<'_>) -> Result<Header, Reason> {
+    input.need(HEADER_LEN)?;
+    let len = usize::from(input.u16_be(4)?);
+    // The length of a jumbogram is 0 (RFC 2675, 4): the packet's end is the datagram's.
+    if len != 0 && len < HEADER_LEN {
+        return Err(Reason::Invalid {
+            field: "udp.length",
+            value: u32::try_from(len).unwrap_or(u32::MAX),
+        });
+    }
+    let total = if len == 0 { input.declared } else { len };
+    let next = if total == HEADER_LEN {
+        Next::Payload
+    } else {
+        Next::UdpPorts(input.u16_be(0)?, input.u16_be(2)?)
+    };
+    Ok(Header::new(HEADER_LEN, next).with_total(total))
+}
+
+/// The outermost of UDP and UDP-Lite.
+pub(crate) fn udp(packet: &Packet<'_>) -> Option<Layer> {
+    let start = |layer| packet.span(layer).map(|span| span.start);
+    match (start(Layer::Udp), start(Layer::UdpLite)) {
+        (Some(udp), Some(lite)) if lite < udp => Some(Layer::UdpLite),
+        (Some(_), _) => Some(Layer::Udp),
+        (None, lite) => lite.map(|_| Layer::UdpLite),
+    }
+}
+
+fn checksum_ok(packet: &Packet<'_>) -> Option<bool> {
+    let layer = udp(packet)?;
+    let datagram = Transport::of(packet, layer)?;
+    let bytes = datagram.bytes;
+    let stated = usize::from(packet.u16_be(layer, 4)?);
+    let sum = if layer == Layer::Udp {
+        let len = if stated == 0 { bytes.len() } else { stated };
+        if packet.u16_be(layer, 6)? == 0 && datagram.is_in_ipv4() {
+            return None;
+        }
+        datagram.with_pseudo_header(17, len, bytes.get(..len)?)?
+    } else {
+        // The pseudo header of UDP-Lite has the length of the packet, the sum that of its coverage.
+        let coverage = if stated == 0 { bytes.len() } else { stated };
+        datagram.with_pseudo_header(136, bytes.len(), bytes.get(..coverage)?)?
+    };
+    Some(sum == 0)
+}
+
+const HEADER_LEN: usize = 8;

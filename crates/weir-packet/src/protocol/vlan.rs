@@ -1,0 +1,54 @@
+//! IEEE 802.1Q tags; several stand behind each other in QinQ.
+
+use super::ethernet::{ETHERTYPE_MIN, LENGTH_MAX, length_or_type};
+use super::{Header, Input, Layer, On, Protocol};
+use crate::Reason;
+use crate::field::Field;
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "vlan",
+    title: "IEEE 802.1Q Virtual LAN",
+    decode,
+    // 0x9100 is what equipment before IEEE 802.1ad used for the outer tag.
+    on: &[On::Ethertype(0x8100), On::Ethertype(0x9100)],
+    fields: &[
+        Field::u8(
+            "vlan.priority",
+            |p| Some(p.u8(Layer::Vlan, 0)? >> 5),
+            "Priority of the outermost tag, 0 to 7",
+            "IEEE 802.1Q, 9.6",
+        ),
+        Field::bool(
+            "vlan.dei",
+            |p| Some(p.u8(Layer::Vlan, 0)? & 0x10 != 0),
+            "The frame may be dropped first (drop eligible; formerly canonical format)",
+            "IEEE 802.1Q, 9.6",
+        ),
+        Field::u16(
+            "vlan.id",
+            |p| Some(p.u16_be(Layer::Vlan, 0)? & 0x0fff),
+            "VLAN identifier of the outermost tag, 0 to 4095",
+            "IEEE 802.1Q, 9.6",
+        ),
+        Field::u16(
+            "vlan.etype",
+            |p| {
+                p.u16_be(Layer::Vlan, 2)
+                    .filter(|kind| *kind >= ETHERTYPE_MIN)
+            },
+            "Ethertype behind the outermost tag",
+            "IEEE 802.1Q, 9.4",
+        ),
+        Field::u16(
+            "vlan.len",
+            |p| p.u16_be(Layer::Vlan, 2).filter(|len| *len <= LENGTH_MAX),
+            "Length of the payload in bytes where the tag is followed by LLC",
+            "IEEE 802.1Q, 9.4",
+        ),
+    ],
+};
+
+fn decode(input: &Input<'_>) -> Result<Header, Reason> {
+    input.need(4)?;
+    Ok(length_or_type(input, 2))
+}

@@ -1,0 +1,306 @@
+//! IEEE 802.11 frames: addresses of all, payload of unprotected data frames.
+
+use super::{Header, Input, Layer, Next, On, Protocol, radiotap};
+use crate::field::Field;
+use crate::{Packet, Reason};
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "wlan",
+    title: "IEEE 802.11 wireless LAN",
+    decode,
+    on: &[On::Link(105)],
+    fields: &[
+        Field::u8(
+            "wlan.fc.version",
+            |p| Some(p.u8(Layer::Wlan, 0)? & 3),
+            "Protocol version, 0",
+            "IEEE 802.11, 9.2.4.1.2",
+        ),
+        Field::u8(
+            "wlan.fc.type",
+            |p| Some(Control::of(p)?.kind),
+            "0 management, 1 control, 2 data, 3 extension",
+            "IEEE 802.11, 9.2.4.1.3",
+        ),
+        Field::u8(
+            "wlan.fc.subtype",
+            |p| Some(Control::of(p)?.subtype),
+            "Kind of frame within its type: 8 of type 0 is a beacon, 8 of type 2 QoS data",
+            "IEEE 802.11, 9.2.4.1.3",
+        ),
+        Field::u8(
+            "wlan.fc.type_subtype",
+            |p| {
+                let control = Control::of(p)?;
+                Some(control.kind << 4 | control.subtype)
+            },
+            "Type and subtype in one number: type in the high four bits",
+            "IEEE 802.11, 9.2.4.1.3",
+        ),
+        Field::bool(
+            "wlan.fc.tods",
+            |p| Some(Control::of(p)?.flags & TO_DS != 0),
+            "To the distribution system",
+            "IEEE 802.11, 9.2.4.1.4",
+        ),
+        Field::bool(
+            "wlan.fc.fromds",
+            |p| Some(Control::of(p)?.flags & FROM_DS != 0),
+            "From the distribution system",
+            "IEEE 802.11, 9.2.4.1.4",
+        ),
+        Field::bool(
+            "wlan.fc.frag",
+            |p| Some(Control::of(p)?.flags & MORE_FRAGMENTS != 0),
+            "More fragments follow",
+            "IEEE 802.11, 9.2.4.1.5",
+        ),
+        Field::bool(
+            "wlan.fc.retry",
+            |p| Some(Control::of(p)?.flags & 0x08 != 0),
+            "The frame was sent before",
+            "IEEE 802.11, 9.2.4.1.6",
+        ),
+        Field::bool(
+            "wlan.fc.pwrmgt",
+            |p| Some(Control::of(p)?.flags & 0x10 != 0),
+            "The sender goes into power save",
+            "IEEE 802.11, 9.2.4.1.7",
+        ),
+        Field::bool(
+            "wlan.fc.moredata",
+            |p| Some(Control::of(p)?.flags & 0x20 != 0),
+            "More frames wait for the receiver",
+            "IEEE 802.11, 9.2.4.1.8",
+        ),
+        Field::bool(
+            "wlan.fc.protected",
+            |p| Some(Control::of(p)?.flags & PROTECTED != 0),
+            "The payload is encrypted",
+            "IEEE 802.11, 9.2.4.1.9",
+        ),
+        Field::bool(
+            "wlan.fc.order",
+            |p| Some(Control::of(p)?.flags & ORDER != 0),
+            "An HT control field is there, or frames must stay in order",
+            "IEEE 802.11, 9.2.4.1.10",
+        ),
+        Field::u16(
+            "wlan.duration",
+            |p| {
+                let control = Control::of(p)?;
+                let value = weir_bytes::u16_le_at(p.bytes(Layer::Wlan)?, 2)?;
+                let is_duration = value & 0x8000 == 0 && !control.is(1, POWER_SAVE_POLL);
+                is_duration.then_some(value & 0x7fff)
+            },
+            "Time in microseconds that the medium is reserved",
+            "IEEE 802.11, 9.2.4.2",
+        ),
+        Field::address(
+            "wlan.ra",
+            |p| p.address(Layer::Wlan, Control::of(p)?.receiver()?, 6),
+            "Receiver on the air",
+            "IEEE 802.11, 9.2.4.3.5",
+        ),
+        Field::address(
+            "wlan.ta",
+            |p| p.address(Layer::Wlan, Control::of(p)?.transmitter()?, 6),
+            "Transmitter on the air",
+            "IEEE 802.11, 9.2.4.3.6",
+        ),
+        Field::address(
+            "wlan.da",
+            |p| p.address(Layer::Wlan, Control::of(p)?.destination()?, 6),
+            "Final destination",
+            "IEEE 802.11, 9.2.4.3.3",
+        ),
+        Field::address(
+            "wlan.sa",
+            |p| p.address(Layer::Wlan, Control::of(p)?.source()?, 6),
+            "First source",
+            "IEEE 802.11, 9.2.4.3.4",
+        ),
+        Field::address(
+            "wlan.bssid",
+            |p| p.address(Layer::Wlan, Control::of(p)?.cell()?, 6),
+            "Basic service set, as a rule the access point's address",
+            "IEEE 802.11, 9.2.4.3.2",
+        ),
+        Field::u16(
+            "wlan.seq",
+            |p| Some(sequence(p)? >> 4),
+            "Sequence number, 0 to 4095",
+            "IEEE 802.11, 9.2.4.4.2",
+        ),
+        Field::u8(
+            "wlan.frag",
+            |p| Some((sequence(p)? & 15) as u8),
+            "Fragment number, 0 to 15",
+            "IEEE 802.11, 9.2.4.4.3",
+        ),
+        Field::u8(
+            "wlan.qos.tid",
+            |p| {
+                let offset = Control::of(p)?.quality()?;
+                Some(p.u8(Layer::Wlan, offset)? & 15)
+            },
+            "Traffic identifier of QoS data, 0 to 15",
+            "IEEE 802.11, 9.2.4.5.2",
+        ),
+    ],
+};
+
+fn decode(input: &Input<'_>) -> Result<Header, Reason> {
+    let control = Control::new(input.u8(0)?, input.u8(1)?);
+    let len = control.header_len();
+    input.need(len)?;
+    let opaque = Header::new(len, Next::Payload);
+    let has_data = control.kind == DATA && control.subtype & 0x04 == 0;
+    if !has_data || control.flags & PROTECTED != 0 || input.u16_be(22)? & 0x0f00 != 0 {
+        // No payload, an encrypted one, or a later fragment.
+        return Ok(opaque);
+    }
+    // Some cards fill the header up to a multiple of four bytes and say so.
+    let padded = radiotap::flags(input.frame).is_some_and(|flags| flags & radiotap::DATA_PAD != 0);
+    let mut len = if padded { len.next_multiple_of(4) } else { len };
+    if let Some(offset) = control.quality() {
+        let quality = input.u8(offset)?;
+        if quality & AGGREGATED != 0 {
+            // The first of several frames, behind its addresses and its length.
+            input.need(len.saturating_add(14))?;
+            return Ok(Header::new(len + 14, Next::Layer(Layer::Llc)));
+        }
+    }
+    let rest = input.bytes.get(len..).unwrap_or_default();
+    let address = |offset: Option<usize>| offset.and_then(|it| input.bytes.get(it..)?.get(..6));
+    let next = match rest {
+        [0xaa, 0xaa, ..] => Next::Layer(Layer::Llc),
+        // Ethernet frames inside, as some bridges send them.
+        _ if rest.get(6..12).is_some_and(|it| Some(it) == address(control.source()))
+            || rest.get(..6).is_some_and(|it| Some(it) == address(control.destination())) =>
+        {
+            Next::Layer(Layer::Ethernet)
+        }
+        [0xff, 0xff, ..] => Next::Payload,
+        [0, 0, 0xaa, 0xaa, ..] => {
+            len += 2;
+            Next::Layer(Layer::Llc)
+        }
+        [] => Next::Payload,
+        _ => Next::Layer(Layer::Llc),
+    };
+    Ok(Header::new(len, next))
+}
+
+/// The frame control field, which says where everything else is.
+#[derive(Clone, Copy)]
+struct Control {
+    kind: u8,
+    subtype: u8,
+    flags: u8,
+}
+
+impl Control {
+    fn new(first: u8, flags: u8) -> Self {
+        Self {
+            kind: first >> 2 & 3,
+            subtype: first >> 4,
+            flags,
+        }
+    }
+
+    fn of(packet: &Packet<'_>) -> Option<Self> {
+        let bytes = packet.bytes(Layer::Wlan)?;
+        Some(Self::new(*bytes.first()?, *bytes.get(1)?))
+    }
+
+    fn is(self, kind: u8, subtype: u8) -> bool {
+        (self.kind, self.subtype) == (kind, subtype)
+    }
+
+    fn four_addresses(self) -> bool {
+        self.kind == DATA && self.flags & (TO_DS | FROM_DS) == TO_DS | FROM_DS
+    }
+
+    /// Offset of the QoS control field of data frames that have one.
+    fn quality(self) -> Option<usize> {
+        let offset = if self.four_addresses() { 30 } else { 24 };
+        (self.kind == DATA && self.subtype & 0x08 != 0).then_some(offset)
+    }
+
+    fn header_len(self) -> usize {
+        let ht_control = if self.flags & ORDER == 0 { 0 } else { 4 };
+        match self.kind {
+            MANAGEMENT => 24 + ht_control,
+            CONTROL => match self.subtype {
+                // CTS, ACK.
+                12 | 13 => 10,
+                // Block ack request, block ack, PS-poll, RTS, CF-end.
+                8..=11 | 14 | 15 => 16,
+                _ => 10,
+            },
+            DATA => match self.quality() {
+                Some(offset) => offset + 2 + ht_control,
+                None if self.four_addresses() => 30,
+                None => 24,
+            },
+            _ => 2,
+        }
+    }
+
+    fn receiver(self) -> Option<usize> {
+        (self.kind <= DATA && !self.is(CONTROL, POWER_SAVE_POLL)).then_some(4)
+    }
+
+    fn transmitter(self) -> Option<usize> {
+        match self.kind {
+            MANAGEMENT | DATA => Some(10),
+            CONTROL => matches!(self.subtype, 8..=11 | 14 | 15).then_some(10),
+            _ => None,
+        }
+    }
+
+    fn destination(self) -> Option<usize> {
+        match (self.kind, self.flags & TO_DS) {
+            (MANAGEMENT, _) | (DATA, 0) => Some(4),
+            (DATA, _) => Some(16),
+            _ => None,
+        }
+    }
+
+    fn source(self) -> Option<usize> {
+        match (self.kind, self.flags & (TO_DS | FROM_DS)) {
+            (MANAGEMENT, _) | (DATA, 0 | TO_DS) => Some(10),
+            (DATA, FROM_DS) => Some(16),
+            (DATA, _) => Some(24),
+            _ => None,
+        }
+    }
+
+    fn cell(self) -> Option<usize> {
+        match (self.kind, self.flags & (TO_DS | FROM_DS)) {
+            (MANAGEMENT, _) | (DATA, 0) => Some(16),
+            (DATA, TO_DS) => Some(4),
+            (DATA, FROM_DS) => Some(10),
+            (CONTROL, _) if self.subtype == POWER_SAVE_POLL => Some(4),
+            _ => None,
+        }
+    }
+}
+
+/// The sequence control field of frames that have one.
+fn sequence(packet: &Packet<'_>) -> Option<u16> {
+    Control::of(packet).filter(|control| matches!(control.kind, MANAGEMENT | DATA))?;
+    weir_bytes::u16_le_at(packet.bytes(Layer::Wlan)?, 22)
+}
+
+const MANAGEMENT: u8 = 0;
+const CONTROL: u8 = 1;
+const DATA: u8 = 2;
+const POWER_SAVE_POLL: u8 = 10;
+const TO_DS: u8 = 0x01;
+const FROM_DS: u8 = 0x02;
+const MORE_FRAGMENTS: u8 = 0x04;
+const PROTECTED: u8 = 0x40;
+const ORDER: u8 = 0x80;
+const AGGREGATED: u8 = 0x80;

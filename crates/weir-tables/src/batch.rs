@@ -1,0 +1,210 @@
+//! Rows gathered into an Arrow batch.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BinaryViewBuilder, BooleanBuilder, Float64Builder, Int64Builder, RecordBatch,
+    RecordBatchOptions, StringViewBuilder, TimestampNanosecondBuilder, UInt8Builder,
+    UInt16Builder, UInt32Builder, UInt64Builder,
+};
+use arrow::datatypes::{DataType, SchemaRef, TimeUnit};
+use arrow::error::ArrowError;
+use weir_packet::{Get, Kind, Value};
+
+use crate::{Column, Origin, Row, Table};
+
+/// Rows on their way into a batch: one builder a projected column, reused from batch to batch.
+pub struct Batch {
+    schema: SchemaRef,
+    builders: Vec<(Column, Builder)>,
+    rows: usize,
+}
+
+enum Builder {
+    Bool(BooleanBuilder),
+    U8(UInt8Builder),
+    U16(UInt16Builder),
+    U32(UInt32Builder),
+    U64(UInt64Builder),
+    I64(Int64Builder),
+    F64(Float64Builder),
+    Time(TimestampNanosecondBuilder),
+    Bytes(BinaryViewBuilder),
+    Text(StringViewBuilder),
+}
+
+impl Batch {
+    /// A batch of the columns of `table` at these positions.
+    ///
+    /// # Panics
+    /// When a position is not in the table.
+    #[must_use]
+    pub fn new(table: &Table, projection: &[usize]) -> Self {
+        let builders = projection
+            .iter()
+            .map(|position| {
+                let column = table.columns()[*position].clone();
+                let builder = Builder::new(column.kind);
+                (column, builder)
+            })
+            .collect();
+        let fields: Vec<_> = projection
+            .iter()
+            .map(|position| Arc::clone(&table.schema().fields()[*position]))
+            .collect();
+        Self {
+            schema: Arc::new(arrow::datatypes::Schema::new(fields)),
+            builders,
+            rows: 0,
+        }
+    }
+
+    /// Rows gathered so far.
+    #[must_use]
+    pub const fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The schema of the batches.
+    #[must_use]
+    pub const fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Adds a row.
+    #[inline]
+    pub fn push(&mut self, row: &Row<'_>) {
+        for (column, builder) in &mut self.builders {
+            builder.push(column, row);
+        }
+        self.rows += 1;
+    }
+
+    /// The rows gathered so far as a batch, and an empty `self` again.
+    ///
+    /// # Errors
+    /// Only when Arrow refuses the arrays, which would be a defect of this crate.
+    pub fn finish(&mut self) -> Result<RecordBatch, ArrowError> {
+        let arrays: Vec<ArrayRef> = self
+            .builders
+            .iter_mut()
+            .map(|(_, builder)| builder.finish())
+            .collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
+        self.rows = 0;
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)
+    }
+}
+
+impl Builder {
+    fn new(kind: Kind) -> Self {
+        match kind {
+            Kind::Bool => Self::Bool(BooleanBuilder::new()),
+            Kind::U8 => Self::U8(UInt8Builder::new()),
+            Kind::U16 => Self::U16(UInt16Builder::new()),
+            Kind::U32 => Self::U32(UInt32Builder::new()),
+            Kind::U64 => Self::U64(UInt64Builder::new()),
+            Kind::I64 => Self::I64(Int64Builder::new()),
+            Kind::F64 => Self::F64(Float64Builder::new()),
+            Kind::Time => Self::Time(TimestampNanosecondBuilder::new().with_data_type(
+                DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
+            )),
+            Kind::Address | Kind::Bytes => Self::Bytes(BinaryViewBuilder::new()),
+            // Texts repeat (paths, protocol names): the same text is stored once a batch.
+            Kind::Text => Self::Text(StringViewBuilder::new().with_deduplicate_strings()),
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, column: &Column, row: &Row<'_>) {
+        match column.origin {
+            Origin::Packet(field, _) => self.push_field(field.get, row),
+            Origin::File => self.push_value(Some(Value::Text(row.file))),
+            Origin::Layout(index) => {
+                self.push_value(row.view.and_then(|view| view.value(index)));
+            }
+        }
+    }
+
+    #[inline]
+    fn push_field(&mut self, get: Get, row: &Row<'_>) {
+        let packet = row.packet;
+        match (self, get) {
+            (Self::Bool(builder), Get::Bool(get)) => builder.append_option(get(packet)),
+            (Self::U8(builder), Get::U8(get)) => builder.append_option(get(packet)),
+            (Self::U16(builder), Get::U16(get)) => builder.append_option(get(packet)),
+            (Self::U32(builder), Get::U32(get)) => builder.append_option(get(packet)),
+            (Self::U64(builder), Get::U64(get)) => builder.append_option(get(packet)),
+            (Self::Time(builder), Get::Time(get)) => builder.append_option(get(packet)),
+            (Self::Bytes(builder), Get::Address(get)) => match get(packet) {
+                Some(address) => builder.append_value(address.as_bytes()),
+                None => builder.append_null(),
+            },
+            (Self::Bytes(builder), Get::Bytes(get)) => builder.append_option(get(packet)),
+            (Self::Text(builder), Get::Text(get)) => builder.append_option(get(packet)),
+            (Self::Text(builder), Get::Write(write)) => {
+                let mut text = String::new();
+                match write(packet, &mut text) {
+                    Ok(true) => builder.append_value(text),
+                    _ => builder.append_null(),
+                }
+            }
+            (builder, _) => builder.push_value(None),
+        }
+    }
+
+    /// Adds a value of a record layout; one that does not fit the column's type becomes NULL.
+    fn push_value(&mut self, value: Option<Value<'_>>) {
+        match (self, value) {
+            (Self::Bool(builder), value) => builder.append_option(match value {
+                Some(Value::Bool(value)) => Some(value),
+                _ => None,
+            }),
+            (Self::U8(builder), value) => builder.append_option(unsigned(value)),
+            (Self::U16(builder), value) => builder.append_option(unsigned(value)),
+            (Self::U32(builder), value) => builder.append_option(unsigned(value)),
+            (Self::U64(builder), value) => builder.append_option(unsigned(value)),
+            (Self::I64(builder), value) => builder.append_option(match value {
+                Some(Value::Signed(value)) => Some(value),
+                _ => None,
+            }),
+            (Self::F64(builder), value) => builder.append_option(match value {
+                Some(Value::Float(value)) => Some(value),
+                _ => None,
+            }),
+            (Self::Time(builder), value) => builder.append_option(match value {
+                Some(Value::Time(value)) => Some(value),
+                _ => None,
+            }),
+            (Self::Bytes(builder), Some(Value::Address(address))) => {
+                builder.append_value(address.as_bytes());
+            }
+            (Self::Bytes(builder), Some(Value::Bytes(bytes))) => builder.append_value(bytes),
+            (Self::Bytes(builder), _) => builder.append_null(),
+            (Self::Text(builder), Some(Value::Text(text))) => builder.append_value(text),
+            (Self::Text(builder), _) => builder.append_null(),
+        }
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        match self {
+            Self::Bool(builder) => Arc::new(builder.finish()),
+            Self::U8(builder) => Arc::new(builder.finish()),
+            Self::U16(builder) => Arc::new(builder.finish()),
+            Self::U32(builder) => Arc::new(builder.finish()),
+            Self::U64(builder) => Arc::new(builder.finish()),
+            Self::I64(builder) => Arc::new(builder.finish()),
+            Self::F64(builder) => Arc::new(builder.finish()),
+            Self::Time(builder) => Arc::new(builder.finish()),
+            Self::Bytes(builder) => Arc::new(builder.finish()),
+            Self::Text(builder) => Arc::new(builder.finish()),
+        }
+    }
+}
+
+fn unsigned<T: TryFrom<u64>>(value: Option<Value<'_>>) -> Option<T> {
+    match value {
+        Some(Value::Unsigned(value)) => T::try_from(value).ok(),
+        _ => None,
+    }
+}

@@ -1,0 +1,197 @@
+//! Tables: their columns, types and documentation.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Field as ArrowField, Schema, SchemaRef, TimeUnit};
+use weir_packet::{Field, Kind, Layer, Needs, fields};
+
+/// A table: its columns in order, and the Arrow schema that they make.
+#[derive(Clone, Debug)]
+pub struct Table {
+    columns: Arc<[Column]>,
+    schema: SchemaRef,
+}
+
+/// One column of a table.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Name, lower case, such as `ip.src`.
+    pub name: Arc<str>,
+    /// Type of the values.
+    pub kind: Kind,
+    /// What it means, in one line.
+    pub doc: Arc<str>,
+    /// Where it is defined: an RFC with section, a clause of a standard.
+    pub reference: Arc<str>,
+    /// Where its values come from.
+    pub origin: Origin,
+}
+
+/// Where the values of a column come from.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Origin {
+    /// The path of the file that is read.
+    File,
+    /// A field of the packet, and how deep it must be decoded for it.
+    Packet(&'static Field, Needs),
+    /// A field of a user-defined record layout, by its number there.
+    Layout(usize),
+}
+
+impl Table {
+    /// The packets table: what every capture offers.
+    #[must_use]
+    pub fn packets() -> Self {
+        let file = Column {
+            name: "frame.file".into(),
+            kind: Kind::Text,
+            doc: "Path of the capture that the record came from".into(),
+            reference: "weir".into(),
+            origin: Origin::File,
+        };
+        let mut columns: Vec<Column> = packet_columns().collect();
+        columns.insert(0, file);
+        Self::new(columns)
+    }
+
+    /// The table of records of a user-defined layout: its own columns, and those of the packets
+    /// that the records carry, when the layout says that they do. A column of the layout hides a
+    /// packet's column of the same name.
+    #[must_use]
+    pub fn records(layout: &crate::layout::Layout) -> Self {
+        let own = layout.columns().iter().enumerate().map(|(index, column)| Column {
+            name: column.name.as_str().into(),
+            kind: column.kind,
+            doc: column.doc.as_str().into(),
+            reference: "record layout".into(),
+            origin: Origin::Layout(index),
+        });
+        let mut columns: Vec<Column> = own.collect();
+        if layout.has_payload() {
+            for column in packet_columns() {
+                if !columns.iter().any(|own| own.name == column.name) {
+                    columns.push(column);
+                }
+            }
+        }
+        Self::new(columns)
+    }
+
+    fn new(columns: Vec<Column>) -> Self {
+        let schema = Schema::new(columns.iter().map(Column::arrow_field).collect::<Vec<_>>());
+        Self {
+            columns: columns.into(),
+            schema: Arc::new(schema),
+        }
+    }
+
+    /// The columns in order.
+    #[must_use]
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The Arrow schema, a field a column in the same order.
+    #[must_use]
+    pub const fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The position of the column with this name.
+    #[must_use]
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| &*column.name == name)
+    }
+}
+
+fn packet_columns() -> impl Iterator<Item = Column> {
+    fields().map(|(field, needs)| Column {
+        name: field.name.into(),
+        kind: field.get.kind(),
+        doc: field.doc.into(),
+        reference: field.reference.into(),
+        origin: Origin::Packet(field, needs),
+    })
+}
+
+impl Column {
+    /// The protocol whose header holds the value; `None` for what the capture itself says.
+    #[must_use]
+    pub fn layer(&self) -> Option<Layer> {
+        match self.origin {
+            Origin::Packet(_, Needs::Layer(layer)) => Some(layer),
+            _ => None,
+        }
+    }
+
+    /// How deep a packet must be decoded for this column.
+    #[must_use]
+    pub fn needs(&self) -> Needs {
+        match self.origin {
+            Origin::Packet(_, needs) => needs,
+            Origin::File | Origin::Layout(_) => Needs::Record,
+        }
+    }
+
+    fn arrow_field(&self) -> ArrowField {
+        let (data_type, is_address) = match self.kind {
+            Kind::Bool => (DataType::Boolean, false),
+            Kind::U8 => (DataType::UInt8, false),
+            Kind::U16 => (DataType::UInt16, false),
+            Kind::U32 => (DataType::UInt32, false),
+            Kind::U64 => (DataType::UInt64, false),
+            Kind::I64 => (DataType::Int64, false),
+            Kind::F64 => (DataType::Float64, false),
+            Kind::Time => (
+                DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
+                false,
+            ),
+            // Views hold up to 12 bytes in place: IPv4 and MAC addresses need no second look-up.
+            Kind::Address => (DataType::BinaryView, true),
+            Kind::Bytes => (DataType::BinaryView, false),
+            Kind::Text => (DataType::Utf8View, false),
+        };
+        let field = ArrowField::new(&*self.name, data_type, true);
+        if is_address {
+            field.with_metadata(
+                [(EXTENSION_KEY.to_owned(), ADDRESS_EXTENSION.to_owned())].into(),
+            )
+        } else {
+            field
+        }
+    }
+}
+
+/// True when an Arrow field holds addresses: 4, 6, 8 or 16 bytes in network order.
+#[must_use]
+pub fn is_address(field: &ArrowField) -> bool {
+    field.metadata().get(EXTENSION_KEY).map(String::as_str) == Some(ADDRESS_EXTENSION)
+}
+
+/// Arrow's key for the name of an extension type.
+const EXTENSION_KEY: &str = "ARROW:extension:name";
+/// Name of the extension type of addresses.
+pub const ADDRESS_EXTENSION: &str = "weir.address";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_packets_table_has_typed_columns_by_wiresharks_names() {
+        let table = Table::packets();
+        for (name, kind) in [
+            ("frame.file", Kind::Text),
+            ("frame.time", Kind::Time),
+            ("ip.src", Kind::Address),
+            ("udp.dstport", Kind::U16),
+        ] {
+            let position = table.position(name).unwrap();
+            assert_eq!(table.columns()[position].kind, kind);
+            let is_kind_address = kind == Kind::Address;
+            assert_eq!(is_address(table.schema().field(position)), is_kind_address);
+        }
+        assert_eq!(table.position("ip.source"), None);
+    }
+}

@@ -1,0 +1,59 @@
+//! What a scan has seen, for metrics, progress and the closing report.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counters of one or many scans, shared between threads.
+#[derive(Debug, Default)]
+pub struct Counters {
+    records: AtomicU64,
+    bytes: AtomicU64,
+    source_bytes: AtomicU64,
+    dropped: AtomicU64,
+    stopped: AtomicU64,
+    unknown_link: AtomicU64,
+}
+
+/// What [`Counters`] stood at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Totals {
+    /// Records read.
+    pub records: u64,
+    /// Bytes of the capture read, after decompression.
+    pub bytes: u64,
+    /// Bytes of the source read, before decompression.
+    pub source_bytes: u64,
+    /// Records that the predicates dropped.
+    pub dropped: u64,
+    /// Records whose decoding stopped early: cut or damaged packets.
+    pub stopped: u64,
+    /// Those of them that have a link type which is not known.
+    pub unknown_link: u64,
+}
+
+impl Counters {
+    /// Adds what a batch has brought.
+    pub fn add(&self, more: &Totals) {
+        self.records.fetch_add(more.records, Ordering::Relaxed);
+        self.bytes.fetch_add(more.bytes, Ordering::Relaxed);
+        self.source_bytes
+            .fetch_add(more.source_bytes, Ordering::Relaxed);
+        self.dropped.fetch_add(more.dropped, Ordering::Relaxed);
+        self.stopped.fetch_add(more.stopped, Ordering::Relaxed);
+        self.unknown_link
+            .fetch_add(more.unknown_link, Ordering::Relaxed);
+    }
+
+    /// What they stand at now.
+    #[must_use]
+    pub fn totals(&self) -> Totals {
+        Totals {
+            records: self.records.load(Ordering::Relaxed),
+            bytes: self.bytes.load(Ordering::Relaxed),
+            source_bytes: self.source_bytes.load(Ordering::Relaxed),
+            dropped: self.dropped.load(Ordering::Relaxed),
+            stopped: self.stopped.load(Ordering::Relaxed),
+            unknown_link: self.unknown_link.load(Ordering::Relaxed),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Which columns does a capture have, and how do decoded packets become Arrow batches?
+//!
+//! ```
+//! use weir_packet::{Decoder, Frame, LinkType};
+//! use weir_tables::{Batch, Row, Table};
+//!
+//! let table = Table::packets();
+//! let length = table.position("frame.len").ok_or("no such column")?;
+//! let mut batch = Batch::new(&table, &[length]);
+//! let mut decoder = Decoder::default();
+//! let packet = decoder.decode(Frame::new(LinkType::ETHERNET, &[0; 60]));
+//! batch.push(&Row::new("x.pcap", &packet));
+//! assert_eq!(batch.finish()?.num_rows(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A [`Table`] is a list of [`Column`]s with their documentation; a [`Predicate`] decides on a row
+//! before any of its values becomes an Arrow value; a [`Scan`] reads captures (or files of a record
+//! layout), applies the predicates and gives batches.
+//!
+//! This crate deliberately does not know SQL, plans, threads or the terminal.
+
+mod batch;
+mod column;
+pub mod layout;
+mod counters;
+mod predicate;
+
+mod row;
+mod scan;
+mod source;
+
+pub use batch::Batch;
+pub use column::{ADDRESS_EXTENSION, Column, Origin, Table, is_address};
+pub use counters::{Counters, Totals};
+pub use predicate::{Constant, Network, Operator, Predicate};
+pub use row::Row;
+pub use scan::{Scan, ScanOptions};
+pub use source::{Cause, Source, SourceError};

@@ -1,0 +1,446 @@
+//! Predicates that are decided on a decoded packet, before any value becomes an Arrow value.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use weir_packet::{Address, Field, Get, Value};
+
+use crate::{Column, Origin, Row};
+
+/// A condition on a row, with SQL's three-valued logic.
+#[derive(Clone, Debug)]
+pub enum Predicate {
+    /// The column compared with a constant.
+    Compare(Column, Operator, Constant),
+    /// The column is one of the constants.
+    In(Column, Vec<Constant>),
+    /// The address column lies in a network.
+    Within(Column, Network),
+    /// The column is true.
+    IsTrue(Column),
+    /// The column is NULL.
+    IsNull(Column),
+    /// All are true.
+    And(Vec<Predicate>),
+    /// One is true.
+    Or(Vec<Predicate>),
+    /// It is false.
+    Not(Box<Predicate>),
+}
+
+/// How a column is compared with a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Operator {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+/// A constant that columns are compared with.
+#[derive(Clone, Debug, PartialEq, PartialOrd)]
+pub enum Constant {
+    /// For flags.
+    Bool(bool),
+    /// For numbers and times: every integer type of a column fits.
+    Integer(i128),
+    /// For floating-point numbers.
+    Float(f64),
+    /// For addresses and bytes.
+    Bytes(Vec<u8>),
+    /// For text.
+    Text(String),
+}
+
+/// A network: an address and the length of its prefix in bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    address: Address,
+    prefix_bits: u8,
+}
+
+impl Predicate {
+    /// Decides: `None` is SQL's unknown, which a filter treats as false.
+    #[must_use]
+    pub fn decide(&self, row: &Row<'_>) -> Option<bool> {
+        match self {
+            Self::Compare(column, operator, constant) => {
+                compare(column, row, constant).map(|ordering| operator.holds(ordering))
+            }
+            Self::In(column, constants) => {
+                let mut known = true;
+                for constant in constants {
+                    match compare(column, row, constant) {
+                        Some(Ordering::Equal) => return Some(true),
+                        Some(_) => {}
+                        None => known = false,
+                    }
+                }
+                known.then_some(false)
+            }
+            Self::Within(column, network) => {
+                with_bytes(column, row, |bytes| network.contains(bytes))
+            }
+            Self::IsTrue(column) => {
+                compare(column, row, &Constant::Bool(true)).map(Ordering::is_eq)
+            }
+            Self::IsNull(column) => Some(is_null(column, row)),
+            Self::And(all) => {
+                let mut outcome = Some(true);
+                for predicate in all {
+                    match predicate.decide(row) {
+                        Some(true) => {}
+                        Some(false) => return Some(false),
+                        None => outcome = None,
+                    }
+                }
+                outcome
+            }
+            Self::Or(any) => {
+                let mut outcome = Some(false);
+                for predicate in any {
+                    match predicate.decide(row) {
+                        Some(true) => return Some(true),
+                        Some(false) => {}
+                        None => outcome = None,
+                    }
+                }
+                outcome
+            }
+            Self::Not(predicate) => predicate.decide(row).map(|holds| !holds),
+        }
+    }
+
+    /// Calls `visit` with every column that is read.
+    pub fn visit_columns(&self, visit: &mut dyn FnMut(&Column)) {
+        match self {
+            Self::Compare(column, ..)
+            | Self::In(column, _)
+            | Self::Within(column, _)
+            | Self::IsTrue(column)
+            | Self::IsNull(column) => visit(column),
+            Self::And(list) | Self::Or(list) => {
+                for predicate in list {
+                    predicate.visit_columns(visit);
+                }
+            }
+            Self::Not(predicate) => predicate.visit_columns(visit),
+        }
+    }
+}
+
+impl Operator {
+    const fn holds(self, ordering: Ordering) -> bool {
+        match self {
+            Self::Equal => ordering.is_eq(),
+            Self::NotEqual => ordering.is_ne(),
+            Self::Less => ordering.is_lt(),
+            Self::LessOrEqual => ordering.is_le(),
+            Self::Greater => ordering.is_gt(),
+            Self::GreaterOrEqual => ordering.is_ge(),
+        }
+    }
+}
+
+impl Network {
+    /// A network by its address and prefix length; `None` when the prefix is longer than the
+    /// address.
+    #[must_use]
+    pub fn new(address: Address, prefix_bits: u8) -> Option<Self> {
+        let bits = address.as_bytes().len().checked_mul(8)?;
+        (usize::from(prefix_bits) <= bits).then_some(Self {
+            address,
+            prefix_bits,
+        })
+    }
+
+    /// Reads `10.0.0.0/8`, `2001:db8::/32`, or an address, which is a network of one.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (address, prefix_bits) = match text.split_once('/') {
+            Some((address, bits)) => (address, Some(bits.parse().ok()?)),
+            None => (text, None),
+        };
+        let address: Address = address.trim().parse().ok()?;
+        let whole = u8::try_from(address.as_bytes().len() * 8).ok()?;
+        Self::new(address, prefix_bits.unwrap_or(whole))
+    }
+
+    /// True when the address with these bytes lies in the network; never for another kind.
+    #[must_use]
+    pub fn contains(&self, bytes: &[u8]) -> bool {
+        let own = self.address.as_bytes();
+        if own.len() != bytes.len() {
+            return false;
+        }
+        let whole = usize::from(self.prefix_bits / 8);
+        if own.get(..whole) != bytes.get(..whole) {
+            return false;
+        }
+        let rest = self.prefix_bits % 8;
+        rest == 0
+            || own
+                .get(whole)
+                .zip(bytes.get(whole))
+                .is_some_and(|(own, other)| (own ^ other) >> (8 - rest) == 0)
+    }
+}
+
+/// Compares the value of a column with a constant; `None` when the value is NULL.
+#[inline]
+fn compare(column: &Column, row: &Row<'_>, constant: &Constant) -> Option<Ordering> {
+    match constant {
+        Constant::Integer(constant) => Some(integer(column, row)?.cmp(constant)),
+        Constant::Bool(constant) => Some(boolean(column, row)?.cmp(constant)),
+        Constant::Float(constant) => match layout_value(column, row)? {
+            Value::Float(value) => Some(value.total_cmp(constant)),
+            _ => None,
+        },
+        Constant::Bytes(constant) => with_bytes(column, row, |bytes| bytes.cmp(constant)),
+        Constant::Text(constant) => with_text(column, row, |text| text.cmp(constant)),
+    }
+}
+
+fn integer(column: &Column, row: &Row<'_>) -> Option<i128> {
+    let packet = row.packet;
+    match column.origin {
+        Origin::Packet(Field { get, .. }, _) => match get {
+            Get::U8(get) => get(packet).map(i128::from),
+            Get::U16(get) => get(packet).map(i128::from),
+            Get::U32(get) => get(packet).map(i128::from),
+            Get::U64(get) => get(packet).map(i128::from),
+            Get::Time(get) => get(packet).map(i128::from),
+            _ => None,
+        },
+        _ => match layout_value(column, row)? {
+            Value::Unsigned(value) => Some(value.into()),
+            Value::Signed(value) | Value::Time(value) => Some(value.into()),
+            _ => None,
+        },
+    }
+}
+
+fn boolean(column: &Column, row: &Row<'_>) -> Option<bool> {
+    match column.origin {
+        Origin::Packet(
+            Field {
+                get: Get::Bool(get),
+                ..
+            },
+            _,
+        ) => get(row.packet),
+        _ => match layout_value(column, row)? {
+            Value::Bool(value) => Some(value),
+            _ => None,
+        },
+    }
+}
+
+fn with_bytes<T>(column: &Column, row: &Row<'_>, f: impl FnOnce(&[u8]) -> T) -> Option<T> {
+    match column.origin {
+        Origin::Packet(Field { get, .. }, _) => match get {
+            Get::Address(get) => get(row.packet).map(|address| f(address.as_bytes())),
+            Get::Bytes(get) => get(row.packet).map(f),
+            _ => None,
+        },
+        _ => match layout_value(column, row)? {
+            Value::Address(address) => Some(f(address.as_bytes())),
+            Value::Bytes(bytes) => Some(f(bytes)),
+            _ => None,
+        },
+    }
+}
+
+fn with_text<T>(column: &Column, row: &Row<'_>, f: impl FnOnce(&str) -> T) -> Option<T> {
+    match column.origin {
+        Origin::File => Some(f(row.file)),
+        Origin::Packet(Field { get, .. }, _) => match get {
+            Get::Text(get) => get(row.packet).map(f),
+            Get::Write(write) => {
+                let mut text = String::new();
+                match write(row.packet, &mut text) {
+                    Ok(true) => Some(f(&text)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        },
+        Origin::Layout(_) => match layout_value(column, row)? {
+            Value::Text(text) => Some(f(text)),
+            _ => None,
+        },
+    }
+}
+
+fn is_null(column: &Column, row: &Row<'_>) -> bool {
+    let packet = row.packet;
+    match column.origin {
+        Origin::File => false,
+        Origin::Layout(_) => layout_value(column, row).is_none(),
+        Origin::Packet(Field { get, .. }, _) => match get {
+            Get::Bool(get) => get(packet).is_none(),
+            Get::U8(get) => get(packet).is_none(),
+            Get::U16(get) => get(packet).is_none(),
+            Get::U32(get) => get(packet).is_none(),
+            Get::U64(get) => get(packet).is_none(),
+            Get::Time(get) => get(packet).is_none(),
+            Get::Address(get) => get(packet).is_none(),
+            Get::Bytes(get) => get(packet).is_none(),
+            Get::Text(get) => get(packet).is_none(),
+            Get::Write(_) => with_text(column, row, |_| ()).is_none(),
+        },
+    }
+}
+
+fn layout_value<'r>(column: &Column, row: &Row<'r>) -> Option<Value<'r>> {
+    match column.origin {
+        Origin::Layout(index) => row.view?.value(index),
+        _ => None,
+    }
+}
+
+impl fmt::Display for Predicate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |f: &mut fmt::Formatter<'_>, all: &[Self], word: &str| {
+            f.write_str("(")?;
+            for (index, predicate) in all.iter().enumerate() {
+                if index > 0 {
+                    write!(f, " {word} ")?;
+                }
+                predicate.fmt(f)?;
+            }
+            f.write_str(")")
+        };
+        match self {
+            Self::Compare(column, operator, constant) => {
+                write!(f, "{} {operator} ", column.name)?;
+                constant.write(column, f)
+            }
+            Self::In(column, constants) => {
+                write!(f, "{} IN (", column.name)?;
+                for (index, constant) in constants.iter().enumerate() {
+                    if index > 0 {
+                        f.write_str(", ")?;
+                    }
+                    constant.write(column, f)?;
+                }
+                f.write_str(")")
+            }
+            Self::Within(column, network) => write!(f, "{} in {network}", column.name),
+            Self::IsTrue(column) => f.write_str(&column.name),
+            Self::IsNull(column) => write!(f, "{} IS NULL", column.name),
+            Self::And(all) => list(f, all, "AND"),
+            Self::Or(any) => list(f, any, "OR"),
+            Self::Not(predicate) => write!(f, "NOT {predicate}"),
+        }
+    }
+}
+
+impl fmt::Display for Operator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Equal => "=",
+            Self::NotEqual => "<>",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+        })
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.prefix_bits)
+    }
+}
+
+impl Constant {
+    fn write(&self, column: &Column, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Integer(value) => write!(f, "{value}"),
+            Self::Float(value) => write!(f, "{value}"),
+            Self::Text(text) => write!(f, "{text:?}"),
+            Self::Bytes(bytes) if column.kind == weir_packet::Kind::Address => {
+                match Address::from_bytes(bytes) {
+                    Some(address) => write!(f, "{address}"),
+                    None => f.write_str("no address"),
+                }
+            }
+            Self::Bytes(bytes) => {
+                f.write_str("0x")?;
+                bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_packet::{Decoder, Frame, LinkType};
+
+    use super::*;
+    use crate::Table;
+
+    fn column(name: &str) -> Column {
+        let table = Table::packets();
+        table.columns()[table.position(name).unwrap()].clone()
+    }
+
+    #[test]
+    fn predicates_follow_three_valued_logic() {
+        let bytes = [
+            2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x08, 0x00, 0x45, 0, 0, 28, 0, 1, 0, 0, 64, 17, 0,
+            0, 10, 0, 0, 1, 10, 0, 0, 2, 0x13, 0xc4, 0, 53, 0, 8, 0, 0,
+        ];
+        let mut decoder = Decoder::default();
+        let packet = decoder.decode(Frame::new(LinkType::ETHERNET, &bytes));
+        let row = Row::new("x.pcap", &packet);
+        let compare = |name: &str, operator, number| {
+            Predicate::Compare(column(name), operator, Constant::Integer(number))
+        };
+        let dns = compare("udp.dstport", Operator::Equal, 53);
+        let other = compare("udp.dstport", Operator::Greater, 53);
+        let unknown = compare("tcp.dstport", Operator::Equal, 80);
+        let not = |p: &Predicate| Predicate::Not(Box::new(p.clone()));
+        let within = |text| Predicate::Within(column("ip.src"), Network::parse(text).unwrap());
+        for (predicate, expected) in [
+            (dns.clone(), Some(true)),
+            (other.clone(), Some(false)),
+            (unknown.clone(), None),
+            (not(&unknown), None),
+            (Predicate::IsNull(column("tcp.dstport")), Some(true)),
+            (Predicate::And(vec![unknown.clone(), other.clone()]), Some(false)),
+            (Predicate::And(vec![unknown.clone(), dns.clone()]), None),
+            (Predicate::Or(vec![unknown.clone(), dns.clone()]), Some(true)),
+            (Predicate::Or(vec![unknown, other]), None),
+            (within("10.0.0.0/8"), Some(true)),
+            (within("10.0.0.0/31"), Some(true)),
+            (within("10.0.0.2/31"), Some(false)),
+            (within("2001:db8::/32"), Some(false)),
+            (
+                Predicate::Compare(column("proto"), Operator::Equal, Constant::Text("udp".into())),
+                Some(true),
+            ),
+            (
+                Predicate::In(column("frame.len"), vec![Constant::Integer(42)]),
+                Some(true),
+            ),
+        ] {
+            assert_eq!(predicate.decide(&row), expected, "{predicate}");
+        }
+    }
+
+    #[test]
+    fn networks_are_read_from_text() {
+        assert!(Network::parse("10.0.0.0/33").is_none());
+        assert!(Network::parse("10.0.0/8").is_none());
+        assert!(Network::parse("2001:db8::/129").is_none());
+        assert_eq!(Network::parse("10.1.2.3").unwrap().to_string(), "10.1.2.3/32");
+        assert!(Network::parse("0.0.0.0/0").unwrap().contains(&[1, 2, 3, 4]));
+    }
+}

@@ -1,0 +1,162 @@
+//! What a scan reads, described so that another process could open it too.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use weir_capture::Reader;
+use crate::layout::Layout;
+
+/// Something that a scan reads: a path or standard input, and how its bytes are to be understood.
+#[derive(Clone)]
+pub struct Source {
+    path: PathBuf,
+    layout: Option<Arc<Layout>>,
+}
+
+impl Source {
+    /// The capture at `path`; `-` is standard input.
+    #[must_use]
+    pub fn capture(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            layout: None,
+        }
+    }
+
+    /// The file of records at `path`, read by `layout`; `-` is standard input.
+    #[must_use]
+    pub fn records(path: impl Into<PathBuf>, layout: Arc<Layout>) -> Self {
+        Self {
+            path: path.into(),
+            layout: Some(layout),
+        }
+    }
+
+    /// The path; `-` for standard input.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The record layout, unless this is a capture.
+    #[must_use]
+    pub const fn layout(&self) -> Option<&Arc<Layout>> {
+        self.layout.as_ref()
+    }
+
+    /// True for standard input, which can be read once only.
+    #[must_use]
+    pub fn is_stdin(&self) -> bool {
+        self.path.as_os_str() == "-"
+    }
+
+    /// Bytes that reading it will take, when that is known.
+    #[must_use]
+    pub fn len(&self) -> Option<u64> {
+        let metadata = std::fs::metadata(&self.path).ok()?;
+        metadata.is_file().then(|| metadata.len())
+    }
+
+    /// True when it is known to have no bytes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == Some(0)
+    }
+
+    pub(crate) fn open_bytes(&self) -> Result<Bytes, SourceError> {
+        if self.is_stdin() {
+            return Ok(Box::new(io::stdin()));
+        }
+        match File::open(&self.path) {
+            Ok(file) => Ok(Box::new(file)),
+            Err(error) => Err(self.error(Cause::Io(error))),
+        }
+    }
+
+    pub(crate) fn open_capture(&self) -> Result<Reader<Bytes>, SourceError> {
+        let bytes = self.open_bytes()?;
+        Reader::new(bytes).map_err(|error| self.error(Cause::Capture(error)))
+    }
+
+    pub(crate) fn error(&self, cause: Cause) -> SourceError {
+        SourceError {
+            path: self.path.clone(),
+            cause,
+        }
+    }
+}
+
+pub(crate) type Bytes = Box<dyn Read + Send>;
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())
+    }
+}
+
+/// A source could not be opened, or is damaged.
+#[derive(Debug)]
+pub struct SourceError {
+    /// Which one.
+    pub path: PathBuf,
+    /// What is wrong with it, and where.
+    pub cause: Cause,
+}
+
+/// What is wrong with a source.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Cause {
+    /// It could not be opened or read.
+    Io(io::Error),
+    /// It is no capture, or a damaged one.
+    Capture(weir_capture::Error),
+    /// It is not what its record layout says.
+    Record {
+        /// Number of the record, from 1.
+        number: u64,
+        /// Byte offset of the record in the file.
+        offset: u64,
+        /// What was expected and found.
+        reason: String,
+    },
+}
+
+impl SourceError {
+    /// What the user could try.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match &self.cause {
+            Cause::Capture(error) => error.hint().map(ToOwned::to_owned),
+            Cause::Io(_) | Cause::Record { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for SourceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.path.display())?;
+        match &self.cause {
+            Cause::Io(error) => error.fmt(f),
+            Cause::Capture(error) => error.fmt(f),
+            Cause::Record {
+                number,
+                offset,
+                reason,
+            } => write!(f, "record {number} at byte {offset}: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for SourceError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.cause {
+            Cause::Io(error) => Some(error),
+            Cause::Capture(error) => Some(error),
+            Cause::Record { .. } => None,
+        }
+    }
+}

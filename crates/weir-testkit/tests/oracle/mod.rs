@@ -1,0 +1,83 @@
+//! tshark as a judge of generated captures.
+
+use std::path::Path;
+use std::process::Command;
+
+/// The numbers of the records that match a display filter; `None`, said loudly, where there is no
+/// tshark.
+pub(crate) fn matching(capture: &Path, filter: &str) -> Option<Vec<u64>> {
+    let numbers = tshark(
+        capture,
+        &["-T", "fields", "-e", "frame.number", "-Y", filter],
+    )?;
+    Some(numbers.lines().map(|line| line.parse().unwrap()).collect())
+}
+
+/// How many records match each filter (which may not hold a comma), in one run.
+#[allow(dead_code, reason = "not every test binary counts")]
+pub(crate) fn counts(capture: &Path, filters: &[&str]) -> Option<Vec<u64>> {
+    let statistics = format!("io,stat,0,{}", filters.join(","));
+    let table = tshark(capture, &["-q", "-z", &statistics])?;
+    // One interval, so one row: its bounds, then frames and bytes for each filter.
+    let row = table
+        .lines()
+        .find(|line| line.contains("<>") && !line.contains("Interval"))
+        .unwrap();
+    let cells: Vec<&str> = row
+        .split('|')
+        .map(str::trim)
+        .filter(|cell| !cell.is_empty())
+        .collect();
+    let frames: Vec<u64> = cells[1..]
+        .iter()
+        .step_by(2)
+        .map(|count| count.parse().unwrap())
+        .collect();
+    assert_eq!(frames.len(), filters.len(), "{table}");
+    Some(frames)
+}
+
+/// Runs tshark with all checksums checked and ERF HDLC read as frame relay.
+fn tshark(capture: &Path, arguments: &[&str]) -> Option<String> {
+    let mut command = Command::new("tshark");
+    for preference in [
+        "ip.check_checksum:TRUE",
+        "tcp.check_checksum:TRUE",
+        "udp.check_checksum:TRUE",
+        "sctp.checksum:crc32c",
+        "erf.hdlc_type:frelay",
+    ] {
+        command.args(["-o", preference]);
+    }
+    let output = match command
+        .arg("-n")
+        .args(arguments)
+        .arg("-r")
+        .arg(capture)
+        .output()
+    {
+        Ok(output) => output,
+        Err(error) => {
+            eprintln!(
+                "SKIPPED: no tshark ({error}) to judge {}",
+                capture.display()
+            );
+            return None;
+        }
+    };
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success(),
+        "{}: tshark says {messages}",
+        capture.display()
+    );
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+/// What tshark calls damaged: cut or nonsensical packets.
+pub(crate) const DAMAGED: &str = "_ws.malformed || _ws.short";
+
+/// What tshark finds wrong in checksums; those that it cannot judge do not count.
+pub(crate) const BAD_CHECKSUM: &str = "ip.checksum.status == 0 || tcp.checksum.status == 0 \
+    || udp.checksum.status == 0 || sctp.checksum.status == 0 || icmp.checksum.status == 0 \
+    || icmpv6.checksum.status == 0 || gre.checksum.status == 0 || igmp.checksum.status == 0";
