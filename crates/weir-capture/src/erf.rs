@@ -13,56 +13,78 @@ use crate::{
     stream::{Found, Span, Stream},
 };
 
-/// Describes the interfaces that the flags of a record can name.
-pub(crate) fn begin<R: Read>(stream: &mut Stream<R>) {
-    for id in 0..INTERFACES {
-        let mut interface = Interface::new(LINK_TYPE);
-        interface.id = id;
-        stream.interfaces.push(interface);
-    }
+/// Reads records.
+#[derive(Debug)]
+pub(crate) struct Erf {
+    /// Index of the interface that each port has become. Ports become interfaces in the order of
+    /// their first records, padding included, as in Wireshark.
+    ports: [Option<usize>; PORTS],
 }
 
-/// Finds the next record that is not padding and passes over it.
-#[inline]
-pub(crate) fn find<R: Read>(stream: &mut Stream<R>) -> Result<Option<Found>, Error> {
-    loop {
-        let Some(header) = Header::parse(stream.buffer.window()) else {
-            if stream.more(HEADER_LEN, "the record header")? {
+impl Erf {
+    pub(crate) fn new() -> Self {
+        Self {
+            ports: [None; PORTS],
+        }
+    }
+
+    /// The interface of the port that the flags of a record name.
+    #[inline]
+    fn interface<R: Read>(&mut self, stream: &mut Stream<R>, flags: u8) -> usize {
+        let port = &mut self.ports[usize::from(flags) % PORTS];
+        *port.get_or_insert_with(|| {
+            let index = stream.interfaces.len();
+            let mut interface = Interface::new(LINK_TYPE);
+            // There are no more than four.
+            interface.id = index as u32;
+            stream.interfaces.push(interface);
+            index
+        })
+    }
+
+    /// Finds the next record that is not padding and passes over it.
+    #[inline]
+    pub(crate) fn find<R: Read>(&mut self, stream: &mut Stream<R>) -> Result<Option<Found>, Error> {
+        loop {
+            let Some(header) = Header::parse(stream.buffer.window()) else {
+                if stream.more(HEADER_LEN, "the record header")? {
+                    continue;
+                }
+                return Ok(None);
+            };
+            let record_len = usize::from(header.record_len);
+            if record_len < HEADER_LEN || (record_len == HEADER_LEN && !header.is_pad()) {
+                return Err(stream.damaged(Reason::Unexpected {
+                    part: "the length of the record",
+                    expected: "more than 16",
+                    found: u64::from(header.record_len),
+                }));
+            }
+            if stream.buffer.window().len() < record_len {
+                stream.need(record_len, HEADER_LEN, "the record")?;
+            }
+            let interface = self.interface(stream, header.flags);
+            if header.is_pad() {
+                stream.buffer.consume(record_len);
                 continue;
             }
-            return Ok(None);
-        };
-        let record_len = usize::from(header.record_len);
-        if record_len < HEADER_LEN || (record_len == HEADER_LEN && !header.is_pad()) {
-            return Err(stream.damaged(Reason::Unexpected {
-                part: "the length of the ERF record",
-                expected: "more than 16",
-                found: u64::from(header.record_len),
-            }));
-        }
-        if stream.buffer.window().len() < record_len {
-            stream.need(record_len, HEADER_LEN, "the ERF record")?;
-        }
-        if header.is_pad() {
+            stream.number += 1;
+            let found = Found {
+                number: stream.number,
+                offset: stream.buffer.offset(),
+                time_ns: Some(time_ns(header.timestamp)),
+                wire_len: u32::from(header.wire_len),
+                flags: None,
+                interface,
+                data: Span {
+                    position: stream.buffer.position(),
+                    len: record_len,
+                },
+                comment: None,
+            };
             stream.buffer.consume(record_len);
-            continue;
+            return Ok(Some(found));
         }
-        stream.number += 1;
-        let found = Found {
-            number: stream.number,
-            offset: stream.buffer.offset(),
-            time_ns: Some(time_ns(header.timestamp)),
-            wire_len: u32::from(header.wire_len),
-            flags: None,
-            interface: usize::from(header.interface),
-            data: Span {
-                position: stream.buffer.position(),
-                len: record_len,
-            },
-            comment: None,
-        };
-        stream.buffer.consume(record_len);
-        return Ok(Some(found));
     }
 }
 
@@ -89,8 +111,8 @@ struct Header {
     timestamp: u64,
     /// Type, without the bit that says that an extension header follows.
     kind: u8,
-    /// Interface 0 to 3.
-    interface: u8,
+    /// The port that captured it in bits 0 and 1.
+    flags: u8,
     /// Bytes of the whole record.
     record_len: u16,
     wire_len: u16,
@@ -105,7 +127,7 @@ impl Header {
         Some(Self {
             timestamp: u64_le_at(raw, 0)?,
             kind: kind & 0x7f,
-            interface: flags & 3,
+            flags,
             record_len: u16::from_be_bytes([r1, r0]),
             wire_len: u16::from_be_bytes([w1, w0]),
         })
@@ -226,7 +248,7 @@ fn plausible_type(kind: u8) -> bool {
 
 /// LINKTYPE_ERF.
 const LINK_TYPE: u32 = 197;
-const INTERFACES: u32 = 4;
+const PORTS: usize = 4;
 const HEADER_LEN: usize = 16;
 const TYPE_PAD: u8 = 48;
 /// Records that are looked at; a stream of padding alone is not taken for ERF.

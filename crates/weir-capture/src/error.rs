@@ -174,6 +174,14 @@ impl Error {
         self
     }
 
+    /// Says that it is not a record that is damaged, but what comes before the first.
+    pub(crate) fn in_file_header(mut self) -> Self {
+        if let Some(location) = &mut self.inner.location {
+            location.record = 0;
+        }
+        self
+    }
+
     pub(crate) fn with_hint(mut self, hint: &'static str) -> Self {
         self.inner.hint = Some(hint);
         self

@@ -7,7 +7,7 @@ use weir_bytes::{Endian, Reader as Bytes, Short};
 
 use crate::{
     Error, Interface, Options,
-    error::{Location, Reason},
+    error::Reason,
     stream::{Found, Span, Stream},
 };
 
@@ -73,16 +73,10 @@ impl Pcap {
         stream
             .buffer
             .ensure(wanted)
-            .map_err(|error| stream.input_error(error))?;
+            .map_err(|error| stream.input_error(error).in_file_header())?;
         let header = match file_header(stream.buffer.window(), options) {
             Ok(header) => header,
-            Err(reason) => {
-                let location = Location {
-                    record: 0,
-                    ..stream.location()
-                };
-                return Err(Error::damaged(reason, location));
-            }
+            Err(reason) => return Err(stream.damaged(reason).in_file_header()),
         };
         stream.buffer.consume(header.len);
         let mut pcap = header.pcap;
@@ -199,7 +193,7 @@ fn file_header_len(prefix: &[u8]) -> usize {
 fn file_header(bytes: &[u8], options: &Options) -> Result<FileHeader, Reason> {
     let len = file_header_len(bytes);
     let cut = || Reason::Cut {
-        part: "the pcap file header",
+        part: "the file header",
         needed: len as u64,
         available: bytes.len() as u64,
     };
@@ -226,7 +220,7 @@ fn file_header(bytes: &[u8], options: &Options) -> Result<FileHeader, Reason> {
     let (major, minor, snap_len, network) = fields().map_err(|_| cut())?;
     if major < 2 {
         return Err(Reason::Unexpected {
-            part: "the major version of the pcap file",
+            part: "the major version",
             expected: "2",
             found: u64::from(major),
         });
@@ -327,7 +321,8 @@ impl Pcap {
     /// Chooses among `candidates` by looking at the first records in `bytes`, which begin where the
     /// file header ends.
     ///
-    /// The first candidate stays unless its records make no sense while those of another do. That
+    /// The first candidate stays unless one of its first two records makes no sense while those of
+    /// another do: a wrong layout shows in the second record, and damage further on is damage. That
     /// `bytes` ends in the middle of a record speaks against nobody.
     fn choose(&mut self, candidates: &[Variant], bytes: &[u8]) {
         let mut trial = self.clone();
@@ -335,7 +330,7 @@ impl Pcap {
             trial.set_variant(variant);
             match trial.sensible_records(bytes) {
                 Some(_) if variant == self.variant => return,
-                Some(records) if records >= RECORDS_TO_BELIEVE => return self.set_variant(variant),
+                Some(RECORDS_TO_BELIEVE) => return self.set_variant(variant),
                 _ => {}
             }
         }
@@ -343,23 +338,27 @@ impl Pcap {
 
     /// How many of the first records are whole and plausible; `None` when one is implausible.
     fn sensible_records(&self, mut bytes: &[u8]) -> Option<usize> {
-        for records in 0..RECORDS_TO_TRY {
+        let mut before = None;
+        for records in 0..RECORDS_TO_BELIEVE {
             let Some(header) = self.header(bytes) else {
                 return Some(records);
             };
+            let jump = before.map_or(0, |before: i64| header.time_ns.abs_diff(before));
             if header.captured > self.record_bytes_max
                 || header.captured > header.wire_len
+                || jump > YEAR_NS
                 || !self.fraction_in_range(bytes)
             {
                 return None;
             }
+            before = Some(header.time_ns);
             let record_len = self.header_len.saturating_add(header.captured as usize);
             match bytes.get(record_len..) {
                 Some(rest) => bytes = rest,
                 None => return Some(records),
             }
         }
-        Some(RECORDS_TO_TRY)
+        Some(RECORDS_TO_BELIEVE)
     }
 
     fn fraction_in_range(&self, bytes: &[u8]) -> bool {
@@ -382,7 +381,6 @@ const MAGIC_IXIA_SOFTWARE: u32 = 0x1c00_01ab;
 const FILE_HEADER_LEN: usize = 24;
 const RECORD_HEADER_LEN: usize = 16;
 const FCS_LEN_PRESENT: u32 = 0x0400_0000;
-/// Records that are looked at to choose a layout.
-const RECORDS_TO_TRY: usize = 3;
 /// Whole records that must make sense before a layout other than the usual one is believed.
 const RECORDS_TO_BELIEVE: usize = 2;
+const YEAR_NS: u64 = 366 * 24 * 3600 * 1_000_000_000;

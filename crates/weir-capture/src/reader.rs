@@ -6,7 +6,7 @@ use crate::{
     Compression, Error, Format, Interface, Options, Record,
     buffer::Buffer,
     detect::detect,
-    erf,
+    erf::Erf,
     pcap::Pcap,
     pcapng::Pcapng,
     stream::{Found, Stream},
@@ -26,7 +26,7 @@ pub struct Reader<R> {
 enum Parser {
     Pcap(Pcap),
     Pcapng(Box<Pcapng>),
-    Erf,
+    Erf(Erf),
 }
 
 impl<R: Read> Reader<R> {
@@ -57,10 +57,7 @@ impl<R: Read> Reader<R> {
         let parser = match format {
             Format::Pcap => Parser::Pcap(Pcap::begin(&mut stream, options)?),
             Format::Pcapng => Parser::Pcapng(Box::new(Pcapng::begin(&mut stream, options)?)),
-            Format::Erf => {
-                erf::begin(&mut stream);
-                Parser::Erf
-            }
+            Format::Erf => Parser::Erf(Erf::new()),
         };
         Ok(Self {
             stream,
@@ -125,7 +122,7 @@ impl<R: Read> Reader<R> {
         let found = match &mut self.parser {
             Parser::Pcap(pcap) => pcap.find(&mut self.stream),
             Parser::Pcapng(pcapng) => pcapng.find(&mut self.stream),
-            Parser::Erf => erf::find(&mut self.stream),
+            Parser::Erf(erf) => erf.find(&mut self.stream),
         };
         self.finished = !matches!(found, Ok(Some(_)));
         found

@@ -27,7 +27,6 @@ use crate::output::{self, Format};
         Columns bear Wireshark's field names, such as ip.src, udp.dstport and frame.len.",
     after_help = TOP_EXAMPLES,
     arg_required_else_help = true,
-    propagate_version = true,
     max_term_width = 100
 )]
 pub(crate) struct Cli {
@@ -41,6 +40,7 @@ pub(crate) struct Cli {
 
 /// Switches of every command.
 #[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "Reporting")]
 pub(crate) struct Global {
     /// When to use colour
     #[arg(
@@ -63,11 +63,9 @@ pub(crate) struct Global {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Answer SQL over captures
+    // What these three say of themselves stands at their types: a doc comment here would win.
     Query(Query),
-    /// List the columns of captures: name, type, meaning, layer, standard
     Fields(Fields),
-    /// Write a few sample captures and take a tour of queries over them
     Demo(Demo),
     /// Print a completion script for a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
@@ -92,6 +90,7 @@ pub(crate) enum Command {
         and its compression are found by content. Parquet, CSV, JSON and Arrow files can be \
         joined with it. Several statements are answered one after the other, those over the same \
         captures in one pass.",
+    override_usage = "weir query [OPTIONS] <SQL>...\n       weir query [OPTIONS] --file <FILE>",
     after_help = QUERY_EXAMPLES
 )]
 pub(crate) struct Query {
@@ -371,9 +370,9 @@ fn refuse(error: clap::Error, line: &[OsString]) -> Refusal {
     };
     if error.kind() == ErrorKind::InvalidSubcommand
         && let [word] = text(ContextKind::InvalidSubcommand).as_slice()
-        && let Some(hint) = query_hint(word)
+        && let Some((what, hint)) = query_hint(word)
     {
-        return Refusal::usage(format!("'{word}' is not a command"), hint);
+        return Refusal::usage(format!("expected a command, found {what}"), hint);
     }
     let mut hints = Vec::new();
     for kind in [
@@ -389,7 +388,9 @@ fn refuse(error: clap::Error, line: &[OsString]) -> Refusal {
     hints.extend(text(ContextKind::Suggested));
     let command = Cli::command();
     let named = line.iter().filter_map(|word| word.to_str());
-    let named = named.skip(1).find(|word| command.find_subcommand(word).is_some());
+    let named = named
+        .skip(1)
+        .find(|word| command.find_subcommand(word).is_some());
     let help = match named {
         Some(named) => format!("weir {named} --help"),
         None => "weir --help".to_owned(),
@@ -399,13 +400,16 @@ fn refuse(error: clap::Error, line: &[OsString]) -> Refusal {
     let rendered = error.render().to_string();
     let message = rendered.split("\n\n").next().unwrap_or_default();
     Refusal::Usage {
-        message: message.strip_prefix("error: ").unwrap_or(message).to_owned(),
+        message: message
+            .strip_prefix("error: ")
+            .unwrap_or(message)
+            .to_owned(),
         hints,
     }
 }
 
-/// For SQL or a file where a command should stand: the line that was meant.
-fn query_hint(word: &str) -> Option<String> {
+/// For SQL or a file where a command should stand: what it is, and the line that was meant.
+fn query_hint(word: &str) -> Option<(&'static str, String)> {
     let first = word.split_whitespace().next()?.to_ascii_lowercase();
     if word.contains(char::is_whitespace) && SQL_BEGINNINGS.contains(&first.as_str()) {
         let quoted = match word {
@@ -413,11 +417,13 @@ fn query_hint(word: &str) -> Option<String> {
             _ if !word.contains(['"', '$', '`', '\\', '!']) => format!("\"{word}\""),
             _ => "SQL".to_owned(),
         };
-        return Some(format!("for SQL, write: weir query {quoted}"));
+        return Some(("SQL", format!("weir query {quoted}")));
     }
     let plain = !word.contains(['\'', '"', '$', '`', '\\', '!']);
-    (plain && Path::new(word).is_file())
-        .then(|| format!("to look into a file, write: weir query \"SELECT * FROM '{word}' LIMIT 10\""))
+    (plain && Path::new(word).is_file()).then(|| {
+        let line = format!("weir query \"SELECT * FROM '{word}' LIMIT 10\"");
+        ("a file", line)
+    })
 }
 
 /// Writes the completion script for a shell.
@@ -574,7 +580,10 @@ mod tests {
     fn a_query_takes_statements_and_says_where_the_rows_go() {
         let plain = query("query SELECT_1 SELECT_2");
         assert_eq!(plain.sql, ["SELECT 1", "SELECT 2"]);
-        assert_eq!((plain.threads, plain.memory_limit, plain.merge), (None, None, false));
+        assert_eq!(
+            (plain.threads, plain.memory_limit, plain.merge),
+            (None, None, false)
+        );
         assert_eq!(plain.hdlc, Hdlc::Guess);
 
         let full = query(
@@ -623,7 +632,10 @@ mod tests {
             panic!("three statements and two files");
         };
         assert_eq!(message, "2 output files for 3 statements");
-        assert_eq!(hints, ["give one '-o FILE' for all statements, or one for each"]);
+        assert_eq!(
+            hints,
+            ["give one '-o FILE' for all statements, or one for each"]
+        );
     }
 
     #[test]
@@ -657,15 +669,19 @@ mod tests {
         for (line, message, hint) in [
             (
                 "SELECT_1_FROM_'x.pcap'",
-                "'SELECT 1 FROM 'x.pcap'' is not a command",
-                "for SQL, write: weir query \"SELECT 1 FROM 'x.pcap'\"",
+                "expected a command, found SQL",
+                "weir query \"SELECT 1 FROM 'x.pcap'\"",
             ),
             (
                 "explain_select_1",
-                "'explain select 1' is not a command",
-                "for SQL, write: weir query 'explain select 1'",
+                "expected a command, found SQL",
+                "weir query 'explain select 1'",
             ),
-            ("qeury x", "unrecognized subcommand 'qeury'", "did you mean 'query'?"),
+            (
+                "qeury x",
+                "unrecognized subcommand 'qeury'",
+                "did you mean 'query'?",
+            ),
             (
                 "query x --thread 4",
                 "unexpected argument '--thread' found",
@@ -700,7 +716,10 @@ mod tests {
             ),
         ] {
             match parse_line(line) {
-                Err(Refusal::Usage { message: said, hints }) => {
+                Err(Refusal::Usage {
+                    message: said,
+                    hints,
+                }) => {
                     assert_eq!(said, message, "{line}");
                     assert_eq!(hints.first().map(String::as_str), Some(hint), "{line}");
                 }
@@ -713,9 +732,8 @@ mod tests {
     fn a_file_in_place_of_a_command_is_understood() {
         let file = std::env::current_exe().unwrap();
         let file = file.to_str().unwrap();
-        let expected =
-            format!("to look into a file, write: weir query \"SELECT * FROM '{file}' LIMIT 10\"");
-        assert_eq!(query_hint(file), Some(expected));
+        let expected = format!("weir query \"SELECT * FROM '{file}' LIMIT 10\"");
+        assert_eq!(query_hint(file), Some(("a file", expected)));
         assert_eq!(query_hint("selection"), None);
         assert_eq!(query_hint(""), None);
     }
@@ -726,7 +744,7 @@ mod tests {
             ("--help", "weir demo"),
             ("-h", "Examples:"),
             ("query --help", "Top talkers"),
-            ("query --help", "[default: by the name"),
+            ("query --help", "By default the name of the output file"),
             ("query -h", "--memory-limit <SIZE>"),
             ("fields --help", "weir fields frame"),
             ("demo --help", "--no-tour"),

@@ -1,2 +1,60 @@
-//! The weir command.
-fn main() {}
+//! The `weir` command: SQL over network traffic and signalling.
+//!
+//! `main` reads the command line and hands over to one module a command. Standard output is data,
+//! standard error is everything else. Exit status: 0 success; 1 the work ran and found damage, or
+//! a query failed; 2 usage or environment.
+
+mod args;
+mod demo;
+mod fields;
+mod message;
+mod output;
+mod progress;
+mod query;
+mod session;
+
+use std::io;
+use std::process::ExitCode;
+
+use args::{Cli, Command};
+use message::{ColorChoice, Messages};
+use session::Failure;
+
+fn main() -> ExitCode {
+    let cli = match args::parse(std::env::args_os()) {
+        Ok(cli) => cli,
+        Err(refusal) => return refusal.report(Messages::new(ColorChoice::Auto, false)),
+    };
+    let messages = Messages::new(cli.global.color, cli.global.quiet);
+    match run(&cli, messages) {
+        Ok(code) => code,
+        Err(failure) => failure.report(messages),
+    }
+}
+
+fn run(cli: &Cli, messages: Messages) -> Result<ExitCode, Failure> {
+    let global = cli.global;
+    match &cli.command {
+        Command::Query(query) => query::run(query, global, messages),
+        Command::Fields(fields) => fields::run(fields, global, messages),
+        Command::Demo(demo) => demo::run(demo, global, messages),
+        Command::Completions { shell } => {
+            printed(args::write_completions(*shell, &mut io::stdout()))
+        }
+        Command::Man { dir: None } => printed(args::write_man(&mut io::stdout())),
+        Command::Man { dir: Some(dir) } => {
+            args::write_man_pages(dir).map_err(|error| Failure::file(dir, &error))?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// A reader that has gone is no failure.
+fn printed(outcome: io::Result<()>) -> Result<ExitCode, Failure> {
+    match outcome {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::environment(format!("standard output: {error}")))
+        }
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}

@@ -201,9 +201,7 @@ impl Writer {
             }
             Format::Json => Box::new(rows::Rows::new(rows::Json::array(&schema), pipe)),
             Format::Ndjson => Box::new(rows::Rows::new(rows::Json::lines(&schema), pipe)),
-            Format::Markdown => {
-                Box::new(rows::Rows::new(markdown::Markdown::new(&schema), pipe))
-            }
+            Format::Markdown => Box::new(rows::Rows::new(markdown::Markdown::new(&schema), pipe)),
             Format::Parquet => Box::new(binary::Parquet::new(&schema, pipe)),
             Format::Arrow => Box::new(binary::ArrowStream::new(&schema, pipe)),
         };
@@ -261,9 +259,11 @@ trait Encoder: Send {
     fn finish(&mut self) -> Result<Summary, Error>;
 }
 
-/// Character columns of the terminal on standard output, `None` when it is none.
+/// Character columns of the terminal on standard output; `None` when it is none, or one that does
+/// not tell and COLUMNS does not either.
 pub(crate) fn terminal_width() -> Option<u16> {
-    terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0)
+    let told = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0);
+    told.or_else(|| std::env::var("COLUMNS").ok()?.parse().ok())
 }
 
 /// Rows that a table on a terminal shows unless `--rows` says otherwise.

@@ -9,7 +9,9 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::output;
 
 /// What a worker has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,10 +85,19 @@ impl Progress {
 
 impl Ticker {
     fn finish(&self) {
-        let stop = || self.stop.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+        let stop = || {
+            self.stop
+                .stopped
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
         *stop() = true;
         self.stop.wake.notify_all();
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = self
+            .thread
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         if let Some(thread) = thread {
             // A bar that panicked has nothing more to say.
             let _ = thread.join();
@@ -124,29 +135,34 @@ fn tick(stop: &Stop, target: ProgressDrawTarget, done: &dyn Fn() -> Done) {
     let mut pause = DELAY;
     let mut stopped = stop.stopped.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
-        let waited = stop.wake.wait_timeout_while(stopped, pause, |stopped| !*stopped);
+        let waited = stop
+            .wake
+            .wait_timeout_while(stopped, pause, |stopped| !*stopped);
         stopped = waited.unwrap_or_else(PoisonError::into_inner).0;
         if *stopped {
             break;
         }
         pause = PERIOD;
+        let done = done();
+        let bar = bar.get_or_insert_with(|| {
+            ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden())
+                .with_elapsed(begun.elapsed())
+        });
+        if target.is_some() || bar.length().is_some() != done.bytes_total.is_some() {
+            bar.set_style(style(done.bytes_total));
+        }
+        match done.bytes_total {
+            Some(total) => bar.set_length(total),
+            None => bar.unset_length(),
+        }
+        // A file that grows while it is read never shows more than all.
+        bar.set_position(done.bytes.min(done.bytes_total.unwrap_or(u64::MAX)));
+        bar.set_message(message(done, begun.elapsed()));
+        // Drawn only now, so that no empty bar flashes up first.
         if let Some(target) = target.take() {
-            bar = Some(ProgressBar::with_draw_target(None, target).with_elapsed(begun.elapsed()));
+            bar.set_draw_target(target);
         }
-        if let Some(bar) = &bar {
-            let done = done();
-            if bar.length() != done.bytes_total || bar.position() == 0 {
-                bar.set_style(style(done.bytes_total));
-            }
-            match done.bytes_total {
-                Some(total) => bar.set_length(total),
-                None => bar.unset_length(),
-            }
-            bar.set_message(message(done, begun.elapsed()));
-            // A file that grows while it is read never shows more than all.
-            bar.set_position(done.bytes.min(done.bytes_total.unwrap_or(u64::MAX)));
-            bar.tick();
-        }
+        bar.tick();
     }
     if let Some(bar) = bar {
         bar.finish_and_clear();
@@ -157,28 +173,28 @@ fn style(total: Option<u64>) -> ProgressStyle {
     let (plain, template) = match total {
         Some(_) => (
             ProgressStyle::default_bar().progress_chars("━╸─"),
-            "{bar:24.cyan/dim} {percent:>3}%  {wide_msg}",
+            "{bar:12.cyan/dim} {percent:>3}% {wide_msg}",
         ),
-        None => (ProgressStyle::default_spinner(), "{spinner:.cyan} {wide_msg}"),
+        None => (
+            ProgressStyle::default_spinner(),
+            "{spinner:.cyan} {wide_msg}",
+        ),
     };
     plain.clone().template(template).unwrap_or(plain)
 }
 
-/// `1.2 GiB of 2.0 GiB, 410 MiB/s, 4,123,456 records, 2 s left`.
+/// `1.2 GiB of 2.0 GiB, 410.0 MiB/s, 4,123,456 records, 2 s left`.
 fn message(done: Done, elapsed: Duration) -> String {
     let total = done.bytes_total;
     let seconds = elapsed.as_secs_f64().max(1e-3);
     // Only shown: what a float loses here, nobody sees.
     let rate = (done.bytes as f64 / seconds) as u64;
-    let mut text = HumanBytes(done.bytes).to_string();
+    let mut text = amount(done.bytes);
     if let Some(total) = total {
-        text.push_str(&format!(" of {}", HumanBytes(total)));
+        text.push_str(&format!(" of {}", amount(total)));
     }
-    text.push_str(&format!(
-        ", {}/s, {} records",
-        HumanBytes(rate),
-        HumanCount(done.records)
-    ));
+    let records = output::grouped(done.records);
+    text.push_str(&format!(", {}/s, {records} records", amount(rate)));
     match total {
         Some(total) if rate > 0 => {
             let left = total.saturating_sub(done.bytes) / rate;
@@ -188,6 +204,23 @@ fn message(done: Done, elapsed: Duration) -> String {
         None => text.push_str(&format!(", {}", clock(elapsed.as_secs()))),
     }
     text
+}
+
+/// `900 B`, `1.5 GiB`: short enough for a line of 80.
+fn amount(bytes: u64) -> String {
+    let mut unit = "B";
+    let mut number = bytes as f64;
+    for next in ["KiB", "MiB", "GiB", "TiB"] {
+        if number < 1024.0 {
+            break;
+        }
+        number /= 1024.0;
+        unit = next;
+    }
+    match unit {
+        "B" => format!("{bytes} B"),
+        _ => format!("{number:.1} {unit}"),
+    }
 }
 
 /// `7 s`, `2:05`, `1:02:05`.
@@ -226,8 +259,12 @@ mod tests {
             ..Done::default()
         };
         for (done, seconds, expected) in [
-            (of_file, 4, "1.00 GiB of 2.00 GiB, 256.00 MiB/s, 4,123,456 records, 4 s left"),
-            (piped, 64, "1.00 GiB, 16.00 MiB/s, 4,123,456 records, 1:04"),
+            (
+                of_file,
+                4,
+                "1.0 GiB of 2.0 GiB, 256.0 MiB/s, 4,123,456 records, 4 s left",
+            ),
+            (piped, 64, "1.0 GiB, 16.0 MiB/s, 4,123,456 records, 1:04"),
             (nothing, 0, "0 B of 0 B, 0 B/s, 0 records"),
         ] {
             assert_eq!(message(done, Duration::from_secs(seconds)), expected);

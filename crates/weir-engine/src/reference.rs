@@ -18,7 +18,7 @@ use datafusion::sql::sqlparser::ast::{
     VisitorMut,
 };
 use weir_packet::Options as DecodeOptions;
-use weir_tables::layout::Layout;
+use weir_packet::layout::Layout;
 use weir_tables::{Source, Table};
 
 use crate::error::{Error, ErrorKind};

@@ -1,9 +1,9 @@
 //! The walk from header to header.
 
 use crate::field::Needs;
-use crate::packet::{Facts, Packet, Span};
-use crate::protocol::{Input, Next, PROTOCOLS};
 use crate::aal5::{Aal5, Aal5Counters, CELL_LEN, Pushed};
+use crate::packet::{Facts, Found, Packet, Span};
+use crate::protocol::{Header, Input, Next, PROTOCOLS, saturated};
 use crate::{Frame, Layer, LayerSet, LinkType, Options, Reason, Stop};
 
 /// Decodes frames. Make one and keep it: it holds the memory that every packet reuses, and the
@@ -17,14 +17,6 @@ pub struct Decoder {
     goal: Goal,
     found: Found,
     aal5: Aal5,
-}
-
-/// What a walk writes: kept from packet to packet, so that nothing is cleared for a packet.
-/// `Facts::present` and `Facts::layers` say which entries are of the packet at hand.
-#[derive(Debug)]
-struct Found {
-    spans: [Span; Layer::COUNT],
-    order: [Layer; Layer::COUNT],
 }
 
 /// What must be known of a packet before decoding may end.
@@ -63,10 +55,7 @@ impl Decoder {
             aal5: Aal5::new(&options),
             options,
             goal,
-            found: Found {
-                spans: [Span::default(); Layer::COUNT],
-                order: [Layer::Ethernet; Layer::COUNT],
-            },
+            found: Found::default(),
         }
     }
 
@@ -85,78 +74,80 @@ impl Decoder {
 
     /// Finds the headers of `frame`, beginning with what its link type names. Never fails: what
     /// was wrong is in [`Packet::stop`].
+    // These two are inlined and the walk takes a reference, so that the frame is not copied about.
     #[inline]
     pub fn decode<'a>(&'a mut self, frame: Frame<'a>) -> Packet<'a> {
-        let link = frame.link_type.0;
-        self.decode_from(frame, Next::Link(link))
+        self.walk(&frame, Next::Link(frame.link_type.0));
+        self.packet(frame)
     }
 
     /// As [`Decoder::decode`], for bytes that begin with a header of `layer` whatever the link
     /// type says.
     #[inline]
     pub fn decode_as<'a>(&'a mut self, frame: Frame<'a>, layer: Layer) -> Packet<'a> {
-        self.decode_from(frame, Next::Layer(layer))
+        self.walk(&frame, Next::Layer(layer));
+        self.packet(frame)
     }
 
-    fn decode_from<'a>(&'a mut self, frame: Frame<'a>, first: Next) -> Packet<'a> {
+    #[inline]
+    fn packet<'a>(&'a self, frame: Frame<'a>) -> Packet<'a> {
+        Packet {
+            frame,
+            reassembled: self.aal5.pdu(),
+            found: &self.found,
+        }
+    }
+
+    fn walk(&mut self, frame: &Frame<'_>, first: Next) {
+        self.found.facts = Facts::default();
+        if self.goal.reached(&self.found.facts) {
+            return;
+        }
         let mut walk = Walk {
-            frame: &frame,
+            frame,
             buffer: frame.data,
             reassembled: false,
             options: &self.options,
             goal: &self.goal,
             found: &mut self.found,
-            facts: Facts::default(),
-            cell: None,
         };
-        if !walk.goal.reached(&walk.facts) {
-            walk.run(Place::whole(&frame, first));
-        }
-        let (mut facts, cell) = (walk.facts, walk.cell);
-        if let Some(cell) = cell {
-            facts = self.reassemble(&frame, cell, facts);
-        }
-        Packet {
-            frame,
-            reassembled: self.aal5.pdu(),
-            spans: &self.found.spans,
-            order: self.found.order.get(..usize::from(facts.layers)).unwrap_or_default(),
-            facts,
+        let Some(layer) = first.layer() else {
+            return walk.stop_at_link_type(first);
+        };
+        if let Some(cell) = walk.run(Place::whole(frame), layer) {
+            self.reassemble(frame, cell);
         }
     }
-}
 
-impl Decoder {
     /// Puts a cell to those of its connection. Where it ends a PDU, the walk goes on into that, so
     /// that the packet of the last cell has the headers of the whole PDU.
     #[cold]
-    fn reassemble(&mut self, frame: &Frame<'_>, cell: Cell, mut facts: Facts) -> Facts {
+    fn reassemble(&mut self, frame: &Frame<'_>, cell: Cell) {
         let Cell { connection, last, mut place } = cell;
-        let bytes = frame.data.get(place.start..place.end).unwrap_or_default();
+        let bytes = frame.data.get(place.start as usize..place.end as usize).unwrap_or_default();
         let pushed = match bytes.first_chunk::<CELL_LEN>() {
             Some(payload) => self.aal5.push(connection, payload, last),
             None => Pushed::Damaged(Reason::Cut {
-                needed: offset(CELL_LEN),
-                available: offset(bytes.len()),
+                needed: saturated(CELL_LEN),
+                available: saturated(bytes.len()),
             }),
         };
         match pushed {
-            Pushed::Waits => return facts,
+            Pushed::Waits => return,
             Pushed::Damaged(reason) => {
-                facts.stop = Some(Stop {
+                self.found.facts.stop = Some(Stop {
                     layer: Some(Layer::Aal5),
-                    offset: offset(place.start),
+                    offset: place.start,
                     reason,
                 });
-                return facts;
+                return;
             }
             Pushed::Complete => {}
         }
         let pdu = self.aal5.pdu();
-        place.next = Next::Layer(Layer::Aal5);
         place.start = 0;
-        place.end = pdu.len();
-        place.declared = pdu.len();
+        place.end = saturated(pdu.len());
+        place.declared = place.end;
         let mut walk = Walk {
             frame,
             buffer: pdu,
@@ -164,11 +155,9 @@ impl Decoder {
             options: &self.options,
             goal: &self.goal,
             found: &mut self.found,
-            facts,
-            cell: None,
         };
-        walk.run(place);
-        walk.facts
+        // Cells inside a PDU are not looked for.
+        let _cell = walk.run(place, Layer::Aal5);
     }
 }
 
@@ -182,17 +171,15 @@ impl Goal {
     }
 }
 
-/// Where the next header stands.
+/// Where a header stands.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// What the header is.
-    next: Next,
     /// Offset of its first byte.
-    start: usize,
+    start: u32,
     /// End of the bytes that are there.
-    end: usize,
+    end: u32,
     /// Bytes from `start` that the headers around it declare.
-    declared: usize,
+    declared: u32,
     /// Offset of the IP header that carries it.
     ip: u32,
     /// It is in a datagram that an error message quotes, as much of it as the sender liked.
@@ -201,17 +188,33 @@ struct Place {
 
 impl Place {
     #[inline]
-    fn whole(frame: &Frame<'_>, next: Next) -> Self {
-        let end = frame.data.len();
+    fn whole(frame: &Frame<'_>) -> Self {
+        let end = saturated(frame.data.len());
         Self {
-            next,
             start: 0,
             end,
-            declared: end.max(frame.wire_len as usize),
+            declared: end.max(frame.wire_len),
             ip: Span::NO_IP,
             quoted: false,
         }
     }
+
+    /// Moves on behind `header`, which stands here.
+    #[inline]
+    fn pass(&mut self, header: &Header) {
+        self.end = self.end.min(self.start.saturating_add(header.total));
+        self.start = self.start.saturating_add(header.len);
+        self.declared = self.declared.min(header.total).saturating_sub(header.len);
+        self.quoted |= matches!(header.next, Next::Quote(_));
+    }
+}
+
+/// An ATM cell's payload, which says nothing without the other cells of its PDU.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    connection: u64,
+    last: bool,
+    place: Place,
 }
 
 /// One walk through one packet.
@@ -224,136 +227,123 @@ struct Walk<'d> {
     options: &'d Options,
     goal: &'d Goal,
     found: &'d mut Found,
-    facts: Facts,
-    /// The walk ended at the payload of a cell.
-    cell: Option<Cell>,
-}
-
-/// An ATM cell's payload, which says nothing without the other cells of its PDU.
-#[derive(Clone, Copy, Debug)]
-struct Cell {
-    connection: u64,
-    last: bool,
-    place: Place,
 }
 
 impl Walk<'_> {
-    fn run(&mut self, mut place: Place) {
-        if let (Next::Link(number), None) = (place.next, place.next.layer()) {
-            if !LinkType(number).is_registered() {
-                self.stop(None, &place, Reason::UnknownLinkType(number));
-            }
-            return;
-        }
+    /// Goes from header to header, beginning with one of `layer` at `place`, until the goal is
+    /// reached or nothing follows. Gives the cell at which it ended, if it was one: only a walk that
+    /// has to go on gets there, so that cells are kept only when something above ATM is asked for.
+    fn run(&mut self, mut place: Place, mut layer: Layer) -> Option<Cell> {
         for _ in 0..Decoder::LAYERS_MAX {
-            let Some(layer) = place.next.layer() else {
-                // Only a walk that has to go on gets here, so that cells are kept only when
-                // something above ATM is asked for. Cells inside a PDU are not looked for.
-                if let (Next::Cell { connection, last }, false) = (place.next, self.reassembled) {
-                    self.cell = Some(Cell { connection, last, place });
-                }
-                return;
+            let input = Input {
+                bytes: self.buffer.get(place.start as usize..place.end as usize).unwrap_or_default(),
+                declared: place.declared as usize,
+                frame: self.frame,
+                options: self.options,
             };
-            if !self.step(layer, &mut place) || self.goal.reached(&self.facts) {
-                return;
-            }
-        }
-        if let Some(layer) = place.next.layer() {
-            let layers_max = Decoder::LAYERS_MAX;
-            self.stop(Some(layer), &place, Reason::TooDeep { layers_max });
-        }
-    }
-
-    /// Reads the header at `place` and moves on behind it; false when it could not be read.
-    #[inline]
-    fn step(&mut self, layer: Layer, place: &mut Place) -> bool {
-        let input = Input {
-            bytes: self.buffer.get(place.start..place.end).unwrap_or_default(),
-            declared: place.declared,
-            frame: self.frame,
-            options: self.options,
-        };
-        let header = match (PROTOCOLS[layer as usize].decode)(&input) {
-            Ok(header) => header,
-            Err(reason) => {
-                self.enter(layer, place);
-                if !(place.quoted && matches!(reason, Reason::Overrun { .. })) {
-                    self.stop(Some(layer), place, reason);
+            // What comes back is read where it lies, part by part: copied as a whole, it would wait
+            // for the stores of its parts, which cost a third of the walk.
+            let read = (PROTOCOLS[layer as usize].decode)(&input);
+            let header = match &read {
+                Ok(header) => header,
+                Err(reason) => {
+                    self.enter(layer, &place);
+                    self.stop(layer, &place, *reason);
+                    return None;
                 }
-                return false;
+            };
+            if !header.foreign {
+                self.enter(layer, &place);
+                if matches!(layer, Layer::Ipv4 | Layer::Ipv6) {
+                    place.ip = place.start;
+                }
             }
-        };
-        if !header.foreign {
-            self.enter(layer, place);
-            if matches!(layer, Layer::Ipv4 | Layer::Ipv6) {
-                place.ip = offset(place.start);
+            place.pass(header);
+            let next = header.next.layer();
+            self.note_protocol(&header.next, next);
+            if self.goal.reached(&self.found.facts) {
+                return None;
             }
+            layer = match (next, &header.next) {
+                (Some(next), _) => next,
+                (None, Next::Cell { connection, last }) => {
+                    return Some(Cell {
+                        connection: *connection,
+                        last: *last,
+                        place,
+                    });
+                }
+                (None, _) => return None,
+            };
         }
-        if let Some(total) = header.total {
-            place.declared = place.declared.min(total);
-            place.end = place.end.min(place.start.saturating_add(total));
-        }
-        place.start = place.start.saturating_add(header.len);
-        place.declared = place.declared.saturating_sub(header.len);
-        place.next = header.next;
-        place.quoted |= matches!(header.next, Next::Quote(_));
-        self.note_protocol(header.next);
-        true
+        let layers_max = Decoder::LAYERS_MAX;
+        self.stop(layer, &place, Reason::TooDeep { layers_max });
+        None
     }
 
     /// Remembers where the outermost header of a protocol lies.
     #[inline]
     fn enter(&mut self, layer: Layer, place: &Place) {
-        if place.start >= place.end || self.facts.present.contains(layer) {
+        let facts = &mut self.found.facts;
+        if place.start >= place.end || facts.present.contains(layer) {
             return;
         }
         self.found.spans[layer as usize] = Span {
-            start: offset(place.start),
-            end: offset(place.end),
-            declared: offset(place.declared),
+            start: place.start,
+            end: place.end,
+            declared: place.declared,
             ip: place.ip,
         };
-        self.facts.present = self.facts.present.with(layer);
+        facts.present = facts.present.with(layer);
         if self.reassembled {
-            self.facts.in_reassembled = self.facts.in_reassembled.with(layer);
+            facts.in_reassembled = facts.in_reassembled.with(layer);
         }
-        if let Some(slot) = self.found.order.get_mut(usize::from(self.facts.layers)) {
+        if let Some(slot) = self.found.order.get_mut(usize::from(facts.layers)) {
             *slot = layer;
-            self.facts.layers += 1;
+            facts.layers += 1;
         }
-        if self.facts.network.is_none() && matches!(layer, Layer::Ipv4 | Layer::Ipv6) {
-            self.facts.network = Some(layer);
+        if facts.network.is_none() && matches!(layer, Layer::Ipv4 | Layer::Ipv6) {
+            facts.network = Some(layer);
         }
     }
 
-    /// Remembers the protocol above the outermost IP header.
+    /// Remembers the protocol above the outermost IP header; `layer` is what `next` leads to.
     #[inline]
-    fn note_protocol(&mut self, next: Next) {
-        if self.facts.ip_protocol.is_some() {
-            return;
-        }
-        match next {
-            Next::IpProtocol(number) if !next.is_extension() => {
-                self.facts.ip_protocol = Some(number);
-                self.facts.transport = next.layer();
+    fn note_protocol(&mut self, next: &Next, layer: Option<Layer>) {
+        let facts = &mut self.found.facts;
+        match *next {
+            Next::IpProtocol(number) if facts.ip_protocol.is_none() && !next.is_extension() => {
+                facts.ip_protocol = Some(number);
+                facts.transport = layer;
             }
-            Next::IpFragment(number) => self.facts.ip_protocol = Some(number),
+            Next::IpFragment(number) if facts.ip_protocol.is_none() => facts.ip_protocol = Some(number),
             _ => {}
         }
     }
 
     #[cold]
-    fn stop(&mut self, layer: Option<Layer>, place: &Place, reason: Reason) {
-        self.facts.stop = Some(Stop {
-            layer,
-            offset: offset(place.start),
+    fn stop(&mut self, layer: Layer, place: &Place, reason: Reason) {
+        // An error message may quote as little of a packet as it likes: that is no damage.
+        if place.quoted && matches!(reason, Reason::Overrun { .. }) {
+            return;
+        }
+        self.found.facts.stop = Some(Stop {
+            layer: Some(layer),
+            offset: place.start,
             reason,
         });
     }
-}
 
-/// An offset or length as spans hold it; captures hold no record of 4 GiB.
-#[inline]
-fn offset(len: usize) -> u32 {
-    u32::try_from(len).unwrap_or(u32::MAX)
+    #[cold]
+    fn stop_at_link_type(&mut self, first: Next) {
+        if let Next::Link(number) = first
+            && !LinkType(number).is_registered()
+        {
+            self.found.facts.stop = Some(Stop {
+                layer: None,
+                offset: 0,
+                reason: Reason::UnknownLinkType(number),
+            });
+        }
+    }
 }

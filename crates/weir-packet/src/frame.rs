@@ -44,7 +44,10 @@ impl<'a> Frame<'a> {
     #[inline]
     #[must_use]
     pub fn len(&self) -> u32 {
-        self.wire_len.saturating_sub(self.pseudo_header_len())
+        match self.link_type.inner_wire_len(self.data) {
+            Some(len) => len,
+            None => self.wire_len.saturating_sub(self.pseudo_header_len()),
+        }
     }
 
     /// True when nothing was on the wire.
@@ -57,9 +60,12 @@ impl<'a> Frame<'a> {
     #[inline]
     #[must_use]
     pub fn cap_len(&self) -> u32 {
-        u32::try_from(self.data.len())
+        let captured = u32::try_from(self.data.len())
             .unwrap_or(u32::MAX)
-            .saturating_sub(self.pseudo_header_len())
+            .saturating_sub(self.pseudo_header_len());
+        // What is beyond the length on the wire is padding of the record.
+        let wire_len = self.link_type.inner_wire_len(self.data);
+        captured.min(wire_len.unwrap_or(u32::MAX))
     }
 
     #[inline]

@@ -31,6 +31,7 @@ mod decoder;
 mod field;
 mod frame;
 mod joined;
+pub mod layout;
 mod link_type;
 mod options;
 mod packet;

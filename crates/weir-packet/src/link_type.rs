@@ -49,6 +49,16 @@ impl LinkType {
         }
     }
 
+    /// Length on the wire that the capturing system's own header in `data` tells, which counts
+    /// more than what the capture says: ERF's, whose records are padded.
+    #[inline]
+    pub(crate) fn inner_wire_len(self, data: &[u8]) -> Option<u32> {
+        match self {
+            Self::ERF => crate::protocol::erf_wire_len(data),
+            _ => None,
+        }
+    }
+
     /// True for a link type that has a number in the registry (up to 2025), decoded or not. A
     /// frame of one that is not decoded is a row without columns, and no damage.
     pub(crate) const fn is_registered(self) -> bool {

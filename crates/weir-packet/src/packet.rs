@@ -12,9 +12,28 @@ use crate::{Frame, Layer, Stop};
 pub struct Packet<'a> {
     pub(crate) frame: Frame<'a>,
     pub(crate) reassembled: &'a [u8],
-    pub(crate) spans: &'a [Span; Layer::COUNT],
-    pub(crate) order: &'a [Layer],
+    pub(crate) found: &'a Found,
+}
+
+/// What a walk writes. The decoder keeps it from packet to packet, so that only the facts are
+/// cleared: they say which of the other entries are of the packet at hand.
+#[derive(Debug)]
+pub(crate) struct Found {
     pub(crate) facts: Facts,
+    /// The outermost header of each protocol.
+    pub(crate) spans: [Span; Layer::COUNT],
+    /// The protocols in the order in which they were found.
+    pub(crate) order: [Layer; Layer::COUNT],
+}
+
+impl Default for Found {
+    fn default() -> Self {
+        Self {
+            facts: Facts::default(),
+            spans: [Span::default(); Layer::COUNT],
+            order: [Layer::Ethernet; Layer::COUNT],
+        }
+    }
 }
 
 /// Where a header and what it carries lie.
@@ -98,40 +117,50 @@ impl<'a> Packet<'a> {
     /// Why decoding stopped early; `None` for a packet that was understood to its payload.
     #[must_use]
     pub const fn stop(&self) -> Option<Stop> {
-        self.facts.stop
+        self.found.facts.stop
     }
 
     /// The protocols found, outermost first, each once.
     pub fn layers(&self) -> impl Iterator<Item = Layer> {
-        self.order.iter().copied()
+        self.found.order.iter().copied().take(usize::from(self.found.facts.layers))
     }
 
     /// True when the packet has at least one byte of a header of `layer`.
     #[inline]
     #[must_use]
     pub const fn has(&self, layer: Layer) -> bool {
-        self.facts.present.contains(layer)
+        self.found.facts.present.contains(layer)
     }
 
     /// The outermost IP header: [`Layer::Ipv4`] or [`Layer::Ipv6`].
     #[inline]
     #[must_use]
     pub const fn network(&self) -> Option<Layer> {
-        self.facts.network
+        self.found.facts.network
     }
 
     /// The decoded header above the outermost IP header; `None` in later fragments.
     #[inline]
     #[must_use]
     pub const fn transport(&self) -> Option<Layer> {
-        self.facts.transport
+        self.found.facts.transport
     }
 
     /// Protocol number above the outermost IP header and its extension headers.
     #[inline]
     #[must_use]
     pub const fn ip_protocol(&self) -> Option<u8> {
-        self.facts.ip_protocol
+        self.found.facts.ip_protocol
+    }
+
+    /// True when the outermost header of `layer` is in a packet that an ICMP error quotes.
+    #[must_use]
+    pub fn is_quoted(&self, layer: Layer) -> bool {
+        self.span(layer).is_some_and(|span| {
+            [Layer::Icmp, Layer::Icmpv6]
+                .into_iter()
+                .any(|icmp| self.span(icmp).is_some_and(|error| error.start < span.start))
+        })
     }
 
     /// The captured bytes from the outermost header of `layer` to the end of what it carries.
@@ -145,7 +174,7 @@ impl<'a> Packet<'a> {
     /// The bytes that the span of `layer` is in.
     #[inline]
     pub(crate) fn buffer(&self, layer: Layer) -> &'a [u8] {
-        if self.facts.in_reassembled.contains(layer) {
+        if self.found.facts.in_reassembled.contains(layer) {
             self.reassembled
         } else {
             self.frame.data
@@ -204,7 +233,7 @@ impl<'a> Packet<'a> {
 
     #[inline]
     pub(crate) fn span(&self, layer: Layer) -> Option<&Span> {
-        self.has(layer).then(|| &self.spans[layer as usize])
+        self.has(layer).then(|| &self.found.spans[layer as usize])
     }
 }
 

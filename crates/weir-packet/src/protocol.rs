@@ -43,9 +43,9 @@ pub(crate) struct Input<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Header {
     /// Bytes from the start of the header to its payload.
-    pub(crate) len: usize,
-    /// Header and payload in bytes, as the header's own length field says; `None` without one.
-    pub(crate) total: Option<usize>,
+    pub(crate) len: u32,
+    /// Header and payload in bytes, as the header's own length field says, or `NO_TOTAL`.
+    pub(crate) total: u32,
     /// What the payload is.
     pub(crate) next: Next,
     /// The bytes turned out to be no header of this protocol: it does not count as found.
@@ -180,6 +180,7 @@ protocols! {
     Icmp icmp,
     Icmpv6 icmpv6,
     Igmp igmp,
+    Pim pim,
     Tcp tcp,
     Udp udp,
     UdpLite udp_lite,
@@ -187,15 +188,23 @@ protocols! {
     Dccp dccp,
     // Tunnels.
     Gre gre,
+    EtherIp ether_ip,
     Erspan erspan,
     Vxlan vxlan,
     VxlanGpe vxlan_gpe,
     Geneve geneve,
     Gtp gtp,
     Teredo teredo,
+    L2tp l2tp,
+    Lisp lisp,
+    Ayiya ayiya,
+    Tzsp tzsp,
+    Sflow sflow,
+    Capwap capwap,
+    Nsh nsh,
 }
 
-pub(crate) use erf::header_len as erf_header_len;
+pub(crate) use erf::{header_len as erf_header_len, wire_len as erf_wire_len};
 
 impl Layer {
     pub(crate) fn from_index(index: usize) -> Option<Self> {
@@ -206,8 +215,8 @@ impl Layer {
 impl Next {
     /// The protocol that this leads to; `None` when no protocol hangs there.
     #[inline]
-    pub(crate) fn layer(self) -> Option<Layer> {
-        match self {
+    pub(crate) fn layer(&self) -> Option<Layer> {
+        match *self {
             Self::Payload | Self::IpFragment(_) | Self::Cell { .. } => None,
             Self::Layer(layer) | Self::Quote(layer) => Some(layer),
             Self::IpProtocol(number) => IP_PROTOCOLS[usize::from(number)],
@@ -223,8 +232,8 @@ impl Next {
 
     /// True for a header between IP and the transport, such as the extension headers of IPv6.
     #[inline]
-    pub(crate) fn is_extension(self) -> bool {
-        matches!(self, Self::IpProtocol(number) if IP_EXTENSIONS[usize::from(number)].is_some())
+    pub(crate) fn is_extension(&self) -> bool {
+        matches!(*self, Self::IpProtocol(number) if IP_EXTENSIONS[usize::from(number)].is_some())
     }
 }
 
@@ -351,6 +360,18 @@ impl<'a> Input<'a> {
         weir_bytes::u8_at(self.bytes, offset).ok_or_else(|| self.short(offset.saturating_add(1)))
     }
 
+    /// IP of the version that the byte at `offset` names, for payloads whose header does not say it.
+    pub(crate) fn ip_at(&self, offset: usize) -> Result<Next, Reason> {
+        if self.declared <= offset {
+            return Ok(Next::Payload);
+        }
+        Ok(match self.u8(offset)? >> 4 {
+            4 => Next::Layer(Layer::Ipv4),
+            6 => Next::Layer(Layer::Ipv6),
+            _ => Next::Payload,
+        })
+    }
+
     /// The big-endian 16-bit number at `offset`.
     #[inline]
     pub(crate) fn u16_be(&self, offset: usize) -> Result<u16, Reason> {
@@ -365,16 +386,15 @@ impl<'a> Input<'a> {
 
     #[cold]
     fn short(&self, needed: usize) -> Reason {
-        let number = |len: usize| u32::try_from(len).unwrap_or(u32::MAX);
         if self.declared < needed {
             Reason::Overrun {
-                needed: number(needed),
-                allowed: number(self.declared),
+                needed: saturated(needed),
+                allowed: saturated(self.declared),
             }
         } else {
             Reason::Cut {
-                needed: number(needed),
-                available: number(self.bytes.len()),
+                needed: saturated(needed),
+                available: saturated(self.bytes.len()),
             }
         }
     }
@@ -385,8 +405,8 @@ impl Header {
     #[inline]
     pub(crate) const fn new(len: usize, next: Next) -> Self {
         Self {
-            len,
-            total: None,
+            len: saturated(len),
+            total: Self::NO_TOTAL,
             next,
             foreign: false,
         }
@@ -397,7 +417,7 @@ impl Header {
     pub(crate) const fn foreign(next: Next) -> Self {
         Self {
             len: 0,
-            total: None,
+            total: Self::NO_TOTAL,
             next,
             foreign: true,
         }
@@ -407,8 +427,17 @@ impl Header {
     #[inline]
     pub(crate) const fn with_total(self, total: usize) -> Self {
         Self {
-            total: Some(total),
+            total: saturated(total),
             ..self
         }
     }
+
+    /// The header has no length field: no packet is so long that this would cut it.
+    const NO_TOTAL: u32 = u32::MAX;
+}
+
+/// A length as the decoder keeps it; no capture holds a record of 4 GiB.
+#[inline]
+pub(crate) const fn saturated(len: usize) -> u32 {
+    if len < u32::MAX as usize { len as u32 } else { u32::MAX }
 }

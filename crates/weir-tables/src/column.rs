@@ -59,7 +59,7 @@ impl Table {
     /// that the records carry, when the layout says that they do. A column of the layout hides a
     /// packet's column of the same name.
     #[must_use]
-    pub fn records(layout: &crate::layout::Layout) -> Self {
+    pub fn records(layout: &weir_packet::layout::Layout) -> Self {
         let own = layout.columns().iter().enumerate().map(|(index, column)| Column {
             name: column.name.as_str().into(),
             kind: column.kind,
@@ -68,7 +68,7 @@ impl Table {
             origin: Origin::Layout(index),
         });
         let mut columns: Vec<Column> = own.collect();
-        if layout.has_payload() {
+        if layout.payload_starts().next().is_some() {
             for column in packet_columns() {
                 if !columns.iter().any(|own| own.name == column.name) {
                     columns.push(column);

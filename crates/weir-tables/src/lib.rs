@@ -22,9 +22,9 @@
 
 mod batch;
 mod column;
-pub mod layout;
 mod counters;
 mod predicate;
+mod records;
 
 mod row;
 mod scan;

@@ -1,7 +1,7 @@
 //! One row as predicates and columns see it.
 
 use weir_packet::Packet;
-use crate::layout::View;
+use weir_packet::layout::View;
 
 /// A decoded record: what the columns of a table read their values from.
 #[derive(Clone, Copy)]

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
 use weir_capture::{Merge, Reader, Record};
-use weir_packet::{Decoder, Frame, LinkType, Needs, Options as DecodeOptions};
+use weir_packet::layout::{Layout, Row as LayoutRow, Start};
+use weir_packet::{Decoder, Frame, LinkType, Needs, Options as DecodeOptions, Reason};
 
+use crate::records::{RawRecord, RecordReader};
 use crate::source::{Bytes, Cause};
-use crate::{Batch, Counters, Predicate, Row, Source, SourceError, Table, Totals};
+use crate::{Batch, Column, Counters, Origin, Predicate, Row, Source, SourceError, Table, Totals};
 
 /// How a scan reads.
 #[derive(Clone, Debug)]
@@ -48,23 +50,33 @@ pub struct Scan {
     gather: Gather,
     errors: Vec<SourceError>,
     counters: Vec<Arc<Counters>>,
+    /// Columns of a record layout that are read.
+    layout_columns: Vec<usize>,
+    /// Columns of the packets in the records are read.
+    needs_payload: bool,
 }
 
 /// What is read at the moment.
 enum Input {
     Capture(Source, String, Reader<Bytes>),
+    Records(Source, String, Box<RecordReader>, LayoutRow),
     Merge(Vec<Source>, Vec<String>, Merge<Bytes>),
 }
 
 /// Decodes, decides and gathers rows.
 struct Gather {
     decoder: Decoder,
+    order: Option<Order>,
+    output: Output,
+}
+
+/// Where decoded rows go: apart from the decoder, from which they borrow.
+struct Output {
     predicate: Option<Predicate>,
     batch: Batch,
     batch_rows: usize,
     rows_left: usize,
     totals: Totals,
-    order: Option<Order>,
 }
 
 /// Watches that times do not run backwards.
@@ -89,28 +101,40 @@ impl Scan {
         sources: Vec<Source>,
         options: ScanOptions,
     ) -> Self {
-        let mut needs: Vec<Needs> = projection
-            .iter()
-            .map(|position| table.columns()[*position].needs())
-            .collect();
-        if let Some(predicate) = &predicate {
-            predicate.visit_columns(&mut |column| needs.push(column.needs()));
+        let mut needs: Vec<Needs> = Vec::new();
+        let mut layout_columns = Vec::new();
+        let mut read = |column: &Column| {
+            needs.push(column.needs());
+            if let Origin::Layout(index) = column.origin {
+                layout_columns.push(index);
+            }
+        };
+        for position in projection {
+            read(&table.columns()[*position]);
         }
+        if let Some(predicate) = &predicate {
+            predicate.visit_columns(&mut read);
+        }
+        let needs_payload = needs.iter().any(|need| *need != Needs::Record);
         Self {
             sources: sources.into_iter(),
             merge: options.merge,
             input: None,
             gather: Gather {
                 decoder: Decoder::new(options.decode, needs),
-                predicate,
-                batch: Batch::new(table, projection),
-                batch_rows: options.batch_rows.max(1),
-                rows_left: options.limit.unwrap_or(usize::MAX),
-                totals: Totals::default(),
                 order: options.sorted.then(Order::default),
+                output: Output {
+                    predicate,
+                    batch: Batch::new(table, projection),
+                    batch_rows: options.batch_rows.max(1),
+                    rows_left: options.limit.unwrap_or(usize::MAX),
+                    totals: Totals::default(),
+                },
             },
             errors: Vec::new(),
             counters: Vec::new(),
+            layout_columns,
+            needs_payload,
         }
     }
 
@@ -128,7 +152,7 @@ impl Scan {
     /// When the records were said to be in the order of time and are not; or when Arrow refuses the
     /// arrays, which would be a defect of this crate.
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
-        while !self.gather.is_full() {
+        while !self.gather.output.is_full() {
             let Some(input) = &mut self.input else {
                 if !self.open_next() {
                     break;
@@ -140,6 +164,10 @@ impl Scan {
                     .gather
                     .fill_from_capture(file, reader)
                     .map_err(|error| source.error(Cause::Capture(error))),
+                Input::Records(source, file, reader, row) => self
+                    .gather
+                    .fill_from_records(source, file, reader, row)
+                    .map_err(|cause| source.error(cause)),
                 Input::Merge(sources, files, merge) => self
                     .gather
                     .fill_from_merge(files, merge)
@@ -154,11 +182,11 @@ impl Scan {
                 Err(error) => self.errors.push(error),
             }
         }
-        if self.gather.batch.rows() == 0 {
+        if self.gather.output.batch.rows() == 0 {
             self.input = None;
             return Ok(None);
         }
-        self.gather.batch.finish().map(Some)
+        self.gather.output.batch.finish().map(Some)
     }
 
     /// What went wrong since the last call.
@@ -167,7 +195,7 @@ impl Scan {
     }
 
     fn publish(&mut self) {
-        let totals = std::mem::take(&mut self.gather.totals);
+        let totals = std::mem::take(&mut self.gather.output.totals);
         for counters in &self.counters {
             counters.add(&totals);
         }
@@ -181,11 +209,19 @@ impl Scan {
         let Some(source) = self.sources.next() else {
             return false;
         };
-        match source.open_capture() {
-            Ok(reader) => {
-                let file = source.path().display().to_string();
-                self.input = Some(Input::Capture(source, file, reader));
-            }
+        let file = source.path().display().to_string();
+        let opened = match source.layout().cloned() {
+            None => source
+                .open_capture()
+                .map(|reader| Input::Capture(source, file, reader)),
+            Some(layout) => source.open_bytes().map(|bytes| {
+                let row = layout.row_for(&self.layout_columns, self.needs_payload);
+                let reader = Box::new(RecordReader::new(layout, bytes));
+                Input::Records(source, file, reader, row)
+            }),
+        };
+        match opened {
+            Ok(input) => self.input = Some(input),
             Err(error) => self.errors.push(error),
         }
         true
@@ -224,10 +260,6 @@ enum Fill {
 }
 
 impl Gather {
-    fn is_full(&self) -> bool {
-        self.batch.rows() >= self.batch_rows || self.rows_left == 0
-    }
-
     /// Reads until the batch is full, for [`STEP_RECORDS`] at most.
     fn fill_from_capture(
         &mut self,
@@ -237,7 +269,7 @@ impl Gather {
         let (bytes, source_bytes) = (reader.bytes_read(), reader.source_bytes());
         let mut outcome = Ok(Fill::More);
         for _ in 0..STEP_RECORDS {
-            if self.is_full() {
+            if self.output.is_full() {
                 break;
             }
             match reader.next() {
@@ -252,8 +284,8 @@ impl Gather {
                 }
             }
         }
-        self.totals.bytes += reader.bytes_read().saturating_sub(bytes);
-        self.totals.source_bytes += reader.source_bytes().saturating_sub(source_bytes);
+        self.output.totals.bytes += reader.bytes_read().saturating_sub(bytes);
+        self.output.totals.source_bytes += reader.source_bytes().saturating_sub(source_bytes);
         outcome
     }
 
@@ -270,7 +302,7 @@ impl Gather {
         let (bytes, source_bytes) = read(merge);
         let mut outcome = Ok(Fill::More);
         for _ in 0..STEP_RECORDS {
-            if self.is_full() {
+            if self.output.is_full() {
                 break;
             }
             match merge.next() {
@@ -288,8 +320,8 @@ impl Gather {
             }
         }
         let (bytes_now, source_bytes_now) = read(merge);
-        self.totals.bytes += bytes_now.saturating_sub(bytes);
-        self.totals.source_bytes += source_bytes_now.saturating_sub(source_bytes);
+        self.output.totals.bytes += bytes_now.saturating_sub(bytes);
+        self.output.totals.source_bytes += source_bytes_now.saturating_sub(source_bytes);
         outcome
     }
 
@@ -301,6 +333,72 @@ impl Gather {
                 "record {number} is earlier than the one before it, or has no time: read without sorted => true"
             ))),
         }
+    }
+
+    fn fill_from_records(
+        &mut self,
+        source: &Source,
+        file: &str,
+        reader: &mut RecordReader,
+        row: &mut LayoutRow,
+    ) -> Result<Fill, Cause> {
+        let Some(layout) = source.layout() else {
+            return Ok(Fill::End);
+        };
+        let bytes = reader.bytes_read();
+        let mut outcome = Ok(Fill::More);
+        for _ in 0..STEP_RECORDS {
+            if self.output.is_full() {
+                break;
+            }
+            match reader.next() {
+                Ok(Some(record)) => self.layout_record(file, layout, &record, row),
+                Ok(None) => {
+                    outcome = reader.take_damage().map_or(Ok(Fill::End), Err);
+                    break;
+                }
+                Err(cause) => {
+                    outcome = Err(cause);
+                    break;
+                }
+            }
+        }
+        let read = reader.bytes_read().saturating_sub(bytes);
+        self.output.totals.bytes += read;
+        self.output.totals.source_bytes += read;
+        outcome
+    }
+
+    fn layout_record(
+        &mut self,
+        file: &str,
+        layout: &Layout,
+        record: &RawRecord<'_>,
+        row: &mut LayoutRow,
+    ) {
+        let view = layout.decode(record.bytes, row);
+        let payload = view.payload();
+        let data = payload.map_or(record.bytes, |(_, bytes)| bytes);
+        let mut frame = Frame::new(LinkType(u32::MAX), data);
+        frame.number = record.number;
+        frame.time_ns = view.time_ns();
+        if let Some(wire_len) = view.wire_len() {
+            frame.wire_len = wire_len;
+        }
+        if let Some(order) = &mut self.order {
+            order.watch(&frame);
+        }
+        let packet = match payload {
+            Some((Start::Link(link_type), _)) => {
+                frame.link_type = link_type;
+                self.decoder.decode(frame)
+            }
+            Some((Start::Layer(layer), _)) => self.decoder.decode_as(frame, layer),
+            None => self.decoder.without_headers(frame),
+        };
+        let row = Row::new(file, &packet).with_view(&view);
+        let stopped = view.stop().is_some();
+        self.output.push(&row, stopped);
     }
 
     #[inline]
@@ -319,18 +417,31 @@ impl Gather {
             order.watch(&frame);
         }
         let packet = self.decoder.decode(frame);
+        self.output.push(&Row::new(file, &packet), false);
+    }
+}
+
+impl Output {
+    fn is_full(&self) -> bool {
+        self.batch.rows() >= self.batch_rows || self.rows_left == 0
+    }
+
+    /// Counts a row, decides on it and keeps it.
+    #[inline]
+    fn push(&mut self, row: &Row<'_>, stopped: bool) {
         self.totals.records += 1;
-        if let Some(stop) = packet.stop() {
+        if let Some(stop) = row.packet.stop() {
             self.totals.stopped += 1;
-            if matches!(stop.reason, weir_packet::Reason::UnknownLinkType(_)) {
+            if matches!(stop.reason, Reason::UnknownLinkType(_)) {
                 self.totals.unknown_link += 1;
             }
+        } else if stopped {
+            self.totals.stopped += 1;
         }
-        let row = Row::new(file, &packet);
         match &self.predicate {
-            Some(predicate) if predicate.decide(&row) != Some(true) => self.totals.dropped += 1,
+            Some(predicate) if predicate.decide(row) != Some(true) => self.totals.dropped += 1,
             _ => {
-                self.batch.push(&row);
+                self.batch.push(row);
                 self.rows_left -= 1;
             }
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weir_capture::Reader;
-use crate::layout::Layout;
+use weir_packet::layout::Layout;
 
 /// Something that a scan reads: a path or standard input, and how its bytes are to be understood.
 #[derive(Clone)]

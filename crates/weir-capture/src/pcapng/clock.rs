@@ -42,8 +42,10 @@ impl Resolution {
         }
         match exponent {
             0..=9 => Self::Multiply(10_u64.pow(9 - exponent)),
-            // Finer than 10^-28 s: every 64-bit count is less than a nanosecond.
-            _ => Self::Divide(10_u64.checked_pow(exponent - 9).unwrap_or(u64::MAX)),
+            // Finer than 10^-28 s, any 64-bit count is less than a nanosecond.
+            _ => 10_u64
+                .checked_pow(exponent - 9)
+                .map_or(Self::Multiply(0), Self::Divide),
         }
     }
 }

@@ -30,10 +30,17 @@ impl Pcapng {
             section: Section::new(),
             options: options.clone(),
         };
-        if let Some(header) = pcapng.block_header(stream)? {
-            pcapng.description(stream, header)?;
+        match pcapng.begin_section(stream) {
+            Ok(()) => Ok(pcapng),
+            Err(error) => Err(error.in_file_header()),
         }
-        Ok(pcapng)
+    }
+
+    fn begin_section<R: Read>(&mut self, stream: &mut Stream<R>) -> Result<(), Error> {
+        match self.block_header(stream)? {
+            Some(header) => self.description(stream, header),
+            None => Ok(()),
+        }
     }
 
     /// Finds the next packet and passes over its block.

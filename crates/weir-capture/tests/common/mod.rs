@@ -1,5 +1,9 @@
 //! Writers of small captures, byte by byte, and a source that reads as awkwardly as it may.
-#![allow(dead_code, reason = "each test file uses its own part")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test file uses its own part"
+)]
 
 use std::io::{self, Read};
 

@@ -52,8 +52,8 @@ impl Parquet {
 
 impl Encoder for Parquet {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), Error> {
-        let batch = recast(batch, &self.schema)
-            .map_err(|error| Error::encode(Format::Parquet, error))?;
+        let batch =
+            recast(batch, &self.schema).map_err(|error| Error::encode(Format::Parquet, error))?;
         self.writer()?.write(&batch).map_err(parquet_error)
     }
 

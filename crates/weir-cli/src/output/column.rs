@@ -3,7 +3,7 @@
 use std::fmt::{Debug, Display, Write as _};
 
 use arrow::array::{
-    Array, AsArray, ArrowPrimitiveType, GenericBinaryArray, GenericListArray, GenericStringArray,
+    Array, ArrowPrimitiveType, AsArray, GenericBinaryArray, GenericListArray, GenericStringArray,
     OffsetSizeTrait, PrimitiveArray,
 };
 use arrow::buffer::NullBuffer;
@@ -41,7 +41,10 @@ enum Values<'a> {
     /// The range of rows of the inner column that make up one value.
     List(Box<dyn Fn(usize) -> (usize, usize) + 'a>, Box<Column<'a>>),
     Struct(Vec<(&'a str, Column<'a>)>),
-    Map(Box<dyn Fn(usize) -> (usize, usize) + 'a>, Box<[Column<'a>; 2]>),
+    Map(
+        Box<dyn Fn(usize) -> (usize, usize) + 'a>,
+        Box<[Column<'a>; 2]>,
+    ),
     /// The row of the inner column that holds the value.
     Dictionary(Vec<usize>, Box<Column<'a>>),
     /// What Arrow knows how to format: dates, times, durations, intervals, unions…
@@ -276,7 +279,9 @@ where
 
 fn decimal<T: DecimalType>(array: &dyn Array) -> Values<'_> {
     let array = array.as_primitive::<T>();
-    Values::Number(Box::new(|row, out| out.push_str(&array.value_as_string(row))))
+    Values::Number(Box::new(|row, out| {
+        out.push_str(&array.value_as_string(row));
+    }))
 }
 
 fn string<O: OffsetSizeTrait>(array: &GenericStringArray<O>) -> Values<'_> {
@@ -303,7 +308,10 @@ fn timestamp(array: &dyn Array, unit: TimeUnit, zoned: bool) -> Values<'_> {
 
 fn list<O: OffsetSizeTrait>(array: &GenericListArray<O>) -> Result<Values<'_>, ArrowError> {
     let inner = Column::new(array.values())?;
-    Ok(Values::List(offsets(array.value_offsets()), Box::new(inner)))
+    Ok(Values::List(
+        offsets(array.value_offsets()),
+        Box::new(inner),
+    ))
 }
 
 /// The range that neighbouring offsets span.

@@ -152,7 +152,11 @@ mod tests {
             (vec![], 10, vec![], false),
         ] {
             let layout = fitted(&columns, cells);
-            assert_eq!((layout.widths.clone(), layout.more), (widths, more), "{columns:?}");
+            assert_eq!(
+                (layout.widths.clone(), layout.more),
+                (widths, more),
+                "{columns:?}"
+            );
             if cells > 10 {
                 assert!(total(&layout.widths, layout.more) <= cells);
             }

@@ -58,8 +58,7 @@ impl<F: RowFormat> Rows<F> {
 impl<F: RowFormat> Encoder for Rows<F> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), Error> {
         self.begin();
-        let columns =
-            columns(batch).map_err(|error| Error::encode(self.format.format(), error))?;
+        let columns = columns(batch).map_err(|error| Error::encode(self.format.format(), error))?;
         for row in 0..batch.num_rows() {
             self.format.push_row(&columns, row, &mut self.buffer);
             if self.buffer.len() >= BUFFER_BYTES {
@@ -108,12 +107,15 @@ impl Json {
     }
 
     fn new(schema: &Schema, array: bool) -> Self {
-        let keys = unique_names(schema).into_iter().enumerate().map(|(at, name)| {
-            let mut key = String::from(if at == 0 { "{" } else { "," });
-            push_json_string(&mut key, &name);
-            key.push(':');
-            key
-        });
+        let keys = unique_names(schema)
+            .into_iter()
+            .enumerate()
+            .map(|(at, name)| {
+                let mut key = String::from(if at == 0 { "{" } else { "," });
+                push_json_string(&mut key, &name);
+                key.push(':');
+                key
+            });
         Self {
             keys: keys.collect(),
             array,
@@ -161,8 +163,11 @@ impl RowFormat for Json {
 /// Column names, where a name that came before gets `_2`, `_3`… so that no object or file holds
 /// one twice.
 pub(super) fn unique_names(schema: &Schema) -> Vec<String> {
-    let mut taken: std::collections::HashSet<String> =
-        schema.fields().iter().map(|field| field.name().clone()).collect();
+    let mut taken: std::collections::HashSet<String> = schema
+        .fields()
+        .iter()
+        .map(|field| field.name().clone())
+        .collect();
     let mut seen = std::collections::HashSet::new();
     let unique = |field: &std::sync::Arc<Field>| {
         let name = field.name();
@@ -194,6 +199,9 @@ mod tests {
         let fields: Vec<_> = ["x", "x", "x_2", "x", "y"]
             .map(|name| Field::new(name, DataType::Null, true))
             .into();
-        assert_eq!(unique_names(&Schema::new(fields)), ["x", "x_3", "x_2", "x_4", "y"]);
+        assert_eq!(
+            unique_names(&Schema::new(fields)),
+            ["x", "x_3", "x_2", "x_4", "y"]
+        );
     }
 }

@@ -32,7 +32,11 @@ impl Separated {
     fn new(format: Format, options: &Options, schema: &Schema) -> Self {
         Self {
             format,
-            names: schema.fields().iter().map(|field| field.name().clone()).collect(),
+            names: schema
+                .fields()
+                .iter()
+                .map(|field| field.name().clone())
+                .collect(),
             terminal: options.terminal,
             scratch: String::new(),
         }
@@ -96,7 +100,9 @@ impl RowFormat for Separated {
 /// Appends a CSV field, in quotes where RFC 4180 section 2 asks for them.
 fn push_quoted(text: &str, out: &mut String) {
     let quote = text.is_empty()
-        || text.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r'))
+        || text
+            .bytes()
+            .any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r'))
         || text.starts_with(' ')
         || text.ends_with(' ');
     if !quote {

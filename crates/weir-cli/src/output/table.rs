@@ -283,7 +283,10 @@ impl Encoder for Table {
 impl Drawing {
     /// The columns that are shown, with their widths.
     fn columns(&self) -> impl Iterator<Item = (usize, usize)> {
-        self.shown.iter().copied().zip(self.layout.widths.iter().copied())
+        self.shown
+            .iter()
+            .copied()
+            .zip(self.layout.widths.iter().copied())
     }
 }
 
@@ -353,7 +356,14 @@ fn push_padded(
 
 /// Appends the right border, after a `…` for columns that are not shown.
 fn push_line_end(out: &mut String, drawing: &Drawing, paint: Paint) {
-    paint.push_border(out, if drawing.layout.more { " │ … │" } else { " │" });
+    paint.push_border(
+        out,
+        if drawing.layout.more {
+            " │ … │"
+        } else {
+            " │"
+        },
+    );
     out.push('\n');
 }
 
@@ -361,7 +371,14 @@ fn push_line_end(out: &mut String, drawing: &Drawing, paint: Paint) {
 fn push_rule(out: &mut String, drawing: &Drawing, paint: Paint, [left, joint, right]: [char; 3]) {
     let mut rule = String::from(left);
     let more = drawing.layout.more.then_some(1);
-    for (position, width) in drawing.layout.widths.iter().copied().chain(more).enumerate() {
+    for (position, width) in drawing
+        .layout
+        .widths
+        .iter()
+        .copied()
+        .chain(more)
+        .enumerate()
+    {
         if position > 0 {
             rule.push(joint);
         }

@@ -108,7 +108,11 @@ fn flows() -> RecordBatch {
     batch(vec![
         (
             "ip.src",
-            Arc::new(StringViewArray::from(vec![Some("10.0.0.1"), None, Some("")])),
+            Arc::new(StringViewArray::from(vec![
+                Some("10.0.0.1"),
+                None,
+                Some(""),
+            ])),
         ),
         (
             "packets",
@@ -116,7 +120,11 @@ fn flows() -> RecordBatch {
         ),
         (
             "mean",
-            Arc::new(Float64Array::from(vec![Some(283.456_789), None, Some(f64::NAN)])),
+            Arc::new(Float64Array::from(vec![
+                Some(283.456_789),
+                None,
+                Some(f64::NAN),
+            ])),
         ),
         (
             "synced",
@@ -134,7 +142,10 @@ fn hostile() -> RecordBatch {
         "日本語 <b>&_*",
         " edge ",
     ];
-    batch(vec![("sip.\x1b[1m\"call_id\"", Arc::new(StringArray::from_iter_values(values)))])
+    batch(vec![(
+        "sip.\x1b[1m\"call_id\"",
+        Arc::new(StringArray::from_iter_values(values)),
+    )])
 }
 
 /// A value of every family of types.
@@ -161,10 +172,17 @@ fn types() -> RecordBatch {
         ("date", Arc::new(Date32Array::from(vec![20_454]))),
         (
             "decimal",
-            Arc::new(Decimal128Array::from(vec![-1_230]).with_precision_and_scale(38, 2).unwrap()),
+            Arc::new(
+                Decimal128Array::from(vec![-1_230])
+                    .with_precision_and_scale(38, 2)
+                    .unwrap(),
+            ),
         ),
         ("float", Arc::new(Float32Array::from(vec![0.1]))),
-        ("bytes", Arc::new(BinaryViewArray::from(vec![&[0xde_u8, 0xad, 0x00][..]]))),
+        (
+            "bytes",
+            Arc::new(BinaryViewArray::from(vec![&[0xde_u8, 0xad, 0x00][..]])),
+        ),
         (
             "fixed",
             Arc::new(FixedSizeBinaryArray::try_from(vec![&[1_u8, 0xff][..]]).unwrap()),
@@ -176,7 +194,11 @@ fn types() -> RecordBatch {
                 ListArray::try_new(
                     item,
                     arrow::buffer::OffsetBuffer::from_lengths([3]),
-                    Arc::new(arrow::array::Int32Array::from(vec![Some(1), None, Some(-3)])),
+                    Arc::new(arrow::array::Int32Array::from(vec![
+                        Some(1),
+                        None,
+                        Some(-3),
+                    ])),
                     None,
                 )
                 .unwrap(),
@@ -184,10 +206,15 @@ fn types() -> RecordBatch {
         ),
         ("struct", Arc::new(StructArray::new(inner, parts, None))),
         ("map", Arc::new(map.finish())),
-        ("duration", Arc::new(DurationNanosecondArray::from(vec![1_500_000_000]))),
+        (
+            "duration",
+            Arc::new(DurationNanosecondArray::from(vec![1_500_000_000])),
+        ),
         (
             "interval",
-            Arc::new(IntervalMonthDayNanoArray::from(vec![IntervalMonthDayNano::new(1, 2, 0)])),
+            Arc::new(IntervalMonthDayNanoArray::from(vec![
+                IntervalMonthDayNano::new(1, 2, 0),
+            ])),
         ),
         ("null", Arc::new(NullArray::new(1))),
     ])
@@ -325,7 +352,11 @@ fn no_text_format_lets_a_control_character_through_to_a_terminal() {
             continue;
         }
         let (text, _) = text_of(&on_terminal(format, 80), &[hostile()]);
-        let separators: &[char] = if format == Format::Tsv { &['\n', '\t'] } else { &['\n'] };
+        let separators: &[char] = if format == Format::Tsv {
+            &['\n', '\t']
+        } else {
+            &['\n']
+        };
         let leak = text
             .chars()
             .find(|c| text::is_control(*c) && !separators.contains(c));
@@ -346,7 +377,10 @@ fn a_value_of_every_type() {
 
 #[test]
 fn floats_are_rounded_on_a_terminal_only() {
-    let third = batch(vec![("x", Arc::new(Float64Array::from(vec![1.0 / 3.0, 1e300, 2.0])))]);
+    let third = batch(vec![(
+        "x",
+        Arc::new(Float64Array::from(vec![1.0 / 3.0, 1e300, 2.0])),
+    )]);
     check(
         &on_terminal(Format::Table, 80),
         &third,
@@ -360,7 +394,11 @@ fn floats_are_rounded_on_a_terminal_only() {
 └─────────────┘
 ",
     );
-    check(&on_terminal(Format::Csv, 80), &third, "x\n0.3333333333333333\n1e300\n2.0\n");
+    check(
+        &on_terminal(Format::Csv, 80),
+        &third,
+        "x\n0.3333333333333333\n1e300\n2.0\n",
+    );
 }
 
 #[test]
@@ -391,7 +429,10 @@ fn a_wide_result_on_a_terminal_is_folded_and_says_so() {
         ..on_terminal(Format::Table, 80)
     };
     let (text, summary) = text_of(&capped, &[wide.clone(), batch(filled)]);
-    assert!(text.starts_with("┌───┬───┬───┬───┬───┬───┬───┬───┐\n"), "{text}");
+    assert!(
+        text.starts_with("┌───┬───┬───┬───┬───┬───┬───┬───┐\n"),
+        "{text}"
+    );
     assert_eq!((summary.rows, summary.rows_hidden), (4, 3));
     assert!(summary.columns_folded.is_empty());
 
@@ -403,7 +444,10 @@ fn a_wide_result_on_a_terminal_is_folded_and_says_so() {
         Options::plain(Format::Table),
     ] {
         let (text, summary) = text_of(&options, std::slice::from_ref(&wide));
-        assert!(text.starts_with("┌───┬───┬───┬───┬───┬───┬───┬───┐\n"), "{text}");
+        assert!(
+            text.starts_with("┌───┬───┬───┬───┬───┬───┬───┬───┐\n"),
+            "{text}"
+        );
         assert!(summary.notes().is_empty());
     }
 }
@@ -423,7 +467,11 @@ fn a_few_columns_or_nothing_but_null_are_not_folded() {
 ";
     check(&on_terminal(Format::Table, 80), &few, expected);
     let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
-    let nulls = batch(names.map(|name| (name, Arc::new(NullArray::new(1)) as ArrayRef)).to_vec());
+    let nulls = batch(
+        names
+            .map(|name| (name, Arc::new(NullArray::new(1)) as ArrayRef))
+            .to_vec(),
+    );
     let (text, summary) = text_of(&on_terminal(Format::Table, 80), &[nulls]);
     assert!(text.contains("│ a │ b │ c │ d │ e │ f │ g │ h │"), "{text}");
     assert!(summary.columns_folded.is_empty());
@@ -475,9 +523,17 @@ fn a_long_result_on_a_terminal_is_capped_and_counted() {
 #[test]
 fn a_table_is_cut_to_the_width_of_the_terminal() {
     let row = batch(vec![
-        ("message", Arc::new(StringArray::from(vec!["一二三四五六七八九十一二三四五六七八九十"]))),
+        (
+            "message",
+            Arc::new(StringArray::from(vec![
+                "一二三四五六七八九十一二三四五六七八九十",
+            ])),
+        ),
         ("count", Arc::new(Int64Array::from(vec![1_234_567_890]))),
-        ("other", Arc::new(StringArray::from(vec!["0123456789abcdefghij"]))),
+        (
+            "other",
+            Arc::new(StringArray::from(vec!["0123456789abcdefghij"])),
+        ),
     ]);
     for (width, expected, notes) in [
         (
@@ -503,9 +559,15 @@ fn a_table_is_cut_to_the_width_of_the_terminal() {
             vec!["1 more column does not fit this terminal (other); '--all-columns' shows them"],
         ),
     ] {
-        let (text, summary) = text_of(&on_terminal(Format::Table, width), std::slice::from_ref(&row));
+        let (text, summary) = text_of(
+            &on_terminal(Format::Table, width),
+            std::slice::from_ref(&row),
+        );
         assert_eq!(text, expected, "got:\n{text}\nexpected:\n{expected}");
-        assert!(text.lines().all(|line| text::width(line) <= usize::from(width)));
+        assert!(
+            text.lines()
+                .all(|line| text::width(line) <= usize::from(width))
+        );
         assert_eq!(summary.notes(), notes);
     }
 }
@@ -531,11 +593,23 @@ fn colour_is_for_borders_and_names() {
 #[test]
 fn a_plan_is_printed_as_the_tree_it_is() {
     let explain = batch(vec![
-        ("plan_type", Arc::new(StringArray::from(vec!["logical_plan", "physical_plan"]))),
-        ("plan", Arc::new(StringArray::from(vec!["Sort\n  Scan: '\x1b'", "SortExec\n"]))),
+        (
+            "plan_type",
+            Arc::new(StringArray::from(vec!["logical_plan", "physical_plan"])),
+        ),
+        (
+            "plan",
+            Arc::new(StringArray::from(vec![
+                "Sort\n  Scan: '\x1b'",
+                "SortExec\n",
+            ])),
+        ),
     ]);
     let expected = "logical_plan\n  Sort\n    Scan: '\\x1b'\n\nphysical_plan\n  SortExec\n";
-    for options in [on_terminal(Format::Table, 10), Options::plain(Format::Table)] {
+    for options in [
+        on_terminal(Format::Table, 10),
+        Options::plain(Format::Table),
+    ] {
         check(&options, &explain, expected);
     }
 }
@@ -564,7 +638,11 @@ fn an_empty_result_still_names_its_columns() {
     ] {
         check(&Options::plain(format), &empty, expected);
         let (bytes, _) = bytes_of(&Options::plain(format), empty.schema(), &[]);
-        assert_eq!(String::from_utf8(bytes).unwrap(), expected, "without any batch");
+        assert_eq!(
+            String::from_utf8(bytes).unwrap(),
+            expected,
+            "without any batch"
+        );
     }
     let (_, summary) = text_of(&on_terminal(Format::Table, 80), &[empty]);
     assert_eq!(summary.notes(), ["no rows"]);
@@ -590,19 +668,25 @@ fn rows_without_columns_are_counted() {
         assert_eq!((text.as_str(), summary.rows), (expected, 2));
     }
     let (bytes, _) = bytes_of(&Options::plain(Format::Arrow), none.schema(), &[none]);
-    let read: Vec<_> = StreamReader::try_new(&*bytes, None).unwrap().map(Result::unwrap).collect();
+    let read: Vec<_> = StreamReader::try_new(&*bytes, None)
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
     assert_eq!(read[0].num_rows(), 2);
 }
 
 #[test]
 fn parquet_and_arrow_give_the_same_rows_back() {
     for batch in [flows(), hostile(), flows().slice(1, 2)] {
-        let (bytes, _) = bytes_of(&Options::plain(Format::Arrow), batch.schema(), &[
-            batch.clone(),
-            batch.clone(),
-        ]);
-        let read: Vec<_> =
-            StreamReader::try_new(&*bytes, None).unwrap().map(Result::unwrap).collect();
+        let (bytes, _) = bytes_of(
+            &Options::plain(Format::Arrow),
+            batch.schema(),
+            &[batch.clone(), batch.clone()],
+        );
+        let read: Vec<_> = StreamReader::try_new(&*bytes, None)
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
         assert_eq!(format!("{read:?}"), format!("{:?}", [&batch, &batch]));
 
         let plain = Options::plain(Format::Parquet);
@@ -649,7 +733,11 @@ fn a_name_that_comes_twice_is_told_apart_where_it_must() {
     let fields = ["x", "x"].map(|name| Field::new(name, DataType::Int64, true));
     let schema = Arc::new(Schema::new(fields.to_vec()));
     let twice = RecordBatch::try_new(schema, vec![one(), one()]).unwrap();
-    check(&Options::plain(Format::Ndjson), &twice, "{\"x\":1,\"x_2\":1}\n");
+    check(
+        &Options::plain(Format::Ndjson),
+        &twice,
+        "{\"x\":1,\"x_2\":1}\n",
+    );
     check(&Options::plain(Format::Csv), &twice, "x,x\n1,1\n");
     let (bytes, _) = bytes_of(&Options::plain(Format::Parquet), twice.schema(), &[twice]);
     assert!(read_parquet(bytes)[0].column_by_name("x_2").is_some());
@@ -662,7 +750,12 @@ fn binary_formats_are_refused_on_a_terminal() {
         let result = Writer::new(&options, flows().schema(), Box::new(Shared::default()));
         let error = result.err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Usage);
-        assert!(error.hint().unwrap().contains(&format!("-o result.{}", format.name())));
+        assert!(
+            error
+                .hint()
+                .unwrap()
+                .contains(&format!("-o result.{}", format.name()))
+        );
     }
 }
 
@@ -737,11 +830,17 @@ fn a_piped_table_streams_after_its_first_rows_and_stays_exact() {
     assert!(out.bytes().is_empty(), "widths are still open");
     assert_eq!(writer.write(&numbers(9_000..11_000)).unwrap(), Flow::Open);
     assert!(!out.bytes().is_empty(), "rows are on their way");
-    assert_eq!(writer.write(&numbers(1_000_000..1_000_001)).unwrap(), Flow::Open);
+    assert_eq!(
+        writer.write(&numbers(1_000_000..1_000_001)).unwrap(),
+        Flow::Open
+    );
     let _ = writer.finish().unwrap();
     let text = String::from_utf8(out.bytes()).unwrap();
     assert!(text.starts_with("┌───────┐\n│     n │\n├───────┤\n│     0 │\n"));
-    assert!(text.ends_with("│ 10999 │\n│ 1000000 │\n└───────┘\n"), "a wider value is whole");
+    assert!(
+        text.ends_with("│ 10999 │\n│ 1000000 │\n└───────┘\n"),
+        "a wider value is whole"
+    );
     assert_eq!(text.lines().count(), 11_000 + 1 + 4);
 }
 
@@ -749,10 +848,19 @@ fn a_piped_table_streams_after_its_first_rows_and_stays_exact() {
 fn thousands_of_columns_pass() {
     let count = 5_000;
     let names: Vec<_> = (0..count).map(|at| format!("column_{at}")).collect();
-    let column = |name: &String| (name.clone(), Arc::new(Int64Array::from(vec![1])) as ArrayRef);
+    let column = |name: &String| {
+        (
+            name.clone(),
+            Arc::new(Int64Array::from(vec![1])) as ArrayRef,
+        )
+    };
     let wide = RecordBatch::try_from_iter(names.iter().map(column)).unwrap();
     for format in FORMATS {
-        let (bytes, _) = bytes_of(&Options::plain(format), wide.schema(), std::slice::from_ref(&wide));
+        let (bytes, _) = bytes_of(
+            &Options::plain(format),
+            wide.schema(),
+            std::slice::from_ref(&wide),
+        );
         assert!(bytes.len() > count * 4, "{format:?}");
     }
     let (text, summary) = text_of(&on_terminal(Format::Table, 80), &[wide]);
@@ -763,7 +871,10 @@ fn thousands_of_columns_pass() {
 #[test]
 fn a_megabyte_in_a_cell_does_not_pad_the_others() {
     let huge = "x".repeat(1 << 20);
-    let rows = batch(vec![("payload", Arc::new(StringArray::from(vec![huge.as_str(), "y"])))]);
+    let rows = batch(vec![(
+        "payload",
+        Arc::new(StringArray::from(vec![huge.as_str(), "y"])),
+    )]);
     let (text, _) = text_of(&Options::plain(Format::Table), std::slice::from_ref(&rows));
     assert!(text.contains(&huge) && text.len() < huge.len() + 8_000);
     let (text, _) = text_of(&on_terminal(Format::Table, 80), &[rows]);

@@ -110,10 +110,13 @@ pub(crate) fn push_json_string(out: &mut String, text: &str) {
 
 /// Appends bytes as lower-case hexadecimal.
 pub(crate) fn push_hex(out: &mut String, bytes: &[u8]) {
+    const DIGITS: [char; 16] = [
+        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+    ];
+    out.reserve(bytes.len().saturating_mul(2));
     for byte in bytes {
-        for digit in [byte >> 4, byte & 15] {
-            out.push(char::from_digit(u32::from(digit), 16).unwrap_or('?'));
-        }
+        out.push(DIGITS[usize::from(byte >> 4)]);
+        out.push(DIGITS[usize::from(byte & 15)]);
     }
 }
 

@@ -75,18 +75,22 @@ fn date(days: i64) -> (i64, u64, u64) {
     (year, month, (day + 1).unsigned_abs())
 }
 
-/// Appends `value` with leading zeros up to `count` digits.
-fn push_digits(out: &mut String, value: u64, count: u32) {
-    if let Some(limit) = 10_u64.checked_pow(count)
-        && value >= limit
-    {
-        out.push_str(&value.to_string());
-        return;
+/// Appends `value` with leading zeros up to `count` digits, at most nine of them; a larger value
+/// keeps all its digits.
+fn push_digits(out: &mut String, value: u64, count: usize) {
+    let mut digits = [b'0'; 20];
+    let mut rest = value;
+    let mut used = 0;
+    for digit in digits.iter_mut().rev() {
+        if rest == 0 {
+            break;
+        }
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        used += 1;
     }
-    for position in (0..count).rev() {
-        let digit = value / 10_u64.pow(position) % 10;
-        out.push(char::from(b'0' + (digit % 10) as u8));
-    }
+    let kept = digits.len() - count.max(used).min(digits.len());
+    out.extend(digits.iter().skip(kept).copied().map(char::from));
 }
 
 const SECONDS_A_DAY: i64 = 86_400;
@@ -108,9 +112,24 @@ mod tests {
         for (value, unit, utc, expected) in [
             (0, Nanosecond, true, "1970-01-01T00:00:00.000000000Z"),
             (-1, Nanosecond, true, "1969-12-31T23:59:59.999999999Z"),
-            (1_767_225_600_000_000_001, Nanosecond, true, "2026-01-01T00:00:00.000000001Z"),
-            (951_782_400_000_000, Microsecond, true, "2000-02-29T00:00:00.000000Z"),
-            (951_868_800_000, Millisecond, false, "2000-03-01T00:00:00.000"),
+            (
+                1_767_225_600_000_000_001,
+                Nanosecond,
+                true,
+                "2026-01-01T00:00:00.000000001Z",
+            ),
+            (
+                951_782_400_000_000,
+                Microsecond,
+                true,
+                "2000-02-29T00:00:00.000000Z",
+            ),
+            (
+                951_868_800_000,
+                Millisecond,
+                false,
+                "2000-03-01T00:00:00.000",
+            ),
             (4_107_542_400, Second, true, "2100-03-01T00:00:00Z"),
             (4_107_542_399, Second, true, "2100-02-28T23:59:59Z"),
             (253_402_300_800, Second, true, "+10000-01-01T00:00:00Z"),

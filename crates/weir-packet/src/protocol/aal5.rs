@@ -1,8 +1,8 @@
 //! AAL5 PDUs: what they carry (RFC 2684), and their trailer.
 
-use super::{Header, Input, Layer, Next, Protocol, raw_ip};
+use super::{Header, Input, Layer, Next, Protocol, erf, raw_ip, sunatm};
 use crate::field::Field;
-use crate::{AtmVcMux, Packet, Reason};
+use crate::{AtmVcMux, Frame, LinkType, Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "aal5",
@@ -13,7 +13,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::u16(
             "atm.cells",
             |p| {
-                let declared = p.declared_len(Layer::Aal5)?;
+                let declared = p.declared_len(Layer::Aal5).filter(|_| has_trailer(p.frame()))?;
                 (declared % 48 == 0).then(|| u16::try_from(declared / 48).ok())?
             },
             "Cells that the PDU takes, its trailer included",
@@ -35,9 +35,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 };
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
-    let payload_len = Trailer::of(input.bytes, input.declared).map(|it| it.payload_len.into());
+    let payload_len = Trailer::of(input.bytes, input.declared)
+        .filter(|_| has_trailer(input.frame))
+        .map(|it| it.payload_len.into());
     let bytes = input.bytes.get(..payload_len.unwrap_or(usize::MAX)).unwrap_or(input.bytes);
     let header = match input.options.atm_vc_mux {
+        _ if is_signalling(input.frame) => Header::new(0, Next::Payload),
         AtmVcMux::Guess => guess(bytes),
         _ if bytes.starts_with(&LLC_SNAP) => Header::new(0, Next::Layer(Layer::Llc)),
         AtmVcMux::Llc => Header::new(0, Next::Layer(Layer::Llc)),
@@ -52,6 +55,15 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     })
 }
 
+/// True for the connections by which ATM itself is managed: Q.2931 and ILMI.
+fn is_signalling(frame: &Frame<'_>) -> bool {
+    match frame.link_type {
+        LinkType::SUNATM => sunatm::is_signalling(frame),
+        LinkType::ERF => matches!(erf::connection(frame), Some((0, 5 | 16))),
+        _ => false,
+    }
+}
+
 /// What a PDU carries, as its first bytes look. RFC 2684 leaves it to configuration whether there
 /// is an LLC header, and what is there without one.
 fn guess(bytes: &[u8]) -> Header {
@@ -64,6 +76,14 @@ fn guess(bytes: &[u8]) -> Header {
         [0xaa, 0xaa, 0x03, ..] | [0xfe, 0xfe, 0x03, ..] => (0, Next::Layer(Layer::Llc)),
         // Less can't hold a header of any of these.
         _ if bytes.len() < 8 => (0, Next::Payload),
+        // LAN emulation (af-lane-0021): a client's number, two addresses, a type and its packet.
+        [_, _, _, _, _, _, _, _, _, _, _, _, _, _, 0x08, 0x00, 0x45..=0x4f, ..]
+        | [_, _, _, _, _, _, _, _, _, _, _, _, _, _, 0x08, 0x06, 0, ..]
+        | [_, _, _, _, _, _, _, _, _, _, _, _, _, _, 0x86, 0xdd, 0x60..=0x6f, ..]
+            if !bytes.starts_with(&[0, 0]) =>
+        {
+            (0, Next::Layer(Layer::LanEmulation))
+        }
         // PPP with IPv4 (RFC 2364).
         [_, 0x21, ..] => (0, Next::Layer(Layer::Ppp)),
         // Bridged Ethernet without LLC is padded by two zeros (RFC 2684, 6.2).
@@ -76,8 +96,16 @@ fn guess(bytes: &[u8]) -> Header {
 }
 
 fn trailer_of(packet: &Packet<'_>) -> Option<Trailer> {
+    if !has_trailer(packet.frame()) {
+        return None;
+    }
     let declared = usize::try_from(packet.declared_len(Layer::Aal5)?).ok()?;
     Trailer::of(packet.bytes(Layer::Aal5)?, declared)
+}
+
+/// SunATM devices hand over PDUs without padding and trailer.
+fn has_trailer(frame: &Frame<'_>) -> bool {
+    frame.link_type != LinkType::SUNATM
 }
 
 /// The last eight bytes of a PDU.

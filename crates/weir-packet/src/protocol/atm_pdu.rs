@@ -18,13 +18,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 };
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
-    let word = input.u32_be(0)?;
-    let (path, channel) = (word >> 20 & 0xff, word >> 4 & 0xffff);
-    let next = match (path, channel) {
-        _ if erf::aal2_channel(input.frame).is_some() => Next::Payload,
-        // Signalling and local management.
-        (0, 5 | 16) => Next::Payload,
-        _ => Next::Layer(Layer::Aal5),
+    input.need(4)?;
+    let next = match erf::aal2_channel(input.frame) {
+        Some(_) => Next::Payload,
+        None => Next::Layer(Layer::Aal5),
     };
     Ok(Header::new(4, next))
 }

@@ -219,6 +219,11 @@ pub(crate) fn header_len(record: &[u8]) -> Option<usize> {
     extensions_end.checked_add(sub_header_len)
 }
 
+/// Length on the wire of an ERF record's frame, as the record says.
+pub(crate) fn wire_len(record: &[u8]) -> Option<u32> {
+    weir_bytes::u16_be_at(record, 14).map(u32::from)
+}
+
 /// Where the extension headers end, eight bytes each; the first byte's high bit announces one more.
 fn extensions_end(record: &[u8]) -> Option<usize> {
     let mut more = *record.get(8)? & EXTENDED != 0;
@@ -244,6 +249,12 @@ pub(super) fn interface(frame: &Frame<'_>) -> Option<u8> {
         LinkType::ERF => frame.data.get(9).map(|flags| flags & 3),
         _ => None,
     }
+}
+
+/// VPI and VCI of an ERF record of a cell or PDU.
+pub(super) fn connection(frame: &Frame<'_>) -> Option<(u32, u32)> {
+    let word = weir_bytes::u32_be_at(frame.data, header_len(frame.data)?)?;
+    Some((word >> 20 & 0xff, word >> 4 & 0xffff))
 }
 
 /// What tells apart equal VPIs and VCIs of one capture: interface, and port and connection of

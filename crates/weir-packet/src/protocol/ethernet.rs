@@ -10,6 +10,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Link(1),
         On::Ethertype(0x6558),
+        On::IpProtocol(143),
         On::ErfType(2),
         On::ErfType(11),
         On::ErfType(16),

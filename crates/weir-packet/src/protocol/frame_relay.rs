@@ -9,7 +9,11 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     name: "fr",
     title: "Frame Relay",
     decode,
-    on: &[On::Link(107), On::Link(WITH_DIRECTION)],
+    on: &[
+        On::Link(107),
+        On::Link(WITH_DIRECTION),
+        On::Ethertype(0x6559),
+    ],
     fields: &[
         Field::u32(
             "fr.dlci",
@@ -87,21 +91,20 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "The last octet of three or four holds DL-CORE control bits, not DLCI bits",
             "ITU-T Q.922, 3.3.7",
         ),
-        Field::u16(
+        Field::u8(
             "fr.control",
             |p| match Frame::of(p)?.follows {
-                Follows::Nlpid { .. } => Some(u16::from(UNNUMBERED_INFORMATION)),
-                Follows::Other { control } => Some(control),
-                Follows::Cisco { .. } => None,
+                Follows::Nlpid { control, .. } | Follows::Other { control } => Some(control),
+                Follows::Cisco { .. } | Follows::Unknown { .. } => None,
             },
-            "Control field: 3 for unnumbered information; NULL in Cisco encapsulation, which has none",
+            "First octet of the control field: 3 for unnumbered information; NULL in Cisco encapsulation, which has none",
             "RFC 2427, 3; ITU-T Q.922, 3.4",
         ),
         Field::u8(
             "fr.nlpid",
             |p| match Frame::of(p)?.follows {
                 Follows::Nlpid { nlpid, .. } => nlpid,
-                Follows::Other { .. } | Follows::Cisco { .. } => None,
+                _ => None,
             },
             "Network layer protocol identifier, behind the pad: 0xCC IPv4, 0x8E IPv6, 0x80 SNAP, 0x08 Q.933, 0xB1 FRF.12, 0xCF PPP",
             "RFC 2427, 3; ISO/IEC TR 9577",
@@ -128,7 +131,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "fr.chdlctype",
             |p| match Frame::of(p)?.follows {
                 Follows::Cisco { kind } => Some(kind),
-                Follows::Nlpid { .. } | Follows::Other { .. } => None,
+                _ => None,
             },
             "Type directly behind the address, as Cisco encapsulates: an ethertype",
             "Cisco",
@@ -147,6 +150,10 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     match frame.follows {
         Follows::Other { .. } => Ok(Header::new(frame.header_len, Next::Payload)),
         Follows::Cisco { kind } => Ok(Header::new(frame.header_len, chdlc::next(kind))),
+        Follows::Unknown { ethernet: true } => {
+            Ok(Header::new(frame.header_len, Next::Layer(Layer::Ethernet)))
+        }
+        Follows::Unknown { ethernet: false } => Ok(Header::new(frame.header_len, Next::Payload)),
         Follows::Nlpid { nlpid, .. } => {
             let Some(nlpid) = nlpid else {
                 return Err(input.need(frame.header_len.saturating_add(1)).err().unwrap_or(
@@ -173,12 +180,14 @@ struct Frame {
 /// What stands behind the address.
 #[derive(Clone, Copy)]
 enum Follows {
-    /// Unnumbered information of RFC 2427; no identifier when the frame is cut there.
-    Nlpid { nlpid: Option<u8> },
+    /// A control field and an identifier (RFC 2427); no identifier when the frame is cut there.
+    Nlpid { control: u8, nlpid: Option<u8> },
     /// Cisco's encapsulation.
     Cisco { kind: u16 },
     /// Link control: LAPF on DLCI 0, or XID.
-    Other { control: u16 },
+    Other { control: u8 },
+    /// Nothing of these; perhaps an Ethernet frame without any header around it.
+    Unknown { ethernet: bool },
 }
 
 impl Frame {
@@ -191,22 +200,42 @@ impl Frame {
         let offset = start.checked_add(address.len)?;
         let control = *bytes.get(offset)?;
         if control == UNNUMBERED_INFORMATION {
-            let mut at = offset.checked_add(1)?;
-            if bytes.get(at) == Some(&PAD) {
-                at = at.checked_add(1)?;
-            }
-            let nlpid = bytes.get(at).copied();
-            let header_len = at.checked_add(usize::from(nlpid.is_some()))?;
-            return Some(Self { header_len, follows: Follows::Nlpid { nlpid } });
+            return Self::with_control(bytes, offset);
         }
         if address.dlci == 0 || control == EXCHANGE_IDENTIFICATION {
-            let (control, len) = llc::control(bytes, offset)?;
+            let (_, len) = llc::control(bytes, offset)?;
             let header_len = offset.checked_add(len)?;
             return Some(Self { header_len, follows: Follows::Other { control } });
         }
         let kind = weir_bytes::u16_be_at(bytes, offset)?;
-        let header_len = offset.checked_add(2)?;
-        Some(Self { header_len, follows: Follows::Cisco { kind } })
+        if chdlc::is_known(kind) {
+            let header_len = offset.checked_add(2)?;
+            return Some(Self { header_len, follows: Follows::Cisco { kind } });
+        }
+        // Numbered frames carry data too. What stands behind the control field has to be an
+        // identifier in use then, as the field itself may hold anything.
+        let numbered = Self::with_control(bytes, offset);
+        if let Some(Follows::Nlpid { nlpid: Some(nlpid), .. }) = numbered.map(|it| it.follows)
+            && matches!(nlpid, 0x08 | 0x09 | 0x80..=0x83 | 0x8e | 0xb0 | 0xb1 | 0xcc | 0xcf)
+        {
+            return numbered;
+        }
+        let kind = weir_bytes::u16_be_at(bytes, offset.checked_add(12)?);
+        let ethernet = kind.is_some_and(|kind| kind <= 1500 || Next::Ethertype(kind).layer().is_some());
+        Some(Self { header_len: offset, follows: Follows::Unknown { ethernet } })
+    }
+
+    /// A control field at `offset`, a pad where the sender wanted one, and an identifier.
+    fn with_control(bytes: &[u8], offset: usize) -> Option<Self> {
+        let control = *bytes.get(offset)?;
+        let (_, len) = llc::control(bytes, offset)?;
+        let mut at = offset.checked_add(len)?;
+        if bytes.get(at) == Some(&PAD) {
+            at = at.checked_add(1)?;
+        }
+        let nlpid = bytes.get(at).copied();
+        let header_len = at.checked_add(usize::from(nlpid.is_some()))?;
+        Some(Self { header_len, follows: Follows::Nlpid { control, nlpid } })
     }
 }
 
@@ -275,7 +304,7 @@ fn last_octet(packet: &Packet<'_>) -> Option<u8> {
 fn snap_of(packet: &Packet<'_>) -> Option<Snap> {
     let frame = Frame::of(packet)?;
     match frame.follows {
-        Follows::Nlpid { nlpid: Some(SNAP) } => {
+        Follows::Nlpid { nlpid: Some(SNAP), .. } => {
             Snap::at(packet.bytes(Layer::FrameRelay)?, frame.header_len)
         }
         _ => None,

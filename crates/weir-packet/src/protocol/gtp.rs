@@ -80,7 +80,7 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
 fn decode_version_0(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(20)?;
     let total = usize::from(input.u16_be(2)?) + 20;
-    Ok(Header::new(20, user_data(input, input.u8(1)?, 20)).with_total(total))
+    Ok(Header::new(20, user_data(input, input.u8(1)?, 20)?).with_total(total))
 }
 
 fn decode_version_1(input: &Input<'_>, flags: u8) -> Result<Header, Reason> {
@@ -105,18 +105,14 @@ fn decode_version_1(input: &Input<'_>, flags: u8) -> Result<Header, Reason> {
         }
         input.need(len)?;
     }
-    Ok(Header::new(len, user_data(input, message, len)).with_total(total))
+    Ok(Header::new(len, user_data(input, message, len)?).with_total(total))
 }
 
 /// What a user's packet is, by its first half byte: the header does not say.
-fn user_data(input: &Input<'_>, message: u8, at: usize) -> Next {
-    if message != USER_DATA {
-        return Next::Payload;
-    }
-    match input.u8(at) {
-        Ok(first) if first >> 4 == 4 => Next::Layer(Layer::Ipv4),
-        Ok(first) if first >> 4 == 6 => Next::Layer(Layer::Ipv6),
-        _ => Next::Payload,
+fn user_data(input: &Input<'_>, message: u8, at: usize) -> Result<Next, Reason> {
+    match message {
+        USER_DATA => input.ip_at(at),
+        _ => Ok(Next::Payload),
     }
 }
 

@@ -23,10 +23,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "The checksum is right; NULL when it can't be told: a fragment, a quoted or a cut message",
             "RFC 792",
         ),
-        Field::u16("icmp.ident", |p| p.u16_be(query(p)?, 4), "Identifier of a query or its answer", "RFC 792"),
+        Field::u16("icmp.ident", |p| p.u16_be(identified(p)?, 4), "Identifier of a query or its answer", "RFC 792"),
         Field::u16(
             "icmp.ident_le",
-            |p| p.u16_be(query(p)?, 4).map(u16::swap_bytes),
+            |p| p.u16_be(identified(p)?, 4).map(u16::swap_bytes),
             "Identifier as hosts send it that forget the byte order",
             "RFC 792",
         ),
@@ -111,6 +111,11 @@ fn kind(packet: &Packet<'_>) -> Option<(u8, u8)> {
 /// ICMP, when the message is one that has an identifier and a sequence number.
 fn query(packet: &Packet<'_>) -> Option<Layer> {
     matches!(kind(packet)?.0, 0 | 8 | 13..=18).then_some(ICMP)
+}
+
+/// ICMP, when the message is one that has an identifier: as above, and extended echo (RFC 8335).
+fn identified(packet: &Packet<'_>) -> Option<Layer> {
+    matches!(kind(packet)?.0, 0 | 8 | 13..=18 | 42 | 43).then_some(ICMP)
 }
 
 /// ICMP, when the message is about timestamps.

@@ -29,9 +29,9 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u16(
             "icmpv6.echo.identifier",
-            |p| p.u16_be(ICMPV6, 4).filter(|_| is(p, &[128, 129])),
-            "Identifier of an echo request or reply",
-            "RFC 4443, 4.1",
+            |p| p.u16_be(ICMPV6, 4).filter(|_| is(p, &[128, 129, 160, 161])),
+            "Identifier of an echo or extended echo request or reply",
+            "RFC 4443, 4.1; RFC 8335, 2",
         ),
         Field::u16(
             "icmpv6.echo.sequence_number",

@@ -18,8 +18,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u8(
             "igmp.max_resp",
-            |p| p.u8(IGMP, 1).filter(|_| is(p, &[QUERY, REPORT_V2, LEAVE])),
-            "Time to respond within, in units of 0.1 seconds as far as it is below 128",
+            |p| {
+                // A query of version 1 has 0 there, and no such field.
+                let version_1 = is(p, &[QUERY]) && p.u8(IGMP, 1) == Some(0) && p.declared_len(IGMP) == Some(8);
+                p.u8(IGMP, 1).filter(|_| is(p, &[QUERY, REPORT_V2, LEAVE]) && !version_1)
+            },
+            "Time to respond within, in units of 0.1 seconds as far as it is below 128; NULL in version 1",
             "RFC 3376, 4.1.1",
         ),
         Field::u16(
@@ -55,6 +59,9 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(8)?;
+    if input.u8(0)? == PIM_V1 {
+        return Ok(Header::foreign(Next::Payload));
+    }
     Ok(Header::new(8, Next::Payload))
 }
 
@@ -63,6 +70,8 @@ fn is(packet: &Packet<'_>, kinds: &[u8]) -> bool {
 }
 
 const IGMP: Layer = Layer::Igmp;
+/// Protocol Independent Multicast, version 1, came as IGMP.
+const PIM_V1: u8 = 0x14;
 const QUERY: u8 = 0x11;
 const REPORT_V1: u8 = 0x12;
 const REPORT_V2: u8 = 0x16;

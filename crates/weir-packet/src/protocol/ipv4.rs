@@ -42,56 +42,56 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Length of the header with its options in bytes, 20 to 60",
             "RFC 791, 3.1",
         ),
-        Field::u8("ip.dsfield", |p| p.u8(IP, 1), "Differentiated services field", "RFC 2474, 3"),
+        Field::u8("ip.dsfield", |p| p.u8(valid(p)?, 1), "Differentiated services field", "RFC 2474, 3"),
         Field::u8(
             "ip.dsfield.dscp",
-            |p| Some(p.u8(IP, 1)? >> 2),
+            |p| Some(p.u8(valid(p)?, 1)? >> 2),
             "Differentiated services codepoint, 0 to 63",
             "RFC 2474, 3",
         ),
         Field::u8(
             "ip.dsfield.ecn",
-            |p| Some(p.u8(IP, 1)? & 3),
+            |p| Some(p.u8(valid(p)?, 1)? & 3),
             "Explicit congestion notification: 0 not capable, 1 and 2 capable, 3 congestion met",
             "RFC 3168, 5",
         ),
-        Field::u16(
+        Field::u32(
             "ip.len",
-            |p| match p.u16_be(IP, 2)? {
+            |p| match p.u16_be(valid(p)?, 2)? {
                 // Segmentation offload: the adapter would have filled it in.
-                0 => u16::try_from(p.declared_len(IP)?).ok(),
-                len => Some(len),
+                0 => p.declared_len(IP),
+                len => Some(u32::from(len)),
             },
             "Length of header and payload in bytes; that of the frame's payload where the header has 0",
             "RFC 791, 3.1",
         ),
-        Field::u16("ip.id", |p| p.u16_be(IP, 4), "Identification, the same in all fragments of a datagram", "RFC 6864"),
+        Field::u16("ip.id", |p| p.u16_be(valid(p)?, 4), "Identification, the same in all fragments of a datagram", "RFC 6864"),
         Field::u8(
             "ip.flags",
-            |p| Some(p.u8(IP, 6)? >> 5),
+            |p| Some(p.u8(valid(p)?, 6)? >> 5),
             "Flags: 4 reserved, 2 don't fragment, 1 more fragments",
             "RFC 791, 3.1",
         ),
-        Field::bool("ip.flags.rb", |p| p.bit(IP, 6, 0x80), "Reserved bit", "RFC 791, 3.1"),
-        Field::bool("ip.flags.df", |p| p.bit(IP, 6, 0x40), "Don't fragment", "RFC 791, 3.1"),
-        Field::bool("ip.flags.mf", |p| p.bit(IP, 6, 0x20), "More fragments follow", "RFC 791, 3.1"),
+        Field::bool("ip.flags.rb", |p| p.bit(valid(p)?, 6, 0x80), "Reserved bit", "RFC 791, 3.1"),
+        Field::bool("ip.flags.df", |p| p.bit(valid(p)?, 6, 0x40), "Don't fragment", "RFC 791, 3.1"),
+        Field::bool("ip.flags.mf", |p| p.bit(valid(p)?, 6, 0x20), "More fragments follow", "RFC 791, 3.1"),
         Field::u16(
             "ip.frag_offset",
-            |p| Some(p.u16_be(IP, 6)? & OFFSET_MASK),
+            |p| Some(p.u16_be(valid(p)?, 6)? & OFFSET_MASK),
             "Offset of the fragment in its datagram in units of 8 bytes, as Wireshark shows it; 0 in the first",
             "RFC 791, 3.1",
         ),
-        Field::u8("ip.ttl", |p| p.u8(IP, 8), "Time to live: hops left", "RFC 791, 3.1"),
-        Field::u8("ip.proto", |p| p.u8(IP, 9), "Protocol number of the payload", "RFC 791, 3.1; IANA protocol numbers"),
-        Field::u16("ip.checksum", |p| p.u16_be(IP, 10), "Checksum of the header as it was sent", "RFC 791, 3.1"),
+        Field::u8("ip.ttl", |p| p.u8(valid(p)?, 8), "Time to live: hops left", "RFC 791, 3.1"),
+        Field::u8("ip.proto", |p| p.u8(valid(p)?, 9), "Protocol number of the payload", "RFC 791, 3.1; IANA protocol numbers"),
+        Field::u16("ip.checksum", |p| p.u16_be(valid(p)?, 10), "Checksum of the header as it was sent", "RFC 791, 3.1"),
         Field::bool(
             "ip.checksum_ok",
-            |p| Some(checksum::of(&[p.part(IP, 0, header_len(p)?)?]) == 0),
+            |p| Some(checksum::of(&[p.part(valid(p)?, 0, header_len(p)?)?]) == 0),
             "The header's checksum is right; NULL when the header was cut",
             "RFC 1071",
         ),
-        Field::address("ip.src", |p| p.address(IP, 12, 4), "Source address", "RFC 791, 3.1"),
-        Field::address("ip.dst", |p| p.address(IP, 16, 4), "Destination address", "RFC 791, 3.1"),
+        Field::address("ip.src", |p| p.address(valid(p)?, 12, 4), "Source address", "RFC 791, 3.1"),
+        Field::address("ip.dst", |p| p.address(valid(p)?, 16, 4), "Destination address", "RFC 791, 3.1"),
         Field::u8("ip.opt.type", |p| u8_at(option(p, |_| true)?, 0), "Type of the first option", "RFC 791, 3.1"),
         Field::bool(
             "ip.opt.type.copy",
@@ -170,11 +170,20 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     }
 }
 
-fn header_len(packet: &Packet<'_>) -> Option<usize> {
-    Some(usize::from(packet.u8(IP, 0)? & 15) * 4)
+/// The layer, unless the first byte says that this is no header of IPv4: then nothing behind it
+/// means what its place says.
+#[inline]
+fn valid(packet: &Packet<'_>) -> Option<Layer> {
+    let first = packet.u8(IP, 0)?;
+    (first >> 4 == 4 && first & 15 >= 5).then_some(IP)
 }
 
-/// The first option whose type `wanted` accepts, from its type byte on.
+fn header_len(packet: &Packet<'_>) -> Option<usize> {
+    let first = packet.u8(IP, 0)?;
+    (first >> 4 == 4).then(|| usize::from(first & 15) * 4)
+}
+
+/// The first option whose type is assigned and that `wanted` accepts, from its type byte on.
 fn option<'a>(packet: &Packet<'a>, wanted: fn(u8) -> bool) -> Option<&'a [u8]> {
     let bytes = packet.bytes(IP)?;
     let end = header_len(packet)?.min(bytes.len());
@@ -185,7 +194,7 @@ fn option<'a>(packet: &Packet<'a>, wanted: fn(u8) -> bool) -> Option<&'a [u8]> {
             END_OF_OPTIONS | NO_OPERATION => 1,
             _ => usize::from(u8_at(rest, 1).unwrap_or(0)).max(2),
         };
-        if wanted(kind) {
+        if wanted(kind) && KNOWN_OPTIONS.contains(&kind) {
             return rest.get(..len.min(rest.len()));
         }
         if kind == END_OF_OPTIONS {
@@ -208,6 +217,24 @@ impl Packet<'_> {
 const IP: Layer = Layer::Ipv4;
 const HEADER_LEN_MIN: usize = 20;
 const OFFSET_MASK: u16 = 0x1fff;
+/// Types of options that a standard gives a meaning (IANA IP parameters); noise has others.
+const KNOWN_OPTIONS: &[u8] = &[
+    END_OF_OPTIONS,
+    NO_OPERATION,
+    RECORD_ROUTE,
+    11, // MTU probe, RFC 1191
+    12, // MTU reply
+    25, // quick start, RFC 4782
+    TIME_STAMP,
+    82, // traceroute, RFC 1393
+    130, // security, RFC 1108
+    LOOSE_ROUTE,
+    133, // extended security
+    134, // commercial security
+    136, // stream identifier
+    STRICT_ROUTE,
+    ROUTER_ALERT,
+];
 const END_OF_OPTIONS: u8 = 0;
 const NO_OPERATION: u8 = 1;
 const RECORD_ROUTE: u8 = 7;

@@ -1,8 +1,8 @@
 //! Internet Protocol version 6. Its extension headers are protocols of their own.
 
 use super::{Header, Input, Layer, Next, On, Protocol};
-use crate::Reason;
 use crate::field::Field;
+use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "ipv6",
@@ -20,45 +20,45 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::u8("ipv6.version", |p| Some(p.u8(IPV6, 0)? >> 4), "Version, 6", "RFC 8200, 3"),
         Field::u8(
             "ipv6.tclass",
-            |p| Some((p.u16_be(IPV6, 0)? >> 4 & 0xff) as u8),
+            |p| Some((p.u16_be(valid(p)?, 0)? >> 4 & 0xff) as u8),
             "Traffic class: differentiated services codepoint and congestion notification",
             "RFC 8200, 7",
         ),
         Field::u8(
             "ipv6.tclass.dscp",
-            |p| Some((p.u16_be(IPV6, 0)? >> 6 & 0x3f) as u8),
+            |p| Some((p.u16_be(valid(p)?, 0)? >> 6 & 0x3f) as u8),
             "Differentiated services codepoint, 0 to 63",
             "RFC 2474, 3",
         ),
         Field::u8(
             "ipv6.tclass.ecn",
-            |p| Some((p.u16_be(IPV6, 0)? >> 4 & 3) as u8),
+            |p| Some((p.u16_be(valid(p)?, 0)? >> 4 & 3) as u8),
             "Explicit congestion notification: 0 not capable, 1 and 2 capable, 3 congestion met",
             "RFC 3168, 5",
         ),
         Field::u32(
             "ipv6.flow",
-            |p| Some(p.u32_be(IPV6, 0)? & 0x000f_ffff),
+            |p| Some(p.u32_be(valid(p)?, 0)? & 0x000f_ffff),
             "Flow label, 20 bits; 0: none",
             "RFC 6437",
         ),
         Field::u16(
             "ipv6.plen",
-            |p| p.u16_be(IPV6, 4),
+            |p| p.u16_be(valid(p)?, 4),
             "Length of what follows this header in bytes; 0 in jumbograms",
             "RFC 8200, 3",
         ),
         Field::u8(
             "ipv6.nxt",
-            |p| p.u8(IPV6, 6),
+            |p| p.u8(valid(p)?, 6),
             "Number of the header that follows: an extension header or the payload's protocol",
             "RFC 8200, 3; IANA protocol numbers",
         ),
-        Field::u8("ipv6.hlim", |p| p.u8(IPV6, 7), "Hop limit: hops left", "RFC 8200, 3"),
-        Field::address("ipv6.src", |p| p.address(IPV6, 8, 16), "Source address", "RFC 8200, 3"),
+        Field::u8("ipv6.hlim", |p| p.u8(valid(p)?, 7), "Hop limit: hops left", "RFC 8200, 3"),
+        Field::address("ipv6.src", |p| p.address(valid(p)?, 8, 16), "Source address", "RFC 8200, 3"),
         Field::address(
             "ipv6.dst",
-            |p| p.address(IPV6, 24, 16),
+            |p| p.address(valid(p)?, 24, 16),
             "Destination address as the header holds it; a routing header may lead further",
             "RFC 8200, 3",
         ),
@@ -84,6 +84,12 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
         0 => header,
         payload => header.with_total(payload.saturating_add(HEADER_LEN)),
     })
+}
+
+/// The layer, unless the first byte says that this is no header of IPv6.
+#[inline]
+fn valid(packet: &Packet<'_>) -> Option<Layer> {
+    (packet.u8(IPV6, 0)? >> 4 == 6).then_some(IPV6)
 }
 
 const IPV6: Layer = Layer::Ipv6;

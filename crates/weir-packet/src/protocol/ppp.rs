@@ -1,8 +1,8 @@
 //! The Point-to-Point Protocol, with and without HDLC-like framing.
 
-use super::{Header, Input, Layer, Next, On, Protocol};
+use super::{Header, Input, Layer, Next, On, Protocol, erf};
 use crate::field::Field;
-use crate::{Packet, Reason};
+use crate::{Frame, Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "ppp",
@@ -19,11 +19,14 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     fields: &[
         Field::u8(
             "ppp.direction",
-            |p| match p.frame().link_type.0 {
-                PPPD | WITH_DIRECTION => p.u8(Layer::Ppp, 0),
-                _ => None,
+            |p| {
+                p.bytes(Layer::Ppp)?;
+                match p.frame().link_type.0 {
+                    WITH_DIRECTION | PPPD => p.u8(Layer::Ppp, 0).map(|byte| u8::from(byte == 0)),
+                    _ => erf::interface(p.frame()).map(|interface| interface & 1),
+                }
             },
-            "0 received, others sent, where the capture says so",
+            "0 sent, 1 received, where the capture says so",
             "LINKTYPE_PPP_PPPD, LINKTYPE_PPP_WITH_DIR",
         ),
         Field::u8(
@@ -57,7 +60,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     let framing = Framing::of(input.bytes, direction_len(input.frame.link_type.0));
     let first = input.u8(framing.start)?;
-    if is_cisco(first) {
+    if is_cisco(first, input.frame) {
         let next = Next::Layer(Layer::CiscoHdlc);
         return Ok(match framing.start {
             0 => Header::foreign(next),
@@ -97,7 +100,7 @@ impl Framing {
     fn of_packet(packet: &Packet<'_>) -> Option<Self> {
         let bytes = packet.bytes(Layer::Ppp)?;
         let framing = Self::of(bytes, direction_len(packet.frame().link_type.0));
-        let cisco = bytes.get(framing.start).is_some_and(|first| is_cisco(*first));
+        let cisco = bytes.get(framing.start).is_some_and(|first| is_cisco(*first, packet.frame()));
         (!cisco).then_some(framing)
     }
 
@@ -122,9 +125,10 @@ fn direction_len(link_type: u32) -> usize {
     usize::from(link_type == WITH_DIRECTION || link_type == PPPD)
 }
 
-/// Cisco HDLC's addresses, which no PPP frame begins with in the same place.
-fn is_cisco(first: u8) -> bool {
+/// Cisco HDLC's addresses, where the link may carry either. A packet of PPPoE may begin so too.
+fn is_cisco(first: u8, frame: &Frame<'_>) -> bool {
     matches!(first, 0x0f | 0x8f)
+        && matches!(frame.link_type.0, 0 | 9 | 50 | 197 | PPPD | WITH_DIRECTION)
 }
 
 const PPPD: u32 = 166;

@@ -71,7 +71,10 @@ pub(super) fn flags(frame: &Frame<'_>) -> Option<u8> {
 }
 
 fn value(packet: &Packet<'_>, bit: u32) -> Option<usize> {
-    find(packet.bytes(Layer::Radiotap)?, bit)
+    let bytes = packet.bytes(Layer::Radiotap)?;
+    // Other versions, if ever there are any, have other values.
+    bytes.first().filter(|version| **version == 0)?;
+    find(bytes, bit)
 }
 
 /// Offset of the value that `bit` of the first presence word announces, one of the first four.

@@ -25,8 +25,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u32(
             "tcp.len",
-            |p| p.declared_len(TCP)?.checked_sub(u32::try_from(header_len(p)?).ok()?),
-            "Length of the data in bytes, captured or not",
+            |p| {
+                // Of a segment that an error message quotes, no one knows how much was left out.
+                let header_len = u32::from(p.u8(TCP, 12)? >> 4) * 4;
+                p.declared_len(TCP)?.checked_sub(header_len).filter(|_| !p.is_quoted(TCP))
+            },
+            "Length of the data in bytes, captured or not; NULL in a segment that an error message quotes",
             "RFC 9293, 3.1",
         ),
         Field::u16(
@@ -146,9 +150,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::bytes(
             "tcp.payload",
-            |p| p.bytes(TCP)?.get(header_len(p)?..).filter(|payload| !payload.is_empty()),
-            "The captured data bytes; NULL when there are none",
-            "RFC 9293, 3.1",
+            |p| {
+                let payload = p.bytes(TCP)?.get(header_len(p)?..)?;
+                (!payload.is_empty() && !p.bit(TCP, 13, 0x04)?).then_some(payload)
+            },
+            "The captured data bytes; NULL without any, and in a reset, whose bytes are a text about its cause",
+            "RFC 9293, 3.1; RFC 1122, 4.2.2.12",
         ),
     ],
 };
@@ -166,17 +173,19 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     Ok(Header::new(len, Next::Payload))
 }
 
-/// The header's length; `None` when it is cut before it or says less than its fixed part has.
+/// The header's length; `None` when it was cut in front of it or is shorter than its fixed part.
 fn header_len(packet: &Packet<'_>) -> Option<usize> {
     let len = usize::from(packet.u8(TCP, 12)? >> 4) * 4;
     (len >= HEADER_LEN_MIN).then_some(len)
 }
 
+/// The options as far as they were captured.
 fn options<'a>(packet: &Packet<'a>) -> Option<&'a [u8]> {
-    packet.bytes(TCP)?.get(HEADER_LEN_MIN..header_len(packet)?)
+    let bytes = packet.bytes(TCP)?;
+    bytes.get(HEADER_LEN_MIN..header_len(packet)?.min(bytes.len()))
 }
 
-/// The first option of `kind` that has at least `len_min` bytes, from its kind on.
+/// The first option of `kind` that says it has at least `len_min` bytes, from its kind on.
 fn option<'a>(packet: &Packet<'a>, kind: u8, len_min: usize) -> Option<&'a [u8]> {
     let mut rest = options(packet)?;
     loop {
@@ -186,7 +195,7 @@ fn option<'a>(packet: &Packet<'a>, kind: u8, len_min: usize) -> Option<&'a [u8]>
             found => {
                 let len = usize::from(u8_at(rest, 1)?);
                 if found == kind && len >= len_min {
-                    return rest.get(..len);
+                    return rest.get(..len.min(rest.len()));
                 }
                 len
             }

@@ -34,10 +34,9 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
         len += 8;
         input.need(len)?;
     }
-    match input.u8(len) {
-        Ok(first) if first >> 4 == 6 => Ok(Header::new(len, Next::Layer(Layer::Ipv6))),
-        _ if len == 0 => Ok(Header::foreign(Next::Payload)),
-        _ => Ok(Header::new(len, Next::Payload)),
+    match input.ip_at(len)? {
+        Next::Payload if len == 0 => Ok(Header::foreign(Next::Payload)),
+        next => Ok(Header::new(len, next)),
     }
 }
 

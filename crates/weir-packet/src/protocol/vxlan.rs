@@ -9,9 +9,9 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     name: "vxlan",
     title: "Virtual eXtensible Local Area Network",
     decode,
-    on: &[On::UdpPort(4789), On::UdpPort(8472)],
+    on: &[On::UdpPort(4789)],
     fields: &[
-        Field::u16("vxlan.flags", |p| p.u16_be(Layer::Vxlan, 0), "Flags", "RFC 7348, 5"),
+        Field::u16("vxlan.flags", |p| p.u16_be(any(p)?, 0), "Flags", "RFC 7348, 5"),
         Field::bool("vxlan.flag_i", |p| p.bit(Layer::Vxlan, 0, 0x08), "The network identifier is valid", "RFC 7348, 5"),
         Field::u16(
             "vxlan.gbp",

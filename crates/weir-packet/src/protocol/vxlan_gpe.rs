@@ -23,6 +23,7 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
         1 => Next::Layer(Layer::Ipv4),
         2 => Next::Layer(Layer::Ipv6),
         3 => Next::Layer(Layer::Ethernet),
+        4 => Next::Layer(Layer::Nsh),
         5 => Next::Ethertype(0x8847),
         _ => Next::Payload,
     };

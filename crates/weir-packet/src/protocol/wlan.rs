@@ -152,6 +152,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     let control = Control::new(input.u8(0)?, input.u8(1)?);
+    if input.u8(0)? & 3 != 0 {
+        // Version 1 has short headers of another shape, others don't exist.
+        return Ok(Header::new(2, Next::Payload));
+    }
     let len = control.header_len();
     input.need(len)?;
     let opaque = Header::new(len, Next::Payload);
@@ -211,7 +215,8 @@ impl Control {
 
     fn of(packet: &Packet<'_>) -> Option<Self> {
         let bytes = packet.bytes(Layer::Wlan)?;
-        Some(Self::new(*bytes.first()?, *bytes.get(1)?))
+        let first = *bytes.first()?;
+        (first & 3 == 0).then_some(Self::new(first, *bytes.get(1)?))
     }
 
     fn is(self, kind: u8, subtype: u8) -> bool {

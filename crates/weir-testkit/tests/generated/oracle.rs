@@ -14,7 +14,6 @@ pub(crate) fn matching(capture: &Path, filter: &str) -> Option<Vec<u64>> {
 }
 
 /// How many records match each filter (which may not hold a comma), in one run.
-#[allow(dead_code, reason = "not every test binary counts")]
 pub(crate) fn counts(capture: &Path, filters: &[&str]) -> Option<Vec<u64>> {
     let statistics = format!("io,stat,0,{}", filters.join(","));
     let table = tshark(capture, &["-q", "-z", &statistics])?;

@@ -1,0 +1,226 @@
+//! Files: opening, recognising, patterns, and several at once in the order of time.
+
+mod common;
+
+use std::{fs, path::Path};
+
+use common::*;
+use flate2::write::GzEncoder;
+use weir_capture::{
+    Compression, ErrorKind, Format, Merge, Options, Reader, expand, open, sniff, sniff_path,
+};
+
+fn capture(seconds: &[u32]) -> Vec<u8> {
+    let mut file = pcap_header(Little, 0xa1b2_c3d4, (2, 4), 1);
+    for second in seconds {
+        file.extend(pcap_record(Little, (*second, 0), &[*second as u8], 60));
+    }
+    file
+}
+
+fn write(folder: &Path, name: &str, bytes: &[u8]) {
+    fs::write(folder.join(name), bytes).unwrap();
+}
+
+#[test]
+fn a_file_is_opened_or_says_why_not() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "a.pcap", &capture(&[1, 2]));
+    write(folder.path(), "b.txt", b"what is this?");
+    let mut reader = open(&folder.path().join("a.pcap")).unwrap();
+    assert_eq!(reader.next().unwrap().unwrap().data, [1]);
+    let kind = |name: &str| open(&folder.path().join(name)).unwrap_err().kind();
+    assert_eq!(kind("missing.pcap"), ErrorKind::NotFound);
+    assert_eq!(kind("b.txt"), ErrorKind::UnknownFormat);
+    let error = open(folder.path()).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.to_string().as_str()),
+        (ErrorKind::Io, "is a directory")
+    );
+    assert!(error.hint().is_some());
+}
+
+#[test]
+fn captures_are_told_from_other_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let pcap = capture(&[1]);
+    let pcapng = [section(Big), interface(Big, 1, 0, &[])].concat();
+    let erf: Vec<u8> = (0..3)
+        .flat_map(|n| erf(1_700_000_000 << 32 | n, 1, 0, &[0; 64], 60))
+        .collect();
+    let mut gzip = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut gzip, &pcapng).unwrap();
+    let gzip = gzip.finish().unwrap();
+    let zstd = zstd::encode_all(&erf[..], 1).unwrap();
+    let parquet = [&b"PAR1"[..], &[0x15, 4, 0x15, 16], &[0; 4000], b"PAR1"].concat();
+    for (bytes, plain, through) in [
+        (
+            &pcap,
+            Some(Format::Pcap),
+            Some((Format::Pcap, Compression::None)),
+        ),
+        (
+            &pcapng,
+            Some(Format::Pcapng),
+            Some((Format::Pcapng, Compression::None)),
+        ),
+        (
+            &erf,
+            Some(Format::Erf),
+            Some((Format::Erf, Compression::None)),
+        ),
+        (&gzip, None, Some((Format::Pcapng, Compression::Gzip))),
+        (&zstd, None, Some((Format::Erf, Compression::Zstd))),
+        (&parquet, None, None),
+        (
+            &b"time,source\n2024-01-01,10.0.0.1\n".repeat(500),
+            None,
+            None,
+        ),
+        (&b"{\"time\": 1}\n".repeat(500), None, None),
+        (&b"ARROW1\0\0\xff\xff\xff\xff".to_vec(), None, None),
+        (&Vec::new(), None, None),
+        // Damaged, but gzip all the same.
+        (&gzip[..12].to_vec(), None, None),
+    ] {
+        assert_eq!(sniff(bytes), plain);
+        write(folder.path(), "file", bytes);
+        assert_eq!(sniff_path(&folder.path().join("file")).unwrap(), through);
+    }
+    let error = sniff_path(&folder.path().join("missing")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+}
+
+#[test]
+fn a_pattern_means_all_files_that_match_it_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join("deep/er.pcap")).unwrap();
+    for name in ["b.pcap", "a.pcap", "c.pcapng", "deep/d.pcap", "e[1].pcap"] {
+        write(folder.path(), name, &capture(&[1]));
+    }
+    let names = |pattern: &str| -> Vec<String> {
+        let root = folder.path().to_str().unwrap();
+        expand(&format!("{root}/{pattern}"))
+            .map(|paths| {
+                let relative = paths
+                    .iter()
+                    .map(|path| path.strip_prefix(folder.path()).unwrap());
+                relative
+                    .map(|path| path.to_str().unwrap().to_owned())
+                    .collect()
+            })
+            .unwrap_or_else(|error| vec![format!("{:?}", error.kind())])
+    };
+    for (pattern, expected) in [
+        ("a.pcap", &["a.pcap"][..]),
+        ("*.pcap", &["a.pcap", "b.pcap", "e[1].pcap"]),
+        ("?.pcap*", &["a.pcap", "b.pcap", "c.pcapng"]),
+        (
+            "**/*.pcap",
+            &["a.pcap", "b.pcap", "deep/d.pcap", "e[1].pcap"],
+        ),
+        // A name with brackets is a name first.
+        ("e[1].pcap", &["e[1].pcap"]),
+        ("[ab].pcap", &["a.pcap", "b.pcap"]),
+        ("x.pcap", &["NotFound"]),
+        ("x*.pcap", &["NotFound"]),
+        ("a***.pcap", &["NotFound"]),
+    ] {
+        assert_eq!(names(pattern), expected, "{pattern}");
+    }
+    let error = expand("no-such-folder/*.pcap").unwrap_err();
+    assert_eq!(error.to_string(), "no file matches no-such-folder/*.pcap");
+    assert!(error.hint().is_some());
+    let error = expand("a***.pcap").unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("the pattern cannot be read: "),
+        "{error}"
+    );
+}
+
+/// File and second of each record.
+fn merged(files: &[Vec<u8>]) -> (Vec<(usize, u8)>, Vec<usize>) {
+    let readers = files
+        .iter()
+        .map(|file| Reader::new(&file[..]).unwrap())
+        .collect();
+    let mut merge = Merge::new(readers);
+    let (mut order, mut failed) = (Vec::new(), Vec::new());
+    loop {
+        match merge.next() {
+            Ok(Some((file, record))) => order.push((file, record.data[0])),
+            Ok(None) => break,
+            Err(error) => failed.push(error.file),
+        }
+    }
+    assert!(matches!(merge.next(), Ok(None)), "the end stays the end");
+    (order, failed)
+}
+
+#[test]
+fn records_of_several_files_come_in_the_order_of_time() {
+    let (order, failed) = merged(&[capture(&[1, 4, 9]), capture(&[]), capture(&[2, 4, 5])]);
+    assert_eq!(order, [(0, 1), (2, 2), (0, 4), (2, 4), (2, 5), (0, 9)]);
+    assert_eq!(failed, []);
+    // A clock that runs backwards does not reorder its own file.
+    let (order, _) = merged(&[capture(&[5, 1, 6]), capture(&[2, 7])]);
+    assert_eq!(order, [(1, 2), (0, 5), (0, 1), (0, 6), (1, 7)]);
+    assert_eq!(merged(&[]).0, []);
+}
+
+#[test]
+fn a_record_without_a_time_goes_with_the_one_before() {
+    let pcapng = [
+        section(Little),
+        interface(Little, 1, 0, &option(Little, 9, &[0])),
+        enhanced(Little, 0, 3, &[3], 1, &[]),
+        simple(Little, &[33], 1),
+        enhanced(Little, 0, 6, &[6], 1, &[]),
+    ]
+    .concat();
+    let (order, _) = merged(&[capture(&[1, 4]), pcapng]);
+    assert_eq!(order, [(0, 1), (1, 3), (1, 33), (0, 4), (1, 6)]);
+}
+
+#[test]
+fn a_damaged_file_does_not_stop_the_others() {
+    let mut cut = capture(&[2, 3]);
+    cut.pop();
+    let mut cut_at_once = capture(&[2]);
+    cut_at_once.pop();
+    let (order, failed) = merged(&[capture(&[1, 4]), cut, cut_at_once]);
+    assert_eq!(order, [(0, 1), (1, 2), (0, 4)]);
+    assert_eq!(failed, [2, 1]);
+}
+
+#[test]
+fn many_files_are_opened_with_small_buffers() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..50_u32 {
+        write(
+            folder.path(),
+            &format!("{number:02}.pcap"),
+            &capture(&[50 - number, 100 + number]),
+        );
+    }
+    let paths = expand(folder.path().join("*.pcap").to_str().unwrap()).unwrap();
+    let mut merge = Merge::open(&paths, &Options::default()).unwrap();
+    let mut seconds = Vec::new();
+    while let Some((_, record)) = merge.next().unwrap() {
+        seconds.push(record.time_ns.unwrap() / 1_000_000_000);
+    }
+    assert_eq!(seconds.len(), 100);
+    assert!(seconds.is_sorted());
+    assert_eq!(
+        merge
+            .readers()
+            .map(|reader| reader.bytes_read())
+            .sum::<u64>(),
+        50 * 58
+    );
+    let missing = [paths[0].clone(), folder.path().join("missing")];
+    let error = Merge::open(&missing, &Options::default()).unwrap_err();
+    assert_eq!((error.file, error.error.kind()), (1, ErrorKind::NotFound));
+}

@@ -1,0 +1,82 @@
+//! `weir demo`: a small set of sample captures, and a tour of queries over them.
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use weir_testkit::demo::write_demo;
+
+use crate::args::{Demo, Global};
+use crate::message::Messages;
+use crate::output::{Format, Options};
+use crate::session::{Failure, Reader, Session};
+
+/// Writes the samples, then asks and answers each question of the tour.
+pub(crate) fn run(demo: &Demo, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
+    let dir = &demo.dir;
+    let mut stdout = io::stdout();
+    if !demo.keep {
+        let files = write_demo(dir).map_err(|error| Failure::file(dir, &error))?;
+        for file in &files {
+            let path = dir.join(file.file_name).display().to_string();
+            let line = format!("wrote {path:<28} {}\n", file.what);
+            if stdout.write_all(line.as_bytes()).is_err() {
+                return Ok(ExitCode::SUCCESS);
+            }
+        }
+    }
+    if demo.no_tour {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let terminal = stdout.is_terminal();
+    let mut options = match terminal {
+        true => Options::terminal(Format::Table, global.color.applies(terminal)),
+        false => Options::plain(Format::Table),
+    };
+    options.colour = global.color.applies(terminal);
+    let session = Session::new(&weir_engine::Options::default(), messages, false)?;
+    for stop in stops(&dir.display().to_string()) {
+        let (title, sql) = (stop.title, stop.sql);
+        let heading = format!("\n-- {title}\n{sql}\n");
+        if stdout.write_all(heading.as_bytes()).is_err() {
+            return Ok(ExitCode::SUCCESS);
+        }
+        for statement in session.parse(&sql)? {
+            if session.answer(statement, &options, Box::new(io::stdout()))? == Reader::Gone {
+                return Ok(ExitCode::SUCCESS);
+            }
+        }
+    }
+    let next = format!(
+        "\nYour own file:  weir query \"SELECT addr.src, count(*) FROM 'FILE' GROUP BY addr.src ORDER BY 2 DESC LIMIT 10\"\nAll columns:    weir fields\nThese again:    weir query -f {dir}/tour.sql\n",
+        dir = dir.display()
+    );
+    let tour = dir.join("tour.sql");
+    std::fs::write(&tour, TOUR.replace("{demo}", &dir.display().to_string()))
+        .map_err(|error| Failure::file(&tour, &error))?;
+    // The samples hold cut packets on purpose; the tour shows them.
+    let _ = stdout.write_all(next.as_bytes());
+    Ok(session.close(false))
+}
+
+/// A question of the tour.
+struct Stop {
+    title: String,
+    sql: String,
+}
+
+/// The tour with the folder of the samples put in.
+fn stops(dir: &str) -> Vec<Stop> {
+    TOUR.replace("{demo}", &dir.replace('\'', "''"))
+        .split("\n\n")
+        .filter_map(|part| {
+            let (comment, sql) = part.trim().split_once('\n')?;
+            Some(Stop {
+                title: comment.trim_start_matches("-- ").to_owned(),
+                sql: sql.to_owned(),
+            })
+        })
+        .collect()
+}
+
+/// The tour: a comment line and a statement a stop, an empty line in between.
+const TOUR: &str = include_str!("tour.sql");

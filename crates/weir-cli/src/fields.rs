@@ -1,0 +1,116 @@
+//! `weir fields`: every column with type, meaning, layer and source.
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, StringArray};
+use weir_packet::{Kind, PROTOCOLS};
+use weir_tables::{Column, Table};
+
+use crate::args::{Fields, Global, Refusal};
+use crate::message::Messages;
+use crate::output::Writer;
+use crate::session::{Failure, LazyFile};
+
+/// Lists the columns that the pattern lets through.
+pub(crate) fn run(
+    fields: &Fields,
+    global: Global,
+    messages: Messages,
+) -> Result<ExitCode, Failure> {
+    let table = Table::packets();
+    let rows: Vec<Row<'_>> = table
+        .columns()
+        .iter()
+        .map(Row::of)
+        .filter(|row| fields.pattern.as_ref().is_none_or(|pattern| row.contains(pattern)))
+        .collect();
+    if let (true, Some(pattern)) = (rows.is_empty(), &fields.pattern) {
+        let names = table.columns().iter().map(|column| &*column.name);
+        let near = weir_engine::nearest(pattern, names).join(", ");
+        let hint = match near.as_str() {
+            "" => "'weir fields' lists all".to_owned(),
+            near => format!("near names: {near}"),
+        };
+        return Err(Refusal::usage(format!("no column has '{pattern}' in its name, meaning or layer"), hint).into());
+    }
+    let batch = batch(&rows)?;
+    let file = fields.output.file(0, 1)?;
+    let mut options = fields
+        .output
+        .options(file, io::stdout().is_terminal(), global.color);
+    // A list that was asked for is shown whole.
+    options.rows_max = None;
+    let out: Box<dyn Write + Send> = match file {
+        Some(path) => Box::new(LazyFile::new(path, false)),
+        None => Box::new(io::stdout()),
+    };
+    let mut writer = Writer::new(&options, batch.schema(), out)?;
+    let _ = writer.write(&batch)?;
+    for note in writer.finish()?.notes() {
+        messages.note(&note);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Row<'c> {
+    name: &'c str,
+    kind: &'static str,
+    layer: &'static str,
+    meaning: &'c str,
+    reference: &'c str,
+}
+
+impl<'c> Row<'c> {
+    fn of(column: &'c Column) -> Self {
+        let layer = column
+            .layer()
+            .and_then(|layer| PROTOCOLS.get(layer as usize));
+        Self {
+            name: &column.name,
+            kind: kind_name(column.kind),
+            layer: layer.map_or("any", |protocol| protocol.title),
+            meaning: &column.doc,
+            reference: &column.reference,
+        }
+    }
+
+    fn contains(&self, pattern: &str) -> bool {
+        let pattern = pattern.to_lowercase();
+        [self.name, self.layer, self.meaning]
+            .iter()
+            .any(|text| text.to_lowercase().contains(&pattern))
+    }
+}
+
+/// The type of a column in the words of SQL.
+fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Bool => "boolean",
+        Kind::U8 => "uint8",
+        Kind::U16 => "uint16",
+        Kind::U32 => "uint32",
+        Kind::U64 => "uint64",
+        Kind::I64 => "int64",
+        Kind::F64 => "float64",
+        Kind::Time => "timestamp",
+        Kind::Address => "address",
+        Kind::Bytes => "bytes",
+        Kind::Text => "text",
+    }
+}
+
+fn batch(rows: &[Row<'_>]) -> Result<RecordBatch, Failure> {
+    let column = |get: fn(&Row<'_>) -> String| -> ArrayRef {
+        Arc::new(rows.iter().map(get).map(Some).collect::<StringArray>())
+    };
+    RecordBatch::try_from_iter([
+        ("column", column(|row| row.name.to_owned())),
+        ("type", column(|row| row.kind.to_owned())),
+        ("layer", column(|row| row.layer.to_owned())),
+        ("meaning", column(|row| row.meaning.to_owned())),
+        ("reference", column(|row| row.reference.to_owned())),
+    ])
+    .map_err(|error| Failure::environment(error.to_string()))
+}

@@ -1,0 +1,273 @@
+//! Statements at work: run, written, watched and reported on.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::runtime::Runtime;
+use weir_engine::{Engine, ErrorKind, Statement};
+
+use crate::args::Refusal;
+use crate::message::Messages;
+use crate::output::{self, Flow, Writer, grouped};
+use crate::progress::{Done, Progress};
+
+/// Why a command could not do its work.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: u8,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Failure {
+    /// The environment does not allow it: exit status 2.
+    pub(crate) fn environment(message: String) -> Self {
+        Self {
+            code: 2,
+            message,
+            hint: None,
+        }
+    }
+
+    /// A file or folder cannot be used.
+    pub(crate) fn file(path: &Path, error: &io::Error) -> Self {
+        Self::environment(format!("{}: {error}", path.display()))
+    }
+
+    /// Says it and gives the exit status.
+    pub(crate) fn report(&self, messages: Messages) -> ExitCode {
+        messages.error(&self.message);
+        if let Some(hint) = &self.hint {
+            messages.hint(hint);
+        }
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<weir_engine::Error> for Failure {
+    fn from(error: weir_engine::Error) -> Self {
+        Self {
+            code: match error.kind() {
+                ErrorKind::Source => 2,
+                _ => 1,
+            },
+            message: error.to_string(),
+            hint: error.hint().map(ToOwned::to_owned),
+        }
+    }
+}
+
+impl From<output::Error> for Failure {
+    fn from(error: output::Error) -> Self {
+        Self {
+            code: match error.kind() {
+                output::ErrorKind::Usage | output::ErrorKind::Environment => 2,
+                output::ErrorKind::Encode => 1,
+            },
+            message: crate::message::chain(&error),
+            hint: error.hint(),
+        }
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Shown(error) => Self::environment(error.to_string()),
+            Refusal::Usage { message, hints } => Self {
+                code: 2,
+                message,
+                hint: hints.into_iter().next(),
+            },
+        }
+    }
+}
+
+/// An engine, the threads it runs on, and what is said to the user meanwhile.
+pub(crate) struct Session {
+    runtime: Runtime,
+    engine: Engine,
+    messages: Messages,
+    progress: bool,
+    started: Instant,
+}
+
+/// Whether the user wants more statements answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// Yes.
+    Listens,
+    /// The program that read the output has gone.
+    Gone,
+}
+
+impl Session {
+    /// A session; `progress` draws a bar when standard error is a terminal.
+    pub(crate) fn new(
+        options: &weir_engine::Options,
+        messages: Messages,
+        progress: bool,
+    ) -> Result<Self, Failure> {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        if let Some(threads) = options.threads {
+            builder.worker_threads(threads);
+        }
+        let runtime = builder
+            // Plans of many steps are walked recursively.
+            .thread_stack_size(STACK_BYTES)
+            .build()
+            .map_err(|error| Failure::environment(format!("no threads: {error}")))?;
+        Ok(Self {
+            runtime,
+            engine: Engine::new(options)?,
+            messages,
+            progress: progress && io::stderr().is_terminal(),
+            started: Instant::now(),
+        })
+    }
+
+    /// Parses a text of statements.
+    pub(crate) fn parse(&self, sql: &str) -> Result<Vec<Statement>, Failure> {
+        Ok(self.engine.parse(sql)?)
+    }
+
+    /// Answers one statement into `out`.
+    pub(crate) fn answer(
+        &self,
+        statement: Statement,
+        options: &output::Options,
+        out: Box<dyn Write + Send>,
+    ) -> Result<Reader, Failure> {
+        let ledger = Arc::clone(self.engine.ledger());
+        let progress = Progress::start(self.progress, move || {
+            let totals = ledger.counters().totals();
+            let planned = ledger.planned_bytes();
+            Done {
+                bytes: totals.source_bytes,
+                records: totals.records,
+                bytes_total: (planned > 0).then_some(planned),
+            }
+        });
+        let out = Box::new(progress.before(out));
+        let outcome = self.runtime.block_on(async {
+            let mut answer = self.engine.answer(statement).await?;
+            let mut writer = Writer::new(options, Arc::clone(answer.schema()), out)?;
+            while let Some(batch) = answer.next().await? {
+                if writer.write(&batch)? == Flow::Closed {
+                    break;
+                }
+            }
+            Ok::<_, Failure>(writer.finish()?)
+        });
+        progress.finish();
+        let summary = outcome?;
+        for note in summary.notes() {
+            self.messages.note(&note);
+        }
+        Ok(match summary.closed {
+            true => Reader::Gone,
+            false => Reader::Listens,
+        })
+    }
+
+    /// Says what was found damaged, and with `stats` what was read; gives the exit status.
+    pub(crate) fn close(self, stats: bool) -> ExitCode {
+        let totals = self.engine.ledger().counters().totals();
+        let errors = self.engine.ledger().take_errors();
+        for error in &errors {
+            self.messages.error(&error.to_string());
+            if let Some(hint) = error.hint() {
+                self.messages.hint(&hint);
+            }
+        }
+        if totals.unknown_link > 0 {
+            self.messages.warning(&format!(
+                "{} of {} records have a link type that is not decoded; SELECT frame.link_type, count(*) … GROUP BY 1 shows which",
+                grouped(totals.unknown_link),
+                grouped(totals.records),
+            ));
+        }
+        let stopped = totals.stopped.saturating_sub(totals.unknown_link);
+        if stopped > 0 {
+            self.messages.note(&format!(
+                "{} of {} records are cut or damaged inside and decoded as far as they go; frame.stopped says why",
+                grouped(stopped),
+                grouped(totals.records),
+            ));
+        }
+        if stats {
+            let seconds = self.started.elapsed().as_secs_f64();
+            let rate = |number: u64| {
+                // A rate is for the eye: the precision of a double is plenty.
+                #[expect(clippy::cast_precision_loss)]
+                let number = number as f64;
+                number / seconds.max(1e-9) / 1e6
+            };
+            self.messages.note(&format!(
+                "{} records, {} bytes in {seconds:.3} s ({:.2} M records/s, {:.1} MB/s); {} dropped by predicates, {} stopped, {} of unknown link type",
+                grouped(totals.records),
+                grouped(totals.bytes),
+                rate(totals.records),
+                rate(totals.bytes),
+                grouped(totals.dropped),
+                grouped(totals.stopped),
+                grouped(totals.unknown_link),
+            ));
+        }
+        ExitCode::from(u8::from(!errors.is_empty()))
+    }
+}
+
+/// A file that is made when its first byte is written: a query that fails early leaves none, and
+/// does not empty the one that was there.
+pub(crate) struct LazyFile {
+    path: PathBuf,
+    append: bool,
+    file: Option<BufWriter<File>>,
+}
+
+impl LazyFile {
+    /// The file at `path`, emptied first, or with `append` written on.
+    pub(crate) fn new(path: &Path, append: bool) -> Self {
+        Self {
+            path: path.to_owned(),
+            append,
+            file: None,
+        }
+    }
+
+    fn file(&mut self) -> io::Result<&mut BufWriter<File>> {
+        if self.file.is_none() {
+            let mut options = File::options();
+            options.create(true).write(true);
+            match self.append {
+                true => options.append(true),
+                false => options.truncate(true),
+            };
+            let file = options.open(&self.path).map_err(|error| {
+                io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
+            })?;
+            self.file = Some(BufWriter::new(file));
+        }
+        match &mut self.file {
+            Some(file) => Ok(file),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+}
+
+impl Write for LazyFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file()?.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), Write::flush)
+    }
+}
+
+const STACK_BYTES: usize = 16 << 20;

@@ -1,0 +1,45 @@
+-- What is in this capture? One row for each stack of protocols.
+SELECT frame.layers, count(*) AS records, sum(frame.len) AS bytes
+FROM '{demo}/office.pcapng' GROUP BY frame.layers ORDER BY records DESC LIMIT 12;
+
+-- Who talks most? IPv4 and IPv6 in one column.
+SELECT addr.src, addr.dst, proto, count(*) AS packets, sum(frame.len) AS bytes
+FROM '{demo}/office.pcapng' WHERE addr.src IS NOT NULL
+GROUP BY addr.src, addr.dst, proto ORDER BY bytes DESC LIMIT 8;
+
+-- Which hosts ask for names, a minute at a time? Addresses compare as addresses.
+SELECT date_trunc('minute', frame.time) AS minute, count(*) AS queries, count(DISTINCT ip.src) AS hosts
+FROM '{demo}/office.pcapng' WHERE udp.dstport = 53 AND cidr_match(ip.src, '10.0.0.0/8')
+GROUP BY minute ORDER BY minute LIMIT 6;
+
+-- The same as a pipe.
+FROM '{demo}/office.pcapng' |> WHERE tcp.flags.syn AND NOT tcp.flags.ack
+|> AGGREGATE count(*) AS attempts GROUP BY ip.dst, tcp.dstport |> ORDER BY attempts DESC |> LIMIT 5;
+
+-- VLANs, and how much of each is IPv6.
+SELECT vlan.id, count(*) AS records, count(ipv6.src) AS ipv6
+FROM '{demo}/office.pcapng' WHERE vlan.id IS NOT NULL GROUP BY vlan.id ORDER BY vlan.id;
+
+-- Which packets are cut or damaged, and where did decoding stop?
+SELECT frame.number, frame.len, frame.cap_len, frame.stopped
+FROM '{demo}/office.pcapng' WHERE frame.stopped IS NOT NULL LIMIT 6;
+
+-- Frame relay: IP in two encapsulations, by DLCI.
+SELECT fr.dlci, fr.nlpid, count(*) AS records, sum(ip.len) AS ip_bytes
+FROM '{demo}/wan.erf' GROUP BY fr.dlci, fr.nlpid ORDER BY records DESC LIMIT 8;
+
+-- ATM cells by virtual path and channel.
+SELECT atm.vpi, atm.vci, count(*) AS cells FROM '{demo}/atm.erf'
+GROUP BY atm.vpi, atm.vci ORDER BY cells DESC LIMIT 6;
+
+-- A private recorder format, read by a layout that you write yourself.
+SELECT message_type, board, interface, channel, count(*) AS records, count(ip.src) AS ip
+FROM records('{demo}/recorder.bin', '{demo}/recorder.toml')
+GROUP BY message_type, board, interface, channel ORDER BY records DESC LIMIT 6;
+
+-- Two captures as one, in the order of time.
+SELECT frame.file, frame.number, frame.time, frame.len
+FROM packets('{demo}/framerelay.pcap', '{demo}/sunatm.pcap', merge => true) LIMIT 6;
+
+-- How would it run? What is decoded, and what is decided while decoding.
+EXPLAIN SELECT ip.src, sum(frame.len) FROM '{demo}/office.pcapng' WHERE udp.dstport = 53 GROUP BY ip.src;

@@ -1,0 +1,732 @@
+//! Places the fields of a draft and makes the steps that decode a record.
+
+use std::collections::HashMap;
+
+use super::decode::{Cutting, PayloadRule, Size, Step, TimeSource};
+use super::draft::{Draft, Entry, KindDraft, PayloadDraft, RecordDraft, TimeDraft};
+use super::error::{At, Checked, ErrorKind, Fault};
+use super::expression::{Expr, Trouble};
+use super::field::{Field, Meaning, NONE, Place};
+use super::parser::{self, Names};
+use super::source::Text;
+use super::{Column, Layout, Output, Start};
+use crate::Kind;
+
+/// Works through a draft from the first field to the last.
+#[derive(Default)]
+pub(super) struct Compiler {
+    pub(super) layout: Layout,
+    /// Where each field stands in the text, for faults that are found later.
+    pub(super) origins: Vec<(At, String)>,
+    names: HashMap<String, u16>,
+    /// Names of columns that belong to no field of that name.
+    extra_names: HashMap<String, ()>,
+    pub(super) named_enums: HashMap<String, u16>,
+    pub(super) cursor: Cursor,
+    /// End of the fields at fixed places of the present group.
+    group_high: u32,
+    pub(super) group: u16,
+    /// The group around each group, or [`NONE`].
+    parents: Vec<u16>,
+    /// Fields and groups of fields so far.
+    entries: usize,
+}
+
+/// Where the next field goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cursor {
+    /// This many bits behind the start of the record.
+    Fixed(u64),
+    /// Where decoding has got to, and this many bits (0 to 7).
+    Moving(u32),
+}
+
+impl Default for Cursor {
+    fn default() -> Self {
+        Self::Fixed(0)
+    }
+}
+
+/// A group that has been begun.
+struct Open {
+    /// The step that decides about it.
+    step: usize,
+    group: u16,
+    outer: u16,
+    outer_high: u32,
+    start: Cursor,
+}
+
+impl Compiler {
+    pub(super) fn compile(draft: Draft) -> Checked<Layout> {
+        let mut compiler = Self {
+            group: NONE,
+            ..Self::default()
+        };
+        compiler.layout.name = draft.name.unwrap_or_default();
+        compiler.layout.doc = draft.doc.unwrap_or_default();
+        compiler.layout.file_header_len = draft.file.header_len;
+        compiler.layout.magic = draft.file.magic;
+        for (name, values) in draft.enums {
+            let index = compiler.add_enum(values.names)?;
+            compiler.named_enums.insert(name, index);
+        }
+        if !draft.kinds.is_empty() {
+            compiler.extra_names.insert("kind".to_owned(), ());
+            compiler.add_column("kind", Kind::Text, "Kind of the record", None, Output::Kind);
+        }
+        compiler.entries(draft.entries)?;
+        let mut payloads = Vec::new();
+        compiler.kinds(draft.kinds, &mut payloads)?;
+        payloads.extend(draft.payloads.into_iter().map(|payload| (NONE, payload)));
+        compiler.finish(&draft.record, payloads)
+    }
+
+    fn entries(&mut self, entries: Vec<Entry>) -> Checked<()> {
+        entries.into_iter().try_for_each(|entry| self.entry(entry))
+    }
+
+    fn entry(&mut self, mut entry: Entry) -> Checked<()> {
+        self.entries += 1;
+        if self.entries > Layout::FIELDS_MAX {
+            let expected = format!("at most {} fields", Layout::FIELDS_MAX);
+            return Err(Fault::new(ErrorKind::Limit, entry.at, &entry.element, expected, "more"));
+        }
+        let Some(inner) = entry.group.take() else {
+            return self.field(entry);
+        };
+        entry.only_group_keys()?;
+        let open = match &entry.when {
+            Some(when) => Some(self.begin(Some(when), NONE, &entry.element, entry.at)?),
+            None => None,
+        };
+        if let Some(place) = &entry.place {
+            self.seek(place, 0, &entry.element, NONE)?;
+        }
+        self.entries(inner)?;
+        match open {
+            Some(open) => self.end(&open, &entry.element, entry.at),
+            None => Ok(()),
+        }
+    }
+
+    fn field(&mut self, entry: Entry) -> Checked<()> {
+        let open = match &entry.when {
+            Some(when) => Some(self.begin(Some(when), NONE, &entry.element, entry.at)?),
+            None => None,
+        };
+        let (element, at) = (entry.element.clone(), entry.at);
+        self.place_field(entry)?;
+        match open {
+            Some(open) => self.end(&open, &element, at),
+            None => Ok(()),
+        }
+    }
+
+    /// Begins fields that are there only when `when` holds.
+    fn begin(&mut self, when: Option<&Text>, kind: u16, element: &str, at: At) -> Checked<Open> {
+        let when = match when {
+            Some(when) => Some(self.expression(when, &format!("{element}.when"))?),
+            None => None,
+        };
+        self.whole_byte(element, at)?;
+        if let Cursor::Fixed(bits) = self.cursor {
+            self.layout.steps.push(Step::Go(bytes_of(bits)));
+        }
+        let group = self.layout.groups;
+        self.layout.groups += 1;
+        self.parents.push(self.group);
+        let step = self.layout.steps.len();
+        self.layout.steps.push(Step::Group {
+            when,
+            group,
+            kind,
+            skip: 0,
+        });
+        let open = Open {
+            step,
+            group,
+            outer: self.group,
+            outer_high: self.group_high,
+            start: self.cursor,
+        };
+        self.group = group;
+        self.group_high = 0;
+        Ok(open)
+    }
+
+    fn end(&mut self, open: &Open, element: &str, at: At) -> Checked<()> {
+        self.whole_byte(element, at)?;
+        if let Cursor::Fixed(bits) = self.cursor
+            && (self.cursor != open.start || self.group_high > 0)
+        {
+            self.layout.steps.push(Step::Pass {
+                cursor: bytes_of(bits),
+                high: self.group_high.max(bytes_of(bits)),
+                field: u16::try_from(self.layout.fields.len()).unwrap_or(NONE).saturating_sub(1),
+            });
+        }
+        let next = u16::try_from(self.layout.steps.len()).unwrap_or(u16::MAX);
+        if let Some(Step::Group { skip, .. }) = self.layout.steps.get_mut(open.step) {
+            *skip = next;
+        }
+        if self.cursor != open.start {
+            self.cursor = Cursor::Moving(0);
+        }
+        self.group = open.outer;
+        self.group_high = open.outer_high;
+        Ok(())
+    }
+
+    /// Kinds exclude each other, so that each begins where the common fields end.
+    fn kinds(
+        &mut self,
+        kinds: Vec<KindDraft>,
+        payloads: &mut Vec<(u16, PayloadDraft)>,
+    ) -> Checked<()> {
+        let count = kinds.len();
+        if count > Layout::KINDS_MAX {
+            let at = kinds.first().map_or(At::default(), |kind| kind.at);
+            let expected = format!("at most {} kinds", Layout::KINDS_MAX);
+            return Err(Fault::new(ErrorKind::Limit, at, "kind", expected, count.to_string()));
+        }
+        let start = self.cursor;
+        let mut moved = false;
+        for (index, kind) in (0_u16..).zip(kinds) {
+            if kind.when.is_none() && usize::from(index) + 1 < count {
+                let expected = "a condition `when`, which only the last kind may lack";
+                return Err(Fault::new(ErrorKind::Missing, kind.at, &kind.element, expected, "none"));
+            }
+            self.cursor = start;
+            self.layout.kinds.push(kind.name.text.into_boxed_str());
+            let open = self.begin(kind.when.as_ref(), index, &kind.element, kind.at)?;
+            self.entries(kind.entries)?;
+            self.end(&open, &kind.element, kind.at)?;
+            moved |= self.cursor != start;
+            payloads.extend(kind.payloads.into_iter().map(|payload| (open.group, payload)));
+        }
+        if moved {
+            self.cursor = Cursor::Moving(0);
+        }
+        Ok(())
+    }
+
+    /// Goes to an explicit place.
+    pub(super) fn seek(&mut self, place: &Text, bit: u32, element: &str, field: u16) -> Checked<()> {
+        let path = format!("{element}.at");
+        let place_at = place.at;
+        match self.expression(place, &path)? {
+            Expr::Const(bytes) => {
+                let most = i64::try_from(Layout::RECORD_LEN_MAX).unwrap_or(i64::MAX);
+                if !(0..most).contains(&bytes) {
+                    let expected = format!("a place from 0 to {most}");
+                    let found = bytes.to_string();
+                    return Err(Fault::new(ErrorKind::Value, place_at, &path, expected, found));
+                }
+                self.cursor = Cursor::Fixed(bytes.unsigned_abs() * 8 + u64::from(bit));
+            }
+            place => {
+                self.layout.steps.push(Step::Seek { place, field });
+                self.cursor = Cursor::Moving(bit);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes `bits` at the cursor; gives the place in whole bytes, the first bit in it, and notes
+    /// the step when the place is not fixed.
+    pub(super) fn take(&mut self, field: u16, bits: u64) -> Checked<(Place, u32)> {
+        let (place, bit) = match self.cursor {
+            Cursor::Fixed(from) => {
+                let bit = from % 8;
+                let to = from + bits;
+                let start = bytes_of(from - bit);
+                let len = bytes_of(to.next_multiple_of(8)) - start;
+                self.cursor = Cursor::Fixed(to);
+                self.note_high(start.saturating_add(len));
+                (Place::Fixed { start, len }, bit)
+            }
+            Cursor::Moving(bit) => {
+                let to = u64::from(bit) + bits;
+                let size = Size::Bytes(bytes_of(to.next_multiple_of(8)));
+                let place = self.put(field, size, bytes_of(to - to % 8));
+                self.cursor = Cursor::Moving(low(to % 8));
+                (place, u64::from(bit))
+            }
+        };
+        self.limit_end(field)?;
+        Ok((place, low(bit)))
+    }
+
+    /// Takes a field whose length is found in each record.
+    pub(super) fn take_open(&mut self, field: u16, size: Size) -> Place {
+        if let Cursor::Fixed(bits) = self.cursor {
+            self.layout.steps.push(Step::Go(bytes_of(bits)));
+        }
+        self.cursor = Cursor::Moving(0);
+        self.put(field, size, 0)
+    }
+
+    fn put(&mut self, field: u16, size: Size, advance: u32) -> Place {
+        let slot = self.new_slot();
+        self.layout.steps.push(Step::Put {
+            field,
+            slot,
+            size,
+            advance,
+        });
+        Place::Slot(slot)
+    }
+
+    pub(super) fn new_slot(&mut self) -> u16 {
+        let slot = self.layout.slots;
+        self.layout.slots += 1;
+        slot
+    }
+
+    fn note_high(&mut self, end: u32) {
+        if self.group == NONE {
+            self.layout.fixed_end = self.layout.fixed_end.max(end);
+        } else {
+            self.group_high = self.group_high.max(end);
+        }
+    }
+
+    fn limit_end(&self, field: u16) -> Checked<()> {
+        match self.cursor {
+            Cursor::Fixed(bits) if bits / 8 > Layout::RECORD_LEN_MAX as u64 => {
+                let (at, element) = self.origin(field);
+                let expected = format!("fields within {} bytes", Layout::RECORD_LEN_MAX);
+                Err(Fault::new(ErrorKind::Limit, at, &element, expected, "more"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn origin(&self, field: u16) -> (At, String) {
+        let origin = self.origins.get(usize::from(field)).cloned();
+        origin.unwrap_or_default()
+    }
+
+    /// A field that is no bit field begins, and a group of fields ends, at a whole byte.
+    pub(super) fn whole_byte(&self, element: &str, at: At) -> Checked<()> {
+        let bit = match self.cursor {
+            Cursor::Fixed(bits) => bits % 8,
+            Cursor::Moving(bit) => u64::from(bit),
+        };
+        if bit == 0 {
+            return Ok(());
+        }
+        let found = format!("bit {bit} of a byte");
+        let fault = Fault::new(ErrorKind::Place, at, element, "a place at a whole byte", found);
+        Err(fault.hint(format!("pad the bit fields before it with {{ bits = {} }}", 8 - bit)))
+    }
+
+    /// Compiles an expression over the fields so far.
+    pub(super) fn expression(&self, text: &Text, element: &str) -> Checked<Expr> {
+        let ops = parser::parse(text, element, self)?;
+        Expr::from_ops(&ops).map_err(|trouble| {
+            let found = match trouble {
+                Trouble::Arithmetic => "an overflow or a division by zero",
+                Trouble::Absent | Trouble::Cut(_) => "none",
+            };
+            Fault::new(ErrorKind::Expression, text.at, element, "a number", found)
+        })
+    }
+
+    /// Enters a name for the field that comes next.
+    pub(super) fn enter(&mut self, name: &Text, element: &str, field: u16) -> Checked<()> {
+        check_name(name, element)?;
+        let taken = self.names.contains_key(&name.text) || self.extra_names.contains_key(&name.text);
+        if taken {
+            let fault = Fault::new(
+                ErrorKind::Duplicate,
+                name.at,
+                &format!("{element}.name"),
+                "a name that no other field or column has",
+                format!("`{}`", name.text),
+            );
+            let hint = "a field of the base layout is replaced with `override = true`";
+            return Err(fault.hint(hint));
+        }
+        self.names.insert(name.text.clone(), field);
+        Ok(())
+    }
+
+    /// Enters the column of an enumeration's names.
+    pub(super) fn enter_extra(&mut self, name: String, at: At, element: &str) -> Checked<()> {
+        if self.names.contains_key(&name) || self.extra_names.insert(name.clone(), ()).is_some() {
+            let expected = "a free name for the column of its enum's names";
+            let found = format!("`{name}`, which is taken");
+            return Err(Fault::new(ErrorKind::Duplicate, at, element, expected, found));
+        }
+        Ok(())
+    }
+
+    pub(super) fn add_enum(&mut self, names: Vec<(i64, Box<str>)>) -> Checked<u16> {
+        let index = u16::try_from(self.layout.enums.len()).unwrap_or(NONE);
+        if index == NONE {
+            let at = At::default();
+            return Err(Fault::new(ErrorKind::Limit, at, "enum", "fewer enumerations", "65535"));
+        }
+        self.layout.enums.push(names.into());
+        Ok(index)
+    }
+
+    pub(super) fn add_column(
+        &mut self,
+        name: &str,
+        kind: Kind,
+        doc: &str,
+        unit: Option<String>,
+        output: Output,
+    ) {
+        self.layout.columns.push(Column {
+            name: name.to_owned(),
+            kind,
+            doc: doc.to_owned(),
+            unit,
+        });
+        self.layout.outputs.push(output);
+    }
+
+    /// The field called by this text.
+    pub(super) fn lookup(&self, name: &Text, element: &str) -> Checked<u16> {
+        self.names.get(&name.text).copied().ok_or_else(|| {
+            let found = format!("`{}`", name.text);
+            Fault::new(ErrorKind::Name, name.at, element, "a field that stands before", found)
+                .near(&name.text, self.names.keys().map(String::as_str))
+        })
+    }
+
+    /// True when every record that has the group `inner` also has `outer`.
+    pub(super) fn implies(&self, inner: u16, outer: u16) -> bool {
+        let mut group = inner;
+        loop {
+            if group == outer || outer == NONE {
+                return true;
+            }
+            match self.parents.get(usize::from(group)) {
+                Some(parent) => group = *parent,
+                None => return false,
+            }
+        }
+    }
+
+    fn finish(
+        mut self,
+        record: &RecordDraft,
+        payloads: Vec<(u16, PayloadDraft)>,
+    ) -> Checked<Layout> {
+        if self.layout.fields.is_empty() {
+            let found = "none";
+            return Err(Fault::new(ErrorKind::Missing, At::default(), "", "at least one field", found)
+                .hint("fields are written as [[field]] with a name and a type"));
+        }
+        let (last_at, last) = self.origins.last().cloned().unwrap_or_default();
+        self.whole_byte(&last, last_at)?;
+        if payloads.len() > Layout::PAYLOADS_MAX {
+            let at = payloads.first().map_or(last_at, |(_, payload)| payload.at);
+            let expected = format!("at most {} payload rules", Layout::PAYLOADS_MAX);
+            let found = payloads.len().to_string();
+            return Err(Fault::new(ErrorKind::Limit, at, "payload", expected, found));
+        }
+        for (group, payload) in payloads {
+            let rule = self.payload(group, &payload, record)?;
+            self.layout.payloads.push(rule);
+        }
+        if let Some(limit) = &record.length_max {
+            self.layout.record_len_max = usize::try_from(limit.value).unwrap_or(usize::MAX);
+        }
+        self.cutting(record)?;
+        if let Some(time) = &record.time {
+            self.layout.time = Some(self.time(time)?);
+        }
+        if let Some(wire_len) = &record.wire_len {
+            self.layout.wire_len = Some(self.expression(wire_len, "record.wire_len")?);
+        }
+        let fields = &self.layout.fields;
+        let time = self.layout.time.as_ref().map_or(0, |time| time.ready(fields));
+        let wire_len = self.layout.wire_len.as_ref().map_or(0, |len| len.ready(fields));
+        self.layout.ready_for_frame = time.max(wire_len);
+        self.layout.checks = (0_u16..)
+            .zip(fields)
+            .filter(|(_, field)| field.equals.is_some() && field.fixed_end() > 0)
+            .map(|(index, _)| index)
+            .collect();
+        let checked = self.layout.checks.iter().filter_map(|check| fields.get(usize::from(*check)));
+        let checked = checked.map(Field::fixed_end).max().unwrap_or(0);
+        self.layout.prefix = self.layout.prefix.max(checked);
+        self.reserved_names()?;
+        Ok(self.layout)
+    }
+
+    fn payload(
+        &self,
+        group: u16,
+        payload: &PayloadDraft,
+        record: &RecordDraft,
+    ) -> Checked<PayloadRule> {
+        let path = |key: &str| format!("{}.{key}", payload.element);
+        let expression = |key: &str, text: &Option<Text>| {
+            let text = text.as_ref();
+            text.map(|text| self.expression(text, &path(key))).transpose()
+        };
+        if payload.length.is_none() && record.length.is_none() && record.delimiter.is_none() {
+            let expected = "a length, as [record] does not say where the record ends";
+            return Err(Fault::new(ErrorKind::Missing, payload.at, &payload.element, expected, "none"));
+        }
+        Ok(PayloadRule {
+            start: Start::read(&payload.protocol, &payload.element)?,
+            group,
+            when: expression("when", &payload.when)?,
+            place: expression("at", &payload.place)?,
+            length: expression("length", &payload.length)?,
+        })
+    }
+
+    /// Decides how records are cut out of the file.
+    fn cutting(&mut self, record: &RecordDraft) -> Checked<()> {
+        if let Some(delimiter) = &record.delimiter {
+            self.layout.cutting = Cutting::Delimited(delimiter.value.clone());
+            return Ok(());
+        }
+        let Some(length) = &record.length else {
+            return self.cutting_by_fields();
+        };
+        let element = "record.length";
+        let expr = self.expression(length, element)?;
+        if let Expr::Const(len) = expr {
+            return self.cutting_fixed(len, length.at);
+        }
+        let steps = expr.ready(&self.layout.fields);
+        self.layout.prefix = expr.fixed_end(&self.layout.fields);
+        if expr.needs_record_len() {
+            let expected = "an expression without record.length, which it defines";
+            return Err(Fault::new(ErrorKind::Expression, length.at, element, expected, "it"));
+        }
+        self.framing_steps(usize::from(steps), length.at, element)?;
+        self.layout.cutting = Cutting::Computed {
+            length: Some(expr),
+            steps: usize::from(steps),
+        };
+        Ok(())
+    }
+
+    fn cutting_fixed(&mut self, len: i64, at: At) -> Checked<()> {
+        let element = "record.length";
+        let most = self.layout.record_len_max;
+        let Some(len) = usize::try_from(len).ok().filter(|len| (1..=most).contains(len)) else {
+            let expected = format!("a length from 1 to {most} bytes");
+            return Err(Fault::new(ErrorKind::Value, at, element, expected, len.to_string()));
+        };
+        let beyond = (0_u16..)
+            .zip(&self.layout.fields)
+            .find(|(_, field)| matches!(field.place, Place::Fixed { start, len: own } if start as usize + own as usize > len));
+        if let Some((index, field)) = beyond {
+            let (at, element) = self.origin(index);
+            let end = match field.place {
+                Place::Fixed { start, len } => start.saturating_add(len),
+                Place::Slot(_) => 0,
+            };
+            let expected = format!("a field within the record's {len} bytes");
+            let found = format!("one that ends at byte {end}");
+            return Err(Fault::new(ErrorKind::Place, at, &element, expected, found));
+        }
+        self.layout.cutting = Cutting::Fixed(len);
+        Ok(())
+    }
+
+    /// Without a length, a record ends where its fields and its payload end.
+    fn cutting_by_fields(&mut self) -> Checked<()> {
+        if self.layout.steps.is_empty() && self.layout.payloads.is_empty() {
+            let (at, _) = self.origin(0);
+            return self.cutting_fixed(i64::from(self.layout.fixed_end), at);
+        }
+        let (at, _) = self.origin(0);
+        let steps = self.layout.steps.len();
+        self.framing_steps(steps, at, "record.length")?;
+        let asks = |expr: &Option<Expr>| expr.as_ref().is_some_and(Expr::needs_record_len);
+        let payloads = &self.layout.payloads;
+        if payloads.iter().any(|rule| asks(&rule.when) || asks(&rule.place) || asks(&rule.length)) {
+            return Err(undefined_length(at, "payload"));
+        }
+        self.layout.prefix = self.layout.fixed_end;
+        self.layout.cutting = Cutting::Computed {
+            length: None,
+            steps,
+        };
+        Ok(())
+    }
+
+    /// Checks that the first `count` steps can run before the end of the record is known.
+    fn framing_steps(&self, count: usize, at: At, element: &str) -> Checked<()> {
+        let mut fields = 0;
+        for step in self.layout.steps.iter().take(count) {
+            let asks = match step {
+                Step::Go(_) | Step::Pass { .. } | Step::Check(_) => false,
+                Step::Seek { place, .. } => place.needs_record_len(),
+                Step::Group { when, .. } => {
+                    fields += 1;
+                    when.as_ref().is_some_and(Expr::needs_record_len)
+                }
+                Step::Put { size, .. } => {
+                    fields += 1;
+                    match size {
+                        Size::Rest => true,
+                        Size::Computed(size) => size.needs_record_len(),
+                        Size::Bytes(_) | Size::Until(_) => false,
+                    }
+                }
+                Step::Compute { value, .. } => {
+                    fields += 1;
+                    value.needs_record_len()
+                }
+            };
+            if asks {
+                return Err(undefined_length(at, element));
+            }
+        }
+        if fields > Layout::FRAMING_FIELDS_MAX {
+            let most = Layout::FRAMING_FIELDS_MAX;
+            let expected = format!(
+                "at most {most} optional, computed or variable fields up to the record's length"
+            );
+            return Err(Fault::new(ErrorKind::Limit, at, element, expected, fields.to_string())
+                .hint("give [record] a length that depends on fields near the start"));
+        }
+        Ok(())
+    }
+
+    fn time(&self, time: &TimeDraft) -> Checked<TimeSource> {
+        let integer = |name: &Text, key: &str| {
+            Names::field(self, &name.text, name.at).map_err(|mut fault| {
+                fault.element = format!("record.time.{key}");
+                fault
+            })
+        };
+        match time {
+            TimeDraft::Field(name) => {
+                let element = "record.time";
+                let field = self.lookup(name, element)?;
+                match self.layout.fields.get(usize::from(field)) {
+                    Some(Field { meaning: Meaning::Time(_), .. }) => Ok(TimeSource::Field(field)),
+                    _ => {
+                        let found = format!("`{}`, which is of another type", name.text);
+                        let expected = "a field of a time type";
+                        Err(Fault::new(ErrorKind::Value, name.at, element, expected, found).hint(
+                            "numbers make a time with { seconds = \"…\", microseconds = \"…\" }",
+                        ))
+                    }
+                }
+            }
+            TimeDraft::Pair { seconds, part, epoch_s } => Ok(TimeSource::Pair {
+                seconds: integer(seconds, "seconds")?,
+                part: match part {
+                    Some((name, unit)) => Some((integer(name, "part")?, *unit)),
+                    None => None,
+                },
+                epoch_s: *epoch_s,
+            }),
+        }
+    }
+
+    /// Columns of records stand beside those of packets, when there is a payload to decode.
+    fn reserved_names(&self) -> Checked<()> {
+        for (name, index) in &self.names {
+            let frame = name.starts_with("frame.");
+            let packet = || crate::fields().any(|(field, _)| field.name == name);
+            if frame || !self.layout.payloads.is_empty() && packet() {
+                let (at, element) = self.origin(*index);
+                let expected = "a name that no packet column has";
+                let found = format!("`{name}`");
+                return Err(Fault::new(ErrorKind::Duplicate, at, &element, expected, found)
+                    .hint("put a prefix of your own before it, such as `rec.`"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Names for Compiler {
+    fn field(&self, name: &str, at: At) -> Checked<u16> {
+        let index = self.names.get(name).copied();
+        let integer = |index: &u16| {
+            let field = self.layout.fields.get(usize::from(*index));
+            field.is_some_and(|field| field.meaning.is_integer())
+        };
+        match index {
+            Some(index) if integer(&index) => Ok(index),
+            Some(_) => {
+                let found = format!("`{name}`, which is of another type");
+                Err(Fault::new(ErrorKind::Name, at, "", "an integer field", found))
+            }
+            None => {
+                let expected = "an integer field that stands before";
+                let known = self.names.iter().filter(|(_, index)| integer(index));
+                Err(Fault::new(ErrorKind::Name, at, "", expected, format!("`{name}`"))
+                    .near(name, known.map(|(name, _)| name.as_str())))
+            }
+        }
+    }
+
+    fn named_value(&self, field: u16, name: &str, at: At) -> Checked<i64> {
+        let field = self.layout.fields.get(usize::from(field));
+        let names = field.and_then(|field| self.layout.enums.get(usize::from(field.enumeration)));
+        let Some(names) = names else {
+            let expected = "a number, as the field has no enum";
+            return Err(Fault::new(ErrorKind::Name, at, "", expected, format!("'{name}'")));
+        };
+        let number = names.iter().find(|(_, known)| known.as_ref() == name);
+        number.map(|(number, _)| *number).ok_or_else(|| {
+            let expected = "a name of the field's enum";
+            Fault::new(ErrorKind::Name, at, "", expected, format!("'{name}'"))
+                .near(name, names.iter().map(|(_, name)| name.as_ref()))
+        })
+    }
+}
+
+fn undefined_length(at: At, element: &str) -> Box<Fault> {
+    let expected = "a record whose end is known from its first fields";
+    let found = "one that needs its own length to find it";
+    Fault::new(ErrorKind::Missing, at, element, expected, found)
+        .hint("give [record] a length or a delimiter")
+}
+
+/// Names are those that SQL reads without quotes: lower case, with dots between words.
+fn check_name(name: &Text, element: &str) -> Checked<()> {
+    let word = |word: &str| {
+        let mut letters = word.chars();
+        let first = letters.next();
+        first.is_some_and(|letter| letter.is_ascii_lowercase() || letter == '_')
+            && letters.all(|letter| {
+                letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_'
+            })
+    };
+    let reserved = name.text == "record.length";
+    if name.text.len() <= Layout::NAME_LEN_MAX && name.text.split('.').all(word) && !reserved {
+        return Ok(());
+    }
+    let shown: String = name.text.chars().take(40).collect();
+    let fault = Fault::new(
+        ErrorKind::Value,
+        name.at,
+        &format!("{element}.name"),
+        "a name of lower-case letters, digits, `_` and dots between words",
+        format!("`{shown}`"),
+    );
+    let lower = name.text.to_ascii_lowercase().replace(['-', ' '], "_");
+    Err(if lower != name.text && lower.split('.').all(word) {
+        fault.hint(format!("write `{lower}`"))
+    } else {
+        fault
+    })
+}
+
+fn bytes_of(bits: u64) -> u32 {
+    u32::try_from(bits / 8).unwrap_or(u32::MAX)
+}
+
+fn low(bits: u64) -> u32 {
+    u32::try_from(bits).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,618 @@
+//! A layout as it is written: keys read, values of the right type, base layouts joined in; nothing
+//! is placed yet.
+
+use std::collections::BTreeMap;
+
+use toml::de::DeTable;
+
+use super::error::{At, Checked, ErrorKind, Fault};
+use super::source::{Located, Scalar, Section, Source, Text};
+use super::{Layout, parser, time};
+
+/// What the texts of a layout say together.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    pub(super) name: Option<String>,
+    pub(super) doc: Option<String>,
+    pub(super) file: FileDraft,
+    pub(super) record: RecordDraft,
+    pub(super) entries: Vec<Entry>,
+    pub(super) kinds: Vec<KindDraft>,
+    pub(super) payloads: Vec<PayloadDraft>,
+    pub(super) enums: BTreeMap<String, EnumDraft>,
+}
+
+/// The header of the file.
+#[derive(Debug, Default)]
+pub(super) struct FileDraft {
+    pub(super) header_len: u32,
+    pub(super) magic: Option<(usize, Box<[u8]>)>,
+}
+
+/// How records are cut out of the file, and what is said of each as a whole.
+#[derive(Debug, Default)]
+pub(super) struct RecordDraft {
+    pub(super) length: Option<Text>,
+    pub(super) length_max: Option<Located<u64>>,
+    pub(super) delimiter: Option<Located<Box<[u8]>>>,
+    pub(super) time: Option<TimeDraft>,
+    pub(super) wire_len: Option<Text>,
+}
+
+/// Where the time of a record comes from.
+#[derive(Debug)]
+pub(super) enum TimeDraft {
+    /// A field of a time type.
+    Field(Text),
+    /// Seconds and smaller units in fields of their own; the unit in nanoseconds.
+    Pair {
+        seconds: Text,
+        part: Option<(Text, i64)>,
+        epoch_s: i64,
+    },
+}
+
+/// A field or a group of fields.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) at: At,
+    /// Path such as `field.vpi`.
+    pub(super) element: String,
+    pub(super) name: Option<Text>,
+    pub(super) type_name: Option<Text>,
+    pub(super) doc: Option<String>,
+    pub(super) unit: Option<String>,
+    pub(super) little: bool,
+    /// The byte order was given for this field.
+    pub(super) own_order: Option<At>,
+    pub(super) least_first: bool,
+    pub(super) place: Option<Text>,
+    pub(super) bit: Option<Located<u64>>,
+    pub(super) bits: Option<Located<u64>>,
+    pub(super) ranges: Option<Vec<Text>>,
+    pub(super) of: Option<Text>,
+    pub(super) size: Option<Text>,
+    pub(super) until: Option<Located<Box<[u8]>>>,
+    pub(super) enumeration: Option<EnumUse>,
+    pub(super) equals: Option<Located<Scalar>>,
+    pub(super) when: Option<Text>,
+    pub(super) hidden: bool,
+    pub(super) replaces: Option<At>,
+    pub(super) epoch_s: Option<Located<i64>>,
+    pub(super) trim: Option<Text>,
+    pub(super) radix: Option<Located<u64>>,
+    pub(super) value: Option<Text>,
+    pub(super) group: Option<Vec<Self>>,
+}
+
+/// The enumeration of a field.
+#[derive(Debug)]
+pub(super) struct EnumUse {
+    pub(super) values: EnumValues,
+    /// The names replace the numbers instead of standing beside them.
+    pub(super) as_text: bool,
+}
+
+#[derive(Debug)]
+pub(super) enum EnumValues {
+    Named(Text),
+    Here(EnumDraft),
+}
+
+/// Names of numbers, sorted by number.
+#[derive(Debug)]
+pub(super) struct EnumDraft {
+    pub(super) names: Vec<(i64, Box<str>)>,
+}
+
+/// One of several kinds of records.
+#[derive(Debug)]
+pub(super) struct KindDraft {
+    pub(super) at: At,
+    pub(super) element: String,
+    pub(super) name: Text,
+    pub(super) when: Option<Text>,
+    pub(super) entries: Vec<Entry>,
+    pub(super) payloads: Vec<PayloadDraft>,
+}
+
+/// A payload in a known protocol.
+#[derive(Debug)]
+pub(super) struct PayloadDraft {
+    pub(super) element: String,
+    pub(super) at: At,
+    pub(super) protocol: Located<Scalar>,
+    pub(super) when: Option<Text>,
+    pub(super) place: Option<Text>,
+    pub(super) length: Option<Text>,
+}
+
+/// The texts of a layout with their paths: the layout itself first (no path), then its bases.
+pub(super) type Files = Vec<(Option<String>, String)>;
+
+/// Reads a layout and those that it extends. `files` gets the texts, also when this fails.
+pub(super) fn read(
+    text: &str,
+    load: &mut dyn FnMut(&str) -> Result<String, String>,
+    files: &mut Files,
+) -> Checked<Draft> {
+    files.push((None, text.to_owned()));
+    read_file(text, 0, load, files)
+}
+
+fn read_file(
+    text: &str,
+    file: usize,
+    load: &mut dyn FnMut(&str) -> Result<String, String>,
+    files: &mut Files,
+) -> Checked<Draft> {
+    let start = At { file, offset: 0 };
+    if text.len() > Layout::TEXT_LEN_MAX {
+        let expected = format!("a text of at most {} bytes", Layout::TEXT_LEN_MAX);
+        let found = format!("{} bytes", text.len());
+        return Err(Fault::new(ErrorKind::Limit, start, "", expected, found));
+    }
+    let table = DeTable::parse(text).map_err(|error| {
+        let offset = error.span().map_or(0, |span| span.start);
+        let at = At { file, offset };
+        let message = error.message().trim().replace('\n', ", ");
+        Fault::new(ErrorKind::Syntax, at, "", "TOML", format!("a fault in it: {message}"))
+    })?;
+    let whole = Section::whole(table.get_ref(), Source { text, file });
+    whole.only(&[
+        "name", "doc", "extends", "byte_order", "bit_order", "file", "record", "field", "kind",
+        "payload", "enum",
+    ])?;
+    let mut draft = match whole.text("extends", "the path of a layout")? {
+        Some(path) => read_base(&path, load, files)?,
+        None => Draft::default(),
+    };
+    draft.extend_with(&whole)?;
+    Ok(draft)
+}
+
+fn read_base(
+    path: &Text,
+    load: &mut dyn FnMut(&str) -> Result<String, String>,
+    files: &mut Files,
+) -> Checked<Draft> {
+    let fault = |expected: String, found: String| {
+        Fault::new(ErrorKind::Extends, path.at, "extends", expected, found)
+    };
+    if files.iter().any(|(known, _)| known.as_deref() == Some(path.text.as_str())) {
+        let found = format!("`{}`, which leads back to itself", path.text);
+        return Err(fault("a layout that ends somewhere".to_owned(), found));
+    }
+    if files.len() > Layout::EXTENDS_MAX {
+        let expected = format!("at most {} layouts that extend each other", Layout::EXTENDS_MAX);
+        return Err(fault(expected, "more".to_owned()));
+    }
+    let text = load(&path.text)
+        .map_err(|reason| fault("a layout that can be read".to_owned(), reason))?;
+    let file = files.len();
+    files.push((Some(path.text.clone()), text.clone()));
+    read_file(&text, file, load, files)
+}
+
+/// What a text sets for all of its fields.
+#[derive(Clone, Copy)]
+struct Defaults {
+    little: bool,
+    least_first: bool,
+}
+
+impl Draft {
+    /// Adds a text to what its base says.
+    fn extend_with(&mut self, whole: &Section<'_>) -> Checked<()> {
+        let plain = |text: Text| text.text;
+        if let Some(name) = whole.text("name", "a text")? {
+            self.name = Some(plain(name));
+        }
+        if let Some(doc) = whole.text("doc", "a text")? {
+            self.doc = Some(plain(doc));
+        }
+        let defaults = Defaults {
+            little: byte_order(whole)?.unwrap_or(false),
+            least_first: bit_order(whole)?.unwrap_or(false),
+        };
+        if let Some(file) = whole.section("file")? {
+            self.file = read_header(&file)?;
+        }
+        if let Some(record) = whole.section("record")? {
+            self.record.extend_with(&record)?;
+        }
+        self.add_enums(whole)?;
+        let entries = read_entries(whole, defaults, 0)?;
+        self.add_entries(entries)?;
+        for kind in whole.sections("kind")?.unwrap_or_default() {
+            let kind = read_kind(&kind, defaults)?;
+            if let Some(same) = self.kinds.iter().find(|old| old.name.text == kind.name.text) {
+                let found = format!("`{}`", same.name.text);
+                let expected = "a name that no other kind has";
+                let at = kind.name.at;
+                return Err(Fault::new(ErrorKind::Duplicate, at, &kind.element, expected, found));
+            }
+            self.kinds.push(kind);
+        }
+        if let Some(payloads) = read_payloads(whole)? {
+            self.payloads = payloads;
+        }
+        Ok(())
+    }
+
+    fn add_enums(&mut self, whole: &Section<'_>) -> Checked<()> {
+        let Some(enums) = whole.section("enum")? else {
+            return Ok(());
+        };
+        for (name, at) in enums.keys() {
+            let Some(section) = enums.section(name)? else {
+                continue;
+            };
+            let values = read_enum(&section)?;
+            if self.enums.insert(name.to_owned(), values).is_some() {
+                let path = enums.path(name);
+                let expected = "a name that no base layout uses";
+                let found = format!("`{name}`");
+                return Err(Fault::new(ErrorKind::Duplicate, at, &path, expected, found));
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the fields behind those of the base, or in the place of those that they override.
+    fn add_entries(&mut self, entries: Vec<Entry>) -> Checked<()> {
+        let base_len = self.entries.len();
+        for entry in entries {
+            let Some(at) = entry.replaces else {
+                if let Some(kind) = self.kinds.first() {
+                    let expected = "fields inside a kind, as the base layout has kinds";
+                    let found = format!("a field of all records behind kind `{}`", kind.name.text);
+                    let fault = Fault::new(ErrorKind::Place, entry.at, &entry.element, expected, found);
+                    return Err(fault.hint("add a `[[kind]]`, or set `override = true` to replace a field"));
+                }
+                self.entries.push(entry);
+                continue;
+            };
+            let name = entry.name.as_ref().map_or(String::new(), |name| name.text.clone());
+            let base = self.entries.get_mut(..base_len).unwrap_or_default();
+            let mut with = Some(entry);
+            let mut kinds = self.kinds.iter_mut();
+            if !name.is_empty()
+                && (replace(base, &name, &mut with)
+                    || kinds.any(|kind| replace(&mut kind.entries, &name, &mut with)))
+            {
+                continue;
+            }
+            let (element, expected) = ("override", "the name of a field of the base layout");
+            let found = format!("`{name}`");
+            return Err(Fault::new(ErrorKind::Name, at, element, expected, found));
+        }
+        Ok(())
+    }
+}
+
+/// Replaces the field called `name`, also inside groups; true when there was one.
+fn replace(entries: &mut [Entry], name: &str, with: &mut Option<Entry>) -> bool {
+    entries.iter_mut().any(|entry| {
+        if entry.name.as_ref().is_some_and(|own| own.text == name) {
+            if let Some(new) = with.take() {
+                *entry = new;
+            }
+            return true;
+        }
+        entry
+            .group
+            .as_mut()
+            .is_some_and(|group| replace(group, name, with))
+    })
+}
+
+fn byte_order(section: &Section<'_>) -> Checked<Option<bool>> {
+    one_of(section, "byte_order", "big", "little")
+}
+
+fn bit_order(section: &Section<'_>) -> Checked<Option<bool>> {
+    one_of(section, "bit_order", "msb", "lsb")
+}
+
+/// True for the second of two words.
+fn one_of(section: &Section<'_>, key: &str, no: &str, yes: &str) -> Checked<Option<bool>> {
+    let expected = format!("\"{no}\" or \"{yes}\"");
+    match section.text(key, &expected)? {
+        None => Ok(None),
+        Some(text) if text.text == no => Ok(Some(false)),
+        Some(text) if text.text == yes => Ok(Some(true)),
+        Some(text) => {
+            let found = format!("\"{}\"", text.text);
+            let fault = Fault::new(ErrorKind::Value, text.at, &section.path(key), expected, found);
+            Err(fault.near(&text.text, [no, yes]))
+        }
+    }
+}
+
+fn read_header(file: &Section<'_>) -> Checked<FileDraft> {
+    file.only(&["header_len", "magic", "magic_at"])?;
+    let most = Layout::FILE_HEADER_LEN_MAX as u64;
+    let number = |key| -> Checked<Option<u32>> {
+        let number = file.number(key, 0, most)?;
+        Ok(number.and_then(|number| u32::try_from(number.value).ok()))
+    };
+    let magic = bytes(file, "magic")?;
+    let magic_at = number("magic_at")?.unwrap_or(0);
+    let magic = magic.map(|magic| (magic_at as usize, magic.value));
+    let end = magic
+        .as_ref()
+        .map_or(0, |(at, magic)| at.saturating_add(magic.len()));
+    let least = u32::try_from(end).unwrap_or(u32::MAX);
+    let header_len = number("header_len")?.unwrap_or(least);
+    if header_len < least {
+        let expected = format!("at least {least}, the end of the magic value");
+        let at = file.value_at("header_len");
+        let found = header_len.to_string();
+        return Err(Fault::new(ErrorKind::Place, at, &file.path("header_len"), expected, found));
+    }
+    Ok(FileDraft { header_len, magic })
+}
+
+impl RecordDraft {
+    fn extend_with(&mut self, record: &Section<'_>) -> Checked<()> {
+        record.only(&["length", "length_max", "delimiter", "time", "wire_len"])?;
+        if record.has("length") && record.has("delimiter") {
+            let at = record.value_at("delimiter");
+            let path = record.path("delimiter");
+            let expected = "either a length or a delimiter";
+            return Err(Fault::new(ErrorKind::Key, at, &path, expected, "both"));
+        }
+        if let Some(length) = record.expression("length")? {
+            self.length = Some(length);
+            self.delimiter = None;
+        }
+        if let Some(delimiter) = bytes(record, "delimiter")? {
+            self.delimiter = Some(delimiter);
+            self.length = None;
+        }
+        let most = Layout::RECORD_LEN_MAX as u64;
+        if let Some(length_max) = record.number("length_max", 1, most)? {
+            self.length_max = Some(length_max);
+        }
+        if record.is_table("time") {
+            let pair = record.section("time")?.map(|pair| read_pair(&pair));
+            self.time = pair.transpose()?;
+        } else if let Some(time) = record.text("time", "the name of a time field")? {
+            self.time = Some(TimeDraft::Field(time));
+        }
+        if let Some(wire_len) = record.expression("wire_len")? {
+            self.wire_len = Some(wire_len);
+        }
+        Ok(())
+    }
+}
+
+fn read_pair(pair: &Section<'_>) -> Checked<TimeDraft> {
+    let parts = [("milliseconds", 1_000_000), ("microseconds", 1_000), ("nanoseconds", 1)];
+    pair.only(&["seconds", "milliseconds", "microseconds", "nanoseconds", "epoch"])?;
+    let field = "the name of an integer field";
+    let seconds = pair.text("seconds", field)?.ok_or_else(|| pair.missing("seconds"))?;
+    let mut part = None;
+    for (key, unit) in parts {
+        if let Some(name) = pair.text(key, field)? {
+            if part.is_some() {
+                let expected = "one unit beside the seconds";
+                return Err(Fault::new(ErrorKind::Key, name.at, &pair.path(key), expected, "two"));
+            }
+            part = Some((name, unit));
+        }
+    }
+    let epoch_s = epoch(pair)?.map_or(0, |epoch| epoch.value);
+    Ok(TimeDraft::Pair {
+        seconds,
+        part,
+        epoch_s,
+    })
+}
+
+const FIELD_KEYS: &[&str] = &[
+    "name", "type", "doc", "unit", "byte_order", "bit_order", "at", "bit", "bits", "of", "size",
+    "until", "enum", "enum_as", "equals", "when", "column", "override", "epoch", "trim", "radix",
+    "value", "field",
+];
+
+fn read_entries(section: &Section<'_>, defaults: Defaults, depth: usize) -> Checked<Vec<Entry>> {
+    let entries = section.sections("field")?.unwrap_or_default();
+    entries
+        .iter()
+        .map(|entry| read_entry(entry, defaults, depth))
+        .collect()
+}
+
+fn read_entry(section: &Section<'_>, defaults: Defaults, depth: usize) -> Checked<Entry> {
+    section.only(FIELD_KEYS)?;
+    let group = if section.has("field") {
+        if depth >= Layout::GROUP_DEPTH_MAX {
+            let expected = format!("at most {} groups inside each other", Layout::GROUP_DEPTH_MAX);
+            return Err(Fault::new(ErrorKind::Limit, section.at, &section.element, expected, "more"));
+        }
+        let own = Defaults {
+            little: byte_order(section)?.unwrap_or(defaults.little),
+            least_first: bit_order(section)?.unwrap_or(defaults.least_first),
+        };
+        Some(read_entries(section, own, depth + 1)?)
+    } else {
+        None
+    };
+    let plain = |text: Option<Text>| text.map(|text| text.text);
+    let flag = |key| section.flag(key);
+    let own_order = byte_order(section)?;
+    let counted = section.is_number("bits");
+    Ok(Entry {
+        at: section.at,
+        element: section.element.clone(),
+        name: section.text("name", "a name")?,
+        type_name: section.text("type", "the name of a type")?,
+        doc: plain(section.text("doc", "a text")?),
+        unit: plain(section.text("unit", "a text")?),
+        little: own_order.unwrap_or(defaults.little),
+        own_order: own_order.map(|_| section.value_at("byte_order")),
+        least_first: bit_order(section)?.unwrap_or(defaults.least_first),
+        place: section.expression("at")?,
+        bit: section.number("bit", 0, 7)?,
+        bits: if counted { section.number("bits", 1, 64)? } else { None },
+        ranges: if counted { None } else { section.texts("bits", "a number of bits, or ranges such as \"0-5\"")? },
+        of: section.text("of", "the name of an integer field")?,
+        size: section.expression("size")?,
+        until: bytes(section, "until")?,
+        enumeration: read_enum_use(section)?,
+        equals: section.scalar("equals", "a number or a text")?,
+        when: section.expression("when")?,
+        hidden: flag("column")?.is_some_and(|column| !column.value),
+        replaces: flag("override")?.filter(|flag| flag.value).map(|flag| flag.at),
+        epoch_s: epoch(section)?,
+        trim: section.text("trim", "\"end\", \"both\" or \"none\"")?,
+        radix: section.number("radix", 2, 16)?,
+        value: section.expression("value")?,
+        group,
+    })
+}
+
+fn read_enum_use(section: &Section<'_>) -> Checked<Option<EnumUse>> {
+    let as_text = one_of(section, "enum_as", "column", "text")?;
+    let values = if section.is_table("enum") {
+        let values = section.section("enum")?.map(|values| read_enum(&values));
+        values.transpose()?.map(EnumValues::Here)
+    } else {
+        let expected = "the name of an [enum] or a table of names";
+        section.text("enum", expected)?.map(EnumValues::Named)
+    };
+    if values.is_none() && as_text.is_some() {
+        return Err(section.missing("enum"));
+    }
+    let as_text = as_text.unwrap_or(false);
+    Ok(values.map(|values| EnumUse { values, as_text }))
+}
+
+fn read_enum(section: &Section<'_>) -> Checked<EnumDraft> {
+    let mut names = Vec::new();
+    for (key, at) in section.keys() {
+        let path = section.path(key);
+        let number = match key.strip_prefix('-') {
+            Some(digits) => parser::number(digits).map(|number| -number),
+            None => parser::number(key),
+        };
+        let Some(number) = number else {
+            let expected = "a number such as 12 or 0xcc";
+            return Err(Fault::new(ErrorKind::Value, at, &path, expected, format!("`{key}`")));
+        };
+        let name = section.text(key, "a name")?.map(|name| name.text).unwrap_or_default();
+        names.push((number, name.into_boxed_str(), at));
+    }
+    let limit = Layout::ENUM_VALUES_MAX;
+    if names.len() > limit {
+        let expected = format!("at most {limit} values");
+        let found = names.len().to_string();
+        return Err(Fault::new(ErrorKind::Limit, section.at, &section.element, expected, found));
+    }
+    names.sort_by_key(|(number, _, at)| (*number, at.offset));
+    if let Some([_, (number, _, at)]) = names
+        .windows(2)
+        .find_map(|pair| <&[_; 2]>::try_from(pair).ok().filter(|[one, two]| one.0 == two.0))
+    {
+        let path = section.path(&number.to_string());
+        let expected = "each number once";
+        return Err(Fault::new(ErrorKind::Duplicate, *at, &path, expected, "it twice"));
+    }
+    let names = names.into_iter().map(|(number, name, _)| (number, name)).collect();
+    Ok(EnumDraft { names })
+}
+
+fn read_kind(section: &Section<'_>, defaults: Defaults) -> Checked<KindDraft> {
+    section.only(&["name", "doc", "when", "field", "payload"])?;
+    section.text("doc", "a text")?;
+    Ok(KindDraft {
+        at: section.at,
+        element: section.element.clone(),
+        name: section.text("name", "a name")?.ok_or_else(|| section.missing("name"))?,
+        when: section.expression("when")?,
+        entries: read_entries(section, defaults, 0)?,
+        payloads: read_payloads(section)?.unwrap_or_default(),
+    })
+}
+
+fn read_payloads(section: &Section<'_>) -> Checked<Option<Vec<PayloadDraft>>> {
+    let Some(payloads) = section.sections("payload")? else {
+        return Ok(None);
+    };
+    let one = |payload: &Section<'_>| {
+        payload.only(&["protocol", "when", "at", "length"])?;
+        let expected = "the name of a protocol or the number of a link type";
+        let protocol = payload.scalar("protocol", expected)?;
+        Ok(PayloadDraft {
+            element: payload.element.clone(),
+            at: payload.at,
+            protocol: protocol.ok_or_else(|| payload.missing("protocol"))?,
+            when: payload.expression("when")?,
+            place: payload.expression("at")?,
+            length: payload.expression("length")?,
+        })
+    };
+    payloads.iter().map(one).collect::<Checked<Vec<_>>>().map(Some)
+}
+
+fn epoch(section: &Section<'_>) -> Checked<Option<Located<i64>>> {
+    let expected = "a date such as 1900-01-01, or seconds from 1970-01-01";
+    let Some(Located { value, at }) = section.scalar("epoch", expected)? else {
+        return Ok(None);
+    };
+    let seconds = match &value {
+        Scalar::Integer(seconds) => i64::try_from(*seconds).ok(),
+        Scalar::Datetime(moment) => moment.date.map(|date| {
+            let offset = match moment.offset {
+                Some(toml::value::Offset::Custom { minutes }) => i64::from(minutes) * 60,
+                _ => 0,
+            };
+            time::seconds_of(date, moment.time) - offset
+        }),
+        Scalar::Text(_) => None,
+    };
+    // What nanoseconds in 64 bits can hold, with room for the time itself.
+    let reach = 200 * 366 * 86_400;
+    match seconds.filter(|seconds| (-reach..=reach).contains(seconds)) {
+        Some(value) => Ok(Some(Located { value, at })),
+        None => {
+            let found = "something else, or more than 200 years from 1970";
+            Err(Fault::new(ErrorKind::Value, at, &section.path("epoch"), expected, found))
+        }
+    }
+}
+
+/// Bytes written as text (`"\n"`) or, after `0x`, as hexadecimal digits (`"0x0d 0a"`).
+pub(super) fn bytes(section: &Section<'_>, key: &str) -> Checked<Option<Located<Box<[u8]>>>> {
+    let expected = "bytes as text or, after 0x, as hexadecimal digits";
+    let Some(text) = section.text(key, expected)? else {
+        return Ok(None);
+    };
+    let most = Layout::MARK_LEN_MAX;
+    match literal(&text.text).filter(|bytes| (1..=most).contains(&bytes.len())) {
+        Some(value) => Ok(Some(Located { value, at: text.at })),
+        None => {
+            let expected = format!("1 to {most} {expected}");
+            let found = format!("\"{}\"", text.text.chars().take(40).collect::<String>());
+            Err(Fault::new(ErrorKind::Value, text.at, &section.path(key), expected, found))
+        }
+    }
+}
+
+/// The bytes that a text stands for; `None` when its digits are no hexadecimal pairs.
+pub(super) fn literal(text: &str) -> Option<Box<[u8]>> {
+    let Some(digits) = text.strip_prefix("0x") else {
+        return Some(text.as_bytes().into());
+    };
+    let digits: Vec<char> = digits.chars().filter(|digit| !matches!(digit, ' ' | '_')).collect();
+    let pairs = digits.chunks(2).map(|pair| match pair {
+        [high, low] => {
+            let byte = high.to_digit(16)? << 4 | low.to_digit(16)?;
+            u8::try_from(byte).ok()
+        }
+        _ => None,
+    });
+    pairs.collect()
+}

@@ -1,0 +1,268 @@
+//! Numbers of any width, byte order and bit position, chosen when a layout is loaded so that reading
+//! one is a bounds check, a load and a shift.
+
+/// Reads one number at a byte offset.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Number {
+    load: Load,
+    take: Take,
+    /// Bits of the value.
+    width: u32,
+}
+
+/// How the bytes are put together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Load {
+    One,
+    Big2,
+    Big4,
+    Big8,
+    Little2,
+    Little4,
+    Little8,
+    /// Any other number of bytes up to eight.
+    Big(u8),
+    Little(u8),
+    /// Nine bytes, for bit fields that lie across eight byte boundaries.
+    Big9,
+    Little9,
+}
+
+/// What of the loaded word is the value.
+#[derive(Clone, Debug, PartialEq)]
+enum Take {
+    All,
+    /// Shift right, then mask.
+    Part(u32, u64),
+    /// Several parts, the most significant first.
+    Join(Box<[Part]>),
+}
+
+/// Some neighbouring bits of a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    /// Bits of the word below the part.
+    pub(super) shift: u32,
+    /// Bits in the part, 1 to 64.
+    pub(super) width: u32,
+}
+
+impl Number {
+    /// A whole number of `bytes` bytes (1 to 8).
+    pub(super) fn whole(bytes: u8, little: bool) -> Self {
+        Self {
+            load: Load::of(bytes, little),
+            take: Take::All,
+            width: u32::from(bytes) * 8,
+        }
+    }
+
+    /// `width` bits (1 to 64) from bit `first` (0 to 7) of the first byte on. With `least_first`,
+    /// bits are counted from the least significant of each byte and the first bit is the lowest of
+    /// the value; otherwise from the most significant, the first being the highest.
+    pub(super) fn bits(first: u32, width: u32, least_first: bool) -> Self {
+        let bytes = (first + width).div_ceil(8);
+        let shift = if least_first {
+            first
+        } else {
+            bytes * 8 - first - width
+        };
+        let load = Load::of(u8::try_from(bytes).unwrap_or(u8::MAX), least_first);
+        Self {
+            load,
+            take: Take::Part(shift, mask(width)),
+            width,
+        }
+    }
+
+    /// The number that `parts` of this number make when they are put side by side; `None` when this
+    /// number is itself made of several parts, or the parts are together wider than 64 bits.
+    pub(super) fn parts(&self, parts: &[Part]) -> Option<Self> {
+        let below = match &self.take {
+            Take::All => 0,
+            Take::Part(shift, _) => *shift,
+            Take::Join(_) => return None,
+        };
+        let width = parts.iter().map(|part| part.width).sum();
+        if width > 64 {
+            return None;
+        }
+        let shifted = |part: &Part| Part {
+            shift: part.shift + below,
+            width: part.width,
+        };
+        let take = match parts {
+            [part] => Take::Part(part.shift + below, mask(part.width)),
+            _ => Take::Join(parts.iter().map(shifted).collect()),
+        };
+        Some(Self {
+            load: self.load,
+            take,
+            width,
+        })
+    }
+
+    /// Bits of the value.
+    pub(super) fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// Bytes that are read.
+    pub(super) fn bytes(&self) -> u32 {
+        match self.load {
+            Load::One => 1,
+            Load::Big2 | Load::Little2 => 2,
+            Load::Big4 | Load::Little4 => 4,
+            Load::Big8 | Load::Little8 => 8,
+            Load::Big(bytes) | Load::Little(bytes) => u32::from(bytes),
+            Load::Big9 | Load::Little9 => 9,
+        }
+    }
+
+    /// The number at `at`; `None` when the bytes end before.
+    #[inline]
+    pub(super) fn read(&self, bytes: &[u8], at: usize) -> Option<u64> {
+        let word = match self.load {
+            Load::One => u64::from(weir_bytes::u8_at(bytes, at)?),
+            Load::Big2 => u64::from(weir_bytes::u16_be_at(bytes, at)?),
+            Load::Big4 => u64::from(weir_bytes::u32_be_at(bytes, at)?),
+            Load::Big8 => weir_bytes::u64_be_at(bytes, at)?,
+            Load::Little2 => u64::from(weir_bytes::u16_le_at(bytes, at)?),
+            Load::Little4 => u64::from(weir_bytes::u32_le_at(bytes, at)?),
+            Load::Little8 => weir_bytes::u64_le_at(bytes, at)?,
+            _ => return self.read_rare(bytes, at),
+        };
+        Some(match &self.take {
+            Take::All => word,
+            Take::Part(shift, mask) => (word >> (shift & 63)) & mask,
+            Take::Join(parts) => join(u128::from(word), parts),
+        })
+    }
+
+    fn read_rare(&self, bytes: &[u8], at: usize) -> Option<u64> {
+        let field = bytes.get(at..)?.get(..self.bytes() as usize)?;
+        let push = |word: u128, byte: &u8| word << 8 | u128::from(*byte);
+        let word = match self.load {
+            Load::Little(_) | Load::Little9 => field.iter().rev().fold(0, push),
+            _ => field.iter().fold(0, push),
+        };
+        let low = |word: u128| (word & u128::from(u64::MAX)) as u64;
+        Some(match &self.take {
+            Take::All => low(word),
+            Take::Part(shift, mask) => low(word >> shift) & mask,
+            Take::Join(parts) => join(word, parts),
+        })
+    }
+
+    /// The number at `at` read as two's complement of the value's width.
+    #[inline]
+    pub(super) fn read_signed(&self, bytes: &[u8], at: usize) -> Option<i64> {
+        let unused = 64_u32.saturating_sub(self.width) & 63;
+        self.read(bytes, at)
+            .map(|value| (value << unused).cast_signed() >> unused)
+    }
+}
+
+impl Load {
+    fn of(bytes: u8, little: bool) -> Self {
+        match (bytes, little) {
+            (1, _) => Self::One,
+            (2, false) => Self::Big2,
+            (4, false) => Self::Big4,
+            (8, false) => Self::Big8,
+            (2, true) => Self::Little2,
+            (4, true) => Self::Little4,
+            (8, true) => Self::Little8,
+            (9.., false) => Self::Big9,
+            (9.., true) => Self::Little9,
+            (_, false) => Self::Big(bytes),
+            (_, true) => Self::Little(bytes),
+        }
+    }
+}
+
+/// The lowest `width` bits.
+pub(super) fn mask(width: u32) -> u64 {
+    1_u64.checked_shl(width).map_or(u64::MAX, |bit| bit - 1)
+}
+
+fn join(word: u128, parts: &[Part]) -> u64 {
+    let all = parts.iter().fold(0_u128, |value, part| {
+        value << part.width | word >> part.shift & u128::from(mask(part.width))
+    });
+    (all & u128::from(u64::MAX)) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const BYTES: [u8; 10] = [0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde, 0xf0, 0x81, 0xff];
+
+    #[test]
+    fn whole_numbers() {
+        for (bytes, little, expected) in [
+            (1, false, 0x34),
+            (2, false, 0x3456),
+            (2, true, 0x5634),
+            (3, false, 0x34_5678),
+            (3, true, 0x78_5634),
+            (4, true, 0x9a78_5634),
+            (5, false, 0x34_5678_9abc),
+            (6, true, 0xdebc_9a78_5634),
+            (7, false, 0x34_5678_9abc_def0),
+            (8, false, 0x3456_789a_bcde_f081),
+            (8, true, 0x81f0_debc_9a78_5634),
+        ] {
+            let number = Number::whole(bytes, little);
+            assert_eq!(number.read(&BYTES, 1), Some(expected), "{bytes} {little}");
+            assert_eq!(number.read(&BYTES[..usize::from(bytes)], 1), None);
+            assert_eq!(number.read(&BYTES, usize::MAX), None);
+        }
+        assert_eq!(Number::whole(3, false).read_signed(&BYTES, 7), Some(-0x0f_7e01));
+        assert_eq!(Number::whole(8, true).read_signed(&[0xff; 8], 0), Some(-1));
+    }
+
+    #[test]
+    fn split_fields_join() {
+        // The DLCI of a two-byte Q.922 address: bits 15-10 and 7-4, here of DLCI 1007.
+        let address = [0xf8, 0xf1];
+        let parts = [Part { shift: 10, width: 6 }, Part { shift: 4, width: 4 }];
+        let dlci = Number::whole(2, false).parts(&parts).unwrap();
+        assert_eq!((dlci.read(&address, 0), dlci.width()), (Some(0x3ef), 10));
+        assert_eq!(dlci.parts(&parts[..1]), None, "parts of parts are not followed");
+        assert_eq!(Number::whole(8, true).parts(&[Part { shift: 0, width: 40 }; 2]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn bits_agree_with_a_reader_that_goes_bit_by_bit(
+            bytes in prop::collection::vec(any::<u8>(), 0..12),
+            at in 0_usize..4,
+            first in 0_u32..8,
+            width in 1_u32..=64,
+            least_first: bool,
+        ) {
+            let mut expected = Some(0_u64);
+            for index in 0..width {
+                let bit = first + index;
+                let byte = bytes.get(at + bit as usize / 8).copied();
+                expected = expected.zip(byte).map(|(value, byte)| if least_first {
+                    value | u64::from(byte >> (bit % 8) & 1) << index
+                } else {
+                    value << 1 | u64::from(byte >> (7 - bit % 8) & 1)
+                });
+            }
+            let number = Number::bits(first, width, least_first);
+            prop_assert_eq!(number.read(&bytes, at), expected);
+            let signed = expected.map(|value| {
+                let value = i128::from(value);
+                let negative = value >> (width - 1) & 1 == 1;
+                (if negative { value - (1_i128 << width) } else { value }) as i64
+            });
+            prop_assert_eq!(number.read_signed(&bytes, at), signed);
+        }
+    }
+}

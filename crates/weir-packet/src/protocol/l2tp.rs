@@ -1,0 +1,83 @@
+//! Layer 2 Tunneling Protocol, version 2: PPP in UDP.
+
+use super::{Header, Input, Layer, Next, On, Protocol};
+use crate::field::Field;
+use crate::{Packet, Reason};
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "l2tp",
+    title: "Layer 2 Tunneling Protocol",
+    decode,
+    on: &[On::UdpPort(1701)],
+    fields: &[
+        Field::u8("l2tp.type", |p| Some(p.u8(L2TP, 0)? >> 7), "1: control message, 0: data message", "RFC 2661, 3.1"),
+        Field::bool("l2tp.length_bit", |p| p.bit(L2TP, 0, 0x40), "A length is present", "RFC 2661, 3.1"),
+        Field::bool("l2tp.seq_bit", |p| p.bit(L2TP, 0, 0x08), "Sequence numbers are present", "RFC 2661, 3.1"),
+        Field::u8("l2tp.version", |p| Some(p.u8(L2TP, 1)? & 15), "Version, 2", "RFC 2661, 3.1"),
+        Field::u16("l2tp.length", |p| p.u16_be(L2TP, parts(p)?.length?), "Length of the message in bytes", "RFC 2661, 3.1"),
+        Field::u16("l2tp.tunnel", |p| p.u16_be(L2TP, parts(p)?.tunnel), "Tunnel at the receiver", "RFC 2661, 3.1"),
+        Field::u16("l2tp.session", |p| p.u16_be(L2TP, parts(p)?.tunnel + 2), "Session in the tunnel", "RFC 2661, 3.1"),
+        Field::u16("l2tp.ns", |p| p.u16_be(L2TP, parts(p)?.sequence?), "Sequence number", "RFC 2661, 3.1"),
+    ],
+};
+
+/// Offsets of the parts, and the end of those of a fixed length.
+struct Parts {
+    length: Option<usize>,
+    tunnel: usize,
+    sequence: Option<usize>,
+    offset: Option<usize>,
+    end: usize,
+}
+
+impl Parts {
+    fn new(flags: u16) -> Self {
+        let mut end = 2;
+        let mut part = |present: bool, len: usize| {
+            let offset = end;
+            end += if present { len } else { 0 };
+            present.then_some(offset)
+        };
+        let length = part(flags & 0x4000 != 0, 2);
+        let tunnel = part(true, 4).unwrap_or(2);
+        let sequence = part(flags & 0x0800 != 0, 4);
+        let offset = part(flags & 0x0200 != 0, 2);
+        Self {
+            length,
+            tunnel,
+            sequence,
+            offset,
+            end,
+        }
+    }
+}
+
+fn parts(packet: &Packet<'_>) -> Option<Parts> {
+    let flags = packet.u16_be(L2TP, 0)?;
+    (flags & VERSION_MASK == 2).then(|| Parts::new(flags))
+}
+
+fn decode(input: &Input<'_>) -> Result<Header, Reason> {
+    let flags = input.u16_be(0)?;
+    if flags & VERSION_MASK != 2 {
+        // What a data message of version 3 carries is only in the control messages before it.
+        return Ok(Header::new(2, Next::Payload));
+    }
+    let parts = Parts::new(flags);
+    input.need(parts.end)?;
+    let mut len = parts.end;
+    if let Some(offset) = parts.offset {
+        len = len.saturating_add(usize::from(input.u16_be(offset)?));
+        input.need(len)?;
+    }
+    let is_control = flags & 0x8000 != 0;
+    let next = if is_control || input.declared <= len { Next::Payload } else { Next::Layer(Layer::Ppp) };
+    let header = Header::new(len, next);
+    Ok(match parts.length {
+        Some(offset) => header.with_total(usize::from(input.u16_be(offset)?).max(len)),
+        None => header,
+    })
+}
+
+const L2TP: Layer = Layer::L2tp;
+const VERSION_MASK: u16 = 15;

@@ -1,0 +1,29 @@
+//! Protocol Independent Multicast. The packet that a register message carries is decoded behind it.
+
+use super::{Header, Input, Layer, Next, On, Protocol};
+use crate::Reason;
+use crate::field::Field;
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "pim",
+    title: "Protocol Independent Multicast",
+    decode,
+    on: &[On::IpProtocol(103)],
+    fields: &[
+        Field::u8("pim.version", |p| Some(p.u8(PIM, 0)? >> 4), "Version, 2", "RFC 7761, 4.9"),
+        Field::u8("pim.type", |p| Some(p.u8(PIM, 0)? & 15), "Type of the message: 0 hello, 1 register …", "RFC 7761, 4.9"),
+        Field::u16("pim.cksum", |p| p.u16_be(PIM, 2), "Checksum as it was sent", "RFC 7761, 4.9"),
+    ],
+};
+
+fn decode(input: &Input<'_>) -> Result<Header, Reason> {
+    input.need(4)?;
+    if input.u8(0)? != VERSION_2_REGISTER {
+        return Ok(Header::new(4, Next::Payload));
+    }
+    // A null register has nothing, or a dummy header, behind it.
+    Ok(Header::new(8, input.ip_at(8)?))
+}
+
+const PIM: Layer = Layer::Pim;
+const VERSION_2_REGISTER: u8 = 0x21;

@@ -1,0 +1,228 @@
+//! Files of records of a user-defined layout, cut into records.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use weir_packet::layout::{Framing, Layout};
+
+use crate::source::{Bytes, Cause};
+
+/// Reads a file record by record through one buffer, which grows only as bytes arrive and never
+/// beyond the longest record that the layout allows.
+pub(crate) struct RecordReader {
+    layout: Arc<Layout>,
+    bytes: Bytes,
+    buffer: Vec<u8>,
+    /// The bytes of the buffer that are not given out yet.
+    start: usize,
+    end: usize,
+    at_end: bool,
+    /// Offset in the file of `buffer[start]`.
+    offset: u64,
+    number: u64,
+    header_checked: bool,
+    damage: Option<Damage>,
+}
+
+/// The first place where the file was not what the layout says, and how many there were.
+struct Damage {
+    number: u64,
+    offset: u64,
+    reason: String,
+    places: u64,
+}
+
+/// A record, borrowing from the reader's buffer.
+pub(crate) struct RawRecord<'a> {
+    pub(crate) number: u64,
+    pub(crate) bytes: &'a [u8],
+}
+
+/// What stands at the start of the window.
+enum Found {
+    Record(usize),
+    More(usize),
+    Damaged(String),
+}
+
+impl RecordReader {
+    pub(crate) fn new(layout: Arc<Layout>, bytes: Bytes) -> Self {
+        Self {
+            layout,
+            bytes,
+            buffer: vec![0; BUFFER_BYTES],
+            start: 0,
+            end: 0,
+            at_end: false,
+            offset: 0,
+            number: 0,
+            header_checked: false,
+            damage: None,
+        }
+    }
+
+    /// Bytes given out so far.
+    pub(crate) const fn bytes_read(&self) -> u64 {
+        self.offset
+    }
+
+    /// The next record; `None` at the end.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or its header is not the layout's. Damage between records is
+    /// passed over, and told once by [`Self::take_damage`].
+    pub(crate) fn next(&mut self) -> Result<Option<RawRecord<'_>>, Cause> {
+        if !self.header_checked {
+            self.check_header()?;
+        }
+        loop {
+            match self.look() {
+                Found::Record(len) => {
+                    self.number += 1;
+                    let from = self.start;
+                    self.advance(len);
+                    return Ok(Some(RawRecord {
+                        number: self.number,
+                        bytes: self.buffer.get(from..from + len).unwrap_or_default(),
+                    }));
+                }
+                Found::More(needed) => {
+                    if !self.fill(needed)? {
+                        if self.start < self.end {
+                            let available = self.end - self.start;
+                            self.note(format!(
+                                "cut, {needed} bytes needed, {available} are left in the file"
+                            ));
+                            self.advance(available);
+                        }
+                        return Ok(None);
+                    }
+                }
+                Found::Damaged(reason) => {
+                    self.note(reason);
+                    if !self.resync()? {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What was found damaged, once.
+    pub(crate) fn take_damage(&mut self) -> Option<Cause> {
+        let damage = self.damage.take()?;
+        let reason = match damage.places {
+            1 => damage.reason,
+            more => format!("{} (and {} more places)", damage.reason, more - 1),
+        };
+        Some(Cause::Record {
+            number: damage.number,
+            offset: damage.offset,
+            reason,
+        })
+    }
+
+    fn window(&self) -> &[u8] {
+        self.buffer.get(self.start..self.end).unwrap_or_default()
+    }
+
+    fn look(&self) -> Found {
+        match self.layout.next_record(self.window()) {
+            Framing::Record { len } if len > 0 && len <= self.window().len() => Found::Record(len),
+            Framing::Record { len } => Found::More(len.max(1)),
+            Framing::More { at_least } => Found::More(at_least),
+            Framing::Damaged(stop) => Found::Damaged(stop.to_string()),
+        }
+    }
+
+    fn check_header(&mut self) -> Result<(), Cause> {
+        self.header_checked = true;
+        let len = self.layout.file_header_len();
+        self.fill(len)?;
+        if let Err(stop) = self.layout.check_file_header(self.window()) {
+            let reason = format!("file header {stop}");
+            // Nothing behind a wrong header can be trusted.
+            self.advance(self.end - self.start);
+            self.at_end = true;
+            return Err(Cause::Record {
+                number: 0,
+                offset: 0,
+                reason,
+            });
+        }
+        self.advance(len.min(self.end - self.start));
+        Ok(())
+    }
+
+    /// Makes `needed` bytes available, if the file has them; true when bytes have come.
+    fn fill(&mut self, needed: usize) -> Result<bool, Cause> {
+        let had = self.end - self.start;
+        while self.end - self.start < needed && !self.at_end {
+            if self.start > 0 {
+                self.buffer.copy_within(self.start..self.end, 0);
+                self.end -= self.start;
+                self.start = 0;
+            }
+            if self.end == self.buffer.len() {
+                let grown = self.buffer.len().saturating_mul(2);
+                self.buffer.resize(grown.min(BUFFER_BYTES_MAX), 0);
+                if self.end == self.buffer.len() {
+                    return Ok(false);
+                }
+            }
+            match self.bytes.read(self.buffer.get_mut(self.end..).unwrap_or_default()) {
+                Ok(0) => self.at_end = true,
+                Ok(count) => self.end += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.at_end = true;
+                    return Err(Cause::Io(error));
+                }
+            }
+        }
+        Ok(self.end - self.start > had || self.end - self.start >= needed.max(1))
+    }
+
+    /// Passes over damage to where a record may begin again; false when there is no such place.
+    fn resync(&mut self) -> Result<bool, Cause> {
+        loop {
+            if let Some(len) = self.layout.resync(self.window()) {
+                self.advance(len.max(1).min(self.end - self.start));
+                return Ok(true);
+            }
+            // A mark may lie across the end of the window: keep the bytes that it could begin in.
+            let passed = (self.end - self.start).saturating_sub(MARK_BYTES_MAX);
+            self.advance(passed);
+            let kept = self.end - self.start;
+            if !self.fill(kept + 1)? {
+                self.advance(self.end - self.start);
+                return Ok(false);
+            }
+        }
+    }
+
+    fn advance(&mut self, len: usize) {
+        self.start += len;
+        self.offset += len as u64;
+    }
+
+    fn note(&mut self, reason: String) {
+        match &mut self.damage {
+            Some(damage) => damage.places += 1,
+            None => {
+                self.damage = Some(Damage {
+                    number: self.number + 1,
+                    offset: self.offset,
+                    reason,
+                    places: 1,
+                });
+            }
+        }
+    }
+}
+
+const BUFFER_BYTES: usize = 256 << 10;
+/// Twice the longest record of any layout, so that one always fits.
+const BUFFER_BYTES_MAX: usize = 2 * Layout::RECORD_LEN_MAX;
+/// Longer than every mark that a record may begin with.
+const MARK_BYTES_MAX: usize = 64 << 10;

@@ -1,0 +1,12 @@
+//! What this crate generates, judged by tshark, and the same bytes every time.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "clippy knows tests by their attribute, and helpers have none"
+)]
+
+mod builders;
+mod demo_files;
+mod oracle;
+mod scratch;
+mod traces;
