@@ -1,2 +1,93 @@
-//! The project's chores.
-fn main() {}
+//! The project's own chores: `cargo xtask` lists them.
+
+mod bench;
+mod gate;
+mod measure;
+mod scan;
+mod tidy;
+mod trace;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+
+fn main() -> ExitCode {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["test", rest @ ..] => gate::test(rest),
+        ["ci"] => gate::ci(),
+        ["tidy"] => tidy::run(),
+        ["fuzz"] => gate::fuzz(),
+        ["trace", rest @ ..] => trace::run(rest),
+        ["bench", rest @ ..] => bench::run(rest),
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::from(u8::from(!words.is_empty()) * 2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+const USAGE: &str = "\
+cargo xtask test [ARGS…]             all tests; ARGS go to cargo test
+cargo xtask ci                       the whole gate: fmt, clippy, tidy, tests, docs, deny, fuzz smoke
+cargo xtask tidy                     rules on the sources that no other tool knows
+cargo xtask fuzz                     every fuzz target for a few seconds
+cargo xtask trace KIND BYTES PATH    make a seeded trace: ethernet, frame-relay, atm or atm-erf
+cargo xtask bench [NAME]             run a benchmark beside its peers; without NAME, list them
+";
+
+/// The root of the checkout.
+fn root() -> Result<PathBuf> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    Ok(here.parent().context("xtask stands in the root")?.to_owned())
+}
+
+/// Where cargo builds.
+fn target_dir() -> Result<PathBuf> {
+    Ok(match env::var_os("CARGO_TARGET_DIR") {
+        Some(dir) => PathBuf::from(dir),
+        None => root()?.join("target"),
+    })
+}
+
+/// A cargo command in the root.
+fn cargo(words: &[&str]) -> Result<Command> {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(words).current_dir(root()?);
+    Ok(command)
+}
+
+/// Runs a command that has to succeed, saying first how to repeat it.
+fn run(command: &mut Command) -> Result<()> {
+    let words: Vec<_> = std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let line = words.join(" ");
+    eprintln!("$ {line}");
+    let status = command
+        .status()
+        .with_context(|| format!("cannot start {line}"))?;
+    if !status.success() {
+        bail!("{line}: {status}");
+    }
+    Ok(())
+}
+
+/// True when a program can be started.
+fn installed(program: &str) -> bool {
+    Command::new(program)
+        .arg("--version")
+        .output()
+        .is_ok_and(|output| output.status.success())
+}

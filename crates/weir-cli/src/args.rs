@@ -539,7 +539,7 @@ Examples:
 const DEMO_EXAMPLES: &str = "\
 Examples:
   weir demo                         write ./demo and take the tour
-  weir demo /tmp/captures --no-tour
+  weir demo samples --no-tour       write ./samples only
   weir query \"SELECT proto, count(*) FROM 'demo/office.pcapng' GROUP BY proto\"";
 
 const COMPLETIONS_EXAMPLES: &str = "\

@@ -90,11 +90,6 @@ impl Messages {
         self.say(Level::Error, text);
     }
 
-    /// Says that something failed, with all the causes below it: `cannot read: no such file`.
-    pub(crate) fn error_chain(self, error: &(dyn std::error::Error + 'static)) {
-        self.say(Level::Error, &chain(error));
-    }
-
     /// Says that an answer needs care.
     pub(crate) fn warning(self, text: &str) {
         self.say(Level::Warning, text);

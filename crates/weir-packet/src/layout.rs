@@ -114,7 +114,10 @@ pub struct Column {
 enum Output {
     Field(u16),
     /// The name that an enumeration has for a field's value.
-    Name { field: u16, enumeration: u16 },
+    Name {
+        field: u16,
+        enumeration: u16,
+    },
     /// The name of the record's kind.
     Kind,
 }

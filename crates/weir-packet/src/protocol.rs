@@ -210,6 +210,11 @@ impl Layer {
     pub(crate) fn from_index(index: usize) -> Option<Self> {
         Self::ALL.get(index).copied()
     }
+
+    /// Every protocol, in the order of [`PROTOCOLS`].
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied()
+    }
 }
 
 impl Next {

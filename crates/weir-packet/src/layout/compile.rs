@@ -22,7 +22,9 @@ pub(super) struct Compiler {
     /// Names of columns that belong to no field of that name.
     extra_names: HashMap<String, ()>,
     pub(super) named_enums: HashMap<String, u16>,
-    pub(super) cursor: Cursor,
+    cursor: Cursor,
+    /// Bit order of the last bit field.
+    pub(super) least_first: bool,
     /// End of the fields at fixed places of the present group.
     group_high: u32,
     pub(super) group: u16,
@@ -34,11 +36,21 @@ pub(super) struct Compiler {
 
 /// Where the next field goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cursor {
+enum Cursor {
     /// This many bits behind the start of the record.
     Fixed(u64),
     /// Where decoding has got to, and this many bits (0 to 7).
     Moving(u32),
+}
+
+impl Cursor {
+    /// The bit of its byte.
+    fn bit(self) -> u64 {
+        match self {
+            Self::Fixed(bits) => bits % 8,
+            Self::Moving(bit) => u64::from(bit),
+        }
+    }
 }
 
 impl Default for Cursor {
@@ -90,7 +102,13 @@ impl Compiler {
         self.entries += 1;
         if self.entries > Layout::FIELDS_MAX {
             let expected = format!("at most {} fields", Layout::FIELDS_MAX);
-            return Err(Fault::new(ErrorKind::Limit, entry.at, &entry.element, expected, "more"));
+            return Err(Fault::new(
+                ErrorKind::Limit,
+                entry.at,
+                &entry.element,
+                expected,
+                "more",
+            ));
         }
         let Some(inner) = entry.group.take() else {
             return self.field(entry);
@@ -163,7 +181,9 @@ impl Compiler {
             self.layout.steps.push(Step::Pass {
                 cursor: bytes_of(bits),
                 high: self.group_high.max(bytes_of(bits)),
-                field: u16::try_from(self.layout.fields.len()).unwrap_or(NONE).saturating_sub(1),
+                field: u16::try_from(self.layout.fields.len())
+                    .unwrap_or(NONE)
+                    .saturating_sub(1),
             });
         }
         let next = u16::try_from(self.layout.steps.len()).unwrap_or(u16::MAX);
@@ -188,14 +208,26 @@ impl Compiler {
         if count > Layout::KINDS_MAX {
             let at = kinds.first().map_or(At::default(), |kind| kind.at);
             let expected = format!("at most {} kinds", Layout::KINDS_MAX);
-            return Err(Fault::new(ErrorKind::Limit, at, "kind", expected, count.to_string()));
+            return Err(Fault::new(
+                ErrorKind::Limit,
+                at,
+                "kind",
+                expected,
+                count.to_string(),
+            ));
         }
         let start = self.cursor;
         let mut moved = false;
         for (index, kind) in (0_u16..).zip(kinds) {
             if kind.when.is_none() && usize::from(index) + 1 < count {
                 let expected = "a condition `when`, which only the last kind may lack";
-                return Err(Fault::new(ErrorKind::Missing, kind.at, &kind.element, expected, "none"));
+                return Err(Fault::new(
+                    ErrorKind::Missing,
+                    kind.at,
+                    &kind.element,
+                    expected,
+                    "none",
+                ));
             }
             self.cursor = start;
             self.layout.kinds.push(kind.name.text.into_boxed_str());
@@ -203,7 +235,11 @@ impl Compiler {
             self.entries(kind.entries)?;
             self.end(&open, &kind.element, kind.at)?;
             moved |= self.cursor != start;
-            payloads.extend(kind.payloads.into_iter().map(|payload| (open.group, payload)));
+            payloads.extend(
+                kind.payloads
+                    .into_iter()
+                    .map(|payload| (open.group, payload)),
+            );
         }
         if moved {
             self.cursor = Cursor::Moving(0);
@@ -212,7 +248,13 @@ impl Compiler {
     }
 
     /// Goes to an explicit place.
-    pub(super) fn seek(&mut self, place: &Text, bit: u32, element: &str, field: u16) -> Checked<()> {
+    pub(super) fn seek(
+        &mut self,
+        place: &Text,
+        bit: u32,
+        element: &str,
+        field: u16,
+    ) -> Checked<()> {
         let path = format!("{element}.at");
         let place_at = place.at;
         match self.expression(place, &path)? {
@@ -221,7 +263,13 @@ impl Compiler {
                 if !(0..most).contains(&bytes) {
                     let expected = format!("a place from 0 to {most}");
                     let found = bytes.to_string();
-                    return Err(Fault::new(ErrorKind::Value, place_at, &path, expected, found));
+                    return Err(Fault::new(
+                        ErrorKind::Value,
+                        place_at,
+                        &path,
+                        expected,
+                        found,
+                    ));
                 }
                 self.cursor = Cursor::Fixed(bytes.unsigned_abs() * 8 + u64::from(bit));
             }
@@ -308,18 +356,28 @@ impl Compiler {
         origin.unwrap_or_default()
     }
 
+    pub(super) fn is_within_byte(&self) -> bool {
+        self.cursor.bit() > 0
+    }
+
     /// A field that is no bit field begins, and a group of fields ends, at a whole byte.
     pub(super) fn whole_byte(&self, element: &str, at: At) -> Checked<()> {
-        let bit = match self.cursor {
-            Cursor::Fixed(bits) => bits % 8,
-            Cursor::Moving(bit) => u64::from(bit),
-        };
+        let bit = self.cursor.bit();
         if bit == 0 {
             return Ok(());
         }
         let found = format!("bit {bit} of a byte");
-        let fault = Fault::new(ErrorKind::Place, at, element, "a place at a whole byte", found);
-        Err(fault.hint(format!("pad the bit fields before it with {{ bits = {} }}", 8 - bit)))
+        let fault = Fault::new(
+            ErrorKind::Place,
+            at,
+            element,
+            "a place at a whole byte",
+            found,
+        );
+        Err(fault.hint(format!(
+            "pad the bit fields before it with {{ bits = {} }}",
+            8 - bit
+        )))
     }
 
     /// Compiles an expression over the fields so far.
@@ -337,7 +395,8 @@ impl Compiler {
     /// Enters a name for the field that comes next.
     pub(super) fn enter(&mut self, name: &Text, element: &str, field: u16) -> Checked<()> {
         check_name(name, element)?;
-        let taken = self.names.contains_key(&name.text) || self.extra_names.contains_key(&name.text);
+        let taken =
+            self.names.contains_key(&name.text) || self.extra_names.contains_key(&name.text);
         if taken {
             let fault = Fault::new(
                 ErrorKind::Duplicate,
@@ -358,7 +417,13 @@ impl Compiler {
         if self.names.contains_key(&name) || self.extra_names.insert(name.clone(), ()).is_some() {
             let expected = "a free name for the column of its enum's names";
             let found = format!("`{name}`, which is taken");
-            return Err(Fault::new(ErrorKind::Duplicate, at, element, expected, found));
+            return Err(Fault::new(
+                ErrorKind::Duplicate,
+                at,
+                element,
+                expected,
+                found,
+            ));
         }
         Ok(())
     }
@@ -367,7 +432,13 @@ impl Compiler {
         let index = u16::try_from(self.layout.enums.len()).unwrap_or(NONE);
         if index == NONE {
             let at = At::default();
-            return Err(Fault::new(ErrorKind::Limit, at, "enum", "fewer enumerations", "65535"));
+            return Err(Fault::new(
+                ErrorKind::Limit,
+                at,
+                "enum",
+                "fewer enumerations",
+                "65535",
+            ));
         }
         self.layout.enums.push(names.into());
         Ok(index)
@@ -394,8 +465,14 @@ impl Compiler {
     pub(super) fn lookup(&self, name: &Text, element: &str) -> Checked<u16> {
         self.names.get(&name.text).copied().ok_or_else(|| {
             let found = format!("`{}`", name.text);
-            Fault::new(ErrorKind::Name, name.at, element, "a field that stands before", found)
-                .near(&name.text, self.names.keys().map(String::as_str))
+            Fault::new(
+                ErrorKind::Name,
+                name.at,
+                element,
+                "a field that stands before",
+                found,
+            )
+            .near(&name.text, self.names.keys().map(String::as_str))
         })
     }
 
@@ -420,8 +497,14 @@ impl Compiler {
     ) -> Checked<Layout> {
         if self.layout.fields.is_empty() {
             let found = "none";
-            return Err(Fault::new(ErrorKind::Missing, At::default(), "", "at least one field", found)
-                .hint("fields are written as [[field]] with a name and a type"));
+            return Err(Fault::new(
+                ErrorKind::Missing,
+                At::default(),
+                "",
+                "at least one field",
+                found,
+            )
+            .hint("fields are written as [[field]] with a name and a type"));
         }
         let (last_at, last) = self.origins.last().cloned().unwrap_or_default();
         self.whole_byte(&last, last_at)?;
@@ -446,15 +529,27 @@ impl Compiler {
             self.layout.wire_len = Some(self.expression(wire_len, "record.wire_len")?);
         }
         let fields = &self.layout.fields;
-        let time = self.layout.time.as_ref().map_or(0, |time| time.ready(fields));
-        let wire_len = self.layout.wire_len.as_ref().map_or(0, |len| len.ready(fields));
+        let time = self
+            .layout
+            .time
+            .as_ref()
+            .map_or(0, |time| time.ready(fields));
+        let wire_len = self
+            .layout
+            .wire_len
+            .as_ref()
+            .map_or(0, |len| len.ready(fields));
         self.layout.ready_for_frame = time.max(wire_len);
         self.layout.checks = (0_u16..)
             .zip(fields)
             .filter(|(_, field)| field.equals.is_some() && field.fixed_end() > 0)
             .map(|(index, _)| index)
             .collect();
-        let checked = self.layout.checks.iter().filter_map(|check| fields.get(usize::from(*check)));
+        let checked = self
+            .layout
+            .checks
+            .iter()
+            .filter_map(|check| fields.get(usize::from(*check)));
         let checked = checked.map(Field::fixed_end).max().unwrap_or(0);
         self.layout.prefix = self.layout.prefix.max(checked);
         self.reserved_names()?;
@@ -470,11 +565,18 @@ impl Compiler {
         let path = |key: &str| format!("{}.{key}", payload.element);
         let expression = |key: &str, text: &Option<Text>| {
             let text = text.as_ref();
-            text.map(|text| self.expression(text, &path(key))).transpose()
+            text.map(|text| self.expression(text, &path(key)))
+                .transpose()
         };
         if payload.length.is_none() && record.length.is_none() && record.delimiter.is_none() {
             let expected = "a length, as [record] does not say where the record ends";
-            return Err(Fault::new(ErrorKind::Missing, payload.at, &payload.element, expected, "none"));
+            return Err(Fault::new(
+                ErrorKind::Missing,
+                payload.at,
+                &payload.element,
+                expected,
+                "none",
+            ));
         }
         Ok(PayloadRule {
             start: Start::read(&payload.protocol, &payload.element)?,
@@ -503,7 +605,13 @@ impl Compiler {
         self.layout.prefix = expr.fixed_end(&self.layout.fields);
         if expr.needs_record_len() {
             let expected = "an expression without record.length, which it defines";
-            return Err(Fault::new(ErrorKind::Expression, length.at, element, expected, "it"));
+            return Err(Fault::new(
+                ErrorKind::Expression,
+                length.at,
+                element,
+                expected,
+                "it",
+            ));
         }
         self.framing_steps(usize::from(steps), length.at, element)?;
         self.layout.cutting = Cutting::Computed {
@@ -516,9 +624,18 @@ impl Compiler {
     fn cutting_fixed(&mut self, len: i64, at: At) -> Checked<()> {
         let element = "record.length";
         let most = self.layout.record_len_max;
-        let Some(len) = usize::try_from(len).ok().filter(|len| (1..=most).contains(len)) else {
+        let Some(len) = usize::try_from(len)
+            .ok()
+            .filter(|len| (1..=most).contains(len))
+        else {
             let expected = format!("a length from 1 to {most} bytes");
-            return Err(Fault::new(ErrorKind::Value, at, element, expected, len.to_string()));
+            return Err(Fault::new(
+                ErrorKind::Value,
+                at,
+                element,
+                expected,
+                len.to_string(),
+            ));
         };
         let beyond = (0_u16..)
             .zip(&self.layout.fields)
@@ -548,7 +665,10 @@ impl Compiler {
         self.framing_steps(steps, at, "record.length")?;
         let asks = |expr: &Option<Expr>| expr.as_ref().is_some_and(Expr::needs_record_len);
         let payloads = &self.layout.payloads;
-        if payloads.iter().any(|rule| asks(&rule.when) || asks(&rule.place) || asks(&rule.length)) {
+        if payloads
+            .iter()
+            .any(|rule| asks(&rule.when) || asks(&rule.place) || asks(&rule.length))
+        {
             return Err(undefined_length(at, "payload"));
         }
         self.layout.prefix = self.layout.fixed_end;
@@ -561,13 +681,13 @@ impl Compiler {
 
     /// Checks that the first `count` steps can run before the end of the record is known.
     fn framing_steps(&self, count: usize, at: At, element: &str) -> Checked<()> {
-        let mut fields = 0;
+        let (mut fields, mut groups) = (0, 0);
         for step in self.layout.steps.iter().take(count) {
             let asks = match step {
                 Step::Go(_) | Step::Pass { .. } | Step::Check(_) => false,
                 Step::Seek { place, .. } => place.needs_record_len(),
                 Step::Group { when, .. } => {
-                    fields += 1;
+                    groups += 1;
                     when.as_ref().is_some_and(Expr::needs_record_len)
                 }
                 Step::Put { size, .. } => {
@@ -587,13 +707,16 @@ impl Compiler {
                 return Err(undefined_length(at, element));
             }
         }
+        let fields = fields.max(groups);
         if fields > Layout::FRAMING_FIELDS_MAX {
             let most = Layout::FRAMING_FIELDS_MAX;
             let expected = format!(
                 "at most {most} optional, computed or variable fields up to the record's length"
             );
-            return Err(Fault::new(ErrorKind::Limit, at, element, expected, fields.to_string())
-                .hint("give [record] a length that depends on fields near the start"));
+            return Err(
+                Fault::new(ErrorKind::Limit, at, element, expected, fields.to_string())
+                    .hint("give [record] a length that depends on fields near the start"),
+            );
         }
         Ok(())
     }
@@ -610,7 +733,10 @@ impl Compiler {
                 let element = "record.time";
                 let field = self.lookup(name, element)?;
                 match self.layout.fields.get(usize::from(field)) {
-                    Some(Field { meaning: Meaning::Time(_), .. }) => Ok(TimeSource::Field(field)),
+                    Some(Field {
+                        meaning: Meaning::Time(_),
+                        ..
+                    }) => Ok(TimeSource::Field(field)),
                     _ => {
                         let found = format!("`{}`, which is of another type", name.text);
                         let expected = "a field of a time type";
@@ -620,7 +746,11 @@ impl Compiler {
                     }
                 }
             }
-            TimeDraft::Pair { seconds, part, epoch_s } => Ok(TimeSource::Pair {
+            TimeDraft::Pair {
+                seconds,
+                part,
+                epoch_s,
+            } => Ok(TimeSource::Pair {
                 seconds: integer(seconds, "seconds")?,
                 part: match part {
                     Some((name, unit)) => Some((integer(name, "part")?, *unit)),
@@ -640,8 +770,10 @@ impl Compiler {
                 let (at, element) = self.origin(*index);
                 let expected = "a name that no packet column has";
                 let found = format!("`{name}`");
-                return Err(Fault::new(ErrorKind::Duplicate, at, &element, expected, found)
-                    .hint("put a prefix of your own before it, such as `rec.`"));
+                return Err(
+                    Fault::new(ErrorKind::Duplicate, at, &element, expected, found)
+                        .hint("put a prefix of your own before it, such as `rec.`"),
+                );
             }
         }
         Ok(())
@@ -659,13 +791,21 @@ impl Names for Compiler {
             Some(index) if integer(&index) => Ok(index),
             Some(_) => {
                 let found = format!("`{name}`, which is of another type");
-                Err(Fault::new(ErrorKind::Name, at, "", "an integer field", found))
+                Err(Fault::new(
+                    ErrorKind::Name,
+                    at,
+                    "",
+                    "an integer field",
+                    found,
+                ))
             }
             None => {
                 let expected = "an integer field that stands before";
                 let known = self.names.iter().filter(|(_, index)| integer(index));
-                Err(Fault::new(ErrorKind::Name, at, "", expected, format!("`{name}`"))
-                    .near(name, known.map(|(name, _)| name.as_str())))
+                Err(
+                    Fault::new(ErrorKind::Name, at, "", expected, format!("`{name}`"))
+                        .near(name, known.map(|(name, _)| name.as_str())),
+                )
             }
         }
     }
@@ -675,7 +815,13 @@ impl Names for Compiler {
         let names = field.and_then(|field| self.layout.enums.get(usize::from(field.enumeration)));
         let Some(names) = names else {
             let expected = "a number, as the field has no enum";
-            return Err(Fault::new(ErrorKind::Name, at, "", expected, format!("'{name}'")));
+            return Err(Fault::new(
+                ErrorKind::Name,
+                at,
+                "",
+                expected,
+                format!("'{name}'"),
+            ));
         };
         let number = names.iter().find(|(_, known)| known.as_ref() == name);
         number.map(|(number, _)| *number).ok_or_else(|| {

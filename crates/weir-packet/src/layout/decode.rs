@@ -90,7 +90,10 @@ impl fmt::Display for Reason {
             Self::NoValue => f.write_str("its expression has no value for this record"),
             Self::Unterminated => f.write_str("the bytes that end it are missing"),
             Self::Length { value, least, most } => {
-                write!(f, "a record of {value} bytes, {least} to {most} are possible")
+                write!(
+                    f,
+                    "a record of {value} bytes, {least} to {most} are possible"
+                )
             }
             Self::Magic => f.write_str("not a file of this layout: its magic value differs"),
         }
@@ -98,8 +101,8 @@ impl fmt::Display for Reason {
 }
 
 /// What is needed to find the fields whose place depends on others. Made once
-/// ([`Layout::row`]), used for every record.
-#[derive(Clone, Debug, Default)]
+/// ([`Layout::row`]), used for every record of that layout.
+#[derive(Clone, Debug)]
 pub struct Row {
     slots: Vec<Slot>,
     groups: Vec<bool>,
@@ -129,8 +132,8 @@ pub(super) struct Halt {
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     layout: &'a Layout,
-    known: Known<'a>,
-    found: Found,
+    bytes: &'a [u8],
+    row: &'a Row,
 }
 
 /// Something to do for each record, in order.
@@ -181,7 +184,10 @@ pub(super) enum Cutting {
     Fixed(usize),
     Delimited(Box<[u8]>),
     /// `None`: where the fields and the payload end.
-    Computed { length: Option<Expr>, steps: usize },
+    Computed {
+        length: Option<Expr>,
+        steps: usize,
+    },
 }
 
 /// Where a payload lies and what it is.
@@ -222,13 +228,25 @@ impl Layout {
     #[must_use]
     pub fn row_for(&self, columns: &[usize], payload: bool) -> Row {
         let all = self.steps.len();
-        let outputs = columns.iter().filter_map(|column| self.outputs.get(*column));
+        let outputs = columns
+            .iter()
+            .filter_map(|column| self.outputs.get(*column));
         let steps = outputs.map(|output| match output {
             Output::Field(field) | Output::Name { field, .. } => self.ready(*field),
             Output::Kind => all,
         });
-        let steps = steps.chain([usize::from(self.ready_for_frame)]).max().unwrap_or(0);
-        self.row_of(if payload && !self.payloads.is_empty() { all } else { steps }, payload)
+        let steps = steps
+            .chain([usize::from(self.ready_for_frame)])
+            .max()
+            .unwrap_or(0);
+        self.row_of(
+            if payload && !self.payloads.is_empty() {
+                all
+            } else {
+                steps
+            },
+            payload,
+        )
     }
 
     fn row_of(&self, steps: usize, wants_payload: bool) -> Row {
@@ -415,7 +433,8 @@ impl Layout {
         high: usize,
     ) -> Result<Option<(u16, usize, usize)>, Halt> {
         for (index, rule) in (0_u16..).zip(&self.payloads) {
-            let present = rule.group == NONE || known.groups.get(usize::from(rule.group)) == Some(&true);
+            let present =
+                rule.group == NONE || known.groups.get(usize::from(rule.group)) == Some(&true);
             if !present || !holds(rule.when.as_ref(), known, NONE, high)? {
                 continue;
             }
@@ -433,8 +452,16 @@ impl Layout {
     }
 
     /// A place or length: from nothing to the longest record.
-    fn bounded(&self, expr: &Expr, known: &Known<'_>, field: u16, offset: usize) -> Result<usize, Halt> {
-        let value = expr.evaluate(known).map_err(|trouble| halt(trouble, field, offset, known))?;
+    fn bounded(
+        &self,
+        expr: &Expr,
+        known: &Known<'_>,
+        field: u16,
+        offset: usize,
+    ) -> Result<usize, Halt> {
+        let value = expr
+            .evaluate(known)
+            .map_err(|trouble| halt(trouble, field, offset, known))?;
         match usize::try_from(value) {
             Ok(size) if size <= self.record_len_max => Ok(size),
             _ => Err(Halt {
@@ -446,8 +473,9 @@ impl Layout {
     }
 
     /// Finds the fields of the record in `bytes`, which [`next_record`](Self::next_record) has cut
-    /// out. Never fails: what was wrong is in [`View::stop`]. Allocates only when `row` was not
-    /// made for this layout.
+    /// out, or the last ones of a file, where a record is cut. Never fails: what was wrong is in
+    /// [`View::stop`]. Allocates nothing. `row` is one of [`row`](Self::row) or
+    /// [`row_for`](Self::row_for) of this layout; with that of another, fields may be absent.
     #[inline]
     pub fn decode<'a>(&'a self, bytes: &'a [u8], row: &'a mut Row) -> View<'a> {
         let bytes = match &self.cutting {
@@ -462,13 +490,8 @@ impl Layout {
         }
         View {
             layout: self,
-            known: Known {
-                fields: &self.fields,
-                bytes,
-                slots: &row.slots,
-                groups: &row.groups,
-            },
-            found: row.found,
+            bytes,
+            row,
         }
     }
 
@@ -498,10 +521,6 @@ impl Layout {
     }
 
     fn decode_steps(&self, bytes: &[u8], row: &mut Row) {
-        if row.slots.len() != usize::from(self.slots) || row.groups.len() != usize::from(self.groups) {
-            row.slots.resize(usize::from(self.slots), Slot::Absent);
-            row.groups.resize(usize::from(self.groups), false);
-        }
         row.groups.fill(false);
         let mut machine = Machine::new(self, bytes, &mut row.slots, &mut row.groups);
         let ran = machine.run(row.steps);
@@ -541,7 +560,8 @@ impl Layout {
 /// Evaluates a condition; none at all holds.
 fn holds(when: Option<&Expr>, known: &Known<'_>, field: u16, offset: usize) -> Result<bool, Halt> {
     when.map_or(Ok(true), |when| {
-        when.holds(known).map_err(|trouble| halt(trouble, field, offset, known))
+        when.holds(known)
+            .map_err(|trouble| halt(trouble, field, offset, known))
     })
 }
 
@@ -621,9 +641,16 @@ impl<'m> Machine<'m> {
         match step {
             Step::Go(place) => self.cursor = *place as usize,
             Step::Seek { place, field } => {
-                self.cursor = self.layout.bounded(place, &self.known(), *field, self.cursor)?;
+                self.cursor = self
+                    .layout
+                    .bounded(place, &self.known(), *field, self.cursor)?;
             }
-            Step::Group { when, group, kind, skip } => {
+            Step::Group {
+                when,
+                group,
+                kind,
+                skip,
+            } => {
                 let taken = *kind != NONE && self.kind.is_some();
                 if taken || !holds(when.as_ref(), &self.known(), NONE, self.cursor)? {
                     return Ok(usize::from(*skip));
@@ -635,20 +662,32 @@ impl<'m> Machine<'m> {
                     self.kind = Some(*kind);
                 }
             }
-            Step::Pass { cursor, high, field } => {
+            Step::Pass {
+                cursor,
+                high,
+                field,
+            } => {
                 self.cursor = *cursor as usize;
                 self.reach(*high as usize, *field)?;
             }
-            Step::Put { field, slot, size, advance } => {
+            Step::Put {
+                field,
+                slot,
+                size,
+                advance,
+            } => {
                 let start = self.cursor;
                 let (len, after) = self.measure(size, *advance, *field)?;
                 self.reach(start.saturating_add(len), *field)?;
                 self.reach(after, *field)?;
                 self.cursor = after;
-                self.fill(*slot, Slot::Span {
-                    start: number(start),
-                    len: number(len),
-                });
+                self.fill(
+                    *slot,
+                    Slot::Span {
+                        start: number(start),
+                        len: number(len),
+                    },
+                );
             }
             Step::Compute { field, slot, value } => {
                 let value = match value.evaluate(&self.known()) {
@@ -722,20 +761,36 @@ fn number(offset: usize) -> u32 {
 }
 
 impl<'a> View<'a> {
+    #[inline]
+    fn known(&self) -> Known<'a> {
+        Known {
+            fields: &self.layout.fields,
+            bytes: self.bytes,
+            slots: &self.row.slots,
+            groups: &self.row.groups,
+        }
+    }
+
     /// The value of a column; `None` when the record does not have the field.
     #[inline]
     #[must_use]
     pub fn value(&self, column: usize) -> Option<Value<'a>> {
         match self.layout.outputs.get(column)? {
-            Output::Field(field) => self.known.value(self.known.get(*field)?),
+            Output::Field(field) => {
+                let field = self.layout.fields.get(usize::from(*field))?;
+                field.plain(self.bytes, || self.known().value(field))
+            }
             Output::Name { field, enumeration } => {
-                let value = self.known.integer(self.known.get(*field)?).ok()?;
+                let known = self.known();
+                let value = known.integer(known.get(*field)?).ok()?;
                 let names = self.layout.enums.get(usize::from(*enumeration))?;
-                let index = names.binary_search_by_key(&value, |(number, _)| *number).ok()?;
+                let index = names
+                    .binary_search_by_key(&value, |(number, _)| *number)
+                    .ok()?;
                 names.get(index).map(|(_, name)| Value::Text(name))
             }
             Output::Kind => {
-                let kind = self.found.kind?;
+                let kind = self.row.found.kind?;
                 let name = self.layout.kinds.get(usize::from(kind))?;
                 Some(Value::Text(name))
             }
@@ -746,7 +801,7 @@ impl<'a> View<'a> {
     #[inline]
     #[must_use]
     pub fn time_ns(&self) -> Option<i64> {
-        self.layout.time.as_ref()?.read(&self.known)
+        self.layout.time.as_ref()?.read(&self.known())
     }
 
     /// Length on the wire in bytes of what the payload was, when the layout names it.
@@ -754,7 +809,7 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn wire_len(&self) -> Option<u32> {
         let wire_len = self.layout.wire_len.as_ref()?;
-        u32::try_from(wire_len.evaluate(&self.known).ok()?).ok()
+        u32::try_from(wire_len.evaluate(&self.known()).ok()?).ok()
     }
 
     /// What the payload starts with, and its bytes, as far as the record has them; `None` for a
@@ -762,22 +817,25 @@ impl<'a> View<'a> {
     #[inline]
     #[must_use]
     pub fn payload(&self) -> Option<(Start, &'a [u8])> {
-        let (rule, start, len) = self.found.payload?;
+        let (rule, start, len) = self.row.found.payload?;
         let rule = self.layout.payloads.get(usize::from(rule))?;
-        let rest = self.known.bytes.get(start..)?;
+        let rest = self.bytes.get(start..)?;
         Some((rule.start, rest.get(..len).unwrap_or(rest)))
     }
 
     /// Name of the record's kind, in a layout with kinds.
     #[must_use]
     pub fn kind(&self) -> Option<&'a str> {
-        self.layout.kinds.get(usize::from(self.found.kind?)).map(AsRef::as_ref)
+        self.layout
+            .kinds
+            .get(usize::from(self.row.found.kind?))
+            .map(AsRef::as_ref)
     }
 
     /// Why the record was not understood to its end; `None` for a sound one.
     #[must_use]
     pub fn stop(&self) -> Option<Stop<'a>> {
-        self.found.stop.map(|halt| self.layout.stop(halt))
+        self.row.found.stop.map(|halt| self.layout.stop(halt))
     }
 }
 
@@ -800,7 +858,11 @@ impl TimeSource {
                 Value::Time(ns) => Some(ns),
                 _ => None,
             },
-            Self::Pair { seconds, part, epoch_s } => {
+            Self::Pair {
+                seconds,
+                part,
+                epoch_s,
+            } => {
                 let integer = |field: u16| known.integer(known.get(field)?).ok();
                 let seconds = integer(*seconds)?.checked_add(*epoch_s)?;
                 match part {
@@ -813,7 +875,11 @@ impl TimeSource {
 
     /// How many steps must have run before the time can be read.
     pub(super) fn ready(&self, fields: &[Field]) -> u16 {
-        let ready = |field: u16| fields.get(usize::from(field)).map_or(0, |field| field.ready);
+        let ready = |field: u16| {
+            fields
+                .get(usize::from(field))
+                .map_or(0, |field| field.ready)
+        };
         match self {
             Self::Field(field) => ready(*field),
             Self::Pair { seconds, part, .. } => {

@@ -156,13 +156,16 @@ fn read_file(
         let offset = error.span().map_or(0, |span| span.start);
         let at = At { file, offset };
         let message = error.message().trim().replace('\n', ", ");
-        Fault::new(ErrorKind::Syntax, at, "", "TOML", format!("a fault in it: {message}"))
+        Fault::new(
+            ErrorKind::Syntax,
+            at,
+            "",
+            "TOML",
+            format!("a fault in it: {message}"),
+        )
     })?;
     let whole = Section::whole(table.get_ref(), Source { text, file });
-    whole.only(&[
-        "name", "doc", "extends", "byte_order", "bit_order", "file", "record", "field", "kind",
-        "payload", "enum",
-    ])?;
+    whole.only(LAYOUT_KEYS)?;
     let mut draft = match whole.text("extends", "the path of a layout")? {
         Some(path) => read_base(&path, load, files)?,
         None => Draft::default(),
@@ -179,20 +182,77 @@ fn read_base(
     let fault = |expected: String, found: String| {
         Fault::new(ErrorKind::Extends, path.at, "extends", expected, found)
     };
-    if files.iter().any(|(known, _)| known.as_deref() == Some(path.text.as_str())) {
+    if files
+        .iter()
+        .any(|(known, _)| known.as_deref() == Some(path.text.as_str()))
+    {
         let found = format!("`{}`, which leads back to itself", path.text);
         return Err(fault("a layout that ends somewhere".to_owned(), found));
     }
     if files.len() > Layout::EXTENDS_MAX {
-        let expected = format!("at most {} layouts that extend each other", Layout::EXTENDS_MAX);
+        let expected = format!(
+            "at most {} layouts that extend each other",
+            Layout::EXTENDS_MAX
+        );
         return Err(fault(expected, "more".to_owned()));
     }
-    let text = load(&path.text)
-        .map_err(|reason| fault("a layout that can be read".to_owned(), reason))?;
+    let text =
+        load(&path.text).map_err(|reason| fault("a layout that can be read".to_owned(), reason))?;
     let file = files.len();
     files.push((Some(path.text.clone()), text.clone()));
     read_file(&text, file, load, files)
 }
+
+// The keys of each table. The reference page describes every one of them.
+pub(super) const LAYOUT_KEYS: &[&str] = &[
+    "name",
+    "doc",
+    "extends",
+    "byte_order",
+    "bit_order",
+    "file",
+    "record",
+    "field",
+    "kind",
+    "payload",
+    "enum",
+];
+pub(super) const FILE_KEYS: &[&str] = &["header_len", "magic", "magic_at"];
+pub(super) const RECORD_KEYS: &[&str] = &["length", "length_max", "delimiter", "time", "wire_len"];
+pub(super) const TIME_KEYS: &[&str] = &[
+    "seconds",
+    "milliseconds",
+    "microseconds",
+    "nanoseconds",
+    "epoch",
+];
+pub(super) const FIELD_KEYS: &[&str] = &[
+    "name",
+    "type",
+    "doc",
+    "unit",
+    "byte_order",
+    "bit_order",
+    "at",
+    "bit",
+    "bits",
+    "of",
+    "size",
+    "until",
+    "enum",
+    "enum_as",
+    "equals",
+    "when",
+    "column",
+    "override",
+    "epoch",
+    "trim",
+    "radix",
+    "value",
+    "field",
+];
+pub(super) const KIND_KEYS: &[&str] = &["name", "doc", "when", "field", "payload"];
+pub(super) const PAYLOAD_KEYS: &[&str] = &["protocol", "when", "at", "length"];
 
 /// What a text sets for all of its fields.
 #[derive(Clone, Copy)]
@@ -226,11 +286,21 @@ impl Draft {
         self.add_entries(entries)?;
         for kind in whole.sections("kind")?.unwrap_or_default() {
             let kind = read_kind(&kind, defaults)?;
-            if let Some(same) = self.kinds.iter().find(|old| old.name.text == kind.name.text) {
+            if let Some(same) = self
+                .kinds
+                .iter()
+                .find(|old| old.name.text == kind.name.text)
+            {
                 let found = format!("`{}`", same.name.text);
                 let expected = "a name that no other kind has";
                 let at = kind.name.at;
-                return Err(Fault::new(ErrorKind::Duplicate, at, &kind.element, expected, found));
+                return Err(Fault::new(
+                    ErrorKind::Duplicate,
+                    at,
+                    &kind.element,
+                    expected,
+                    found,
+                ));
             }
             self.kinds.push(kind);
         }
@@ -267,13 +337,20 @@ impl Draft {
                 if let Some(kind) = self.kinds.first() {
                     let expected = "fields inside a kind, as the base layout has kinds";
                     let found = format!("a field of all records behind kind `{}`", kind.name.text);
-                    let fault = Fault::new(ErrorKind::Place, entry.at, &entry.element, expected, found);
-                    return Err(fault.hint("add a `[[kind]]`, or set `override = true` to replace a field"));
+                    let fault =
+                        Fault::new(ErrorKind::Place, entry.at, &entry.element, expected, found);
+                    return Err(
+                        fault.hint("add a `[[kind]]`, or set `override = true` to replace a field")
+                    );
                 }
                 self.entries.push(entry);
                 continue;
             };
-            let name = entry.name.as_ref().map_or(String::new(), |name| name.text.clone());
+            let name = entry
+                .name
+                .as_ref()
+                .map_or(String::new(), |name| name.text.clone());
+            let element = entry.path("override");
             let base = self.entries.get_mut(..base_len).unwrap_or_default();
             let mut with = Some(entry);
             let mut kinds = self.kinds.iter_mut();
@@ -283,9 +360,9 @@ impl Draft {
             {
                 continue;
             }
-            let (element, expected) = ("override", "the name of a field of the base layout");
+            let expected = "the name of a field of the base layout";
             let found = format!("`{name}`");
-            return Err(Fault::new(ErrorKind::Name, at, element, expected, found));
+            return Err(Fault::new(ErrorKind::Name, at, &element, expected, found));
         }
         Ok(())
     }
@@ -324,14 +401,20 @@ fn one_of(section: &Section<'_>, key: &str, no: &str, yes: &str) -> Checked<Opti
         Some(text) if text.text == yes => Ok(Some(true)),
         Some(text) => {
             let found = format!("\"{}\"", text.text);
-            let fault = Fault::new(ErrorKind::Value, text.at, &section.path(key), expected, found);
+            let fault = Fault::new(
+                ErrorKind::Value,
+                text.at,
+                &section.path(key),
+                expected,
+                found,
+            );
             Err(fault.near(&text.text, [no, yes]))
         }
     }
 }
 
 fn read_header(file: &Section<'_>) -> Checked<FileDraft> {
-    file.only(&["header_len", "magic", "magic_at"])?;
+    file.only(FILE_KEYS)?;
     let most = Layout::FILE_HEADER_LEN_MAX as u64;
     let number = |key| -> Checked<Option<u32>> {
         let number = file.number(key, 0, most)?;
@@ -349,14 +432,20 @@ fn read_header(file: &Section<'_>) -> Checked<FileDraft> {
         let expected = format!("at least {least}, the end of the magic value");
         let at = file.value_at("header_len");
         let found = header_len.to_string();
-        return Err(Fault::new(ErrorKind::Place, at, &file.path("header_len"), expected, found));
+        return Err(Fault::new(
+            ErrorKind::Place,
+            at,
+            &file.path("header_len"),
+            expected,
+            found,
+        ));
     }
     Ok(FileDraft { header_len, magic })
 }
 
 impl RecordDraft {
     fn extend_with(&mut self, record: &Section<'_>) -> Checked<()> {
-        record.only(&["length", "length_max", "delimiter", "time", "wire_len"])?;
+        record.only(RECORD_KEYS)?;
         if record.has("length") && record.has("delimiter") {
             let at = record.value_at("delimiter");
             let path = record.path("delimiter");
@@ -389,16 +478,28 @@ impl RecordDraft {
 }
 
 fn read_pair(pair: &Section<'_>) -> Checked<TimeDraft> {
-    let parts = [("milliseconds", 1_000_000), ("microseconds", 1_000), ("nanoseconds", 1)];
-    pair.only(&["seconds", "milliseconds", "microseconds", "nanoseconds", "epoch"])?;
+    let parts = [
+        ("milliseconds", 1_000_000),
+        ("microseconds", 1_000),
+        ("nanoseconds", 1),
+    ];
+    pair.only(TIME_KEYS)?;
     let field = "the name of an integer field";
-    let seconds = pair.text("seconds", field)?.ok_or_else(|| pair.missing("seconds"))?;
+    let seconds = pair
+        .text("seconds", field)?
+        .ok_or_else(|| pair.missing("seconds"))?;
     let mut part = None;
     for (key, unit) in parts {
         if let Some(name) = pair.text(key, field)? {
             if part.is_some() {
                 let expected = "one unit beside the seconds";
-                return Err(Fault::new(ErrorKind::Key, name.at, &pair.path(key), expected, "two"));
+                return Err(Fault::new(
+                    ErrorKind::Key,
+                    name.at,
+                    &pair.path(key),
+                    expected,
+                    "two",
+                ));
             }
             part = Some((name, unit));
         }
@@ -410,12 +511,6 @@ fn read_pair(pair: &Section<'_>) -> Checked<TimeDraft> {
         epoch_s,
     })
 }
-
-const FIELD_KEYS: &[&str] = &[
-    "name", "type", "doc", "unit", "byte_order", "bit_order", "at", "bit", "bits", "of", "size",
-    "until", "enum", "enum_as", "equals", "when", "column", "override", "epoch", "trim", "radix",
-    "value", "field",
-];
 
 fn read_entries(section: &Section<'_>, defaults: Defaults, depth: usize) -> Checked<Vec<Entry>> {
     let entries = section.sections("field")?.unwrap_or_default();
@@ -429,8 +524,17 @@ fn read_entry(section: &Section<'_>, defaults: Defaults, depth: usize) -> Checke
     section.only(FIELD_KEYS)?;
     let group = if section.has("field") {
         if depth >= Layout::GROUP_DEPTH_MAX {
-            let expected = format!("at most {} groups inside each other", Layout::GROUP_DEPTH_MAX);
-            return Err(Fault::new(ErrorKind::Limit, section.at, &section.element, expected, "more"));
+            let expected = format!(
+                "at most {} groups inside each other",
+                Layout::GROUP_DEPTH_MAX
+            );
+            return Err(Fault::new(
+                ErrorKind::Limit,
+                section.at,
+                &section.element,
+                expected,
+                "more",
+            ));
         }
         let own = Defaults {
             little: byte_order(section)?.unwrap_or(defaults.little),
@@ -456,8 +560,16 @@ fn read_entry(section: &Section<'_>, defaults: Defaults, depth: usize) -> Checke
         least_first: bit_order(section)?.unwrap_or(defaults.least_first),
         place: section.expression("at")?,
         bit: section.number("bit", 0, 7)?,
-        bits: if counted { section.number("bits", 1, 64)? } else { None },
-        ranges: if counted { None } else { section.texts("bits", "a number of bits, or ranges such as \"0-5\"")? },
+        bits: if counted {
+            section.number("bits", 1, 64)?
+        } else {
+            None
+        },
+        ranges: if counted {
+            None
+        } else {
+            section.texts("bits", "a number of bits, or ranges such as \"0-5\"")?
+        },
         of: section.text("of", "the name of an integer field")?,
         size: section.expression("size")?,
         until: bytes(section, "until")?,
@@ -465,7 +577,9 @@ fn read_entry(section: &Section<'_>, defaults: Defaults, depth: usize) -> Checke
         equals: section.scalar("equals", "a number or a text")?,
         when: section.expression("when")?,
         hidden: flag("column")?.is_some_and(|column| !column.value),
-        replaces: flag("override")?.filter(|flag| flag.value).map(|flag| flag.at),
+        replaces: flag("override")?
+            .filter(|flag| flag.value)
+            .map(|flag| flag.at),
         epoch_s: epoch(section)?,
         trim: section.text("trim", "\"end\", \"both\" or \"none\"")?,
         radix: section.number("radix", 2, 16)?,
@@ -500,37 +614,64 @@ fn read_enum(section: &Section<'_>) -> Checked<EnumDraft> {
         };
         let Some(number) = number else {
             let expected = "a number such as 12 or 0xcc";
-            return Err(Fault::new(ErrorKind::Value, at, &path, expected, format!("`{key}`")));
+            return Err(Fault::new(
+                ErrorKind::Value,
+                at,
+                &path,
+                expected,
+                format!("`{key}`"),
+            ));
         };
-        let name = section.text(key, "a name")?.map(|name| name.text).unwrap_or_default();
+        let name = section
+            .text(key, "a name")?
+            .map(|name| name.text)
+            .unwrap_or_default();
         names.push((number, name.into_boxed_str(), at));
     }
     let limit = Layout::ENUM_VALUES_MAX;
     if names.len() > limit {
         let expected = format!("at most {limit} values");
         let found = names.len().to_string();
-        return Err(Fault::new(ErrorKind::Limit, section.at, &section.element, expected, found));
+        return Err(Fault::new(
+            ErrorKind::Limit,
+            section.at,
+            &section.element,
+            expected,
+            found,
+        ));
     }
     names.sort_by_key(|(number, _, at)| (*number, at.offset));
-    if let Some([_, (number, _, at)]) = names
-        .windows(2)
-        .find_map(|pair| <&[_; 2]>::try_from(pair).ok().filter(|[one, two]| one.0 == two.0))
-    {
+    if let Some([_, (number, _, at)]) = names.windows(2).find_map(|pair| {
+        <&[_; 2]>::try_from(pair)
+            .ok()
+            .filter(|[one, two]| one.0 == two.0)
+    }) {
         let path = section.path(&number.to_string());
         let expected = "each number once";
-        return Err(Fault::new(ErrorKind::Duplicate, *at, &path, expected, "it twice"));
+        return Err(Fault::new(
+            ErrorKind::Duplicate,
+            *at,
+            &path,
+            expected,
+            "it twice",
+        ));
     }
-    let names = names.into_iter().map(|(number, name, _)| (number, name)).collect();
+    let names = names
+        .into_iter()
+        .map(|(number, name, _)| (number, name))
+        .collect();
     Ok(EnumDraft { names })
 }
 
 fn read_kind(section: &Section<'_>, defaults: Defaults) -> Checked<KindDraft> {
-    section.only(&["name", "doc", "when", "field", "payload"])?;
+    section.only(KIND_KEYS)?;
     section.text("doc", "a text")?;
     Ok(KindDraft {
         at: section.at,
         element: section.element.clone(),
-        name: section.text("name", "a name")?.ok_or_else(|| section.missing("name"))?,
+        name: section
+            .text("name", "a name")?
+            .ok_or_else(|| section.missing("name"))?,
         when: section.expression("when")?,
         entries: read_entries(section, defaults, 0)?,
         payloads: read_payloads(section)?.unwrap_or_default(),
@@ -542,7 +683,7 @@ fn read_payloads(section: &Section<'_>) -> Checked<Option<Vec<PayloadDraft>>> {
         return Ok(None);
     };
     let one = |payload: &Section<'_>| {
-        payload.only(&["protocol", "when", "at", "length"])?;
+        payload.only(PAYLOAD_KEYS)?;
         let expected = "the name of a protocol or the number of a link type";
         let protocol = payload.scalar("protocol", expected)?;
         Ok(PayloadDraft {
@@ -554,7 +695,11 @@ fn read_payloads(section: &Section<'_>) -> Checked<Option<Vec<PayloadDraft>>> {
             length: payload.expression("length")?,
         })
     };
-    payloads.iter().map(one).collect::<Checked<Vec<_>>>().map(Some)
+    payloads
+        .iter()
+        .map(one)
+        .collect::<Checked<Vec<_>>>()
+        .map(Some)
 }
 
 fn epoch(section: &Section<'_>) -> Checked<Option<Located<i64>>> {
@@ -579,7 +724,13 @@ fn epoch(section: &Section<'_>) -> Checked<Option<Located<i64>>> {
         Some(value) => Ok(Some(Located { value, at })),
         None => {
             let found = "something else, or more than 200 years from 1970";
-            Err(Fault::new(ErrorKind::Value, at, &section.path("epoch"), expected, found))
+            Err(Fault::new(
+                ErrorKind::Value,
+                at,
+                &section.path("epoch"),
+                expected,
+                found,
+            ))
         }
     }
 }
@@ -596,7 +747,13 @@ pub(super) fn bytes(section: &Section<'_>, key: &str) -> Checked<Option<Located<
         None => {
             let expected = format!("1 to {most} {expected}");
             let found = format!("\"{}\"", text.text.chars().take(40).collect::<String>());
-            Err(Fault::new(ErrorKind::Value, text.at, &section.path(key), expected, found))
+            Err(Fault::new(
+                ErrorKind::Value,
+                text.at,
+                &section.path(key),
+                expected,
+                found,
+            ))
         }
     }
 }
@@ -606,7 +763,10 @@ pub(super) fn literal(text: &str) -> Option<Box<[u8]>> {
     let Some(digits) = text.strip_prefix("0x") else {
         return Some(text.as_bytes().into());
     };
-    let digits: Vec<char> = digits.chars().filter(|digit| !matches!(digit, ' ' | '_')).collect();
+    let digits: Vec<char> = digits
+        .chars()
+        .filter(|digit| !matches!(digit, ' ' | '_'))
+        .collect();
     let pairs = digits.chunks(2).map(|pair| match pair {
         [high, low] => {
             let byte = high.to_digit(16)? << 4 | low.to_digit(16)?;

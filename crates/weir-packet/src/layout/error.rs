@@ -195,10 +195,7 @@ impl fmt::Display for LayoutError {
 impl std::error::Error for LayoutError {}
 
 /// The name among `names` that is nearest to `name`, when it is near enough to be meant.
-pub(super) fn nearest<'n>(
-    name: &str,
-    names: impl IntoIterator<Item = &'n str>,
-) -> Option<&'n str> {
+pub(super) fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let allowed = (name.chars().count() / 3).max(1);
     names
         .into_iter()

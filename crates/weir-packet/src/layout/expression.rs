@@ -48,7 +48,10 @@ impl Expr {
             [Op::Field(field), Op::Const(value), Op::Binary(test)] if test.is_comparison() => {
                 Self::Compare { field, test, value }
             }
-            _ if ops.iter().any(|op| matches!(op, Op::Field(_) | Op::RecordLen)) => {
+            _ if ops
+                .iter()
+                .any(|op| matches!(op, Op::Field(_) | Op::RecordLen)) =>
+            {
                 Self::Program(ops.into())
             }
             _ => Self::Const(run(ops, &Nothing)?),
@@ -177,7 +180,10 @@ impl Stack {
     #[inline]
     fn pop(&mut self) -> Result<i64, Trouble> {
         self.len = self.len.checked_sub(1).ok_or(Trouble::Arithmetic)?;
-        self.values.get(self.len).copied().ok_or(Trouble::Arithmetic)
+        self.values
+            .get(self.len)
+            .copied()
+            .ok_or(Trouble::Arithmetic)
     }
 }
 
@@ -241,14 +247,26 @@ mod tests {
                 .position(|known| *known == name)
                 .map(|index| index as u16)
                 .ok_or_else(|| {
-                    Fault::new(super::super::ErrorKind::Name, at, "", "a field", format!("`{name}`"))
+                    Fault::new(
+                        super::super::ErrorKind::Name,
+                        at,
+                        "",
+                        "a field",
+                        format!("`{name}`"),
+                    )
                 })
         }
 
         fn named_value(&self, field: u16, name: &str, at: At) -> Result<i64, Box<Fault>> {
             match (field, name) {
                 (0, "six") => Ok(6),
-                _ => Err(Fault::new(super::super::ErrorKind::Name, at, "", "a name", name)),
+                _ => Err(Fault::new(
+                    super::super::ErrorKind::Name,
+                    at,
+                    "",
+                    "a name",
+                    name,
+                )),
             }
         }
     }
@@ -365,7 +383,11 @@ mod tests {
             ("é", 0, "`é`"),
         ] {
             let fault = parse(&Text::literal(text), "x", &Four).unwrap_err();
-            assert_eq!((fault.at.offset, fault.found.as_str()), (offset, found), "{text}");
+            assert_eq!(
+                (fault.at.offset, fault.found.as_str()),
+                (offset, found),
+                "{text}"
+            );
         }
     }
 
@@ -381,7 +403,12 @@ mod tests {
             (0..20).map(|_| "1 + (").collect::<String>() + "a" + &")".repeat(20),
         ] {
             let fault = parse(&Text::literal(&text), "x", &Four).unwrap_err();
-            assert_eq!(fault.kind, super::super::ErrorKind::Limit, "{}", &text[..20]);
+            assert_eq!(
+                fault.kind,
+                super::super::ErrorKind::Limit,
+                "{}",
+                &text[..20]
+            );
         }
     }
 }

@@ -5,7 +5,12 @@
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Number {
     load: Load,
-    take: Take,
+    /// Bits of the word below the value.
+    shift: u32,
+    /// The lowest bits of the word, as many as the value has.
+    mask: u64,
+    /// Several parts of the word, the most significant first, instead of shift and mask.
+    parts: Option<Box<[Part]>>,
     /// Bits of the value.
     width: u32,
 }
@@ -28,16 +33,6 @@ enum Load {
     Little9,
 }
 
-/// What of the loaded word is the value.
-#[derive(Clone, Debug, PartialEq)]
-enum Take {
-    All,
-    /// Shift right, then mask.
-    Part(u32, u64),
-    /// Several parts, the most significant first.
-    Join(Box<[Part]>),
-}
-
 /// Some neighbouring bits of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
@@ -50,10 +45,13 @@ pub(super) struct Part {
 impl Number {
     /// A whole number of `bytes` bytes (1 to 8).
     pub(super) fn whole(bytes: u8, little: bool) -> Self {
+        let width = u32::from(bytes) * 8;
         Self {
             load: Load::of(bytes, little),
-            take: Take::All,
-            width: u32::from(bytes) * 8,
+            shift: 0,
+            mask: mask(width),
+            parts: None,
+            width,
         }
     }
 
@@ -70,7 +68,9 @@ impl Number {
         let load = Load::of(u8::try_from(bytes).unwrap_or(u8::MAX), least_first);
         Self {
             load,
-            take: Take::Part(shift, mask(width)),
+            shift,
+            mask: mask(width),
+            parts: None,
             width,
         }
     }
@@ -78,26 +78,23 @@ impl Number {
     /// The number that `parts` of this number make when they are put side by side; `None` when this
     /// number is itself made of several parts, or the parts are together wider than 64 bits.
     pub(super) fn parts(&self, parts: &[Part]) -> Option<Self> {
-        let below = match &self.take {
-            Take::All => 0,
-            Take::Part(shift, _) => *shift,
-            Take::Join(_) => return None,
-        };
         let width = parts.iter().map(|part| part.width).sum();
-        if width > 64 {
+        if width > 64 || self.parts.is_some() {
             return None;
         }
         let shifted = |part: &Part| Part {
-            shift: part.shift + below,
+            shift: part.shift + self.shift,
             width: part.width,
         };
-        let take = match parts {
-            [part] => Take::Part(part.shift + below, mask(part.width)),
-            _ => Take::Join(parts.iter().map(shifted).collect()),
+        let (shift, joined) = match parts {
+            [part] => (part.shift + self.shift, None),
+            _ => (0, Some(parts.iter().map(shifted).collect())),
         };
         Some(Self {
             load: self.load,
-            take,
+            shift,
+            mask: mask(width),
+            parts: joined,
             width,
         })
     }
@@ -132,13 +129,13 @@ impl Number {
             Load::Little8 => weir_bytes::u64_le_at(bytes, at)?,
             _ => return self.read_rare(bytes, at),
         };
-        Some(match &self.take {
-            Take::All => word,
-            Take::Part(shift, mask) => (word >> (shift & 63)) & mask,
-            Take::Join(parts) => join(u128::from(word), parts),
+        Some(match &self.parts {
+            None => word >> (self.shift & 63) & self.mask,
+            Some(parts) => join(u128::from(word), parts),
         })
     }
 
+    #[inline(never)]
     fn read_rare(&self, bytes: &[u8], at: usize) -> Option<u64> {
         let field = bytes.get(at..)?.get(..self.bytes() as usize)?;
         let push = |word: u128, byte: &u8| word << 8 | u128::from(*byte);
@@ -146,11 +143,9 @@ impl Number {
             Load::Little(_) | Load::Little9 => field.iter().rev().fold(0, push),
             _ => field.iter().fold(0, push),
         };
-        let low = |word: u128| (word & u128::from(u64::MAX)) as u64;
-        Some(match &self.take {
-            Take::All => low(word),
-            Take::Part(shift, mask) => low(word >> shift) & mask,
-            Take::Join(parts) => join(word, parts),
+        Some(match &self.parts {
+            None => (word >> self.shift & u128::from(self.mask)) as u64,
+            Some(parts) => join(word, parts),
         })
     }
 
@@ -221,7 +216,10 @@ mod tests {
             assert_eq!(number.read(&BYTES[..usize::from(bytes)], 1), None);
             assert_eq!(number.read(&BYTES, usize::MAX), None);
         }
-        assert_eq!(Number::whole(3, false).read_signed(&BYTES, 7), Some(-0x0f_7e01));
+        assert_eq!(
+            Number::whole(3, false).read_signed(&BYTES, 7),
+            Some(-0x0f_7e01)
+        );
         assert_eq!(Number::whole(8, true).read_signed(&[0xff; 8], 0), Some(-1));
     }
 
@@ -229,11 +227,29 @@ mod tests {
     fn split_fields_join() {
         // The DLCI of a two-byte Q.922 address: bits 15-10 and 7-4, here of DLCI 1007.
         let address = [0xf8, 0xf1];
-        let parts = [Part { shift: 10, width: 6 }, Part { shift: 4, width: 4 }];
+        let parts = [
+            Part {
+                shift: 10,
+                width: 6,
+            },
+            Part { shift: 4, width: 4 },
+        ];
         let dlci = Number::whole(2, false).parts(&parts).unwrap();
         assert_eq!((dlci.read(&address, 0), dlci.width()), (Some(0x3ef), 10));
-        assert_eq!(dlci.parts(&parts[..1]), None, "parts of parts are not followed");
-        assert_eq!(Number::whole(8, true).parts(&[Part { shift: 0, width: 40 }; 2]), None);
+        assert_eq!(
+            dlci.parts(&parts[..1]),
+            None,
+            "parts of parts are not followed"
+        );
+        assert_eq!(
+            Number::whole(8, true).parts(
+                &[Part {
+                    shift: 0,
+                    width: 40
+                }; 2]
+            ),
+            None
+        );
     }
 
     proptest! {

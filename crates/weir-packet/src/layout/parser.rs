@@ -74,7 +74,9 @@ pub(super) fn parse(text: &Text, element: &str, names: &impl Names) -> Checked<V
         return Err(parser.unexpected("an operator or the end"));
     }
     if depth(&parser.ops) > STACK_MAX {
-        return Err(parser.limit(format!("at most {STACK_MAX} numbers that wait for an operator")));
+        return Err(parser.limit(format!(
+            "at most {STACK_MAX} numbers that wait for an operator"
+        )));
     }
     Ok(parser.ops)
 }
@@ -131,7 +133,9 @@ impl<'t, N: Names> Parser<'t, N> {
         };
         let word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '.';
         let (token, len) = if word(first) {
-            let len = trimmed.find(|letter| !word(letter)).unwrap_or(trimmed.len());
+            let len = trimmed
+                .find(|letter| !word(letter))
+                .unwrap_or(trimmed.len());
             let name = trimmed.get(..len).unwrap_or_default();
             if first.is_ascii_digit() {
                 (number(name).map_or(Token::Unknown, Token::Number), len)
@@ -141,7 +145,10 @@ impl<'t, N: Names> Parser<'t, N> {
         } else if first == '\'' {
             let inside = trimmed.get(1..).unwrap_or_default();
             match inside.find('\'') {
-                Some(len) => (Token::Quoted(inside.get(..len).unwrap_or_default()), len + 2),
+                Some(len) => (
+                    Token::Quoted(inside.get(..len).unwrap_or_default()),
+                    len + 2,
+                ),
                 None => {
                     let found = "a text without its closing quote";
                     return Err(self.fault(ErrorKind::Expression, self.start, "'", found.into()));
@@ -217,7 +224,9 @@ impl<'t, N: Names> Parser<'t, N> {
     fn unary(&mut self) -> Checked<Operand> {
         self.nesting += 1;
         if self.nesting > NESTING_MAX {
-            return Err(self.limit(format!("at most {NESTING_MAX} nested parentheses and signs")));
+            return Err(self.limit(format!(
+                "at most {NESTING_MAX} nested parentheses and signs"
+            )));
         }
         let operand = match self.next {
             Token::Symbol(symbol @ ("-" | "!")) => {
@@ -281,10 +290,13 @@ impl<'t, N: Names> Parser<'t, N> {
             }
         };
         let at = self.text.at(start);
-        let value = self.names.named_value(field, text, at).map_err(|mut fault| {
-            self.element.clone_into(&mut fault.element);
-            fault
-        })?;
+        let value = self
+            .names
+            .named_value(field, text, at)
+            .map_err(|mut fault| {
+                self.element.clone_into(&mut fault.element);
+                fault
+            })?;
         if let Some(op) = self.ops.get_mut(index) {
             *op = Op::Const(value);
         }

@@ -60,7 +60,9 @@ impl Start {
         if let Some((_, number)) = LINK_TYPES.iter().find(|(known, _)| *known == name) {
             return Some(Self::Link(LinkType(*number)));
         }
-        let index = PROTOCOLS.iter().position(|protocol| protocol.name == name)?;
+        let index = PROTOCOLS
+            .iter()
+            .position(|protocol| protocol.name == name)?;
         Layer::from_index(index).map(Self::Layer)
     }
 }
@@ -76,8 +78,14 @@ mod tests {
 
     #[test]
     fn names_lead_to_link_types_and_layers() {
-        assert_eq!(Start::named("ethernet"), Some(Start::Link(LinkType::ETHERNET)));
-        assert_eq!(Start::named("frame_relay"), Some(Start::Link(LinkType(107))));
+        assert_eq!(
+            Start::named("ethernet"),
+            Some(Start::Link(LinkType::ETHERNET))
+        );
+        assert_eq!(
+            Start::named("frame_relay"),
+            Some(Start::Link(LinkType(107)))
+        );
         assert_eq!(Start::named("udp"), Some(Start::Layer(Layer::Udp)));
         assert_eq!(Start::named("no such"), None);
     }

@@ -107,10 +107,14 @@ impl<'t> Section<'t> {
             return Ok(());
         };
         let expected = format!("one of the keys {}", known.join(", "));
-        Err(
-            Fault::new(ErrorKind::Key, at, &self.path(key), expected, format!("`{key}`"))
-                .near(key, known.iter().copied()),
+        Err(Fault::new(
+            ErrorKind::Key,
+            at,
+            &self.path(key),
+            expected,
+            format!("`{key}`"),
         )
+        .near(key, known.iter().copied()))
     }
 
     pub(super) fn has(&self, key: &str) -> bool {
@@ -179,12 +183,7 @@ impl<'t> Section<'t> {
     }
 
     /// A number from `least` to `most`.
-    pub(super) fn number(
-        &self,
-        key: &str,
-        least: u64,
-        most: u64,
-    ) -> Checked<Option<Located<u64>>> {
+    pub(super) fn number(&self, key: &str, least: u64, most: u64) -> Checked<Option<Located<u64>>> {
         let Some(value) = self.get(key) else {
             return Ok(None);
         };
@@ -234,7 +233,13 @@ impl<'t> Section<'t> {
                 })),
                 Scalar::Datetime(_) => {
                     let found = "a date";
-                    Err(Fault::new(ErrorKind::Value, at, &self.path(key), expected, found))
+                    Err(Fault::new(
+                        ErrorKind::Value,
+                        at,
+                        &self.path(key),
+                        expected,
+                        found,
+                    ))
                 }
             },
         }
@@ -267,7 +272,10 @@ impl<'t> Section<'t> {
 
     /// True when `key` holds a number.
     pub(super) fn is_number(&self, key: &str) -> bool {
-        matches!(self.get(key).map(Spanned::get_ref), Some(DeValue::Integer(_)))
+        matches!(
+            self.get(key).map(Spanned::get_ref),
+            Some(DeValue::Integer(_))
+        )
     }
 
     pub(super) fn section(&self, key: &str) -> Checked<Option<Self>> {

@@ -64,6 +64,12 @@ const TYPES: &[(&str, Sort)] = &[
     ("ipv6", Sort::Address(16)),
 ];
 
+/// The name of every type.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    let names = TYPES.iter().map(|(name, _)| *name);
+    names.chain(time::NAMES.iter().map(|(name, _)| *name))
+}
+
 impl Sort {
     fn named(name: &Text, element: &str) -> Checked<Self> {
         if let Some((_, sort)) = TYPES.iter().find(|(known, _)| *known == name.text) {
@@ -72,27 +78,34 @@ impl Sort {
         if let Some((_, bytes)) = time::NAMES.iter().find(|(known, _)| *known == name.text) {
             return Ok(Self::Time(*bytes));
         }
-        let names = TYPES.iter().map(|(name, _)| *name);
-        let names: Vec<_> = names.chain(time::NAMES.iter().map(|(name, _)| *name)).collect();
         let element = format!("{element}.type");
         let found = format!("`{}`", name.text);
-        let fault = Fault::new(ErrorKind::Name, name.at, &element, "the name of a type", found);
+        let fault = Fault::new(
+            ErrorKind::Name,
+            name.at,
+            &element,
+            "the name of a type",
+            found,
+        );
         Err(match name.text.as_str() {
             "text" | "string" | "str" | "char" => fault.hint("texts are `ascii` or `utf8`"),
             "float" => fault.hint("did you mean `f32`?"),
             "double" => fault.hint("did you mean `f64`?"),
-            "time" | "timestamp" => fault.hint("times are `time_s`, `time_s_us`, `time_ns`, `time_32_32` and the like"),
+            "time" | "timestamp" => {
+                fault.hint("times are `time_s`, `time_s_us`, `time_ns`, `time_32_32` and the like")
+            }
             "ip" => fault.hint("addresses are `ipv4`, `ipv6`, `mac` and `eui64`"),
-            _ => fault.near(&name.text, names),
+            _ => fault.near(&name.text, names()),
         })
     }
 
     /// Bytes of the type when it says so itself.
     fn bytes(self) -> Option<u8> {
         match self {
-            Self::Integer(bytes, _) | Self::Float(bytes) | Self::Address(bytes) | Self::Time(bytes) => {
-                Some(bytes)
-            }
+            Self::Integer(bytes, _)
+            | Self::Float(bytes)
+            | Self::Address(bytes)
+            | Self::Time(bytes) => Some(bytes),
             Self::Bool => Some(1),
             Self::BitNumber(_) | Self::Bytes | Self::Text(_) | Self::Digits => None,
         }
@@ -116,16 +129,25 @@ impl Compiler {
             });
             (Meaning::Computed, Place::Slot(slot))
         } else if let Some(of) = &entry.of {
-            entry.only(&["of", "bits", "type", "bit_order", "enum", "equals"], "a field of another's bits")?;
+            entry.only(
+                &["of", "bits", "type", "bit_order", "enum", "equals"],
+                "a field of another's bits",
+            )?;
             let parent = self.parent(of, &entry)?;
             let (place, parent_group) = parent.1;
             group = self.joint_group(parent_group, of, &entry)?;
             (entry.bit_meaning(parent.0)?, place)
         } else if let Some(bits) = &entry.bits {
-            entry.only(&["bits", "bit", "at", "type", "bit_order", "enum", "equals"], "a bit field")?;
+            entry.only(
+                &["bits", "bit", "at", "type", "bit_order", "enum", "equals"],
+                "a bit field",
+            )?;
             let width = u32::try_from(bits.value).unwrap_or(64);
             let (place, first) = self.place_bits(&entry, index, width)?;
-            (entry.bit_meaning(Number::bits(first, width, entry.least_first))?, place)
+            (
+                entry.bit_meaning(Number::bits(first, width, entry.least_first))?,
+                place,
+            )
         } else {
             self.place_whole(&entry, index)?
         };
@@ -134,7 +156,11 @@ impl Compiler {
             _ => u16::try_from(self.layout.steps.len()).unwrap_or(u16::MAX),
         };
         self.layout.fields.push(Field {
-            name: entry.name.as_ref().map_or("", |name| name.text.as_str()).into(),
+            name: entry
+                .name
+                .as_ref()
+                .map_or("", |name| name.text.as_str())
+                .into(),
             meaning,
             place,
             group,
@@ -155,7 +181,9 @@ impl Compiler {
         };
         if let Some(equals) = &entry.equals {
             let field = self.layout.fields.get(usize::from(index));
-            let equals = field.map(|field| required(field, equals, &entry)).transpose()?;
+            let equals = field
+                .map(|field| required(field, equals, &entry))
+                .transpose()?;
             if let Some(field) = self.layout.fields.get_mut(usize::from(index)) {
                 field.equals = equals;
                 // Those at a fixed place of every record are checked when it is cut out.
@@ -168,7 +196,13 @@ impl Compiler {
             return match entry.enumeration_or_column() {
                 Some(key) => {
                     let expected = format!("a name, as `{key}` is given");
-                    Err(Fault::new(ErrorKind::Missing, entry.at, &entry.element, expected, "none"))
+                    Err(Fault::new(
+                        ErrorKind::Missing,
+                        entry.at,
+                        &entry.element,
+                        expected,
+                        "none",
+                    ))
                 }
                 None => Ok(()),
             };
@@ -203,22 +237,36 @@ impl Compiler {
     }
 
     fn enumeration(&mut self, names: EnumUse, entry: &Entry, index: u16) -> Checked<u16> {
-        let integer = self.layout.fields.get(usize::from(index)).is_some_and(|field| field.meaning.is_integer());
+        let integer = self
+            .layout
+            .fields
+            .get(usize::from(index))
+            .is_some_and(|field| field.meaning.is_integer());
         if !integer {
             let expected = "an enum only for integers and bits";
             let found = "a field of another type";
-            return Err(Fault::new(ErrorKind::Key, entry.at, &entry.path("enum"), expected, found));
+            return Err(Fault::new(
+                ErrorKind::Key,
+                entry.at,
+                &entry.path("enum"),
+                expected,
+                found,
+            ));
         }
         let enumeration = match names.values {
             EnumValues::Here(values) => self.add_enum(values.names)?,
-            EnumValues::Named(name) => {
-                *self.named_enums.get(&name.text).ok_or_else(|| {
-                    let found = format!("`{}`", name.text);
-                    let expected = "the name of a table under [enum]";
-                    Fault::new(ErrorKind::Name, name.at, &entry.path("enum"), expected, found)
-                        .near(&name.text, self.named_enums.keys().map(String::as_str))
-                })?
-            }
+            EnumValues::Named(name) => *self.named_enums.get(&name.text).ok_or_else(|| {
+                let found = format!("`{}`", name.text);
+                let expected = "the name of a table under [enum]";
+                Fault::new(
+                    ErrorKind::Name,
+                    name.at,
+                    &entry.path("enum"),
+                    expected,
+                    found,
+                )
+                .near(&name.text, self.named_enums.keys().map(String::as_str))
+            })?,
         };
         if let Some(field) = self.layout.fields.get_mut(usize::from(index)) {
             field.enumeration = enumeration;
@@ -237,20 +285,34 @@ impl Compiler {
         let Some(field) = self.layout.fields.get(usize::from(index)) else {
             return Err(fault(expected, "none"));
         };
-        let (Meaning::Unsigned(word) | Meaning::Signed(word) | Meaning::Bool(word)) = &field.meaning
+        let (Meaning::Unsigned(word) | Meaning::Signed(word) | Meaning::Bool(word)) =
+            &field.meaning
         else {
             return Err(fault(expected, "of another type"));
         };
         let Some(ranges) = &entry.ranges else {
             let expected = "the key `bits` with ranges such as \"0-5\"";
-            let found = if entry.bits.is_some() { "a number of bits" } else { "none" };
+            let found = if entry.bits.is_some() {
+                "a number of bits"
+            } else {
+                "none"
+            };
             let at = entry.bits.as_ref().map_or(entry.at, |bits| bits.at);
-            return Err(Fault::new(ErrorKind::Missing, at, &entry.path("bits"), expected, found));
+            return Err(Fault::new(
+                ErrorKind::Missing,
+                at,
+                &entry.path("bits"),
+                expected,
+                found,
+            ));
         };
         let parts = ranges.iter().map(|range| entry.part(range, word.width()));
         let parts = parts.collect::<Checked<Vec<_>>>()?;
         let number = word.parts(&parts).ok_or_else(|| {
-            fault("ranges of at most 64 bits, of a field that is not itself joined", "joined or too short")
+            fault(
+                "ranges of at most 64 bits, of a field that is not itself joined",
+                "joined or too short",
+            )
         })?;
         Ok((number, (field.place, field.group)))
     }
@@ -264,18 +326,46 @@ impl Compiler {
         } else {
             let expected = "a field that is present whenever this one is";
             let found = format!("`{}`, which has another condition", of.text);
-            Err(Fault::new(ErrorKind::Place, of.at, &entry.path("of"), expected, found))
+            Err(Fault::new(
+                ErrorKind::Place,
+                of.at,
+                &entry.path("of"),
+                expected,
+                found,
+            ))
         }
     }
 
     fn place_bits(&mut self, entry: &Entry, index: u16, width: u32) -> Checked<(Place, u32)> {
         if let Some(place) = &entry.place {
             let bit = entry.bit.as_ref().map_or(0, |bit| bit.value);
-            self.seek(place, u32::try_from(bit).unwrap_or(0), &entry.element, index)?;
+            self.seek(
+                place,
+                u32::try_from(bit).unwrap_or(0),
+                &entry.element,
+                index,
+            )?;
         } else if let Some(bit) = &entry.bit {
             let expected = "the key `at` beside it";
-            return Err(Fault::new(ErrorKind::Missing, bit.at, &entry.path("bit"), expected, "none"));
+            return Err(Fault::new(
+                ErrorKind::Missing,
+                bit.at,
+                &entry.path("bit"),
+                expected,
+                "none",
+            ));
+        } else if self.least_first != entry.least_first && self.is_within_byte() {
+            let expected = "the bit order of the bits before it in the same byte";
+            let found = "the other one";
+            return Err(Fault::new(
+                ErrorKind::Place,
+                entry.at,
+                &entry.element,
+                expected,
+                found,
+            ));
         }
+        self.least_first = entry.least_first;
         self.take(index, u64::from(width))
     }
 
@@ -286,7 +376,13 @@ impl Compiler {
             None if entry.size.is_some() || entry.until.is_some() => Sort::Bytes,
             None => {
                 let expected = "a `type`, or `bits`, `of`, `size`, `value` or inner fields";
-                return Err(Fault::new(ErrorKind::Missing, entry.at, &entry.element, expected, "none"));
+                return Err(Fault::new(
+                    ErrorKind::Missing,
+                    entry.at,
+                    &entry.element,
+                    expected,
+                    "none",
+                ));
             }
         };
         entry.only_keys_of(sort)?;
@@ -303,7 +399,13 @@ impl Compiler {
         let Some(size) = &entry.size else {
             let Some(until) = &entry.until else {
                 let expected = "a `size` or the bytes that end it, `until`";
-                return Err(Fault::new(ErrorKind::Missing, entry.at, &entry.element, expected, "none"));
+                return Err(Fault::new(
+                    ErrorKind::Missing,
+                    entry.at,
+                    &entry.element,
+                    expected,
+                    "none",
+                ));
             };
             let place = self.take_open(index, Size::Until(until.value.clone()));
             return Ok((meaning.without_until(), place));
@@ -315,7 +417,9 @@ impl Compiler {
         match self.expression(size, &path)? {
             Expr::Const(bytes) => {
                 let most = Layout::RECORD_LEN_MAX as u64;
-                let bytes = u64::try_from(bytes).ok().filter(|bytes| (1..=most).contains(bytes));
+                let bytes = u64::try_from(bytes)
+                    .ok()
+                    .filter(|bytes| (1..=most).contains(bytes));
                 let bytes = bytes.ok_or_else(|| {
                     let expected = format!("a size from 1 to {most}");
                     let found = size.text.clone();
@@ -345,9 +449,9 @@ impl Entry {
             text("at", self.place.as_ref()),
             self.bit.as_ref().map(|bit| ("bit", bit.at)),
             self.bits.as_ref().map(|bits| ("bits", bits.at)),
-            self.ranges.as_ref().map(|ranges| {
-                ("bits", ranges.first().map_or(self.at, |range| range.at))
-            }),
+            self.ranges
+                .as_ref()
+                .map(|ranges| ("bits", ranges.first().map_or(self.at, |range| range.at))),
             text("of", self.of.as_ref()),
             text("size", self.size.as_ref()),
             self.until.as_ref().map(|until| ("until", until.at)),
@@ -372,7 +476,13 @@ impl Entry {
             return Ok(());
         };
         let expected = format!("for {sort} only the keys {}", keys.join(", "));
-        Err(Fault::new(ErrorKind::Key, at, &self.path(key), expected, format!("`{key}`")))
+        Err(Fault::new(
+            ErrorKind::Key,
+            at,
+            &self.path(key),
+            expected,
+            format!("`{key}`"),
+        ))
     }
 
     fn only_keys_of(&self, sort: Sort) -> Checked<()> {
@@ -380,33 +490,64 @@ impl Entry {
             let at = ranges.first().map_or(self.at, |range| range.at);
             let expected = "the key `of` beside ranges of bits";
             let fault = Fault::new(ErrorKind::Missing, at, &self.path("bits"), expected, "none");
-            return Err(fault.hint("name the word whose bits these are with `of`, or give `bits` as a number"));
+            return Err(fault
+                .hint("name the word whose bits these are with `of`, or give `bits` as a number"));
         }
         match sort {
-            Sort::Integer(..) => self.only(&["type", "at", "byte_order", "enum", "equals"], "an integer"),
+            Sort::Integer(..) => self.only(
+                &["type", "at", "byte_order", "enum", "equals"],
+                "an integer",
+            ),
             Sort::Bool => self.only(&["type", "at", "equals", "enum"], "a truth value"),
             Sort::BitNumber(_) => {
                 let expected = "the key `bits`, or a type with a width such as u16";
-                Err(Fault::new(ErrorKind::Missing, self.at, &self.element, expected, "none"))
+                Err(Fault::new(
+                    ErrorKind::Missing,
+                    self.at,
+                    &self.element,
+                    expected,
+                    "none",
+                ))
             }
             Sort::Float(_) => self.only(&["type", "at", "byte_order"], "a float"),
-            Sort::Address(4) => self.only(&["type", "at", "byte_order", "equals"], "an IPv4 address"),
+            Sort::Address(4) => {
+                self.only(&["type", "at", "byte_order", "equals"], "an IPv4 address")
+            }
             Sort::Address(_) => self.only(&["type", "at", "equals"], "an address"),
             Sort::Time(_) => self.only(&["type", "at", "byte_order", "size", "epoch"], "a time"),
             Sort::Bytes => self.only(&["type", "at", "size", "until", "equals"], "bytes"),
-            Sort::Text(_) => self.only(&["type", "at", "size", "until", "trim", "equals"], "a text"),
-            Sort::Digits => self.only(&["type", "at", "size", "until", "radix", "enum", "equals"], "digits"),
+            Sort::Text(_) => {
+                self.only(&["type", "at", "size", "until", "trim", "equals"], "a text")
+            }
+            Sort::Digits => self.only(
+                &["type", "at", "size", "until", "radix", "enum", "equals"],
+                "digits",
+            ),
         }
     }
 
     /// A group has a condition and a place; everything else belongs to its fields.
     pub(super) fn only_group_keys(&self) -> Checked<()> {
-        self.only(&["at", "byte_order"], "a group of fields")?;
-        if let Some(name) = &self.name {
-            let expected = "for a group of fields only the keys when, at, byte_order, bit_order, doc, field";
-            return Err(Fault::new(ErrorKind::Key, name.at, &self.path("name"), expected, "`name`"));
-        }
-        Ok(())
+        let name = self.name.as_ref().map(|name| ("name", name.at));
+        let unit = self.unit.as_ref().map(|_| ("unit", self.at));
+        let hidden = self.hidden.then_some(("column", self.at));
+        let mut given = name
+            .into_iter()
+            .chain(unit)
+            .chain(hidden)
+            .chain(self.given());
+        let Some((key, at)) = given.find(|(key, _)| !matches!(*key, "at" | "byte_order")) else {
+            return Ok(());
+        };
+        let expected =
+            "for a group of fields only the keys when, at, byte_order, bit_order, doc, field";
+        Err(Fault::new(
+            ErrorKind::Key,
+            at,
+            &self.path(key),
+            expected,
+            format!("`{key}`"),
+        ))
     }
 
     /// A key that makes no sense without a name.
@@ -425,13 +566,26 @@ impl Entry {
             None => number(&range.text).map(|bit| (bit, bit)),
         };
         let Some((one, other)) = ends else {
-            let expected = format!("bits from 0 to {}, such as \"0-5\"", width.saturating_sub(1));
+            let expected = format!(
+                "bits from 0 to {}, such as \"0-5\"",
+                width.saturating_sub(1)
+            );
             let found = format!("\"{}\"", range.text.chars().take(40).collect::<String>());
-            return Err(Fault::new(ErrorKind::Value, range.at, &self.path("bits"), expected, found));
+            return Err(Fault::new(
+                ErrorKind::Value,
+                range.at,
+                &self.path("bits"),
+                expected,
+                found,
+            ));
         };
         let (first, last) = (one.min(other), one.max(other));
         Ok(Part {
-            shift: if self.least_first { first } else { width - 1 - last },
+            shift: if self.least_first {
+                first
+            } else {
+                width - 1 - last
+            },
             width: last - first + 1,
         })
     }
@@ -447,7 +601,13 @@ impl Entry {
             _ => {
                 let expected = "`uint`, `int` or `bool` for bits";
                 let found = format!("`{}`", name.text);
-                Err(Fault::new(ErrorKind::Value, name.at, &self.path("type"), expected, found))
+                Err(Fault::new(
+                    ErrorKind::Value,
+                    name.at,
+                    &self.path("type"),
+                    expected,
+                    found,
+                ))
             }
         }
     }
@@ -457,14 +617,23 @@ impl Entry {
         let (Sort::Time(_), Some(size)) = (sort, &self.size) else {
             return Ok(bytes);
         };
-        let name = self.type_name.as_ref().map_or("", |name| name.text.as_str());
+        let name = self
+            .type_name
+            .as_ref()
+            .map_or("", |name| name.text.as_str());
         let counts = ["time_s", "time_ms", "time_us", "time_ns"].contains(&name);
         match size.text.parse::<u8>() {
             Ok(size) if counts && (1..=8).contains(&size) || size == bytes => Ok(size),
             _ => {
                 let expected = if counts { "1 to 8 bytes" } else { "8 bytes" };
                 let found = size.text.clone();
-                Err(Fault::new(ErrorKind::Value, size.at, &self.path("size"), expected, found))
+                Err(Fault::new(
+                    ErrorKind::Value,
+                    size.at,
+                    &self.path("size"),
+                    expected,
+                    found,
+                ))
             }
         }
     }
@@ -481,12 +650,21 @@ impl Entry {
             Sort::Address(4) if self.little && self.own_order.is_some() => Meaning::Ipv4Reversed,
             Sort::Address(_) => Meaning::Address,
             Sort::Time(_) => {
-                let name = self.type_name.as_ref().map_or("", |name| name.text.as_str());
+                let name = self
+                    .type_name
+                    .as_ref()
+                    .map_or("", |name| name.text.as_str());
                 let epoch_s = self.epoch_s.as_ref().map_or(0, |epoch| epoch.value);
                 let time = Time::named(name, bytes, self.little, epoch_s);
                 Meaning::Time(time.ok_or_else(|| {
                     let found = epoch_s.to_string();
-                    Fault::new(ErrorKind::Value, self.at, &self.path("epoch"), "a nearer date", found)
+                    Fault::new(
+                        ErrorKind::Value,
+                        self.at,
+                        &self.path("epoch"),
+                        "a nearer date",
+                        found,
+                    )
                 })?)
             }
             Sort::Bytes => Meaning::Bytes(until()),
@@ -510,8 +688,14 @@ impl Entry {
             other => {
                 let expected = "\"end\", \"both\" or \"none\"";
                 let found = format!("\"{other}\"");
-                Err(Fault::new(ErrorKind::Value, trim.at, &self.path("trim"), expected, found)
-                    .near(other, ["end", "both", "none"]))
+                Err(Fault::new(
+                    ErrorKind::Value,
+                    trim.at,
+                    &self.path("trim"),
+                    expected,
+                    found,
+                )
+                .near(other, ["end", "both", "none"]))
             }
         }
     }
@@ -519,10 +703,19 @@ impl Entry {
     fn radix(&self) -> Checked<u32> {
         match &self.radix {
             None => Ok(10),
-            Some(Located { value: value @ (8 | 10 | 16), .. }) => Ok(u32::try_from(*value).unwrap_or(10)),
+            Some(Located {
+                value: value @ (8 | 10 | 16),
+                ..
+            }) => Ok(u32::try_from(*value).unwrap_or(10)),
             Some(other) => {
                 let found = other.value.to_string();
-                Err(Fault::new(ErrorKind::Value, other.at, &self.path("radix"), "8, 10 or 16", found))
+                Err(Fault::new(
+                    ErrorKind::Value,
+                    other.at,
+                    &self.path("radix"),
+                    "8, 10 or 16",
+                    found,
+                ))
             }
         }
     }
@@ -531,15 +724,23 @@ impl Entry {
 /// The value that `equals` asks of a field, checked against its type and width.
 fn required(field: &Field, equals: &Located<Scalar>, entry: &Entry) -> Checked<Equals> {
     let fault = |expected: String, found: String| {
-        Fault::new(ErrorKind::Value, equals.at, &entry.path("equals"), expected, found)
+        Fault::new(
+            ErrorKind::Value,
+            equals.at,
+            &entry.path("equals"),
+            expected,
+            found,
+        )
     };
     let bytes = match (&equals.value, &field.meaning) {
         (Scalar::Integer(value), Meaning::Unsigned(number) | Meaning::Bool(number)) => {
             let width = number.width();
-            let fits = u64::try_from(*value).ok().filter(|value| *value <= number::mask(width));
-            return fits.map(Equals::Number).ok_or_else(|| {
-                fault(format!("a number of {width} bits"), value.to_string())
-            });
+            let fits = u64::try_from(*value)
+                .ok()
+                .filter(|value| *value <= number::mask(width));
+            return fits
+                .map(Equals::Number)
+                .ok_or_else(|| fault(format!("a number of {width} bits"), value.to_string()));
         }
         (Scalar::Integer(value), Meaning::Signed(_) | Meaning::Digits(_)) => {
             let width = match &field.meaning {
@@ -547,10 +748,17 @@ fn required(field: &Field, equals: &Located<Scalar>, entry: &Entry) -> Checked<E
                 _ => 64,
             };
             let reach = 1_i128 << (width - 1);
-            let fits = i64::try_from(*value).ok().filter(|_| (-reach..reach).contains(value));
-            return fits.map(|value| Equals::Number(value.cast_unsigned())).ok_or_else(|| {
-                fault(format!("a signed number of {width} bits"), value.to_string())
-            });
+            let fits = i64::try_from(*value)
+                .ok()
+                .filter(|_| (-reach..reach).contains(value));
+            return fits
+                .map(|value| Equals::Number(value.cast_unsigned()))
+                .ok_or_else(|| {
+                    fault(
+                        format!("a signed number of {width} bits"),
+                        value.to_string(),
+                    )
+                });
         }
         (Scalar::Text(text), Meaning::Bytes(_) | Meaning::Text { .. } | Meaning::Address) => {
             draft::literal(&text.text)
@@ -562,9 +770,10 @@ fn required(field: &Field, equals: &Located<Scalar>, entry: &Entry) -> Checked<E
         return Err(fault(expected.to_owned(), "something else".to_owned()));
     };
     match field.place {
-        Place::Fixed { len, .. } if len as usize != bytes.len() => {
-            Err(fault(format!("{len} bytes, the size of the field"), format!("{} bytes", bytes.len())))
-        }
+        Place::Fixed { len, .. } if len as usize != bytes.len() => Err(fault(
+            format!("{len} bytes, the size of the field"),
+            format!("{} bytes", bytes.len()),
+        )),
         _ => Ok(Equals::Bytes(bytes)),
     }
 }
@@ -610,4 +819,3 @@ impl Meaning {
         }
     }
 }
-

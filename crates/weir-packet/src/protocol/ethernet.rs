@@ -33,7 +33,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "eth.type",
             |p| {
                 p.u16_be(Layer::Ethernet, 12)
-                    .filter(|kind| *kind >= ETHERTYPE_MIN)
+                    .filter(|kind| *kind >= ETHERTYPE_MIN || *kind == 0)
             },
             "Ethertype of the payload; NULL in 802.3 frames, which hold a length there",
             "IEEE 802.3, 3.2.6",
@@ -42,7 +42,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "eth.len",
             |p| {
                 p.u16_be(Layer::Ethernet, 12)
-                    .filter(|len| *len <= LENGTH_MAX)
+                    .filter(|len| (1..=LENGTH_MAX).contains(len))
             },
             "Length of the payload in bytes in 802.3 frames; NULL in Ethernet II frames",
             "IEEE 802.3, 3.2.6",
@@ -64,7 +64,7 @@ pub(super) fn length_or_type(input: &Input<'_>, offset: usize) -> Header {
     if kind >= ETHERTYPE_MIN {
         return Header::new(len, Next::Ethertype(kind));
     }
-    if kind > LENGTH_MAX {
+    if kind > LENGTH_MAX || kind == 0 {
         return Header::new(len, Next::Payload);
     }
     // Novell's raw 802.3 puts IPX, which starts with FF FF, where LLC belongs.
@@ -79,4 +79,4 @@ const HEADER_LEN: usize = 14;
 /// Up to this the field is a length (IEEE 802.3, 3.2.6); the few numbers between are nothing.
 pub(super) const LENGTH_MAX: u16 = 1500;
 /// From this on the field is a type (IEEE 802.3, 3.2.6).
-pub(super) const ETHERTYPE_MIN: u16 = 0x0600;
+const ETHERTYPE_MIN: u16 = 0x0600;

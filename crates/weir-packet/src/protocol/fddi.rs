@@ -33,9 +33,9 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(13)?;
-    // Asynchronous and synchronous LLC frames with long addresses.
+    // Asynchronous LLC frames with long addresses.
     let next = match input.u8(0)? {
-        0x50..=0x5f | 0xd0..=0xdf => Next::Layer(Layer::Llc),
+        0x50..=0x5f => Next::Layer(Layer::Llc),
         _ => Next::Payload,
     };
     Ok(Header::new(13, next))

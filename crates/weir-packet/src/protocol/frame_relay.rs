@@ -1,6 +1,6 @@
 //! Frame relay: Q.922 addresses, RFC 2427 and Cisco encapsulation.
 
-use super::llc::{self, Snap};
+use super::llc::{self, Snap, UNNUMBERED_INFORMATION};
 use super::{Header, Input, Layer, Next, On, Protocol, chdlc};
 use crate::field::Field;
 use crate::{Packet, Reason};
@@ -117,7 +117,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u16(
             "fr.snaptype",
-            |p| snap_of(p)?.ethertype(),
+            |p| match Frame::of(p)?.follows {
+                Follows::Nlpid { control, .. } => snap_of(p)?.ethertype(control),
+                _ => None,
+            },
             "SNAP: ethertype of the payload",
             "RFC 2427, 4",
         ),
@@ -154,14 +157,14 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
             Ok(Header::new(frame.header_len, Next::Layer(Layer::Ethernet)))
         }
         Follows::Unknown { ethernet: false } => Ok(Header::new(frame.header_len, Next::Payload)),
-        Follows::Nlpid { nlpid, .. } => {
+        Follows::Nlpid { control, nlpid } => {
             let Some(nlpid) = nlpid else {
                 return Err(input.need(frame.header_len.saturating_add(1)).err().unwrap_or(
                     Reason::Invalid { field: "fr.nlpid", value: 0 },
                 ));
             };
             if nlpid == SNAP {
-                let (len, next) = llc::snap(input, frame.header_len, 0)?;
+                let (len, next) = llc::snap(input, frame.header_len, control, 0)?;
                 return Ok(Header::new(frame.header_len.saturating_add(len), next));
             }
             Ok(Header::new(frame.header_len, Next::Nlpid(nlpid)))
@@ -214,15 +217,20 @@ impl Frame {
         }
         // Numbered frames carry data too. What stands behind the control field has to be an
         // identifier in use then, as the field itself may hold anything.
-        let numbered = Self::with_control(bytes, offset);
-        if let Some(Follows::Nlpid { nlpid: Some(nlpid), .. }) = numbered.map(|it| it.follows)
-            && matches!(nlpid, 0x08 | 0x09 | 0x80..=0x83 | 0x8e | 0xb0 | 0xb1 | 0xcc | 0xcf)
-        {
-            return numbered;
+        if Self::identifier(bytes, offset).is_some_and(is_known) {
+            return Self::with_control(bytes, offset);
         }
         let kind = weir_bytes::u16_be_at(bytes, offset.checked_add(12)?);
         let ethernet = kind.is_some_and(|kind| kind <= 1500 || Next::Ethertype(kind).layer().is_some());
         Some(Self { header_len: offset, follows: Follows::Unknown { ethernet } })
+    }
+
+    /// The octet behind the control field at `offset`, behind a pad if there is one.
+    fn identifier(bytes: &[u8], offset: usize) -> Option<u8> {
+        let padded = bytes.get(offset) == Some(&PAD);
+        let offset = offset.checked_add(usize::from(padded))?;
+        let (_, len) = llc::control(bytes, offset)?;
+        bytes.get(offset.checked_add(len)?).copied()
     }
 
     /// A control field at `offset`, a pad where the sender wanted one, and an identifier.
@@ -237,6 +245,12 @@ impl Frame {
         let header_len = at.checked_add(usize::from(nlpid.is_some()))?;
         Some(Self { header_len, follows: Follows::Nlpid { control, nlpid } })
     }
+}
+
+/// True for identifiers that are in use on frame relay: those of ISO, Q.933, LMI, SNAP, IPv6,
+/// compression, FRF.12, IPv4, PPP.
+fn is_known(nlpid: u8) -> bool {
+    matches!(nlpid, 0 | 0x08 | 0x09 | 0x80..=0x83 | 0x8e | 0xb0 | 0xb1 | 0xcc | 0xcf)
 }
 
 /// A Q.922 address.
@@ -323,7 +337,6 @@ fn direction_len(link_type: u32) -> usize {
 
 const WITH_DIRECTION: u32 = 206;
 const EXTENSION: u8 = 0x01;
-const UNNUMBERED_INFORMATION: u8 = 0x03;
 const EXCHANGE_IDENTIFICATION: u8 = 0xaf;
 const PAD: u8 = 0;
 const SNAP: u8 = 0x80;

@@ -36,7 +36,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u16(
             "llc.type",
-            |p| Snap::of(p)?.ethertype(),
+            |p| Snap::of(p)?.ethertype(p.u8(Layer::Llc, 2)?),
             "SNAP: ethertype of the payload",
             "RFC 1042",
         ),
@@ -65,11 +65,11 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(len)?;
     if (destination, source) == (SNAP_SAP, SNAP_SAP) {
         // ATM puts two bytes of padding in front of bridged frames (RFC 2684, 5.2).
-        let (snap_len, next) = snap(input, len, 2)?;
+        let (snap_len, next) = snap(input, len, first, 2)?;
         return Ok(Header::new(len + snap_len, next));
     }
     // Only unnumbered information and numbered information frames carry a payload.
-    let information = first & !0x10 == 0x03 || first & 1 == 0;
+    let information = first == UNNUMBERED_INFORMATION || first & 1 == 0;
     if !information {
         return Ok(Header::new(len, Next::Payload));
     }
@@ -93,11 +93,12 @@ pub(super) fn control(bytes: &[u8], offset: usize) -> Option<(u16, usize)> {
     }
 }
 
-/// Reads a SNAP header at `offset`: its length and what follows. `pad_len` bytes stand in front of
-/// bridged frames.
+/// Reads a SNAP header at `offset`, behind a control field: its length and what follows. `pad_len`
+/// bytes stand in front of bridged frames.
 pub(super) fn snap(
     input: &Input<'_>,
     offset: usize,
+    control: u8,
     pad_len: usize,
 ) -> Result<(usize, Next), Reason> {
     input.need(offset.saturating_add(Snap::LEN))?;
@@ -105,8 +106,12 @@ pub(super) fn snap(
     let Some(snap) = snap else {
         return Ok((Snap::LEN, Next::Payload));
     };
-    if let Some(ethertype) = snap.ethertype() {
-        return Ok((Snap::LEN, Next::Ethertype(ethertype)));
+    if matches!(snap.organisation, ENCAPSULATED | BRIDGE_TUNNEL | APPLE) {
+        // RFC 1042 knows unnumbered information only.
+        return Ok(match control {
+            UNNUMBERED_INFORMATION => (Snap::LEN, Next::Ethertype(snap.protocol)),
+            _ => (Snap::LEN, Next::Payload),
+        });
     }
     Ok(match (snap.organisation, snap.protocol) {
         // With and without frame check sequence (RFC 2684, 5.2; RFC 2427, 4.2).
@@ -141,10 +146,13 @@ impl Snap {
         Self::at(bytes, 2 + control_len)
     }
 
-    /// The protocol number, where the organisation uses ethertypes.
-    pub(super) fn ethertype(self) -> Option<u16> {
-        let uses = matches!(self.organisation, 0 | BRIDGE_TUNNEL | APPLE);
-        uses.then_some(self.protocol)
+    /// The protocol number, where it is an ethertype.
+    pub(super) fn ethertype(self, control: u8) -> Option<u16> {
+        (self.has_ethertype() && control == UNNUMBERED_INFORMATION).then_some(self.protocol)
+    }
+
+    fn has_ethertype(self) -> bool {
+        matches!(self.organisation, ENCAPSULATED | BRIDGE_TUNNEL)
     }
 
     fn protocol_of(self, organisation: u32) -> Option<u16> {
@@ -153,7 +161,7 @@ impl Snap {
 
     /// The protocol number, unless Wireshark shows it under the organisation's own name.
     pub(super) fn protocol_unless_known(self) -> Option<u16> {
-        let known = self.ethertype().is_some() || WITH_OWN_NAME.contains(&self.organisation);
+        let known = self.has_ethertype() || WITH_OWN_NAME.contains(&self.organisation);
         (!known).then_some(self.protocol)
     }
 }
@@ -161,13 +169,16 @@ impl Snap {
 pub(super) const SNAP_SAP: u8 = 0xaa;
 const ISO_SAP: u8 = 0xfe;
 const CISCO: u32 = 0x00_000c;
+pub(super) const UNNUMBERED_INFORMATION: u8 = 0x03;
+/// Ethertypes (RFC 1042).
+const ENCAPSULATED: u32 = 0;
 const IEEE_802_1: u32 = 0x00_80c2;
 /// Ethertypes that a translating bridge must not restore as Ethernet II (IEEE 802.1H).
 const BRIDGE_TUNNEL: u32 = 0x00_00f8;
 const APPLE: u32 = 0x08_0007;
-/// Cisco, Nortel, Force10, HP teaming, IANA, Cimetrics, Apple AWDL, Bluetooth, Cisco WLCCP,
-/// Extreme, Foundry.
+/// Cisco, Apple, Nortel, Force10, IANA, Cimetrics, Apple AWDL, Bluetooth, Cisco WLCCP, Extreme,
+/// Foundry.
 const WITH_OWN_NAME: &[u32] = &[
-    CISCO, 0x00_0081, 0x00_01e8, 0x00_0805, 0x00_005e, 0x00_1090, 0x00_17f2, 0x00_1958, 0x00_4096,
+    CISCO, APPLE, 0x00_0081, 0x00_01e8, 0x00_005e, 0x00_1090, 0x00_17f2, 0x00_1958, 0x00_4096,
     0x00_e02b, 0x00_e052,
 ];

@@ -49,14 +49,13 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(LEN)?;
-    let next = if input.u8(1)? == SESSION_DATA {
-        Next::Layer(Layer::Ppp)
-    } else {
-        Next::Payload
+    let next = match input.u8(1)? {
+        // PADI, PADO, PADR, PADS, PADT, and the extensions for radio links (RFC 5578).
+        0x09 | 0x07 | 0x19 | 0x65 | 0xa7 | 0x0a..=0x0c | 0xd3 | 0xd4 => Next::Payload,
+        _ => Next::Layer(Layer::Ppp),
     };
     let payload_len = usize::from(input.u16_be(4)?);
     Ok(Header::new(LEN, next).with_total(LEN + payload_len))
 }
 
 const LEN: usize = 6;
-const SESSION_DATA: u8 = 0;

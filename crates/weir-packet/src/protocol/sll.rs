@@ -42,7 +42,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u16(
             "sll.etype",
-            |p| match Cooked::of(p)?.next() {
+            |p| match Cooked::of(p)?.follows() {
                 Follows::Ethertype(number) => Some(number),
                 Follows::Linux(_) | Follows::Gre(_) => None,
             },
@@ -51,7 +51,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u16(
             "sll.ltype",
-            |p| match Cooked::of(p)?.next() {
+            |p| match Cooked::of(p)?.follows() {
                 Follows::Linux(number) => Some(number),
                 Follows::Ethertype(_) | Follows::Gre(_) => None,
             },
@@ -60,7 +60,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u16(
             "sll.gretype",
-            |p| match Cooked::of(p)?.next() {
+            |p| match Cooked::of(p)?.follows() {
                 Follows::Gre(number) => Some(number),
                 Follows::Ethertype(_) | Follows::Linux(_) => None,
             },
@@ -78,7 +78,8 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(16)?;
-    let next = follows(input.u16_be(2)?, input.u16_be(14)?).next();
+    let hardware = input.u16_be(2)?;
+    let next = follows(hardware, input.u16_be(14)?).next(hardware);
     Ok(Header::new(16, next))
 }
 
@@ -121,7 +122,7 @@ impl<'a> Cooked<'a> {
         Address::from_bytes(self.address.get(..len)?)
     }
 
-    fn next(&self) -> Follows {
+    fn follows(&self) -> Follows {
         follows(self.hardware, self.protocol.unwrap_or_default())
     }
 }
@@ -135,25 +136,37 @@ pub(super) enum Follows {
 }
 
 pub(super) fn follows(hardware: u16, protocol: u16) -> Follows {
+    if protocol <= LINUX_OWN_MAX {
+        return Follows::Linux(protocol);
+    }
     match hardware {
         HARDWARE_GRE => Follows::Gre(protocol),
-        _ if protocol <= LINUX_OWN_MAX => Follows::Linux(protocol),
         _ => Follows::Ethertype(protocol),
     }
 }
 
 impl Follows {
-    pub(super) fn next(self) -> Next {
-        match self {
-            Self::Ethertype(number) | Self::Gre(number) => Next::Ethertype(number),
-            Self::Linux(3) => Next::Layer(Layer::Ethernet),
-            Self::Linux(4) => Next::Layer(Layer::Llc),
-            Self::Linux(7) => Next::Layer(Layer::Ppp),
-            Self::Linux(_) => Next::Payload,
+    /// What the payload is on an interface of this kind.
+    pub(super) fn next(self, hardware: u16) -> Next {
+        match (self, hardware) {
+            (_, HARDWARE_NETLINK) => Next::Payload,
+            (Self::Ethertype(number) | Self::Gre(number), _) => Next::Ethertype(number),
+            (Self::Linux(_), HARDWARE_FRAME_RELAY) => Next::Layer(Layer::FrameRelay),
+            (Self::Linux(_), HARDWARE_RADIOTAP) => Next::Layer(Layer::Radiotap),
+            (Self::Linux(3), _) => Next::Layer(Layer::Ethernet),
+            (Self::Linux(4), _) => Next::Layer(Layer::Llc),
+            (Self::Linux(7), _) => Next::Layer(Layer::Ppp),
+            (Self::Linux(_), _) => Next::Payload,
         }
     }
 }
 
+/// ARPHRD_FRAD.
+const HARDWARE_FRAME_RELAY: u16 = 770;
+/// ARPHRD_IEEE80211_RADIOTAP.
+const HARDWARE_RADIOTAP: u16 = 803;
+/// ARPHRD_NETLINK.
+const HARDWARE_NETLINK: u16 = 824;
 /// ARPHRD_IPGRE.
 const HARDWARE_GRE: u16 = 778;
 /// Linux's numbers below the first ethertype.

@@ -13,6 +13,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(20)?;
-    let next = sll::follows(input.u16_be(8)?, input.u16_be(0)?).next();
+    let hardware = input.u16_be(8)?;
+    let next = sll::follows(hardware, input.u16_be(0)?).next(hardware);
     Ok(Header::new(20, next))
 }

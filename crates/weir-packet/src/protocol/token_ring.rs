@@ -1,8 +1,8 @@
 //! IEEE 802.5 token ring.
 
 use super::{Header, Input, Layer, Next, On, Protocol};
+use crate::Reason;
 use crate::field::Field;
-use crate::{Address, Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "tr",
@@ -30,19 +30,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::address(
             "tr.src",
-            source,
-            "Source MAC address, without the bit that announces a route",
+            |p| p.address(Layer::TokenRing, 8, 6),
+            "Source MAC address; the highest bit announces a route",
             "IEEE 802.5, 3.2.4",
         ),
     ],
 };
-
-fn source(packet: &Packet<'_>) -> Option<Address> {
-    let bytes = packet.bytes(Layer::TokenRing)?.get(8..)?;
-    let mut address = *bytes.first_chunk::<6>()?;
-    address[0] &= !ROUTED;
-    Address::from_bytes(&address)
-}
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(14)?;

@@ -1,6 +1,6 @@
 //! IEEE 802.1Q tags; several stand behind each other in QinQ.
 
-use super::ethernet::{ETHERTYPE_MIN, LENGTH_MAX, length_or_type};
+use super::ethernet::{LENGTH_MAX, length_or_type};
 use super::{Header, Input, Layer, On, Protocol};
 use crate::Reason;
 use crate::field::Field;
@@ -34,7 +34,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "vlan.etype",
             |p| {
                 p.u16_be(Layer::Vlan, 2)
-                    .filter(|kind| *kind >= ETHERTYPE_MIN)
+                    .filter(|kind| *kind > LENGTH_MAX)
             },
             "Ethertype behind the outermost tag",
             "IEEE 802.1Q, 9.4",

@@ -28,70 +28,75 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Kind of frame within its type: 8 of type 0 is a beacon, 8 of type 2 QoS data",
             "IEEE 802.11, 9.2.4.1.3",
         ),
-        Field::u8(
+        Field::u16(
             "wlan.fc.type_subtype",
             |p| {
                 let control = Control::of(p)?;
-                Some(control.kind << 4 | control.subtype)
+                let number = u16::from(control.kind << 4 | control.subtype);
+                Some(if control.is_extended() {
+                    number << 4 | u16::from(control.flags & 0x0f)
+                } else {
+                    number
+                })
             },
-            "Type and subtype in one number: type in the high four bits",
+            "Type and subtype in one number: 0x08 is a beacon, 0x20 data, 0x28 QoS data",
             "IEEE 802.11, 9.2.4.1.3",
         ),
         Field::bool(
             "wlan.fc.tods",
-            |p| Some(Control::of(p)?.flags & TO_DS != 0),
+            |p| Control::of(p)?.flag(TO_DS),
             "To the distribution system",
             "IEEE 802.11, 9.2.4.1.4",
         ),
         Field::bool(
             "wlan.fc.fromds",
-            |p| Some(Control::of(p)?.flags & FROM_DS != 0),
+            |p| Control::of(p)?.flag(FROM_DS),
             "From the distribution system",
             "IEEE 802.11, 9.2.4.1.4",
         ),
         Field::bool(
             "wlan.fc.frag",
-            |p| Some(Control::of(p)?.flags & MORE_FRAGMENTS != 0),
+            |p| Control::of(p)?.flag(MORE_FRAGMENTS),
             "More fragments follow",
             "IEEE 802.11, 9.2.4.1.5",
         ),
         Field::bool(
             "wlan.fc.retry",
-            |p| Some(Control::of(p)?.flags & 0x08 != 0),
+            |p| Control::of(p)?.flag(0x08),
             "The frame was sent before",
             "IEEE 802.11, 9.2.4.1.6",
         ),
         Field::bool(
             "wlan.fc.pwrmgt",
-            |p| Some(Control::of(p)?.flags & 0x10 != 0),
+            |p| Control::of(p)?.flag(0x10),
             "The sender goes into power save",
             "IEEE 802.11, 9.2.4.1.7",
         ),
         Field::bool(
             "wlan.fc.moredata",
-            |p| Some(Control::of(p)?.flags & 0x20 != 0),
+            |p| Control::of(p)?.flag(0x20),
             "More frames wait for the receiver",
             "IEEE 802.11, 9.2.4.1.8",
         ),
         Field::bool(
             "wlan.fc.protected",
-            |p| Some(Control::of(p)?.flags & PROTECTED != 0),
+            |p| Control::of(p)?.flag(PROTECTED),
             "The payload is encrypted",
             "IEEE 802.11, 9.2.4.1.9",
         ),
         Field::bool(
             "wlan.fc.order",
-            |p| Some(Control::of(p)?.flags & ORDER != 0),
+            |p| Control::of(p)?.flag(ORDER),
             "An HT control field is there, or frames must stay in order",
             "IEEE 802.11, 9.2.4.1.10",
         ),
         Field::u16(
             "wlan.duration",
             |p| {
-                let control = Control::of(p)?;
+                Control::of(p)?;
                 let value = weir_bytes::u16_le_at(p.bytes(Layer::Wlan)?, 2)?;
-                let is_duration = value & 0x8000 == 0 && !control.is(1, POWER_SAVE_POLL);
-                is_duration.then_some(value & 0x7fff)
+                // With the high bit it is an association identifier.
+                (value & 0x8000 == 0).then_some(value)
             },
             "Time in microseconds that the medium is reserved",
             "IEEE 802.11, 9.2.4.2",
@@ -219,8 +224,15 @@ impl Control {
         (first & 3 == 0).then_some(Self::new(first, *bytes.get(1)?))
     }
 
-    fn is(self, kind: u8, subtype: u8) -> bool {
-        (self.kind, self.subtype) == (kind, subtype)
+    /// The low four flags are a longer subtype (IEEE 802.11, 9.2.4.1.3).
+    fn is_extended(self) -> bool {
+        (self.kind, self.subtype) == (CONTROL, 6)
+    }
+
+    /// A flag, in frames in which the bit is one.
+    fn flag(self, mask: u8) -> Option<bool> {
+        let other = self.is_extended() && mask & 0x4f != 0 || self.kind == EXTENSION && self.subtype == 1;
+        (!other).then_some(self.flags & mask != 0)
     }
 
     fn four_addresses(self) -> bool {
@@ -254,13 +266,13 @@ impl Control {
     }
 
     fn receiver(self) -> Option<usize> {
-        (self.kind <= DATA && !self.is(CONTROL, POWER_SAVE_POLL)).then_some(4)
+        Some(4)
     }
 
     fn transmitter(self) -> Option<usize> {
         match self.kind {
             MANAGEMENT | DATA => Some(10),
-            CONTROL => matches!(self.subtype, 8..=11 | 14 | 15).then_some(10),
+            CONTROL => matches!(self.subtype, 2..=5 | 8..=11 | 15).then_some(10),
             _ => None,
         }
     }
@@ -278,6 +290,7 @@ impl Control {
             (MANAGEMENT, _) | (DATA, 0 | TO_DS) => Some(10),
             (DATA, FROM_DS) => Some(16),
             (DATA, _) => Some(24),
+            (EXTENSION, _) if self.subtype == 1 => Some(4),
             _ => None,
         }
     }
@@ -287,7 +300,9 @@ impl Control {
             (MANAGEMENT, _) | (DATA, 0) => Some(16),
             (DATA, TO_DS) => Some(4),
             (DATA, FROM_DS) => Some(10),
+            (EXTENSION, _) if self.subtype == 0 => Some(4),
             (CONTROL, _) if self.subtype == POWER_SAVE_POLL => Some(4),
+            (CONTROL, _) if self.subtype == CONTENTION_FREE_END => Some(10),
             _ => None,
         }
     }
@@ -302,7 +317,9 @@ fn sequence(packet: &Packet<'_>) -> Option<u16> {
 const MANAGEMENT: u8 = 0;
 const CONTROL: u8 = 1;
 const DATA: u8 = 2;
+const EXTENSION: u8 = 3;
 const POWER_SAVE_POLL: u8 = 10;
+const CONTENTION_FREE_END: u8 = 14;
 const TO_DS: u8 = 0x01;
 const FROM_DS: u8 = 0x02;
 const MORE_FRAGMENTS: u8 = 0x04;

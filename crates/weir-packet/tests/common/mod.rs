@@ -1,0 +1,627 @@
+//! Sample packets, built from their parts, and what every column of a packet says.
+#![allow(dead_code, reason = "each test file uses a part of this")]
+
+use weir_packet::{Field, Get, Packet};
+
+/// A packet of the table.
+pub(crate) struct Sample {
+    pub(crate) name: &'static str,
+    pub(crate) link: u32,
+    pub(crate) bytes: Vec<u8>,
+    /// The protocols, as `frame.layers` writes them.
+    pub(crate) layers: &'static str,
+    /// Columns and their values as text.
+    pub(crate) fields: &'static [(&'static str, &'static str)],
+}
+
+/// The value of a column as text; `None` is NULL.
+pub(crate) fn text(field: &Field, packet: &Packet<'_>) -> Option<String> {
+    match field.get {
+        Get::Bool(get) => get(packet).map(|value| value.to_string()),
+        Get::U8(get) => get(packet).map(|value| value.to_string()),
+        Get::U16(get) => get(packet).map(|value| value.to_string()),
+        Get::U32(get) => get(packet).map(|value| value.to_string()),
+        Get::U64(get) => get(packet).map(|value| value.to_string()),
+        Get::Time(get) => get(packet).map(|value| value.to_string()),
+        Get::Address(get) => get(packet).map(|value| value.to_string()),
+        Get::Bytes(get) => get(packet).map(hex),
+        Get::Text(get) => get(packet).map(str::to_owned),
+        Get::Write(get) => {
+            let mut out = String::new();
+            get(packet, &mut out).unwrap().then_some(out)
+        }
+    }
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Bytes from hex digits; blanks count for nothing.
+pub(crate) fn unhex(digits: &str) -> Vec<u8> {
+    let digits: Vec<u8> = digits.bytes().filter(|digit| !digit.is_ascii_whitespace()).collect();
+    digits
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+        .collect()
+}
+
+pub(crate) fn join(parts: &[&[u8]]) -> Vec<u8> {
+    parts.concat()
+}
+
+pub(crate) fn ethernet(kind: u16, payload: &[u8]) -> Vec<u8> {
+    join(&[&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1], &kind.to_be_bytes(), payload])
+}
+
+pub(crate) fn ipv4(protocol: u8, payload: &[u8]) -> Vec<u8> {
+    ipv4_with(protocol, 0x4000, &[], payload)
+}
+
+/// IPv4 with the 16 bits of flags and offset, and options.
+pub(crate) fn ipv4_with(protocol: u8, fragment: u16, options: &[u8], payload: &[u8]) -> Vec<u8> {
+    let header_len = 20 + options.len();
+    let mut header = join(&[
+        &[0x40 | (header_len / 4) as u8, 0xb9],
+        &((header_len + payload.len()) as u16).to_be_bytes(),
+        &[0x12, 0x34],
+        &fragment.to_be_bytes(),
+        &[63, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2],
+        options,
+    ]);
+    let sum = internet_checksum(&header);
+    header[10..12].copy_from_slice(&sum.to_be_bytes());
+    join(&[&header, payload])
+}
+
+pub(crate) fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
+    join(&[
+        &0x6b91_2345_u32.to_be_bytes(),
+        &(payload.len() as u16).to_be_bytes(),
+        &[next, 62],
+        &unhex("20010db8000000000000000000000001 20010db8000000000000000000000002"),
+        payload,
+    ])
+}
+
+pub(crate) fn udp(source: u16, destination: u16, payload: &[u8]) -> Vec<u8> {
+    join(&[
+        &source.to_be_bytes(),
+        &destination.to_be_bytes(),
+        &((8 + payload.len()) as u16).to_be_bytes(),
+        &[0, 0],
+        payload,
+    ])
+}
+
+/// TCP from port 40000 to 80.
+pub(crate) fn tcp(options: &[u8], payload: &[u8]) -> Vec<u8> {
+    join(&[
+        &unhex("9c40 0050 01020304 05060708"),
+        &[((20 + options.len()) / 4 * 16) as u8, 0x12],
+        &unhex("0400 0000 0000"),
+        options,
+        payload,
+    ])
+}
+
+/// Sums words one by one, as RFC 1071 describes it first.
+pub(crate) fn internet_checksum(bytes: &[u8]) -> u16 {
+    let mut sum = 0_u32;
+    for pair in bytes.chunks(2) {
+        sum += u32::from(u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]));
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+/// Fills in the checksum at `offset` of a transport header that lies behind `ip_len` bytes of IP.
+pub(crate) fn with_checksum(mut ip: Vec<u8>, ip_len: usize, offset: usize) -> Vec<u8> {
+    let (header, transport) = ip.split_at(ip_len);
+    let pseudo = if header[0] >> 4 == 4 {
+        join(&[&header[12..20], &[0, header[9]], &(transport.len() as u16).to_be_bytes()])
+    } else {
+        join(&[&header[8..40], &(transport.len() as u32).to_be_bytes(), &[0, 0, 0, header[6]]])
+    };
+    let sum = internet_checksum(&join(&[&pseudo, transport]));
+    ip[ip_len + offset..ip_len + offset + 2].copy_from_slice(&sum.to_be_bytes());
+    ip
+}
+
+/// One packet of every protocol of IP and above.
+pub(crate) fn samples() -> Vec<Sample> {
+    let quoted = ipv4(6, &tcp(&[], b""));
+    let small = || ipv4(17, &udp(5000, 6000, b"inner"));
+    let small6 = || ipv6(17, &udp(5000, 6000, b"inner"));
+    let over_udp = |port, payload: &[u8]| ethernet(0x0800, &ipv4(17, &udp(50_000, port, payload)));
+    let over_ip = |protocol, payload: &[u8]| ethernet(0x0800, &ipv4(protocol, payload));
+    let over_ipv6 = |next, payload: &[u8]| ethernet(0x86dd, &ipv6(next, payload));
+    let sample = |name, bytes, layers, fields| Sample {
+        name,
+        link: 1,
+        bytes,
+        layers,
+        fields,
+    };
+    vec![
+        sample(
+            "arp request",
+            ethernet(0x0806, &unhex("0001 0800 06 04 0001 020000000001 0a000001 000000000000 0a000002")),
+            "eth:arp",
+            &[
+                ("arp.hw.type", "1"),
+                ("arp.proto.type", "2048"),
+                ("arp.opcode", "1"),
+                ("arp.src.hw_mac", "02:00:00:00:00:01"),
+                ("arp.src.proto_ipv4", "10.0.0.1"),
+                ("arp.dst.proto_ipv4", "10.0.0.2"),
+            ],
+        ),
+        sample(
+            "ipv4 with options, and tcp with options",
+            ethernet(
+                0x0800,
+                &ipv4_with(
+                    6,
+                    0x4000,
+                    &unhex("94 04 0000"),
+                    &tcp(&unhex("0204 05b4 0402 080a 11121314 21222324 01 03 03 07"), b"hello"),
+                ),
+            ),
+            "eth:ip:tcp",
+            &[
+                ("ip.version", "4"),
+                ("ip.hdr_len", "24"),
+                ("ip.dsfield.dscp", "46"),
+                ("ip.dsfield.ecn", "1"),
+                ("ip.len", "69"),
+                ("ip.id", "4660"),
+                ("ip.flags", "2"),
+                ("ip.flags.df", "true"),
+                ("ip.ttl", "63"),
+                ("ip.proto", "6"),
+                ("ip.checksum_ok", "true"),
+                ("ip.src", "10.0.0.1"),
+                ("ip.dst", "10.0.0.2"),
+                ("ip.opt.type", "148"),
+                ("ip.opt.type.copy", "true"),
+                ("ip.opt.type.number", "20"),
+                ("ip.opt.ra", "0"),
+                ("tcp.srcport", "40000"),
+                ("tcp.dstport", "80"),
+                ("tcp.seq_raw", "16909060"),
+                ("tcp.ack_raw", "84281096"),
+                ("tcp.hdr_len", "40"),
+                ("tcp.len", "5"),
+                ("tcp.flags", "18"),
+                ("tcp.flags.syn", "true"),
+                ("tcp.flags.fin", "false"),
+                ("tcp.flags.str", "·······A··S·"),
+                ("tcp.window_size_value", "1024"),
+                ("tcp.option_kind", "2"),
+                ("tcp.options.mss_val", "1460"),
+                ("tcp.options.sack_perm", "0402"),
+                ("tcp.options.timestamp.tsval", "286397204"),
+                ("tcp.options.timestamp.tsecr", "555885348"),
+                ("tcp.options.wscale.shift", "7"),
+                ("tcp.payload", "68656c6c6f"),
+                ("addr.src", "10.0.0.1"),
+                ("port.dst", "80"),
+                ("proto", "tcp"),
+            ],
+        ),
+        sample(
+            "ipv6 and udp",
+            over_ipv6(17, &udp(5000, 53, b"hello")),
+            "eth:ipv6:udp",
+            &[
+                ("ip.version", "6"),
+                ("ipv6.version", "6"),
+                ("ipv6.tclass", "185"),
+                ("ipv6.tclass.dscp", "46"),
+                ("ipv6.tclass.ecn", "1"),
+                ("ipv6.flow", "74565"),
+                ("ipv6.plen", "13"),
+                ("ipv6.nxt", "17"),
+                ("ipv6.hlim", "62"),
+                ("ipv6.src", "2001:db8::1"),
+                ("ipv6.dst", "2001:db8::2"),
+                ("udp.srcport", "5000"),
+                ("udp.dstport", "53"),
+                ("udp.length", "13"),
+                ("udp.payload", "68656c6c6f"),
+                ("addr.dst", "2001:db8::2"),
+                ("port.src", "5000"),
+                ("proto", "udp"),
+            ],
+        ),
+        sample(
+            "all extension headers of ipv6",
+            over_ipv6(
+                0,
+                &join(&[
+                    &unhex("2b 00 0502 0000 0100"),
+                    &unhex("3c 02 04 01 00 00 0000 20010db8000000000000000000000009"),
+                    &unhex("2c 00 0401 0500 0000"),
+                    &unhex("33 00 0001 0000002a"),
+                    &unhex("8c 02 0000 00000100 00000002 deadbeef"),
+                    &unhex("11 00 8000 0000 0000"),
+                    &udp(5000, 53, b""),
+                ]),
+            ),
+            "eth:ipv6:ipv6.hopopts:ipv6.routing:ipv6.dstopts:ipv6.fraghdr:ah:shim6:udp",
+            &[
+                ("ipv6.hopopts.nxt", "43"),
+                ("ipv6.hopopts.len_oct", "8"),
+                ("ipv6.opt.type", "5"),
+                ("ipv6.opt.router_alert", "0"),
+                ("ipv6.opt.tel", "5"),
+                ("ipv6.routing.type", "4"),
+                ("ipv6.routing.segleft", "1"),
+                ("ipv6.routing.srh.addr", "2001:db8::9"),
+                ("ipv6.dstopts.nxt", "44"),
+                ("ipv6.fraghdr.nxt", "51"),
+                ("ipv6.fraghdr.offset", "0"),
+                ("ipv6.fraghdr.more", "true"),
+                ("ipv6.fraghdr.ident", "42"),
+                ("ah.spi", "256"),
+                ("ah.sequence", "2"),
+                ("ah.icv", "deadbeef"),
+                ("shim6.p", "true"),
+                ("port.src", "5000"),
+                ("proto", "udp"),
+            ],
+        ),
+        sample(
+            "a later fragment",
+            ethernet(0x0800, &ipv4_with(6, 0x2003, &[], b"abcdefgh")),
+            "eth:ip",
+            &[
+                ("ip.flags.mf", "true"),
+                ("ip.frag_offset", "3"),
+                ("proto", "tcp"),
+            ],
+        ),
+        sample(
+            "a later fragment of ipv6",
+            over_ipv6(44, &join(&[&unhex("06 00 0018 00000007"), b"abcdefgh"])),
+            "eth:ipv6:ipv6.fraghdr",
+            &[("ipv6.fraghdr.offset", "3"), ("ipv6.fraghdr.more", "false"), ("proto", "tcp")],
+        ),
+        sample(
+            "segmentation offload",
+            {
+                let mut packet = ipv4(6, &tcp(&[], b"hello"));
+                packet[2..4].copy_from_slice(&[0, 0]);
+                ethernet(0x0800, &packet)
+            },
+            "eth:ip:tcp",
+            &[("ip.len", "45"), ("tcp.len", "5")],
+        ),
+        sample(
+            "icmp echo",
+            over_ip(1, &unhex("08 00 0000 0102 0304 6162")),
+            "eth:ip:icmp",
+            &[
+                ("icmp.type", "8"),
+                ("icmp.code", "0"),
+                ("icmp.ident", "258"),
+                ("icmp.ident_le", "513"),
+                ("icmp.seq", "772"),
+                ("icmp.seq_le", "1027"),
+                ("proto", "icmp"),
+            ],
+        ),
+        sample(
+            "icmp error in ipv6 over ipv4, with a quote that fills the slots that are free",
+            over_ipv6(4, &ipv4(1, &join(&[&unhex("03 04 0000 0000 05dc"), &quoted[..28]]))),
+            "eth:ipv6:ip:icmp:tcp",
+            &[
+                ("icmp.type", "3"),
+                ("icmp.mtu", "1500"),
+                ("tcp.srcport", "40000"),
+                ("tcp.seq_raw", "16909060"),
+                ("ip.proto", "1"),
+                ("proto", "ipip"),
+            ],
+        ),
+        sample(
+            "icmpv6 error",
+            over_ipv6(58, &join(&[&unhex("02 00 0000 00000500"), &small6()[..48]])),
+            "eth:ipv6:icmpv6:udp",
+            &[("icmpv6.type", "2"), ("icmpv6.mtu", "1280"), ("udp.srcport", "5000")],
+        ),
+        sample(
+            "router advertisement",
+            over_ipv6(
+                58,
+                &unhex(
+                    "86 00 0000 40 c0 0708 00000001 00000002 0101 020000000001 \
+                     0304 40c0 00000001 00000002 00000000 20010db8000000000000000000000000",
+                ),
+            ),
+            "eth:ipv6:icmpv6",
+            &[
+                ("icmpv6.nd.ra.cur_hop_limit", "64"),
+                ("icmpv6.nd.ra.flag", "192"),
+                ("icmpv6.nd.ra.router_lifetime", "1800"),
+                ("icmpv6.opt.type", "1"),
+                ("icmpv6.opt.src_linkaddr", "020000000001"),
+                ("icmpv6.opt.prefix.length", "64"),
+                ("icmpv6.opt.prefix", "2001:db8::"),
+            ],
+        ),
+        sample(
+            "neighbour advertisement",
+            over_ipv6(58, &unhex("88 00 0000 60000000 20010db8000000000000000000000007 0201 020000000009")),
+            "eth:ipv6:icmpv6",
+            &[
+                ("icmpv6.nd.na.flag.r", "false"),
+                ("icmpv6.nd.na.flag.s", "true"),
+                ("icmpv6.nd.na.flag.o", "true"),
+                ("icmpv6.nd.na.target_address", "2001:db8::7"),
+                ("icmpv6.opt.target_linkaddr", "020000000009"),
+            ],
+        ),
+        sample(
+            "igmp version 3 report",
+            over_ip(2, &unhex("22 00 0000 0000 0001 04 00 0000 e00000fb")),
+            "eth:ip:igmp",
+            &[
+                ("igmp.type", "34"),
+                ("igmp.num_grp_recs", "1"),
+                ("igmp.record_type", "4"),
+                ("igmp.maddr", "224.0.0.251"),
+            ],
+        ),
+        sample(
+            "pim register",
+            over_ipv6(103, &join(&[&unhex("21 00 0000 00000000"), &small()])),
+            "eth:ipv6:pim:ip:udp",
+            &[("pim.type", "1"), ("ip.src", "10.0.0.1"), ("udp.srcport", "5000")],
+        ),
+        sample(
+            "udp-lite",
+            over_ip(136, &unhex("1388 0035 0008 1234 6162")),
+            "eth:ip:udplite",
+            &[
+                ("udp.srcport", "5000"),
+                ("udp.checksum_coverage", "8"),
+                ("udp.checksum", "4660"),
+                ("udp.payload", "6162"),
+                ("port.dst", "53"),
+                ("proto", "udplite"),
+            ],
+        ),
+        sample(
+            "sctp with a sack and data",
+            over_ip(
+                132,
+                &unhex(
+                    "0b59 0b5a 00000001 00000000 \
+                     03 00 0010 00000005 00010000 0000 0000 \
+                     00 03 0013 00000007 0002 0003 0000002e 616263 00",
+                ),
+            ),
+            "eth:ip:sctp",
+            &[
+                ("sctp.srcport", "2905"),
+                ("sctp.verification_tag", "1"),
+                ("sctp.chunk_type", "3"),
+                ("sctp.chunk_length", "16"),
+                ("sctp.sack_cumulative_tsn_ack_raw", "5"),
+                ("sctp.sack_a_rwnd", "65536"),
+                ("sctp.data_tsn_raw", "7"),
+                ("sctp.data_sid", "2"),
+                ("sctp.data_ssn", "3"),
+                ("sctp.data_payload_proto_id", "46"),
+                ("sctp.data_b_bit", "true"),
+                ("sctp.data_u_bit", "false"),
+                ("port.src", "2905"),
+                ("proto", "sctp"),
+            ],
+        ),
+        sample(
+            "dccp",
+            over_ip(33, &unhex("1388 0035 04 00 0000 01 00 000000000009 6162")),
+            "eth:ip:dccp",
+            &[("dccp.type", "0"), ("dccp.x", "true"), ("dccp.seq_raw", "9"), ("port.src", "5000")],
+        ),
+        sample(
+            "esp",
+            over_ip(50, &unhex("00000100 00000002 6162636465666768")),
+            "eth:ip:esp",
+            &[("esp.spi", "256"), ("esp.sequence", "2"), ("proto", "esp")],
+        ),
+        sample(
+            "esp in udp",
+            over_udp(4500, &unhex("00000100 00000002 6162")),
+            "eth:ip:udp:udpencap:esp",
+            &[("esp.spi", "256")],
+        ),
+        sample(
+            "key exchange beside esp in udp",
+            over_udp(4500, &unhex("00000000 00000002 6162")),
+            "eth:ip:udp:udpencap",
+            &[],
+        ),
+        sample("ip compression", over_ip(108, &unhex("06 00 0102 6162")), "eth:ip:ipcomp", &[("ipcomp.cpi", "258")]),
+        sample(
+            "mobility",
+            over_ipv6(135, &unhex("3b 00 05 00 0000 0000")),
+            "eth:ipv6:mipv6",
+            &[("mip6.mhtype", "5"), ("proto", "mobility")],
+        ),
+        sample(
+            "hip",
+            over_ip(
+                139,
+                &join(&[&unhex("3b 04 01 21 0000 0000"), &[1; 16], &[2; 16]]),
+            ),
+            "eth:ip:hip",
+            &[("hip.packet_type", "1"), ("hip.version", "2"), ("proto", "hip")],
+        ),
+        sample(
+            "gre with checksum, key and sequence number",
+            over_ip(47, &join(&[&unhex("b000 86dd 12340000 00000011 00000022"), &small6()])),
+            "eth:ip:gre:ipv6:udp",
+            &[
+                ("gre.proto", "34525"),
+                ("gre.checksum", "4660"),
+                ("gre.key", "17"),
+                ("gre.sequence_number", "34"),
+                ("ipv6.src", "2001:db8::1"),
+                ("addr.src", "10.0.0.1"),
+                ("proto", "gre"),
+            ],
+        ),
+        sample(
+            "gre with source routes",
+            over_ipv6(
+                47,
+                &join(&[&unhex("4000 0800 00000000 0800 0004 0a000003 0000 0000"), &small()]),
+            ),
+            "eth:ipv6:gre:ip:udp",
+            &[("gre.flags.routing", "true"), ("ip.dst", "10.0.0.2")],
+        ),
+        sample(
+            "gre of pptp",
+            over_ip(47, &join(&[&unhex("3081 880b 0021 0007 00000001 00000002 ff03 0057"), &small6()])),
+            "eth:ip:gre:ppp:ipv6:udp",
+            &[
+                ("gre.flags.version", "1"),
+                ("gre.key.payload_length", "33"),
+                ("gre.key.call_id", "7"),
+                ("gre.sequence_number", "1"),
+                ("gre.ack_number", "2"),
+            ],
+        ),
+        sample(
+            "erspan type II",
+            over_ip(47, &join(&[&unhex("1000 88be 00000001 1005 2003 00000007"), &ethernet(0x86dd, &small6())])),
+            "eth:ip:gre:erspan:ipv6:udp",
+            &[
+                ("erspan.version", "1"),
+                ("erspan.vlan", "5"),
+                ("erspan.cos", "1"),
+                ("erspan.spanid", "3"),
+                ("erspan.index", "7"),
+            ],
+        ),
+        sample(
+            "etherip",
+            over_ip(97, &join(&[&unhex("3000"), &ethernet(0x86dd, &small6())])),
+            "eth:ip:etherip:ipv6:udp",
+            &[("etherip.ver", "3"), ("udp.dstport", "6000")],
+        ),
+        sample(
+            "vxlan",
+            over_udp(4789, &join(&[&unhex("08000000 00001700"), &ethernet(0x86dd, &small6())])),
+            "eth:ip:udp:vxlan:ipv6",
+            &[("vxlan.vni", "23"), ("vxlan.flag_i", "true"), ("ipv6.hlim", "62"), ("udp.dstport", "4789")],
+        ),
+        sample(
+            "vxlan with another payload",
+            over_udp(4790, &join(&[&unhex("0c000002 00001700"), &small6()])),
+            "eth:ip:udp:vxlan:ipv6",
+            &[("vxlan.vni", "23"), ("vxlan.next_proto", "2")],
+        ),
+        sample(
+            "geneve with options",
+            over_udp(6081, &join(&[&unhex("01 40 6558 00001700 01030000"), &ethernet(0x86dd, &small6())])),
+            "eth:ip:udp:geneve:ipv6",
+            &[
+                ("geneve.vni", "23"),
+                ("geneve.proto_type", "25944"),
+                ("geneve.flags.critical", "true"),
+                ("geneve.options", "01030000"),
+            ],
+        ),
+        sample(
+            "gtp with an extension header",
+            over_udp(2152, &join(&[&unhex("34 ff 0035 00000011 0000 00 85 01 00 07 00"), &small6()])),
+            "eth:ip:udp:gtp:ipv6",
+            &[
+                ("gtp.message", "255"),
+                ("gtp.teid", "17"),
+                ("gtp.flags.e", "true"),
+                ("gtp.ext_hdr.next", "133"),
+                ("ipv6.nxt", "17"),
+            ],
+        ),
+        sample(
+            "version 2 of gtp has columns of its own",
+            over_udp(2123, &unhex("48 20 0008 00000000 00000100")),
+            "eth:ip:udp",
+            &[],
+        ),
+        sample(
+            "teredo with both indications",
+            over_udp(
+                3544,
+                &join(&[&unhex("0001 00 00 0102030405060708 00 0000 1234 0a000003"), &small6()]),
+            ),
+            "eth:ip:udp:teredo:ipv6",
+            &[("teredo.auth.nonce", "0102030405060708"), ("ipv6.hlim", "62")],
+        ),
+        sample(
+            "l2tp",
+            over_udp(1701, &join(&[&unhex("4802 003d 0007 0009 0001 0002 ff03 0057"), &small6()])),
+            "eth:ip:udp:l2tp:ppp:ipv6",
+            &[
+                ("l2tp.type", "0"),
+                ("l2tp.tunnel", "7"),
+                ("l2tp.session", "9"),
+                ("l2tp.ns", "1"),
+                ("ipv6.hlim", "62"),
+            ],
+        ),
+        sample(
+            "lisp",
+            over_udp(4341, &join(&[&unhex("08000000 00000100"), &small6()])),
+            "eth:ip:udp:lisp-data:ipv6",
+            &[("ipv6.hlim", "62")],
+        ),
+        sample(
+            "ayiya",
+            over_udp(5072, &join(&[&unhex("42 52 11 29 00000001"), &[1; 16], &[2; 20], &small6()])),
+            "eth:ip:udp:ayiya:ipv6",
+            &[("ayiya.opcode", "1"), ("ayiya.nextheader", "41")],
+        ),
+        sample(
+            "tzsp",
+            over_udp(37_008, &join(&[&unhex("01 00 0001 0a01ff 00 01"), &ethernet(0x86dd, &small6())])),
+            "eth:ip:udp:tzsp:ipv6",
+            &[("tzsp.encap", "1"), ("ipv6.hlim", "62")],
+        ),
+        sample(
+            "sflow",
+            over_udp(
+                6343,
+                &join(&[
+                    &unhex("00000005 00000001 0a000001 00000000 00000001 00000001 00000002"),
+                    &unhex("00000002 00000004 00000000"),
+                    &unhex("00000001 00000064 00000001 00000001 00000001 00000001 00000000 00000001 00000002"),
+                    &unhex("00000001 000003e9 00000004 00000000"),
+                    &unhex("00000001 0000004f 00000001 000000ff 00000004 00000043"),
+                    &ethernet(0x86dd, &small6()),
+                    &[0],
+                ]),
+            ),
+            "eth:ip:udp:sflow",
+            &[("sflow_245.version", "5")],
+        ),
+        sample(
+            "capwap",
+            over_udp(5247, &join(&[&unhex("00 10 02 00 00 00 0000"), &ethernet(0x86dd, &small6())])),
+            "eth:ip:udp:capwap.data:ipv6",
+            &[("capwap.header.flags.t", "false"), ("ipv6.hlim", "62")],
+        ),
+        sample(
+            "network service header",
+            ethernet(0x894f, &join(&[&unhex("0fc6 01 01 00001701"), &[0; 16], &small()])),
+            "eth:nsh:ip:udp",
+            &[("nsh.ttl", "63"), ("nsh.mdtype", "1"), ("nsh.spi", "23"), ("nsh.si", "1"), ("udp.srcport", "5000")],
+        ),
+    ]
+}

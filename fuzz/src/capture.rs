@@ -1,0 +1,224 @@
+//! Reading captures: any bytes, in any pieces.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{Read, Write};
+
+use flate2::write::GzEncoder;
+use weir_capture::{Compression, Error, Format, Options, Reader, record_bytes_max_of};
+
+use crate::bits::Bits;
+use crate::dribble::Dribble;
+
+/// Bytes as pcap, whatever they begin with.
+pub fn pcap(bytes: &[u8]) {
+    check(bytes, Some(Format::Pcap));
+}
+
+/// Bytes as pcapng, whatever they begin with.
+pub fn pcapng(bytes: &[u8]) {
+    check(bytes, Some(Format::Pcapng));
+}
+
+/// Bytes as ERF, and as what they are taken for: ERF has no magic number.
+pub fn erf(bytes: &[u8]) {
+    check(bytes, Some(Format::Erf));
+    check(bytes, None);
+}
+
+/// Bytes as a compressed stream, or compressed here and then perhaps damaged. The first byte
+/// chooses, the second says where two members meet, the next four where damage is done.
+pub fn compressed(bytes: &[u8]) {
+    let mut bits = Bits(bytes);
+    let mode = bits.u8() % 8;
+    let meeting = usize::from(bits.u8());
+    let damage = [(bits.u8(), bits.u8()), (bits.u8(), bits.u8())];
+    let content = bits.0;
+    let (left, right) = content.split_at(meeting.min(content.len()));
+    let mut framed = match mode {
+        0 => return check(content, None),
+        1 => return check(&[b"\x1f\x8b\x08", content].concat(), None),
+        2 => return check(&[b"\x28\xb5\x2f\xfd", content].concat(), None),
+        // Behind a skippable frame, as pzstd writes one.
+        3 => [b"\x50\x2a\x4d\x18\x02\0\0\0\xff\xff", &zstd(content)[..]].concat(),
+        4 | 5 => [zstd(left), zstd(right)].concat(),
+        _ => [gzip(left), gzip(right)].concat(),
+    };
+    let plain = read(content, &options(None));
+    let unframed = read(&framed[..], &options(None));
+    if plain.compression == Some(Compression::None) {
+        // The same records, and the same error at the same place of the content.
+        assert_eq!(plain.records, unframed.records);
+        assert_eq!(plain.error, unframed.error);
+    }
+    check_prefix(&framed, &unframed, &options(None));
+    if mode % 2 == 1 {
+        for (place, change) in damage {
+            let place = usize::from(place) * framed.len() / 256;
+            if let Some(byte) = framed.get_mut(place) {
+                *byte ^= change;
+            }
+        }
+        check(&framed, None);
+    }
+}
+
+/// One record, as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Kept {
+    pub(crate) number: u64,
+    pub(crate) offset: u64,
+    pub(crate) time_ns: Option<i64>,
+    pub(crate) wire_len: u32,
+    pub(crate) link_type: u32,
+    pub(crate) interface: u32,
+    pub(crate) section: u32,
+    pub(crate) name: Option<String>,
+    pub(crate) data_len: usize,
+    pub(crate) data_hash: u64,
+    pub(crate) comment: Option<String>,
+    pub(crate) flags: Option<u32>,
+}
+
+/// Everything that a capture gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    pub(crate) compression: Option<Compression>,
+    pub(crate) records: Vec<Kept>,
+    pub(crate) error: Option<String>,
+}
+
+/// The properties that hold for any bytes.
+pub(crate) fn check(bytes: &[u8], format: Option<Format>) {
+    let options = options(format);
+    let whole = read(bytes, &options);
+    let pieces = read(Dribble::new(bytes, &[1, 700, 3, 64]), &options);
+    assert_eq!(whole, pieces, "the sizes of the pieces change the result");
+    let mut roomy = options.clone();
+    roomy.buffer_bytes = 9000;
+    let one_by_one = read(Dribble::new(bytes, &[1]), &roomy);
+    assert_eq!(whole, one_by_one, "the size of the buffer changes the result");
+    if whole.compression == Some(Compression::None) {
+        check_prefix(bytes, &whole, &options);
+    }
+    let mut tight = options.clone();
+    tight.record_bytes_max = Some(48);
+    tight.block_bytes_max = 64;
+    tight.interfaces_max = 2;
+    let few = read(bytes, &tight);
+    // pcap's variants are told apart by plausible lengths, which a limit changes.
+    if !matches!(format, None | Some(Format::Pcap)) {
+        assert_eq!(few.records[..], whole.records[..few.records.len()]);
+    }
+}
+
+/// A capture that was cut gives the records before the cut.
+fn check_prefix(bytes: &[u8], whole: &Outcome, options: &Options) {
+    for cut in [bytes.len() / 3, bytes.len() / 2, bytes.len().saturating_sub(1)] {
+        let cut = read(&bytes[..cut], options);
+        assert!(cut.records.len() <= whole.records.len());
+        assert_eq!(cut.records[..], whole.records[..cut.records.len()]);
+    }
+}
+
+pub(crate) fn options(format: Option<Format>) -> Options {
+    let mut options = Options::default();
+    options.buffer_bytes = 4096;
+    options.format = format;
+    // 1 MiB: what a frame asks for is allocated before its content is seen.
+    options.zstd_window_log_max = 20;
+    options
+}
+
+/// Reads to the end, or to as much as a fuzzer has time for, and checks each record by itself.
+pub(crate) fn read(source: impl Read, options: &Options) -> Outcome {
+    let mut reader = match Reader::with_options(source, options) {
+        Ok(reader) => reader,
+        Err(error) => {
+            return Outcome {
+                compression: None,
+                records: Vec::new(),
+                error: Some(told(&error)),
+            };
+        }
+    };
+    let mut outcome = Outcome {
+        compression: Some(reader.compression()),
+        records: Vec::new(),
+        error: None,
+    };
+    let mut end = 0;
+    loop {
+        match reader.next() {
+            Ok(Some(record)) => {
+                assert_eq!(record.link_type, record.interface.link_type);
+                let most = match options.record_bytes_max {
+                    Some(most) => most,
+                    None => record_bytes_max_of(record.link_type),
+                };
+                // The length of an ERF record, 16 bits, is a limit of its own.
+                if record.link_type != 197 || options.format != Some(Format::Erf) {
+                    assert!(record.data.len() <= (most as usize).max(65_535));
+                }
+                // Each takes up its data and at least 12 bytes of header, behind the one before.
+                assert!(record.offset >= end);
+                end = record.offset + record.data.len() as u64;
+                let mut hasher = DefaultHasher::new();
+                record.data.hash(&mut hasher);
+                outcome.records.push(Kept {
+                    number: record.number,
+                    offset: record.offset,
+                    time_ns: record.time_ns,
+                    wire_len: record.wire_len,
+                    link_type: record.link_type,
+                    interface: record.interface.id,
+                    section: record.interface.section,
+                    name: record.interface.name.clone(),
+                    data_len: record.data.len(),
+                    data_hash: hasher.finish(),
+                    comment: record.comment.map(ToOwned::to_owned),
+                    flags: record.flags,
+                });
+            }
+            Ok(None) => break,
+            Err(error) => {
+                outcome.error = Some(told(&error));
+                break;
+            }
+        }
+        assert!(reader.bytes_read() >= end);
+        if outcome.records.len() >= RECORDS_MAX || end > BYTES_MAX {
+            return outcome;
+        }
+    }
+    for _ in 0..2 {
+        assert!(matches!(reader.next(), Ok(None)), "an end is an end");
+    }
+    let numbers = outcome.records.windows(2);
+    for pair in numbers {
+        assert!(pair[0].number < pair[1].number);
+    }
+    // Each has a header of at least 12 bytes.
+    assert!(outcome.records.len() as u64 * 12 <= reader.bytes_read());
+    outcome
+}
+
+/// The message, checked as far as any message can be.
+fn told(error: &Error) -> String {
+    let message = error.to_string();
+    assert!(!message.is_empty() && !message.ends_with('.'));
+    format!("{:?}: {message}", error.kind())
+}
+
+pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).expect("a Vec takes all bytes");
+    encoder.finish().expect("a Vec takes all bytes")
+}
+
+pub(crate) fn zstd(bytes: &[u8]) -> Vec<u8> {
+    zstd::encode_all(bytes, 1).expect("a Vec takes all bytes")
+}
+
+/// Some compressed streams are a thousand times as long when inflated.
+const BYTES_MAX: u64 = 1 << 20;
+const RECORDS_MAX: usize = 4096;

@@ -1,0 +1,41 @@
+//! What may hostile bytes never do to the readers and decoders?
+//!
+//! One function a fuzz target, each taking any bytes and panicking when a promise is broken. The
+//! targets under `fuzz_targets/` hand libFuzzer's inputs to them; `tests/corpus.rs` hands them every
+//! file of `corpus/` with the stable compiler, so that what was found once stays found.
+//!
+//! ```
+//! let (name, run) = weir_fuzz::TARGETS[0];
+//! assert_eq!(name, "capture_pcap");
+//! run(b"no capture");
+//! ```
+//!
+//! Only the crates that see foreign bytes are known here: those that read captures, decode packets
+//! and fill tables. The engine and the command line are tested with plain tests.
+
+#![forbid(unsafe_code)]
+
+mod bits;
+pub mod capture;
+mod dribble;
+pub mod layout;
+pub mod packet;
+pub mod structured;
+pub mod table;
+
+/// A target: takes any bytes, and panics when a promise is broken.
+pub type Target = fn(&[u8]);
+
+/// Every target with its name, which is also that of its corpus.
+pub const TARGETS: &[(&str, Target)] = &[
+    ("capture_pcap", capture::pcap),
+    ("capture_pcapng", capture::pcapng),
+    ("capture_erf", capture::erf),
+    ("capture_compressed", capture::compressed),
+    ("capture_structured", structured::run),
+    ("packet_decode", packet::decode),
+    ("packet_stream", packet::stream),
+    ("layout_parse", layout::parse),
+    ("layout_records", layout::records),
+    ("table_scan", table::scan),
+];

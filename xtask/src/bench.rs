@@ -1,0 +1,89 @@
+//! Benchmarks: each runs weir and its peers in turn, prints medians and ratios, and writes
+//! `benchmarks/latest/NAME.json`.
+
+use std::fs;
+
+use anyhow::{Result, bail};
+use serde_json::json;
+
+use crate::{root, scan};
+
+/// A benchmark by name.
+struct Bench {
+    name: &'static str,
+    what: &'static str,
+    run: fn() -> Result<Vec<Comparison>>,
+}
+
+const BENCHES: &[Bench] = &[Bench {
+    name: "scan",
+    what: "count, filter and group over 272 MB of Ethernet, beside C, tcpdump and tshark; 2 GB through a pipe",
+    run: scan::run,
+}];
+
+/// One figure of weir's beside a peer's.
+#[derive(Clone, Debug)]
+pub(crate) struct Comparison {
+    /// What was done.
+    pub(crate) name: String,
+    /// weir's figure.
+    pub(crate) ours: f64,
+    /// The peer's figure.
+    pub(crate) peer: f64,
+    /// Who the peer is.
+    pub(crate) peer_name: String,
+    /// The unit of both; smaller is better.
+    pub(crate) unit: &'static str,
+}
+
+impl Comparison {
+    /// Above 1, weir is better.
+    pub(crate) fn ratio(&self) -> f64 {
+        self.peer / self.ours
+    }
+}
+
+/// `cargo xtask bench [NAME]`.
+pub(crate) fn run(words: &[&str]) -> Result<()> {
+    let [name] = words else {
+        for bench in BENCHES {
+            println!("cargo xtask bench {:<8} {}", bench.name, bench.what);
+        }
+        return Ok(());
+    };
+    let Some(bench) = BENCHES.iter().find(|bench| bench.name == *name) else {
+        bail!("no benchmark is called {name}: cargo xtask bench lists them");
+    };
+    let comparisons = (bench.run)()?;
+    println!("\n{:<34} {:>10} {:>10} {:>8}  peer", "", "weir", "peer", "ratio");
+    for row in &comparisons {
+        println!(
+            "{:<34} {:>10.4} {:>10.4} {:>8.2}  {} ({})",
+            row.name,
+            row.ours,
+            row.peer,
+            row.ratio(),
+            row.peer_name,
+            row.unit
+        );
+    }
+    let records: Vec<_> = comparisons
+        .iter()
+        .map(|row| {
+            json!({
+                "name": row.name,
+                "ours": row.ours,
+                "peer": row.peer,
+                "peer_name": row.peer_name,
+                "unit": row.unit,
+                "ratio": row.ratio(),
+            })
+        })
+        .collect();
+    let folder = root()?.join("benchmarks/latest");
+    fs::create_dir_all(&folder)?;
+    let path = folder.join(format!("{name}.json"));
+    fs::write(&path, serde_json::to_string_pretty(&records)? + "\n")?;
+    println!("\nwritten to benchmarks/latest/{name}.json");
+    Ok(())
+}

@@ -1,0 +1,212 @@
+//! `cargo xtask bench scan`: one pass over a capture of 272 MB, and 2 GB through a pipe.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::bench::Comparison;
+use crate::measure::{Cost, Subject, alternate, median};
+use crate::{cargo, installed, root, run as run_command, target_dir, trace};
+
+/// A question, for weir and for the program in C that answers nothing else.
+struct Question {
+    name: &'static str,
+    program: &'static str,
+    sql: &'static str,
+}
+
+const QUESTIONS: &[Question] = &[
+    Question {
+        name: "count",
+        program: "scan_count",
+        sql: "SELECT count(*), sum(frame.len) FROM '{}'",
+    },
+    Question {
+        name: "filter",
+        program: "scan_filter",
+        sql: "SELECT count(*), sum(frame.len) FROM '{}' WHERE udp.dstport = 53",
+    },
+    Question {
+        name: "group",
+        program: "scan_group",
+        sql: "SELECT port.src, port.dst, count(*), sum(frame.len) FROM '{}' \
+              WHERE port.src IS NOT NULL GROUP BY port.src, port.dst",
+    },
+];
+
+const ROUNDS: usize = 9;
+/// tshark is slow: fewer rounds say enough.
+const ROUNDS_SLOW: usize = 2;
+const PIPE_BYTES: u64 = 2_000_000_000;
+const RESIDENT_MAX: u64 = 150 << 20;
+
+/// Runs the benchmark.
+pub(crate) fn run() -> Result<Vec<Comparison>> {
+    let target = target_dir()?;
+    run_command(&mut cargo(&["build", "--release", "--package", "weir-cli"])?)?;
+    let peers = target.join("peers");
+    let mut make = Command::new("make");
+    make.arg("-C").arg(root()?.join("benchmarks/c"));
+    run_command(make.arg(format!("OUT={}", peers.display())))?;
+    let weir = text(&target.join("release/weir"))?;
+    let capture = text(&trace_file(&target, "ethernet", weir_testkit::trace::ETHERNET_BYTES)?)?;
+
+    let mut rows = Vec::new();
+    for question in QUESTIONS {
+        println!("\n{}: {}", question.name, question.sql.replace("{}", "ethernet.pcap"));
+        let sql = question.sql.replace("{}", &capture);
+        let program = text(&peers.join(question.program))?;
+        let subjects = [
+            Subject::new("weir", &weir, &["query", "--threads", "1", "--format", "csv", &sql]),
+            Subject::new("C, mmap", &program, &["mmap", &capture]),
+            Subject::new("C, read", &program, &["read", &capture]),
+            Subject::new("dd", "dd", &["bs=1M", "of=/dev/null", &format!("if={capture}")]),
+        ];
+        let results = alternate(&subjects, ROUNDS)?;
+        if sorted_rows(&results[0].1) != sorted_rows(&results[1].1) {
+            bail!("weir and {} disagree on {}", question.program, question.name);
+        }
+        print(&subjects, &results);
+        let (weir_costs, _) = &results[0];
+        for (subject, (costs, _)) in subjects.iter().zip(&results).skip(1) {
+            rows.push(compare(question.name, "wall", weir_costs, subject, costs, |cost| cost.wall));
+            rows.push(compare(question.name, "cpu", weir_costs, subject, costs, |cost| cost.cpu));
+        }
+        check_resident(question.name, weir_costs)?;
+    }
+    rows.extend(slow_peers(&weir, &capture)?);
+    rows.extend(pipe(&weir, &capture)?);
+    Ok(rows)
+}
+
+/// tcpdump and tshark on the first question.
+fn slow_peers(weir: &str, capture: &str) -> Result<Vec<Comparison>> {
+    let sql = QUESTIONS[0].sql.replace("{}", capture);
+    let ours = Subject::new("weir", weir, &["query", "--threads", "1", "--format", "csv", &sql]);
+    let mut rows = Vec::new();
+    let peers: [(&str, &str, &[&str]); 4] = [
+        ("tcpdump -w /dev/null", "tcpdump", &["-r", capture, "-w", "/dev/null"]),
+        ("capinfos -c -d", "capinfos", &["-c", "-d", capture]),
+        ("tshark -z io,stat", "tshark", &["-n", "-q", "-r", capture, "-z", "io,stat,0"]),
+        (
+            "tshark -T fields",
+            "tshark",
+            &["-n", "-r", capture, "-T", "fields", "-e", "frame.len"],
+        ),
+    ];
+    for (name, program, arguments) in peers {
+        if !installed(program) {
+            println!("SKIPPED: {program} is not installed");
+            continue;
+        }
+        let subjects = [ours.clone(), Subject::new(name, program, arguments)];
+        let results = alternate(&subjects, ROUNDS_SLOW)?;
+        print(&subjects, &results);
+        rows.push(compare("count", "wall", &results[0].0, &subjects[1], &results[1].0, |cost| {
+            cost.wall
+        }));
+    }
+    Ok(rows)
+}
+
+/// A stream of 2 GB through standard input must not need more memory than the small capture.
+fn pipe(weir: &str, capture: &str) -> Result<Vec<Comparison>> {
+    let sql = QUESTIONS[1].sql.replace("{}", "-");
+    let subject = Subject::new("weir, pipe", weir, &["query", "--format", "csv", &sql]);
+    let small = fs::metadata(capture)?.len();
+    let mut resident = |bytes: u64| -> Result<Cost> {
+        let feed = move |out: &mut dyn std::io::Write| trace::make("ethernet", bytes, out).map(|_| ());
+        let (cost, _) = subject.run_with_input(Some(feed))?;
+        println!(
+            "{:<22} {:>6} MB in {:.2} s, resident {:.1} MB",
+            subject.name,
+            bytes / 1_000_000,
+            cost.wall,
+            megabytes(cost.resident),
+        );
+        Ok(cost)
+    };
+    println!();
+    let few = resident(small)?;
+    let many = resident(PIPE_BYTES)?;
+    check_resident("pipe", &[many])?;
+    Ok(vec![Comparison {
+        name: "pipe, 2 GB, resident".to_owned(),
+        ours: megabytes(many.resident),
+        peer: megabytes(few.resident),
+        peer_name: "weir, 272 MB through the pipe".to_owned(),
+        unit: "MB",
+    }])
+}
+
+fn check_resident(name: &str, costs: &[Cost]) -> Result<()> {
+    let most = costs.iter().map(|cost| cost.resident).max().unwrap_or_default();
+    if most > RESIDENT_MAX {
+        bail!("{name}: {:.1} MB resident, {:.1} are allowed", megabytes(most), megabytes(RESIDENT_MAX));
+    }
+    Ok(())
+}
+
+fn compare(
+    question: &str,
+    figure: &str,
+    ours: &[Cost],
+    peer: &Subject,
+    costs: &[Cost],
+    of: impl Fn(&Cost) -> f64 + Copy,
+) -> Comparison {
+    Comparison {
+        name: format!("{question}, {figure}"),
+        ours: median(ours, of),
+        peer: median(costs, of),
+        peer_name: peer.name.clone(),
+        unit: "s",
+    }
+}
+
+fn print(subjects: &[Subject], results: &[(Vec<Cost>, String)]) {
+    for (subject, (costs, _)) in subjects.iter().zip(results) {
+        println!(
+            "{:<22} wall {:.4} s, cpu {:.4} s, resident {:.1} MB (medians of {})",
+            subject.name,
+            median(costs, |cost| cost.wall),
+            median(costs, |cost| cost.cpu),
+            // A resident set is far below 2^53 bytes.
+            median(costs, |cost| megabytes(cost.resident)),
+            costs.len(),
+        );
+    }
+}
+
+/// The rows of CSV without the header, in an order that does not depend on who wrote them.
+fn sorted_rows(csv: &str) -> Vec<&str> {
+    let mut rows: Vec<&str> = csv.lines().skip(1).collect();
+    rows.sort_unstable();
+    rows
+}
+
+/// A trace, made unless it is there.
+fn trace_file(target: &Path, kind: &str, bytes: u64) -> Result<PathBuf> {
+    let folder = target.join("bench");
+    fs::create_dir_all(&folder)?;
+    let path = folder.join(format!("{kind}.pcap"));
+    if !path.is_file() {
+        let part = folder.join(format!("{kind}.part"));
+        trace::make(kind, bytes, fs::File::create(&part)?)?;
+        fs::rename(&part, &path)?;
+    }
+    Ok(path)
+}
+
+fn text(path: &Path) -> Result<String> {
+    let text = path.to_str();
+    text.map(ToOwned::to_owned)
+        .with_context(|| format!("{} is not UTF-8", path.display()))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for the eye")]
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
