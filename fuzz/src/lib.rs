@@ -37,5 +37,5 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("packet_stream", packet::stream),
     ("layout_parse", layout::parse),
     ("layout_records", layout::records),
-    ("table_scan", table::scan),
+    ("table_scan", table::run),
 ];

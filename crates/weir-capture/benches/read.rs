@@ -89,11 +89,14 @@ fn main() {
     }
 }
 
+/// Takes the bytes of a file.
+type Sink<'a> = dyn FnMut(&[u8]) + 'a;
+
 /// Gives the CPU milliseconds of one pass.
 type Contestant = Box<dyn Fn() -> Option<f64>>;
 
 /// Writes a capture unless it is there.
-fn prepare(folder: &Path, name: &str, write: fn(&mut dyn FnMut(&[u8]))) -> PathBuf {
+fn prepare(folder: &Path, name: &str, write: fn(&mut Sink<'_>)) -> PathBuf {
     let path = folder.join(name);
     if !path.exists() {
         let part = folder.join("part");
@@ -135,7 +138,7 @@ fn packets(mut each: impl FnMut(u64, &[u8])) {
     assert_eq!(left, 0);
 }
 
-fn pcap_capture(write: &mut dyn FnMut(&[u8])) {
+fn pcap_capture(write: &mut Sink<'_>) {
     write(b"\xd4\xc3\xb2\xa1\x02\0\x04\0\0\0\0\0\0\0\0\0\xff\xff\0\0\x01\0\0\0");
     packets(|time, packet| {
         let len = packet.len() as u32;
@@ -151,7 +154,7 @@ fn pcap_capture(write: &mut dyn FnMut(&[u8])) {
     });
 }
 
-fn pcapng_capture(write: &mut dyn FnMut(&[u8])) {
+fn pcapng_capture(write: &mut Sink<'_>) {
     write(b"\x0a\x0d\x0d\x0a\x1c\0\0\0\x4d\x3c\x2b\x1a\x01\0\0\0");
     write(b"\xff\xff\xff\xff\xff\xff\xff\xff\x1c\0\0\0");
     write(b"\x01\0\0\0\x14\0\0\0\x01\0\0\0\0\0\0\0\x14\0\0\0");
@@ -167,7 +170,7 @@ fn pcapng_capture(write: &mut dyn FnMut(&[u8])) {
     });
 }
 
-fn erf_capture(write: &mut dyn FnMut(&[u8])) {
+fn erf_capture(write: &mut Sink<'_>) {
     packets(|time, packet| {
         let seconds = time / 1_000_000;
         let fraction = ((time % 1_000_000) << 32) / 1_000_000;

@@ -87,14 +87,25 @@ impl<R: Read> Buffer<R> {
     }
 
     /// Makes the window at least `count` bytes long. False when the stream ends before; the window
-    /// is then all that is left.
+    /// is then all that is left. Fails when the source did.
+    pub(crate) fn ensure(&mut self, count: usize) -> Result<bool, InputError> {
+        match (self.try_ensure(count), self.failure.take()) {
+            (true, failure) => {
+                self.failure = failure;
+                Ok(true)
+            }
+            (false, Some(failure)) => Err(failure),
+            (false, None) => Ok(false),
+        }
+    }
+
+    /// Makes the window at least `count` bytes long. False when the stream ends before, for
+    /// whatever reason: `ensure` tells.
     ///
     /// The buffer doubles only when it is full, so it never holds more than twice what has arrived.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn ensure(&mut self, count: usize) -> Result<bool, InputError> {
+    pub(crate) fn try_ensure(&mut self, count: usize) -> bool {
         if self.end - self.start >= count {
-            return Ok(true);
+            return true;
         }
         self.bytes.copy_within(self.start..self.end, 0);
         self.end -= self.start;
@@ -122,13 +133,7 @@ impl<R: Read> Buffer<R> {
                 }
             }
         }
-        if self.end >= count {
-            return Ok(true);
-        }
-        match self.failure.take() {
-            Some(failure) => Err(failure),
-            None => Ok(false),
-        }
+        self.end >= count
     }
 
     /// Passes over `count` bytes of the stream, however many. Gives how many there were.

@@ -14,6 +14,14 @@ pub type CaptureFile = Reader<File>;
 
 /// Opens the capture at `path`.
 ///
+/// ```no_run
+/// let mut capture = weir_capture::open("trace.pcap.zst".as_ref())?;
+/// while let Some(record) = capture.next()? {
+///     println!("{} bytes", record.wire_len);
+/// }
+/// # Ok::<(), weir_capture::Error>(())
+/// ```
+///
 /// # Errors
 /// When there is no such file or it cannot be read, and as [`Reader::new`].
 pub fn open(path: &Path) -> Result<CaptureFile, Error> {
@@ -43,8 +51,10 @@ fn open_file(path: &Path) -> Result<File, Error> {
 /// # Errors
 /// When the file cannot be opened or read.
 pub fn sniff_path(path: &Path) -> Result<Option<(Format, Compression)>, Error> {
-    let mut options = Options::default();
-    options.buffer_bytes = SNIFF_BUFFER_BYTES;
+    let options = Options {
+        buffer_bytes: SNIFF_BUFFER_BYTES,
+        ..Options::default()
+    };
     let mut buffer = Buffer::new(open_file(path)?, &options)?;
     match detect(&mut buffer) {
         Ok(format) => Ok(Some((format, buffer.compression()))),

@@ -16,6 +16,17 @@ use crate::{Error, Options, Reader, Record, open_with, stream::Found};
 /// Records of one file keep their order, even where its clock runs backwards; at equal times the
 /// file that was named first comes first. A record without a time goes with the record before it.
 /// Memory is one buffer a file.
+///
+/// ```no_run
+/// use weir_capture::{Merge, Options, expand};
+///
+/// let paths = expand("captures/*.pcap")?;
+/// let mut merge = Merge::open(&paths, &Options::default())?;
+/// while let Some((file, record)) = merge.next()? {
+///     println!("{}: {:?}", paths[file].display(), record.time_ns);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Merge<R> {
     sources: Vec<Source<R>>,
     /// Files that have a record to give, by time and number. The one given last is out of the heap

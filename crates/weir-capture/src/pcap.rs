@@ -91,14 +91,13 @@ impl Pcap {
     /// whole buffer, and a pipe need not wait for a second packet. False when the record is not
     /// there, which the first call of `find` reports.
     fn look_ahead<R: Read>(&self, stream: &mut Stream<R>) -> bool {
-        if !stream.buffer.ensure(self.header_len).unwrap_or(false) {
+        if !stream.buffer.try_ensure(self.header_len) {
             return false;
         }
         match self.header(stream.buffer.window()) {
-            Some(header) if header.captured <= self.record_bytes_max => {
-                let record_len = self.header_len + header.captured as usize;
-                stream.buffer.ensure(record_len).unwrap_or(false)
-            }
+            Some(header) if header.captured <= self.record_bytes_max => stream
+                .buffer
+                .try_ensure(self.header_len + header.captured as usize),
             // Implausible, so the layout may be another.
             header => header.is_some(),
         }

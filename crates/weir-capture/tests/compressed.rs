@@ -1,4 +1,5 @@
 //! gzip and zstd: several members, padding, damage, and windows that are too large.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
 

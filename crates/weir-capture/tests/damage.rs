@@ -1,4 +1,5 @@
 //! Damage: the good records come first, then one error that says what is wrong and where.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
 
@@ -276,6 +277,11 @@ fn an_error_of_the_source_comes_after_the_records_before_it() {
         (Some(Format::Pcap), 3, 66)
     );
     assert!(std::error::Error::source(&error).is_some());
+    // Also in the first record, which is looked at ahead of time.
+    for len in [24, 30, 42] {
+        let (kept, error) = read_all(Reader::new(Broken(&file[..len])));
+        assert_eq!((kept.len(), error.unwrap().kind()), (0, ErrorKind::Io));
+    }
     // Also right at a boundary between records, where a file might as well end.
     let (kept, error) = read_all(Reader::new(Broken(&file[..66])));
     assert_eq!((kept.len(), error.unwrap().kind()), (2, ErrorKind::Io));

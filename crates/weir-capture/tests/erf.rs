@@ -1,4 +1,5 @@
 //! ERF: recognised without a magic number, read without a file header.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Files: opening, recognising, patterns, and several at once in the order of time.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
 
@@ -38,6 +39,14 @@ fn a_file_is_opened_or_says_why_not() {
         (ErrorKind::Io, "is a directory")
     );
     assert!(error.hint().is_some());
+}
+
+#[test]
+fn readers_can_move_to_other_threads() {
+    fn is_send<T: Send>() {}
+    is_send::<weir_capture::CaptureFile>();
+    is_send::<Merge<fs::File>>();
+    is_send::<weir_capture::Error>();
 }
 
 #[test]
@@ -214,10 +223,7 @@ fn many_files_are_opened_with_small_buffers() {
     assert_eq!(seconds.len(), 100);
     assert!(seconds.is_sorted());
     assert_eq!(
-        merge
-            .readers()
-            .map(|reader| reader.bytes_read())
-            .sum::<u64>(),
+        merge.readers().map(Reader::bytes_read).sum::<u64>(),
         50 * 58
     );
     let missing = [paths[0].clone(), folder.path().join("missing")];

@@ -1,4 +1,5 @@
 //! pcap and its variants: what a reader gives for captures made byte by byte.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! Random captures of every format are read back as they were written, however the bytes come in,
 //! and every prefix of one gives a prefix of its records.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
 

@@ -3,18 +3,18 @@
 //!
 //! All are compared by count, bytes and first and last time with capinfos, which is quick; one in
 //! sixty record by record with tshark, which takes a fifth of a second to start. `WEIR_ALL=1` does
-//! that with all, and `WEIR_CAPTURES=FOLDER` with others. Deliberate differences, none of which is
-//! in those files:
+//! that with all, and `WEIR_CAPTURES=FOLDER` with others. Deliberate differences:
 //!
 //! - Link types that Wireshark does not know are read here; it refuses the file.
 //! - Damaged options cost themselves here, and Wireshark the rest of the file.
 //! - Custom, journal and sysdig blocks take a frame number, as there, but are no records.
 //! - Times beyond 64 bits of nanoseconds saturate. Wireshark overflows, but not this reader, on
-//!   units below a nanosecond and on fractions of a second above 4 s.
+//!   units below a nanosecond and on fractions of a second above 2 s, where it shows a negative time.
 //! - Ixia's hardware variant counts nanoseconds, as later versions of Wireshark know.
 //! - AIX FDDI packets keep the three bytes of padding that Wireshark takes off.
 //! - ERF types from 32 are not recognised, so that text is not taken for ERF.
 //! - A pcap with the record headers of Nokia or of patched libpcaps shows from two records on.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
 
@@ -276,15 +276,14 @@ fn compare(path: &Path) -> Option<String> {
         .args(["-e", "frame.number", "-e", "frame.time_epoch"])
         .args(["-e", "frame.len", "-e", "frame.cap_len"])
         .args(["-e", "frame.interface_id"])
-        // Only the frame itself is of interest, so every other protocol is off: quicker.
-        .args(["--disable-protocol", "all", "-r"])
+        .arg("-r")
         .arg(path)
         .output()
         .unwrap();
     let rows = String::from_utf8(theirs.stdout).unwrap();
     let complaint: Vec<_> = String::from_utf8_lossy(&theirs.stderr)
         .lines()
-        .filter(|line| !line.contains("could be dangerous"))
+        .filter(|line| !line.contains("could be dangerous") && !line.contains("[Epan "))
         .map(str::to_owned)
         .collect();
     let complaint = complaint.join(" ");
@@ -331,7 +330,14 @@ fn compare(path: &Path) -> Option<String> {
             captured,
             record.interface.id,
         );
-        if parse(row) != Some(ours) {
+        let theirs = parse(row);
+        // A fraction that overflows there, see above.
+        let overflown = row.contains('-');
+        let ours = match theirs {
+            Some((_, time, ..)) if overflown => (ours.0, time, ours.2, ours.3, ours.4),
+            _ => ours,
+        };
+        if theirs != Some(ours) {
             return different(format!("{ours:?} here, `{row}` in tshark"));
         }
     }
@@ -357,8 +363,7 @@ fn parse(row: &str) -> Option<(u64, Option<i128>, u32, u32, u32)> {
             seconds.parse::<i128>().ok()?,
             fraction.parse::<i128>().ok()?,
         );
-        let sign = if time.starts_with('-') { -1 } else { 1 };
-        Some(seconds * 1_000_000_000 + sign * fraction)
+        Some(seconds * 1_000_000_000 + fraction)
     };
     Some((
         number.parse().ok()?,

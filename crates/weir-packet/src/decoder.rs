@@ -323,10 +323,18 @@ impl Walk<'_> {
 
     #[cold]
     fn stop(&mut self, layer: Layer, place: &Place, reason: Reason) {
-        // An error message may quote as little of a packet as it likes: that is no damage.
-        if place.quoted && matches!(reason, Reason::Overrun { .. }) {
-            return;
-        }
+        // An error message may quote as little of a packet as it likes: that is no damage, unless
+        // not even the quote was captured whole.
+        let available = place.end.saturating_sub(place.start);
+        let reason = match reason {
+            Reason::Overrun { needed, .. } if place.quoted => {
+                if available >= place.declared {
+                    return;
+                }
+                Reason::Cut { needed, available }
+            }
+            reason => reason,
+        };
         self.found.facts.stop = Some(Stop {
             layer: Some(layer),
             offset: place.start,

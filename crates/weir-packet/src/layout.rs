@@ -39,25 +39,39 @@
 mod compile;
 mod decode;
 mod draft;
+mod entry;
 mod error;
 mod expression;
 mod field;
+mod finish;
+mod framing;
+mod machine;
 mod number;
 mod parser;
 mod payload;
+mod place;
+mod read;
 mod source;
+mod stop;
 mod time;
 mod types;
+mod view;
 
 #[cfg(test)]
 mod tests;
 
-pub use decode::{Framing, Reason, Row, Stop, View};
+pub use decode::Row;
 pub use error::{ErrorKind, LayoutError};
+pub use framing::Framing;
 pub use payload::Start;
+pub use stop::{Reason, Stop};
+pub use view::View;
 
-use decode::{Cutting, PayloadRule, Step, TimeSource};
+use decode::PayloadRule;
 use field::Field;
+use framing::Cutting;
+use machine::Step;
+use view::TimeSource;
 
 use crate::Kind;
 

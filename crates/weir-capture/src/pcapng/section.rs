@@ -206,9 +206,11 @@ impl Section {
                 (OPTION_IF_RESOLUTION, [exponent, ..]) => {
                     clock.resolution = Resolution::new(*exponent);
                 }
-                (OPTION_IF_FCS_LEN, [bits_or_bytes, ..]) => {
-                    interface.fcs_len = Some(*bits_or_bytes)
+                (OPTION_IF_FCS_LEN, [len, ..]) => {
+                    // The specification says bits and its example bytes; both are written.
+                    interface.fcs_len = Some(if *len < 8 { *len } else { *len / 8 });
                 }
+
                 (OPTION_IF_OFFSET, _) => {
                     if let Ok(seconds) = Bytes::new(value).u64(self.endian) {
                         clock.offset_ns = i128::from(seconds as i64) * 1_000_000_000;

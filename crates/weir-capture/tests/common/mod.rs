@@ -1,5 +1,6 @@
 //! Writers of small captures, byte by byte, and a source that reads as awkwardly as it may.
 #![allow(
+    clippy::unwrap_used,
     dead_code,
     unreachable_pub,
     reason = "each test file uses its own part"
@@ -53,7 +54,7 @@ impl Bytes {
     }
 
     pub fn pad(mut self) -> Self {
-        while self.bytes.len() % 4 != 0 {
+        while !self.bytes.len().is_multiple_of(4) {
             self.bytes.push(0);
         }
         self
@@ -271,7 +272,7 @@ impl<R: Read> Read for Dribble<R> {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;
-        if self.state % 5 == 0 {
+        if self.state.is_multiple_of(5) {
             return Err(io::ErrorKind::Interrupted.into());
         }
         let most = (self.state >> 8) as usize % self.most + 1;

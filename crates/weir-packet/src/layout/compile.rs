@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::decode::{Cutting, PayloadRule, Size, Step, TimeSource};
-use super::draft::{Draft, Entry, KindDraft, PayloadDraft, RecordDraft, TimeDraft};
+use super::draft::{Draft, Entry, KindDraft, PayloadDraft};
 use super::error::{At, Checked, ErrorKind, Fault};
 use super::expression::{Expr, Trouble};
-use super::field::{Field, Meaning, NONE, Place};
+use super::field::{NONE, Place};
+use super::machine::{Size, Step};
 use super::parser::{self, Names};
 use super::source::Text;
-use super::{Column, Layout, Output, Start};
+use super::{Column, Layout, Output};
 use crate::Kind;
 
 /// Works through a draft from the first field to the last.
@@ -18,7 +18,7 @@ pub(super) struct Compiler {
     pub(super) layout: Layout,
     /// Where each field stands in the text, for faults that are found later.
     pub(super) origins: Vec<(At, String)>,
-    names: HashMap<String, u16>,
+    pub(super) names: HashMap<String, u16>,
     /// Names of columns that belong to no field of that name.
     extra_names: HashMap<String, ()>,
     pub(super) named_enums: HashMap<String, u16>,
@@ -489,295 +489,6 @@ impl Compiler {
             }
         }
     }
-
-    fn finish(
-        mut self,
-        record: &RecordDraft,
-        payloads: Vec<(u16, PayloadDraft)>,
-    ) -> Checked<Layout> {
-        if self.layout.fields.is_empty() {
-            let found = "none";
-            return Err(Fault::new(
-                ErrorKind::Missing,
-                At::default(),
-                "",
-                "at least one field",
-                found,
-            )
-            .hint("fields are written as [[field]] with a name and a type"));
-        }
-        let (last_at, last) = self.origins.last().cloned().unwrap_or_default();
-        self.whole_byte(&last, last_at)?;
-        if payloads.len() > Layout::PAYLOADS_MAX {
-            let at = payloads.first().map_or(last_at, |(_, payload)| payload.at);
-            let expected = format!("at most {} payload rules", Layout::PAYLOADS_MAX);
-            let found = payloads.len().to_string();
-            return Err(Fault::new(ErrorKind::Limit, at, "payload", expected, found));
-        }
-        for (group, payload) in payloads {
-            let rule = self.payload(group, &payload, record)?;
-            self.layout.payloads.push(rule);
-        }
-        if let Some(limit) = &record.length_max {
-            self.layout.record_len_max = usize::try_from(limit.value).unwrap_or(usize::MAX);
-        }
-        self.cutting(record)?;
-        if let Some(time) = &record.time {
-            self.layout.time = Some(self.time(time)?);
-        }
-        if let Some(wire_len) = &record.wire_len {
-            self.layout.wire_len = Some(self.expression(wire_len, "record.wire_len")?);
-        }
-        let fields = &self.layout.fields;
-        let time = self
-            .layout
-            .time
-            .as_ref()
-            .map_or(0, |time| time.ready(fields));
-        let wire_len = self
-            .layout
-            .wire_len
-            .as_ref()
-            .map_or(0, |len| len.ready(fields));
-        self.layout.ready_for_frame = time.max(wire_len);
-        self.layout.checks = (0_u16..)
-            .zip(fields)
-            .filter(|(_, field)| field.equals.is_some() && field.fixed_end() > 0)
-            .map(|(index, _)| index)
-            .collect();
-        let checked = self
-            .layout
-            .checks
-            .iter()
-            .filter_map(|check| fields.get(usize::from(*check)));
-        let checked = checked.map(Field::fixed_end).max().unwrap_or(0);
-        self.layout.prefix = self.layout.prefix.max(checked);
-        self.reserved_names()?;
-        Ok(self.layout)
-    }
-
-    fn payload(
-        &self,
-        group: u16,
-        payload: &PayloadDraft,
-        record: &RecordDraft,
-    ) -> Checked<PayloadRule> {
-        let path = |key: &str| format!("{}.{key}", payload.element);
-        let expression = |key: &str, text: &Option<Text>| {
-            let text = text.as_ref();
-            text.map(|text| self.expression(text, &path(key)))
-                .transpose()
-        };
-        if payload.length.is_none() && record.length.is_none() && record.delimiter.is_none() {
-            let expected = "a length, as [record] does not say where the record ends";
-            return Err(Fault::new(
-                ErrorKind::Missing,
-                payload.at,
-                &payload.element,
-                expected,
-                "none",
-            ));
-        }
-        Ok(PayloadRule {
-            start: Start::read(&payload.protocol, &payload.element)?,
-            group,
-            when: expression("when", &payload.when)?,
-            place: expression("at", &payload.place)?,
-            length: expression("length", &payload.length)?,
-        })
-    }
-
-    /// Decides how records are cut out of the file.
-    fn cutting(&mut self, record: &RecordDraft) -> Checked<()> {
-        if let Some(delimiter) = &record.delimiter {
-            self.layout.cutting = Cutting::Delimited(delimiter.value.clone());
-            return Ok(());
-        }
-        let Some(length) = &record.length else {
-            return self.cutting_by_fields();
-        };
-        let element = "record.length";
-        let expr = self.expression(length, element)?;
-        if let Expr::Const(len) = expr {
-            return self.cutting_fixed(len, length.at);
-        }
-        let steps = expr.ready(&self.layout.fields);
-        self.layout.prefix = expr.fixed_end(&self.layout.fields);
-        if expr.needs_record_len() {
-            let expected = "an expression without record.length, which it defines";
-            return Err(Fault::new(
-                ErrorKind::Expression,
-                length.at,
-                element,
-                expected,
-                "it",
-            ));
-        }
-        self.framing_steps(usize::from(steps), length.at, element)?;
-        self.layout.cutting = Cutting::Computed {
-            length: Some(expr),
-            steps: usize::from(steps),
-        };
-        Ok(())
-    }
-
-    fn cutting_fixed(&mut self, len: i64, at: At) -> Checked<()> {
-        let element = "record.length";
-        let most = self.layout.record_len_max;
-        let Some(len) = usize::try_from(len)
-            .ok()
-            .filter(|len| (1..=most).contains(len))
-        else {
-            let expected = format!("a length from 1 to {most} bytes");
-            return Err(Fault::new(
-                ErrorKind::Value,
-                at,
-                element,
-                expected,
-                len.to_string(),
-            ));
-        };
-        let beyond = (0_u16..)
-            .zip(&self.layout.fields)
-            .find(|(_, field)| matches!(field.place, Place::Fixed { start, len: own } if start as usize + own as usize > len));
-        if let Some((index, field)) = beyond {
-            let (at, element) = self.origin(index);
-            let end = match field.place {
-                Place::Fixed { start, len } => start.saturating_add(len),
-                Place::Slot(_) => 0,
-            };
-            let expected = format!("a field within the record's {len} bytes");
-            let found = format!("one that ends at byte {end}");
-            return Err(Fault::new(ErrorKind::Place, at, &element, expected, found));
-        }
-        self.layout.cutting = Cutting::Fixed(len);
-        Ok(())
-    }
-
-    /// Without a length, a record ends where its fields and its payload end.
-    fn cutting_by_fields(&mut self) -> Checked<()> {
-        if self.layout.steps.is_empty() && self.layout.payloads.is_empty() {
-            let (at, _) = self.origin(0);
-            return self.cutting_fixed(i64::from(self.layout.fixed_end), at);
-        }
-        let (at, _) = self.origin(0);
-        let steps = self.layout.steps.len();
-        self.framing_steps(steps, at, "record.length")?;
-        let asks = |expr: &Option<Expr>| expr.as_ref().is_some_and(Expr::needs_record_len);
-        let payloads = &self.layout.payloads;
-        if payloads
-            .iter()
-            .any(|rule| asks(&rule.when) || asks(&rule.place) || asks(&rule.length))
-        {
-            return Err(undefined_length(at, "payload"));
-        }
-        self.layout.prefix = self.layout.fixed_end;
-        self.layout.cutting = Cutting::Computed {
-            length: None,
-            steps,
-        };
-        Ok(())
-    }
-
-    /// Checks that the first `count` steps can run before the end of the record is known.
-    fn framing_steps(&self, count: usize, at: At, element: &str) -> Checked<()> {
-        let (mut fields, mut groups) = (0, 0);
-        for step in self.layout.steps.iter().take(count) {
-            let asks = match step {
-                Step::Go(_) | Step::Pass { .. } | Step::Check(_) => false,
-                Step::Seek { place, .. } => place.needs_record_len(),
-                Step::Group { when, .. } => {
-                    groups += 1;
-                    when.as_ref().is_some_and(Expr::needs_record_len)
-                }
-                Step::Put { size, .. } => {
-                    fields += 1;
-                    match size {
-                        Size::Rest => true,
-                        Size::Computed(size) => size.needs_record_len(),
-                        Size::Bytes(_) | Size::Until(_) => false,
-                    }
-                }
-                Step::Compute { value, .. } => {
-                    fields += 1;
-                    value.needs_record_len()
-                }
-            };
-            if asks {
-                return Err(undefined_length(at, element));
-            }
-        }
-        let fields = fields.max(groups);
-        if fields > Layout::FRAMING_FIELDS_MAX {
-            let most = Layout::FRAMING_FIELDS_MAX;
-            let expected = format!(
-                "at most {most} optional, computed or variable fields up to the record's length"
-            );
-            return Err(
-                Fault::new(ErrorKind::Limit, at, element, expected, fields.to_string())
-                    .hint("give [record] a length that depends on fields near the start"),
-            );
-        }
-        Ok(())
-    }
-
-    fn time(&self, time: &TimeDraft) -> Checked<TimeSource> {
-        let integer = |name: &Text, key: &str| {
-            Names::field(self, &name.text, name.at).map_err(|mut fault| {
-                fault.element = format!("record.time.{key}");
-                fault
-            })
-        };
-        match time {
-            TimeDraft::Field(name) => {
-                let element = "record.time";
-                let field = self.lookup(name, element)?;
-                match self.layout.fields.get(usize::from(field)) {
-                    Some(Field {
-                        meaning: Meaning::Time(_),
-                        ..
-                    }) => Ok(TimeSource::Field(field)),
-                    _ => {
-                        let found = format!("`{}`, which is of another type", name.text);
-                        let expected = "a field of a time type";
-                        Err(Fault::new(ErrorKind::Value, name.at, element, expected, found).hint(
-                            "numbers make a time with { seconds = \"…\", microseconds = \"…\" }",
-                        ))
-                    }
-                }
-            }
-            TimeDraft::Pair {
-                seconds,
-                part,
-                epoch_s,
-            } => Ok(TimeSource::Pair {
-                seconds: integer(seconds, "seconds")?,
-                part: match part {
-                    Some((name, unit)) => Some((integer(name, "part")?, *unit)),
-                    None => None,
-                },
-                epoch_s: *epoch_s,
-            }),
-        }
-    }
-
-    /// Columns of records stand beside those of packets, when there is a payload to decode.
-    fn reserved_names(&self) -> Checked<()> {
-        for (name, index) in &self.names {
-            let frame = name.starts_with("frame.");
-            let packet = || crate::fields().any(|(field, _)| field.name == name);
-            if frame || !self.layout.payloads.is_empty() && packet() {
-                let (at, element) = self.origin(*index);
-                let expected = "a name that no packet column has";
-                let found = format!("`{name}`");
-                return Err(
-                    Fault::new(ErrorKind::Duplicate, at, &element, expected, found)
-                        .hint("put a prefix of your own before it, such as `rec.`"),
-                );
-            }
-        }
-        Ok(())
-    }
 }
 
 impl Names for Compiler {
@@ -830,13 +541,6 @@ impl Names for Compiler {
                 .near(name, names.iter().map(|(_, name)| name.as_ref()))
         })
     }
-}
-
-fn undefined_length(at: At, element: &str) -> Box<Fault> {
-    let expected = "a record whose end is known from its first fields";
-    let found = "one that needs its own length to find it";
-    Fault::new(ErrorKind::Missing, at, element, expected, found)
-        .hint("give [record] a length or a delimiter")
 }
 
 /// Names are those that SQL reads without quotes: lower case, with dots between words.

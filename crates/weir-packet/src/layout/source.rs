@@ -122,11 +122,7 @@ impl<'t> Section<'t> {
     }
 
     fn get(&self, key: &str) -> Option<&'t Spanned<DeValue<'t>>> {
-        // A map of spanned keys is looked through by text, as the span takes no part in comparison.
-        self.table
-            .iter()
-            .find(|(name, _)| name.get_ref() == key)
-            .map(|(_, value)| value)
+        self.table.get(key)
     }
 
     /// The place of a key's value.

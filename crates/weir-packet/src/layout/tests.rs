@@ -30,9 +30,7 @@ fn layout(text: &str) -> Layout {
 /// Bytes from hexadecimal digits; blanks and line ends between them are free.
 fn hex(text: &str) -> Vec<u8> {
     let digits: String = text.split_whitespace().collect();
-    super::draft::literal(&format!("0x{digits}"))
-        .unwrap()
-        .into()
+    super::read::literal(&format!("0x{digits}")).unwrap().into()
 }
 
 /// Everything that a record says, as one line: `a=1 b=- ; time 5 ; wire 9 ; 107:0102 ; ! why`.

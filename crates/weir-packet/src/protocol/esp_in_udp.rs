@@ -15,8 +15,11 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 /// RFC 3948, 2: a byte 0xff alone keeps the mapping alive; four bytes of 0, which is no SPI, mark
 /// the key exchange.
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
-    let next = match input.bytes {
-        [0xff] | [0, 0, 0, 0, ..] => Next::Payload,
+    if input.declared == 1 {
+        return Ok(Header::new(0, Next::Payload));
+    }
+    let next = match input.u32_be(0)? {
+        0 => Next::Payload,
         _ => Next::Layer(Layer::Esp),
     };
     Ok(Header::new(0, next))

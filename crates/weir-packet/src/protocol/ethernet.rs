@@ -1,6 +1,6 @@
 //! Ethernet II and IEEE 802.3.
 
-use super::{Header, Input, Layer, Next, On, Protocol};
+use super::{Header, Input, Layer, Next, On, Protocol, isl};
 use crate::Reason;
 use crate::field::Field;
 
@@ -52,7 +52,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(HEADER_LEN)?;
-    Ok(length_or_type(input, 12))
+    let header = length_or_type(input, 12);
+    // Ethertypes come first, as hardly any other frame has to be looked at again.
+    if matches!(header.next, Next::Layer(Layer::Llc)) && isl::is_isl(input.bytes) {
+        return Ok(Header::foreign(Next::Layer(Layer::Isl)));
+    }
+    Ok(header)
 }
 
 /// What follows a length or type field at `offset`: an ethertype's payload, or as many bytes of

@@ -1,6 +1,6 @@
 //! IEEE 802.2 Logical Link Control, and the SNAP header that often follows it.
 
-use super::{Header, Input, Layer, Next, Protocol};
+use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::field::Field;
 use crate::{Packet, Reason};
 
@@ -8,7 +8,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     name: "llc",
     title: "IEEE 802.2 Logical Link Control",
     decode,
-    on: &[super::On::Link(100), super::On::Link(11)],
+    on: &[On::Link(100), On::Link(11), On::Ethertype(0x8870)],
     fields: &[
         Field::u8(
             "llc.dsap",
@@ -68,9 +68,7 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
         let (snap_len, next) = snap(input, len, first, 2)?;
         return Ok(Header::new(len + snap_len, next));
     }
-    // Only unnumbered information and numbered information frames carry a payload.
-    let information = first == UNNUMBERED_INFORMATION || first & 1 == 0;
-    if !information {
+    if !is_information(first) {
         return Ok(Header::new(len, Next::Payload));
     }
     if destination == ISO_SAP {
@@ -81,6 +79,11 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
         });
     }
     Ok(Header::new(len, Next::LlcSap(destination)))
+}
+
+/// True for the frames that carry a payload: unnumbered and numbered information.
+fn is_information(control: u8) -> bool {
+    control == UNNUMBERED_INFORMATION || control & 1 == 0
 }
 
 /// The control field at `offset`, and its length in bytes.
@@ -107,10 +110,10 @@ pub(super) fn snap(
         return Ok((Snap::LEN, Next::Payload));
     };
     if matches!(snap.organisation, ENCAPSULATED | BRIDGE_TUNNEL | APPLE) {
-        // RFC 1042 knows unnumbered information only.
-        return Ok(match control {
-            UNNUMBERED_INFORMATION => (Snap::LEN, Next::Ethertype(snap.protocol)),
-            _ => (Snap::LEN, Next::Payload),
+        return Ok(if is_information(control) {
+            (Snap::LEN, Next::Ethertype(snap.protocol))
+        } else {
+            (Snap::LEN, Next::Payload)
         });
     }
     Ok(match (snap.organisation, snap.protocol) {
@@ -148,7 +151,7 @@ impl Snap {
 
     /// The protocol number, where it is an ethertype.
     pub(super) fn ethertype(self, control: u8) -> Option<u16> {
-        (self.has_ethertype() && control == UNNUMBERED_INFORMATION).then_some(self.protocol)
+        (self.has_ethertype() && is_information(control)).then_some(self.protocol)
     }
 
     fn has_ethertype(self) -> bool {

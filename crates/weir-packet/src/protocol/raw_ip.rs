@@ -12,6 +12,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 };
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
+    // Some ISDN drivers capture PPP under this link type.
+    if input.bytes.starts_with(&[0xff, 0x03]) {
+        return Ok(Header::foreign(Next::Layer(Layer::Ppp)));
+    }
     Ok(Header::new(0, by_version(input.bytes)))
 }
 

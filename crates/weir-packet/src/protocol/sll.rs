@@ -79,6 +79,9 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(16)?;
     let hardware = input.u16_be(2)?;
+    if hardware == HARDWARE_NETLINK {
+        return Ok(Header::foreign(Next::Payload));
+    }
     let next = follows(hardware, input.u16_be(14)?).next(hardware);
     Ok(Header::new(16, next))
 }
@@ -149,7 +152,6 @@ impl Follows {
     /// What the payload is on an interface of this kind.
     pub(super) fn next(self, hardware: u16) -> Next {
         match (self, hardware) {
-            (_, HARDWARE_NETLINK) => Next::Payload,
             (Self::Ethertype(number) | Self::Gre(number), _) => Next::Ethertype(number),
             (Self::Linux(_), HARDWARE_FRAME_RELAY) => Next::Layer(Layer::FrameRelay),
             (Self::Linux(_), HARDWARE_RADIOTAP) => Next::Layer(Layer::Radiotap),
@@ -165,8 +167,8 @@ impl Follows {
 const HARDWARE_FRAME_RELAY: u16 = 770;
 /// ARPHRD_IEEE80211_RADIOTAP.
 const HARDWARE_RADIOTAP: u16 = 803;
-/// ARPHRD_NETLINK.
-const HARDWARE_NETLINK: u16 = 824;
+/// ARPHRD_NETLINK: messages of the kernel, whose header is laid out the same but is no cooked one.
+pub(super) const HARDWARE_NETLINK: u16 = 824;
 /// ARPHRD_IPGRE.
 const HARDWARE_GRE: u16 = 778;
 /// Linux's numbers below the first ethertype.

@@ -30,7 +30,7 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
         len = 13 + usize::from(input.u8(2)?) + usize::from(input.u8(3)?);
         input.need(len)?;
     }
-    if input.u16_be(len).is_ok_and(|kind| kind == ORIGIN) {
+    if input.declared >= len + 2 && input.u16_be(len)? == ORIGIN {
         len += 8;
         input.need(len)?;
     }

@@ -539,7 +539,7 @@ pub(crate) fn samples() -> Vec<Sample> {
         ),
         sample(
             "gtp with an extension header",
-            over_udp(2152, &join(&[&unhex("34 ff 0035 00000011 0000 00 85 01 00 07 00"), &small6()])),
+            over_udp(2152, &join(&[&unhex("34 ff 003d 00000011 0000 00 85 01 00 07 00"), &small6()])),
             "eth:ip:udp:gtp:ipv6",
             &[
                 ("gtp.message", "255"),
@@ -566,7 +566,7 @@ pub(crate) fn samples() -> Vec<Sample> {
         ),
         sample(
             "l2tp",
-            over_udp(1701, &join(&[&unhex("4802 003d 0007 0009 0001 0002 ff03 0057"), &small6()])),
+            over_udp(1701, &join(&[&unhex("4802 0045 0007 0009 0001 0002 ff03 0057"), &small6()])),
             "eth:ip:udp:l2tp:ppp:ipv6",
             &[
                 ("l2tp.type", "0"),

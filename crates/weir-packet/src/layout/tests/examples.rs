@@ -3,7 +3,7 @@
 
 use super::{hex, read_all, show};
 use crate::LinkType;
-use crate::layout::{Layout, Start, draft, payload, types};
+use crate::layout::{Layout, Start, payload, read, types};
 
 const PAGE: &str = include_str!("../../../../../docs/reference/record-layouts.md");
 
@@ -68,13 +68,13 @@ fn every_example_loads() {
 #[test]
 fn the_page_names_every_key_type_and_protocol() {
     let keys = [
-        draft::LAYOUT_KEYS,
-        draft::FILE_KEYS,
-        draft::RECORD_KEYS,
-        draft::TIME_KEYS,
-        draft::FIELD_KEYS,
-        draft::KIND_KEYS,
-        draft::PAYLOAD_KEYS,
+        read::LAYOUT_KEYS,
+        read::FILE_KEYS,
+        read::RECORD_KEYS,
+        read::TIME_KEYS,
+        read::FIELD_KEYS,
+        read::KIND_KEYS,
+        read::PAYLOAD_KEYS,
     ];
     let links = payload::LINK_TYPES.iter().map(|(name, _)| *name);
     for name in keys.concat().into_iter().chain(types::names()).chain(links) {

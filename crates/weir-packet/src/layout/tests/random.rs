@@ -125,7 +125,7 @@ fn build(specs: &[Spec]) -> (String, Vec<Expected>) {
                 writeln!(text, "{{ name = \"f{name}\", at = {at}, bit = {bit}, bits = {width}, bit_order = \"{order}\" }},").unwrap();
                 columns.push((bits(*at, *bit, *width as usize, *least_first), false));
                 let end = bit + *width as usize;
-                if end % 8 > 0 {
+                if !end.is_multiple_of(8) {
                     writeln!(
                         text,
                         "{{ bits = {}, bit_order = \"{order}\" }},",

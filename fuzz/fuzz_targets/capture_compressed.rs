@@ -1,0 +1,5 @@
+//! Gzip and zstd streams: hostile ones, and sound ones that were damaged.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| weir_fuzz::capture::compressed(bytes));
