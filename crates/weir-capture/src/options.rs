@@ -45,7 +45,7 @@ impl Default for Options {
 
 impl Options {
     /// Captured bytes that a record of this link type may have.
-    pub(crate) fn record_bytes_max(&self, link_type: u32) -> u32 {
+    pub(crate) fn record_limit(&self, link_type: u32) -> u32 {
         self.record_bytes_max
             .unwrap_or_else(|| record_bytes_max_of(link_type))
     }

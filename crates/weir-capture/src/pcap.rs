@@ -253,7 +253,7 @@ fn file_header(bytes: &[u8], options: &Options) -> Result<FileHeader, Reason> {
         lengths,
         fraction_ns: if aix.is_some() { 1 } else { magic.fraction_ns },
         header_len: 0,
-        record_bytes_max: options.record_bytes_max(link_type),
+        record_bytes_max: options.record_limit(link_type),
     };
     pcap.set_variant(candidates.first().copied().unwrap_or(Variant::Standard));
     Ok(FileHeader {

@@ -88,8 +88,7 @@ pub(crate) enum Command {
     long_about = "Answer SQL over captures.\n\n\
         A path, a glob, or '-' for standard input, quoted in FROM, is a table of packets; its kind \
         and its compression are found by content. Parquet, CSV, JSON and Arrow files can be \
-        joined with it. Several statements are answered one after the other, those over the same \
-        captures in one pass.",
+        joined with it. Several statements are answered one after the other.",
     override_usage = "weir query [OPTIONS] <SQL>...\n       weir query [OPTIONS] --file <FILE>",
     after_help = QUERY_EXAMPLES
 )]
@@ -524,7 +523,7 @@ Examples:
     weir query \"SELECT * FROM 'day/*.pcap.gz'\" -o day.parquet
   From a pipe, for another program:
     tcpdump -w - | weir query \"SELECT frame.time, ip.src FROM '-'\" --format ndjson
-  Two answers, two files, one pass:
+  Two answers, two files:
     weir query \"SELECT count(*) FROM 'x.pcap'\" \"SELECT DISTINCT ip.src FROM 'x.pcap'\" \\
         -o count.csv -o sources.csv
   What would be decoded:

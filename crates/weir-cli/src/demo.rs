@@ -51,7 +51,7 @@ pub(crate) fn run(demo: &Demo, global: Global, messages: Messages) -> Result<Exi
         dir = dir.display()
     );
     let tour = dir.join("tour.sql");
-    std::fs::write(&tour, TOUR.replace("{demo}", &dir.display().to_string()))
+    std::fs::write(&tour, tour_in(&dir.display().to_string()))
         .map_err(|error| Failure::file(&tour, &error))?;
     // The samples hold cut packets on purpose; the tour shows them.
     let _ = stdout.write_all(next.as_bytes());
@@ -66,7 +66,7 @@ struct Stop {
 
 /// The tour with the folder of the samples put in.
 fn stops(dir: &str) -> Vec<Stop> {
-    TOUR.replace("{demo}", &dir.replace('\'', "''"))
+    tour_in(dir)
         .split("\n\n")
         .filter_map(|part| {
             let (comment, sql) = part.trim().split_once('\n')?;
@@ -76,6 +76,11 @@ fn stops(dir: &str) -> Vec<Stop> {
             })
         })
         .collect()
+}
+
+/// The tour as SQL.
+fn tour_in(dir: &str) -> String {
+    TOUR.replace("{demo}", &dir.replace('\'', "''"))
 }
 
 /// The tour: a comment line and a statement a stop, an empty line in between.

@@ -96,6 +96,11 @@ impl Format {
         matches!(self, Self::Parquet | Self::Arrow)
     }
 
+    /// True for JSON, of which programs read one value after the other.
+    pub(crate) fn is_json(self) -> bool {
+        matches!(self, Self::Json | Self::Ndjson)
+    }
+
     /// The name that `--format` takes.
     pub(crate) fn name(self) -> &'static str {
         match self {

@@ -4,12 +4,14 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use weir_packet::ErfHdlc;
 
 use crate::args::{Global, Hdlc, Query, Refusal};
 use crate::message::Messages;
-use crate::session::{Failure, LazyFile, Reader, Session};
+use crate::session::{Apart, Failure, LazyFile, Reader, Session};
 
 /// Answers the statements one after the other.
 pub(crate) fn run(
@@ -34,26 +36,32 @@ pub(crate) fn run(
     if statements.is_empty() {
         return Err(Refusal::usage("no statement", "write: weir query \"SELECT …\"").into());
     }
-    let count = statements.len();
-    for (index, statement) in statements.into_iter().enumerate() {
-        let file = query.output.file(index, count)?;
-        let stdout_terminal = io::stdout().is_terminal();
+    // Statements such as CREATE VIEW have no answer to put anywhere.
+    let answers = statements.iter().filter(|statement| statement.gives_rows()).count();
+    let mut index = 0;
+    let stdout_terminal = io::stdout().is_terminal();
+    let written = Arc::new(AtomicBool::new(false));
+    for statement in statements {
+        let file = query.output.file(index, answers)?;
         let output = query.output.options(file, stdout_terminal, global.color);
-        let shared = file.is_some() && query.output.output.len() == 1;
-        if shared && count > 1 && output.format.is_binary() {
+        let shared = file.is_none() || query.output.output.len() == 1;
+        if shared && answers > 1 && output.format.is_binary() {
             return Err(Refusal::usage(
-                format!("{count} statements do not fit into one binary file"),
+                format!("{answers} results do not fit into one {} output", output.format.name()),
                 "give one -o for each statement",
             )
             .into());
         }
         let out: Box<dyn Write + Send> = match file {
+            _ if !statement.gives_rows() => Box::new(io::sink()),
             Some(path) => Box::new(LazyFile::new(path, shared && index > 0)),
             None => Box::new(io::stdout()),
         };
-        if index > 0 && output.terminal {
-            println!();
-        }
+        let out = match shared && !output.format.is_json() {
+            true => Box::new(Apart::new(out, &written)),
+            false => out,
+        };
+        index += usize::from(statement.gives_rows());
         match session.answer(statement, &output, out) {
             Ok(Reader::Listens) => {}
             Ok(Reader::Gone) => return Ok(ExitCode::SUCCESS),

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use tokio::runtime::Runtime;
@@ -177,7 +178,9 @@ impl Session {
     /// Says what was found damaged, and with `stats` what was read; gives the exit status.
     pub(crate) fn close(self, stats: bool) -> ExitCode {
         let totals = self.engine.ledger().counters().totals();
-        let errors = self.engine.ledger().take_errors();
+        let mut errors = self.engine.ledger().take_errors();
+        // Files are read side by side; what is said of them must not differ from run to run.
+        errors.sort_by(|one, other| one.path.cmp(&other.path));
         for error in &errors {
             self.messages.error(&error.to_string());
             if let Some(hint) = error.hint() {
@@ -267,6 +270,41 @@ impl Write for LazyFile {
 
     fn flush(&mut self) -> io::Result<()> {
         self.file.as_mut().map_or(Ok(()), Write::flush)
+    }
+}
+
+/// Puts an empty line between results that share an output.
+pub(crate) struct Apart {
+    out: Box<dyn Write + Send>,
+    written: Arc<AtomicBool>,
+    is_first_byte: bool,
+}
+
+impl Apart {
+    /// An output after others that share `written`.
+    pub(crate) fn new(out: Box<dyn Write + Send>, written: &Arc<AtomicBool>) -> Self {
+        Self {
+            out,
+            written: Arc::clone(written),
+            is_first_byte: true,
+        }
+    }
+}
+
+impl Write for Apart {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.is_first_byte && !bytes.is_empty() {
+            if self.written.load(Ordering::Relaxed) {
+                self.out.write_all(b"\n")?;
+            }
+            self.is_first_byte = false;
+            self.written.store(true, Ordering::Relaxed);
+        }
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 

@@ -1,20 +1,20 @@
 -- What is in this capture? One row for each stack of protocols.
 SELECT frame.layers, count(*) AS records, sum(frame.len) AS bytes
-FROM '{demo}/office.pcapng' GROUP BY frame.layers ORDER BY records DESC LIMIT 12;
+FROM '{demo}/office.pcapng' GROUP BY frame.layers ORDER BY records DESC, 1 LIMIT 12;
 
 -- Who talks most? IPv4 and IPv6 in one column.
 SELECT addr.src, addr.dst, proto, count(*) AS packets, sum(frame.len) AS bytes
 FROM '{demo}/office.pcapng' WHERE addr.src IS NOT NULL
-GROUP BY addr.src, addr.dst, proto ORDER BY bytes DESC LIMIT 8;
+GROUP BY addr.src, addr.dst, proto ORDER BY bytes DESC, addr.src LIMIT 8;
 
 -- Which hosts ask for names, a minute at a time? Addresses compare as addresses.
 SELECT date_trunc('minute', frame.time) AS minute, count(*) AS queries, count(DISTINCT ip.src) AS hosts
-FROM '{demo}/office.pcapng' WHERE udp.dstport = 53 AND cidr_match(ip.src, '10.0.0.0/8')
+FROM '{demo}/office.pcapng' WHERE udp.dstport = 53 AND cidr_match(ip.src, '192.168.0.0/16')
 GROUP BY minute ORDER BY minute LIMIT 6;
 
 -- The same as a pipe.
 FROM '{demo}/office.pcapng' |> WHERE tcp.flags.syn AND NOT tcp.flags.ack
-|> AGGREGATE count(*) AS attempts GROUP BY ip.dst, tcp.dstport |> ORDER BY attempts DESC |> LIMIT 5;
+|> AGGREGATE count(*) AS attempts GROUP BY addr.dst, tcp.dstport |> ORDER BY attempts DESC, addr.dst |> LIMIT 5;
 
 -- VLANs, and how much of each is IPv6.
 SELECT vlan.id, count(*) AS records, count(ipv6.src) AS ipv6
@@ -26,16 +26,16 @@ FROM '{demo}/office.pcapng' WHERE frame.stopped IS NOT NULL LIMIT 6;
 
 -- Frame relay: IP in two encapsulations, by DLCI.
 SELECT fr.dlci, fr.nlpid, count(*) AS records, sum(ip.len) AS ip_bytes
-FROM '{demo}/wan.erf' GROUP BY fr.dlci, fr.nlpid ORDER BY records DESC LIMIT 8;
+FROM '{demo}/wan.erf' GROUP BY fr.dlci, fr.nlpid ORDER BY records DESC, fr.dlci LIMIT 8;
 
 -- ATM cells by virtual path and channel.
 SELECT atm.vpi, atm.vci, count(*) AS cells FROM '{demo}/atm.erf'
-GROUP BY atm.vpi, atm.vci ORDER BY cells DESC LIMIT 6;
+GROUP BY atm.vpi, atm.vci ORDER BY cells DESC, atm.vpi, atm.vci LIMIT 6;
 
 -- A private recorder format, read by a layout that you write yourself.
-SELECT message_type, board, interface, channel, count(*) AS records, count(ip.src) AS ip
+SELECT message_type_name, board, interface, channel, count(*) AS records, count(ip.src) AS ip
 FROM records('{demo}/recorder.bin', '{demo}/recorder.toml')
-GROUP BY message_type, board, interface, channel ORDER BY records DESC LIMIT 6;
+GROUP BY message_type_name, board, interface, channel ORDER BY records DESC, board LIMIT 6;
 
 -- Two captures as one, in the order of time.
 SELECT frame.file, frame.number, frame.time, frame.len

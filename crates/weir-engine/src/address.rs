@@ -5,23 +5,32 @@
 //! nothing of that: left alone it would compare the bytes of `10.0.0.1` with its nine characters,
 //! and find nothing. [`coerce`] runs over every plan before the planner's own type coercion.
 
+use std::sync::Arc;
+
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, DFSchema, ScalarValue, plan_err};
+use datafusion::common::{Column, DFSchema, NullEquality, ScalarValue, plan_err};
 use datafusion::error::Result;
+use datafusion::logical_expr::expr::{
+    Alias, Between, InList, InSubquery, Like, ScalarFunction, SetComparison,
+};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::expr::{Alias, Between, InList, Like, ScalarFunction};
 use datafusion::logical_expr::{
-    BinaryExpr, Case, Expr, ExprSchemable, JoinType, LogicalPlan, Operator, Projection,
+    BinaryExpr, Case, Cast, Expr, ExprSchemable, Join, JoinConstraint, JoinType, LogicalPlan,
+    LogicalPlanBuilder, Operator, Projection, Subquery, TryCast, Union,
 };
 use weir_packet::Address;
 use weir_tables::is_address;
 
-use crate::function::{self, ADDRESS, ADDRESS_TEXT, CIDR_MATCH, parse_network};
+use crate::function::{
+    self, ADDRESS, ADDRESS_TEXT, CIDR_MATCH, HASH_FUNCTIONS, MIXING_FUNCTIONS, TEXT_FUNCTIONS,
+    parse_network,
+};
 
 /// Makes comparisons of addresses with text compare addresses, everywhere in the plan.
 pub(crate) fn coerce(plan: LogicalPlan) -> Result<LogicalPlan> {
     let coerced = plan.transform_up_with_subqueries(|plan| {
+        let plan = coerce_node(plan)?;
         let scope = Scope::of_inputs(&plan)?;
         // Parents know an expression by its name, which must not change with it.
         let names = NamePreserver::new(&plan);
@@ -35,7 +44,74 @@ pub(crate) fn coerce(plan: LogicalPlan) -> Result<LogicalPlan> {
     Ok(coerced.data)
 }
 
-/// Adds the step that turns address columns of the answer into text.
+/// Makes addresses and texts meet as one of both where a plan node itself compares or mixes them.
+fn coerce_node(plan: LogicalPlan) -> Result<LogicalPlan> {
+    match plan {
+        LogicalPlan::Join(join) => coerce_keys(join),
+        LogicalPlan::Union(union) => coerce_union(union),
+        plan => Ok(plan),
+    }
+}
+
+/// The keys of USING and NATURAL joins, and the columns of INTERSECT and EXCEPT.
+fn coerce_keys(mut join: Join) -> Result<LogicalPlan> {
+    let scope = |input: &LogicalPlan| -> Result<Scope> {
+        Ok(Scope {
+            inputs: vec![(input.schema().as_ref().clone(), addresses(input)?)],
+        })
+    };
+    let (left, right) = (scope(&join.left)?, scope(&join.right)?);
+    let mut changed = false;
+    for (key, other) in &mut join.on {
+        let (scope, text) = match (left.is_address(key), right.is_address(other)) {
+            (true, false) if right.is_text(other) => (&right, &mut *other),
+            (false, true) if left.is_text(key) => (&left, &mut *key),
+            _ => continue,
+        };
+        changed = true;
+        if join.null_equality == NullEquality::NullEqualsNothing {
+            *text = scope.as_address(text.clone())?;
+        } else {
+            // A text that is no address must not become a NULL that is the same as others.
+            *key = left.as_text(key.clone());
+            *other = right.as_text(other.clone());
+        }
+    }
+    if changed {
+        // USING is for columns; which of both is shown has been decided already.
+        join.join_constraint = JoinConstraint::On;
+    }
+    Ok(LogicalPlan::Join(join))
+}
+
+/// Where one branch has addresses and another one text, the column is text.
+fn coerce_union(union: Union) -> Result<LogicalPlan> {
+    let flags = union
+        .inputs
+        .iter()
+        .map(|input| addresses(input))
+        .collect::<Result<Vec<_>>>()?;
+    let is_mixed = |position: usize| {
+        let has_address = flags.iter().any(|flags| flags.get(position) == Some(&true));
+        let has_text = union.inputs.iter().any(|input| {
+            let field = input.schema().fields().get(position);
+            field.is_some_and(|field| is_text(field.data_type()))
+        });
+        has_address && has_text
+    };
+    let mixed: Vec<bool> = (0..union.schema.fields().len()).map(is_mixed).collect();
+    if !mixed.contains(&true) {
+        return Ok(LogicalPlan::Union(union));
+    }
+    let inputs = union.inputs.iter().zip(flags).map(|(input, flags)| {
+        let wanted = flags.iter().zip(&mixed).map(|(is, mixed)| *is && *mixed);
+        with_text(input.as_ref().clone(), wanted.collect()).map(Arc::new)
+    });
+    let inputs = inputs.collect::<Result<_>>()?;
+    Ok(LogicalPlan::Union(Union::try_new_with_loose_types(inputs)?))
+}
+
+/// Turns the address columns of the answer into text.
 pub(crate) fn to_text(plan: LogicalPlan) -> Result<LogicalPlan> {
     match plan {
         LogicalPlan::Explain(mut explain) => {
@@ -53,26 +129,31 @@ pub(crate) fn to_text(plan: LogicalPlan) -> Result<LogicalPlan> {
         LogicalPlan::Ddl(_) | LogicalPlan::Statement(_) | LogicalPlan::Dml(_) => Ok(plan),
         plan => {
             let flags = addresses(&plan)?;
-            if !flags.contains(&true) {
-                return Ok(plan);
-            }
-            let exprs = plan.schema().iter().zip(flags).map(|((relation, field), is)| {
-                let column = Expr::Column(Column::new(relation.cloned(), field.name()));
-                if is {
-                    function::address_text()
-                        .call(vec![column])
-                        .alias_qualified(relation.cloned(), field.name())
-                } else {
-                    column
-                }
-            });
-            let exprs = exprs.collect();
-            Ok(LogicalPlan::Projection(Projection::try_new(
-                exprs,
-                plan.into(),
-            )?))
+            with_text(plan, flags)
         }
     }
+}
+
+/// Adds a step that turns the columns that are flagged into text.
+fn with_text(plan: LogicalPlan, flags: Vec<bool>) -> Result<LogicalPlan> {
+    if !flags.contains(&true) {
+        return Ok(plan);
+    }
+    let exprs = plan.schema().iter().zip(flags).map(|((relation, field), is)| {
+        let column = Expr::Column(Column::new(relation.cloned(), field.name()));
+        if is {
+            function::address_text()
+                .call(vec![column])
+                .alias_qualified(relation.cloned(), field.name())
+        } else {
+            column
+        }
+    });
+    let exprs = exprs.collect();
+    Ok(LogicalPlan::Projection(Projection::try_new(
+        exprs,
+        plan.into(),
+    )?))
 }
 
 /// Which columns of a plan's output are addresses.
@@ -113,6 +194,22 @@ fn addresses(plan: &LogicalPlan) -> Result<Vec<bool>> {
                 JoinType::RightMark => [right()?, vec![false]].concat(),
                 _ => [left()?, right()?].concat(),
             }
+        }
+        LogicalPlan::Union(union) => {
+            let inputs = union.inputs.iter().map(|input| addresses(input));
+            let inputs = inputs.collect::<Result<Vec<_>>>()?;
+            let is_null = |input: &LogicalPlan, position: usize| {
+                let field = input.schema().fields().get(position);
+                field.is_some_and(|field| field.data_type() == &DataType::Null)
+            };
+            let is_address = |position: usize| {
+                let mut branches = union.inputs.iter().zip(&inputs);
+                inputs.iter().any(|flags| flags.get(position) == Some(&true))
+                    && branches.all(|(input, flags)| {
+                        flags.get(position) == Some(&true) || is_null(input, position)
+                    })
+            };
+            (0..union.schema.fields().len()).map(is_address).collect()
         }
         other => match other.inputs().as_slice() {
             [] => own(),
@@ -177,6 +274,9 @@ impl Scope {
                 addresses(&subquery.subquery).is_ok_and(|flags| flags.first() == Some(&true))
             }
             Expr::ScalarFunction(function) if function.func.name() == ADDRESS => true,
+            Expr::ScalarFunction(function) if HASH_FUNCTIONS.contains(&function.func.name()) => {
+                false
+            }
             Expr::Cast(cast) => self.is_address(&cast.expr) && is_binary(cast.field.data_type()),
             Expr::ScalarFunction(_)
             | Expr::AggregateFunction(_)
@@ -223,17 +323,24 @@ impl Scope {
                     right,
                 })))
             }
-            Expr::InList(list) if self.is_address(&list.expr) => {
+            Expr::InList(list)
+                if self.is_address(&list.expr)
+                    || list.list.iter().any(|item| self.is_address(item)) =>
+            {
                 let items = list.list.into_iter().map(|item| self.as_address(item));
                 Ok(Transformed::yes(Expr::InList(InList {
-                    expr: list.expr,
                     list: items.collect::<Result<_>>()?,
+                    expr: Box::new(self.as_address(*list.expr)?),
                     negated: list.negated,
                 })))
             }
-            Expr::Between(between) if self.is_address(&between.expr) => {
+            Expr::Between(between)
+                if [&between.expr, &between.low, &between.high]
+                    .iter()
+                    .any(|expr| self.is_address(expr)) =>
+            {
                 Ok(Transformed::yes(Expr::Between(Between {
-                    expr: between.expr,
+                    expr: Box::new(self.as_address(*between.expr)?),
                     negated: between.negated,
                     low: Box::new(self.as_address(*between.low)?),
                     high: Box::new(self.as_address(*between.high)?),
@@ -243,19 +350,36 @@ impl Scope {
                 let expr = Box::new(self.as_text(*like.expr));
                 Ok(Transformed::yes(Expr::Like(Like { expr, ..like })))
             }
-            Expr::InSubquery(mut within) if self.is_address(&within.expr) => {
-                let is_text = within.subquery.subquery.schema().fields().first();
-                if is_text.is_some_and(|field| is_text_field(field.data_type())) {
-                    within.expr = Box::new(self.as_text(*within.expr));
-                    return Ok(Transformed::yes(Expr::InSubquery(within)));
-                }
-                Ok(Transformed::no(Expr::InSubquery(within)))
+            Expr::SimilarTo(like) if self.is_address(&like.expr) => {
+                let expr = Box::new(self.as_text(*like.expr));
+                Ok(Transformed::yes(Expr::SimilarTo(Like { expr, ..like })))
+            }
+            Expr::InSubquery(within) => {
+                let (expr, subquery) = self.coerce_subquery(*within.expr, within.subquery)?;
+                Ok(Transformed::yes(Expr::InSubquery(InSubquery {
+                    expr: Box::new(expr),
+                    subquery,
+                    negated: within.negated,
+                })))
+            }
+            Expr::SetComparison(comparison) => {
+                let SetComparison {
+                    expr,
+                    subquery,
+                    op,
+                    quantifier,
+                } = comparison;
+                let (expr, subquery) = self.coerce_subquery(*expr, subquery)?;
+                let expr = Box::new(expr);
+                Ok(Transformed::yes(Expr::SetComparison(
+                    SetComparison::new(expr, subquery, op, quantifier),
+                )))
             }
             Expr::Case(case) => self.coerce_case(case),
-            Expr::Cast(cast)
-                if is_text(cast.field.data_type()) && self.is_address(&cast.expr) =>
+            Expr::Cast(Cast { expr, field }) | Expr::TryCast(TryCast { expr, field })
+                if is_text(field.data_type()) && self.is_address(&expr) =>
             {
-                Ok(Transformed::yes(self.as_text(*cast.expr)))
+                Ok(Transformed::yes(self.as_text(*expr)))
             }
             Expr::ScalarFunction(function) => self.coerce_function(function),
             expr => Ok(Transformed::no(expr)),
@@ -276,20 +400,43 @@ impl Scope {
         })))
     }
 
-    /// `CASE ip.src WHEN '10.0.0.1' THEN …`.
-    fn coerce_case(&self, case: Case) -> Result<Transformed<Expr>> {
-        if !case.expr.as_ref().is_some_and(|expr| self.is_address(expr)) {
-            return Ok(Transformed::no(Expr::Case(case)));
+    /// A value and the values of a subquery that it is compared with. A text of the subquery that
+    /// is no address equals none, so it is left out: as a NULL it would make `NOT IN` unknown.
+    fn coerce_subquery(&self, expr: Expr, subquery: Subquery) -> Result<(Expr, Subquery)> {
+        let plan = &subquery.subquery;
+        let column = plan.schema().iter().next();
+        let is_address = addresses(plan)?.first() == Some(&true);
+        match column {
+            Some((relation, field)) if self.is_address(&expr) && is_text(field.data_type()) => {
+                let text = Expr::Column(Column::new(relation.cloned(), field.name()));
+                let address = function::address().call(vec![text.clone()]);
+                let read = LogicalPlanBuilder::from(plan.as_ref().clone())
+                    .filter(text.is_null().or(address.clone().is_not_null()))?
+                    .project([address.alias(field.name())])?
+                    .build()?;
+                let subquery = subquery.with_plan(Arc::new(read));
+                Ok((expr, subquery))
+            }
+            Some(_) if is_address => Ok((self.as_address(expr)?, subquery)),
+            _ => Ok((expr, subquery)),
         }
-        let branches = case.when_then_expr.into_iter().map(|(when, then)| {
-            let when = Box::new(self.as_address(*when)?);
-            Ok((when, then))
-        });
-        Ok(Transformed::yes(Expr::Case(Case {
-            expr: case.expr,
-            when_then_expr: branches.collect::<Result<_>>()?,
-            else_expr: case.else_expr,
-        })))
+    }
+
+    /// `CASE ip.src WHEN '10.0.0.1' THEN …`, and branches of which some are addresses, some text.
+    fn coerce_case(&self, mut case: Case) -> Result<Transformed<Expr>> {
+        if case.expr.as_ref().is_some_and(|expr| self.is_address(expr)) {
+            for (when, _) in &mut case.when_then_expr {
+                **when = self.as_address(when.as_ref().clone())?;
+            }
+        }
+        let branches = case.when_then_expr.iter_mut().map(|(_, then)| then);
+        let mut branches: Vec<_> = branches.chain(&mut case.else_expr).collect();
+        if branches.iter().any(|branch| self.is_text(branch)) {
+            for branch in &mut branches {
+                ***branch = self.as_text(branch.as_ref().clone());
+            }
+        }
+        Ok(Transformed::yes(Expr::Case(case)))
     }
 
     /// Functions of text get the text of an address; those that mix their arguments get addresses.
@@ -398,19 +545,3 @@ const fn is_text(data_type: &DataType) -> bool {
         DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8
     )
 }
-
-fn is_text_field(data_type: &DataType) -> bool {
-    is_text(data_type)
-}
-
-/// Functions that give back one of their arguments.
-const MIXING_FUNCTIONS: &[&str] = &["coalesce", "nullif", "nvl", "nvl2", "greatest", "least"];
-
-/// Functions that work on text.
-const TEXT_FUNCTIONS: &[&str] = &[
-    "ascii", "btrim", "character_length", "concat", "concat_ws", "contains", "ends_with",
-    "find_in_set", "initcap", "left", "length", "levenshtein", "lower", "lpad", "ltrim",
-    "regexp_count", "regexp_instr", "regexp_like", "regexp_match", "regexp_replace", "repeat",
-    "replace", "reverse", "right", "rpad", "rtrim", "split_part", "starts_with", "strpos",
-    "substr", "substr_index", "substring", "to_char", "translate", "trim", "upper",
-];

@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorKind};
 use crate::function;
 use crate::ledger::Ledger;
 use crate::names::Scope;
+use crate::number;
 use crate::reference::Resolver;
 use crate::statement::Statement;
 
@@ -51,6 +52,8 @@ impl Engine {
             // more than most of what is done with them; scans run side by side file by file.
             .with_round_robin_repartition(false)
             .with_extension(Arc::clone(&ledger));
+        // It loses columns: a join key computed from a field of a struct is not found any more.
+        config.options_mut().optimizer.enable_leaf_expression_pushdown = false;
         if let Some(threads) = options.threads {
             config = config.with_target_partitions(threads.max(1));
         }
@@ -112,6 +115,8 @@ impl Engine {
         let dotted = resolved.columns.iter().filter(|name| name.contains('.'));
         let scope = Scope {
             dotted: dotted.cloned().collect(),
+            addresses: resolved.addresses,
+            bytes: resolved.bytes,
             tables: resolved.tables,
         };
         statement.visit_mut(&mut scope.resolver());
@@ -120,6 +125,7 @@ impl Engine {
             .statement_to_plan(statement.inner)
             .await
             .and_then(address::coerce)
+            .and_then(number::widen)
             .and_then(address::to_text)
             .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &resolved.columns))?;
         Ok((plan, resolved.columns))

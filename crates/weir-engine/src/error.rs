@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use arrow::error::ArrowError;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 
-use crate::names::nearest;
+use crate::names::{nearest, similar};
 
 /// A statement could not be planned or run.
 #[derive(Debug)]
@@ -66,24 +67,35 @@ impl Error {
         if let Some(found) = not_found(&error) {
             return unknown_column(&found, columns);
         }
-        let message = match error.find_root() {
-            DataFusionError::SQL(parser_error, _) => parser_error
-                .to_string()
-                .trim_start_matches("sql parser error: ")
-                .to_owned(),
-            DataFusionError::Plan(message) | DataFusionError::Execution(message) => message.clone(),
-            DataFusionError::NotImplemented(message) => format!("not supported: {message}"),
-            DataFusionError::ResourcesExhausted(message) => format!("out of memory: {message}"),
-            root => root.strip_backtrace(),
-        };
-        let hint = match error.find_root() {
-            DataFusionError::ResourcesExhausted(_) => {
-                Some("raise --memory-limit, or group by fewer values".to_owned())
+        let (message, hint) = match error.find_root() {
+            DataFusionError::SQL(parser_error, _) => {
+                let text = parser_error.to_string();
+                (text.trim_start_matches("sql parser error: ").to_owned(), None)
             }
-            DataFusionError::Plan(message) if message.starts_with("Invalid function") => {
-                Some("SHOW FUNCTIONS lists the functions".to_owned())
+            DataFusionError::Plan(message)
+            | DataFusionError::Execution(message)
+            | DataFusionError::Internal(message) => in_own_words(message, columns),
+            DataFusionError::ArrowError(error, _) => (
+                match error.as_ref() {
+                    ArrowError::DivideByZero => "a division by zero".to_owned(),
+                    ArrowError::CastError(message) | ArrowError::ComputeError(message) => {
+                        message.clone()
+                    }
+                    other => other.to_string(),
+                },
+                None,
+            ),
+            // Some messages go on with the planner's own notation of the whole expression.
+            DataFusionError::NotImplemented(message) => {
+                let short = message.split(['(', '{']).next().unwrap_or(message);
+                let short = if short.contains("logical expression") { short } else { message };
+                (format!("not supported: {short}"), None)
             }
-            _ => None,
+            DataFusionError::ResourcesExhausted(message) => (
+                format!("out of memory: {message}"),
+                Some("raise --memory-limit, or group by fewer values".to_owned()),
+            ),
+            root => (root.strip_backtrace(), None),
         };
         Self {
             kind,
@@ -94,11 +106,66 @@ impl Error {
     }
 }
 
+/// The planner's message and a hint. It says these things in text only.
+fn in_own_words(message: &str, columns: &[String]) -> (String, Option<String>) {
+    if let Some((_, rest)) = message.split_once("No function matches the given name and argument types '")
+        && let Some((call, _)) = rest.split_once('\'')
+    {
+        let takes: Vec<&str> = rest
+            .lines()
+            .filter_map(|line| line.strip_prefix('\t'))
+            .filter(|line| !line.starts_with("Candidate") && !line.contains("UserDefined"))
+            .collect();
+        let hint = match takes.is_empty() {
+            true => "CAST(… AS type) makes a value of another type".to_owned(),
+            false => format!("write {}", takes.join(" or ")),
+        };
+        let call = call.replace("BinaryView", "address or bytes");
+        return (format!("no function fits {call}"), Some(hint));
+    }
+    if let Some(rest) = message.strip_prefix("table '")
+        && let Some(name) = rest.strip_suffix("' not found")
+    {
+        let name = name.strip_prefix("datafusion.public.").unwrap_or(name);
+        let hint = "the names of files stand in single quotes: FROM 'trace.pcap'";
+        return (format!("no table named {name}"), Some(hint.to_owned()));
+    }
+    if let Some(rest) = message.strip_prefix("Invalid function '") {
+        let (name, rest) = rest.split_once('\'').unwrap_or((rest, ""));
+        // The planner names one, however far it is.
+        let near = similar(name, rest.split('\'').nth(1).into_iter());
+        let hint = match near.first() {
+            Some(near) => format!("did you mean {near}? SHOW FUNCTIONS lists all"),
+            None => "SHOW FUNCTIONS lists the functions".to_owned(),
+        };
+        return (format!("no function named {name}"), Some(hint));
+    }
+    if message.starts_with("Column in SELECT must be in GROUP BY")
+        && let Some(written) = message.split('"').nth(1)
+    {
+        // The planner puts the table's name in front.
+        let ends = |name: &&String| written.ends_with(&format!(".{name}"));
+        let column = columns.iter().filter(ends).max_by_key(|name| name.len());
+        let column = column.map_or(written, String::as_str);
+        return (
+            format!("{column} is neither in GROUP BY nor in an aggregate such as max"),
+            Some(format!("GROUP BY {column}, or take one value of it: min({column})")),
+        );
+    }
+    if message.starts_with("Cannot infer common argument type") && message.contains("BinaryView") {
+        return (
+            message.replace("BinaryView", "address or bytes"),
+            Some("an address is compared with text: ip.src = '10.0.0.1'; bytes with X'0a00'".to_owned()),
+        );
+    }
+    (message.to_owned(), None)
+}
+
 fn not_found(error: &DataFusionError) -> Option<String> {
     match error.find_root() {
         DataFusionError::SchemaError(schema_error, _) => match schema_error.as_ref() {
             SchemaError::FieldNotFound { field, .. } => Some(match &field.relation {
-                Some(relation) => format!("{}.{}", relation.table(), field.name),
+                Some(relation) => format!("{relation}.{}", field.name),
                 None => field.name.clone(),
             }),
             _ => None,
@@ -108,12 +175,32 @@ fn not_found(error: &DataFusionError) -> Option<String> {
 }
 
 fn unknown_column(name: &str, columns: &[String]) -> Error {
-    let hint = match nearest(name, columns.iter().map(String::as_str)).as_slice() {
-        [] => "weir fields lists the columns; text stands in single quotes".to_owned(),
-        names => format!("did you mean {}?", names.join(", ")),
+    // What stands before the first dot may be a table.
+    let unqualified = name.split_once('.').map(|(_, rest)| rest);
+    let names = || columns.iter().map(String::as_str);
+    let is_elsewhere = |name: &str| columns.iter().any(|column| column == name);
+    let near = |name| nearest(name, names());
+    let hint = if is_elsewhere(name) || unqualified.is_some_and(is_elsewhere) {
+        "it is a column of a table of this statement, but not of what this part of it reads"
+            .to_owned()
+    } else {
+        let mut close = near(name);
+        if close.is_empty() {
+            close = unqualified.map(near).unwrap_or_default();
+        }
+        match close.as_slice() {
+            [] if columns.len() <= COLUMNS_LISTED && !columns.is_empty() => {
+                format!("the columns are {}", columns.join(", "))
+            }
+            [] => "weir fields lists the columns; text stands in single quotes".to_owned(),
+            close => format!("did you mean {}?", close.join(", ")),
+        }
     };
     Error::new(ErrorKind::Plan, format!("no column named {name}")).with_hint(hint)
 }
+
+/// A table with so few columns has all of them named when one is not found.
+const COLUMNS_LISTED: usize = 12;
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

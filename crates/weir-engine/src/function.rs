@@ -6,6 +6,7 @@ use arrow::array::{
     Array, ArrayRef, AsArray, BinaryViewBuilder, BooleanBuilder, StringViewBuilder,
 };
 use arrow::compute::cast;
+use arrow::compute::kernels::length::length;
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::exec_err;
 use datafusion::error::{DataFusionError, Result};
@@ -23,9 +24,31 @@ pub(crate) const ADDRESS: &str = "address";
 /// `address_text(address)`: the address as text.
 pub(crate) const ADDRESS_TEXT: &str = "address_text";
 
+/// Functions that give back one of their arguments.
+pub(crate) const MIXING_FUNCTIONS: &[&str] =
+    &["coalesce", "nullif", "ifnull", "nvl", "nvl2", "greatest", "least"];
+
+/// Functions that work on text, or keep it in a value in which an address would lose its type.
+pub(crate) const TEXT_FUNCTIONS: &[&str] = &[
+    "ascii", "btrim", "char_length", "character_length", "concat", "concat_ws", "contains",
+    "ends_with", "find_in_set", "initcap", "instr", "left", "length", "levenshtein", "lower",
+    "lpad", "ltrim", "make_map", "map", "named_struct", "position", "regexp_count",
+    "regexp_instr", "regexp_like", "regexp_match", "regexp_replace", "repeat", "replace",
+    "reverse", "right", "rpad", "rtrim", "split_part", "starts_with", "string_agg", "strpos",
+    "struct", "substr", "substr_index", "substring", "substring_index", "to_char", "translate",
+    "trim", "upper",
+];
+
+/// Functions of which the outcome is bytes but no address, whatever they are given.
+pub(crate) const HASH_FUNCTIONS: &[&str] = &["digest", "md5", "sha224", "sha256", "sha384", "sha512"];
+
+/// `octet_length(bytes)`: how many bytes there are.
+pub(crate) const OCTET_LENGTH: &str = "octet_length";
+
 /// The functions that every session has.
-pub(crate) fn all() -> [ScalarUDF; 3] {
-    [cidr_match(), address(), address_text()]
+pub(crate) fn all() -> [ScalarUDF; 4] {
+    let octet_length = ScalarUDF::from(OctetLength::new());
+    [cidr_match(), address(), address_text(), octet_length]
 }
 
 pub(crate) fn cidr_match() -> ScalarUDF {
@@ -111,6 +134,43 @@ impl ScalarUDFImpl for AddressFunction {
     }
 }
 
+/// `octet_length(bytes)`: as DataFusion's, but of bytes too, such as payloads.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct OctetLength {
+    signature: Signature,
+}
+
+impl OctetLength {
+    fn new() -> Self {
+        Self {
+            signature: Signature::any(1, Volatility::Immutable),
+        }
+    }
+}
+
+impl ScalarUDFImpl for OctetLength {
+    fn name(&self) -> &'static str {
+        OCTET_LENGTH
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _arguments: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Int64)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
+        let [values] = arrays.as_slice() else {
+            return exec_err!("{OCTET_LENGTH} got {} arguments", arrays.len());
+        };
+        let lengths = cast(&length(values)?, &DataType::Int64)?;
+        Ok(ColumnarValue::Array(lengths))
+    }
+}
+
 /// The type of the text of addresses of this type: lists of addresses become lists of text.
 fn text_type(addresses: &DataType) -> DataType {
     match addresses {
@@ -169,6 +229,12 @@ fn read_addresses(texts: &ArrayRef) -> Result<ArrayRef> {
 
 fn write_addresses(addresses: &ArrayRef) -> Result<ArrayRef> {
     use std::fmt::Write as _;
+    if matches!(
+        addresses.data_type(),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+    ) {
+        return Ok(cast(addresses, &DataType::Utf8View)?);
+    }
     if let Some(lists) = addresses.as_list_opt::<i32>() {
         let texts = write_addresses(lists.values())?;
         let DataType::List(item) = text_type(lists.data_type()) else {

@@ -27,6 +27,7 @@ mod error;
 mod function;
 mod ledger;
 mod names;
+mod number;
 mod pushdown;
 mod reference;
 mod scan;

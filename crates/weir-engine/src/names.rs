@@ -1,11 +1,17 @@
 //! Dotted names: from what the user wrote to the column that is meant.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, ExprWithAlias, ExprWithAliasAndOrderBy, Ident, PipeOperator, Query, SelectItem, SetExpr,
-    VisitorMut,
+    DuplicateTreatment, Expr, ExprWithAlias, ExprWithAliasAndOrderBy, Function, FunctionArg,
+    FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList, FunctionArguments, Ident, ObjectName, PipeOperator, Query, Select,
+    SelectItem, SetExpr, Value, VisitorMut,
+};
+use weir_packet::Address;
+
+use crate::function::{
+    ADDRESS, ADDRESS_TEXT, MIXING_FUNCTIONS, OCTET_LENGTH, TEXT_FUNCTIONS,
 };
 
 /// The columns and the table names that a statement can mean.
@@ -13,8 +19,13 @@ use datafusion::sql::sqlparser::ast::{
 pub(crate) struct Scope {
     /// Names of the columns that hold a dot, of every table of the statement.
     pub(crate) dotted: HashSet<String>,
-    /// Aliases and names of tables, lower case.
-    pub(crate) tables: HashSet<String>,
+    /// Names of the columns that are addresses.
+    pub(crate) addresses: HashSet<String>,
+    /// Names of the columns that are bytes, such as payloads.
+    pub(crate) bytes: HashSet<String>,
+    /// Aliases and names of tables, lower case, with the names of their columns where these are
+    /// known: those of a subquery are not.
+    pub(crate) tables: HashMap<String, Option<HashSet<String>>>,
 }
 
 impl Scope {
@@ -39,16 +50,28 @@ impl Scope {
         }
     }
 
-    /// `ip.src` is a column; `p.ip.src` is that column of `p`, when a table is called `p`. A table
-    /// name wins over the first part of a column name.
+    /// `ip.src` is a column; `p.ip.src` is that column of `p`, when a table is called `p`. What a
+    /// table has by this name, be it a struct column of another file, wins over the first part of
+    /// a column name.
     fn resolve_compound(&self, parts: &[Ident]) -> Option<Expr> {
         let (first, rest) = parts.split_first()?;
-        if self.tables.contains(&first.value.to_ascii_lowercase()) && !rest.is_empty() {
-            if let Some(name) = self.column(rest) {
+        if let (Some(table), [second, ..]) =
+            (self.tables.get(&first.value.to_ascii_lowercase()), rest)
+        {
+            let qualified = match table {
+                Some(columns) => find(rest, |name| name.contains('.') && columns.contains(name)),
+                None => self.column(rest),
+            };
+            if let Some(name) = qualified {
                 let column = Ident::with_quote('"', name);
                 return Some(Expr::CompoundIdentifier(vec![first.clone(), column]));
             }
-            if rest.len() == 1 {
+            let is_left_alone = match table {
+                Some(columns) => find(std::slice::from_ref(second), |name| columns.contains(name))
+                    .is_some(),
+                None => rest.len() == 1,
+            };
+            if is_left_alone {
                 return None;
             }
         }
@@ -56,20 +79,139 @@ impl Scope {
             .map(|name| Expr::Identifier(Ident::with_quote('"', name)))
     }
 
-    /// The dotted column that these parts name: as they are, then without regard to case, then
-    /// with Wireshark's hyphens as underscores.
+    /// The dotted column that these parts name.
     fn column(&self, parts: &[Ident]) -> Option<String> {
-        let written = parts
-            .iter()
-            .map(|part| part.value.as_str())
-            .collect::<Vec<_>>()
-            .join(".");
-        let lower = written.to_ascii_lowercase();
-        let underscored = lower.replace('-', "_");
-        [written, lower, underscored]
-            .into_iter()
-            .find(|name| self.dotted.contains(name))
+        find(parts, |name| self.dotted.contains(name))
     }
+
+    /// Functions of text take no binary values, so the planner would refuse an address before
+    /// [`crate::address`] sees it: their arguments become text here. Functions that give back one
+    /// of their arguments get addresses when that is what all of them are.
+    fn wrap_addresses(&self, function: &mut Function) {
+        let name = function.name.to_string().to_ascii_lowercase();
+        if name == "length" && self.has_bytes(function) {
+            // The planner's would count characters, and fail where the bytes are none.
+            function.name = ObjectName::from(vec![Ident::new(OCTET_LENGTH)]);
+            return;
+        }
+        let (is_text, is_mixing) = (
+            TEXT_FUNCTIONS.contains(&name.as_str()),
+            MIXING_FUNCTIONS.contains(&name.as_str()),
+        );
+        let FunctionArguments::List(list) = &mut function.args else {
+            return;
+        };
+        if !is_text && !is_mixing {
+            return;
+        }
+        let mut arguments: Vec<&mut Expr> = list
+            .args
+            .iter_mut()
+            .filter_map(|argument| match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+                _ => None,
+            })
+            .collect();
+        let has_address = arguments.iter().any(|expr| self.is_address(expr));
+        let texts: Vec<String> = arguments.iter().filter_map(|expr| text(expr)).collect();
+        if !has_address || (is_mixing && texts.is_empty()) {
+            return;
+        }
+        let all_addresses = texts.iter().all(|text| text.trim().parse::<Address>().is_ok());
+        let is_distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
+        for clause in &mut list.clauses {
+            // DISTINCT wants the very expression in its ORDER BY.
+            if let (FunctionArgumentClause::OrderBy(orders), true) = (clause, is_distinct) {
+                orders.iter_mut().for_each(|order| self.wrap_address(&mut order.expr));
+            }
+        }
+        for argument in &mut arguments {
+            if is_mixing && all_addresses {
+                if text(argument).is_some() {
+                    wrap(argument, ADDRESS);
+                }
+            } else {
+                self.wrap_address(argument);
+            }
+        }
+    }
+
+    fn wrap_address(&self, expr: &mut Expr) {
+        if self.is_address(expr) {
+            wrap(expr, ADDRESS_TEXT);
+        }
+    }
+
+    fn has_bytes(&self, function: &Function) -> bool {
+        match &function.args {
+            FunctionArguments::List(list) => list.args.iter().any(|argument| match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => {
+                    column_name(expr).is_some_and(|name| self.bytes.contains(name))
+                }
+                _ => false,
+            }),
+            _ => false,
+        }
+    }
+
+    fn is_address(&self, expr: &Expr) -> bool {
+        column_name(expr).is_some_and(|name| self.addresses.contains(name))
+    }
+}
+
+/// The column that an expression is, after its name was resolved.
+fn column_name(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Identifier(name) => Some(&name.value),
+        Expr::CompoundIdentifier(parts) => parts.last().map(|name| name.value.as_str()),
+        Expr::Nested(inner) => column_name(inner),
+        _ => None,
+    }
+}
+
+/// The name for which `is_known` holds: as it is written, then without regard to case, then with
+/// Wireshark's hyphens as underscores.
+fn find(parts: &[Ident], is_known: impl Fn(&str) -> bool) -> Option<String> {
+    let written = parts
+        .iter()
+        .map(|part| part.value.as_str())
+        .collect::<Vec<_>>()
+        .join(".");
+    let lower = written.to_ascii_lowercase();
+    let underscored = lower.replace('-', "_");
+    [written, lower, underscored]
+        .into_iter()
+        .find(|name| is_known(name))
+}
+
+/// The text of a literal.
+fn text(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) => Some(text.clone()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Makes `expr` the argument of a function.
+fn wrap(expr: &mut Expr, function: &str) {
+    let argument = std::mem::replace(expr, Expr::Identifier(Ident::new("")));
+    *expr = Expr::Function(Function {
+        name: ObjectName::from(vec![Ident::new(function)]),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList {
+            duplicate_treatment: None,
+            args: vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))],
+            clauses: Vec::new(),
+        }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    });
 }
 
 /// See [`Scope::resolver`].
@@ -84,12 +226,24 @@ impl VisitorMut for NameResolver<'_> {
         self.scope.resolve_expr(expr);
         ControlFlow::Continue(())
     }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::Function(function) => self.scope.wrap_addresses(function),
+            Expr::Substring { expr, .. } | Expr::Trim { expr, .. } => {
+                self.scope.wrap_address(expr);
+            }
+            Expr::Position { r#in, .. } => self.scope.wrap_address(r#in),
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 /// Names each computed column of the answer by the text that the user wrote, before names are
 /// resolved: `sum(frame.len)` rather than the planner's own spelling.
 pub(crate) fn keep_written_names(query: &mut Query) {
-    if let SetExpr::Select(select) = query.body.as_mut() {
+    if let Some(select) = first_select(&mut query.body) {
         for item in &mut select.projection {
             if let SelectItem::UnnamedExpr(expr) = item
                 && let Some(alias) = written_name(expr)
@@ -114,25 +268,47 @@ pub(crate) fn keep_written_names(query: &mut Query) {
     }
 }
 
+/// The SELECT that names the columns of a query: the first of a UNION.
+fn first_select(body: &mut SetExpr) -> Option<&mut Select> {
+    match body {
+        SetExpr::Select(select) => Some(select),
+        SetExpr::Query(query) => first_select(&mut query.body),
+        SetExpr::SetOperation { left, .. } => first_select(left),
+        _ => None,
+    }
+}
+
 fn written_name(expr: &Expr) -> Option<Ident> {
     match expr {
-        Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_) => None,
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => None,
         _ => Some(Ident::with_quote('"', expr.to_string())),
     }
 }
 
-/// Up to three of `names` that are close to `wanted`, the closest first.
+/// Up to three of `names` that are close to `wanted`, the closest first. Names of columns are close
+/// too when they end in the same field: `udp.dstport` for `dstport`.
 pub fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
+    let lower = wanted.to_ascii_lowercase();
+    let field = lower.rsplit('.').next().filter(|field| field.len() > 2);
+    closest(wanted, names, |name| field.is_some() && name.rsplit('.').next() == field)
+}
+
+/// Up to three of `names` that are close to `wanted` by their letters, the closest first.
+pub(crate) fn similar<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
+    closest(wanted, names, |_| false)
+}
+
+fn closest<'n>(
+    wanted: &str,
+    names: impl Iterator<Item = &'n str>,
+    is_close_too: impl Fn(&str) -> bool,
+) -> Vec<&'n str> {
     let wanted = wanted.to_ascii_lowercase();
     let limit = (wanted.len() / 3).clamp(1, 4);
     let mut close: Vec<(usize, &str)> = names
         .filter_map(|name| {
-            let distance = strsim::damerau_levenshtein(&wanted, name);
-            let same_field = || {
-                let field = |name: &'n str| name.rsplit('.').next();
-                wanted.rsplit('.').next() == field(name) && wanted.len() > 4
-            };
-            (distance <= limit || same_field()).then_some((distance, name))
+            let distance = strsim::damerau_levenshtein(&wanted, &name.to_ascii_lowercase());
+            (distance <= limit || is_close_too(name)).then_some((distance, name))
         })
         .collect();
     close.sort_unstable();
@@ -153,7 +329,15 @@ mod tests {
             dotted: ["ip.src", "frame.len", "sip.call_id", "sip.from.user"]
                 .map(str::to_owned)
                 .into(),
-            tables: ["p", "ip"].map(str::to_owned).into(),
+            addresses: ["ip.src"].map(str::to_owned).into(),
+            bytes: HashSet::new(),
+            tables: [
+                ("p", Some(["ip.src", "frame.len"].map(str::to_owned).into())),
+                ("j", Some(["ip", "site"].map(str::to_owned).into())),
+                ("ip", None),
+            ]
+            .map(|(name, columns)| (name.to_owned(), columns))
+            .into(),
         };
         let mut statements = Parser::parse_sql(&GenericDialect {}, sql).unwrap();
         let _ = statements.visit(&mut scope.resolver());
@@ -170,8 +354,15 @@ mod tests {
             ("SELECT sip.from.user FROM p", "SELECT \"sip.from.user\" FROM p"),
             // A struct column of another file, or a name that is not there, stays as it is.
             ("SELECT s.field FROM p", "SELECT s.field FROM p"),
-            // A table called ip wins over the first part of ip.src.
+            // A subquery called ip wins over the first part of ip.src.
             ("SELECT ip.src FROM ip", "SELECT ip.src FROM ip"),
+            // What a table has wins over what another one has.
+            ("SELECT j.ip.src, j.site FROM j", "SELECT j.ip.src, j.site FROM j"),
+            (
+                "SELECT upper(ip.src), coalesce(p.ip.src, '-'), coalesce(ip.src, '::') FROM p",
+                "SELECT upper(address_text(\"ip.src\")), coalesce(address_text(p.\"ip.src\"), '-'), \
+                 coalesce(\"ip.src\", address('::')) FROM p",
+            ),
             (
                 "SELECT max(frame.len) FROM p WHERE frame.len > 3 GROUP BY p.ip.src",
                 "SELECT max(\"frame.len\") FROM p WHERE \"frame.len\" > 3 GROUP BY p.\"ip.src\"",
@@ -186,6 +377,10 @@ mod tests {
         let names = ["ip.src", "ip.dst", "ipv6.src", "udp.dstport", "frame.len"];
         assert_eq!(nearest("ip.scr", names.into_iter()), ["ip.src"]);
         assert_eq!(nearest("udp.dport", names.into_iter()), ["udp.dstport"]);
+        assert_eq!(nearest("dstport", names.into_iter()), ["udp.dstport"]);
         assert!(nearest("xyz", names.into_iter()).is_empty());
+        // Files of one kind are not close because of their kind.
+        assert!(similar("dns.pcap", ["wan.pcap", "notes.pcap"].into_iter()).is_empty());
+        assert_eq!(similar("wam.pcap", ["wan.pcap"].into_iter()), ["wan.pcap"]);
     }
 }

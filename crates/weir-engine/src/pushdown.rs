@@ -144,8 +144,10 @@ fn constant(expr: &Expr, column: &Column) -> Option<Constant> {
             integer(value).map(Constant::Integer)
         }
         Kind::F64 => match value {
-            // NaN compares otherwise in SQL engines: leave it to the engine.
-            ScalarValue::Float64(Some(value)) if !value.is_nan() => Some(Constant::Float(*value)),
+            // NaN and the two zeros compare otherwise in SQL engines: leave them to the engine.
+            ScalarValue::Float64(Some(value)) if !value.is_nan() && *value != 0.0 => {
+                Some(Constant::Float(*value))
+            }
             _ => None,
         },
         Kind::Time => match value {

@@ -1,12 +1,13 @@
 //! What stands in FROM: paths, globs, lists and table functions become tables.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use arrow::datatypes::Schema;
 use datafusion::catalog::TableProvider;
 use datafusion::common::TableReference;
 use datafusion::execution::options::{
@@ -19,11 +20,11 @@ use datafusion::sql::sqlparser::ast::{
 };
 use weir_packet::Options as DecodeOptions;
 use weir_packet::layout::Layout;
-use weir_tables::{Source, Table};
+use weir_tables::{Source, Table, is_address};
 
 use crate::error::{Error, ErrorKind};
 use crate::ledger::Ledger;
-use crate::names::nearest;
+use crate::names::similar;
 use crate::scan::Reading;
 use crate::statement::Statement;
 use crate::table::CaptureTable;
@@ -59,8 +60,35 @@ pub(crate) struct Resolver<'e> {
 pub(crate) struct Resolved {
     /// Names of all columns of all tables.
     pub(crate) columns: Vec<String>,
-    /// Names and aliases of the tables, lower case.
-    pub(crate) tables: HashSet<String>,
+    /// Names of those of them that are addresses.
+    pub(crate) addresses: HashSet<String>,
+    /// Names of those of them that are other bytes.
+    pub(crate) bytes: HashSet<String>,
+    /// Names and aliases of the tables, lower case, with their columns where these are known.
+    pub(crate) tables: HashMap<String, Option<HashSet<String>>>,
+}
+
+impl Resolved {
+    /// Notes what a table has, and what it is called if it has a name.
+    fn note(&mut self, table: Option<&str>, schema: &Schema) {
+        let names = schema.fields().iter().map(|field| field.name().clone());
+        for field in schema.fields() {
+            if is_address(field) {
+                self.addresses.insert(field.name().clone());
+            } else if field.data_type().is_binary() {
+                self.bytes.insert(field.name().clone());
+            }
+        }
+        if let Some(table) = table {
+            let known = self.tables.entry(table.to_ascii_lowercase());
+            // Two subqueries may use one alias for different tables.
+            let columns = known.or_insert_with(|| Some(HashSet::new()));
+            if let Some(columns) = columns {
+                columns.extend(names.clone());
+            }
+        }
+        self.columns.extend(names);
+    }
 }
 
 impl Resolver<'_> {
@@ -75,38 +103,55 @@ impl Resolver<'_> {
             else {
                 continue;
             };
-            if let Some(alias) = alias {
-                resolved.tables.insert(alias.name.value.to_ascii_lowercase());
-            }
+            let alias = alias.as_ref().map(|alias| alias.name.value.as_str());
             let arguments = args.as_ref().map(|args| args.args.as_slice());
             let Some(reference) = Reference::read(name, arguments)? else {
-                self.note_known_table(name, &mut resolved).await;
+                self.note_known_table(name, alias, &mut resolved).await;
                 continue;
             };
             let provider = self.provider(&reference).await?;
-            let schema = provider.schema();
-            let names = schema.fields().iter().map(|field| field.name().clone());
-            resolved.columns.extend(names);
-            // A file may have changed since an earlier statement: the table is made anew.
-            let table = TableReference::bare(reference_name(&factor));
-            let registered = self
-                .context
-                .deregister_table(table.clone())
-                .and_then(|_| self.context.register_table(table, provider));
-            registered.map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &[]))?;
+            resolved.note(alias, &provider.schema());
+            self.register(reference_name(&factor), provider)?;
+        }
+        if let Some(name) = statement.described()
+            && let Some(reference) = Reference::read(name, None)?
+        {
+            let provider = self.provider(&reference).await?;
+            let table = name_of(name);
+            *name = ObjectName::from(vec![Ident::with_quote('"', table.clone())]);
+            self.register(table, provider)?;
+        }
+        for alias in statement.aliases() {
+            resolved.tables.insert(alias.to_ascii_lowercase(), None);
         }
         statement.visit_mut(&mut Replacer);
         Ok(resolved)
     }
 
-    /// A table that the session has already, such as a view.
-    async fn note_known_table(&self, name: &ObjectName, resolved: &mut Resolved) {
+    /// A file may have changed since an earlier statement: its table is made anew.
+    fn register(&self, table: String, provider: Arc<dyn TableProvider>) -> Result<(), Error> {
+        let table = TableReference::bare(table);
+        self.context
+            .deregister_table(table.clone())
+            .and_then(|_| self.context.register_table(table, provider))
+            .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &[]))?;
+        Ok(())
+    }
+
+    /// A table that the session has already, such as a view; or one that the statement makes.
+    async fn note_known_table(
+        &self,
+        name: &ObjectName,
+        alias: Option<&str>,
+        resolved: &mut Resolved,
+    ) {
         let name = name.to_string();
-        resolved.tables.insert(name.to_ascii_lowercase());
-        if let Ok(provider) = self.context.table_provider(name.as_str()).await {
-            let schema = provider.schema();
-            let names = schema.fields().iter().map(|field| field.name().clone());
-            resolved.columns.extend(names);
+        let alias = alias.unwrap_or(&name);
+        match self.context.table_provider(name.as_str()).await {
+            Ok(provider) => resolved.note(Some(alias), &provider.schema()),
+            Err(_) => {
+                resolved.tables.insert(alias.to_ascii_lowercase(), None);
+            }
         }
     }
 
@@ -225,7 +270,14 @@ impl Reference {
     }
 
     fn function(name: &str, arguments: &[FunctionArg]) -> Result<Option<Self>, Error> {
-        if !["packets", "records"].contains(&name) {
+        if !FUNCTIONS.contains(&name) {
+            if let Some(near) = similar(name, FUNCTIONS.into_iter()).first() {
+                return Err(Error::new(
+                    ErrorKind::Plan,
+                    format!("no table function named {name}"),
+                )
+                .with_hint(format!("did you mean {near}(…)?")));
+            }
             let planned = ["flows", "sip", "calls", "h248", "websocket", "clf"];
             if planned.contains(&name) {
                 let message = format!("the table {name} is not there yet");
@@ -279,7 +331,7 @@ impl Reads {
             "merge" => &mut self.merge,
             "sorted" => &mut self.sorted,
             other => {
-                let near = nearest(other, ["merge", "sorted"].into_iter());
+                let near = similar(other, ["merge", "sorted"].into_iter());
                 let error = Error::new(
                     ErrorKind::Plan,
                     format!("{function} has no argument {other}"),
@@ -325,13 +377,19 @@ fn reference_name(factor: &TableFactor) -> String {
     let TableFactor::Table { name, args, .. } = factor else {
         return factor.to_string();
     };
-    match (args, name.0.as_slice()) {
-        (None, [ObjectNamePart::Identifier(ident)]) => ident.value.clone(),
-        (None, _) => name.to_string(),
-        (Some(args), _) => {
+    match args {
+        None => name_of(name),
+        Some(args) => {
             let args: Vec<String> = args.args.iter().map(ToString::to_string).collect();
             format!("{name}({})", args.join(", "))
         }
+    }
+}
+
+fn name_of(name: &ObjectName) -> String {
+    match name.0.as_slice() {
+        [ObjectNamePart::Identifier(ident)] => ident.value.clone(),
+        _ => name.to_string(),
     }
 }
 
@@ -389,7 +447,7 @@ fn near_file(path: &str) -> Option<String> {
         .flatten()
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
-    let near = nearest(wanted, names.iter().map(String::as_str));
+    let near = similar(wanted, names.iter().map(String::as_str));
     let near = near.first()?;
     Some(match folder {
         Some(folder) => folder.join(near).display().to_string(),
@@ -459,14 +517,15 @@ fn kind_of(path: &Path) -> Result<FileKind, Error> {
     if [".json", ".ndjson", ".jsonl"].iter().any(|end| name.ends_with(end)) {
         return Ok(FileKind::Json);
     }
-    let message = if start.is_empty() {
-        format!("{} is empty", path.display())
-    } else {
-        format!(
-            "{} is not a capture (pcap, pcapng or ERF, plain, gzip or zstd), nor Parquet, Arrow, CSV or JSON",
-            path.display()
-        )
-    };
+    if start.is_empty() {
+        let message = format!("{} is empty", path.display());
+        return Err(Error::new(ErrorKind::Source, message)
+            .with_hint("a capture has a header even when it has no packets: was it written whole?"));
+    }
+    let message = format!(
+        "{} is not a capture (pcap, pcapng or ERF, plain, gzip or zstd), nor Parquet, Arrow, CSV or JSON",
+        path.display()
+    );
     Err(Error::new(ErrorKind::Source, message).with_hint(
         "editcap converts other captures; records(path, 'layout.toml') reads private formats; weir demo makes samples",
     ))
@@ -490,3 +549,6 @@ fn load_layout(path: &str) -> Result<Layout, Error> {
         }
     })
 }
+
+/// The table functions.
+const FUNCTIONS: [&str; 2] = ["packets", "records"];

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::compute::SortOptions;
 use arrow::datatypes::{Schema, SchemaRef};
+use arrow::error::ArrowError;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::TaskContext;
@@ -13,7 +14,7 @@ use datafusion::physical_expr::expressions::Column as PhysicalColumn;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::metrics::{
-    BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet,
+    BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet, RecordOutput,
 };
 use datafusion::physical_plan::stream::{RecordBatchReceiverStream, RecordBatchStreamAdapter};
 use datafusion::physical_plan::{
@@ -118,7 +119,9 @@ impl CaptureScan {
 /// in the order of the files.
 fn partitions(reading: &Reading, partitions_max: usize) -> Vec<Vec<Source>> {
     let sources = &reading.sources;
-    let partitions_max = if reading.merge { 1 } else { partitions_max.max(1) };
+    // One order over all sources needs one who watches it.
+    let together = reading.merge || reading.sorted;
+    let partitions_max = if together { 1 } else { partitions_max.max(1) };
     let size = sources.len().div_ceil(partitions_max).max(1);
     sources.chunks(size).map(<[Source]>::to_vec).collect()
 }
@@ -130,7 +133,7 @@ fn equivalences(
 ) -> EquivalenceProperties {
     let single = reading.sources.len() == 1 && partition_count == 1;
     // Numbers rise within a capture. Times need not, so nothing is promised unless the user does.
-    let ordered_by = if reading.sorted && (single || reading.merge) {
+    let ordered_by = if reading.sorted {
         Some("frame.time")
     } else {
         single.then_some("frame.number")
@@ -303,11 +306,14 @@ impl Iterator for Steps {
         self.metrics.update(&self.counters);
         match batch {
             Ok(Some(batch)) => {
-                self.metrics.baseline.record_output(batch.num_rows());
-                Some(Ok(batch))
+                Some(Ok(batch.record_output(&self.metrics.baseline)))
             }
             Ok(None) => None,
-            Err(error) => Some(Err(DataFusionError::Execution(error.to_string()))),
+            // The scan's own words, without what kind of error it is to Arrow.
+            Err(ArrowError::ComputeError(message)) => {
+                Some(Err(DataFusionError::Execution(message)))
+            }
+            Err(error) => Some(Err(DataFusionError::from(error))),
         }
     }
 }

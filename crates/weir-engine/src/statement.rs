@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::parser::{CopyToSource, DFParserBuilder, Statement as DfStatement};
 use datafusion::sql::sqlparser::ast::{
-    self, Query, SelectFlavor, SelectItem, SetExpr, TableFactor, Visit, VisitMut, Visitor,
-    VisitorMut,
+    self, ObjectName, PipeOperator, Query, SelectFlavor, SelectItem, SetExpr, TableAlias, TableFactor, Visit,
+    VisitMut, Visitor, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -27,7 +27,7 @@ impl Statement {
         let tokens = Tokenizer::new(&dialect, sql)
             .tokenize_with_location()
             .map_err(|error| Error::new(ErrorKind::Syntax, error.to_string()))?;
-        let mut parser = DFParserBuilder::new(with_lists(tokens))
+        let mut parser = DFParserBuilder::new(with_lists(with_hex_numbers(tokens)))
             .with_dialect(&dialect)
             .build()
             .map_err(|error| Error::from_datafusion(ErrorKind::Syntax, error, &[]))?;
@@ -39,16 +39,12 @@ impl Statement {
         Ok(statements
             .into_iter()
             .map(|mut inner| {
-                let _: ControlFlow<()> = match innermost_mut(&mut inner) {
-                    DfStatement::Statement(statement) => {
-                        VisitMut::visit(statement.as_mut(), &mut FromFirst)
-                    },
-                    _ => ControlFlow::Continue(()),
-                };
                 if let Some(query) = top_query(&mut inner) {
                     keep_written_names(query);
                 }
-                Self { inner }
+                let mut statement = Self { inner };
+                statement.visit_mut(&mut FromFirst);
+                statement
             })
             .collect())
     }
@@ -57,6 +53,22 @@ impl Statement {
     #[must_use]
     pub fn is_explain(&self) -> bool {
         matches!(self.inner, DfStatement::Explain(_))
+    }
+
+    /// True when the answer has rows, or could have some: not for `CREATE VIEW` and the like.
+    #[must_use]
+    pub fn gives_rows(&self) -> bool {
+        match &self.inner {
+            DfStatement::Statement(statement) => !matches!(
+                statement.as_ref(),
+                ast::Statement::CreateView { .. }
+                    | ast::Statement::CreateTable { .. }
+                    | ast::Statement::Drop { .. }
+                    | ast::Statement::Set(_)
+            ),
+            DfStatement::CreateExternalTable(_) => false,
+            _ => true,
+        }
     }
 
     /// Visits every part of the statement.
@@ -96,6 +108,55 @@ impl Statement {
         let mut collector = Collector(Vec::new());
         self.visit(&mut collector);
         collector.0
+    }
+
+    /// What `DESCRIBE` names.
+    pub(crate) fn described(&mut self) -> Option<&mut ObjectName> {
+        match &mut self.inner {
+            DfStatement::Statement(statement) => match statement.as_mut() {
+                ast::Statement::ExplainTable { table_name, .. } => Some(table_name),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The aliases of what is no file: subqueries, and what flows through `|> AS`.
+    pub(crate) fn aliases(&self) -> Vec<String> {
+        struct Collector(Vec<String>);
+        impl Visitor for Collector {
+            type Break = ();
+            fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+                if !matches!(factor, TableFactor::Table { .. }) {
+                    self.0.extend(alias(factor).map(|alias| alias.name.value.clone()));
+                }
+                ControlFlow::Continue(())
+            }
+            fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+                for operator in &query.pipe_operators {
+                    if let PipeOperator::As { alias } = operator {
+                        self.0.push(alias.value.clone());
+                    }
+                }
+                ControlFlow::Continue(())
+            }
+        }
+        let mut collector = Collector(Vec::new());
+        self.visit(&mut collector);
+        collector.0
+    }
+}
+
+/// The alias of a table factor.
+fn alias(factor: &TableFactor) -> Option<&TableAlias> {
+    match factor {
+        TableFactor::Table { alias, .. }
+        | TableFactor::Derived { alias, .. }
+        | TableFactor::TableFunction { alias, .. }
+        | TableFactor::Function { alias, .. }
+        | TableFactor::UNNEST { alias, .. }
+        | TableFactor::NestedJoin { alias, .. } => alias.as_ref(),
+        _ => None,
     }
 }
 
@@ -143,6 +204,24 @@ impl VisitorMut for FromFirst {
         }
         ControlFlow::Continue(())
     }
+}
+
+/// Makes `0x1f` the number that it is in most languages: the tokenizer holds it for the same as
+/// `X'1f'`, which is bytes.
+fn with_hex_numbers(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    for TokenWithSpan { token, span } in &mut tokens {
+        if let Token::HexStringLiteral(digits) = token {
+            let written_len = span.end.column.saturating_sub(span.start.column);
+            // Two characters more than digits: 0x1f; three: X'1f'.
+            let digits_len = u64::try_from(digits.len()).unwrap_or(u64::MAX);
+            if written_len == digits_len.saturating_add(2)
+                && let Ok(number) = u64::from_str_radix(digits, 16)
+            {
+                *token = Token::Number(number.to_string(), false);
+            }
+        }
+    }
+    tokens
 }
 
 /// Lets a list of files stand where a table stands: `FROM ['a.pcap', 'b.pcap']` becomes

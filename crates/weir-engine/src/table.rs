@@ -76,13 +76,19 @@ impl TableProvider for CaptureTable {
         };
         let bytes = self.reading.sources.iter().filter_map(Source::len).sum();
         self.ledger.plan_bytes(bytes);
+        // The first rows are those of the first file, not those that come first: files are read
+        // side by side only where all of them are read.
+        let partitions_max = match limit {
+            Some(_) => 1,
+            None => state.config().target_partitions(),
+        };
         Ok(Arc::new(CaptureScan::new(
             self.table.clone(),
             projection,
             predicate,
             self.reading.clone(),
             limit,
-            state.config().target_partitions(),
+            partitions_max,
         )))
     }
 }

@@ -166,7 +166,10 @@ impl Aal5 {
         if checksum != RESIDUE {
             self.counters.checksum_errors += 1;
             let value = trailer_word(&self.pdu, 4);
-            return Pushed::Damaged(Reason::Invalid { field: "atm.aal5t_crc", value });
+            return Pushed::Damaged(Reason::Invalid {
+                field: "atm.aal5t_crc",
+                value,
+            });
         }
         let payload_len = trailer_word(&self.pdu, 8) & 0xffff;
         let fits = (payload_len as usize)
@@ -175,7 +178,10 @@ impl Aal5 {
         // Length 0 marks a PDU that its sender gave up (I.363.5, 9.2.1.2).
         if payload_len == 0 || fits != Some(self.pdu.len()) {
             self.counters.length_errors += 1;
-            return Pushed::Damaged(Reason::Invalid { field: "atm.aal5t_len", value: payload_len });
+            return Pushed::Damaged(Reason::Invalid {
+                field: "atm.aal5t_len",
+                value: payload_len,
+            });
         }
         self.counters.pdus += 1;
         Pushed::Complete
@@ -195,7 +201,7 @@ fn trailer_word(pdu: &[u8], from_end: usize) -> u32 {
 fn crc32(bytes: &[u8]) -> u32 {
     bytes.iter().fold(u32::MAX, |register, byte| {
         let index = (register >> 24) as u8 ^ byte;
-        register << 8 ^ TABLE[usize::from(index)]
+        (register << 8) ^ TABLE[usize::from(index)]
     })
 }
 
@@ -209,7 +215,7 @@ const fn table() -> [u32; 256] {
         let mut bit = 0;
         while bit < 8 {
             let carry = register >> 31;
-            register = register << 1 ^ carry * POLYNOMIAL;
+            register = (register << 1) ^ (carry * POLYNOMIAL);
             bit += 1;
         }
         table[index] = register;
@@ -234,7 +240,7 @@ mod tests {
     /// A PDU and its cells, made the slow way: CRC bit by bit.
     fn segment(payload: &[u8]) -> Vec<([u8; CELL_LEN], bool)> {
         let mut pdu = payload.to_vec();
-        while (pdu.len() + 8) % CELL_LEN != 0 {
+        while !(pdu.len() + 8).is_multiple_of(CELL_LEN) {
             pdu.push(0);
         }
         pdu.extend_from_slice(&[0, 0]);
@@ -243,7 +249,7 @@ mod tests {
         for byte in &pdu {
             for bit in (0..8).rev() {
                 let carry = (register >> 31) ^ u32::from(byte >> bit & 1);
-                register = register << 1 ^ if carry == 1 { POLYNOMIAL } else { 0 };
+                register = (register << 1) ^ if carry == 1 { POLYNOMIAL } else { 0 };
             }
         }
         pdu.extend_from_slice(&(!register).to_be_bytes());
@@ -251,13 +257,17 @@ mod tests {
         assert!(rest.is_empty());
         let count = cells.len();
         let cells = cells.iter().enumerate();
-        cells.map(|(index, cell)| (*cell, index + 1 == count)).collect()
+        cells
+            .map(|(index, cell)| (*cell, index + 1 == count))
+            .collect()
     }
 
     fn small() -> Aal5 {
-        let mut options = Options::default();
-        options.aal5_connections_max = 4;
-        options.aal5_bytes_max = 6 * Aal5::PDU_BYTES_MAX;
+        let options = Options {
+            aal5_connections_max: 4,
+            aal5_bytes_max: 6 * Aal5::PDU_BYTES_MAX,
+            ..Options::default()
+        };
         Aal5::new(&options)
     }
 
@@ -312,7 +322,13 @@ mod tests {
         let mut aal5 = small();
         let cells = segment(b"");
         let pushed = push_all(&mut aal5, 1, &cells);
-        assert_eq!(pushed, Pushed::Damaged(Reason::Invalid { field: "atm.aal5t_len", value: 0 }));
+        assert_eq!(
+            pushed,
+            Pushed::Damaged(Reason::Invalid {
+                field: "atm.aal5t_len",
+                value: 0
+            })
+        );
         assert_eq!(aal5.counters().length_errors, 1);
     }
 

@@ -89,6 +89,14 @@ impl Decoder {
         self.packet(frame)
     }
 
+    /// A packet in which no header is looked for: only the fields of the frame are known. For
+    /// records that carry none, and for questions that ask for none.
+    #[inline]
+    pub fn without_headers<'a>(&'a mut self, frame: Frame<'a>) -> Packet<'a> {
+        self.found.facts = Facts::default();
+        self.packet(frame)
+    }
+
     #[inline]
     fn packet<'a>(&'a self, frame: Frame<'a>) -> Packet<'a> {
         Packet {

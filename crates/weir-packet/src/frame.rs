@@ -134,7 +134,7 @@ pub(crate) static FIELDS: &[(Field, Needs)] = &[
         Field::text(
             "frame.interface_name",
             |p| p.frame().interface_name,
-            "Name of the interface, where the capture gives one",
+            "Name of the interface; unknown where a pcapng gives none, NULL in formats without interfaces",
             "pcapng, if_name option",
         ),
         Needs::Record,

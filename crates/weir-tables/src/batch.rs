@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use arrow::array::{
     ArrayRef, BinaryViewBuilder, BooleanBuilder, Float64Builder, Int64Builder, RecordBatch,
-    RecordBatchOptions, StringViewBuilder, TimestampNanosecondBuilder, UInt8Builder,
-    UInt16Builder, UInt32Builder, UInt64Builder,
+    RecordBatchOptions, StringViewBuilder, TimestampNanosecondBuilder, UInt8Builder, UInt16Builder,
+    UInt32Builder, UInt64Builder,
 };
 use arrow::datatypes::{DataType, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;

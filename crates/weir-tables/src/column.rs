@@ -60,13 +60,17 @@ impl Table {
     /// packet's column of the same name.
     #[must_use]
     pub fn records(layout: &weir_packet::layout::Layout) -> Self {
-        let own = layout.columns().iter().enumerate().map(|(index, column)| Column {
-            name: column.name.as_str().into(),
-            kind: column.kind,
-            doc: column.doc.as_str().into(),
-            reference: "record layout".into(),
-            origin: Origin::Layout(index),
-        });
+        let own = layout
+            .columns()
+            .iter()
+            .enumerate()
+            .map(|(index, column)| Column {
+                name: column.name.as_str().into(),
+                kind: column.kind,
+                doc: column.doc.as_str().into(),
+                reference: "record layout".into(),
+                origin: Origin::Layout(index),
+            });
         let mut columns: Vec<Column> = own.collect();
         if layout.payload_starts().next().is_some() {
             for column in packet_columns() {
@@ -154,9 +158,7 @@ impl Column {
         };
         let field = ArrowField::new(&*self.name, data_type, true);
         if is_address {
-            field.with_metadata(
-                [(EXTENSION_KEY.to_owned(), ADDRESS_EXTENSION.to_owned())].into(),
-            )
+            field.with_metadata([(EXTENSION_KEY.to_owned(), ADDRESS_EXTENSION.to_owned())].into())
         } else {
             field
         }

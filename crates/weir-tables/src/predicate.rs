@@ -414,16 +414,26 @@ mod tests {
             (unknown.clone(), None),
             (not(&unknown), None),
             (Predicate::IsNull(column("tcp.dstport")), Some(true)),
-            (Predicate::And(vec![unknown.clone(), other.clone()]), Some(false)),
+            (
+                Predicate::And(vec![unknown.clone(), other.clone()]),
+                Some(false),
+            ),
             (Predicate::And(vec![unknown.clone(), dns.clone()]), None),
-            (Predicate::Or(vec![unknown.clone(), dns.clone()]), Some(true)),
+            (
+                Predicate::Or(vec![unknown.clone(), dns.clone()]),
+                Some(true),
+            ),
             (Predicate::Or(vec![unknown, other]), None),
             (within("10.0.0.0/8"), Some(true)),
             (within("10.0.0.0/31"), Some(true)),
             (within("10.0.0.2/31"), Some(false)),
             (within("2001:db8::/32"), Some(false)),
             (
-                Predicate::Compare(column("proto"), Operator::Equal, Constant::Text("udp".into())),
+                Predicate::Compare(
+                    column("proto"),
+                    Operator::Equal,
+                    Constant::Text("udp".into()),
+                ),
                 Some(true),
             ),
             (
@@ -440,7 +450,10 @@ mod tests {
         assert!(Network::parse("10.0.0.0/33").is_none());
         assert!(Network::parse("10.0.0/8").is_none());
         assert!(Network::parse("2001:db8::/129").is_none());
-        assert_eq!(Network::parse("10.1.2.3").unwrap().to_string(), "10.1.2.3/32");
+        assert_eq!(
+            Network::parse("10.1.2.3").unwrap().to_string(),
+            "10.1.2.3/32"
+        );
         assert!(Network::parse("0.0.0.0/0").unwrap().contains(&[1, 2, 3, 4]));
     }
 }

@@ -88,14 +88,7 @@ impl RecordReader {
                 }
                 Found::More(needed) => {
                     if !self.fill(needed)? {
-                        if self.start < self.end {
-                            let available = self.end - self.start;
-                            self.note(format!(
-                                "cut, {needed} bytes needed, {available} are left in the file"
-                            ));
-                            self.advance(available);
-                        }
-                        return Ok(None);
+                        return Ok(self.last(needed));
                     }
                 }
                 Found::Damaged(reason) => {
@@ -106,6 +99,27 @@ impl RecordReader {
                 }
             }
         }
+    }
+
+    /// What is left at the end of the file: a record that lacks only its delimiter, or one that is
+    /// cut, which is read as far as it goes.
+    fn last(&mut self, needed: usize) -> Option<RawRecord<'_>> {
+        let available = self.end - self.start;
+        if available == 0 {
+            return None;
+        }
+        if !self.layout.is_delimited() {
+            self.note(format!(
+                "cut, {needed} bytes needed, {available} are left in the file"
+            ));
+        }
+        self.number += 1;
+        let from = self.start;
+        self.advance(available);
+        Some(RawRecord {
+            number: self.number,
+            bytes: self.buffer.get(from..from + available).unwrap_or_default(),
+        })
     }
 
     /// What was found damaged, once.
@@ -170,7 +184,10 @@ impl RecordReader {
                     return Ok(false);
                 }
             }
-            match self.bytes.read(self.buffer.get_mut(self.end..).unwrap_or_default()) {
+            match self
+                .bytes
+                .read(self.buffer.get_mut(self.end..).unwrap_or_default())
+            {
                 Ok(0) => self.at_end = true,
                 Ok(count) => self.end += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

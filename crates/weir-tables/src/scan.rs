@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
-use weir_capture::{Merge, Reader, Record};
+use weir_capture::{Format, Merge, Reader, Record};
 use weir_packet::layout::{Layout, Row as LayoutRow, Start};
 use weir_packet::{Decoder, Frame, LinkType, Needs, Options as DecodeOptions, Reason};
 
@@ -52,20 +52,36 @@ pub struct Scan {
     counters: Vec<Arc<Counters>>,
     /// Columns of a record layout that are read.
     layout_columns: Vec<usize>,
-    /// Columns of the packets in the records are read.
-    needs_payload: bool,
 }
 
 /// What is read at the moment.
 enum Input {
-    Capture(Source, String, Reader<Bytes>),
+    Capture(Source, CaptureFile, Reader<Bytes>),
     Records(Source, String, Box<RecordReader>, LayoutRow),
-    Merge(Vec<Source>, Vec<String>, Merge<Bytes>),
+    Merge(Vec<Source>, Vec<CaptureFile>, Merge<Bytes>),
+}
+
+/// What the rows of a capture say of the file they came from.
+struct CaptureFile {
+    path: String,
+    /// The format tells interfaces apart.
+    has_interfaces: bool,
+}
+
+impl CaptureFile {
+    fn new(source: &Source, reader: &Reader<Bytes>) -> Self {
+        Self {
+            path: source.path().display().to_string(),
+            has_interfaces: reader.format() != Format::Pcap,
+        }
+    }
 }
 
 /// Decodes, decides and gathers rows.
 struct Gather {
     decoder: Decoder,
+    /// Columns of the packets are read, not only those of the capture's records.
+    needs_headers: bool,
     order: Option<Order>,
     output: Output,
 }
@@ -115,13 +131,14 @@ impl Scan {
         if let Some(predicate) = &predicate {
             predicate.visit_columns(&mut read);
         }
-        let needs_payload = needs.iter().any(|need| *need != Needs::Record);
+        let needs_headers = needs.iter().any(|need| *need != Needs::Record);
         Self {
             sources: sources.into_iter(),
             merge: options.merge,
             input: None,
             gather: Gather {
                 decoder: Decoder::new(options.decode, needs),
+                needs_headers,
                 order: options.sorted.then(Order::default),
                 output: Output {
                     predicate,
@@ -134,7 +151,6 @@ impl Scan {
             errors: Vec::new(),
             counters: Vec::new(),
             layout_columns,
-            needs_payload,
         }
     }
 
@@ -211,11 +227,12 @@ impl Scan {
         };
         let file = source.path().display().to_string();
         let opened = match source.layout().cloned() {
-            None => source
-                .open_capture()
-                .map(|reader| Input::Capture(source, file, reader)),
+            None => source.open_capture().map(|reader| {
+                let file = CaptureFile::new(&source, &reader);
+                Input::Capture(source, file, reader)
+            }),
             Some(layout) => source.open_bytes().map(|bytes| {
-                let row = layout.row_for(&self.layout_columns, self.needs_payload);
+                let row = layout.row_for(&self.layout_columns, self.gather.needs_headers);
                 let reader = Box::new(RecordReader::new(layout, bytes));
                 Input::Records(source, file, reader, row)
             }),
@@ -230,8 +247,9 @@ impl Scan {
     fn open_merge(&mut self) -> bool {
         let mut sources = Vec::new();
         let mut readers = Vec::new();
+        let count = self.sources.len();
         for source in self.sources.by_ref() {
-            match source.open_capture() {
+            match source.open_capture(count) {
                 Ok(reader) => {
                     sources.push(source);
                     readers.push(reader);
@@ -242,9 +260,9 @@ impl Scan {
         if readers.is_empty() {
             return false;
         }
-        let files = sources
-            .iter()
-            .map(|source| source.path().display().to_string())
+        let files = sources.iter().zip(&readers);
+        let files = files
+            .map(|(source, reader)| CaptureFile::new(source, reader))
             .collect();
         self.input = Some(Input::Merge(sources, files, Merge::new(readers)));
         true
@@ -263,7 +281,7 @@ impl Gather {
     /// Reads until the batch is full, for [`STEP_RECORDS`] at most.
     fn fill_from_capture(
         &mut self,
-        file: &str,
+        file: &CaptureFile,
         reader: &mut Reader<Bytes>,
     ) -> Result<Fill, weir_capture::Error> {
         let (bytes, source_bytes) = (reader.bytes_read(), reader.source_bytes());
@@ -291,7 +309,7 @@ impl Gather {
 
     fn fill_from_merge(
         &mut self,
-        files: &[String],
+        files: &[CaptureFile],
         merge: &mut Merge<Bytes>,
     ) -> Result<Fill, weir_capture::FileError> {
         let read = |merge: &Merge<Bytes>| {
@@ -307,7 +325,9 @@ impl Gather {
             }
             match merge.next() {
                 Ok(Some((file, record))) => {
-                    self.record(files.get(file).map_or("", String::as_str), &record);
+                    if let Some(file) = files.get(file) {
+                        self.record(file, &record);
+                    }
                 }
                 Ok(None) => {
                     outcome = Ok(Fill::End);
@@ -402,22 +422,28 @@ impl Gather {
     }
 
     #[inline]
-    fn record(&mut self, file: &str, record: &Record<'_>) {
+    fn record(&mut self, file: &CaptureFile, record: &Record<'_>) {
+        let interface = file.has_interfaces.then_some(record.interface);
         let frame = Frame {
             number: record.number,
             time_ns: record.time_ns,
             link_type: LinkType(record.link_type),
             wire_len: record.wire_len,
-            interface_id: Some(record.interface.id),
-            interface_name: record.interface.name.as_deref(),
+            interface_id: interface.map(|interface| interface.id),
+            interface_name: interface
+                .map(|interface| interface.name.as_deref().unwrap_or("unknown")),
             comment: record.comment,
             data: record.data,
         };
         if let Some(order) = &mut self.order {
             order.watch(&frame);
         }
-        let packet = self.decoder.decode(frame);
-        self.output.push(&Row::new(file, &packet), false);
+        let packet = match self.needs_headers {
+            true => self.decoder.decode(frame),
+            // Worth its line: a count over many small records is all overhead.
+            false => self.decoder.without_headers(frame),
+        };
+        self.output.push(&Row::new(&file.path, &packet), false);
     }
 }
 

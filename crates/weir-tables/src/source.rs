@@ -76,9 +76,13 @@ impl Source {
         }
     }
 
-    pub(crate) fn open_capture(&self) -> Result<Reader<Bytes>, SourceError> {
+    /// Opens the capture; `readers` of them are open at once and share the memory for buffers.
+    pub(crate) fn open_capture(&self, readers: usize) -> Result<Reader<Bytes>, SourceError> {
         let bytes = self.open_bytes()?;
-        Reader::new(bytes).map_err(|error| self.error(Cause::Capture(error)))
+        let mut options = weir_capture::Options::default();
+        let share = BUFFERS_BYTES_MAX / readers.max(1);
+        options.buffer_bytes = options.buffer_bytes.min(share.max(BUFFER_BYTES_MIN));
+        Reader::with_options(bytes, &options).map_err(|error| self.error(Cause::Capture(error)))
     }
 
     pub(crate) fn error(&self, cause: Cause) -> SourceError {
@@ -160,3 +164,8 @@ impl std::error::Error for SourceError {
         }
     }
 }
+
+/// Memory for the buffers of all captures that are merged, unless there are so many that the least
+/// buffer of each takes more.
+const BUFFERS_BYTES_MAX: usize = 64 << 20;
+const BUFFER_BYTES_MIN: usize = 16 << 10;

@@ -70,15 +70,15 @@ impl Pcapng {
         &mut self,
         stream: &mut Stream<R>,
     ) -> Result<Option<BlockHeader>, Error> {
-        if stream.buffer.window().len() < BLOCK_LEN_MIN
-            && !stream.more(BLOCK_LEN_MIN, "the block header")?
-        {
-            return Ok(None);
+        loop {
+            if let Some(head) = stream.buffer.window().first_chunk() {
+                let header = self.section.block_header(head);
+                return header.map(Some).map_err(|reason| stream.damaged(reason));
+            }
+            if !stream.more(BLOCK_LEN_MIN, "the block header")? {
+                return Ok(None);
+            }
         }
-        self.section
-            .block_header(stream.buffer.window())
-            .map(Some)
-            .map_err(|reason| stream.damaged(reason))
     }
 
     /// Reads a packet block.

@@ -107,22 +107,23 @@ impl Section {
     /// Reads the head of a block from its first 12 bytes. A section header brings its own byte
     /// order, which holds from there on.
     #[inline]
-    pub(super) fn block_header(&mut self, bytes: &[u8]) -> Result<BlockHeader, Reason> {
-        let mut reader = Bytes::new(bytes);
-        let number = |reader: &mut Bytes<'_>, endian| reader.u32(endian).map_err(cut_header);
-        let kind = number(&mut reader, self.endian)?;
+    pub(super) fn block_header(
+        &mut self,
+        head: &[u8; BLOCK_LEN_MIN],
+    ) -> Result<BlockHeader, Reason> {
+        let [k0, k1, k2, k3, l0, l1, l2, l3, magic @ ..] = *head;
+        let kind = self.u32([k0, k1, k2, k3]);
         if kind == SECTION_TYPE {
-            let magic = bytes.get(8..12).unwrap_or_default();
-            let Some(endian) = section_endian(magic) else {
+            let Some(endian) = section_endian(&magic) else {
                 return Err(Reason::Unexpected {
                     part: "the byte-order magic of the section",
                     expected: "0x1a2b3c4d in either order",
-                    found: u64::from(weir_bytes::u32_be_at(magic, 0).unwrap_or_default()),
+                    found: u64::from(u32::from_be_bytes(magic)),
                 });
             };
             self.endian = endian;
         }
-        let len = number(&mut reader, self.endian)?;
+        let len = self.u32([l0, l1, l2, l3]);
         let header = BlockHeader {
             kind: match kind {
                 SECTION_TYPE => Kind::Section,
@@ -221,7 +222,7 @@ impl Section {
         }
         self.sources.push(Source {
             clock,
-            record_bytes_max: options.record_bytes_max(u32::from(link_type)),
+            record_bytes_max: options.record_limit(u32::from(link_type)),
         });
         Ok(interface)
     }
@@ -238,11 +239,27 @@ impl Section {
     /// Reads the fixed part of a packet block, head included.
     #[inline]
     pub(super) fn packet(&self, kind: Kind, block: &[u8]) -> Result<Packet, Reason> {
+        if kind == Kind::Enhanced
+            && let Some(head) = block.first_chunk::<PACKET_HEAD_LEN>()
+        {
+            return Ok(self.enhanced_packet(head));
+        }
         self.packet_fields(kind, block)
             .map_err(|short| cut("the packet block", short))
     }
 
+    /// What most blocks are, without a check a field.
     #[inline]
+    fn enhanced_packet(&self, head: &[u8; PACKET_HEAD_LEN]) -> Packet {
+        let number = |at: usize| self.u32([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        Packet {
+            interface: number(8),
+            ticks: Some(u64::from(number(12)) << 32 | u64::from(number(16))),
+            captured: number(20),
+            wire_len: number(24),
+        }
+    }
+
     fn packet_fields(&self, kind: Kind, block: &[u8]) -> Result<Packet, Short> {
         let mut reader = Bytes::new(block);
         let endian = self.endian;
@@ -272,6 +289,14 @@ impl Section {
             captured: reader.u32(endian)?,
             wire_len: reader.u32(endian)?,
         })
+    }
+
+    #[inline]
+    fn u32(&self, bytes: [u8; 4]) -> u32 {
+        match self.endian {
+            Endian::Big => u32::from_be_bytes(bytes),
+            Endian::Little => u32::from_le_bytes(bytes),
+        }
     }
 
     /// Reads the options that follow the packet data.
@@ -320,10 +345,6 @@ fn cut(part: &'static str, short: Short) -> Reason {
         needed: (short.offset as u64).saturating_add(short.needed as u64),
         available: (short.offset as u64).saturating_add(short.available as u64),
     }
-}
-
-fn cut_header(short: Short) -> Reason {
-    cut("the block header", short)
 }
 
 /// The same in both byte orders.

@@ -45,8 +45,8 @@ fn write_small(dir: &Path) -> std::io::Result<()> {
     put("backwards.pcap", &pcap(link_type::ETHERNET, &backwards))?;
     put("mixed.pcapng", &mixed()?)?;
     put("cooked.pcap", &pcap(link_type::LINUX_SLL, &cooked()))?;
-    // 147 is reserved for private use: nothing is known of what is in the records.
-    put("private.pcap", &pcap(147, &every_other(0)))?;
+    // No link type has this number.
+    put("unknown.pcap", &pcap(4_000, &every_other(0)))?;
 
     let whole = pcap(link_type::ETHERNET, &net());
     put("cut.pcap", &whole[..whole.len() - 10])?;
@@ -89,6 +89,8 @@ fn write_small(dir: &Path) -> std::io::Result<()> {
     )?;
     put("counter.toml", COUNTER_LAYOUT.as_bytes())?;
     put("counter.bin", &[0, 0, 0, 1, 0xff, 0xf6, 0, 0, 0, 2, 0, 5, 0, 0])?;
+    put("kinds.toml", KINDS_LAYOUT.as_bytes())?;
+    put("kinds.bin", &kinds())?;
     put(
         "bad.toml",
         b"[[field]]\nname = \"counter\"\ntype = \"u12\"\n",
@@ -105,6 +107,66 @@ name = "level"
 type = "i16"
 unit = "dBm"
 "#;
+
+const KINDS_LAYOUT: &str = r#"
+[[field]]
+name = "number"
+type = "u8"
+
+[[field]]
+name = "signed"
+type = "i8"
+
+[[field]]
+name = "big"
+type = "u64"
+
+[[field]]
+name = "float"
+type = "f64"
+
+[[field]]
+name = "flag"
+type = "bool"
+
+[[field]]
+name = "label"
+type = "ascii"
+size = 2
+
+[[field]]
+name = "at"
+type = "time_s"
+
+[[field]]
+name = "server"
+type = "ipv4"
+"#;
+
+/// Records with a value of every type, at the ends and in the middle of its range.
+fn kinds() -> Vec<u8> {
+    let rows: [(i8, u64, f64, bool, &[u8; 2], u32); 7] = [
+        (-128, 0, f64::NEG_INFINITY, false, b"  ", 0),
+        (-2, 1, -0.0, true, b"a ", 1),
+        (-1, i64::MAX as u64, 0.0, false, b"b ", 2),
+        (0, i64::MAX as u64 + 1, 0.5, true, b"ba", 3),
+        (1, u64::MAX - 1, f64::INFINITY, false, b"c ", 4),
+        (127, u64::MAX, f64::NAN, true, b"\xff ", u32::MAX),
+        (5, 5, -f64::NAN, true, b"d ", 5),
+    ];
+    let mut bytes = Vec::new();
+    for (number, (signed, big, float, flag, label, seconds)) in (1..).zip(rows) {
+        bytes.push(number);
+        bytes.extend_from_slice(&signed.to_be_bytes());
+        bytes.extend_from_slice(&big.to_be_bytes());
+        bytes.extend_from_slice(&float.to_be_bytes());
+        bytes.push(u8::from(flag));
+        bytes.extend_from_slice(label);
+        bytes.extend_from_slice(&seconds.to_be_bytes());
+        bytes.extend_from_slice(&[10, 0, 0, number]);
+    }
+    bytes
+}
 
 /// 2026-01-01T00:00:00Z.
 const START_NS: u64 = 1_767_225_600_000_000_000;

@@ -37,6 +37,14 @@ pub(super) const LINK_TYPES: &[(&str, u32)] = &[
     ("linux_sll2", 276),
 ];
 
+/// Names of protocols beside those that `frame.layers` shows. There, several share a name, which
+/// then is none here.
+pub(super) const LAYERS: &[(&str, Layer)] = &[
+    ("atm_cell", Layer::Atm),
+    ("ipv4", Layer::Ipv4),
+    ("vxlan", Layer::Vxlan),
+];
+
 impl Start {
     /// The start with this name or LINKTYPE_ number.
     pub(super) fn read(protocol: &Located<Scalar>, element: &str) -> Checked<Self> {
@@ -60,16 +68,26 @@ impl Start {
         if let Some((_, number)) = LINK_TYPES.iter().find(|(known, _)| *known == name) {
             return Some(Self::Link(LinkType(*number)));
         }
-        let index = PROTOCOLS
-            .iter()
-            .position(|protocol| protocol.name == name)?;
-        Layer::from_index(index).map(Self::Layer)
+        if let Some((_, layer)) = LAYERS.iter().find(|(known, _)| *known == name) {
+            return Some(Self::Layer(*layer));
+        }
+        let mut named = (0..PROTOCOLS.len())
+            .filter_map(Layer::from_index)
+            .filter(|layer| layer.name() == name);
+        named
+            .next()
+            .filter(|_| named.next().is_none())
+            .map(Self::Layer)
     }
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
     let links = LINK_TYPES.iter().map(|(name, _)| *name);
-    links.chain(PROTOCOLS.iter().map(|protocol| protocol.name))
+    let layers = LAYERS.iter().map(|(name, _)| *name);
+    let protocols = PROTOCOLS.iter().map(|protocol| protocol.name);
+    links
+        .chain(layers)
+        .chain(protocols.filter(|name| Start::named(name).is_some()))
 }
 
 #[cfg(test)]
@@ -87,6 +105,12 @@ mod tests {
             Some(Start::Link(LinkType(107)))
         );
         assert_eq!(Start::named("udp"), Some(Start::Layer(Layer::Udp)));
+        assert_eq!(Start::named("atm_cell"), Some(Start::Layer(Layer::Atm)));
+        assert_eq!(
+            Start::named("atm"),
+            None,
+            "cells, PDUs and SunATM have this name"
+        );
         assert_eq!(Start::named("no such"), None);
     }
 }

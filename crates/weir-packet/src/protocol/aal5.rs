@@ -13,7 +13,9 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::u16(
             "atm.cells",
             |p| {
-                let declared = p.declared_len(Layer::Aal5).filter(|_| has_trailer(p.frame()))?;
+                let declared = p
+                    .declared_len(Layer::Aal5)
+                    .filter(|_| has_trailer(p.frame()))?;
                 (declared % 48 == 0).then(|| u16::try_from(declared / 48).ok())?
             },
             "Cells that the PDU takes, its trailer included",
@@ -38,7 +40,10 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     let payload_len = Trailer::of(input.bytes, input.declared)
         .filter(|_| has_trailer(input.frame))
         .map(|it| it.payload_len.into());
-    let bytes = input.bytes.get(..payload_len.unwrap_or(usize::MAX)).unwrap_or(input.bytes);
+    let bytes = input
+        .bytes
+        .get(..payload_len.unwrap_or(usize::MAX))
+        .unwrap_or(input.bytes);
     let header = match input.options.atm_vc_mux {
         _ if is_signalling(input.frame) => Header::new(0, Next::Payload),
         AtmVcMux::Guess => guess(bytes),
@@ -77,13 +82,47 @@ fn guess(bytes: &[u8]) -> Header {
         // Less can't hold a header of any of these.
         _ if bytes.len() < 8 => (0, Next::Payload),
         // LAN emulation (af-lane-0021): a client's number, two addresses, a type and its packet.
-        [_, _, _, _, _, _, _, _, _, _, _, _, _, _, 0x08, 0x00, 0x45..=0x4f, ..]
+        [
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            0x08,
+            0x00,
+            0x45..=0x4f,
+            ..,
+        ]
         | [_, _, _, _, _, _, _, _, _, _, _, _, _, _, 0x08, 0x06, 0, ..]
-        | [_, _, _, _, _, _, _, _, _, _, _, _, _, _, 0x86, 0xdd, 0x60..=0x6f, ..]
-            if !bytes.starts_with(&[0, 0]) =>
-        {
-            (0, Next::Layer(Layer::LanEmulation))
-        }
+        | [
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            0x86,
+            0xdd,
+            0x60..=0x6f,
+            ..,
+        ] if !bytes.starts_with(&[0, 0]) => (0, Next::Layer(Layer::LanEmulation)),
         // PPP with IPv4 (RFC 2364).
         [_, 0x21, ..] => (0, Next::Layer(Layer::Ppp)),
         // Bridged Ethernet without LLC is padded by two zeros (RFC 2684, 6.2).

@@ -32,7 +32,9 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::u8(
             "atm.channel",
             |p| match Kind::of(p)? {
-                Kind::SunAtm => p.u8(Layer::SunAtm, 0).map(|first| u8::from(first & 0x80 == 0)),
+                Kind::SunAtm => p
+                    .u8(Layer::SunAtm, 0)
+                    .map(|first| u8::from(first & 0x80 == 0)),
                 Kind::Cell(_) => erf::interface(p.frame()),
             },
             "Direction or interface: 0 sent, 1 received; in ERF the interface, 0 to 3",

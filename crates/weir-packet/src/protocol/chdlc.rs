@@ -46,8 +46,13 @@ pub(super) fn next(kind: u16) -> Next {
 /// True for a type that is in use behind the address of Cisco HDLC or frame relay, where other
 /// encapsulations have to be told from Cisco's.
 pub(super) fn is_known(kind: u16) -> bool {
-    let others = [0x0111, 0x0600, 0x2000, 0x4242, 0x6003, 0x8038, 0x809b, 0x80f3, 0x8137];
-    matches!(kind, SLARP | ISO | 0x0800 | 0x6558 | 0x86dd | 0x8847 | 0x8848) || others.contains(&kind)
+    let others = [
+        0x0111, 0x0600, 0x2000, 0x4242, 0x6003, 0x8038, 0x809b, 0x80f3, 0x8137,
+    ];
+    matches!(
+        kind,
+        SLARP | ISO | 0x0800 | 0x6558 | 0x86dd | 0x8847 | 0x8848
+    ) || others.contains(&kind)
 }
 
 const SLARP: u16 = 0x8035;

@@ -35,12 +35,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "1 when extension headers follow",
             "Endace ERF",
         ),
-        Field::u8(
-            "erf.flags",
-            |p| p.u8(Layer::Erf, 9),
-            "Flags",
-            "Endace ERF",
-        ),
+        Field::u8("erf.flags", |p| p.u8(Layer::Erf, 9), "Flags", "Endace ERF"),
         Field::u8(
             "erf.flags.cap",
             |p| Some(p.u8(Layer::Erf, 9)? & 3),
@@ -79,13 +74,19 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u16(
             "erf.lctr",
-            |p| p.u16_be(Layer::Erf, 12).filter(|_| !is_coloured(kind(p.frame()))),
+            |p| {
+                p.u16_be(Layer::Erf, 12)
+                    .filter(|_| !is_coloured(kind(p.frame())))
+            },
             "Records lost between this one and the one before",
             "Endace ERF",
         ),
         Field::u16(
             "erf.color",
-            |p| p.u16_be(Layer::Erf, 12).filter(|_| is_coloured(kind(p.frame()))),
+            |p| {
+                p.u16_be(Layer::Erf, 12)
+                    .filter(|_| is_coloured(kind(p.frame())))
+            },
             "Colour that a filter of the card gave, in the place of the loss counter",
             "Endace ERF",
         ),
@@ -111,56 +112,216 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Endace ERF",
         ),
         // One multi-channel header a kind of record; the bits of each.
-        word("erf.mchdlc", |p| multi_channel(p, is_mc_hdlc), "MC HDLC header"),
-        word("erf.mchdlc.cn", |p| bits(p, is_mc_hdlc, 0, 10), "MC HDLC: connection number"),
-        word("erf.mchdlc.fcse", |p| bits(p, is_mc_hdlc, 24, 1), "MC HDLC: 1 after an FCS error"),
-        word("erf.mchdlc.sre", |p| bits(p, is_mc_hdlc, 25, 1), "MC HDLC: 1 for a record below the least length"),
-        word("erf.mchdlc.lre", |p| bits(p, is_mc_hdlc, 26, 1), "MC HDLC: 1 for a record above the greatest length"),
-        word("erf.mchdlc.afe", |p| bits(p, is_mc_hdlc, 27, 1), "MC HDLC: 1 for an aborted frame"),
-        word("erf.mchdlc.oe", |p| bits(p, is_mc_hdlc, 28, 1), "MC HDLC: 1 when the frame was no whole number of octets"),
-        word("erf.mchdlc.lbe", |p| bits(p, is_mc_hdlc, 29, 1), "MC HDLC: 1 when bytes were lost"),
-        word("erf.mchdlc.first", |p| bits(p, is_mc_hdlc, 30, 1), "MC HDLC: 1 for the first record of a connection"),
-        word("erf.mcraw", |p| multi_channel(p, is_mc_raw), "MC RAW header"),
-        word("erf.mcraw.int", |p| bits(p, is_mc_raw, 0, 4), "MC RAW: physical interface"),
-        word("erf.mcraw.sre", |p| bits(p, is_mc_raw, 25, 1), "MC RAW: 1 for a record below the least length"),
-        word("erf.mcraw.lre", |p| bits(p, is_mc_raw, 26, 1), "MC RAW: 1 for a record above the greatest length"),
-        word("erf.mcraw.lbe", |p| bits(p, is_mc_raw, 29, 1), "MC RAW: 1 when bytes were lost"),
-        word("erf.mcraw.first", |p| bits(p, is_mc_raw, 30, 1), "MC RAW: 1 for the first record"),
-        word("erf.mcatm", |p| multi_channel(p, is_mc_atm), "MC ATM header"),
-        word("erf.mcatm.cn", |p| bits(p, is_mc_atm, 0, 10), "MC ATM: connection number"),
-        word("erf.mcatm.mul", |p| bits(p, is_mc_atm, 15, 1), "MC ATM: 1 for an inverse multiplexed connection"),
-        word("erf.mcatm.port", |p| bits(p, is_mc_atm, 16, 4), "MC ATM: physical port"),
-        word("erf.mcatm.lbe", |p| bits(p, is_mc_atm, 24, 1), "MC ATM: 1 when bytes were lost"),
-        word("erf.mcatm.hec", |p| bits(p, is_mc_atm, 25, 1), "MC ATM: 1 when the header check was wrong and corrected"),
-        word("erf.mcatm.crc10", |p| bits(p, is_mc_atm, 26, 1), "MC ATM: 1 for an OAM cell with a wrong CRC-10"),
-        word("erf.mcatm.oamcell", |p| bits(p, is_mc_atm, 27, 1), "MC ATM: 1 for an OAM cell"),
-        word("erf.mcatm.first", |p| bits(p, is_mc_atm, 28, 1), "MC ATM: 1 for the first record of a connection"),
-        word("erf.mcrawl", |p| multi_channel(p, is_mc_raw_link), "MC RAW link header"),
-        word("erf.mcrawl.cn", |p| bits(p, is_mc_raw_link, 0, 10), "MC RAW link: connection number"),
-        word("erf.mcrawl.lbe", |p| bits(p, is_mc_raw_link, 29, 1), "MC RAW link: 1 when bytes were lost"),
-        word("erf.mcrawl.first", |p| bits(p, is_mc_raw_link, 30, 1), "MC RAW link: 1 for the first record of a connection"),
-        word("erf.mcaal5", |p| multi_channel(p, is_mc_aal5), "MC AAL5 header"),
-        word("erf.mcaal5.cn", |p| bits(p, is_mc_aal5, 0, 10), "MC AAL5: connection number"),
-        word("erf.mcaal5.port", |p| bits(p, is_mc_aal5, 16, 4), "MC AAL5: physical port"),
-        word("erf.mcaal5.crcck", |p| bits(p, is_mc_aal5, 20, 1), "MC AAL5: 1 when the CRC was checked"),
-        word("erf.mcaal5.crce", |p| bits(p, is_mc_aal5, 21, 1), "MC AAL5: 1 after a CRC error"),
-        word("erf.mcaal5.lenck", |p| bits(p, is_mc_aal5, 22, 1), "MC AAL5: 1 when the length was checked"),
-        word("erf.mcaal5.lene", |p| bits(p, is_mc_aal5, 23, 1), "MC AAL5: 1 after a length error"),
-        word("erf.mcaal5.first", |p| bits(p, is_mc_aal5, 28, 1), "MC AAL5: 1 for the first record of a connection"),
-        word("erf.mcaal2", |p| multi_channel(p, is_mc_aal2), "MC AAL2 header"),
-        word("erf.mcaal2.cn", |p| bits(p, is_mc_aal2, 0, 10), "MC AAL2: connection number"),
-        word("erf.mcaal2.port", |p| bits(p, is_mc_aal2, 16, 4), "MC AAL2: physical port"),
-        word("erf.mcaal2.cid", |p| bits(p, is_mc_aal2, 24, 8), "MC AAL2: channel identifier"),
+        word(
+            "erf.mchdlc",
+            |p| multi_channel(p, is_mc_hdlc),
+            "MC HDLC header",
+        ),
+        word(
+            "erf.mchdlc.cn",
+            |p| bits(p, is_mc_hdlc, 0, 10),
+            "MC HDLC: connection number",
+        ),
+        word(
+            "erf.mchdlc.fcse",
+            |p| bits(p, is_mc_hdlc, 24, 1),
+            "MC HDLC: 1 after an FCS error",
+        ),
+        word(
+            "erf.mchdlc.sre",
+            |p| bits(p, is_mc_hdlc, 25, 1),
+            "MC HDLC: 1 for a record below the least length",
+        ),
+        word(
+            "erf.mchdlc.lre",
+            |p| bits(p, is_mc_hdlc, 26, 1),
+            "MC HDLC: 1 for a record above the greatest length",
+        ),
+        word(
+            "erf.mchdlc.afe",
+            |p| bits(p, is_mc_hdlc, 27, 1),
+            "MC HDLC: 1 for an aborted frame",
+        ),
+        word(
+            "erf.mchdlc.oe",
+            |p| bits(p, is_mc_hdlc, 28, 1),
+            "MC HDLC: 1 when the frame was no whole number of octets",
+        ),
+        word(
+            "erf.mchdlc.lbe",
+            |p| bits(p, is_mc_hdlc, 29, 1),
+            "MC HDLC: 1 when bytes were lost",
+        ),
+        word(
+            "erf.mchdlc.first",
+            |p| bits(p, is_mc_hdlc, 30, 1),
+            "MC HDLC: 1 for the first record of a connection",
+        ),
+        word(
+            "erf.mcraw",
+            |p| multi_channel(p, is_mc_raw),
+            "MC RAW header",
+        ),
+        word(
+            "erf.mcraw.int",
+            |p| bits(p, is_mc_raw, 0, 4),
+            "MC RAW: physical interface",
+        ),
+        word(
+            "erf.mcraw.sre",
+            |p| bits(p, is_mc_raw, 25, 1),
+            "MC RAW: 1 for a record below the least length",
+        ),
+        word(
+            "erf.mcraw.lre",
+            |p| bits(p, is_mc_raw, 26, 1),
+            "MC RAW: 1 for a record above the greatest length",
+        ),
+        word(
+            "erf.mcraw.lbe",
+            |p| bits(p, is_mc_raw, 29, 1),
+            "MC RAW: 1 when bytes were lost",
+        ),
+        word(
+            "erf.mcraw.first",
+            |p| bits(p, is_mc_raw, 30, 1),
+            "MC RAW: 1 for the first record",
+        ),
+        word(
+            "erf.mcatm",
+            |p| multi_channel(p, is_mc_atm),
+            "MC ATM header",
+        ),
+        word(
+            "erf.mcatm.cn",
+            |p| bits(p, is_mc_atm, 0, 10),
+            "MC ATM: connection number",
+        ),
+        word(
+            "erf.mcatm.mul",
+            |p| bits(p, is_mc_atm, 15, 1),
+            "MC ATM: 1 for an inverse multiplexed connection",
+        ),
+        word(
+            "erf.mcatm.port",
+            |p| bits(p, is_mc_atm, 16, 4),
+            "MC ATM: physical port",
+        ),
+        word(
+            "erf.mcatm.lbe",
+            |p| bits(p, is_mc_atm, 24, 1),
+            "MC ATM: 1 when bytes were lost",
+        ),
+        word(
+            "erf.mcatm.hec",
+            |p| bits(p, is_mc_atm, 25, 1),
+            "MC ATM: 1 when the header check was wrong and corrected",
+        ),
+        word(
+            "erf.mcatm.crc10",
+            |p| bits(p, is_mc_atm, 26, 1),
+            "MC ATM: 1 for an OAM cell with a wrong CRC-10",
+        ),
+        word(
+            "erf.mcatm.oamcell",
+            |p| bits(p, is_mc_atm, 27, 1),
+            "MC ATM: 1 for an OAM cell",
+        ),
+        word(
+            "erf.mcatm.first",
+            |p| bits(p, is_mc_atm, 28, 1),
+            "MC ATM: 1 for the first record of a connection",
+        ),
+        word(
+            "erf.mcrawl",
+            |p| multi_channel(p, is_mc_raw_link),
+            "MC RAW link header",
+        ),
+        word(
+            "erf.mcrawl.cn",
+            |p| bits(p, is_mc_raw_link, 0, 10),
+            "MC RAW link: connection number",
+        ),
+        word(
+            "erf.mcrawl.lbe",
+            |p| bits(p, is_mc_raw_link, 29, 1),
+            "MC RAW link: 1 when bytes were lost",
+        ),
+        word(
+            "erf.mcrawl.first",
+            |p| bits(p, is_mc_raw_link, 30, 1),
+            "MC RAW link: 1 for the first record of a connection",
+        ),
+        word(
+            "erf.mcaal5",
+            |p| multi_channel(p, is_mc_aal5),
+            "MC AAL5 header",
+        ),
+        word(
+            "erf.mcaal5.cn",
+            |p| bits(p, is_mc_aal5, 0, 10),
+            "MC AAL5: connection number",
+        ),
+        word(
+            "erf.mcaal5.port",
+            |p| bits(p, is_mc_aal5, 16, 4),
+            "MC AAL5: physical port",
+        ),
+        word(
+            "erf.mcaal5.crcck",
+            |p| bits(p, is_mc_aal5, 20, 1),
+            "MC AAL5: 1 when the CRC was checked",
+        ),
+        word(
+            "erf.mcaal5.crce",
+            |p| bits(p, is_mc_aal5, 21, 1),
+            "MC AAL5: 1 after a CRC error",
+        ),
+        word(
+            "erf.mcaal5.lenck",
+            |p| bits(p, is_mc_aal5, 22, 1),
+            "MC AAL5: 1 when the length was checked",
+        ),
+        word(
+            "erf.mcaal5.lene",
+            |p| bits(p, is_mc_aal5, 23, 1),
+            "MC AAL5: 1 after a length error",
+        ),
+        word(
+            "erf.mcaal5.first",
+            |p| bits(p, is_mc_aal5, 28, 1),
+            "MC AAL5: 1 for the first record of a connection",
+        ),
+        word(
+            "erf.mcaal2",
+            |p| multi_channel(p, is_mc_aal2),
+            "MC AAL2 header",
+        ),
+        word(
+            "erf.mcaal2.cn",
+            |p| bits(p, is_mc_aal2, 0, 10),
+            "MC AAL2: connection number",
+        ),
+        word(
+            "erf.mcaal2.port",
+            |p| bits(p, is_mc_aal2, 16, 4),
+            "MC AAL2: physical port",
+        ),
+        word(
+            "erf.mcaal2.cid",
+            |p| bits(p, is_mc_aal2, 24, 8),
+            "MC AAL2: channel identifier",
+        ),
         word("erf.aal2", |p| multi_channel(p, is_aal2), "AAL2 header"),
-        word("erf.aal2.cid", |p| bits(p, is_aal2, 0, 8), "AAL2: channel identifier"),
+        word(
+            "erf.aal2.cid",
+            |p| bits(p, is_aal2, 0, 8),
+            "AAL2: channel identifier",
+        ),
     ],
 };
 
-const fn word(
-    name: &'static str,
-    get: fn(&Packet<'_>) -> Option<u32>,
-    doc: &'static str,
-) -> Field {
+const fn word(name: &'static str, get: fn(&Packet<'_>) -> Option<u32>, doc: &'static str) -> Field {
     Field::u32(name, get, doc, "Endace ERF")
 }
 

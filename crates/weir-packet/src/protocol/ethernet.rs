@@ -8,7 +8,8 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     name: "eth",
     title: "Ethernet",
     decode,
-    on: &[On::Link(1),
+    on: &[
+        On::Link(1),
         On::Ethertype(0x6558),
         On::IpProtocol(143),
         On::ErfType(2),

@@ -42,6 +42,9 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
 }
 
 fn reversed(packet: &Packet<'_>, offset: usize) -> Option<Address> {
-    let bytes = packet.bytes(Layer::Fddi)?.get(offset..)?.first_chunk::<6>()?;
+    let bytes = packet
+        .bytes(Layer::Fddi)?
+        .get(offset..)?
+        .first_chunk::<6>()?;
     Address::from_bytes(&bytes.map(u8::reverse_bits))
 }

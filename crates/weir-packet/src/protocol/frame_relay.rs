@@ -75,13 +75,21 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u8(
             "fr.lower_dlci",
-            |p| last_octet(p).filter(|octet| octet & 0x02 == 0).map(|octet| octet >> 2),
+            |p| {
+                last_octet(p)
+                    .filter(|octet| octet & 0x02 == 0)
+                    .map(|octet| octet >> 2)
+            },
             "DLCI bits of the last octet of three or four",
             "ITU-T Q.922, 3.3.6",
         ),
         Field::u8(
             "fr.dlcore_control",
-            |p| last_octet(p).filter(|octet| octet & 0x02 != 0).map(|octet| octet >> 2),
+            |p| {
+                last_octet(p)
+                    .filter(|octet| octet & 0x02 != 0)
+                    .map(|octet| octet >> 2)
+            },
             "DL-CORE control bits in the place of the lower DLCI",
             "ITU-T Q.922, 3.3.7",
         ),
@@ -159,9 +167,13 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
         Follows::Unknown { ethernet: false } => Ok(Header::new(frame.header_len, Next::Payload)),
         Follows::Nlpid { control, nlpid } => {
             let Some(nlpid) = nlpid else {
-                return Err(input.need(frame.header_len.saturating_add(1)).err().unwrap_or(
-                    Reason::Invalid { field: "fr.nlpid", value: 0 },
-                ));
+                return Err(input
+                    .need(frame.header_len.saturating_add(1))
+                    .err()
+                    .unwrap_or(Reason::Invalid {
+                        field: "fr.nlpid",
+                        value: 0,
+                    }));
             };
             if nlpid == SNAP {
                 let (len, next) = llc::snap(input, frame.header_len, control, 0)?;
@@ -208,12 +220,18 @@ impl Frame {
         if address.dlci == 0 || control == EXCHANGE_IDENTIFICATION {
             let (_, len) = llc::control(bytes, offset)?;
             let header_len = offset.checked_add(len)?;
-            return Some(Self { header_len, follows: Follows::Other { control } });
+            return Some(Self {
+                header_len,
+                follows: Follows::Other { control },
+            });
         }
         let kind = weir_bytes::u16_be_at(bytes, offset)?;
         if chdlc::is_known(kind) {
             let header_len = offset.checked_add(2)?;
-            return Some(Self { header_len, follows: Follows::Cisco { kind } });
+            return Some(Self {
+                header_len,
+                follows: Follows::Cisco { kind },
+            });
         }
         // Numbered frames carry data too. What stands behind the control field has to be an
         // identifier in use then, as the field itself may hold anything.
@@ -221,8 +239,12 @@ impl Frame {
             return Self::with_control(bytes, offset);
         }
         let kind = weir_bytes::u16_be_at(bytes, offset.checked_add(12)?);
-        let ethernet = kind.is_some_and(|kind| kind <= 1500 || Next::Ethertype(kind).layer().is_some());
-        Some(Self { header_len: offset, follows: Follows::Unknown { ethernet } })
+        let ethernet =
+            kind.is_some_and(|kind| kind <= 1500 || Next::Ethertype(kind).layer().is_some());
+        Some(Self {
+            header_len: offset,
+            follows: Follows::Unknown { ethernet },
+        })
     }
 
     /// The octet behind the control field at `offset`, behind a pad if there is one.
@@ -243,14 +265,20 @@ impl Frame {
         }
         let nlpid = bytes.get(at).copied();
         let header_len = at.checked_add(usize::from(nlpid.is_some()))?;
-        Some(Self { header_len, follows: Follows::Nlpid { control, nlpid } })
+        Some(Self {
+            header_len,
+            follows: Follows::Nlpid { control, nlpid },
+        })
     }
 }
 
 /// True for identifiers that are in use on frame relay: those of ISO, Q.933, LMI, SNAP, IPv6,
 /// compression, FRF.12, IPv4, PPP.
 fn is_known(nlpid: u8) -> bool {
-    matches!(nlpid, 0 | 0x08 | 0x09 | 0x80..=0x83 | 0x8e | 0xb0 | 0xb1 | 0xcc | 0xcf)
+    matches!(
+        nlpid,
+        0 | 0x08 | 0x09 | 0x80..=0x83 | 0x8e | 0xb0 | 0xb1 | 0xcc | 0xcf
+    )
 }
 
 /// A Q.922 address.
@@ -278,7 +306,10 @@ impl Address {
         let second = octet(1)?;
         let upper = u32::from(first >> 2) << 4 | u32::from(second >> 4);
         if second & EXTENSION != 0 {
-            return Some(Self { dlci: upper, len: 2 });
+            return Some(Self {
+                dlci: upper,
+                len: 2,
+            });
         }
         let mut dlci = upper;
         let mut last = 2;
@@ -294,7 +325,10 @@ impl Address {
         if final_octet & 0x02 == 0 {
             dlci = dlci << 6 | u32::from(final_octet >> 2);
         }
-        Some(Self { dlci, len: last + 1 })
+        Some(Self {
+            dlci,
+            len: last + 1,
+        })
     }
 }
 
@@ -311,16 +345,21 @@ fn second_octet(packet: &Packet<'_>) -> Option<u8> {
 
 /// The last octet of an address of more than two.
 fn last_octet(packet: &Packet<'_>) -> Option<u8> {
-    let len = Address::of(packet).map(|address| address.len).filter(|len| *len > 2)?;
-    packet.u8(Layer::FrameRelay, start(packet).checked_add(len)?.checked_sub(1)?)
+    let len = Address::of(packet)
+        .map(|address| address.len)
+        .filter(|len| *len > 2)?;
+    packet.u8(
+        Layer::FrameRelay,
+        start(packet).checked_add(len)?.checked_sub(1)?,
+    )
 }
 
 fn snap_of(packet: &Packet<'_>) -> Option<Snap> {
     let frame = Frame::of(packet)?;
     match frame.follows {
-        Follows::Nlpid { nlpid: Some(SNAP), .. } => {
-            Snap::at(packet.bytes(Layer::FrameRelay)?, frame.header_len)
-        }
+        Follows::Nlpid {
+            nlpid: Some(SNAP), ..
+        } => Snap::at(packet.bytes(Layer::FrameRelay)?, frame.header_len),
         _ => None,
     }
 }

@@ -60,7 +60,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(8)?;
     if input.u8(0)? == PIM_V1 {
-        return Ok(Header::foreign(Next::Payload));
+        return Ok(Header::foreign(Next::Layer(Layer::Pim)));
     }
     Ok(Header::new(8, Next::Payload))
 }

@@ -14,14 +14,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         On::Link(FRAME_RELAY),
         On::Link(CISCO_HDLC),
     ],
-    fields: &[
-        Field::u8(
-            "juniper.direction",
-            |p| Some(p.u8(Layer::Juniper, 3)? & 1),
-            "0 out, 1 in",
-            "Juniper",
-        ),
-    ],
+    fields: &[Field::u8(
+        "juniper.direction",
+        |p| Some(p.u8(Layer::Juniper, 3)? & 1),
+        "0 out, 1 in",
+        "Juniper",
+    )],
 };
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
@@ -39,7 +37,10 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     if flags & NO_LINK_LAYER != 0 {
         // An address family in the place of the link layer.
         let packet = input.bytes.get(len.saturating_add(4)..).unwrap_or_default();
-        return Ok(Header::new(len.saturating_add(4), raw_ip::by_version(packet)));
+        return Ok(Header::new(
+            len.saturating_add(4),
+            raw_ip::by_version(packet),
+        ));
     }
     let next = match input.frame.link_type.0 {
         PPP => Layer::Ppp,

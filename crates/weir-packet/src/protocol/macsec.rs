@@ -26,7 +26,8 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "macsec.etype",
             |p| {
                 let tag = *p.bytes(Layer::Macsec)?.first()?;
-                p.u16_be(Layer::Macsec, tag_len(tag)).filter(|_| !is_encrypted(tag))
+                p.u16_be(Layer::Macsec, tag_len(tag))
+                    .filter(|_| !is_encrypted(tag))
             },
             "Ethertype of a payload that is not encrypted",
             "IEEE 802.1AE, 9.3",

@@ -8,7 +8,8 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     name: "mipv6",
     title: "Mobile IPv6 Mobility Header",
     decode,
-    on: &[On::IpProtocol(135)],
+    // 62 was its number before it had one.
+    on: &[On::IpProtocol(135), On::IpProtocol(62)],
     fields: &[
         Field::u8("mip6.proto", |p| p.u8(MOBILITY, 0), "Number of the header that follows, 59: none", "RFC 6275, 6.1.1"),
         Field::u8(

@@ -19,7 +19,11 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     // In transparent mode the preamble and the start delimiter are there too.
-    let len = if input.frame.link_type.0 == TRANSPARENT { 12 } else { 4 };
+    let len = if input.frame.link_type.0 == TRANSPARENT {
+        12
+    } else {
+        4
+    };
     input.need(len)?;
     let header = Header::new(len, Next::Layer(Layer::Ethernet));
     // Both end with the frame check sequence.

@@ -40,7 +40,10 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
         let kind = input.u16_be(offset.saturating_add(2))?.swap_bytes();
         if len < 4 {
             let value = u32::try_from(len).unwrap_or_default();
-            return Err(Reason::Invalid { field: "nflog.tlv_length", value });
+            return Err(Reason::Invalid {
+                field: "nflog.tlv_length",
+                value,
+            });
         }
         if kind == PACKET {
             let header = Header::new(offset.saturating_add(4), next);

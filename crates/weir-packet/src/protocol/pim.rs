@@ -10,8 +10,16 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpProtocol(103)],
     fields: &[
-        Field::u8("pim.version", |p| Some(p.u8(PIM, 0)? >> 4), "Version, 2", "RFC 7761, 4.9"),
-        Field::u8("pim.type", |p| Some(p.u8(PIM, 0)? & 15), "Type of the message: 0 hello, 1 register …", "RFC 7761, 4.9"),
+        Field::u8(
+            "pim.version",
+            |p| match p.u8(PIM, 0)? {
+                VERSION_1 => Some(p.u8(PIM, 4)? >> 4),
+                first => Some(first >> 4),
+            },
+            "Version, 1 or 2",
+            "RFC 7761, 4.9",
+        ),
+        Field::u8("pim.type", |p| p.u8(PIM, 0).filter(|first| *first != VERSION_1).map(|first| first & 15), "Type of the message: 0 hello, 1 register …", "RFC 7761, 4.9"),
         Field::u16("pim.cksum", |p| p.u16_be(PIM, 2), "Checksum as it was sent", "RFC 7761, 4.9"),
     ],
 };
@@ -26,4 +34,6 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
 }
 
 const PIM: Layer = Layer::Pim;
+/// Version 1 came as IGMP, whose type stands first.
+const VERSION_1: u8 = 0x14;
 const VERSION_2_REGISTER: u8 = 0x21;

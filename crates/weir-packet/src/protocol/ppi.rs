@@ -30,7 +30,10 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     let len = usize::from(input.u16_be(2)?.swap_bytes());
     if len < 8 {
         let value = u32::try_from(len).unwrap_or_default();
-        return Err(Reason::Invalid { field: "ppi.length", value });
+        return Err(Reason::Invalid {
+            field: "ppi.length",
+            value,
+        });
     }
     input.need(len)?;
     let link_type = input.u32_be(4)?.swap_bytes();

@@ -33,7 +33,9 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "ppp.address",
             |p| {
                 let framing = Framing::of_packet(p)?;
-                framing.has_address.then(|| p.u8(Layer::Ppp, framing.start))?
+                framing
+                    .has_address
+                    .then(|| p.u8(Layer::Ppp, framing.start))?
             },
             "Address of HDLC-like framing, 0xFF; NULL where it is left out",
             "RFC 1662, 3.1",
@@ -76,7 +78,10 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
         0x0800 | 0x86dd => Next::Ethertype(protocol),
         _ => Next::Ppp(protocol),
     };
-    Ok(Header::new(framing.protocol_offset().saturating_add(len), next))
+    Ok(Header::new(
+        framing.protocol_offset().saturating_add(len),
+        next,
+    ))
 }
 
 /// How the header is laid out, which negotiation may have shortened (RFC 1661, 6.5 and 6.6).
@@ -100,7 +105,9 @@ impl Framing {
     fn of_packet(packet: &Packet<'_>) -> Option<Self> {
         let bytes = packet.bytes(Layer::Ppp)?;
         let framing = Self::of(bytes, direction_len(packet.frame().link_type.0));
-        let cisco = bytes.get(framing.start).is_some_and(|first| is_cisco(*first, packet.frame()));
+        let cisco = bytes
+            .get(framing.start)
+            .is_some_and(|first| is_cisco(*first, packet.frame()));
         (!cisco).then_some(framing)
     }
 

@@ -8,11 +8,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     name: "pppoe",
     title: "PPP over Ethernet",
     decode,
-    on: &[
-        On::Ethertype(0x8863),
-        On::Ethertype(0x8864),
-        On::Link(51),
-    ],
+    on: &[On::Ethertype(0x8863), On::Ethertype(0x8864), On::Link(51)],
     fields: &[
         Field::u8(
             "pppoe.version",

@@ -20,7 +20,10 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     let word = input.u32_be(4)?;
     let len = usize::try_from(word.min(word.swap_bytes())).unwrap_or(usize::MAX);
     if len < 8 {
-        return Err(Reason::Invalid { field: "prism.msglen", value: word });
+        return Err(Reason::Invalid {
+            field: "prism.msglen",
+            value: word,
+        });
     }
     input.need(len)?;
     Ok(Header::new(len, Next::Layer(Layer::Wlan)))

@@ -48,7 +48,10 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     let len = usize::from(input.u16_be(2)?.swap_bytes());
     if len < 8 {
         let value = u32::try_from(len).unwrap_or_default();
-        return Err(Reason::Invalid { field: "radiotap.length", value });
+        return Err(Reason::Invalid {
+            field: "radiotap.length",
+            value,
+        });
     }
     input.need(len)?;
     let header = Header::new(len, Next::Layer(Layer::Wlan));

@@ -19,8 +19,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(8)?;
-    if input.u32_be(0)? != 5 {
-        return Ok(Header::new(8, Next::Payload));
+    match input.u32_be(0)? {
+        5 => {}
+        2 | 4 => return Ok(Header::new(8, Next::Payload)),
+        _ => return Ok(Header::foreign(Next::Payload)),
     }
     let address = match input.u32_be(4)? {
         1 => 4,

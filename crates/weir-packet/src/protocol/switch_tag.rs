@@ -9,7 +9,11 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     name: "switch_tag",
     title: "Ethernet with a switch chip's tag",
     decode,
-    on: &[On::Link(BROADCOM), On::Link(MARVELL), On::Link(MARVELL_TYPED)],
+    on: &[
+        On::Link(BROADCOM),
+        On::Link(MARVELL),
+        On::Link(MARVELL_TYPED),
+    ],
     fields: &[
         Field::address(
             "switch_tag.dst",
@@ -27,7 +31,11 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 };
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
-    let tag_len = if input.frame.link_type.0 == MARVELL_TYPED { 8 } else { 4 };
+    let tag_len = if input.frame.link_type.0 == MARVELL_TYPED {
+        8
+    } else {
+        4
+    };
     let offset = 12 + tag_len;
     input.need(offset + 2)?;
     Ok(length_or_type(input, offset))

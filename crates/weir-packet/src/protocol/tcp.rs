@@ -16,7 +16,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::u16("tcp.srcport", |p| p.u16_be(TCP, 0), "Source port", "RFC 9293, 3.1"),
         Field::u16("tcp.dstport", |p| p.u16_be(TCP, 2), "Destination port", "RFC 9293, 3.1"),
         Field::u32("tcp.seq_raw", |p| p.u32_be(TCP, 4), "Sequence number as it was sent", "RFC 9293, 3.1"),
-        Field::u32("tcp.ack_raw", |p| p.u32_be(TCP, 8), "Acknowledgment number as it was sent", "RFC 9293, 3.1"),
+        Field::u32("tcp.ack_raw", |p| p.u32_be(body(p)?, 8), "Acknowledgment number as it was sent", "RFC 9293, 3.1"),
         Field::u8(
             "tcp.hdr_len",
             |p| Some((p.u8(TCP, 12)? >> 4) * 4),
@@ -35,29 +35,29 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u16(
             "tcp.flags",
-            |p| Some(p.u16_be(TCP, 12)? & 0x0fff),
+            |p| Some(p.u16_be(body(p)?, 12)? & 0x0fff),
             "The twelve bits from the reserved ones to FIN",
             "RFC 9293, 3.1",
         ),
         Field::bool(
             "tcp.flags.res",
-            |p| p.bit(TCP, 12, 0x0e),
+            |p| p.bit(body(p)?, 12, 0x0e),
             "One of the three reserved bits is set",
             "RFC 9293, 3.1",
         ),
-        Field::bool("tcp.flags.ae", |p| p.bit(TCP, 12, 0x01), "Accurate ECN (once the nonce sum)", "RFC 9768, 3.1"),
-        Field::bool("tcp.flags.cwr", |p| p.bit(TCP, 13, 0x80), "Congestion window reduced", "RFC 3168, 6.1"),
-        Field::bool("tcp.flags.ece", |p| p.bit(TCP, 13, 0x40), "ECN echo", "RFC 3168, 6.1"),
-        Field::bool("tcp.flags.urg", |p| p.bit(TCP, 13, 0x20), "The urgent pointer counts", "RFC 9293, 3.1"),
-        Field::bool("tcp.flags.ack", |p| p.bit(TCP, 13, 0x10), "The acknowledgment number counts", "RFC 9293, 3.1"),
-        Field::bool("tcp.flags.push", |p| p.bit(TCP, 13, 0x08), "Hand the data on at once", "RFC 9293, 3.1"),
-        Field::bool("tcp.flags.reset", |p| p.bit(TCP, 13, 0x04), "Reset the connection", "RFC 9293, 3.1"),
-        Field::bool("tcp.flags.syn", |p| p.bit(TCP, 13, 0x02), "Synchronise sequence numbers", "RFC 9293, 3.1"),
-        Field::bool("tcp.flags.fin", |p| p.bit(TCP, 13, 0x01), "No more data from the sender", "RFC 9293, 3.1"),
+        Field::bool("tcp.flags.ae", |p| p.bit(body(p)?, 12, 0x01), "Accurate ECN (once the nonce sum)", "RFC 9768, 3.1"),
+        Field::bool("tcp.flags.cwr", |p| p.bit(body(p)?, 13, 0x80), "Congestion window reduced", "RFC 3168, 6.1"),
+        Field::bool("tcp.flags.ece", |p| p.bit(body(p)?, 13, 0x40), "ECN echo", "RFC 3168, 6.1"),
+        Field::bool("tcp.flags.urg", |p| p.bit(body(p)?, 13, 0x20), "The urgent pointer counts", "RFC 9293, 3.1"),
+        Field::bool("tcp.flags.ack", |p| p.bit(body(p)?, 13, 0x10), "The acknowledgment number counts", "RFC 9293, 3.1"),
+        Field::bool("tcp.flags.push", |p| p.bit(body(p)?, 13, 0x08), "Hand the data on at once", "RFC 9293, 3.1"),
+        Field::bool("tcp.flags.reset", |p| p.bit(body(p)?, 13, 0x04), "Reset the connection", "RFC 9293, 3.1"),
+        Field::bool("tcp.flags.syn", |p| p.bit(body(p)?, 13, 0x02), "Synchronise sequence numbers", "RFC 9293, 3.1"),
+        Field::bool("tcp.flags.fin", |p| p.bit(body(p)?, 13, 0x01), "No more data from the sender", "RFC 9293, 3.1"),
         Field::write(
             "tcp.flags.str",
             |p, out| {
-                let Some(flags) = p.u16_be(TCP, 12) else {
+                let Some(flags) = body(p).and_then(|tcp| p.u16_be(tcp, 12)) else {
                     return Ok(false);
                 };
                 for (index, letter) in FLAG_LETTERS.iter().enumerate() {
@@ -70,30 +70,35 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u16(
             "tcp.window_size_value",
-            |p| p.u16_be(TCP, 14),
+            |p| p.u16_be(body(p)?, 14),
             "Receive window as it was sent, not scaled",
             "RFC 9293, 3.1",
         ),
-        Field::u16("tcp.checksum", |p| p.u16_be(TCP, 16), "Checksum as it was sent", "RFC 9293, 3.1"),
+        Field::u16("tcp.checksum", |p| p.u16_be(body(p)?, 16), "Checksum as it was sent", "RFC 9293, 3.1"),
         Field::bool(
             "tcp.checksum_ok",
             |p| {
                 let segment = Transport::of(p, TCP)?;
-                p.u16_be(TCP, 16)?;
+                p.u16_be(body(p)?, 16)?;
                 let sum = segment.with_pseudo_header(PROTOCOL_NUMBER, segment.bytes.len(), segment.bytes)?;
                 Some(sum == 0)
             },
             "The checksum is right; NULL when it can't be told: a fragment, a quoted or a cut segment",
             "RFC 9293, 3.1",
         ),
-        Field::u16("tcp.urgent_pointer", |p| p.u16_be(TCP, 18), "Offset of the end of urgent data", "RFC 9293, 3.1"),
+        Field::u16("tcp.urgent_pointer", |p| p.u16_be(body(p)?, 18), "Offset of the end of urgent data", "RFC 9293, 3.1"),
         Field::bytes(
             "tcp.options",
             |p| options(p).filter(|options| !options.is_empty()),
             "All options with their padding",
             "RFC 9293, 3.2",
         ),
-        Field::u8("tcp.option_kind", |p| u8_at(options(p)?, 0), "Kind of the first option", "RFC 9293, 3.2"),
+        Field::u8(
+            "tcp.option_kind",
+            |p| u8_at(find(p, |_, _| true)?, 0),
+            "Kind of the first option",
+            "RFC 9293, 3.2",
+        ),
         Field::u16(
             "tcp.options.mss_val",
             |p| u16_be_at(option(p, MAXIMUM_SEGMENT_SIZE, 4)?, 2),
@@ -114,13 +119,13 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u32(
             "tcp.options.sack_le",
-            |p| u32_be_at(option(p, SACK, 10)?, 2),
+            |p| u32_be_at(find(p, is_sack)?, 2),
             "Left edge of the first block received out of order",
             "RFC 2018, 3",
         ),
         Field::u32(
             "tcp.options.sack_re",
-            |p| u32_be_at(option(p, SACK, 10)?, 6),
+            |p| u32_be_at(find(p, is_sack)?, 6),
             "Right edge of the first block received out of order",
             "RFC 2018, 3",
         ),
@@ -144,7 +149,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u8(
             "tcp.options.mptcp.subtype",
-            |p| Some(u8_at(option(p, MULTIPATH, 3)?, 2)? >> 4),
+            |p| Some(u8_at(find(p, |kind, len| kind == MULTIPATH && len >= 3)?, 2)? >> 4),
             "Subtype of the multipath option",
             "RFC 8684, 3",
         ),
@@ -185,26 +190,46 @@ fn options<'a>(packet: &Packet<'a>) -> Option<&'a [u8]> {
     bytes.get(HEADER_LEN_MIN..header_len(packet)?.min(bytes.len()))
 }
 
-/// The first option of `kind` that says it has at least `len_min` bytes, from its kind on.
-fn option<'a>(packet: &Packet<'a>, kind: u8, len_min: usize) -> Option<&'a [u8]> {
+/// The first option whose kind and length `wanted` accepts, from its kind to its end or that of what
+/// was captured. The walk ends at an option that says it is longer than the room for options.
+fn find<'a>(packet: &Packet<'a>, wanted: impl Fn(u8, usize) -> bool) -> Option<&'a [u8]> {
     let mut rest = options(packet)?;
+    let mut room = header_len(packet)?.saturating_sub(HEADER_LEN_MIN);
     loop {
-        let len = match *rest.first()? {
-            END_OF_OPTIONS => return None,
-            NO_OPERATION => 1,
-            found => {
-                let len = usize::from(u8_at(rest, 1)?);
-                if found == kind && len >= len_min {
-                    return rest.get(..len.min(rest.len()));
-                }
-                len
-            }
+        let kind = *rest.first()?;
+        let len = match kind {
+            END_OF_OPTIONS | NO_OPERATION => 1,
+            _ => usize::from(u8_at(rest, 1)?),
         };
-        if len == 0 {
+        if len > room || len == 0 || (len == 1 && kind > NO_OPERATION) {
+            return None;
+        }
+        if wanted(kind, len) {
+            return rest.get(..len.min(rest.len()));
+        }
+        if kind == END_OF_OPTIONS {
             return None;
         }
         rest = rest.get(len..)?;
+        room = room.saturating_sub(len);
     }
+}
+
+/// The first option of `kind` that has the `len` bytes that it must have.
+fn option<'a>(packet: &Packet<'a>, kind: u8, len: usize) -> Option<&'a [u8]> {
+    find(packet, |found, found_len| found == kind && found_len == len)
+}
+
+/// Selective acknowledgment of at least one block.
+fn is_sack(kind: u8, len: usize) -> bool {
+    kind == SACK && len >= 10 && (len - 2).is_multiple_of(8)
+}
+
+/// The layer, unless the header says that it is shorter than it must be: then what lies behind the
+/// sequence number is not to be trusted.
+#[inline]
+fn body(packet: &Packet<'_>) -> Option<Layer> {
+    packet.u8(TCP, 12).is_none_or(|byte| byte >> 4 >= 5).then_some(TCP)
 }
 
 const TCP: Layer = Layer::Tcp;

@@ -32,10 +32,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u16(
             "vlan.etype",
-            |p| {
-                p.u16_be(Layer::Vlan, 2)
-                    .filter(|kind| *kind > LENGTH_MAX)
-            },
+            |p| p.u16_be(Layer::Vlan, 2).filter(|kind| *kind > LENGTH_MAX),
             "Ethertype behind the outermost tag",
             "IEEE 802.1Q, 9.4",
         ),

@@ -11,7 +11,15 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::UdpPort(4789)],
     fields: &[
-        Field::u16("vxlan.flags", |p| p.u16_be(any(p)?, 0), "Flags", "RFC 7348, 5"),
+        Field::u16(
+            "vxlan.flags",
+            |p| match any(p)? {
+                Layer::Vxlan => p.u16_be(Layer::Vxlan, 0),
+                extended => p.u8(extended, 0).map(u16::from),
+            },
+            "Flags: 16 bits, or the 8 of the generic protocol extension",
+            "RFC 7348, 5; draft-ietf-nvo3-vxlan-gpe, 3",
+        ),
         Field::bool("vxlan.flag_i", |p| p.bit(Layer::Vxlan, 0, 0x08), "The network identifier is valid", "RFC 7348, 5"),
         Field::u16(
             "vxlan.gbp",

@@ -185,8 +185,12 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     let next = match rest {
         [0xaa, 0xaa, ..] => Next::Layer(Layer::Llc),
         // Ethernet frames inside, as some bridges send them.
-        _ if rest.get(6..12).is_some_and(|it| Some(it) == address(control.source()))
-            || rest.get(..6).is_some_and(|it| Some(it) == address(control.destination())) =>
+        _ if rest
+            .get(6..12)
+            .is_some_and(|it| Some(it) == address(control.source()))
+            || rest
+                .get(..6)
+                .is_some_and(|it| Some(it) == address(control.destination())) =>
         {
             Next::Layer(Layer::Ethernet)
         }
@@ -231,7 +235,8 @@ impl Control {
 
     /// A flag, in frames in which the bit is one.
     fn flag(self, mask: u8) -> Option<bool> {
-        let other = self.is_extended() && mask & 0x4f != 0 || self.kind == EXTENSION && self.subtype == 1;
+        let other =
+            self.is_extended() && mask & 0x4f != 0 || self.kind == EXTENSION && self.subtype == 1;
         (!other).then_some(self.flags & mask != 0)
     }
 

@@ -21,7 +21,10 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     let word = input.u32_be(4)?;
     let len = usize::try_from(word).unwrap_or(usize::MAX);
     if len < 8 {
-        return Err(Reason::Invalid { field: "wlancap.length", value: word });
+        return Err(Reason::Invalid {
+            field: "wlancap.length",
+            value: word,
+        });
     }
     input.need(len)?;
     Ok(Header::new(len, Next::Layer(Layer::Wlan)))

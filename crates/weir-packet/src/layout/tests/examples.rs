@@ -1,9 +1,9 @@
 //! The examples of the reference page: each is a layout that loads, and the worked ones are read
 //! from bytes.
 
-use super::{hex, read_all, show};
-use crate::LinkType;
-use crate::layout::{Layout, Start, payload, read, types};
+use super::{hex, read_all, show, text_of};
+use crate::layout::{Framing, Layout, Start, View, payload, read, types};
+use crate::{Layer, LinkType};
 
 const PAGE: &str = include_str!("../../../../../docs/reference/record-layouts.md");
 
@@ -77,7 +77,14 @@ fn the_page_names_every_key_type_and_protocol() {
         read::PAYLOAD_KEYS,
     ];
     let links = payload::LINK_TYPES.iter().map(|(name, _)| *name);
-    for name in keys.concat().into_iter().chain(types::names()).chain(links) {
+    let layers = payload::LAYERS.iter().map(|(name, _)| *name);
+    for name in keys
+        .concat()
+        .into_iter()
+        .chain(types::names())
+        .chain(links)
+        .chain(layers)
+    {
         assert!(PAGE.contains(&format!("`{name}`")), "`{name}` is missing");
     }
     for limit in [
@@ -107,15 +114,66 @@ fn the_error_on_the_page_is_the_one_given() {
     assert!(PAGE.contains(error.hint().unwrap()), "{:?}", error.hint());
 }
 
+/// Records of the T1 recorder: data, status, lost frames, and a type that it does not know.
+const RECORDED: &str = "
+    65a0c7d6 0003d090 0018 0008 11 01 02 18 1841 03cc 4500 0008
+    65a0c7d6 0003d091 0018 0000 20 00 00 07 000003e8 00000002
+    65a0c7d7 00000000 0014 0000 30 00 01 03 00000005
+    65a0c7d7 00000001 0010 0000 f0 00 01 03";
+
+/// The demo's file of this format has a layout text of its own, which must say the same.
+#[test]
+fn the_demos_layout_reads_the_recorder_too() {
+    let demo = include_str!("../../../../weir-testkit/src/demo/recorder.toml");
+    let demo = match Layout::parse(demo, &mut load) {
+        Ok(layout) => layout,
+        Err(error) => panic!("recorder.toml: {error}, {:?}", error.hint()),
+    };
+    let page = named("recorder.toml");
+    let (mut demo_row, mut page_row) = (demo.row(), page.row());
+    let bytes = hex(RECORDED);
+    let mut rest = bytes.as_slice();
+    while let Framing::Record { len } = demo.next_record(rest) {
+        assert_eq!(page.next_record(rest), Framing::Record { len });
+        let ours = demo.decode(&rest[..len], &mut demo_row);
+        let theirs = page.decode(&rest[..len], &mut page_row);
+        let value = |layout: &Layout, view: &View<'_>, name: &str| {
+            let mut columns = layout.columns().iter();
+            let column = columns.position(|column| column.name == name).unwrap();
+            view.value(column).map(|value| text_of(&value))
+        };
+        for name in [
+            "message_type_name",
+            "board",
+            "interface",
+            "channel",
+            "frames_seen",
+            "frames_lost",
+        ] {
+            assert_eq!(
+                value(&demo, &ours, name),
+                value(&page, &theirs, name),
+                "{name}"
+            );
+        }
+        assert_eq!(
+            (ours.time_ns(), ours.wire_len()),
+            (theirs.time_ns(), theirs.wire_len())
+        );
+        assert_eq!(
+            (ours.payload(), ours.stop()),
+            (theirs.payload(), theirs.stop())
+        );
+        rest = &rest[len..];
+    }
+    assert!(rest.is_empty());
+}
+
 #[test]
 fn a_t1_recorder() {
     let layout = named("recorder.toml");
-    let file = hex("65a0c7d6 0003d090 0018 0008 11 01 02 18 1841 03cc 4500 0008
-         65a0c7d6 0003d091 0018 0000 20 00 00 07 000003e8 00000002
-         65a0c7d7 00000000 0014 0000 30 00 01 03 00000005
-         65a0c7d7 00000001 0010 0000 f0 00 01 03");
     assert_eq!(
-        read_all(&layout, &file),
+        read_all(&layout, &hex(RECORDED)),
         [
             "kind=\"data\" recorded=1705035734250000000 record_length=24 frame_length=8 message_type=1 \
              message_type_name=\"data\" cut=false from_network=true board=1 interface=2 channel=24 \
@@ -140,6 +198,7 @@ fn a_t1_recorder() {
 fn a_cell_of_64_bytes() {
     let layout = named("atm64.toml");
     assert_eq!(layout.record_len_fixed(), Some(64));
+    assert!(layout.payload_starts().eq([Start::Layer(Layer::Atm)]));
     // GFC 0, VPI 5, VCI 33, PTI 1, CLP 0.
     let mut record = hex("00000080 d6c7a065 deadbeef 00500212");
     record.resize(64, 0x6a);
@@ -150,7 +209,7 @@ fn a_cell_of_64_bytes() {
         shown,
         format!(
             "recorded=1705035734500000000 crc=3735928559 gfc=0 vpi=5 vci=33 pti=1 clp=false \
-             cell=0x{payload} ; time 1705035734500000000 ; wire 53"
+             cell=0x{payload} ; time 1705035734500000000 ; wire 52 ; atm:00500212{payload}"
         ),
     );
     for end in 0..64 {

@@ -567,11 +567,14 @@ fn a_large_layout_loads_in_no_time() {
         text.push_str(&format!("{number}=\"\"\n"));
         text
     });
-    let text = format!("field = [{{ name = \"a\", type = \"u16\", enum = \"e\" }}]\n[enum.e]\n{values}");
+    let text =
+        format!("field = [{{ name = \"a\", type = \"u16\", enum = \"e\" }}]\n[enum.e]\n{values}");
     assert!(Layout::parse(&text, &mut |_| Err(String::new())).is_ok());
     let error = fault_over(&format!("{text}65536=\"\"\n"), "");
     assert_eq!(error.kind(), ErrorKind::Limit);
-    let enums: String = (0..60_000).fold(String::new(), |text, number| text + &format!("e{number}={{}}\n"));
+    let enums: String = (0..20_000).fold(String::new(), |text, number| {
+        text + &format!("e{number}={{}}\n")
+    });
     let text = format!("field = [{{ name = \"a\", type = \"u16\" }}]\n[enum]\n{enums}");
     assert!(Layout::parse(&text, &mut |_| Err(String::new())).is_ok());
 }

@@ -222,6 +222,11 @@ proptest! {
         }
         prop_assert_eq!(gone, view.stop().is_some() && !columns.is_empty());
     }
+}
+
+proptest! {
+    // Each case goes through every layout and every prefix.
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn random_bytes_and_all_prefixes_are_read_without_a_panic(
@@ -250,6 +255,10 @@ proptest! {
             let _ = layout.check_file_header(&bytes);
         });
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
     fn damaged_texts_are_refused_without_a_panic(

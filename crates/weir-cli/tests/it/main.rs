@@ -1,0 +1,29 @@
+//! The real program, as a shell runs it: what it writes, where, and how it ends.
+
+mod transcript;
+
+/// A test for each file of `tests/transcripts`.
+macro_rules! transcripts {
+    ($($name:ident),* $(,)?) => {
+        $(
+            #[test]
+            fn $name() {
+                transcript::check(stringify!($name));
+            }
+        )*
+
+        #[test]
+        fn every_transcript_is_run() {
+            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/transcripts");
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let name = entry.unwrap().file_name().into_string().unwrap();
+                let run = [$(stringify!($name)),*];
+                assert!(run.iter().any(|run| name == format!("{run}.txt")), "{name} is not run");
+            }
+        }
+    };
+}
+
+transcripts!(
+    colour, damage, demo, failures, fields, files, formats, help, pipes, stats, statements, usage,
+);

@@ -1,0 +1,34 @@
+//! What SQL over captures gives: `.slt` files of statements and answers, filters that the scan
+//! decides against the same filters left to DataFusion, and the guide's queries.
+
+mod filters;
+mod guide;
+mod samples;
+mod slt;
+
+/// A test for each file of `tests/slt`.
+macro_rules! slt_files {
+    ($($name:ident),* $(,)?) => {
+        $(
+            #[test]
+            fn $name() {
+                slt::check(stringify!($name));
+            }
+        )*
+
+        #[test]
+        fn every_file_is_run() {
+            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/slt");
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let name = entry.unwrap().file_name().into_string().unwrap();
+                let run = [$(stringify!($name)),*];
+                assert!(run.iter().any(|run| name == format!("{run}.slt")), "{name} is not run");
+            }
+        }
+    };
+}
+
+slt_files!(
+    addresses, damage, errors, explain, joins, names, numbers, order, pipes, records, references,
+    views,
+);
