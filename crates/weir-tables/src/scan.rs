@@ -227,7 +227,7 @@ impl Scan {
         };
         let file = source.path().display().to_string();
         let opened = match source.layout().cloned() {
-            None => source.open_capture().map(|reader| {
+            None => source.open_capture(1).map(|reader| {
                 let file = CaptureFile::new(&source, &reader);
                 Input::Capture(source, file, reader)
             }),
