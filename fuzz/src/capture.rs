@@ -96,7 +96,10 @@ pub(crate) fn check(bytes: &[u8], format: Option<Format>) {
     let mut roomy = options.clone();
     roomy.buffer_bytes = 9000;
     let one_by_one = read(Dribble::new(bytes, &[1]), &roomy);
-    assert_eq!(whole, one_by_one, "the size of the buffer changes the result");
+    assert_eq!(
+        whole, one_by_one,
+        "the size of the buffer changes the result"
+    );
     if whole.compression == Some(Compression::None) {
         check_prefix(bytes, &whole, &options);
     }
@@ -113,7 +116,11 @@ pub(crate) fn check(bytes: &[u8], format: Option<Format>) {
 
 /// A capture that was cut gives the records before the cut.
 fn check_prefix(bytes: &[u8], whole: &Outcome, options: &Options) {
-    for cut in [bytes.len() / 3, bytes.len() / 2, bytes.len().saturating_sub(1)] {
+    for cut in [
+        bytes.len() / 3,
+        bytes.len() / 2,
+        bytes.len().saturating_sub(1),
+    ] {
         let cut = read(&bytes[..cut], options);
         assert!(cut.records.len() <= whole.records.len());
         assert_eq!(cut.records[..], whole.records[..cut.records.len()]);

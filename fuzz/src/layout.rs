@@ -17,7 +17,11 @@ pub fn parse(bytes: &[u8]) {
     let mut loaded = 0;
     let mut load = |path: &str| {
         loaded += 1;
-        if base.is_empty() { Err(format!("no {path}")) } else { Ok(base.to_string()) }
+        if base.is_empty() {
+            Err(format!("no {path}"))
+        } else {
+            Ok(base.to_string())
+        }
     };
     match Layout::parse(&text, &mut load) {
         Ok(layout) => {
@@ -25,7 +29,11 @@ pub fn parse(bytes: &[u8]) {
             let mut names: Vec<_> = layout.columns().iter().map(|column| &column.name).collect();
             names.sort();
             names.dedup();
-            assert_eq!(names.len(), layout.columns().len(), "two columns of one name");
+            assert_eq!(
+                names.len(),
+                layout.columns().len(),
+                "two columns of one name"
+            );
             assert!(layout.record_len_max() <= Layout::RECORD_LEN_MAX);
             black_box(layout.payload_starts().count());
             read(&layout, sample);
@@ -34,10 +42,15 @@ pub fn parse(bytes: &[u8]) {
         Err(error) => {
             let text = if error.file().is_some() { &base } else { &text };
             let lines: Vec<_> = text.split('\n').collect();
-            let line = lines.get((error.line() - 1) as usize).expect("the line is in the text");
+            let line = lines
+                .get((error.line() - 1) as usize)
+                .expect("the line is in the text");
             assert!((1..=line.chars().count() + 1).contains(&(error.column() as usize)));
             let message = error.to_string();
-            assert!(!message.ends_with('.') && !message.contains('\n'), "{message:?}");
+            assert!(
+                !message.ends_with('.') && !message.contains('\n'),
+                "{message:?}"
+            );
             black_box(error.hint());
         }
     }
@@ -75,7 +88,10 @@ fn read(layout: &Layout, file: &[u8]) {
                 rest = behind;
             }
             Framing::More { at_least } => {
-                assert!(at_least > rest.len(), "more bytes are asked for than are there");
+                assert!(
+                    at_least > rest.len(),
+                    "more bytes are asked for than are there"
+                );
                 assert!(at_least <= layout.record_len_max() + Layout::MARK_LEN_MAX);
                 // At the end of a file, what is left is shown as far as it goes.
                 check(layout, &layout.decode(rest, &mut row), rest);
@@ -101,12 +117,18 @@ fn shorter(layout: &Layout, record: &[u8]) {
     for cut in [record.len() / 2, record.len() - 1] {
         match layout.next_record(&record[..cut]) {
             Framing::More { at_least } => {
-                assert!(cut < at_least && at_least <= record.len(), "{at_least} of {record:?}");
+                assert!(
+                    cut < at_least && at_least <= record.len(),
+                    "{at_least} of {record:?}"
+                );
             }
             other => panic!("{other:?} after {cut} bytes of {record:?}"),
         }
     }
-    assert_eq!(layout.next_record(record), Framing::Record { len: record.len() });
+    assert_eq!(
+        layout.next_record(record),
+        Framing::Record { len: record.len() }
+    );
 }
 
 /// Every value is of its column's kind and lies in the record.
@@ -129,7 +151,11 @@ fn check(layout: &Layout, view: &View<'_>, record: &[u8]) {
             | (Kind::Text, Value::Text(_)) => true,
             _ => false,
         };
-        assert!(fits, "{} is {:?} and holds {value:?}", column.name, column.kind);
+        assert!(
+            fits,
+            "{} is {:?} and holds {value:?}",
+            column.name, column.kind
+        );
     }
     assert_eq!(view.value(layout.columns().len()), None);
     black_box((view.time_ns(), view.wire_len(), view.kind()));
@@ -143,7 +169,10 @@ fn check(layout: &Layout, view: &View<'_>, record: &[u8]) {
 
 /// What stands before and behind the first line of dashes.
 fn halve(bytes: &[u8]) -> (&[u8], &[u8]) {
-    match bytes.windows(SEPARATOR.len()).position(|window| window == SEPARATOR) {
+    match bytes
+        .windows(SEPARATOR.len())
+        .position(|window| window == SEPARATOR)
+    {
         Some(at) => (&bytes[..at], &bytes[at + SEPARATOR.len()..]),
         None => (bytes, &[]),
     }

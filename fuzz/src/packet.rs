@@ -28,7 +28,7 @@ pub fn decode(bytes: &[u8]) {
     check(&packet);
     read_all(&packet);
 
-    let asked = chosen.len().min(1 + usize::from(longer & 3));
+    let asked = chosen.len().min(1 + (longer & 3) as usize);
     let chosen = &chosen[..asked];
     let needs = chosen.iter().map(|(_, needs)| *needs);
     let mut lazy = Decoder::new(options, needs);
@@ -87,7 +87,9 @@ pub fn stream(bytes: &[u8]) {
         }
         let counters = decoder.aal5_counters();
         assert!(decoder.aal5_waiting() <= connections_max.max(1));
-        assert!(counters.pdus + counters.checksum_errors + counters.length_errors <= counters.cells);
+        assert!(
+            counters.pdus + counters.checksum_errors + counters.length_errors <= counters.cells
+        );
     }
 }
 
@@ -136,16 +138,30 @@ pub(crate) fn check(packet: &Packet<'_>) {
     for layer in packet.layers() {
         assert!(packet.has(layer) && !seen.contains(&layer));
         seen.push(layer);
-        let bytes = packet.bytes(layer).expect("a layer that is there has bytes");
+        let bytes = packet
+            .bytes(layer)
+            .expect("a layer that is there has bytes");
         assert!(!bytes.is_empty());
         // Only what was put together from cells lies elsewhere, and is no longer than a PDU.
         if !lies_within(bytes, data) {
-            assert!(packet.has(Layer::Atm) && bytes.len() <= 65_535 + 8 + 48, "{layer:?}");
+            assert!(
+                packet.has(Layer::Atm) && bytes.len() <= 65_535 + 8 + 48,
+                "{layer:?}"
+            );
         }
         let declared = packet.declared_len(layer).expect("as the bytes");
-        assert!(bytes.len() <= declared as usize, "{layer:?} has more bytes than are declared");
+        assert!(
+            bytes.len() <= declared as usize,
+            "{layer:?} has more bytes than are declared"
+        );
     }
-    assert_eq!(seen.len(), PROTOCOLS.iter().filter(|protocol| has(packet, protocol.name)).count());
+    assert_eq!(
+        seen.len(),
+        PROTOCOLS
+            .iter()
+            .filter(|protocol| has(packet, protocol.name))
+            .count()
+    );
     for layer in [packet.network(), packet.transport()].into_iter().flatten() {
         black_box(packet.is_quoted(layer));
     }
@@ -184,7 +200,11 @@ pub(crate) fn read_all(packet: &Packet<'_>) {
             Get::Bytes(get) => {
                 if let Some(bytes) = get(packet) {
                     let data = packet.frame().data;
-                    assert!(lies_within(bytes, data) || packet.has(Layer::Atm), "{}", field.name);
+                    assert!(
+                        lies_within(bytes, data) || packet.has(Layer::Atm),
+                        "{}",
+                        field.name
+                    );
                     assert!(bytes.len() <= data.len().max(65_535));
                 }
             }
@@ -192,7 +212,11 @@ pub(crate) fn read_all(packet: &Packet<'_>) {
             Get::Write(write) => {
                 text.clear();
                 let written = write(packet, &mut text).expect("a String takes all text");
-                assert!(written || text.is_empty(), "{} writes and says NULL", field.name);
+                assert!(
+                    written || text.is_empty(),
+                    "{} writes and says NULL",
+                    field.name
+                );
                 // Even lists of options stay in proportion to the packet.
                 assert!(text.len() <= 1024 + 64 * packet.frame().data.len().max(65_535));
             }

@@ -163,7 +163,10 @@ fn merged(made: &Made, options: &weir_capture::Options) {
     let mut seen = [0, 0];
     while let Some((file, record)) = merge.next().expect("a sound capture") {
         let expected = &made.records[seen[file]];
-        assert_eq!((record.number, record.time_ns), (expected.number, expected.time_ns));
+        assert_eq!(
+            (record.number, record.time_ns),
+            (expected.number, expected.time_ns)
+        );
         assert_eq!(record.data.len(), expected.data_len);
         seen[file] += 1;
     }
@@ -176,15 +179,25 @@ fn pcap(big: bool, variant: u8, link_type: u16, packets: &[Packet]) -> Made {
         1 => PcapVariant::Nano,
         _ => PcapVariant::Modified,
     };
-    let header_len = if variant == PcapVariant::Modified { 24 } else { 16 };
+    let header_len = if variant == PcapVariant::Modified {
+        24
+    } else {
+        16
+    };
     let mut made = Made::default();
     let mut writer =
         PcapWriter::new(Vec::new(), link_type, 65_535, variant, endian(big)).expect("a Vec");
     let mut end = 24;
     for packet in packets {
         let (time_ns, wire_len) = (packet.time_ns(), packet.wire_len());
-        writer.packet(time_ns, wire_len, &packet.data).expect("a Vec");
-        let unit = if variant == PcapVariant::Nano { 1 } else { 1000 };
+        writer
+            .packet(time_ns, wire_len, &packet.data)
+            .expect("a Vec");
+        let unit = if variant == PcapVariant::Nano {
+            1
+        } else {
+            1000
+        };
         let mut kept = kept(&made, end, &packet.data);
         kept.time_ns = Some((time_ns / unit * unit) as i64);
         kept.wire_len = wire_len;
@@ -266,7 +279,9 @@ fn pcapng(big: bool, parts: &[Part]) -> Made {
                 options.extend(flag_bytes.as_ref().map(|flags| (2, &flags[..])));
                 let (time_ns, wire_len) = (packet.time_ns(), packet.wire_len());
                 let id = interface as u32;
-                writer.packet(id, time_ns, wire_len, &packet.data, &options).expect("a Vec");
+                writer
+                    .packet(id, time_ns, wire_len, &packet.data, &options)
+                    .expect("a Vec");
                 let mut kept = interfaces[interface].kept(&made, packet);
                 kept.interface = id;
                 kept.comment = comment;
@@ -280,7 +295,9 @@ fn pcapng(big: bool, parts: &[Part]) -> Made {
                 };
                 let (time_ns, wire_len) = (packet.time_ns(), packet.wire_len());
                 let id = interface as u16;
-                writer.obsolete_packet(id, 7, time_ns, wire_len, &packet.data).expect("a Vec");
+                writer
+                    .obsolete_packet(id, 7, time_ns, wire_len, &packet.data)
+                    .expect("a Vec");
                 let mut kept = interfaces[interface].kept(&made, packet);
                 kept.interface = u32::from(id);
                 made.records.push(kept);
@@ -307,16 +324,22 @@ fn pcapng(big: bool, parts: &[Part]) -> Made {
             }
             Part::Names(name) => {
                 let name = short(name);
-                writer.names(&[([10, 0, 0, 1].into(), &name)]).expect("a Vec");
+                writer
+                    .names(&[([10, 0, 0, 1].into(), &name)])
+                    .expect("a Vec");
             }
             Part::Secrets(keys) => writer.secrets(keys).expect("a Vec"),
             Part::Statistics { interface } => {
                 if let Some(interface) = choose(*interface) {
-                    writer.statistics(interface as u32, BASE_NS, 7, 1).expect("a Vec");
+                    writer
+                        .statistics(interface as u32, BASE_NS, 7, 1)
+                        .expect("a Vec");
                 }
             }
             Part::Unknown { kind, body } => {
-                writer.block(0x7700_0000 | u32::from(*kind), body).expect("a Vec");
+                writer
+                    .block(0x7700_0000 | u32::from(*kind), body)
+                    .expect("a Vec");
             }
             Part::Custom(body) => {
                 // Wireshark counts custom blocks as frames, and so do the numbers here.
@@ -347,7 +370,11 @@ fn packet_blocks(bytes: &[u8]) -> Vec<(usize, usize)> {
     while start < bytes.len() {
         let word = |at: usize, big: bool| {
             let word: [u8; 4] = bytes[at..at + 4].try_into().expect("four bytes");
-            if big { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }
+            if big {
+                u32::from_be_bytes(word)
+            } else {
+                u32::from_le_bytes(word)
+            }
         };
         if word(start, false) == 0x0a0d_0d0a {
             big = word(start + 8, true) == 0x1a2b_3c4d;
@@ -372,7 +399,8 @@ fn erf(records: &[Erf]) -> Made {
         }
     };
     for record in records {
-        let time_ns = u64::from(record.time) * 1_000_000_000 + u64::from(record.nanos % 1_000_000_000);
+        let time_ns =
+            u64::from(record.time) * 1_000_000_000 + u64::from(record.nanos % 1_000_000_000);
         let extensions = &record.extensions[..record.extensions.len().min(4)];
         let payload = &record.payload[..record.payload.len().min(60_000)];
         if record.padding_before {
@@ -507,4 +535,13 @@ fn short(text: &str) -> String {
 const BASE_NS: u64 = 1_700_000_000_000_000_000;
 
 /// Seconds to nanoseconds, and binary fractions; `None` is microseconds without saying so.
-const RESOLUTIONS: &[Option<u8>] = &[None, Some(0), Some(3), Some(6), Some(9), Some(0x80), Some(0x80 | 10), Some(0x80 | 20)];
+const RESOLUTIONS: &[Option<u8>] = &[
+    None,
+    Some(0),
+    Some(3),
+    Some(6),
+    Some(9),
+    Some(0x80),
+    Some(0x80 | 10),
+    Some(0x80 | 20),
+];

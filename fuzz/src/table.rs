@@ -30,7 +30,9 @@ pub fn run(bytes: &[u8]) {
         None => PACKETS.clone(),
     };
     let count = table.columns().len();
-    let projection: Vec<_> = (0..1 + bits.u8() % 4).map(|_| usize::from(bits.u16()) % count).collect();
+    let projection: Vec<_> = (0..1 + bits.u8() % 4)
+        .map(|_| usize::from(bits.u16()) % count)
+        .collect();
     let predicate = predicate(&mut bits, &table, 0);
     let batch_rows = usize::from(bits.u8()) + 1;
     let limit = usize::from(bits.u8());
@@ -39,7 +41,14 @@ pub fn run(bytes: &[u8]) {
     let scanned = Scanned::new(bits.0, layout);
     let everything: Vec<_> = (0..count).collect();
     let all = scanned.scan(&table, &everything, None, batch_rows, None, false);
-    let passed = scanned.scan(&table, &everything, Some(&predicate), batch_rows, None, false);
+    let passed = scanned.scan(
+        &table,
+        &everything,
+        Some(&predicate),
+        batch_rows,
+        None,
+        false,
+    );
     let refused = Predicate::Not(Box::new(predicate.clone()));
     let refused = scanned.scan(&table, &projection, Some(&refused), batch_rows, None, false);
     assert_eq!(all.records, all.rows as u64);
@@ -52,9 +61,20 @@ pub fn run(bytes: &[u8]) {
     assert_eq!(passed.rows, narrow.rows);
     for (index, position) in projection.iter().enumerate() {
         let name = &table.columns()[*position].name;
-        assert_eq!(passed.column(*position), narrow.column(index), "{name} hangs on other columns");
+        assert_eq!(
+            passed.column(*position),
+            narrow.column(index),
+            "{name} hangs on other columns"
+        );
     }
-    let limited = scanned.scan(&table, &projection, Some(&predicate), batch_rows, Some(limit), merge);
+    let limited = scanned.scan(
+        &table,
+        &projection,
+        Some(&predicate),
+        batch_rows,
+        Some(limit),
+        merge,
+    );
     assert_eq!(limited.rows, narrow.rows.min(limit));
 }
 
@@ -74,7 +94,9 @@ struct Given {
 impl Scanned {
     fn new(bytes: &[u8], layout: Option<Arc<Layout>>) -> Self {
         let mut file = tempfile::tempfile().expect("a temporary file");
-        file.write_all(bytes).and_then(|()| file.rewind()).expect("room for a small file");
+        file.write_all(bytes)
+            .and_then(|()| file.rewind())
+            .expect("room for a small file");
         Self { file, layout }
     }
 
@@ -124,7 +146,10 @@ impl Given {
         for batch in &self.batches {
             let column = batch.column(index);
             for row in 0..column.len() {
-                values.push(format!("{:?}", column.slice(row, 1).to_data().buffers().first()));
+                values.push(format!(
+                    "{:?}",
+                    column.slice(row, 1).to_data().buffers().first()
+                ));
                 values.push(format!("{:?}", column.slice(row, 1)));
             }
         }
@@ -137,7 +162,9 @@ fn predicate(bits: &mut Bits<'_>, table: &Table, depth: u8) -> Predicate {
     let column = table.columns()[usize::from(bits.u16()) % table.columns().len()].clone();
     let mut inner = |bits: &mut Bits<'_>| {
         let count = bits.u8() % 3;
-        (0..count).map(|_| predicate(bits, table, depth + 1)).collect()
+        (0..count)
+            .map(|_| predicate(bits, table, depth + 1))
+            .collect()
     };
     match kind {
         0 => {
@@ -153,7 +180,9 @@ fn predicate(bits: &mut Bits<'_>, table: &Table, depth: u8) -> Predicate {
             Predicate::Compare(column, operator, constant)
         }
         1 => {
-            let constants = (0..bits.u8() % 3).map(|_| constant(bits, &column)).collect();
+            let constants = (0..bits.u8() % 3)
+                .map(|_| constant(bits, &column))
+                .collect();
             Predicate::In(column, constants)
         }
         2 => {
@@ -183,7 +212,9 @@ fn constant(bits: &mut Bits<'_>, column: &Column) -> Constant {
     }
     match column.kind {
         Kind::Bool => Constant::Bool(value & 1 == 1),
-        Kind::Address | Kind::Bytes => Constant::Bytes(bits.chunk(usize::from(value % 17)).to_vec()),
+        Kind::Address | Kind::Bytes => {
+            Constant::Bytes(bits.chunk(usize::from(value % 17)).to_vec())
+        }
         Kind::Text => {
             let bytes = bits.chunk(usize::from(value % 8));
             Constant::Text(String::from_utf8_lossy(bytes).into_owned())
@@ -196,5 +227,9 @@ fn constant(bits: &mut Bits<'_>, column: &Column) -> Constant {
 static PACKETS: LazyLock<Table> = LazyLock::new(Table::packets);
 
 /// The layouts, as scans share them.
-static SHARED: LazyLock<Vec<Arc<Layout>>> =
-    LazyLock::new(|| LAYOUTS.iter().map(|(_, layout)| Arc::new(layout.clone())).collect());
+static SHARED: LazyLock<Vec<Arc<Layout>>> = LazyLock::new(|| {
+    LAYOUTS
+        .iter()
+        .map(|(_, layout)| Arc::new(layout.clone()))
+        .collect()
+});

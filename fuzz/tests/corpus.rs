@@ -8,7 +8,9 @@ use weir_fuzz::TARGETS;
 #[test]
 fn every_input_of_the_corpora_keeps_the_promises() {
     for (name, run) in TARGETS {
-        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("corpus")
+            .join(name);
         let mut paths: Vec<_> = fs::read_dir(&dir)
             .unwrap_or_else(|error| panic!("{}: {error}", dir.display()))
             .map(|entry| entry.expect("a name").path())
@@ -27,7 +29,9 @@ fn every_input_of_the_corpora_keeps_the_promises() {
 #[test]
 fn every_prefix_of_the_seeds_keeps_the_promises() {
     for (name, run) in TARGETS {
-        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("corpus")
+            .join(name);
         for entry in fs::read_dir(dir).expect("a corpus").take(8) {
             let bytes = fs::read(entry.expect("a name").path()).expect("a file");
             for len in (0..bytes.len()).step_by(bytes.len() / 24 + 1) {

@@ -55,7 +55,10 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
         bail!("no benchmark is called {name}: cargo xtask bench lists them");
     };
     let comparisons = (bench.run)()?;
-    println!("\n{:<34} {:>10} {:>10} {:>8}  peer", "", "weir", "peer", "ratio");
+    println!(
+        "\n{:<34} {:>10} {:>10} {:>8}  peer",
+        "", "weir", "peer", "ratio"
+    );
     for row in &comparisons {
         println!(
             "{:<34} {:>10.4} {:>10.4} {:>8.2}  {} ({})",

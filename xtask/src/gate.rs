@@ -23,10 +23,22 @@ pub(crate) fn test(arguments: &[&str]) -> Result<()> {
 pub(crate) fn ci() -> Result<()> {
     run(&mut cargo(&["fmt", "--all", "--check"])?)?;
     tidy::run()?;
-    let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+    let clippy = [
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ];
     run(&mut cargo(&clippy)?)?;
     test(&[])?;
-    let docs = ["doc", "--workspace", "--no-deps", "--document-private-items"];
+    let docs = [
+        "doc",
+        "--workspace",
+        "--no-deps",
+        "--document-private-items",
+    ];
     run(cargo(&docs)?.env("RUSTDOCFLAGS", "-D warnings"))?;
     match cargo(&["deny", "--version"])?.output() {
         Ok(output) if output.status.success() => run(&mut cargo(&["deny", "check"])?)?,
@@ -42,8 +54,12 @@ pub(crate) fn fuzz() -> Result<()> {
         .output()
         .is_ok_and(|output| output.status.success());
     if !has_nightly {
-        eprintln!("SKIPPED: fuzzing needs the nightly toolchain (rustup toolchain install nightly)");
+        eprintln!(
+            "SKIPPED: fuzzing needs the nightly toolchain (rustup toolchain install nightly)"
+        );
         return Ok(());
     }
-    run(Command::new("bash").arg("fuzz/smoke.sh").current_dir(root()?))
+    run(Command::new("bash")
+        .arg("fuzz/smoke.sh")
+        .current_dir(root()?))
 }

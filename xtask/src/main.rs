@@ -49,7 +49,10 @@ cargo xtask bench [NAME]             run a benchmark beside its peers; without N
 /// The root of the checkout.
 fn root() -> Result<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    Ok(here.parent().context("xtask stands in the root")?.to_owned())
+    Ok(here
+        .parent()
+        .context("xtask stands in the root")?
+        .to_owned())
 }
 
 /// Where cargo builds.

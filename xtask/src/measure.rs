@@ -68,9 +68,9 @@ impl Subject {
         let stdin = child.stdin.take();
         let mut text = String::new();
         thread::scope(|scope| -> Result<()> {
-            let feeder = feed.zip(stdin).map(|(feed, mut stdin)| {
-                scope.spawn(move || feed(&mut stdin))
-            });
+            let feeder = feed
+                .zip(stdin)
+                .map(|(feed, mut stdin)| scope.spawn(move || feed(&mut stdin)));
             stdout.read_to_string(&mut text)?;
             match feeder.map(thread::ScopedJoinHandle::join) {
                 Some(Ok(outcome)) => outcome,

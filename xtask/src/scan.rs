@@ -45,34 +45,73 @@ const RESIDENT_MAX: u64 = 150 << 20;
 /// Runs the benchmark.
 pub(crate) fn run() -> Result<Vec<Comparison>> {
     let target = target_dir()?;
-    run_command(&mut cargo(&["build", "--release", "--package", "weir-cli"])?)?;
+    run_command(&mut cargo(&[
+        "build",
+        "--release",
+        "--package",
+        "weir-cli",
+    ])?)?;
     let peers = target.join("peers");
     let mut make = Command::new("make");
     make.arg("-C").arg(root()?.join("benchmarks/c"));
     run_command(make.arg(format!("OUT={}", peers.display())))?;
     let weir = text(&target.join("release/weir"))?;
-    let capture = text(&trace_file(&target, "ethernet", weir_testkit::trace::ETHERNET_BYTES)?)?;
+    let capture = text(&trace_file(
+        &target,
+        "ethernet",
+        weir_testkit::trace::ETHERNET_BYTES,
+    )?)?;
 
     let mut rows = Vec::new();
     for question in QUESTIONS {
-        println!("\n{}: {}", question.name, question.sql.replace("{}", "ethernet.pcap"));
+        println!(
+            "\n{}: {}",
+            question.name,
+            question.sql.replace("{}", "ethernet.pcap")
+        );
         let sql = question.sql.replace("{}", &capture);
         let program = text(&peers.join(question.program))?;
         let subjects = [
-            Subject::new("weir", &weir, &["query", "--threads", "1", "--format", "csv", &sql]),
+            Subject::new(
+                "weir",
+                &weir,
+                &["query", "--threads", "1", "--format", "csv", &sql],
+            ),
             Subject::new("C, mmap", &program, &["mmap", &capture]),
             Subject::new("C, read", &program, &["read", &capture]),
-            Subject::new("dd", "dd", &["bs=1M", "of=/dev/null", &format!("if={capture}")]),
+            Subject::new(
+                "dd",
+                "dd",
+                &["bs=1M", "of=/dev/null", &format!("if={capture}")],
+            ),
         ];
         let results = alternate(&subjects, ROUNDS)?;
         if sorted_rows(&results[0].1) != sorted_rows(&results[1].1) {
-            bail!("weir and {} disagree on {}", question.program, question.name);
+            bail!(
+                "weir and {} disagree on {}",
+                question.program,
+                question.name
+            );
         }
         print(&subjects, &results);
         let (weir_costs, _) = &results[0];
         for (subject, (costs, _)) in subjects.iter().zip(&results).skip(1) {
-            rows.push(compare(question.name, "wall", weir_costs, subject, costs, |cost| cost.wall));
-            rows.push(compare(question.name, "cpu", weir_costs, subject, costs, |cost| cost.cpu));
+            rows.push(compare(
+                question.name,
+                "wall",
+                weir_costs,
+                subject,
+                costs,
+                |cost| cost.wall,
+            ));
+            rows.push(compare(
+                question.name,
+                "cpu",
+                weir_costs,
+                subject,
+                costs,
+                |cost| cost.cpu,
+            ));
         }
         check_resident(question.name, weir_costs)?;
     }
@@ -84,12 +123,24 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
 /// tcpdump and tshark on the first question.
 fn slow_peers(weir: &str, capture: &str) -> Result<Vec<Comparison>> {
     let sql = QUESTIONS[0].sql.replace("{}", capture);
-    let ours = Subject::new("weir", weir, &["query", "--threads", "1", "--format", "csv", &sql]);
+    let ours = Subject::new(
+        "weir",
+        weir,
+        &["query", "--threads", "1", "--format", "csv", &sql],
+    );
     let mut rows = Vec::new();
     let peers: [(&str, &str, &[&str]); 4] = [
-        ("tcpdump -w /dev/null", "tcpdump", &["-r", capture, "-w", "/dev/null"]),
+        (
+            "tcpdump -w /dev/null",
+            "tcpdump",
+            &["-r", capture, "-w", "/dev/null"],
+        ),
         ("capinfos -c -d", "capinfos", &["-c", "-d", capture]),
-        ("tshark -z io,stat", "tshark", &["-n", "-q", "-r", capture, "-z", "io,stat,0"]),
+        (
+            "tshark -z io,stat",
+            "tshark",
+            &["-n", "-q", "-r", capture, "-z", "io,stat,0"],
+        ),
         (
             "tshark -T fields",
             "tshark",
@@ -104,9 +155,14 @@ fn slow_peers(weir: &str, capture: &str) -> Result<Vec<Comparison>> {
         let subjects = [ours.clone(), Subject::new(name, program, arguments)];
         let results = alternate(&subjects, ROUNDS_SLOW)?;
         print(&subjects, &results);
-        rows.push(compare("count", "wall", &results[0].0, &subjects[1], &results[1].0, |cost| {
-            cost.wall
-        }));
+        rows.push(compare(
+            "count",
+            "wall",
+            &results[0].0,
+            &subjects[1],
+            &results[1].0,
+            |cost| cost.wall,
+        ));
     }
     Ok(rows)
 }
@@ -116,8 +172,9 @@ fn pipe(weir: &str, capture: &str) -> Result<Vec<Comparison>> {
     let sql = QUESTIONS[1].sql.replace("{}", "-");
     let subject = Subject::new("weir, pipe", weir, &["query", "--format", "csv", &sql]);
     let small = fs::metadata(capture)?.len();
-    let mut resident = |bytes: u64| -> Result<Cost> {
-        let feed = move |out: &mut dyn std::io::Write| trace::make("ethernet", bytes, out).map(|_| ());
+    let resident = |bytes: u64| -> Result<Cost> {
+        let feed =
+            move |out: &mut dyn std::io::Write| trace::make("ethernet", bytes, out).map(|_| ());
         let (cost, _) = subject.run_with_input(Some(feed))?;
         println!(
             "{:<22} {:>6} MB in {:.2} s, resident {:.1} MB",
@@ -142,9 +199,17 @@ fn pipe(weir: &str, capture: &str) -> Result<Vec<Comparison>> {
 }
 
 fn check_resident(name: &str, costs: &[Cost]) -> Result<()> {
-    let most = costs.iter().map(|cost| cost.resident).max().unwrap_or_default();
+    let most = costs
+        .iter()
+        .map(|cost| cost.resident)
+        .max()
+        .unwrap_or_default();
     if most > RESIDENT_MAX {
-        bail!("{name}: {:.1} MB resident, {:.1} are allowed", megabytes(most), megabytes(RESIDENT_MAX));
+        bail!(
+            "{name}: {:.1} MB resident, {:.1} are allowed",
+            megabytes(most),
+            megabytes(RESIDENT_MAX)
+        );
     }
     Ok(())
 }
@@ -206,7 +271,6 @@ fn text(path: &Path) -> Result<String> {
         .with_context(|| format!("{} is not UTF-8", path.display()))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "for the eye")]
 fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }

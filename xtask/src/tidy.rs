@@ -43,9 +43,16 @@ fn check(path: &Path, text: &str, faults: &mut Vec<String>) {
     }
     for (index, line) in text.lines().enumerate() {
         // Spelled in pieces, so that this file does not break its own rule.
-        for word in [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X:")] {
+        for word in [
+            concat!("TO", "DO"),
+            concat!("FIX", "ME"),
+            concat!("XX", "X:"),
+        ] {
             if line.contains(word) {
-                fault(index + 1, "unfinished work does not land: do it, or open an issue");
+                fault(
+                    index + 1,
+                    "unfinished work does not land: do it, or open an issue",
+                );
             }
         }
         if line.ends_with([' ', '\t']) {

@@ -24,7 +24,12 @@ pub(crate) fn run(
         .columns()
         .iter()
         .map(Row::of)
-        .filter(|row| fields.pattern.as_ref().is_none_or(|pattern| row.contains(pattern)))
+        .filter(|row| {
+            fields
+                .pattern
+                .as_ref()
+                .is_none_or(|pattern| row.contains(pattern))
+        })
         .collect();
     if let (true, Some(pattern)) = (rows.is_empty(), &fields.pattern) {
         let names = table.columns().iter().map(|column| &*column.name);
@@ -33,7 +38,11 @@ pub(crate) fn run(
             "" => "'weir fields' lists all".to_owned(),
             near => format!("near names: {near}"),
         };
-        return Err(Refusal::usage(format!("no column has '{pattern}' in its name, meaning or layer"), hint).into());
+        return Err(Refusal::usage(
+            format!("no column has '{pattern}' in its name, meaning or layer"),
+            hint,
+        )
+        .into());
     }
     let batch = batch(&rows)?;
     let file = fields.output.file(0, 1)?;

@@ -96,9 +96,10 @@ impl Format {
         matches!(self, Self::Parquet | Self::Arrow)
     }
 
-    /// True for JSON, of which programs read one value after the other.
-    pub(crate) fn is_json(self) -> bool {
-        matches!(self, Self::Json | Self::Ndjson)
+    /// True when several results need an empty line between them. JSON does not: programs read
+    /// one value after the other.
+    pub(crate) fn is_set_apart(self) -> bool {
+        matches!(self, Self::Table | Self::Csv | Self::Tsv | Self::Markdown)
     }
 
     /// The name that `--format` takes.

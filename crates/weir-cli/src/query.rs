@@ -14,11 +14,7 @@ use crate::message::Messages;
 use crate::session::{Apart, Failure, LazyFile, Reader, Session};
 
 /// Answers the statements one after the other.
-pub(crate) fn run(
-    query: &Query,
-    global: Global,
-    messages: Messages,
-) -> Result<ExitCode, Failure> {
+pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
     let session = Session::new(
         &options(query),
         messages,
@@ -26,7 +22,12 @@ pub(crate) fn run(
     )?;
     let mut statements = Vec::new();
     match &query.file {
-        Some(file) => statements.extend(session.parse(&read_sql(file)?)?),
+        Some(file) => {
+            if file.as_os_str() == "-" {
+                session.take_stdin();
+            }
+            statements.extend(session.parse(&read_sql(file)?)?);
+        }
         None => {
             for sql in &query.sql {
                 statements.extend(session.parse(sql)?);
@@ -37,7 +38,10 @@ pub(crate) fn run(
         return Err(Refusal::usage("no statement", "write: weir query \"SELECT …\"").into());
     }
     // Statements such as CREATE VIEW have no answer to put anywhere.
-    let answers = statements.iter().filter(|statement| statement.gives_rows()).count();
+    let answers = statements
+        .iter()
+        .filter(|statement| statement.gives_rows())
+        .count();
     let mut index = 0;
     let stdout_terminal = io::stdout().is_terminal();
     let written = Arc::new(AtomicBool::new(false));
@@ -47,7 +51,10 @@ pub(crate) fn run(
         let shared = file.is_none() || query.output.output.len() == 1;
         if shared && answers > 1 && output.format.is_binary() {
             return Err(Refusal::usage(
-                format!("{answers} results do not fit into one {} output", output.format.name()),
+                format!(
+                    "{answers} results do not fit into one {} output",
+                    output.format.name()
+                ),
                 "give one -o for each statement",
             )
             .into());
@@ -57,7 +64,8 @@ pub(crate) fn run(
             Some(path) => Box::new(LazyFile::new(path, shared && index > 0)),
             None => Box::new(io::stdout()),
         };
-        let out = match shared && !output.format.is_json() {
+        let apart = shared && statement.gives_rows() && output.format.is_set_apart();
+        let out = match apart {
             true => Box::new(Apart::new(out, &written)),
             false => out,
         };

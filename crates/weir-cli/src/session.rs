@@ -136,6 +136,11 @@ impl Session {
         Ok(self.engine.parse(sql)?)
     }
 
+    /// Keeps statements from reading standard input, which gives the SQL.
+    pub(crate) fn take_stdin(&self) {
+        self.engine.ledger().take_stdin();
+    }
+
     /// Answers one statement into `out`.
     pub(crate) fn answer(
         &self,
@@ -206,9 +211,7 @@ impl Session {
             let seconds = self.started.elapsed().as_secs_f64();
             let rate = |number: u64| {
                 // A rate is for the eye: the precision of a double is plenty.
-                #[expect(clippy::cast_precision_loss)]
-                let number = number as f64;
-                number / seconds.max(1e-9) / 1e6
+                number as f64 / seconds.max(1e-9) / 1e6
             };
             self.messages.note(&format!(
                 "{} records, {} bytes in {seconds:.3} s ({:.2} M records/s, {:.1} MB/s); {} dropped by predicates, {} stopped, {} of unknown link type",

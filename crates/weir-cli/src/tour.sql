@@ -39,7 +39,8 @@ GROUP BY message_type_name, board, interface, channel ORDER BY records DESC, boa
 
 -- Two captures as one, in the order of time.
 SELECT frame.file, frame.number, frame.time, frame.len
-FROM packets('{demo}/framerelay.pcap', '{demo}/sunatm.pcap', merge => true) LIMIT 6;
+FROM packets('{demo}/framerelay.pcap', '{demo}/sunatm.pcap', merge => true)
+WHERE frame.time >= '2026-01-01T00:00:20Z' LIMIT 6;
 
 -- How would it run? What is decoded, and what is decided while decoding.
 EXPLAIN SELECT ip.src, sum(frame.len) FROM '{demo}/office.pcapng' WHERE udp.dstport = 53 GROUP BY ip.src;

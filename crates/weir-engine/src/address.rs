@@ -139,16 +139,20 @@ fn with_text(plan: LogicalPlan, flags: Vec<bool>) -> Result<LogicalPlan> {
     if !flags.contains(&true) {
         return Ok(plan);
     }
-    let exprs = plan.schema().iter().zip(flags).map(|((relation, field), is)| {
-        let column = Expr::Column(Column::new(relation.cloned(), field.name()));
-        if is {
-            function::address_text()
-                .call(vec![column])
-                .alias_qualified(relation.cloned(), field.name())
-        } else {
-            column
-        }
-    });
+    let exprs = plan
+        .schema()
+        .iter()
+        .zip(flags)
+        .map(|((relation, field), is)| {
+            let column = Expr::Column(Column::new(relation.cloned(), field.name()));
+            if is {
+                function::address_text()
+                    .call(vec![column])
+                    .alias_qualified(relation.cloned(), field.name())
+            } else {
+                column
+            }
+        });
     let exprs = exprs.collect();
     Ok(LogicalPlan::Projection(Projection::try_new(
         exprs,
@@ -204,7 +208,9 @@ fn addresses(plan: &LogicalPlan) -> Result<Vec<bool>> {
             };
             let is_address = |position: usize| {
                 let mut branches = union.inputs.iter().zip(&inputs);
-                inputs.iter().any(|flags| flags.get(position) == Some(&true))
+                inputs
+                    .iter()
+                    .any(|flags| flags.get(position) == Some(&true))
                     && branches.all(|(input, flags)| {
                         flags.get(position) == Some(&true) || is_null(input, position)
                     })
@@ -371,9 +377,9 @@ impl Scope {
                 } = comparison;
                 let (expr, subquery) = self.coerce_subquery(*expr, subquery)?;
                 let expr = Box::new(expr);
-                Ok(Transformed::yes(Expr::SetComparison(
-                    SetComparison::new(expr, subquery, op, quantifier),
-                )))
+                Ok(Transformed::yes(Expr::SetComparison(SetComparison::new(
+                    expr, subquery, op, quantifier,
+                ))))
             }
             Expr::Case(case) => self.coerce_case(case),
             Expr::Cast(Cast { expr, field }) | Expr::TryCast(TryCast { expr, field })
@@ -391,7 +397,13 @@ impl Scope {
         let (left, right) = match (self.is_address(&left), self.is_address(&right)) {
             (true, false) => (left, Box::new(self.as_address(*right)?)),
             (false, true) => (Box::new(self.as_address(*left)?), right),
-            _ => return Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right }))),
+            _ => {
+                return Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr {
+                    left,
+                    op,
+                    right,
+                })));
+            }
         };
         Ok(Transformed::yes(Expr::BinaryExpr(BinaryExpr {
             left,
@@ -458,7 +470,14 @@ impl Scope {
             args.collect::<Result<_>>()?
         } else if TEXT_FUNCTIONS.contains(&name) {
             let args = function.args.into_iter();
-            args.map(|arg| if self.is_address(&arg) { self.as_text(arg) } else { arg }).collect()
+            args.map(|arg| {
+                if self.is_address(&arg) {
+                    self.as_text(arg)
+                } else {
+                    arg
+                }
+            })
+            .collect()
         } else {
             return Ok(Transformed::no(Expr::ScalarFunction(function)));
         };

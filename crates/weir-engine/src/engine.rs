@@ -53,7 +53,10 @@ impl Engine {
             .with_round_robin_repartition(false)
             .with_extension(Arc::clone(&ledger));
         // It loses columns: a join key computed from a field of a struct is not found any more.
-        config.options_mut().optimizer.enable_leaf_expression_pushdown = false;
+        config
+            .options_mut()
+            .optimizer
+            .enable_leaf_expression_pushdown = false;
         if let Some(threads) = options.threads {
             config = config.with_target_partitions(threads.max(1));
         }
@@ -96,7 +99,11 @@ impl Engine {
     pub async fn answer(&self, statement: Statement) -> Result<Answer, Error> {
         let (plan, columns) = self.plan(statement).await?;
         let failed = |error| Error::from_datafusion(ErrorKind::Plan, error, &columns);
-        let frame = self.context.execute_logical_plan(plan).await.map_err(failed)?;
+        let frame = self
+            .context
+            .execute_logical_plan(plan)
+            .await
+            .map_err(failed)?;
         let schema = Arc::new(frame.schema().as_arrow().clone());
         let task = Arc::new(frame.task_ctx());
         let plan = frame.create_physical_plan().await.map_err(failed)?;

@@ -70,7 +70,10 @@ impl Error {
         let (message, hint) = match error.find_root() {
             DataFusionError::SQL(parser_error, _) => {
                 let text = parser_error.to_string();
-                (text.trim_start_matches("sql parser error: ").to_owned(), None)
+                (
+                    text.trim_start_matches("sql parser error: ").to_owned(),
+                    None,
+                )
             }
             DataFusionError::Plan(message)
             | DataFusionError::Execution(message)
@@ -88,7 +91,11 @@ impl Error {
             // Some messages go on with the planner's own notation of the whole expression.
             DataFusionError::NotImplemented(message) => {
                 let short = message.split(['(', '{']).next().unwrap_or(message);
-                let short = if short.contains("logical expression") { short } else { message };
+                let short = if short.contains("logical expression") {
+                    short
+                } else {
+                    message
+                };
                 (format!("not supported: {short}"), None)
             }
             DataFusionError::ResourcesExhausted(message) => (
@@ -108,7 +115,8 @@ impl Error {
 
 /// The planner's message and a hint. It says these things in text only.
 fn in_own_words(message: &str, columns: &[String]) -> (String, Option<String>) {
-    if let Some((_, rest)) = message.split_once("No function matches the given name and argument types '")
+    if let Some((_, rest)) =
+        message.split_once("No function matches the given name and argument types '")
         && let Some((call, _)) = rest.split_once('\'')
     {
         let takes: Vec<&str> = rest
@@ -149,13 +157,18 @@ fn in_own_words(message: &str, columns: &[String]) -> (String, Option<String>) {
         let column = column.map_or(written, String::as_str);
         return (
             format!("{column} is neither in GROUP BY nor in an aggregate such as max"),
-            Some(format!("GROUP BY {column}, or take one value of it: min({column})")),
+            Some(format!(
+                "GROUP BY {column}, or take one value of it: min({column})"
+            )),
         );
     }
     if message.starts_with("Cannot infer common argument type") && message.contains("BinaryView") {
         return (
             message.replace("BinaryView", "address or bytes"),
-            Some("an address is compared with text: ip.src = '10.0.0.1'; bytes with X'0a00'".to_owned()),
+            Some(
+                "an address is compared with text: ip.src = '10.0.0.1'; bytes with X'0a00'"
+                    .to_owned(),
+            ),
         );
     }
     (message.to_owned(), None)

@@ -25,22 +25,62 @@ pub(crate) const ADDRESS: &str = "address";
 pub(crate) const ADDRESS_TEXT: &str = "address_text";
 
 /// Functions that give back one of their arguments.
-pub(crate) const MIXING_FUNCTIONS: &[&str] =
-    &["coalesce", "nullif", "ifnull", "nvl", "nvl2", "greatest", "least"];
+pub(crate) const MIXING_FUNCTIONS: &[&str] = &[
+    "coalesce", "nullif", "ifnull", "nvl", "nvl2", "greatest", "least",
+];
 
 /// Functions that work on text, or keep it in a value in which an address would lose its type.
 pub(crate) const TEXT_FUNCTIONS: &[&str] = &[
-    "ascii", "btrim", "char_length", "character_length", "concat", "concat_ws", "contains",
-    "ends_with", "find_in_set", "initcap", "instr", "left", "length", "levenshtein", "lower",
-    "lpad", "ltrim", "make_map", "map", "named_struct", "position", "regexp_count",
-    "regexp_instr", "regexp_like", "regexp_match", "regexp_replace", "repeat", "replace",
-    "reverse", "right", "rpad", "rtrim", "split_part", "starts_with", "string_agg", "strpos",
-    "struct", "substr", "substr_index", "substring", "substring_index", "to_char", "translate",
-    "trim", "upper",
+    "ascii",
+    "btrim",
+    "char_length",
+    "character_length",
+    "concat",
+    "concat_ws",
+    "contains",
+    "ends_with",
+    "find_in_set",
+    "initcap",
+    "instr",
+    "left",
+    "length",
+    "levenshtein",
+    "lower",
+    "lpad",
+    "ltrim",
+    "make_map",
+    "map",
+    "named_struct",
+    "position",
+    "regexp_count",
+    "regexp_instr",
+    "regexp_like",
+    "regexp_match",
+    "regexp_replace",
+    "repeat",
+    "replace",
+    "reverse",
+    "right",
+    "rpad",
+    "rtrim",
+    "split_part",
+    "starts_with",
+    "string_agg",
+    "strpos",
+    "struct",
+    "substr",
+    "substr_index",
+    "substring",
+    "substring_index",
+    "to_char",
+    "translate",
+    "trim",
+    "upper",
 ];
 
 /// Functions of which the outcome is bytes but no address, whatever they are given.
-pub(crate) const HASH_FUNCTIONS: &[&str] = &["digest", "md5", "sha224", "sha256", "sha384", "sha512"];
+pub(crate) const HASH_FUNCTIONS: &[&str] =
+    &["digest", "md5", "sha224", "sha256", "sha384", "sha512"];
 
 /// `octet_length(bytes)`: how many bytes there are.
 pub(crate) const OCTET_LENGTH: &str = "octet_length";
@@ -174,9 +214,11 @@ impl ScalarUDFImpl for OctetLength {
 /// The type of the text of addresses of this type: lists of addresses become lists of text.
 fn text_type(addresses: &DataType) -> DataType {
     match addresses {
-        DataType::List(item) => DataType::List(Arc::new(
-            Field::new(item.name(), text_type(item.data_type()), item.is_nullable()),
-        )),
+        DataType::List(item) => DataType::List(Arc::new(Field::new(
+            item.name(),
+            text_type(item.data_type()),
+            item.is_nullable(),
+        ))),
         _ => DataType::Utf8View,
     }
 }

@@ -41,8 +41,9 @@ impl Ledger {
         self.lock().extend(errors);
     }
 
-    /// True for the first caller only: standard input can be read once.
-    pub(crate) fn take_stdin(&self) -> bool {
+    /// True for the first caller only: standard input can be read once. Scans call it; who reads
+    /// something else from there calls it before.
+    pub fn take_stdin(&self) -> bool {
         !self.stdin_taken.swap(true, Ordering::Relaxed)
     }
 

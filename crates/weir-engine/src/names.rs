@@ -5,14 +5,12 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     DuplicateTreatment, Expr, ExprWithAlias, ExprWithAliasAndOrderBy, Function, FunctionArg,
-    FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList, FunctionArguments, Ident, ObjectName, PipeOperator, Query, Select,
-    SelectItem, SetExpr, Value, VisitorMut,
+    FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList, FunctionArguments, Ident,
+    ObjectName, PipeOperator, Query, Select, SelectItem, SetExpr, Value, VisitorMut,
 };
 use weir_packet::Address;
 
-use crate::function::{
-    ADDRESS, ADDRESS_TEXT, MIXING_FUNCTIONS, OCTET_LENGTH, TEXT_FUNCTIONS,
-};
+use crate::function::{ADDRESS, ADDRESS_TEXT, MIXING_FUNCTIONS, OCTET_LENGTH, TEXT_FUNCTIONS};
 
 /// The columns and the table names that a statement can mean.
 #[derive(Debug, Default)]
@@ -46,6 +44,14 @@ impl Scope {
                     *expr = resolved;
                 }
             }
+            // The parser holds names that end in `user` for functions that need no parentheses.
+            Expr::Function(function) if function.args == FunctionArguments::None => {
+                let parts = function.name.0.iter().map(|part| part.as_ident().cloned());
+                let parts: Option<Vec<Ident>> = parts.collect();
+                if let Some(resolved) = parts.and_then(|parts| self.resolve_compound(&parts)) {
+                    *expr = resolved;
+                }
+            }
             _ => {}
         }
     }
@@ -67,8 +73,9 @@ impl Scope {
                 return Some(Expr::CompoundIdentifier(vec![first.clone(), column]));
             }
             let is_left_alone = match table {
-                Some(columns) => find(std::slice::from_ref(second), |name| columns.contains(name))
-                    .is_some(),
+                Some(columns) => {
+                    find(std::slice::from_ref(second), |name| columns.contains(name)).is_some()
+                }
                 None => rest.len() == 1,
             };
             if is_left_alone {
@@ -117,12 +124,16 @@ impl Scope {
         if !has_address || (is_mixing && texts.is_empty()) {
             return;
         }
-        let all_addresses = texts.iter().all(|text| text.trim().parse::<Address>().is_ok());
+        let all_addresses = texts
+            .iter()
+            .all(|text| text.trim().parse::<Address>().is_ok());
         let is_distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
         for clause in &mut list.clauses {
             // DISTINCT wants the very expression in its ORDER BY.
             if let (FunctionArgumentClause::OrderBy(orders), true) = (clause, is_distinct) {
-                orders.iter_mut().for_each(|order| self.wrap_address(&mut order.expr));
+                orders
+                    .iter_mut()
+                    .for_each(|order| self.wrap_address(&mut order.expr));
             }
         }
         for argument in &mut arguments {
@@ -290,7 +301,9 @@ fn written_name(expr: &Expr) -> Option<Ident> {
 pub fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     let lower = wanted.to_ascii_lowercase();
     let field = lower.rsplit('.').next().filter(|field| field.len() > 2);
-    closest(wanted, names, |name| field.is_some() && name.rsplit('.').next() == field)
+    closest(wanted, names, |name| {
+        field.is_some() && name.rsplit('.').next() == field
+    })
 }
 
 /// Up to three of `names` that are close to `wanted` by their letters, the closest first.
@@ -350,18 +363,27 @@ mod tests {
             ("SELECT frame.len FROM p", "SELECT \"frame.len\" FROM p"),
             ("SELECT FRAME.Len FROM p", "SELECT \"frame.len\" FROM p"),
             ("SELECT p.ip.src FROM p", "SELECT p.\"ip.src\" FROM p"),
-            ("SELECT \"sip.Call-ID\" FROM p", "SELECT \"sip.call_id\" FROM p"),
-            ("SELECT sip.from.user FROM p", "SELECT \"sip.from.user\" FROM p"),
+            (
+                "SELECT \"sip.Call-ID\" FROM p",
+                "SELECT \"sip.call_id\" FROM p",
+            ),
+            (
+                "SELECT sip.from.user FROM p",
+                "SELECT \"sip.from.user\" FROM p",
+            ),
             // A struct column of another file, or a name that is not there, stays as it is.
             ("SELECT s.field FROM p", "SELECT s.field FROM p"),
             // A subquery called ip wins over the first part of ip.src.
             ("SELECT ip.src FROM ip", "SELECT ip.src FROM ip"),
             // What a table has wins over what another one has.
-            ("SELECT j.ip.src, j.site FROM j", "SELECT j.ip.src, j.site FROM j"),
             (
-                "SELECT upper(ip.src), coalesce(p.ip.src, '-'), coalesce(ip.src, '::') FROM p",
-                "SELECT upper(address_text(\"ip.src\")), coalesce(address_text(p.\"ip.src\"), '-'), \
-                 coalesce(\"ip.src\", address('::')) FROM p",
+                "SELECT j.ip.src, j.site FROM j",
+                "SELECT j.ip.src, j.site FROM j",
+            ),
+            (
+                "SELECT upper(p.ip.src), coalesce(p.ip.src, '-'), coalesce(p.ip.src, '::') FROM p",
+                "SELECT upper(address_text(p.\"ip.src\")), coalesce(address_text(p.\"ip.src\"), '-'), \
+                 coalesce(p.\"ip.src\", address('::')) FROM p",
             ),
             (
                 "SELECT max(frame.len) FROM p WHERE frame.len > 3 GROUP BY p.ip.src",

@@ -13,7 +13,7 @@ use datafusion::common::TableReference;
 use datafusion::execution::options::{
     ArrowReadOptions, CsvReadOptions, JsonReadOptions, ParquetReadOptions,
 };
-use datafusion::prelude::SessionContext;
+use datafusion::prelude::{DataFrame, SessionContext};
 use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, ObjectNamePart, TableFactor, Value,
     VisitorMut,
@@ -172,7 +172,10 @@ impl Resolver<'_> {
                         ErrorKind::Source,
                         format!("{} is not a capture", paths[0].display()),
                     )
-                    .with_hint(format!("FROM '{}' reads it as what it is", paths[0].display()))),
+                    .with_hint(format!(
+                        "FROM '{}' reads it as what it is",
+                        paths[0].display()
+                    ))),
                 }
             }
             Reference::Records(patterns, layout, reads) => {
@@ -246,7 +249,7 @@ impl Resolver<'_> {
             }
         };
         frame
-            .map(|frame| frame.into_view())
+            .map(DataFrame::into_view)
             .map_err(|error| Error::from_datafusion(ErrorKind::Source, error, &[]))
     }
 }
@@ -272,11 +275,10 @@ impl Reference {
     fn function(name: &str, arguments: &[FunctionArg]) -> Result<Option<Self>, Error> {
         if !FUNCTIONS.contains(&name) {
             if let Some(near) = similar(name, FUNCTIONS.into_iter()).first() {
-                return Err(Error::new(
-                    ErrorKind::Plan,
-                    format!("no table function named {name}"),
-                )
-                .with_hint(format!("did you mean {near}(…)?")));
+                return Err(
+                    Error::new(ErrorKind::Plan, format!("no table function named {name}"))
+                        .with_hint(format!("did you mean {near}(…)?")),
+                );
             }
             let planned = ["flows", "sip", "calls", "h248", "websocket", "clf"];
             if planned.contains(&name) {
@@ -290,7 +292,9 @@ impl Reference {
         let mut reads = Reads::default();
         for argument in arguments {
             match argument {
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => texts.extend(strings(name, expr)?),
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => {
+                    texts.extend(strings(name, expr)?);
+                }
                 FunctionArg::Named { name: key, arg, .. } => {
                     reads.set(name, &key.value, arg)?;
                 }
@@ -343,7 +347,10 @@ impl Reads {
             }
         };
         *target = value.ok_or_else(|| {
-            Error::new(ErrorKind::Plan, format!("{key} is true or false: {key} => true"))
+            Error::new(
+                ErrorKind::Plan,
+                format!("{key} is true or false: {key} => true"),
+            )
         })?;
         Ok(())
     }
@@ -441,7 +448,9 @@ fn expand(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
 fn near_file(path: &str) -> Option<String> {
     let path = Path::new(path);
     let wanted = path.file_name()?.to_str()?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
     let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
     let names: Vec<String> = entries
         .flatten()
@@ -514,13 +523,17 @@ fn kind_of(path: &Path) -> Result<FileKind, Error> {
     if name.ends_with(".csv") || name.ends_with(".tsv") {
         return Ok(FileKind::Csv);
     }
-    if [".json", ".ndjson", ".jsonl"].iter().any(|end| name.ends_with(end)) {
+    if [".json", ".ndjson", ".jsonl"]
+        .iter()
+        .any(|end| name.ends_with(end))
+    {
         return Ok(FileKind::Json);
     }
     if start.is_empty() {
         let message = format!("{} is empty", path.display());
-        return Err(Error::new(ErrorKind::Source, message)
-            .with_hint("a capture has a header even when it has no packets: was it written whole?"));
+        return Err(Error::new(ErrorKind::Source, message).with_hint(
+            "a capture has a header even when it has no packets: was it written whole?",
+        ));
     }
     let message = format!(
         "{} is not a capture (pcap, pcapng or ERF, plain, gzip or zstd), nor Parquet, Arrow, CSV or JSON",

@@ -237,7 +237,7 @@ impl ExecutionPlan for CaptureScan {
         let from_stdin = sources.iter().any(Source::is_stdin);
         if from_stdin && !ledger.take_stdin() {
             return Err(DataFusionError::Plan(
-                "standard input can be read once only, and this asks for it twice".to_owned(),
+                "standard input can be read once only: what else reads it has it".to_owned(),
             ));
         }
         let mut options = ScanOptions::default();
@@ -305,9 +305,7 @@ impl Iterator for Steps {
         }
         self.metrics.update(&self.counters);
         match batch {
-            Ok(Some(batch)) => {
-                Some(Ok(batch.record_output(&self.metrics.baseline)))
-            }
+            Ok(Some(batch)) => Some(Ok(batch.record_output(&self.metrics.baseline))),
             Ok(None) => None,
             // The scan's own words, without what kind of error it is to Arrow.
             Err(ArrowError::ComputeError(message)) => {

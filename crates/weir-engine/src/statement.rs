@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::parser::{CopyToSource, DFParserBuilder, Statement as DfStatement};
 use datafusion::sql::sqlparser::ast::{
-    self, ObjectName, PipeOperator, Query, SelectFlavor, SelectItem, SetExpr, TableAlias, TableFactor, Visit,
-    VisitMut, Visitor, VisitorMut,
+    self, ObjectName, PipeOperator, Query, SelectFlavor, SelectItem, SetExpr, TableAlias,
+    TableFactor, Visit, VisitMut, Visitor, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -128,7 +128,8 @@ impl Statement {
             type Break = ();
             fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
                 if !matches!(factor, TableFactor::Table { .. }) {
-                    self.0.extend(alias(factor).map(|alias| alias.name.value.clone()));
+                    self.0
+                        .extend(alias(factor).map(|alias| alias.name.value.clone()));
                 }
                 ControlFlow::Continue(())
             }

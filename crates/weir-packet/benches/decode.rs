@@ -10,7 +10,11 @@ use weir_packet::{Decoder, Frame, Get, LinkType, Needs, Options, fields};
 
 fn main() {
     // `cargo test --benches` runs this too: then once is enough.
-    let rounds = if std::env::args().any(|arg| arg == "--bench") { 200 } else { 1 };
+    let rounds = if std::env::args().any(|arg| arg == "--bench") {
+        200
+    } else {
+        1
+    };
     let ethernet_tcp = packets(|n| ethernet(0x0800, &ipv4(6, &tcp(n))));
     let ethernet_udp = packets(|n| ethernet(0x0800, &ipv4(17, &udp(n, b"a payload"))));
     let ethernet_vlan_ipv6_udp = packets(|n| {
@@ -55,7 +59,10 @@ fn main() {
             }
         }
     });
-    println!("{:45} {:10} {ns:6.1} ns", "ethernet/ipv4/tcp, five columns read", "");
+    println!(
+        "{:45} {:10} {ns:6.1} ns",
+        "ethernet/ipv4/tcp, five columns read", ""
+    );
 }
 
 fn five_tuple() -> Vec<(Get, Needs)> {
@@ -83,12 +90,19 @@ fn packets(make: impl Fn(u16) -> Vec<u8>) -> Vec<Vec<u8>> {
 }
 
 fn ethernet(kind: u16, payload: &[u8]) -> Vec<u8> {
-    [&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2], &kind.to_be_bytes()[..], payload].concat()
+    [
+        &[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2],
+        &kind.to_be_bytes()[..],
+        payload,
+    ]
+    .concat()
 }
 
 fn ipv4(protocol: u8, payload: &[u8]) -> Vec<u8> {
     let total = u16::try_from(20 + payload.len()).unwrap_or(u16::MAX);
-    let mut bytes = vec![0x45, 0, 0, 0, 0, 1, 0x40, 0, 64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+    let mut bytes = vec![
+        0x45, 0, 0, 0, 0, 1, 0x40, 0, 64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
+    ];
     bytes[2..4].copy_from_slice(&total.to_be_bytes());
     [&bytes, payload].concat()
 }
@@ -96,17 +110,33 @@ fn ipv4(protocol: u8, payload: &[u8]) -> Vec<u8> {
 fn ipv6(protocol: u8, payload: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; 40];
     bytes[0] = 0x60;
-    bytes[4..6].copy_from_slice(&u16::try_from(payload.len()).unwrap_or(u16::MAX).to_be_bytes());
+    bytes[4..6].copy_from_slice(
+        &u16::try_from(payload.len())
+            .unwrap_or(u16::MAX)
+            .to_be_bytes(),
+    );
     bytes[6] = protocol;
     [&bytes, payload].concat()
 }
 
 fn tcp(port: u16) -> Vec<u8> {
     let ports = [port.to_be_bytes(), 443_u16.to_be_bytes()].concat();
-    [&ports[..], &[0, 0, 0, 1, 0, 0, 0, 2, 0x50, 0x18, 1, 0, 0, 0, 0, 0], b"a payload"].concat()
+    [
+        &ports[..],
+        &[0, 0, 0, 1, 0, 0, 0, 2, 0x50, 0x18, 1, 0, 0, 0, 0, 0],
+        b"a payload",
+    ]
+    .concat()
 }
 
 fn udp(port: u16, payload: &[u8]) -> Vec<u8> {
     let len = u16::try_from(8 + payload.len()).unwrap_or(u16::MAX);
-    [&port.to_be_bytes()[..], &53_u16.to_be_bytes(), &len.to_be_bytes(), &[0, 0], payload].concat()
+    [
+        &port.to_be_bytes()[..],
+        &53_u16.to_be_bytes(),
+        &len.to_be_bytes(),
+        &[0, 0],
+        payload,
+    ]
+    .concat()
 }

@@ -74,7 +74,9 @@ impl FromStr for Address {
         if let Some(address) = hex_groups(text) {
             return Ok(address);
         }
-        text.parse::<Ipv6Addr>().map(Self::from).map_err(|_| NoAddress)
+        text.parse::<Ipv6Addr>()
+            .map(Self::from)
+            .map_err(|_| NoAddress)
     }
 }
 
@@ -132,17 +134,33 @@ mod tests {
 
     #[test]
     fn text_and_bytes_agree() {
-        for text in ["10.0.0.1", "2001:db8::1", "::ffff:1.2.3.4", "00:1b:21:aa:bb:cc", "02:00:00:ff:fe:00:00:01"] {
+        for text in [
+            "10.0.0.1",
+            "2001:db8::1",
+            "::ffff:1.2.3.4",
+            "00:1b:21:aa:bb:cc",
+            "02:00:00:ff:fe:00:00:01",
+        ] {
             let address: Address = text.parse().unwrap();
             assert_eq!(address.to_string(), text);
             assert_eq!(Address::from_bytes(address.as_bytes()), Some(address));
         }
-        assert_eq!("00-1B-21-AA-BB-CC".parse::<Address>().unwrap().to_string(), "00:1b:21:aa:bb:cc");
+        assert_eq!(
+            "00-1B-21-AA-BB-CC".parse::<Address>().unwrap().to_string(),
+            "00:1b:21:aa:bb:cc"
+        );
     }
 
     #[test]
     fn other_text_is_no_address() {
-        for text in ["", "10.0.0", "10.0.0.256", "zz:00:00:00:00:00", "00:11:22:33:44", "host"] {
+        for text in [
+            "",
+            "10.0.0",
+            "10.0.0.256",
+            "zz:00:00:00:00:00",
+            "00:11:22:33:44",
+            "host",
+        ] {
             assert_eq!(text.parse::<Address>(), Err(NoAddress), "{text}");
         }
         assert_eq!(Address::from_bytes(&[1, 2, 3]), None);

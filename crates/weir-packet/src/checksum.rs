@@ -12,7 +12,9 @@ pub(crate) fn of(parts: &[&[u8]]) -> u16 {
         let mut words = part.chunks_exact(4);
         for word in &mut words {
             // A sum of 32-bit words folds to the same 16 bits as one of 16-bit words (RFC 1071, 2).
-            sum = sum.wrapping_add(u64::from(word.first_chunk().map_or(0, |w| u32::from_be_bytes(*w))));
+            sum = sum.wrapping_add(u64::from(
+                word.first_chunk().map_or(0, |w| u32::from_be_bytes(*w)),
+            ));
         }
         let mut last = [0; 4];
         for (slot, byte) in last.iter_mut().zip(words.remainder()) {
@@ -43,7 +45,11 @@ static CRC32C: [u32; 256] = {
         let mut crc = index as u32;
         let mut bit = 0;
         while bit < 8 {
-            crc = if crc & 1 == 0 { crc >> 1 } else { crc >> 1 ^ 0x82f6_3b78 };
+            crc = if crc & 1 == 0 {
+                crc >> 1
+            } else {
+                crc >> 1 ^ 0x82f6_3b78
+            };
             bit += 1;
         }
         table[index] = crc;
@@ -75,9 +81,14 @@ impl<'a> Transport<'a> {
             return None;
         }
         if span.ip == Span::NO_IP {
-            return Some(Self { bytes, carrier: None });
+            return Some(Self {
+                bytes,
+                carrier: None,
+            });
         }
-        let before = packet.buffer(layer).get(span.ip as usize..span.start as usize)?;
+        let before = packet
+            .buffer(layer)
+            .get(span.ip as usize..span.start as usize)?;
         let whole_len = before.len().checked_add(bytes.len())?;
         let carrier = match before.first()? >> 4 {
             4 => Carrier::v4(before, whole_len),
@@ -91,17 +102,32 @@ impl<'a> Transport<'a> {
 
     /// True when IPv4 carries it, where UDP may do without a checksum.
     pub(crate) fn is_in_ipv4(&self) -> bool {
-        self.carrier.as_ref().is_some_and(|carrier| carrier.addresses.len() == 8)
+        self.carrier
+            .as_ref()
+            .is_some_and(|carrier| carrier.addresses.len() == 8)
     }
 
     /// The checksum over the pseudo header for `protocol` and over `len` and `covered`: the length
     /// that the pseudo header states, and the bytes to add. `None` without an IP header.
-    pub(crate) fn with_pseudo_header(&self, protocol: u8, len: usize, covered: &[u8]) -> Option<u16> {
+    pub(crate) fn with_pseudo_header(
+        &self,
+        protocol: u8,
+        len: usize,
+        covered: &[u8],
+    ) -> Option<u16> {
         let carrier = self.carrier.as_ref()?;
         let len = u32::try_from(len).ok()?.to_be_bytes();
-        let (source, destination) = carrier.addresses.split_at_checked(carrier.addresses.len() / 2)?;
+        let (source, destination) = carrier
+            .addresses
+            .split_at_checked(carrier.addresses.len() / 2)?;
         let destination = carrier.last_hop.unwrap_or(destination);
-        Some(of(&[source, destination, &len, &[0, 0, 0, protocol], covered]))
+        Some(of(&[
+            source,
+            destination,
+            &len,
+            &[0, 0, 0, protocol],
+            covered,
+        ]))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The walk from header to header.
 
-use crate::field::Needs;
 use crate::aal5::{Aal5, Aal5Counters, CELL_LEN, Pushed};
+use crate::field::Needs;
 use crate::packet::{Facts, Found, Packet, Span};
 use crate::protocol::{Header, Input, Next, PROTOCOLS, saturated};
 use crate::{Frame, Layer, LayerSet, LinkType, Options, Reason, Stop};
@@ -131,8 +131,15 @@ impl Decoder {
     /// that the packet of the last cell has the headers of the whole PDU.
     #[cold]
     fn reassemble(&mut self, frame: &Frame<'_>, cell: Cell) {
-        let Cell { connection, last, mut place } = cell;
-        let bytes = frame.data.get(place.start as usize..place.end as usize).unwrap_or_default();
+        let Cell {
+            connection,
+            last,
+            mut place,
+        } = cell;
+        let bytes = frame
+            .data
+            .get(place.start as usize..place.end as usize)
+            .unwrap_or_default();
         let pushed = match bytes.first_chunk::<CELL_LEN>() {
             Some(payload) => self.aal5.push(connection, payload, last),
             None => Pushed::Damaged(Reason::Cut {
@@ -201,7 +208,7 @@ impl Place {
         Self {
             start: 0,
             end,
-            declared: end.max(frame.wire_len),
+            declared: end.max(frame.declared_len()),
             ip: Span::NO_IP,
             quoted: false,
         }
@@ -244,7 +251,10 @@ impl Walk<'_> {
     fn run(&mut self, mut place: Place, mut layer: Layer) -> Option<Cell> {
         for _ in 0..Decoder::LAYERS_MAX {
             let input = Input {
-                bytes: self.buffer.get(place.start as usize..place.end as usize).unwrap_or_default(),
+                bytes: self
+                    .buffer
+                    .get(place.start as usize..place.end as usize)
+                    .unwrap_or_default(),
                 declared: place.declared as usize,
                 frame: self.frame,
                 options: self.options,
@@ -324,7 +334,9 @@ impl Walk<'_> {
                 facts.ip_protocol = Some(number);
                 facts.transport = layer;
             }
-            Next::IpFragment(number) if facts.ip_protocol.is_none() => facts.ip_protocol = Some(number),
+            Next::IpFragment(number) if facts.ip_protocol.is_none() => {
+                facts.ip_protocol = Some(number)
+            }
             _ => {}
         }
     }

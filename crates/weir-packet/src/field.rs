@@ -188,9 +188,20 @@ mod tests {
         let mut seen = HashSet::new();
         for (field, _) in fields() {
             assert!(seen.insert(field.name), "{} stands twice", field.name);
-            assert!(!field.doc.is_empty() && !field.reference.is_empty(), "{}", field.name);
+            assert!(
+                !field.doc.is_empty() && !field.reference.is_empty(),
+                "{}",
+                field.name
+            );
             assert_eq!(field.name, field.name.to_ascii_lowercase());
-            assert!(field.name.chars().all(|c| c.is_ascii_alphanumeric() || "._".contains(c)), "{}", field.name);
+            assert!(
+                field
+                    .name
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "._".contains(c)),
+                "{}",
+                field.name
+            );
         }
     }
 }

@@ -68,6 +68,15 @@ impl<'a> Frame<'a> {
         captured.min(wire_len.unwrap_or(u32::MAX))
     }
 
+    /// Length of the whole frame, captured or not, with the capture's pseudo header.
+    #[inline]
+    pub(crate) fn declared_len(&self) -> u32 {
+        match self.link_type.inner_wire_len(self.data) {
+            Some(len) => len.saturating_add(self.pseudo_header_len()),
+            None => self.wire_len,
+        }
+    }
+
     #[inline]
     fn pseudo_header_len(&self) -> u32 {
         self.link_type.pseudo_header_len(self.data)

@@ -68,9 +68,12 @@ pub(crate) static FIELDS: &[(Field, Needs)] = &[
 ];
 
 fn with_ports(packet: &Packet<'_>) -> Option<Layer> {
-    packet
-        .transport()
-        .filter(|layer| matches!(layer, Layer::Tcp | Layer::Udp | Layer::UdpLite | Layer::Sctp | Layer::Dccp))
+    packet.transport().filter(|layer| {
+        matches!(
+            layer,
+            Layer::Tcp | Layer::Udp | Layer::UdpLite | Layer::Sctp | Layer::Dccp
+        )
+    })
 }
 
 /// Keyword of an IP protocol number, in lower case.

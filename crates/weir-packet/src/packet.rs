@@ -72,7 +72,10 @@ impl Facts {
     /// decoded, its header is found.
     #[inline]
     pub(crate) fn transport_is_known(&self) -> bool {
-        self.ip_protocol.is_some() && self.transport.is_none_or(|layer| self.present.contains(layer))
+        self.ip_protocol.is_some()
+            && self
+                .transport
+                .is_none_or(|layer| self.present.contains(layer))
     }
 }
 
@@ -122,7 +125,11 @@ impl<'a> Packet<'a> {
 
     /// The protocols found, outermost first, each once.
     pub fn layers(&self) -> impl Iterator<Item = Layer> {
-        self.found.order.iter().copied().take(usize::from(self.found.facts.layers))
+        self.found
+            .order
+            .iter()
+            .copied()
+            .take(usize::from(self.found.facts.layers))
     }
 
     /// True when the packet has at least one byte of a header of `layer`.
@@ -157,10 +164,30 @@ impl<'a> Packet<'a> {
     #[must_use]
     pub fn is_quoted(&self, layer: Layer) -> bool {
         self.span(layer).is_some_and(|span| {
-            [Layer::Icmp, Layer::Icmpv6]
-                .into_iter()
-                .any(|icmp| self.span(icmp).is_some_and(|error| error.start < span.start))
+            [Layer::Icmp, Layer::Icmpv6].into_iter().any(|icmp| {
+                self.span(icmp)
+                    .is_some_and(|error| error.start < span.start)
+            })
         })
+    }
+
+    /// True when the outermost header of `layer` is in a fragment of an IP packet, so that not all of
+    /// what it carries is there.
+    #[must_use]
+    pub fn is_fragment(&self, layer: Layer) -> bool {
+        let Some(span) = self.span(layer).filter(|span| span.ip != Span::NO_IP) else {
+            return false;
+        };
+        let buffer = self.buffer(layer);
+        let ip = span.ip as usize;
+        if u8_at(buffer, ip).is_some_and(|first| first >> 4 == 4) {
+            return u16_be_at(buffer, ip.saturating_add(6))
+                .is_some_and(|fragment| fragment & 0x3fff != 0);
+        }
+        self.span(Layer::Ipv6Fragment)
+            .filter(|header| header.ip == span.ip)
+            .and_then(|_| self.u16_be(Layer::Ipv6Fragment, 2))
+            .is_some_and(|fragment| fragment & 0xfff9 != 0)
     }
 
     /// The captured bytes from the outermost header of `layer` to the end of what it carries.
@@ -168,7 +195,8 @@ impl<'a> Packet<'a> {
     #[must_use]
     pub fn bytes(&self, layer: Layer) -> Option<&'a [u8]> {
         let span = self.span(layer)?;
-        self.buffer(layer).get(span.start as usize..span.end as usize)
+        self.buffer(layer)
+            .get(span.start as usize..span.end as usize)
     }
 
     /// The bytes that the span of `layer` is in.

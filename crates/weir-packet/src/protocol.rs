@@ -1,7 +1,7 @@
 //! The table of protocols: **to add one, write its file and name it here.**
 //!
 //! A file under `protocol/` defines a `pub(super) const PROTOCOL: Protocol`: the short name, how the
-//! header is decoded, which [`Field`]s it offers, and what it hangs on ([`On`]): a link type, an
+//! header is decoded, which [`Field`]s it offers, and what it hangs on (`On`): a link type, an
 //! ethertype, an IP protocol number, a port. The decoder finds the next header through these, so
 //! that no other file has to learn of the new protocol.
 
@@ -210,6 +210,7 @@ protocols! {
     Sflow sflow,
     Capwap capwap,
     Nsh nsh,
+    Amt amt,
 }
 
 pub(crate) use erf::{header_len as erf_header_len, wire_len as erf_wire_len};
@@ -250,18 +251,28 @@ impl Next {
     }
 }
 
-/// The protocol of a pair of UDP ports. The lower port decides when it is a well-known one or has a
-/// protocol: a client whose own port happens to be 4789 and that asks a name server speaks DNS.
+/// The protocol of a pair of UDP ports: that of the lower port comes first. A client that asks a name
+/// server and whose own port happens to be 4789 speaks DNS, so a well-known port of a protocol that
+/// is not decoded here decides too.
 fn udp_layer(source: u16, destination: u16) -> Option<Layer> {
     let (low, high) = (source.min(destination), source.max(destination));
-    match UDP_PORTS.get(u32::from(low)) {
-        None if low >= WELL_KNOWN_PORTS_END => UDP_PORTS.get(u32::from(high)),
-        layer => layer,
-    }
+    UDP_PORTS.get(u32::from(low)).or_else(|| {
+        let layer = UDP_PORTS.get(u32::from(high))?;
+        OTHER_UDP_PORTS
+            .binary_search(&low)
+            .is_err()
+            .then_some(layer)
+    })
 }
 
-/// RFC 6335, 6: system ports are 0 to 1023.
-const WELL_KNOWN_PORTS_END: u16 = 1024;
+/// UDP ports of widespread protocols that are not decoded here (IANA port numbers), in order.
+static OTHER_UDP_PORTS: &[u16] = &[
+    0, 7, 13, 19, 37, 49, 53, 67, 68, 69, 88, 111, 123, 137, 138, 161, 162, 177, 213, 269, 319,
+    320, 389, 427, 434, 464, 496, 500, 502, 513, 514, 520, 521, 524, 525, 546, 547, 623, 631, 646,
+    654, 698, 750, 853, 1044, 1194, 1645, 1646, 1718, 1719, 1755, 1812, 1813, 1900, 1985, 2029,
+    2048, 2055, 2427, 2727, 2944, 2945, 3130, 3222, 3389, 3478, 3503, 3784, 3785, 3799, 4342, 4569,
+    4739, 4784, 4791, 5060, 5246, 5350, 5351, 5353, 5355, 5678, 5683, 5684,
+];
 
 // The ways from a number to a protocol, built by the compiler from `PROTOCOLS`.
 static LINKS: Sparse = Sparse::build(On::Link(0));
@@ -388,13 +399,15 @@ impl<'a> Input<'a> {
     /// The big-endian 16-bit number at `offset`.
     #[inline]
     pub(crate) fn u16_be(&self, offset: usize) -> Result<u16, Reason> {
-        weir_bytes::u16_be_at(self.bytes, offset).ok_or_else(|| self.short(offset.saturating_add(2)))
+        weir_bytes::u16_be_at(self.bytes, offset)
+            .ok_or_else(|| self.short(offset.saturating_add(2)))
     }
 
     /// The big-endian 32-bit number at `offset`.
     #[inline]
     pub(crate) fn u32_be(&self, offset: usize) -> Result<u32, Reason> {
-        weir_bytes::u32_be_at(self.bytes, offset).ok_or_else(|| self.short(offset.saturating_add(4)))
+        weir_bytes::u32_be_at(self.bytes, offset)
+            .ok_or_else(|| self.short(offset.saturating_add(4)))
     }
 
     #[cold]
@@ -452,5 +465,9 @@ impl Header {
 /// A length as the decoder keeps it; no capture holds a record of 4 GiB.
 #[inline]
 pub(crate) const fn saturated(len: usize) -> u32 {
-    if len < u32::MAX as usize { len as u32 } else { u32::MAX }
+    if len < u32::MAX as usize {
+        len as u32
+    } else {
+        u32::MAX
+    }
 }

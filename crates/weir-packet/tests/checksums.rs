@@ -20,10 +20,18 @@ fn check(column: &str, packet: &[u8], covered: usize) {
     for at in covered..packet.len() {
         let mut changed = packet.to_vec();
         changed[at] ^= 0x10;
-        assert_ne!(ask(column, &changed, changed.len()), Some(true), "{column}, byte {at} changed");
+        assert_ne!(
+            ask(column, &changed, changed.len()),
+            Some(true),
+            "{column}, byte {at} changed"
+        );
     }
     for len in covered..packet.len() {
-        assert_eq!(ask(column, &packet[..len], packet.len()), None, "{column}, cut to {len}");
+        assert_eq!(
+            ask(column, &packet[..len], packet.len()),
+            None,
+            "{column}, cut to {len}"
+        );
     }
 }
 
@@ -37,15 +45,27 @@ fn ipv4_header() {
 fn tcp_over_both_versions_of_ip_with_even_and_odd_lengths() {
     for payload in [&b""[..], b"odd", b"even"] {
         let segment = tcp(&unhex("020405b4"), payload);
-        check("tcp.checksum_ok", &ethernet(0x0800, &with_checksum(ipv4(6, &segment), 20, 16)), 34);
-        check("tcp.checksum_ok", &ethernet(0x86dd, &with_checksum(ipv6(6, &segment), 40, 16)), 54);
+        check(
+            "tcp.checksum_ok",
+            &ethernet(0x0800, &with_checksum(ipv4(6, &segment), 20, 16)),
+            34,
+        );
+        check(
+            "tcp.checksum_ok",
+            &ethernet(0x86dd, &with_checksum(ipv6(6, &segment), 40, 16)),
+            54,
+        );
     }
 }
 
 #[test]
 fn udp_over_both_versions_of_ip() {
     let datagram = udp(5000, 6000, b"hello");
-    check("udp.checksum_ok", &ethernet(0x86dd, &with_checksum(ipv6(17, &datagram), 40, 6)), 54);
+    check(
+        "udp.checksum_ok",
+        &ethernet(0x86dd, &with_checksum(ipv6(17, &datagram), 40, 6)),
+        54,
+    );
     let packet = ethernet(0x0800, &with_checksum(ipv4(17, &datagram), 20, 6));
     check("udp.checksum_ok", &packet, 34);
     // Padding of the frame is none of UDP's.
@@ -83,9 +103,17 @@ fn icmp_and_icmpv6() {
     let mut message = unhex("0800 0000 0102 0304 616263");
     let sum = common::internet_checksum(&message);
     message[2..4].copy_from_slice(&sum.to_be_bytes());
-    check("icmp.checksum_ok", &ethernet(0x0800, &ipv4(1, &message)), 34);
+    check(
+        "icmp.checksum_ok",
+        &ethernet(0x0800, &ipv4(1, &message)),
+        34,
+    );
     let message = unhex("8000 0000 0102 0304 616263");
-    check("icmpv6.checksum_ok", &ethernet(0x86dd, &with_checksum(ipv6(58, &message), 40, 2)), 54);
+    check(
+        "icmpv6.checksum_ok",
+        &ethernet(0x86dd, &with_checksum(ipv6(58, &message), 40, 2)),
+        54,
+    );
 }
 
 #[test]
@@ -95,11 +123,19 @@ fn sctp() {
     for byte in &packet {
         crc ^= u32::from(*byte);
         for _ in 0..8 {
-            crc = if crc & 1 == 0 { crc >> 1 } else { (crc >> 1) ^ 0x82f6_3b78 };
+            crc = if crc & 1 == 0 {
+                crc >> 1
+            } else {
+                (crc >> 1) ^ 0x82f6_3b78
+            };
         }
     }
     packet[8..12].copy_from_slice(&(!crc).to_le_bytes());
-    check("sctp.checksum_ok", &ethernet(0x0800, &ipv4(132, &packet)), 34);
+    check(
+        "sctp.checksum_ok",
+        &ethernet(0x0800, &ipv4(132, &packet)),
+        34,
+    );
 }
 
 #[test]
@@ -136,16 +172,28 @@ fn a_routing_header_names_the_destination_of_the_pseudo_header() {
             &summed[40..],
         ]);
         let packet = ethernet(0x86dd, &ipv6(43, &routing));
-        assert_eq!(ask("udp.checksum_ok", &packet, packet.len()), Some(expected), "type {kind}");
+        assert_eq!(
+            ask("udp.checksum_ok", &packet, packet.len()),
+            Some(expected),
+            "type {kind}"
+        );
     }
 }
 
 #[test]
 fn a_quoted_datagram_that_was_shortened_can_not_be_told() {
     let quoted = with_checksum(ipv4(6, &tcp(&[], b"data")), 20, 16);
-    for (len, expected) in [(quoted.len(), Some(true)), (quoted.len() - 1, None), (28, None)] {
+    for (len, expected) in [
+        (quoted.len(), Some(true)),
+        (quoted.len() - 1, None),
+        (28, None),
+    ] {
         let error = join(&[&unhex("0b00 0000 00000000"), &quoted[..len]]);
         let packet = ethernet(0x0800, &ipv4(1, &error));
-        assert_eq!(ask("tcp.checksum_ok", &packet, packet.len()), expected, "{len} bytes quoted");
+        assert_eq!(
+            ask("tcp.checksum_ok", &packet, packet.len()),
+            expected,
+            "{len} bytes quoted"
+        );
     }
 }

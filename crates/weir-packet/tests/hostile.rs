@@ -19,10 +19,17 @@ fn read_all(frame: Frame<'_>, start: Option<Layer>) {
             assert!(stop.offset as usize <= frame.data.len(), "{stop}");
         }
         assert!(packet.layers().count() <= PROTOCOLS.len());
-        fields().map(|(field, own)| (field.name, own, text(field, &packet))).collect::<Vec<_>>()
+        fields()
+            .map(|(field, own)| (field.name, own, text(field, &packet)))
+            .collect::<Vec<_>>()
     };
     let all = decode(Needs::All);
-    for needs in [Needs::Network, Needs::Transport, Needs::Layer(Layer::Ipv4), Needs::Layer(Layer::Tcp)] {
+    for needs in [
+        Needs::Network,
+        Needs::Transport,
+        Needs::Layer(Layer::Ipv4),
+        Needs::Layer(Layer::Tcp),
+    ] {
         for ((name, own, expected), (_, _, found)) in all.iter().zip(decode(needs)) {
             if *own == needs {
                 assert_eq!(*expected, found, "{name} with {needs:?} alone");

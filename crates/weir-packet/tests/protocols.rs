@@ -10,7 +10,10 @@ fn value(sample: &Sample, name: &str, needs: Option<Needs>) -> Option<String> {
         .find(|(field, _)| field.name == name)
         .unwrap_or_else(|| panic!("there is no column {name}"));
     let mut decoder = Decoder::new(Options::default(), [needs.unwrap_or(own)]);
-    text(field, &decoder.decode(Frame::new(LinkType(sample.link), &sample.bytes)))
+    text(
+        field,
+        &decoder.decode(Frame::new(LinkType(sample.link), &sample.bytes)),
+    )
 }
 
 #[test]
@@ -19,9 +22,18 @@ fn samples_have_the_layers_and_the_columns_of_the_table() {
         let mut decoder = Decoder::default();
         let packet = decoder.decode(Frame::new(LinkType(sample.link), &sample.bytes));
         assert_eq!(packet.stop(), None, "{}", sample.name);
-        for (name, expected) in sample.fields.iter().chain(&[("frame.layers", sample.layers)]) {
+        for (name, expected) in sample
+            .fields
+            .iter()
+            .chain(&[("frame.layers", sample.layers)])
+        {
             let found = value(&sample, name, Some(Needs::All));
-            assert_eq!(found.as_deref(), Some(*expected), "{name} of {}", sample.name);
+            assert_eq!(
+                found.as_deref(),
+                Some(*expected),
+                "{name} of {}",
+                sample.name
+            );
         }
     }
 }
@@ -45,7 +57,10 @@ fn a_column_has_the_same_value_however_little_else_is_asked_for() {
 fn a_prefix_stops_as_long_as_a_header_is_cut_and_keeps_the_headers_before() {
     for sample in samples() {
         let mut decoder = Decoder::default();
-        let whole: Vec<Layer> = decoder.decode(Frame::new(LinkType(sample.link), &sample.bytes)).layers().collect();
+        let whole: Vec<Layer> = decoder
+            .decode(Frame::new(LinkType(sample.link), &sample.bytes))
+            .layers()
+            .collect();
         let mut stopped = true;
         for len in 0..=sample.bytes.len() {
             let mut frame = Frame::new(LinkType(sample.link), &sample.bytes[..len]);
@@ -55,15 +70,31 @@ fn a_prefix_stops_as_long_as_a_header_is_cut_and_keeps_the_headers_before() {
                 text(field, &packet);
             }
             let layers: Vec<Layer> = packet.layers().collect();
-            assert!(whole.starts_with(&layers), "{} cut to {len}: {layers:?}", sample.name);
+            assert!(
+                whole.starts_with(&layers),
+                "{} cut to {len}: {layers:?}",
+                sample.name
+            );
             match packet.stop() {
                 Some(stop) => {
                     assert!(stopped, "{} cut to {len} stops again: {stop}", sample.name);
-                    assert!(matches!(stop.reason, Reason::Cut { .. }), "{} cut to {len}: {stop}", sample.name);
-                    assert!(stop.offset as usize <= len, "{} cut to {len}: {stop}", sample.name);
+                    assert!(
+                        matches!(stop.reason, Reason::Cut { .. }),
+                        "{} cut to {len}: {stop}",
+                        sample.name
+                    );
+                    assert!(
+                        stop.offset as usize <= len,
+                        "{} cut to {len}: {stop}",
+                        sample.name
+                    );
                 }
                 None => {
-                    assert_eq!(layers, whole, "{} cut to {len} says that it is whole", sample.name);
+                    assert_eq!(
+                        layers, whole,
+                        "{} cut to {len} says that it is whole",
+                        sample.name
+                    );
                     stopped = false;
                 }
             }
@@ -79,18 +110,41 @@ fn the_reason_of_a_stop_tells_a_cut_capture_from_a_length_field_that_allows_too_
         let mut frame = Frame::new(LinkType::ETHERNET, bytes);
         frame.wire_len = wire_len as u32;
         let packet = decoder.decode(frame);
-        assert_eq!(packet.stop().map(|stop| stop.to_string()).as_deref(), Some(expected));
+        assert_eq!(
+            packet.stop().map(|stop| stop.to_string()).as_deref(),
+            Some(expected)
+        );
     };
     let mut packet = common::ethernet(0x0800, &common::ipv4(17, &common::udp(1, 2, b"abcd")));
-    check(&packet[..36], packet.len(), "udp at byte 34: cut, 8 bytes needed, 2 captured");
+    check(
+        &packet[..36],
+        packet.len(),
+        "udp at byte 34: cut, 8 bytes needed, 2 captured",
+    );
     packet[17] = 24;
-    check(&packet, packet.len(), "udp at byte 34: 8 bytes needed, the length around it allows 4");
+    check(
+        &packet,
+        packet.len(),
+        "udp at byte 34: 8 bytes needed, the length around it allows 4",
+    );
     packet[17] = 19;
-    check(&packet, packet.len(), "ip at byte 14: ip.len is 19, which is not valid");
+    check(
+        &packet,
+        packet.len(),
+        "ip at byte 14: ip.len is 19, which is not valid",
+    );
     packet[14] = 0x44;
-    check(&packet, packet.len(), "ip at byte 14: ip.hdr_len is 16, which is not valid");
+    check(
+        &packet,
+        packet.len(),
+        "ip at byte 14: ip.hdr_len is 16, which is not valid",
+    );
     packet[14] = 0x75;
-    check(&packet, packet.len(), "ip at byte 14: ip.version is 7, which is not valid");
+    check(
+        &packet,
+        packet.len(),
+        "ip at byte 14: ip.version is 7, which is not valid",
+    );
 }
 
 #[test]
@@ -107,7 +161,13 @@ fn a_quote_may_end_anywhere_without_a_stop_but_a_capture_that_cuts_it_is_one() {
     frame.wire_len = packet.len() as u32;
     let cut = decoder.decode(frame).stop().unwrap();
     assert_eq!(cut.layer, Some(Layer::Tcp));
-    assert_eq!(cut.reason, Reason::Cut { needed: 20, available: 4 });
+    assert_eq!(
+        cut.reason,
+        Reason::Cut {
+            needed: 20,
+            available: 4
+        }
+    );
 }
 
 #[test]
@@ -118,17 +178,34 @@ fn headers_in_headers_without_end_stop_at_the_limit() {
     }
     let mut decoder = Decoder::default();
     let packet = decoder.decode(Frame::new(LinkType(228), &packet));
-    assert_eq!(packet.stop().unwrap().reason, Reason::TooDeep { layers_max: Decoder::LAYERS_MAX });
-    assert_eq!(packet.address(Layer::Ipv4, 12, 4), Some("10.0.0.1".parse().unwrap()));
+    assert_eq!(
+        packet.stop().unwrap().reason,
+        Reason::TooDeep {
+            layers_max: Decoder::LAYERS_MAX
+        }
+    );
+    assert_eq!(
+        packet.address(Layer::Ipv4, 12, 4),
+        Some("10.0.0.1".parse().unwrap())
+    );
 }
 
 #[test]
 fn a_decoder_that_needs_only_the_record_looks_at_no_header() {
     let packet = common::ethernet(0x0800, &common::ipv4(17, &common::udp(1, 2, b"")));
     let mut decoder = Decoder::new(Options::default(), [Needs::Record]);
-    assert_eq!(decoder.decode(Frame::new(LinkType::ETHERNET, &packet)).layers().count(), 0);
+    assert_eq!(
+        decoder
+            .decode(Frame::new(LinkType::ETHERNET, &packet))
+            .layers()
+            .count(),
+        0
+    );
     let mut decoder = Decoder::new(Options::default(), [Needs::Network]);
-    let layers: Vec<_> = decoder.decode(Frame::new(LinkType::ETHERNET, &packet)).layers().collect();
+    let layers: Vec<_> = decoder
+        .decode(Frame::new(LinkType::ETHERNET, &packet))
+        .layers()
+        .collect();
     assert_eq!(layers, [Layer::Ethernet, Layer::Ipv4]);
 }
 
@@ -138,7 +215,10 @@ fn decoding_can_begin_at_any_protocol() {
     let mut decoder = Decoder::default();
     // The link type says Ethernet, which it is not.
     let packet = decoder.decode_as(Frame::new(LinkType::ETHERNET, &packet), Layer::Ipv6);
-    assert_eq!(packet.layers().collect::<Vec<_>>(), [Layer::Ipv6, Layer::Udp]);
+    assert_eq!(
+        packet.layers().collect::<Vec<_>>(),
+        [Layer::Ipv6, Layer::Udp]
+    );
     assert_eq!(packet.stop(), None);
 }
 

@@ -57,7 +57,7 @@ impl Source {
     #[must_use]
     pub fn len(&self) -> Option<u64> {
         let metadata = std::fs::metadata(&self.path).ok()?;
-        metadata.is_file().then(|| metadata.len())
+        metadata.is_file().then_some(metadata.len())
     }
 
     /// True when it is known to have no bytes.

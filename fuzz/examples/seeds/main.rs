@@ -43,7 +43,11 @@ fn main() -> io::Result<()> {
 /// A capture of each variant of pcap, with a few frames.
 fn pcaps(frames: &[(u32, Seed)]) -> io::Result<Vec<Seed>> {
     let mut seeds = Vec::new();
-    let some: Vec<_> = frames.iter().filter(|(link_type, _)| *link_type == 1).take(4).collect();
+    let some: Vec<_> = frames
+        .iter()
+        .filter(|(link_type, _)| *link_type == 1)
+        .take(4)
+        .collect();
     for (variant, endian, name) in [
         (PcapVariant::Micro, Endian::Little, "micro_little"),
         (PcapVariant::Micro, Endian::Big, "micro_big"),
@@ -54,7 +58,11 @@ fn pcaps(frames: &[(u32, Seed)]) -> io::Result<Vec<Seed>> {
     ] {
         let mut writer = PcapWriter::new(Vec::new(), 1, 96, variant, endian)?;
         for (index, (_, (_, frame))) in some.iter().enumerate() {
-            writer.packet(TIME_NS + index as u64 * 1_000_001, frame.len() as u32, frame)?;
+            writer.packet(
+                TIME_NS + index as u64 * 1_000_001,
+                frame.len() as u32,
+                frame,
+            )?;
         }
         seeds.push((name.to_owned(), writer.into_inner()));
     }
@@ -110,7 +118,14 @@ fn pcapngs(frames: &[(u32, Seed)]) -> io::Result<Vec<Seed>> {
         writer.statistics(0, TIME_NS, 5, 1)?;
         writer.block(0x0bad, &[0, 0, 0x7f, 1])?;
         writer.block(0x7777_7777, &[1, 2, 3])?;
-        writer.section(if endian == Endian::Big { Endian::Little } else { Endian::Big }, &[])?;
+        writer.section(
+            if endian == Endian::Big {
+                Endian::Little
+            } else {
+                Endian::Big
+            },
+            &[],
+        )?;
         let id = writer.interface(Interface::new(101))?;
         writer.packet(id, TIME_NS, 20, &[0x45; 20], &[])?;
         seeds.push((name.to_owned(), writer.into_inner()));
@@ -132,7 +147,12 @@ fn erfs(frames: &[(u32, Seed)]) -> io::Result<Vec<Seed>> {
     let pdu = [&CellHeader::new(1, 100).bytes()[..], &frames::llc_pdu()].concat();
     for (name, kind, multi_channel, payload) in [
         ("hdlc", erf_type::HDLC, None, &hdlc[..]),
-        ("mc_hdlc", erf_type::MC_HDLC, Some(mc_hdlc(37, 0)), &hdlc[..]),
+        (
+            "mc_hdlc",
+            erf_type::MC_HDLC,
+            Some(mc_hdlc(37, 0)),
+            &hdlc[..],
+        ),
         ("ethernet", erf_type::ETH, None, &ethernet[..]),
         ("atm", erf_type::ATM, None, &cell[..]),
         ("mc_atm", erf_type::MC_ATM, Some(mc_atm(5, 2)), &cell[..]),
@@ -145,7 +165,11 @@ fn erfs(frames: &[(u32, Seed)]) -> io::Result<Vec<Seed>> {
             let record = ErfRecord {
                 kind,
                 flags: erf_flags::VARYING_LENGTH | index % 2,
-                extensions: if index == 2 { &[0x0400_0000_0000_0001, 0x0300_0000_0000_0002] } else { &[] },
+                extensions: if index == 2 {
+                    &[0x0400_0000_0000_0001, 0x0300_0000_0000_0002]
+                } else {
+                    &[]
+                },
                 loss_counter: 0,
                 multi_channel,
                 wire_len: 0,
@@ -153,7 +177,10 @@ fn erfs(frames: &[(u32, Seed)]) -> io::Result<Vec<Seed>> {
             };
             writer.record(TIME_NS + u64::from(index) * 1_000, &record)?;
             if index == 1 {
-                let pad = ErfRecord { kind: erf_type::PAD, ..ErfRecord::default() };
+                let pad = ErfRecord {
+                    kind: erf_type::PAD,
+                    ..ErfRecord::default()
+                };
                 writer.record(0, &pad)?;
             }
         }
@@ -195,7 +222,13 @@ fn streams(frames: &[(u32, Seed)]) -> Vec<Seed> {
     let mut cells = Vec::new();
     let pdu = frames::aal5_pdu();
     for (interface, vci) in [(0_u8, 33_u16), (1, 34), (0, 35)] {
-        cells.push(CellHeader::new(0, vci).segment(&pdu).iter().map(|cell| erf_cell(interface, cell)).collect::<Vec<_>>());
+        cells.push(
+            CellHeader::new(0, vci)
+                .segment(&pdu)
+                .iter()
+                .map(|cell| erf_cell(interface, cell))
+                .collect::<Vec<_>>(),
+        );
     }
     let head = [0, 4, 0xff];
     let mut interleaved = head.to_vec();
@@ -226,7 +259,11 @@ fn streams(frames: &[(u32, Seed)]) -> Vec<Seed> {
 }
 
 fn framed(link_type: u32, frame: &[u8]) -> Vec<u8> {
-    let mut bytes = vec![link_index(link_type), frame.len() as u8, (frame.len() >> 8) as u8];
+    let mut bytes = vec![
+        link_index(link_type),
+        frame.len() as u8,
+        (frame.len() >> 8) as u8,
+    ];
     bytes.extend(frame);
     bytes
 }
@@ -239,7 +276,9 @@ fn erf_cell(interface: u8, cell: &[u8; 52]) -> Vec<u8> {
         payload: cell,
         ..ErfRecord::default()
     };
-    writer.record(TIME_NS, &record).expect("a Vec takes all bytes");
+    writer
+        .record(TIME_NS, &record)
+        .expect("a Vec takes all bytes");
     writer.into_inner()
 }
 
@@ -251,17 +290,34 @@ fn layouts() -> Vec<Seed> {
         let text = text[..text.len().min(2040)].to_vec();
         seeds.push((format!("layout_{index}"), text));
     }
-    let base = b"field = [{ name = \"a\", type = \"u8\" }, { name = \"b\", bits = 12 }, { bits = 4 }]";
+    let base =
+        b"field = [{ name = \"a\", type = \"u8\" }, { name = \"b\", bits = 12 }, { bits = 4 }]";
     let child = b"extends = \"base.toml\"\nrecord.length = \"a + 3\"\nfield = [{ name = \"b\", override = true, type = \"i16\" }, { name = \"rest\", size = \"rest\" }]";
-    let seed = [&child[..], SEPARATOR, base, SEPARATOR, b"\x02\x80\x00xy\x00\x01\x02"].concat();
+    let seed = [
+        &child[..],
+        SEPARATOR,
+        base,
+        SEPARATOR,
+        b"\x02\x80\x00xy\x00\x01\x02",
+    ]
+    .concat();
     seeds.push(("extends".to_owned(), seed));
     let itself = b"extends = \"itself.toml\"".as_slice();
-    seeds.push(("extends_itself".to_owned(), [itself, SEPARATOR, itself].concat()));
+    seeds.push((
+        "extends_itself".to_owned(),
+        [itself, SEPARATOR, itself].concat(),
+    ));
     for (name, text) in [
         ("syntax", "field = [{ name = "),
         ("unknown_type", "field = [{ name = \"a\", type = \"u12\" }]"),
-        ("expression", "record.length = \"(a + 3) / 4 * 4 << 2 || !a && -a % 7 ^ 0xff\"\n[[field]]\nname = \"a\"\ntype = \"u8\"\nenum = { 1 = \"x\", -1 = \"y\" }\nwhen = \"1 == 1\""),
-        ("overflow", "field = [{ name = \"a\", value = \"9223372036854775807 + 1\" }, { type = \"u8\" }]"),
+        (
+            "expression",
+            "record.length = \"(a + 3) / 4 * 4 << 2 || !a && -a % 7 ^ 0xff\"\n[[field]]\nname = \"a\"\ntype = \"u8\"\nenum = { 1 = \"x\", -1 = \"y\" }\nwhen = \"1 == 1\"",
+        ),
+        (
+            "overflow",
+            "field = [{ name = \"a\", value = \"9223372036854775807 + 1\" }, { type = \"u8\" }]",
+        ),
     ] {
         seeds.push((name.to_owned(), text.as_bytes().to_vec()));
     }
@@ -271,10 +327,17 @@ fn layouts() -> Vec<Seed> {
 /// Records of each layout; for those without a sound one at hand, numbers that count up.
 fn records(frames: &[(u32, Seed)]) -> Vec<Seed> {
     let mut seeds = Vec::new();
-    let frame = frames.iter().find(|(link_type, _)| *link_type == 107).map(|(_, (_, frame))| frame);
+    let frame = frames
+        .iter()
+        .find(|(link_type, _)| *link_type == 107)
+        .map(|(_, (_, frame))| frame);
     let frame = frame.map_or(&[][..], Vec::as_slice);
     let mut recorder = Vec::new();
-    for (kind, payload) in [(1_u8, frame), (2, &[0, 0, 1, 0, 0, 0, 0, 3]), (3, &[0, 0, 0, 9])] {
+    for (kind, payload) in [
+        (1_u8, frame),
+        (2, &[0, 0, 1, 0, 0, 0, 0, 3]),
+        (3, &[0, 0, 0, 9]),
+    ] {
         recorder.extend([0x65, 0xa0, 0xc7, 0xd6, 0, 3, 0xd0, 0x90]);
         recorder.extend((16 + payload.len() as u16).to_be_bytes());
         recorder.extend((payload.len() as u16).to_be_bytes());
@@ -283,15 +346,43 @@ fn records(frames: &[(u32, Seed)]) -> Vec<Seed> {
     }
     let cells = [b"CELL", &[0x11; 24][..], &[0xa5; 24]].concat();
     let lines = b"17 644,me, ok\r\n-5 777,you, failed\r\n 1 0,x\r\n".to_vec();
-    let marked = b"\xcf\x1a\x03abcpath\0\x02\0\x01\x02\x03\xee\xcf\x1a\0\0\0\0\0\0\xee??\xcf\x1a\x01".to_vec();
-    let kinds = [&[1, 20, 60, 0][..], &frame[..20.min(frame.len())], &[2, 30, 60, 0], &[0x45; 28], &[3, 0, 0, 0], &[7; 22]].concat();
-    let computed = b"\x42\x00\x28\x03\x00\x01\xe0\x05\x00\x07optsaaaaaaaaaaaaaaaalabel and data".to_vec();
-    for (index, bytes) in [recorder.clone(), recorder, cells, computed, lines, marked, kinds].iter().enumerate() {
-        seeds.push((format!("layout_{index}"), [&[index as u8][..], bytes].concat()));
+    let marked =
+        b"\xcf\x1a\x03abcpath\0\x02\0\x01\x02\x03\xee\xcf\x1a\0\0\0\0\0\0\xee??\xcf\x1a\x01"
+            .to_vec();
+    let kinds = [
+        &[1, 20, 60, 0][..],
+        &frame[..20.min(frame.len())],
+        &[2, 30, 60, 0],
+        &[0x45; 28],
+        &[3, 0, 0, 0],
+        &[7; 22],
+    ]
+    .concat();
+    let computed =
+        b"\x42\x00\x28\x03\x00\x01\xe0\x05\x00\x07optsaaaaaaaaaaaaaaaalabel and data".to_vec();
+    for (index, bytes) in [
+        recorder.clone(),
+        recorder,
+        cells,
+        computed,
+        lines,
+        marked,
+        kinds,
+    ]
+    .iter()
+    .enumerate()
+    {
+        seeds.push((
+            format!("layout_{index}"),
+            [&[index as u8][..], bytes].concat(),
+        ));
     }
     for index in 0..LAYOUTS.len() as u8 {
         let counting: Vec<u8> = (0..200).map(|byte: u8| byte.wrapping_mul(7)).collect();
-        seeds.push((format!("counting_{index}"), [&[index][..], &counting].concat()));
+        seeds.push((
+            format!("counting_{index}"),
+            [&[index][..], &counting].concat(),
+        ));
     }
     seeds
 }
@@ -302,11 +393,17 @@ fn scans(captures: &[Seed], frames: &[(u32, Seed)]) -> Vec<Seed> {
     let mut head = |first: u8| [&[first][..], &rng.bytes(15)].concat();
     let mut seeds = Vec::new();
     for (name, capture) in captures.iter().step_by(2) {
-        seeds.push((format!("capture_{name}"), [head(1), capture.clone()].concat()));
+        seeds.push((
+            format!("capture_{name}"),
+            [head(1), capture.clone()].concat(),
+        ));
     }
     for (name, bytes) in records(frames).into_iter().take(LAYOUTS.len()) {
         let index = bytes.first().copied().unwrap_or(0);
-        seeds.push((format!("records_{name}"), [head(index << 2), bytes[1..].to_vec()].concat()));
+        seeds.push((
+            format!("records_{name}"),
+            [head(index << 2), bytes[1..].to_vec()].concat(),
+        ));
     }
     seeds
 }
@@ -323,11 +420,17 @@ fn link_index(link_type: u32) -> u8 {
 }
 
 fn write(target: &str, seeds: &[Seed]) -> io::Result<()> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("corpus")
+        .join(target);
     fs::create_dir_all(&dir)?;
     assert!(seeds.len() <= 40, "{target} has {} seeds", seeds.len());
     for (name, bytes) in seeds {
-        assert!(bytes.len() <= 2048, "{target}/{name} has {} bytes", bytes.len());
+        assert!(
+            bytes.len() <= 2048,
+            "{target}/{name} has {} bytes",
+            bytes.len()
+        );
         fs::write(dir.join(name), bytes)?;
     }
     println!("{target}: {} seeds", seeds.len());

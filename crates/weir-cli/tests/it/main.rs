@@ -1,5 +1,10 @@
 //! The real program, as a shell runs it: what it writes, where, and how it ends.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on says so by panicking"
+)]
+
 mod transcript;
 
 /// A test for each file of `tests/transcripts`.

@@ -24,7 +24,10 @@ use weir_testkit::demo::write_demo;
 /// Runs `tests/transcripts/NAME.txt`.
 pub(crate) fn check(name: &str) {
     let folder = folder(name);
-    let path = format!("{}/tests/transcripts/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+    let path = format!(
+        "{}/tests/transcripts/{name}.txt",
+        env!("CARGO_MANIFEST_DIR")
+    );
     let text = std::fs::read_to_string(&path).unwrap();
     let mut blessed = String::new();
     let mut wrong = String::new();
@@ -32,7 +35,10 @@ pub(crate) fn check(name: &str) {
     for record in text.trim_end().split("\n\n") {
         let is_output = |line: &&str| [">", "!", "?"].iter().any(|mark| line.starts_with(mark));
         let lines: Vec<&str> = record.lines().collect();
-        let output_at = lines.iter().position(|line| is_output(&line)).unwrap_or(lines.len());
+        let output_at = lines
+            .iter()
+            .position(|line| is_output(line))
+            .unwrap_or(lines.len());
         let (question, expected) = lines.split_at(output_at);
         let command: Vec<&str> = question
             .iter()
@@ -42,8 +48,11 @@ pub(crate) fn check(name: &str) {
         let found = run(&command.join("\n"), &folder);
         if found != expected.join("\n") {
             let (question, expected) = (question.join("\n"), expected.join("\n"));
-            write!(wrong, "{path}:{line}\n{question}\nexpected:\n{expected}\nfound:\n{found}\n\n")
-                .unwrap();
+            write!(
+                wrong,
+                "{path}:{line}\n{question}\nexpected:\n{expected}\nfound:\n{found}\n\n"
+            )
+            .unwrap();
         }
         blessed.push_str(&question.join("\n"));
         if !found.is_empty() {
@@ -59,15 +68,20 @@ pub(crate) fn check(name: &str) {
         std::fs::write(&path, blessed).unwrap();
         return;
     }
-    assert!(wrong.is_empty(), "\n{wrong}WEIR_BLESS=1 writes what was found");
+    assert!(
+        wrong.is_empty(),
+        "\n{wrong}WEIR_BLESS=1 writes what was found"
+    );
 }
 
 /// A fresh folder with captures.
 fn folder(name: &str) -> PathBuf {
     // Checkouts that share a target directory must not share this one.
-    let checkout = env!("CARGO_MANIFEST_DIR").bytes().fold(7_u64, |hash, byte| {
-        hash.wrapping_mul(31).wrapping_add(byte.into())
-    });
+    let checkout = env!("CARGO_MANIFEST_DIR")
+        .bytes()
+        .fold(7_u64, |hash, byte| {
+            hash.wrapping_mul(31).wrapping_add(byte.into())
+        });
     let tmp = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let folder = tmp.join(format!("transcripts-{checkout:016x}")).join(name);
     if folder.exists() {
@@ -83,8 +97,8 @@ fn folder(name: &str) -> PathBuf {
     damaged[24 + 8..24 + 12].copy_from_slice(&[0xff; 4]);
     put("damaged.pcap", &damaged);
     let mut unknown = whole;
-    // The link type, to one that is none.
-    unknown[20..24].copy_from_slice(&4_000_u32.to_le_bytes());
+    // The link type, to one that is none; the file is big-endian.
+    unknown[20..24].copy_from_slice(&4_000_u32.to_be_bytes());
     put("unknown.pcap", &unknown);
     put("notes.txt", b"10.0.0.1 is the router\n");
     put("hosts.csv", b"address,name\n10.0.5.10,resolver\n");
@@ -126,7 +140,11 @@ fn mask(line: &str) -> String {
     }
     match (line.find(" in "), line.find("B/s)")) {
         (Some(start), Some(end)) if start < end => {
-            format!("{} in <time>{}", &line[..start], &line[end + "B/s)".len()..])
+            format!(
+                "{} in <time>{}",
+                &line[..start],
+                &line[end + "B/s)".len()..]
+            )
         }
         _ => line.to_owned(),
     }

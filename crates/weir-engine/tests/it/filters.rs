@@ -121,7 +121,11 @@ fn the_scan_decides_as_datafusion_does() {
         for (condition, expected) in conditions.iter().zip(expected) {
             let (kept, dropped, records) = filtered(&runner, table, condition);
             assert_eq!(kept, expected, "{condition}");
-            assert_eq!(dropped, records - kept.len(), "the scan did not decide {condition}");
+            assert_eq!(
+                dropped,
+                records - kept.len(),
+                "the scan did not decide {condition}"
+            );
         }
     }
 }
@@ -163,11 +167,21 @@ fn what_the_scan_cannot_decide_is_left_to_datafusion() {
         "NULL",
     ];
     // The two zeros are one number to DataFusion, and two to what orders all bits.
-    let floats = ["float = 0.0", "float < 0.0", "float <= 0.0", "float >= -0.0", "float <> 0.0"];
+    let floats = [
+        "float = 0.0",
+        "float < 0.0",
+        "float <= 0.0",
+        "float >= -0.0",
+        "float <> 0.0",
+    ];
     for (table, conditions) in [(NET, &conditions[..]), (KINDS, &floats[..])] {
         let expected = reference(&runner, table, conditions);
         for (condition, expected) in conditions.iter().zip(expected) {
-            assert_eq!(filtered(&runner, table, condition).0, expected, "{condition}");
+            assert_eq!(
+                filtered(&runner, table, condition).0,
+                expected,
+                "{condition}"
+            );
         }
     }
 }
@@ -204,11 +218,17 @@ fn reference(runner: &Runner, table: &str, conditions: &[&str]) -> Vec<Vec<usize
         .map(|(index, condition)| format!("({condition}) AS c{index}"))
         .collect();
     let sql = format!("SELECT {} FROM {table}", columns.join(", "));
-    let rows = runner.rows(&sql).unwrap_or_else(|error| panic!("{error}: {sql}")).rows;
+    let rows = runner
+        .rows(&sql)
+        .unwrap_or_else(|error| panic!("{error}: {sql}"))
+        .rows;
     let is_true = |row: &str, column| row.split(' ').nth(column) == Some("true");
     (0..conditions.len())
         .map(|column| {
-            let numbers = rows.iter().enumerate().filter(|(_, row)| is_true(row, column));
+            let numbers = rows
+                .iter()
+                .enumerate()
+                .filter(|(_, row)| is_true(row, column));
             numbers.map(|(index, _)| index + 1).collect()
         })
         .collect()
@@ -224,7 +244,10 @@ fn filtered(runner: &Runner, table: &str, condition: &str) -> (Vec<usize>, usize
     };
     let before = runner.totals();
     let sql = format!("SELECT {number} FROM {table} WHERE {condition}");
-    let rows = runner.rows(&sql).unwrap_or_else(|error| panic!("{error}: {sql}")).rows;
+    let rows = runner
+        .rows(&sql)
+        .unwrap_or_else(|error| panic!("{error}: {sql}"))
+        .rows;
     let after = runner.totals();
     let kept = rows.iter().map(|number| number.parse().unwrap()).collect();
     let count = |now: u64, then: u64| usize::try_from(now - then).unwrap();
@@ -258,7 +281,11 @@ fn condition(rng: &mut Rng, depth: u32) -> String {
         4 => format!("{column} BETWEEN {a} AND {b}"),
         5 => format!("{a} {operator} {column}"),
         6 if a.contains('.') && a.starts_with('\'') && !a.contains(['T', ':']) => {
-            format!("cidr_match({column}, '{}/{}')", a.trim_matches('\''), rng.below(33))
+            format!(
+                "cidr_match({column}, '{}/{}')",
+                a.trim_matches('\''),
+                rng.below(33)
+            )
         }
         _ => format!("{column} {operator} {a}"),
     }
@@ -274,15 +301,28 @@ const COLUMNS: &[(&str, &[&str])] = &[
     ("vlan.id", &["10", "20", "100"]),
     ("tcp.flags.syn", &["true", "false"]),
     ("ip.flags.df", &["true", "false"]),
-    ("ip.src", &["'9.0.0.1'", "'10.0.0.1'", "'10.0.0.10'", "'192.168.10.12'"]),
-    ("addr.dst", &["'10.0.0.2'", "'2001:db8::2'", "'192.168.20.50'", "'::'"]),
+    (
+        "ip.src",
+        &["'9.0.0.1'", "'10.0.0.1'", "'10.0.0.10'", "'192.168.10.12'"],
+    ),
+    (
+        "addr.dst",
+        &["'10.0.0.2'", "'2001:db8::2'", "'192.168.20.50'", "'::'"],
+    ),
     ("eth.src", &["'02:00:00:00:00:0a'", "'02:00:00:00:0a:01'"]),
     ("proto", &["'udp'", "'tcp'", "''", "'icmp'", "'v'"]),
-    ("frame.layers", &["'eth:ip:udp'", "'eth:vlan:ip:tcp'", "'eth'"]),
+    (
+        "frame.layers",
+        &["'eth:ip:udp'", "'eth:vlan:ip:tcp'", "'eth'"],
+    ),
     ("frame.interface_name", &["'lan0'", "'uplink0'"]),
     ("udp.payload", &["X'6f6e65'", "X''", "X'ff'"]),
     (
         "frame.time",
-        &["'2026-01-01T00:00:00Z'", "'2026-01-01T00:00:00.03Z'", "'2026-01-01T00:05:00Z'"],
+        &[
+            "'2026-01-01T00:00:00Z'",
+            "'2026-01-01T00:00:00.03Z'",
+            "'2026-01-01T00:05:00Z'",
+        ],
     ),
 ];

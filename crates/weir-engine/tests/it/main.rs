@@ -1,6 +1,11 @@
 //! What SQL over captures gives: `.slt` files of statements and answers, filters that the scan
 //! decides against the same filters left to DataFusion, and the guide's queries.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on says so by panicking"
+)]
+
 mod filters;
 mod guide;
 mod samples;

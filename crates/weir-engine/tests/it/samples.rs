@@ -20,9 +20,11 @@ pub(crate) fn enter() -> &'static Path {
     static DIR: OnceLock<PathBuf> = OnceLock::new();
     DIR.get_or_init(|| {
         // Checkouts that share a target directory must not share this one.
-        let checkout = env!("CARGO_MANIFEST_DIR").bytes().fold(7_u64, |hash, byte| {
-            hash.wrapping_mul(31).wrapping_add(byte.into())
-        });
+        let checkout = env!("CARGO_MANIFEST_DIR")
+            .bytes()
+            .fold(7_u64, |hash, byte| {
+                hash.wrapping_mul(31).wrapping_add(byte.into())
+            });
         let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("samples-{checkout:016x}"));
         if dir.exists() {
             std::fs::remove_dir_all(&dir).unwrap();
@@ -88,7 +90,10 @@ fn write_small(dir: &Path) -> std::io::Result<()> {
         b"{\"ip\": {\"src\": \"10.0.0.1\", \"dst\": \"x\"}, \"frame\": {\"len\": 7}, \"site\": \"west\"}\n",
     )?;
     put("counter.toml", COUNTER_LAYOUT.as_bytes())?;
-    put("counter.bin", &[0, 0, 0, 1, 0xff, 0xf6, 0, 0, 0, 2, 0, 5, 0, 0])?;
+    put(
+        "counter.bin",
+        &[0, 0, 0, 1, 0xff, 0xf6, 0, 0, 0, 2, 0, 5, 0, 0],
+    )?;
     put("kinds.toml", KINDS_LAYOUT.as_bytes())?;
     put("kinds.bin", &kinds())?;
     put(
@@ -145,7 +150,8 @@ type = "ipv4"
 
 /// Records with a value of every type, at the ends and in the middle of its range.
 fn kinds() -> Vec<u8> {
-    let rows: [(i8, u64, f64, bool, &[u8; 2], u32); 7] = [
+    type Row = (i8, u64, f64, bool, &'static [u8; 2], u32);
+    let rows: [Row; 7] = [
         (-128, 0, f64::NEG_INFINITY, false, b"  ", 0),
         (-2, 1, -0.0, true, b"a ", 1),
         (-1, i64::MAX as u64, 0.0, false, b"b ", 2),
@@ -198,8 +204,10 @@ fn udp4(src: &str, dst: &str, ports: (u16, u16), payload: &[u8]) -> Vec<u8> {
 /// sorts of NULL.
 fn net() -> Vec<(u64, Vec<u8>)> {
     let ip4 = |packet: &[u8]| ethernet(B, A, ethertype::IPV4, packet);
-    let (src6, dst6): (Ipv6Addr, Ipv6Addr) =
-        ("2001:db8::1".parse().unwrap(), "2001:db8::2".parse().unwrap());
+    let (src6, dst6): (Ipv6Addr, Ipv6Addr) = (
+        "2001:db8::1".parse().unwrap(),
+        "2001:db8::2".parse().unwrap(),
+    );
     let hello = udp(IpAddr::V6(src6), IpAddr::V6(dst6), 5000, 53, b"hello");
     let syn = Tcp::new(40_000, 443).flags(tcp_flags::SYN);
     let syn = syn.segment(v4("10.0.0.2").into(), v4("10.0.0.10").into(), b"");
@@ -207,7 +215,12 @@ fn net() -> Vec<(u64, Vec<u8>)> {
         ip4(&udp4("10.0.0.1", "10.0.0.2", (5000, 53), b"one")),
         ip4(&udp4("9.0.0.1", "10.0.0.2", (5001, 53), b"two")),
         ip4(&Ipv4::new(v4("10.0.0.2"), v4("10.0.0.10"), protocol::TCP).packet(&syn)),
-        ethernet(B, A, ethertype::IPV6, &Ipv6::new(src6, dst6, protocol::UDP).packet(&hello)),
+        ethernet(
+            B,
+            A,
+            ethertype::IPV6,
+            &Ipv6::new(src6, dst6, protocol::UDP).packet(&hello),
+        ),
         ethernet(
             [0xff; 6],
             A,
@@ -218,21 +231,32 @@ fn net() -> Vec<(u64, Vec<u8>)> {
             B,
             A,
             ethertype::VLAN,
-            &vlan(3, 100, ethertype::IPV4, &udp4("10.0.0.10", "10.0.0.1", (53, 5000), &[7; 80])),
+            &vlan(
+                3,
+                100,
+                ethertype::IPV4,
+                &udp4("10.0.0.10", "10.0.0.1", (53, 5000), &[7; 80]),
+            ),
         ),
         ip4(&Ipv4::new(v4("10.0.0.10"), v4("9.0.0.1"), protocol::ICMP)
             .ttl(3)
             .packet(&icmp_echo(false, 1, 1, b"ping"))),
         ip4(&udp4("10.0.0.1", "224.0.0.251", (5353, 5353), b"")),
     ];
-    (0..).map(|index| START_NS + index * 10 * MS).zip(packets).collect()
+    (0..)
+        .map(|index| START_NS + index * 10 * MS)
+        .zip(packets)
+        .collect()
 }
 
 /// Four packets 20 ms apart, `phase` times 10 ms late.
 fn every_other(phase: u64) -> Vec<(u64, Vec<u8>)> {
     let packet = |index: u64| {
         let packet = udp4("10.0.0.1", "10.0.0.2", (7000 + index as u16, 53), b"tick");
-        (START_NS + (2 * index + phase) * 10 * MS, ethernet(B, A, ethertype::IPV4, &packet))
+        (
+            START_NS + (2 * index + phase) * 10 * MS,
+            ethernet(B, A, ethertype::IPV4, &packet),
+        )
     };
     (0..4).map(packet).collect()
 }

@@ -54,8 +54,11 @@ pub(crate) fn check(name: &str) {
         if found != expected {
             let found = found.unwrap_or("nothing");
             let expected = expected.unwrap_or("nothing");
-            write!(wrong, "{path}:{line}\n{question}\nexpected:\n{expected}\nfound:\n{found}\n\n")
-                .unwrap();
+            write!(
+                wrong,
+                "{path}:{line}\n{question}\nexpected:\n{expected}\nfound:\n{found}\n\n"
+            )
+            .unwrap();
         }
         blessed.push_str(question);
         if let Some(found) = found {
@@ -72,7 +75,10 @@ pub(crate) fn check(name: &str) {
         std::fs::write(&path, blessed).unwrap();
         return;
     }
-    assert!(wrong.is_empty(), "\n{wrong}WEIR_BLESS=1 writes what was found");
+    assert!(
+        wrong.is_empty(),
+        "\n{wrong}WEIR_BLESS=1 writes what was found"
+    );
 }
 
 /// Two threads everywhere, so that plans are the same on every machine.
@@ -189,7 +195,12 @@ fn rows_of(batch: &RecordBatch) -> Vec<String> {
     let columns: Vec<_> = batch
         .columns()
         .iter()
-        .map(|column| (column, ArrayFormatter::try_new(column.as_ref(), &options).unwrap()))
+        .map(|column| {
+            (
+                column,
+                ArrayFormatter::try_new(column.as_ref(), &options).unwrap(),
+            )
+        })
         .collect();
     (0..batch.num_rows())
         .map(|row| {
@@ -214,14 +225,19 @@ fn mask(text: &str) -> String {
             lines.push(line.to_owned());
             continue;
         };
-        let metrics = metrics.split(", ").map(|metric| match metric.split_once('=') {
-            Some((name, _)) if ["time", "compute", "bytes"].iter().any(|end| name.ends_with(end))
-                && name != "bytes" =>
-            {
-                format!("{name}=<masked>")
-            }
-            _ => metric.trim_end_matches(']').to_owned(),
-        });
+        let metrics = metrics
+            .split(", ")
+            .map(|metric| match metric.split_once('=') {
+                Some((name, _))
+                    if ["time", "compute", "bytes"]
+                        .iter()
+                        .any(|end| name.ends_with(end))
+                        && name != "bytes" =>
+                {
+                    format!("{name}=<masked>")
+                }
+                _ => metric.trim_end_matches(']').to_owned(),
+            });
         let metrics = metrics.collect::<Vec<_>>().join(", ");
         lines.push(format!("{plan}metrics=[{metrics}]"));
     }

@@ -10,38 +10,78 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Ethertype(0x0806), On::Ethertype(0x8035)],
     fields: &[
-        Field::u16("arp.hw.type", |p| p.u16_be(ARP, 0), "Type of hardware address, 1: Ethernet", "RFC 826; IANA ARP parameters"),
-        Field::u16("arp.proto.type", |p| p.u16_be(ARP, 2), "Ethertype of the protocol address", "RFC 826"),
-        Field::u8("arp.hw.size", |p| p.u8(ARP, 4), "Length of a hardware address in bytes", "RFC 826"),
-        Field::u8("arp.proto.size", |p| p.u8(ARP, 5), "Length of a protocol address in bytes", "RFC 826"),
+        Field::u16(
+            "arp.hw.type",
+            |p| p.u16_be(ARP, 0),
+            "Type of hardware address, 1: Ethernet",
+            "RFC 826; IANA ARP parameters",
+        ),
+        Field::u16(
+            "arp.proto.type",
+            |p| p.u16_be(ARP, 2),
+            "Ethertype of the protocol address",
+            "RFC 826",
+        ),
+        Field::u8(
+            "arp.hw.size",
+            |p| p.u8(ARP, 4).filter(|_| !is_atm(p)),
+            "Length of a hardware address in bytes",
+            "RFC 826",
+        ),
+        Field::u8(
+            "arp.proto.size",
+            |p| p.u8(ARP, 5).filter(|_| !is_atm(p)),
+            "Length of a protocol address in bytes",
+            "RFC 826",
+        ),
         Field::u16(
             "arp.opcode",
             |p| p.u16_be(ARP, 6),
             "1 request, 2 reply, 3 and 4 those of reverse ARP, 8 and 9 those of inverse ARP",
             "RFC 826; RFC 903; RFC 2390",
         ),
-        Field::address("arp.src.hw_mac", |p| mac(p, Party::Source), "MAC address of the sender", "RFC 826"),
+        Field::address(
+            "arp.src.hw_mac",
+            |p| mac(p, Party::Source),
+            "MAC address of the sender",
+            "RFC 826",
+        ),
         Field::bytes(
             "arp.src.hw",
             |p| hardware(p, Party::Source).filter(|_| !is_mac(p)),
             "Hardware address of the sender, where it is no MAC address",
             "RFC 826",
         ),
-        Field::address("arp.src.proto_ipv4", |p| ipv4(p, Party::Source), "IPv4 address of the sender", "RFC 826"),
+        Field::address(
+            "arp.src.proto_ipv4",
+            |p| ipv4(p, Party::Source),
+            "IPv4 address of the sender",
+            "RFC 826",
+        ),
         Field::bytes(
             "arp.src.proto",
             |p| protocol(p, Party::Source).filter(|_| !is_ipv4(p)),
             "Protocol address of the sender, where it is not IPv4",
             "RFC 826",
         ),
-        Field::address("arp.dst.hw_mac", |p| mac(p, Party::Target), "MAC address of the target; zeros in a request", "RFC 826"),
+        Field::address(
+            "arp.dst.hw_mac",
+            |p| mac(p, Party::Target),
+            "MAC address of the target; zeros in a request",
+            "RFC 826",
+        ),
         Field::bytes(
             "arp.dst.hw",
             |p| hardware(p, Party::Target).filter(|_| !is_mac(p)),
             "Hardware address of the target, where it is no MAC address",
             "RFC 826",
         ),
-        Field::address("arp.dst.proto_ipv4", |p| ipv4(p, Party::Target), "IPv4 address of the target", "RFC 826"),
+        Field::address(
+            "arp.dst.proto_ipv4",
+            |p| ipv4(p, Party::Target),
+            "IPv4 address of the target",
+            "RFC 826",
+        ),
         Field::bytes(
             "arp.dst.proto",
             |p| protocol(p, Party::Target).filter(|_| !is_ipv4(p)),
@@ -59,37 +99,63 @@ enum Party {
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(8)?;
-    let len = 8 + 2 * (usize::from(input.u8(4)?) + usize::from(input.u8(5)?));
+    let mut len = HEADER_LEN;
+    if input.u16_be(0)? == ATM {
+        len = ATM_HEADER_LEN;
+        for at in ATM_LENGTHS {
+            len += usize::from(input.u8(at)? & ATM_LENGTH_MASK);
+        }
+    } else {
+        len += 2 * (usize::from(input.u8(4)?) + usize::from(input.u8(5)?));
+    }
     input.need(len)?;
     Ok(Header::new(len, Next::Payload))
 }
 
 fn hardware<'a>(packet: &Packet<'a>, party: Party) -> Option<&'a [u8]> {
-    address(packet, party, false)
+    address(packet, party, false).filter(|_| !is_atm(packet))
 }
 
 fn protocol<'a>(packet: &Packet<'a>, party: Party) -> Option<&'a [u8]> {
     address(packet, party, true)
 }
 
-/// One of the four addresses: hardware and protocol address of the sender, then of the target.
+/// One of the addresses: hardware and protocol address of the sender, then of the target.
 fn address<'a>(packet: &Packet<'a>, party: Party, protocol: bool) -> Option<&'a [u8]> {
-    let hardware_len = usize::from(packet.u8(ARP, 4)?);
-    let protocol_len = usize::from(packet.u8(ARP, 5)?);
-    let at = match party {
-        Party::Source => 8,
-        Party::Target => 8 + hardware_len + protocol_len,
+    let is_atm = is_atm(packet);
+    // Where the lengths stand; ATM has two hardware addresses for each, with lengths of their own.
+    let (mut at, lengths): (usize, &[usize]) = if is_atm {
+        (ATM_HEADER_LEN, &ATM_LENGTHS)
+    } else {
+        (HEADER_LEN, &[4, 5, 4, 5])
     };
-    let (at, len) = if protocol { (at + hardware_len, protocol_len) } else { (at, hardware_len) };
-    packet.part(ARP, at, len).filter(|bytes| !bytes.is_empty())
+    let half = lengths.len() / 2;
+    let wanted = if matches!(party, Party::Source) {
+        0
+    } else {
+        half
+    } + if protocol { half - 1 } else { 0 };
+    for (index, length) in lengths.iter().enumerate() {
+        let mask = if is_atm { ATM_LENGTH_MASK } else { 0xff };
+        let len = usize::from(packet.u8(ARP, *length)? & mask);
+        if index == wanted {
+            return packet.part(ARP, at, len).filter(|bytes| !bytes.is_empty());
+        }
+        at = at.saturating_add(len);
+    }
+    None
 }
 
 fn mac(packet: &Packet<'_>, party: Party) -> Option<Address> {
-    hardware(packet, party).filter(|_| is_mac(packet)).and_then(Address::from_bytes)
+    hardware(packet, party)
+        .filter(|_| is_mac(packet))
+        .and_then(Address::from_bytes)
 }
 
 fn ipv4(packet: &Packet<'_>, party: Party) -> Option<Address> {
-    protocol(packet, party).filter(|_| is_ipv4(packet)).and_then(Address::from_bytes)
+    protocol(packet, party)
+        .filter(|_| is_ipv4(packet))
+        .and_then(Address::from_bytes)
 }
 
 /// Ethernet and the IEEE 802 networks.
@@ -97,8 +163,21 @@ fn is_mac(packet: &Packet<'_>) -> bool {
     packet.u8(ARP, 4) == Some(6) && matches!(packet.u16_be(ARP, 0), Some(1 | 6))
 }
 
+/// ATM has a form of its own (RFC 2225, 8.3).
+fn is_atm(packet: &Packet<'_>) -> bool {
+    packet.u16_be(ARP, 0) == Some(ATM)
+}
+
 fn is_ipv4(packet: &Packet<'_>) -> bool {
-    packet.u8(ARP, 5) == Some(4) && packet.u16_be(ARP, 2) == Some(0x0800)
+    let len = if is_atm(packet) { 8 } else { 5 };
+    packet.u8(ARP, len) == Some(4) && packet.u16_be(ARP, 2) == Some(0x0800)
 }
 
 const ARP: Layer = Layer::Arp;
+const HEADER_LEN: usize = 8;
+const ATM: u16 = 19;
+const ATM_HEADER_LEN: usize = 12;
+/// Offsets of the lengths: number, subaddress and protocol address of the sender, then of the target.
+const ATM_LENGTHS: [usize; 6] = [4, 5, 8, 9, 10, 11];
+/// Bits 6 and 7 of a length say what sort of number it is.
+const ATM_LENGTH_MASK: u8 = 0x3f;

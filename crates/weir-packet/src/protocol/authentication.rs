@@ -10,15 +10,37 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpExtension(51)],
     fields: &[
-        Field::u8("ah.next_header", |p| p.u8(AH, 0), "Number of the header that follows", "RFC 4302, 2.1"),
-        Field::u8("ah.length", |p| p.u8(AH, 1), "Length in units of 4 bytes beyond the first 8", "RFC 4302, 2.2"),
-        Field::u32("ah.spi", |p| p.u32_be(AH, 4), "Security parameters index", "RFC 4302, 2.4"),
-        Field::u32("ah.sequence", |p| p.u32_be(AH, 8), "Sequence number", "RFC 4302, 2.5"),
+        Field::u8(
+            "ah.next_header",
+            |p| p.u8(AH, 0),
+            "Number of the header that follows",
+            "RFC 4302, 2.1",
+        ),
+        Field::u8(
+            "ah.length",
+            |p| p.u8(AH, 1),
+            "Length in units of 4 bytes beyond the first 8",
+            "RFC 4302, 2.2",
+        ),
+        Field::u32(
+            "ah.spi",
+            |p| p.u32_be(AH, 4),
+            "Security parameters index",
+            "RFC 4302, 2.4",
+        ),
+        Field::u32(
+            "ah.sequence",
+            |p| p.u32_be(AH, 8),
+            "Sequence number",
+            "RFC 4302, 2.5",
+        ),
         Field::bytes(
             "ah.icv",
             |p| {
                 let len = len(p.u8(AH, 1)?);
-                p.bytes(AH)?.get(HEADER_LEN_MIN..len).filter(|icv| !icv.is_empty())
+                p.bytes(AH)?
+                    .get(HEADER_LEN_MIN..len)
+                    .filter(|icv| !icv.is_empty())
             },
             "Integrity check value",
             "RFC 4302, 2.6",

@@ -10,8 +10,18 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::UdpPort(5072)],
     fields: &[
-        Field::u8("ayiya.opcode", |p| Some(p.u8(AYIYA, 2)? & 15), "1: forward the packet that follows", DRAFT),
-        Field::u8("ayiya.nextheader", |p| p.u8(AYIYA, 3), "Number of the header that follows", DRAFT),
+        Field::u8(
+            "ayiya.opcode",
+            |p| Some(p.u8(AYIYA, 2)? & 15),
+            "1: forward the packet that follows",
+            DRAFT,
+        ),
+        Field::u8(
+            "ayiya.nextheader",
+            |p| p.u8(AYIYA, 3),
+            "Number of the header that follows",
+            DRAFT,
+        ),
     ],
 };
 

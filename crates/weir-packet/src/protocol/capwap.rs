@@ -16,8 +16,18 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "The payload is in the native format of the wireless network, else IEEE 802.3",
             "RFC 5415, 4.3",
         ),
-        Field::bool("capwap.header.flags.f", |p| p.bit(CAPWAP, 4, 0x80), "The packet is a fragment", "RFC 5415, 4.3"),
-        Field::bool("capwap.header.flags.k", |p| p.bit(CAPWAP, 4, 0x08), "The packet keeps the channel alive", "RFC 5415, 4.3"),
+        Field::bool(
+            "capwap.header.flags.f",
+            |p| p.bit(CAPWAP, 4, 0x80),
+            "The packet is a fragment",
+            "RFC 5415, 4.3",
+        ),
+        Field::bool(
+            "capwap.header.flags.k",
+            |p| p.bit(CAPWAP, 4, 0x08),
+            "The packet keeps the channel alive",
+            "RFC 5415, 4.3",
+        ),
     ],
 };
 

@@ -10,14 +10,54 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpProtocol(33)],
     fields: &[
-        Field::u16("dccp.srcport", |p| p.u16_be(DCCP, 0), "Source port", "RFC 4340, 5.1"),
-        Field::u16("dccp.dstport", |p| p.u16_be(DCCP, 2), "Destination port", "RFC 4340, 5.1"),
-        Field::u8("dccp.data_offset", |p| p.u8(DCCP, 4), "Offset of the data in units of 4 bytes", "RFC 4340, 5.1"),
-        Field::u8("dccp.ccval", |p| Some(p.u8(DCCP, 5)? >> 4), "For the congestion control in use", "RFC 4340, 5.1"),
-        Field::u8("dccp.cscov", |p| Some(p.u8(DCCP, 5)? & 15), "Coverage of the checksum; 0: all", "RFC 4340, 9.2"),
-        Field::u16("dccp.checksum", |p| p.u16_be(DCCP, 6), "Checksum as it was sent", "RFC 4340, 9.1"),
-        Field::u8("dccp.type", |p| Some(p.u8(DCCP, 8)? >> 1 & 15), "Type of the packet, 0 to 9", "RFC 4340, 5.1"),
-        Field::bool("dccp.x", |p| p.bit(DCCP, 8, 1), "Sequence numbers of 48 bits", "RFC 4340, 5.1"),
+        Field::u16(
+            "dccp.srcport",
+            |p| p.u16_be(DCCP, 0),
+            "Source port",
+            "RFC 4340, 5.1",
+        ),
+        Field::u16(
+            "dccp.dstport",
+            |p| p.u16_be(DCCP, 2),
+            "Destination port",
+            "RFC 4340, 5.1",
+        ),
+        Field::u8(
+            "dccp.data_offset",
+            |p| p.u8(DCCP, 4),
+            "Offset of the data in units of 4 bytes",
+            "RFC 4340, 5.1",
+        ),
+        Field::u8(
+            "dccp.ccval",
+            |p| Some(p.u8(DCCP, 5)? >> 4),
+            "For the congestion control in use",
+            "RFC 4340, 5.1",
+        ),
+        Field::u8(
+            "dccp.cscov",
+            |p| Some(p.u8(DCCP, 5)? & 15),
+            "Coverage of the checksum; 0: all",
+            "RFC 4340, 9.2",
+        ),
+        Field::u16(
+            "dccp.checksum",
+            |p| p.u16_be(DCCP, 6),
+            "Checksum as it was sent",
+            "RFC 4340, 9.1",
+        ),
+        Field::u8(
+            "dccp.type",
+            |p| Some(p.u8(DCCP, 8)? >> 1 & 15),
+            "Type of the packet, 0 to 9",
+            "RFC 4340, 5.1",
+        ),
+        Field::bool(
+            "dccp.x",
+            |p| p.bit(DCCP, 8, 1),
+            "Sequence numbers of 48 bits",
+            "RFC 4340, 5.1",
+        ),
         Field::u64(
             "dccp.seq_raw",
             |p| match is_extended(p)? {

@@ -10,11 +10,36 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Ethertype(0x88be), On::Ethertype(0x22eb)],
     fields: &[
-        Field::u8("erspan.version", |p| Some(p.u8(ERSPAN, 0)? >> 4), "Version: 1 is type II, 2 is type III", DRAFT),
-        Field::u16("erspan.vlan", |p| Some(p.u16_be(ERSPAN, 0)? & 0x0fff), "VLAN of the mirrored frame", DRAFT),
-        Field::u8("erspan.cos", |p| Some(p.u8(ERSPAN, 2)? >> 5), "Class of service of the mirrored frame", DRAFT),
-        Field::bool("erspan.truncated", |p| p.bit(ERSPAN, 2, 4), "The mirrored frame was cut", DRAFT),
-        Field::u16("erspan.spanid", |p| Some(p.u16_be(ERSPAN, 2)? & 0x03ff), "Session", DRAFT),
+        Field::u8(
+            "erspan.version",
+            |p| Some(p.u8(ERSPAN, 0)? >> 4),
+            "Version: 1 is type II, 2 is type III",
+            DRAFT,
+        ),
+        Field::u16(
+            "erspan.vlan",
+            |p| Some(p.u16_be(ERSPAN, 0)? & 0x0fff),
+            "VLAN of the mirrored frame",
+            DRAFT,
+        ),
+        Field::u8(
+            "erspan.cos",
+            |p| Some(p.u8(ERSPAN, 2)? >> 5),
+            "Class of service of the mirrored frame",
+            DRAFT,
+        ),
+        Field::bool(
+            "erspan.truncated",
+            |p| p.bit(ERSPAN, 2, 4),
+            "The mirrored frame was cut",
+            DRAFT,
+        ),
+        Field::u16(
+            "erspan.spanid",
+            |p| Some(p.u16_be(ERSPAN, 2)? & 0x03ff),
+            "Session",
+            DRAFT,
+        ),
         Field::u32(
             "erspan.index",
             |p| Some(p.u32_be(ERSPAN, 4)? & 0x000f_ffff).filter(|_| version(p) == Some(1)),

@@ -10,8 +10,18 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpProtocol(50)],
     fields: &[
-        Field::u32("esp.spi", |p| p.u32_be(Layer::Esp, 0), "Security parameters index", "RFC 4303, 2.1"),
-        Field::u32("esp.sequence", |p| p.u32_be(Layer::Esp, 4), "Sequence number", "RFC 4303, 2.2"),
+        Field::u32(
+            "esp.spi",
+            |p| p.u32_be(Layer::Esp, 0),
+            "Security parameters index",
+            "RFC 4303, 2.1",
+        ),
+        Field::u32(
+            "esp.sequence",
+            |p| p.u32_be(Layer::Esp, 4),
+            "Sequence number",
+            "RFC 4303, 2.2",
+        ),
     ],
 };
 

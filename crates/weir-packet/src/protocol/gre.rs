@@ -8,15 +8,50 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     name: "gre",
     title: "Generic Routing Encapsulation",
     decode,
-    on: &[On::IpProtocol(47)],
+    on: &[On::IpProtocol(47), On::UdpPort(4754)],
     fields: &[
-        Field::u16("gre.flags_and_version", |p| p.u16_be(GRE, 0), "Flags and version", "RFC 2784, 2; RFC 2637, 4.1"),
-        Field::bool("gre.flags.checksum", |p| p.bit(GRE, 0, 0x80), "A checksum is present", "RFC 2784, 2.1"),
-        Field::bool("gre.flags.routing", |p| p.bit(GRE, 0, 0x40), "Source routes are present", "RFC 1701"),
-        Field::bool("gre.flags.key", |p| p.bit(GRE, 0, 0x20), "A key is present", "RFC 2890, 2"),
-        Field::bool("gre.flags.sequence_number", |p| p.bit(GRE, 0, 0x10), "A sequence number is present", "RFC 2890, 2"),
-        Field::u8("gre.flags.version", |p| Some(p.u8(GRE, 1)? & 7), "Version: 1 for PPTP", "RFC 2784, 2.3.1"),
-        Field::u16("gre.proto", |p| p.u16_be(GRE, 2), "Ethertype of the payload", "RFC 2784, 2.4"),
+        Field::u16(
+            "gre.flags_and_version",
+            |p| p.u16_be(GRE, 0),
+            "Flags and version",
+            "RFC 2784, 2; RFC 2637, 4.1",
+        ),
+        Field::bool(
+            "gre.flags.checksum",
+            |p| p.bit(GRE, 0, 0x80),
+            "A checksum is present",
+            "RFC 2784, 2.1",
+        ),
+        Field::bool(
+            "gre.flags.routing",
+            |p| p.bit(GRE, 0, 0x40),
+            "Source routes are present",
+            "RFC 1701",
+        ),
+        Field::bool(
+            "gre.flags.key",
+            |p| p.bit(GRE, 0, 0x20),
+            "A key is present",
+            "RFC 2890, 2",
+        ),
+        Field::bool(
+            "gre.flags.sequence_number",
+            |p| p.bit(GRE, 0, 0x10),
+            "A sequence number is present",
+            "RFC 2890, 2",
+        ),
+        Field::u8(
+            "gre.flags.version",
+            |p| Some(p.u8(GRE, 1)? & 7),
+            "Version: 1 for PPTP",
+            "RFC 2784, 2.3.1",
+        ),
+        Field::u16(
+            "gre.proto",
+            |p| p.u16_be(GRE, 2),
+            "Ethertype of the payload",
+            "RFC 2784, 2.4",
+        ),
         Field::u16(
             "gre.checksum",
             |p| p.u16_be(GRE, parts(p)?.checksum?),
@@ -113,6 +148,7 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
         }
         // Type I of ERSPAN has neither sequence number nor header.
         ERSPAN_II if flags & SEQUENCE == 0 => Next::Layer(Layer::Ethernet),
+        ARUBA_FIRST..=ARUBA_LAST => Next::Layer(Layer::Wlan),
         // A keepalive: the whole header is the answer that it asks for.
         0 => Next::Payload,
         _ => Next::Ethertype(protocol),
@@ -145,4 +181,7 @@ const ACKNOWLEDGMENT: u16 = 0x0080;
 const VERSION_MASK: u16 = 7;
 const BRIDGED_ETHERNET: u16 = 0x6558;
 const WCCP: u16 = 0x883e;
+// The access points of one maker send IEEE 802.11 frames under these.
+const ARUBA_FIRST: u16 = 0x8200;
+const ARUBA_LAST: u16 = 0x83ff;
 const ERSPAN_II: u16 = 0x88be;

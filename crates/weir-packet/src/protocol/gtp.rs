@@ -8,10 +8,20 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     name: "gtp",
     title: "GPRS Tunnelling Protocol",
     decode,
-    on: &[On::UdpPort(2152), On::UdpPort(2123), On::UdpPort(3386)],
+    on: &[On::UdpPort(2152), On::UdpPort(2123)],
     fields: &[
-        Field::u8("gtp.flags", |p| p.u8(GTP, 0), "Version and flags", "3GPP TS 29.060, 6"),
-        Field::u8("gtp.flags.version", |p| Some(p.u8(GTP, 0)? >> 5), "Version, 0 or 1", "3GPP TS 29.060, 6"),
+        Field::u8(
+            "gtp.flags",
+            |p| p.u8(GTP, 0),
+            "Version and flags",
+            "3GPP TS 29.060, 6",
+        ),
+        Field::u8(
+            "gtp.flags.version",
+            |p| Some(p.u8(GTP, 0)? >> 5),
+            "Version, 0 or 1",
+            "3GPP TS 29.060, 6",
+        ),
         Field::u8(
             "gtp.flags.payload",
             |p| Some(p.u8(GTP, 0)? >> 4 & 1),
@@ -36,7 +46,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "The N-PDU number counts (version 1)",
             "3GPP TS 29.281, 5.1",
         ),
-        Field::u8("gtp.message", |p| p.u8(GTP, 1), "Type of the message; 255: user data", "3GPP TS 29.281, 6.1"),
+        Field::u8(
+            "gtp.message",
+            |p| p.u8(GTP, 1),
+            "Type of the message; 255: user data",
+            "3GPP TS 29.281, 6.1",
+        ),
         Field::u16(
             "gtp.length",
             |p| p.u16_be(GTP, 2),
@@ -53,14 +68,20 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "gtp.seq_number",
             |p| match version(p)? {
                 0 => p.u16_be(GTP, 4),
-                _ => p.u16_be(GTP, 8).filter(|_| p.u8(GTP, 0).is_some_and(|flags| flags & 2 != 0)),
+                _ => p
+                    .u16_be(GTP, 8)
+                    .filter(|_| p.u8(GTP, 0).is_some_and(|flags| flags & 2 != 0)),
             },
             "Sequence number, where there is one",
             "3GPP TS 29.281, 5.1",
         ),
         Field::u8(
             "gtp.ext_hdr.next",
-            |p| p.u8(GTP, 11).filter(|_| version(p) == Some(1) && p.u8(GTP, 0).is_some_and(|flags| flags & 4 != 0)),
+            |p| {
+                p.u8(GTP, 11).filter(|_| {
+                    version(p) == Some(1) && p.u8(GTP, 0).is_some_and(|flags| flags & 4 != 0)
+                })
+            },
             "Type of the first extension header",
             "3GPP TS 29.281, 5.2",
         ),

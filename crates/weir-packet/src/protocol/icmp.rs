@@ -11,9 +11,24 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpProtocol(1)],
     fields: &[
-        Field::u8("icmp.type", |p| p.u8(ICMP, 0), "Type of the message", "RFC 792; IANA ICMP parameters"),
-        Field::u8("icmp.code", |p| p.u8(ICMP, 1), "Code within the type", "RFC 792; IANA ICMP parameters"),
-        Field::u16("icmp.checksum", |p| p.u16_be(ICMP, 2), "Checksum as it was sent", "RFC 792"),
+        Field::u8(
+            "icmp.type",
+            |p| p.u8(ICMP, 0),
+            "Type of the message",
+            "RFC 792; IANA ICMP parameters",
+        ),
+        Field::u8(
+            "icmp.code",
+            |p| p.u8(ICMP, 1),
+            "Code within the type",
+            "RFC 792; IANA ICMP parameters",
+        ),
+        Field::u16(
+            "icmp.checksum",
+            |p| p.u16_be(ICMP, 2),
+            "Checksum as it was sent",
+            "RFC 792",
+        ),
         Field::bool(
             "icmp.checksum_ok",
             |p| {
@@ -23,14 +38,24 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "The checksum is right; NULL when it can't be told: a fragment, a quoted or a cut message",
             "RFC 792",
         ),
-        Field::u16("icmp.ident", |p| p.u16_be(identified(p)?, 4), "Identifier of a query or its answer", "RFC 792"),
+        Field::u16(
+            "icmp.ident",
+            |p| p.u16_be(identified(p)?, 4),
+            "Identifier of a query or its answer",
+            "RFC 792",
+        ),
         Field::u16(
             "icmp.ident_le",
             |p| p.u16_be(identified(p)?, 4).map(u16::swap_bytes),
             "Identifier as hosts send it that forget the byte order",
             "RFC 792",
         ),
-        Field::u16("icmp.seq", |p| p.u16_be(query(p)?, 6), "Sequence number of a query or its answer", "RFC 792"),
+        Field::u16(
+            "icmp.seq",
+            |p| p.u16_be(query(p)?, 6),
+            "Sequence number of a query or its answer",
+            "RFC 792",
+        ),
         Field::u16(
             "icmp.seq_le",
             |p| p.u16_be(query(p)?, 6).map(u16::swap_bytes),
@@ -45,7 +70,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::address(
             "icmp.redir_gw",
-            |p| p.address(ICMP, 4, 4).filter(|_| matches!(kind(p), Some((REDIRECT, _)))),
+            |p| {
+                p.address(ICMP, 4, 4)
+                    .filter(|_| matches!(kind(p), Some((REDIRECT, _))))
+            },
             "Router to use instead",
             "RFC 792",
         ),
@@ -69,25 +97,37 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::address(
             "icmp.address_mask",
-            |p| p.address(ICMP, 8, 4).filter(|_| matches!(kind(p), Some((MASK_REQUEST | MASK_REPLY, _)))),
+            |p| {
+                p.address(ICMP, 8, 4)
+                    .filter(|_| matches!(kind(p), Some((MASK_REQUEST | MASK_REPLY, _))))
+            },
             "Address mask of the network",
             "RFC 950, appendix I",
         ),
         Field::u8(
             "icmp.num_addrs",
-            |p| p.u8(ICMP, 4).filter(|_| matches!(kind(p), Some((ROUTER_ADVERTISEMENT, _)))),
+            |p| {
+                p.u8(ICMP, 4)
+                    .filter(|_| matches!(kind(p), Some((ROUTER_ADVERTISEMENT, _))))
+            },
             "Addresses that a router advertises",
             "RFC 1256, 3",
         ),
         Field::u8(
             "icmp.addr_entry_size",
-            |p| p.u8(ICMP, 5).filter(|_| matches!(kind(p), Some((ROUTER_ADVERTISEMENT, _)))),
+            |p| {
+                p.u8(ICMP, 5)
+                    .filter(|_| matches!(kind(p), Some((ROUTER_ADVERTISEMENT, _))))
+            },
             "Size of each of them in units of 4 bytes",
             "RFC 1256, 3",
         ),
         Field::u16(
             "icmp.lifetime",
-            |p| p.u16_be(ICMP, 6).filter(|_| matches!(kind(p), Some((ROUTER_ADVERTISEMENT, _)))),
+            |p| {
+                p.u16_be(ICMP, 6)
+                    .filter(|_| matches!(kind(p), Some((ROUTER_ADVERTISEMENT, _))))
+            },
             "Seconds for which they are valid",
             "RFC 1256, 3",
         ),
@@ -97,7 +137,9 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(HEADER_LEN_MIN)?;
     let next = match input.u8(0)? {
-        UNREACHABLE | SOURCE_QUENCH | REDIRECT | TIME_EXCEEDED | PARAMETER_PROBLEM => Next::Quote(Layer::Ipv4),
+        UNREACHABLE | SOURCE_QUENCH | REDIRECT | TIME_EXCEEDED | PARAMETER_PROBLEM => {
+            Next::Quote(Layer::Ipv4)
+        }
         _ => return Ok(Header::new(HEADER_LEN_MIN, Next::Payload)),
     };
     input.need(ERROR_LEN)?;

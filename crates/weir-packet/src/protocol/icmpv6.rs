@@ -14,9 +14,24 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpProtocol(58)],
     fields: &[
-        Field::u8("icmpv6.type", |p| p.u8(ICMPV6, 0), "Type of the message", "RFC 4443, 2.1; IANA ICMPv6 parameters"),
-        Field::u8("icmpv6.code", |p| p.u8(ICMPV6, 1), "Code within the type", "RFC 4443, 2.1; IANA ICMPv6 parameters"),
-        Field::u16("icmpv6.checksum", |p| p.u16_be(ICMPV6, 2), "Checksum as it was sent", "RFC 4443, 2.3"),
+        Field::u8(
+            "icmpv6.type",
+            |p| p.u8(ICMPV6, 0),
+            "Type of the message",
+            "RFC 4443, 2.1; IANA ICMPv6 parameters",
+        ),
+        Field::u8(
+            "icmpv6.code",
+            |p| p.u8(ICMPV6, 1),
+            "Code within the type",
+            "RFC 4443, 2.1; IANA ICMPv6 parameters",
+        ),
+        Field::u16(
+            "icmpv6.checksum",
+            |p| p.u16_be(ICMPV6, 2),
+            "Checksum as it was sent",
+            "RFC 4443, 2.3",
+        ),
         Field::bool(
             "icmpv6.checksum_ok",
             |p| {
@@ -83,49 +98,73 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::address(
             "icmpv6.nd.ns.target_address",
-            |p| p.address(ICMPV6, 8, 16).filter(|_| is(p, &[NEIGHBOR_SOLICITATION])),
+            |p| {
+                p.address(ICMPV6, 8, 16)
+                    .filter(|_| is(p, &[NEIGHBOR_SOLICITATION]))
+            },
             "Address that a neighbour solicitation asks for",
             "RFC 4861, 4.3",
         ),
         Field::u32(
             "icmpv6.nd.na.flag",
-            |p| p.u32_be(ICMPV6, 4).filter(|_| is(p, &[NEIGHBOR_ADVERTISEMENT])),
+            |p| {
+                p.u32_be(ICMPV6, 4)
+                    .filter(|_| is(p, &[NEIGHBOR_ADVERTISEMENT]))
+            },
             "Flags of a neighbour advertisement",
             "RFC 4861, 4.4",
         ),
         Field::bool(
             "icmpv6.nd.na.flag.r",
-            |p| p.bit(ICMPV6, 4, 0x80).filter(|_| is(p, &[NEIGHBOR_ADVERTISEMENT])),
+            |p| {
+                p.bit(ICMPV6, 4, 0x80)
+                    .filter(|_| is(p, &[NEIGHBOR_ADVERTISEMENT]))
+            },
             "The neighbour is a router",
             "RFC 4861, 4.4",
         ),
         Field::bool(
             "icmpv6.nd.na.flag.s",
-            |p| p.bit(ICMPV6, 4, 0x40).filter(|_| is(p, &[NEIGHBOR_ADVERTISEMENT])),
+            |p| {
+                p.bit(ICMPV6, 4, 0x40)
+                    .filter(|_| is(p, &[NEIGHBOR_ADVERTISEMENT]))
+            },
             "The advertisement was solicited",
             "RFC 4861, 4.4",
         ),
         Field::bool(
             "icmpv6.nd.na.flag.o",
-            |p| p.bit(ICMPV6, 4, 0x20).filter(|_| is(p, &[NEIGHBOR_ADVERTISEMENT])),
+            |p| {
+                p.bit(ICMPV6, 4, 0x20)
+                    .filter(|_| is(p, &[NEIGHBOR_ADVERTISEMENT]))
+            },
             "The advertisement overrides what is known",
             "RFC 4861, 4.4",
         ),
         Field::address(
             "icmpv6.nd.na.target_address",
-            |p| p.address(ICMPV6, 8, 16).filter(|_| is(p, &[NEIGHBOR_ADVERTISEMENT])),
+            |p| {
+                p.address(ICMPV6, 8, 16)
+                    .filter(|_| is(p, &[NEIGHBOR_ADVERTISEMENT]))
+            },
             "Address that a neighbour advertisement is about",
             "RFC 4861, 4.4",
         ),
         Field::address(
             "icmpv6.nd.rd.target_address",
-            |p| p.address(ICMPV6, 8, 16).filter(|_| is(p, &[NEIGHBOR_REDIRECT])),
+            |p| {
+                p.address(ICMPV6, 8, 16)
+                    .filter(|_| is(p, &[NEIGHBOR_REDIRECT]))
+            },
             "Better first hop",
             "RFC 4861, 4.5",
         ),
         Field::address(
             "icmpv6.rd.na.destination_address",
-            |p| p.address(ICMPV6, 24, 16).filter(|_| is(p, &[NEIGHBOR_REDIRECT])),
+            |p| {
+                p.address(ICMPV6, 24, 16)
+                    .filter(|_| is(p, &[NEIGHBOR_REDIRECT]))
+            },
             "Destination that is redirected",
             "RFC 4861, 4.5",
         ),
@@ -186,7 +225,9 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
 }
 
 fn is(packet: &Packet<'_>, kinds: &[u8]) -> bool {
-    packet.u8(ICMPV6, 0).is_some_and(|kind| kinds.contains(&kind))
+    packet
+        .u8(ICMPV6, 0)
+        .is_some_and(|kind| kinds.contains(&kind))
 }
 
 /// The first option of neighbour discovery whose type `wanted` accepts, from its type on.

@@ -20,22 +20,26 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "igmp.max_resp",
             |p| {
                 // A query of version 1 has 0 there, and no such field.
-                let version_1 = is(p, &[QUERY]) && p.u8(IGMP, 1) == Some(0) && p.declared_len(IGMP) == Some(8);
-                p.u8(IGMP, 1).filter(|_| is(p, &[QUERY, REPORT_V2, LEAVE]) && !version_1)
+                let version_1 =
+                    is(p, &[QUERY]) && p.u8(IGMP, 1) == Some(0) && p.declared_len(IGMP) == Some(8);
+                p.u8(IGMP, 1)
+                    .filter(|_| is(p, &[QUERY, REPORT_V2, LEAVE]) && !version_1)
             },
             "Time to respond within, in units of 0.1 seconds as far as it is below 128; NULL in version 1",
             "RFC 3376, 4.1.1",
         ),
         Field::u16(
             "igmp.checksum",
-            |p| p.u16_be(IGMP, 2).filter(|_| is(p, &[QUERY, REPORT_V1, REPORT_V2, REPORT_V3, LEAVE])),
+            |p| p.u16_be(IGMP, 2).filter(|_| is(p, CHECKED)),
             "Checksum as it was sent",
             "RFC 3376, 4",
         ),
         Field::address(
             "igmp.maddr",
             |p| match p.u8(IGMP, 0)? {
-                QUERY | REPORT_V1 | REPORT_V2 | LEAVE => p.address(IGMP, 4, 4),
+                QUERY | REPORT_V1 | REPORT_V2 | LEAVE | TRACE | TRACE_RESPONSE => {
+                    p.address(IGMP, 4, 4)
+                }
                 REPORT_V3 if p.u16_be(IGMP, 6)? > 0 => p.address(IGMP, 12, 4),
                 _ => None,
             },
@@ -50,7 +54,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u8(
             "igmp.record_type",
-            |p| p.u8(IGMP, 8).filter(|_| is(p, &[REPORT_V3]) && p.u16_be(IGMP, 6) != Some(0)),
+            |p| {
+                p.u8(IGMP, 8)
+                    .filter(|_| is(p, &[REPORT_V3]) && p.u16_be(IGMP, 6) != Some(0))
+            },
             "Type of the first group record",
             "RFC 3376, 4.2.12",
         ),
@@ -59,8 +66,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(8)?;
-    if input.u8(0)? == PIM_V1 {
-        return Ok(Header::foreign(Next::Layer(Layer::Pim)));
+    match input.u8(0)? {
+        PIM_V1 => return Ok(Header::foreign(Next::Layer(Layer::Pim))),
+        DVMRP => return Ok(Header::foreign(Next::Payload)),
+        _ => {}
     }
     Ok(Header::new(8, Next::Payload))
 }
@@ -72,8 +81,21 @@ fn is(packet: &Packet<'_>, kinds: &[u8]) -> bool {
 const IGMP: Layer = Layer::Igmp;
 /// Protocol Independent Multicast, version 1, came as IGMP.
 const PIM_V1: u8 = 0x14;
+/// Distance Vector Multicast Routing Protocol came as IGMP too.
+const DVMRP: u8 = 0x13;
+const TRACE_RESPONSE: u8 = 0x1e;
+const TRACE: u8 = 0x1f;
 const QUERY: u8 = 0x11;
 const REPORT_V1: u8 = 0x12;
 const REPORT_V2: u8 = 0x16;
 const LEAVE: u8 = 0x17;
 const REPORT_V3: u8 = 0x22;
+const CHECKED: &[u8] = &[
+    QUERY,
+    REPORT_V1,
+    REPORT_V2,
+    REPORT_V3,
+    LEAVE,
+    TRACE,
+    TRACE_RESPONSE,
+];

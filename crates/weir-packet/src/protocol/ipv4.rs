@@ -42,7 +42,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Length of the header with its options in bytes, 20 to 60",
             "RFC 791, 3.1",
         ),
-        Field::u8("ip.dsfield", |p| p.u8(valid(p)?, 1), "Differentiated services field", "RFC 2474, 3"),
+        Field::u8(
+            "ip.dsfield",
+            |p| p.u8(valid(p)?, 1),
+            "Differentiated services field",
+            "RFC 2474, 3",
+        ),
         Field::u8(
             "ip.dsfield.dscp",
             |p| Some(p.u8(valid(p)?, 1)? >> 2),
@@ -65,34 +70,84 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Length of header and payload in bytes; that of the frame's payload where the header has 0",
             "RFC 791, 3.1",
         ),
-        Field::u16("ip.id", |p| p.u16_be(valid(p)?, 4), "Identification, the same in all fragments of a datagram", "RFC 6864"),
+        Field::u16(
+            "ip.id",
+            |p| p.u16_be(valid(p)?, 4),
+            "Identification, the same in all fragments of a datagram",
+            "RFC 6864",
+        ),
         Field::u8(
             "ip.flags",
             |p| Some(p.u8(valid(p)?, 6)? >> 5),
             "Flags: 4 reserved, 2 don't fragment, 1 more fragments",
             "RFC 791, 3.1",
         ),
-        Field::bool("ip.flags.rb", |p| p.bit(valid(p)?, 6, 0x80), "Reserved bit", "RFC 791, 3.1"),
-        Field::bool("ip.flags.df", |p| p.bit(valid(p)?, 6, 0x40), "Don't fragment", "RFC 791, 3.1"),
-        Field::bool("ip.flags.mf", |p| p.bit(valid(p)?, 6, 0x20), "More fragments follow", "RFC 791, 3.1"),
+        Field::bool(
+            "ip.flags.rb",
+            |p| p.bit(valid(p)?, 6, 0x80),
+            "Reserved bit",
+            "RFC 791, 3.1",
+        ),
+        Field::bool(
+            "ip.flags.df",
+            |p| p.bit(valid(p)?, 6, 0x40),
+            "Don't fragment",
+            "RFC 791, 3.1",
+        ),
+        Field::bool(
+            "ip.flags.mf",
+            |p| p.bit(valid(p)?, 6, 0x20),
+            "More fragments follow",
+            "RFC 791, 3.1",
+        ),
         Field::u16(
             "ip.frag_offset",
             |p| Some(p.u16_be(valid(p)?, 6)? & OFFSET_MASK),
             "Offset of the fragment in its datagram in units of 8 bytes, as Wireshark shows it; 0 in the first",
             "RFC 791, 3.1",
         ),
-        Field::u8("ip.ttl", |p| p.u8(valid(p)?, 8), "Time to live: hops left", "RFC 791, 3.1"),
-        Field::u8("ip.proto", |p| p.u8(valid(p)?, 9), "Protocol number of the payload", "RFC 791, 3.1; IANA protocol numbers"),
-        Field::u16("ip.checksum", |p| p.u16_be(valid(p)?, 10), "Checksum of the header as it was sent", "RFC 791, 3.1"),
+        Field::u8(
+            "ip.ttl",
+            |p| p.u8(valid(p)?, 8),
+            "Time to live: hops left",
+            "RFC 791, 3.1",
+        ),
+        Field::u8(
+            "ip.proto",
+            |p| p.u8(valid(p)?, 9),
+            "Protocol number of the payload",
+            "RFC 791, 3.1; IANA protocol numbers",
+        ),
+        Field::u16(
+            "ip.checksum",
+            |p| p.u16_be(valid(p)?, 10),
+            "Checksum of the header as it was sent",
+            "RFC 791, 3.1",
+        ),
         Field::bool(
             "ip.checksum_ok",
             |p| Some(checksum::of(&[p.part(valid(p)?, 0, header_len(p)?)?]) == 0),
             "The header's checksum is right; NULL when the header was cut",
             "RFC 1071",
         ),
-        Field::address("ip.src", |p| p.address(valid(p)?, 12, 4), "Source address", "RFC 791, 3.1"),
-        Field::address("ip.dst", |p| p.address(valid(p)?, 16, 4), "Destination address", "RFC 791, 3.1"),
-        Field::u8("ip.opt.type", |p| u8_at(option(p, |_| true)?, 0), "Type of the first option", "RFC 791, 3.1"),
+        Field::address(
+            "ip.src",
+            |p| p.address(valid(p)?, 12, 4),
+            "Source address",
+            "RFC 791, 3.1",
+        ),
+        Field::address(
+            "ip.dst",
+            |p| p.address(valid(p)?, 16, 4),
+            "Destination address",
+            "RFC 791, 3.1",
+        ),
+        Field::u8(
+            "ip.opt.type",
+            |p| u8_at(option(p, |_| true)?, 0),
+            "Type of the first option",
+            "RFC 791, 3.1",
+        ),
         Field::bool(
             "ip.opt.type.copy",
             |p| Some(u8_at(option(p, |_| true)?, 0)? & 0x80 != 0),
@@ -119,7 +174,14 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u8(
             "ip.opt.ptr",
-            |p| u8_at(option(p, |kind| matches!(kind, RECORD_ROUTE | TIME_STAMP | LOOSE_ROUTE | STRICT_ROUTE))?, 2),
+            |p| {
+                u8_at(
+                    option(p, |kind| {
+                        matches!(kind, RECORD_ROUTE | TIME_STAMP | LOOSE_ROUTE | STRICT_ROUTE)
+                    })?,
+                    2,
+                )
+            },
             "Pointer into the first route or time stamp option, from 1 at its type",
             "RFC 791, 3.1",
         ),
@@ -226,7 +288,7 @@ const KNOWN_OPTIONS: &[u8] = &[
     12, // MTU reply
     25, // quick start, RFC 4782
     TIME_STAMP,
-    82, // traceroute, RFC 1393
+    82,  // traceroute, RFC 1393
     130, // security, RFC 1108
     LOOSE_ROUTE,
     133, // extended security

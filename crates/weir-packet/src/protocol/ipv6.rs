@@ -17,7 +17,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         On::Ppp(0x0057),
     ],
     fields: &[
-        Field::u8("ipv6.version", |p| Some(p.u8(IPV6, 0)? >> 4), "Version, 6", "RFC 8200, 3"),
+        Field::u8(
+            "ipv6.version",
+            |p| Some(p.u8(IPV6, 0)? >> 4),
+            "Version, 6",
+            "RFC 8200, 3",
+        ),
         Field::u8(
             "ipv6.tclass",
             |p| Some((p.u16_be(valid(p)?, 0)? >> 4 & 0xff) as u8),
@@ -54,8 +59,18 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Number of the header that follows: an extension header or the payload's protocol",
             "RFC 8200, 3; IANA protocol numbers",
         ),
-        Field::u8("ipv6.hlim", |p| p.u8(valid(p)?, 7), "Hop limit: hops left", "RFC 8200, 3"),
-        Field::address("ipv6.src", |p| p.address(valid(p)?, 8, 16), "Source address", "RFC 8200, 3"),
+        Field::u8(
+            "ipv6.hlim",
+            |p| p.u8(valid(p)?, 7),
+            "Hop limit: hops left",
+            "RFC 8200, 3",
+        ),
+        Field::address(
+            "ipv6.src",
+            |p| p.address(valid(p)?, 8, 16),
+            "Source address",
+            "RFC 8200, 3",
+        ),
         Field::address(
             "ipv6.dst",
             |p| p.address(valid(p)?, 24, 16),

@@ -16,7 +16,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Number of the header that the first fragment begins with",
             "RFC 8200, 4.5",
         ),
-        Field::u8("ipv6.fraghdr.reserved_octet", |p| p.u8(FRAGMENT, 1), "Reserved byte", "RFC 8200, 4.5"),
+        Field::u8(
+            "ipv6.fraghdr.reserved_octet",
+            |p| p.u8(FRAGMENT, 1),
+            "Reserved byte",
+            "RFC 8200, 4.5",
+        ),
         Field::u16(
             "ipv6.fraghdr.offset",
             |p| Some(p.u16_be(FRAGMENT, 2)? >> 3),
@@ -29,7 +34,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Reserved bits",
             "RFC 8200, 4.5",
         ),
-        Field::bool("ipv6.fraghdr.more", |p| p.bit(FRAGMENT, 3, 1), "More fragments follow", "RFC 8200, 4.5"),
+        Field::bool(
+            "ipv6.fraghdr.more",
+            |p| p.bit(FRAGMENT, 3, 1),
+            "More fragments follow",
+            "RFC 8200, 4.5",
+        ),
         Field::u32(
             "ipv6.fraghdr.ident",
             |p| p.u32_be(FRAGMENT, 4),

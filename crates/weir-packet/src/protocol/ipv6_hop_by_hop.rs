@@ -33,7 +33,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Length of the hop-by-hop options header in bytes",
             "RFC 8200, 4.3",
         ),
-        Field::u8("ipv6.opt.type", |p| u8_at(first(p)?, 0), "Type of the first option", "RFC 8200, 4.2"),
+        Field::u8(
+            "ipv6.opt.type",
+            |p| u8_at(first(p)?, 0),
+            "Type of the first option",
+            "RFC 8200, 4.2",
+        ),
         Field::u8(
             "ipv6.opt.type.action",
             |p| Some(u8_at(first(p)?, 0)? >> 6),

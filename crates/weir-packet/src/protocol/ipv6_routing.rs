@@ -10,7 +10,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode: super::ipv6_hop_by_hop::decode_extension,
     on: &[On::IpExtension(43)],
     fields: &[
-        Field::u8("ipv6.routing.nxt", |p| p.u8(ROUTING, 0), "Number of the header that follows", "RFC 8200, 4.4"),
+        Field::u8(
+            "ipv6.routing.nxt",
+            |p| p.u8(ROUTING, 0),
+            "Number of the header that follows",
+            "RFC 8200, 4.4",
+        ),
         Field::u8(
             "ipv6.routing.len",
             |p| p.u8(ROUTING, 1),
@@ -29,7 +34,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Type: 0 source route (deprecated), 2 mobile IPv6, 3 RPL, 4 segment routing",
             "RFC 8200, 4.4; IANA IPv6 routing types",
         ),
-        Field::u8("ipv6.routing.segleft", |p| p.u8(ROUTING, 3), "Nodes still to be visited", "RFC 8200, 4.4"),
+        Field::u8(
+            "ipv6.routing.segleft",
+            |p| p.u8(ROUTING, 3),
+            "Nodes still to be visited",
+            "RFC 8200, 4.4",
+        ),
         Field::address(
             "ipv6.routing.src.addr",
             |p| address(p, 0, 8),

@@ -10,14 +10,54 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::UdpPort(1701)],
     fields: &[
-        Field::u8("l2tp.type", |p| Some(p.u8(L2TP, 0)? >> 7), "1: control message, 0: data message", "RFC 2661, 3.1"),
-        Field::bool("l2tp.length_bit", |p| p.bit(L2TP, 0, 0x40), "A length is present", "RFC 2661, 3.1"),
-        Field::bool("l2tp.seq_bit", |p| p.bit(L2TP, 0, 0x08), "Sequence numbers are present", "RFC 2661, 3.1"),
-        Field::u8("l2tp.version", |p| Some(p.u8(L2TP, 1)? & 15), "Version, 2", "RFC 2661, 3.1"),
-        Field::u16("l2tp.length", |p| p.u16_be(L2TP, parts(p)?.length?), "Length of the message in bytes", "RFC 2661, 3.1"),
-        Field::u16("l2tp.tunnel", |p| p.u16_be(L2TP, parts(p)?.tunnel), "Tunnel at the receiver", "RFC 2661, 3.1"),
-        Field::u16("l2tp.session", |p| p.u16_be(L2TP, parts(p)?.tunnel + 2), "Session in the tunnel", "RFC 2661, 3.1"),
-        Field::u16("l2tp.ns", |p| p.u16_be(L2TP, parts(p)?.sequence?), "Sequence number", "RFC 2661, 3.1"),
+        Field::u8(
+            "l2tp.type",
+            |p| Some(p.u8(L2TP, 0)? >> 7),
+            "1: control message, 0: data message",
+            "RFC 2661, 3.1",
+        ),
+        Field::bool(
+            "l2tp.length_bit",
+            |p| p.bit(L2TP, 0, 0x40),
+            "A length is present",
+            "RFC 2661, 3.1",
+        ),
+        Field::bool(
+            "l2tp.seq_bit",
+            |p| p.bit(L2TP, 0, 0x08),
+            "Sequence numbers are present",
+            "RFC 2661, 3.1",
+        ),
+        Field::u8(
+            "l2tp.version",
+            |p| Some(p.u8(L2TP, 1)? & 15),
+            "Version, 2",
+            "RFC 2661, 3.1",
+        ),
+        Field::u16(
+            "l2tp.length",
+            |p| p.u16_be(L2TP, parts(p)?.length?),
+            "Length of the message in bytes",
+            "RFC 2661, 3.1",
+        ),
+        Field::u16(
+            "l2tp.tunnel",
+            |p| p.u16_be(L2TP, parts(p)?.tunnel),
+            "Tunnel at the receiver",
+            "RFC 2661, 3.1",
+        ),
+        Field::u16(
+            "l2tp.session",
+            |p| p.u16_be(L2TP, parts(p)?.tunnel + 2),
+            "Session in the tunnel",
+            "RFC 2661, 3.1",
+        ),
+        Field::u16(
+            "l2tp.ns",
+            |p| p.u16_be(L2TP, parts(p)?.sequence?),
+            "Sequence number",
+            "RFC 2661, 3.1",
+        ),
     ],
 };
 
@@ -71,7 +111,11 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
         input.need(len)?;
     }
     let is_control = flags & 0x8000 != 0;
-    let next = if is_control || input.declared <= len { Next::Payload } else { Next::Layer(Layer::Ppp) };
+    let next = if is_control || input.declared <= len {
+        Next::Payload
+    } else {
+        Next::Layer(Layer::Ppp)
+    };
     let header = Header::new(len, next);
     Ok(match parts.length {
         Some(offset) => header.with_total(usize::from(input.u16_be(offset)?).max(len)),

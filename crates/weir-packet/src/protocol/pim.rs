@@ -19,8 +19,22 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Version, 1 or 2",
             "RFC 7761, 4.9",
         ),
-        Field::u8("pim.type", |p| p.u8(PIM, 0).filter(|first| *first != VERSION_1).map(|first| first & 15), "Type of the message: 0 hello, 1 register …", "RFC 7761, 4.9"),
-        Field::u16("pim.cksum", |p| p.u16_be(PIM, 2), "Checksum as it was sent", "RFC 7761, 4.9"),
+        Field::u8(
+            "pim.type",
+            |p| {
+                p.u8(PIM, 0)
+                    .filter(|first| *first != VERSION_1)
+                    .map(|first| first & 15)
+            },
+            "Type of the message: 0 hello, 1 register …",
+            "RFC 7761, 4.9",
+        ),
+        Field::u16(
+            "pim.cksum",
+            |p| p.u16_be(PIM, 2),
+            "Checksum as it was sent",
+            "RFC 7761, 4.9",
+        ),
     ],
 };
 

@@ -13,18 +13,48 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpProtocol(132), On::UdpPort(9899)],
     fields: &[
-        Field::u16("sctp.srcport", |p| p.u16_be(SCTP, 0), "Source port", "RFC 9260, 3.1"),
-        Field::u16("sctp.dstport", |p| p.u16_be(SCTP, 2), "Destination port", "RFC 9260, 3.1"),
-        Field::u32("sctp.verification_tag", |p| p.u32_be(SCTP, 4), "Verification tag", "RFC 9260, 3.1"),
-        Field::u32("sctp.checksum", |p| p.u32_be(SCTP, 8), "Checksum as it was sent", "RFC 9260, 3.1"),
+        Field::u16(
+            "sctp.srcport",
+            |p| p.u16_be(SCTP, 0),
+            "Source port",
+            "RFC 9260, 3.1",
+        ),
+        Field::u16(
+            "sctp.dstport",
+            |p| p.u16_be(SCTP, 2),
+            "Destination port",
+            "RFC 9260, 3.1",
+        ),
+        Field::u32(
+            "sctp.verification_tag",
+            |p| p.u32_be(SCTP, 4),
+            "Verification tag",
+            "RFC 9260, 3.1",
+        ),
+        Field::u32(
+            "sctp.checksum",
+            |p| p.u32_be(SCTP, 8),
+            "Checksum as it was sent",
+            "RFC 9260, 3.1",
+        ),
         Field::bool(
             "sctp.checksum_ok",
             checksum_ok,
             "The CRC-32C is right; NULL when it can't be told: a fragment, a quoted or a cut packet",
             "RFC 9260, 6.8",
         ),
-        Field::u8("sctp.chunk_type", |p| u8_at(first(p)?, 0), "Type of the first chunk", "RFC 9260, 3.2"),
-        Field::u8("sctp.chunk_flags", |p| u8_at(first(p)?, 1), "Flags of the first chunk", "RFC 9260, 3.2"),
+        Field::u8(
+            "sctp.chunk_type",
+            |p| u8_at(first(p)?, 0),
+            "Type of the first chunk",
+            "RFC 9260, 3.2",
+        ),
+        Field::u8(
+            "sctp.chunk_flags",
+            |p| u8_at(first(p)?, 1),
+            "Flags of the first chunk",
+            "RFC 9260, 3.2",
+        ),
         Field::u16(
             "sctp.chunk_length",
             |p| u16_be_at(first(p)?, 2),
@@ -92,7 +122,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "The sender of the first chunk of data wants it acknowledged at once",
             "RFC 7053, 3",
         ),
-        Field::u32("sctp.init_initiate_tag", |p| u32_be_at(chunk(p, is_init)?, 4), "Initiate tag of an INIT", "RFC 9260, 3.3.2"),
+        Field::u32(
+            "sctp.init_initiate_tag",
+            |p| u32_be_at(chunk(p, is_init)?, 4),
+            "Initiate tag of an INIT",
+            "RFC 9260, 3.3.2",
+        ),
         Field::u32(
             "sctp.init_credit",
             |p| u32_be_at(chunk(p, is_init)?, 8),

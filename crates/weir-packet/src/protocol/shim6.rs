@@ -10,7 +10,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpExtension(140)],
     fields: &[
-        Field::u8("shim6.nxt", |p| p.u8(Layer::Shim6, 0), "Number of the header that follows", "RFC 5533, 5.1"),
+        Field::u8(
+            "shim6.nxt",
+            |p| p.u8(Layer::Shim6, 0),
+            "Number of the header that follows",
+            "RFC 5533, 5.1",
+        ),
         Field::u8(
             "shim6.len",
             |p| p.u8(Layer::Shim6, 1),

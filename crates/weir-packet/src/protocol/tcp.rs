@@ -13,10 +13,30 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpProtocol(6)],
     fields: &[
-        Field::u16("tcp.srcport", |p| p.u16_be(TCP, 0), "Source port", "RFC 9293, 3.1"),
-        Field::u16("tcp.dstport", |p| p.u16_be(TCP, 2), "Destination port", "RFC 9293, 3.1"),
-        Field::u32("tcp.seq_raw", |p| p.u32_be(TCP, 4), "Sequence number as it was sent", "RFC 9293, 3.1"),
-        Field::u32("tcp.ack_raw", |p| p.u32_be(body(p)?, 8), "Acknowledgment number as it was sent", "RFC 9293, 3.1"),
+        Field::u16(
+            "tcp.srcport",
+            |p| p.u16_be(TCP, 0),
+            "Source port",
+            "RFC 9293, 3.1",
+        ),
+        Field::u16(
+            "tcp.dstport",
+            |p| p.u16_be(TCP, 2),
+            "Destination port",
+            "RFC 9293, 3.1",
+        ),
+        Field::u32(
+            "tcp.seq_raw",
+            |p| p.u32_be(TCP, 4),
+            "Sequence number as it was sent",
+            "RFC 9293, 3.1",
+        ),
+        Field::u32(
+            "tcp.ack_raw",
+            |p| p.u32_be(body(p)?, 8),
+            "Acknowledgment number as it was sent",
+            "RFC 9293, 3.1",
+        ),
         Field::u8(
             "tcp.hdr_len",
             |p| Some((p.u8(TCP, 12)? >> 4) * 4),
@@ -26,11 +46,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::u32(
             "tcp.len",
             |p| {
-                // Of a segment that an error message quotes, no one knows how much was left out.
+                // What other fragments hold, or an error message left out, no one knows.
                 let header_len = u32::from(p.u8(TCP, 12)? >> 4) * 4;
-                p.declared_len(TCP)?.checked_sub(header_len).filter(|_| !p.is_quoted(TCP))
+                let len = p.declared_len(TCP)?.checked_sub(header_len)?;
+                (!p.is_fragment(TCP) && !p.is_quoted(TCP)).then_some(len)
             },
-            "Length of the data in bytes, captured or not; NULL in a segment that an error message quotes",
+            "Length of the data in bytes, captured or not; NULL in a fragment and where an error message quotes it",
             "RFC 9293, 3.1",
         ),
         Field::u16(
@@ -45,15 +66,60 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "One of the three reserved bits is set",
             "RFC 9293, 3.1",
         ),
-        Field::bool("tcp.flags.ae", |p| p.bit(body(p)?, 12, 0x01), "Accurate ECN (once the nonce sum)", "RFC 9768, 3.1"),
-        Field::bool("tcp.flags.cwr", |p| p.bit(body(p)?, 13, 0x80), "Congestion window reduced", "RFC 3168, 6.1"),
-        Field::bool("tcp.flags.ece", |p| p.bit(body(p)?, 13, 0x40), "ECN echo", "RFC 3168, 6.1"),
-        Field::bool("tcp.flags.urg", |p| p.bit(body(p)?, 13, 0x20), "The urgent pointer counts", "RFC 9293, 3.1"),
-        Field::bool("tcp.flags.ack", |p| p.bit(body(p)?, 13, 0x10), "The acknowledgment number counts", "RFC 9293, 3.1"),
-        Field::bool("tcp.flags.push", |p| p.bit(body(p)?, 13, 0x08), "Hand the data on at once", "RFC 9293, 3.1"),
-        Field::bool("tcp.flags.reset", |p| p.bit(body(p)?, 13, 0x04), "Reset the connection", "RFC 9293, 3.1"),
-        Field::bool("tcp.flags.syn", |p| p.bit(body(p)?, 13, 0x02), "Synchronise sequence numbers", "RFC 9293, 3.1"),
-        Field::bool("tcp.flags.fin", |p| p.bit(body(p)?, 13, 0x01), "No more data from the sender", "RFC 9293, 3.1"),
+        Field::bool(
+            "tcp.flags.ae",
+            |p| p.bit(body(p)?, 12, 0x01),
+            "Accurate ECN (once the nonce sum)",
+            "RFC 9768, 3.1",
+        ),
+        Field::bool(
+            "tcp.flags.cwr",
+            |p| p.bit(body(p)?, 13, 0x80),
+            "Congestion window reduced",
+            "RFC 3168, 6.1",
+        ),
+        Field::bool(
+            "tcp.flags.ece",
+            |p| p.bit(body(p)?, 13, 0x40),
+            "ECN echo",
+            "RFC 3168, 6.1",
+        ),
+        Field::bool(
+            "tcp.flags.urg",
+            |p| p.bit(body(p)?, 13, 0x20),
+            "The urgent pointer counts",
+            "RFC 9293, 3.1",
+        ),
+        Field::bool(
+            "tcp.flags.ack",
+            |p| p.bit(body(p)?, 13, 0x10),
+            "The acknowledgment number counts",
+            "RFC 9293, 3.1",
+        ),
+        Field::bool(
+            "tcp.flags.push",
+            |p| p.bit(body(p)?, 13, 0x08),
+            "Hand the data on at once",
+            "RFC 9293, 3.1",
+        ),
+        Field::bool(
+            "tcp.flags.reset",
+            |p| p.bit(body(p)?, 13, 0x04),
+            "Reset the connection",
+            "RFC 9293, 3.1",
+        ),
+        Field::bool(
+            "tcp.flags.syn",
+            |p| p.bit(body(p)?, 13, 0x02),
+            "Synchronise sequence numbers",
+            "RFC 9293, 3.1",
+        ),
+        Field::bool(
+            "tcp.flags.fin",
+            |p| p.bit(body(p)?, 13, 0x01),
+            "No more data from the sender",
+            "RFC 9293, 3.1",
+        ),
         Field::write(
             "tcp.flags.str",
             |p, out| {
@@ -61,7 +127,11 @@ pub(super) const PROTOCOL: Protocol = Protocol {
                     return Ok(false);
                 };
                 for (index, letter) in FLAG_LETTERS.iter().enumerate() {
-                    out.write_char(if flags & 0x0800 >> index != 0 { *letter } else { '·' })?;
+                    out.write_char(if flags & 0x0800 >> index != 0 {
+                        *letter
+                    } else {
+                        '·'
+                    })?;
                 }
                 Ok(true)
             },
@@ -74,19 +144,33 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Receive window as it was sent, not scaled",
             "RFC 9293, 3.1",
         ),
-        Field::u16("tcp.checksum", |p| p.u16_be(body(p)?, 16), "Checksum as it was sent", "RFC 9293, 3.1"),
+        Field::u16(
+            "tcp.checksum",
+            |p| p.u16_be(body(p)?, 16),
+            "Checksum as it was sent",
+            "RFC 9293, 3.1",
+        ),
         Field::bool(
             "tcp.checksum_ok",
             |p| {
                 let segment = Transport::of(p, TCP)?;
                 p.u16_be(body(p)?, 16)?;
-                let sum = segment.with_pseudo_header(PROTOCOL_NUMBER, segment.bytes.len(), segment.bytes)?;
+                let sum = segment.with_pseudo_header(
+                    PROTOCOL_NUMBER,
+                    segment.bytes.len(),
+                    segment.bytes,
+                )?;
                 Some(sum == 0)
             },
             "The checksum is right; NULL when it can't be told: a fragment, a quoted or a cut segment",
             "RFC 9293, 3.1",
         ),
-        Field::u16("tcp.urgent_pointer", |p| p.u16_be(body(p)?, 18), "Offset of the end of urgent data", "RFC 9293, 3.1"),
+        Field::u16(
+            "tcp.urgent_pointer",
+            |p| p.u16_be(body(p)?, 18),
+            "Offset of the end of urgent data",
+            "RFC 9293, 3.1",
+        ),
         Field::bytes(
             "tcp.options",
             |p| options(p).filter(|options| !options.is_empty()),
@@ -229,7 +313,10 @@ fn is_sack(kind: u8, len: usize) -> bool {
 /// sequence number is not to be trusted.
 #[inline]
 fn body(packet: &Packet<'_>) -> Option<Layer> {
-    packet.u8(TCP, 12).is_none_or(|byte| byte >> 4 >= 5).then_some(TCP)
+    packet
+        .u8(TCP, 12)
+        .is_none_or(|byte| byte >> 4 >= 5)
+        .then_some(TCP)
 }
 
 const TCP: Layer = Layer::Tcp;

@@ -11,8 +11,18 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     on: &[On::UdpPort(37008)],
     fields: &[
         Field::u8("tzsp.version", |p| p.u8(TZSP, 0), "Version, 1", "TZSP"),
-        Field::u8("tzsp.type", |p| p.u8(TZSP, 1), "Type: 0 received frame, 1 frame to send, 4 keepalive", "TZSP"),
-        Field::u16("tzsp.encap", |p| p.u16_be(TZSP, 2), "What the frame is: 1 Ethernet, 18 IEEE 802.11", "TZSP"),
+        Field::u8(
+            "tzsp.type",
+            |p| p.u8(TZSP, 1),
+            "Type: 0 received frame, 1 frame to send, 4 keepalive",
+            "TZSP",
+        ),
+        Field::u16(
+            "tzsp.encap",
+            |p| p.u16_be(TZSP, 2),
+            "What the frame is: 1 Ethernet, 18 IEEE 802.11",
+            "TZSP",
+        ),
     ],
 };
 

@@ -11,10 +11,36 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpProtocol(17)],
     fields: &[
-        Field::u16("udp.srcport", |p| p.u16_be(udp(p)?, 0), "Source port (UDP and UDP-Lite)", "RFC 768; RFC 3828, 3.1"),
-        Field::u16("udp.dstport", |p| p.u16_be(udp(p)?, 2), "Destination port (UDP and UDP-Lite)", "RFC 768; RFC 3828, 3.1"),
-        Field::u16("udp.length", |p| p.u16_be(Layer::Udp, 4), "Length of header and data in bytes", "RFC 768"),
-        Field::u16("udp.checksum", |p| p.u16_be(udp(p)?, 6), "Checksum as it was sent; 0 in UDP: none", "RFC 768"),
+        Field::u16(
+            "udp.srcport",
+            |p| p.u16_be(udp(p)?, 0),
+            "Source port (UDP and UDP-Lite)",
+            "RFC 768; RFC 3828, 3.1",
+        ),
+        Field::u16(
+            "udp.dstport",
+            |p| p.u16_be(udp(p)?, 2),
+            "Destination port (UDP and UDP-Lite)",
+            "RFC 768; RFC 3828, 3.1",
+        ),
+        Field::u16(
+            "udp.length",
+            |p| match udp(p)? {
+                Layer::Udp => p.u16_be(Layer::Udp, 4),
+                // UDP-Lite has no such field; the length of the packet is the datagram's.
+                lite => p
+                    .u16_be(lite, 4)
+                    .and(u16::try_from(p.declared_len(lite)?).ok()),
+            },
+            "Length of header and data in bytes",
+            "RFC 768",
+        ),
+        Field::u16(
+            "udp.checksum",
+            |p| p.u16_be(body(p)?, 6),
+            "Checksum as it was sent; 0 in UDP: none",
+            "RFC 768",
+        ),
         Field::bool(
             "udp.checksum_ok",
             checksum_ok,
@@ -24,14 +50,20 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::bytes(
             "udp.payload",
             |p| {
-                let layer = udp(p)?;
+                let layer = body(p)?;
                 let end = match layer {
                     Layer::Udp => usize::from(p.u16_be(layer, 4)?),
                     _ => 0,
                 };
                 let bytes = p.bytes(layer)?;
-                let end = if end < HEADER_LEN { bytes.len() } else { end.min(bytes.len()) };
-                bytes.get(HEADER_LEN..end).filter(|payload| !payload.is_empty())
+                let end = if end < HEADER_LEN {
+                    bytes.len()
+                } else {
+                    end.min(bytes.len())
+                };
+                bytes
+                    .get(HEADER_LEN..end)
+                    .filter(|payload| !payload.is_empty())
             },
             "The captured data bytes; NULL when there are none",
             "RFC 768",
@@ -42,8 +74,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(HEADER_LEN)?;
     let len = usize::from(input.u16_be(4)?);
-    // The length of a jumbogram is 0 (RFC 2675, 4): the packet's end is the datagram's.
-    if len != 0 && len < HEADER_LEN {
+    if !is_valid(len, input.declared) {
         return Err(Reason::Invalid {
             field: "udp.length",
             value: u32::try_from(len).unwrap_or(u32::MAX),
@@ -66,6 +97,24 @@ pub(crate) fn udp(packet: &Packet<'_>) -> Option<Layer> {
         (Some(_), _) => Some(Layer::Udp),
         (None, lite) => lite.map(|_| Layer::UdpLite),
     }
+}
+
+/// The length of a jumbogram is 0 (RFC 2675, 4): the packet's end is the datagram's.
+fn is_valid(len: usize, declared: usize) -> bool {
+    len >= HEADER_LEN || (len == 0 && declared > usize::from(u16::MAX))
+}
+
+/// The layer, unless its length field says that it is shorter than its header.
+fn body(packet: &Packet<'_>) -> Option<Layer> {
+    let layer = udp(packet)?;
+    if layer == Layer::Udp {
+        let declared = packet.declared_len(layer)? as usize;
+        let len = packet.u16_be(layer, 4).map(usize::from);
+        return len
+            .is_none_or(|len| is_valid(len, declared))
+            .then_some(layer);
+    }
+    Some(layer)
 }
 
 fn checksum_ok(packet: &Packet<'_>) -> Option<bool> {

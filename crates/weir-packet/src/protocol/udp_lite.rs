@@ -23,7 +23,10 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     if input.declared == HEADER_LEN {
         return Ok(Header::new(HEADER_LEN, Next::Payload));
     }
-    Ok(Header::new(HEADER_LEN, Next::UdpPorts(input.u16_be(0)?, input.u16_be(2)?)))
+    Ok(Header::new(
+        HEADER_LEN,
+        Next::UdpPorts(input.u16_be(0)?, input.u16_be(2)?),
+    ))
 }
 
 const HEADER_LEN: usize = 8;

@@ -20,7 +20,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Flags: 16 bits, or the 8 of the generic protocol extension",
             "RFC 7348, 5; draft-ietf-nvo3-vxlan-gpe, 3",
         ),
-        Field::bool("vxlan.flag_i", |p| p.bit(Layer::Vxlan, 0, 0x08), "The network identifier is valid", "RFC 7348, 5"),
+        Field::bool(
+            "vxlan.flag_i",
+            |p| p.bit(Layer::Vxlan, 0, 0x08),
+            "The network identifier is valid",
+            "RFC 7348, 5",
+        ),
         Field::u16(
             "vxlan.gbp",
             |p| p.u16_be(Layer::Vxlan, 2),

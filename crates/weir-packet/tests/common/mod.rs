@@ -39,7 +39,10 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 /// Bytes from hex digits; blanks count for nothing.
 pub(crate) fn unhex(digits: &str) -> Vec<u8> {
-    let digits: Vec<u8> = digits.bytes().filter(|digit| !digit.is_ascii_whitespace()).collect();
+    let digits: Vec<u8> = digits
+        .bytes()
+        .filter(|digit| !digit.is_ascii_whitespace())
+        .collect();
     digits
         .chunks(2)
         .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
@@ -51,7 +54,11 @@ pub(crate) fn join(parts: &[&[u8]]) -> Vec<u8> {
 }
 
 pub(crate) fn ethernet(kind: u16, payload: &[u8]) -> Vec<u8> {
-    join(&[&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1], &kind.to_be_bytes(), payload])
+    join(&[
+        &[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1],
+        &kind.to_be_bytes(),
+        payload,
+    ])
 }
 
 pub(crate) fn ipv4(protocol: u8, payload: &[u8]) -> Vec<u8> {
@@ -109,7 +116,10 @@ pub(crate) fn tcp(options: &[u8], payload: &[u8]) -> Vec<u8> {
 pub(crate) fn internet_checksum(bytes: &[u8]) -> u16 {
     let mut sum = 0_u32;
     for pair in bytes.chunks(2) {
-        sum += u32::from(u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]));
+        sum += u32::from(u16::from_be_bytes([
+            pair[0],
+            pair.get(1).copied().unwrap_or(0),
+        ]));
         sum = (sum & 0xffff) + (sum >> 16);
     }
     !(sum as u16)
@@ -119,9 +129,17 @@ pub(crate) fn internet_checksum(bytes: &[u8]) -> u16 {
 pub(crate) fn with_checksum(mut ip: Vec<u8>, ip_len: usize, offset: usize) -> Vec<u8> {
     let (header, transport) = ip.split_at(ip_len);
     let pseudo = if header[0] >> 4 == 4 {
-        join(&[&header[12..20], &[0, header[9]], &(transport.len() as u16).to_be_bytes()])
+        join(&[
+            &header[12..20],
+            &[0, header[9]],
+            &(transport.len() as u16).to_be_bytes(),
+        ])
     } else {
-        join(&[&header[8..40], &(transport.len() as u32).to_be_bytes(), &[0, 0, 0, header[6]]])
+        join(&[
+            &header[8..40],
+            &(transport.len() as u32).to_be_bytes(),
+            &[0, 0, 0, header[6]],
+        ])
     };
     let sum = internet_checksum(&join(&[&pseudo, transport]));
     ip[ip_len + offset..ip_len + offset + 2].copy_from_slice(&sum.to_be_bytes());
@@ -146,7 +164,10 @@ pub(crate) fn samples() -> Vec<Sample> {
     vec![
         sample(
             "arp request",
-            ethernet(0x0806, &unhex("0001 0800 06 04 0001 020000000001 0a000001 000000000000 0a000002")),
+            ethernet(
+                0x0806,
+                &unhex("0001 0800 06 04 0001 020000000001 0a000001 000000000000 0a000002"),
+            ),
             "eth:arp",
             &[
                 ("arp.hw.type", "1"),
@@ -165,7 +186,10 @@ pub(crate) fn samples() -> Vec<Sample> {
                     6,
                     0x4000,
                     &unhex("94 04 0000"),
-                    &tcp(&unhex("0204 05b4 0402 080a 11121314 21222324 01 03 03 07"), b"hello"),
+                    &tcp(
+                        &unhex("0204 05b4 0402 080a 11121314 21222324 01 03 03 07"),
+                        b"hello",
+                    ),
                 ),
             ),
             "eth:ip:tcp",
@@ -286,7 +310,11 @@ pub(crate) fn samples() -> Vec<Sample> {
             "a later fragment of ipv6",
             over_ipv6(44, &join(&[&unhex("06 00 0018 00000007"), b"abcdefgh"])),
             "eth:ipv6:ipv6.fraghdr",
-            &[("ipv6.fraghdr.offset", "3"), ("ipv6.fraghdr.more", "false"), ("proto", "tcp")],
+            &[
+                ("ipv6.fraghdr.offset", "3"),
+                ("ipv6.fraghdr.more", "false"),
+                ("proto", "tcp"),
+            ],
         ),
         sample(
             "segmentation offload",
@@ -314,7 +342,10 @@ pub(crate) fn samples() -> Vec<Sample> {
         ),
         sample(
             "icmp error in ipv6 over ipv4, with a quote that fills the slots that are free",
-            over_ipv6(4, &ipv4(1, &join(&[&unhex("03 04 0000 0000 05dc"), &quoted[..28]]))),
+            over_ipv6(
+                4,
+                &ipv4(1, &join(&[&unhex("03 04 0000 0000 05dc"), &quoted[..28]])),
+            ),
             "eth:ipv6:ip:icmp:tcp",
             &[
                 ("icmp.type", "3"),
@@ -329,7 +360,11 @@ pub(crate) fn samples() -> Vec<Sample> {
             "icmpv6 error",
             over_ipv6(58, &join(&[&unhex("02 00 0000 00000500"), &small6()[..48]])),
             "eth:ipv6:icmpv6:udp",
-            &[("icmpv6.type", "2"), ("icmpv6.mtu", "1280"), ("udp.srcport", "5000")],
+            &[
+                ("icmpv6.type", "2"),
+                ("icmpv6.mtu", "1280"),
+                ("udp.srcport", "5000"),
+            ],
         ),
         sample(
             "router advertisement",
@@ -353,7 +388,10 @@ pub(crate) fn samples() -> Vec<Sample> {
         ),
         sample(
             "neighbour advertisement",
-            over_ipv6(58, &unhex("88 00 0000 60000000 20010db8000000000000000000000007 0201 020000000009")),
+            over_ipv6(
+                58,
+                &unhex("88 00 0000 60000000 20010db8000000000000000000000007 0201 020000000009"),
+            ),
             "eth:ipv6:icmpv6",
             &[
                 ("icmpv6.nd.na.flag.r", "false"),
@@ -378,7 +416,11 @@ pub(crate) fn samples() -> Vec<Sample> {
             "pim register",
             over_ipv6(103, &join(&[&unhex("21 00 0000 00000000"), &small()])),
             "eth:ipv6:pim:ip:udp",
-            &[("pim.type", "1"), ("ip.src", "10.0.0.1"), ("udp.srcport", "5000")],
+            &[
+                ("pim.type", "1"),
+                ("ip.src", "10.0.0.1"),
+                ("udp.srcport", "5000"),
+            ],
         ),
         sample(
             "udp-lite",
@@ -425,7 +467,12 @@ pub(crate) fn samples() -> Vec<Sample> {
             "dccp",
             over_ip(33, &unhex("1388 0035 04 00 0000 01 00 000000000009 6162")),
             "eth:ip:dccp",
-            &[("dccp.type", "0"), ("dccp.x", "true"), ("dccp.seq_raw", "9"), ("port.src", "5000")],
+            &[
+                ("dccp.type", "0"),
+                ("dccp.x", "true"),
+                ("dccp.seq_raw", "9"),
+                ("port.src", "5000"),
+            ],
         ),
         sample(
             "esp",
@@ -445,7 +492,12 @@ pub(crate) fn samples() -> Vec<Sample> {
             "eth:ip:udp:udpencap",
             &[],
         ),
-        sample("ip compression", over_ip(108, &unhex("06 00 0102 6162")), "eth:ip:ipcomp", &[("ipcomp.cpi", "258")]),
+        sample(
+            "ip compression",
+            over_ip(108, &unhex("06 00 0102 6162")),
+            "eth:ip:ipcomp",
+            &[("ipcomp.cpi", "258")],
+        ),
         sample(
             "mobility",
             over_ipv6(135, &unhex("3b 00 05 00 0000 0000")),
@@ -459,11 +511,18 @@ pub(crate) fn samples() -> Vec<Sample> {
                 &join(&[&unhex("3b 04 01 21 0000 0000"), &[1; 16], &[2; 16]]),
             ),
             "eth:ip:hip",
-            &[("hip.packet_type", "1"), ("hip.version", "2"), ("proto", "hip")],
+            &[
+                ("hip.packet_type", "1"),
+                ("hip.version", "2"),
+                ("proto", "hip"),
+            ],
         ),
         sample(
             "gre with checksum, key and sequence number",
-            over_ip(47, &join(&[&unhex("b000 86dd 12340000 00000011 00000022"), &small6()])),
+            over_ip(
+                47,
+                &join(&[&unhex("b000 86dd 12340000 00000011 00000022"), &small6()]),
+            ),
             "eth:ip:gre:ipv6:udp",
             &[
                 ("gre.proto", "34525"),
@@ -479,14 +538,23 @@ pub(crate) fn samples() -> Vec<Sample> {
             "gre with source routes",
             over_ipv6(
                 47,
-                &join(&[&unhex("4000 0800 00000000 0800 0004 0a000003 0000 0000"), &small()]),
+                &join(&[
+                    &unhex("4000 0800 00000000 0800 0004 0a000003 0000 0000"),
+                    &small(),
+                ]),
             ),
             "eth:ipv6:gre:ip:udp",
             &[("gre.flags.routing", "true"), ("ip.dst", "10.0.0.2")],
         ),
         sample(
             "gre of pptp",
-            over_ip(47, &join(&[&unhex("3081 880b 0021 0007 00000001 00000002 ff03 0057"), &small6()])),
+            over_ip(
+                47,
+                &join(&[
+                    &unhex("3081 880b 0021 0007 00000001 00000002 ff03 0057"),
+                    &small6(),
+                ]),
+            ),
             "eth:ip:gre:ppp:ipv6:udp",
             &[
                 ("gre.flags.version", "1"),
@@ -498,7 +566,13 @@ pub(crate) fn samples() -> Vec<Sample> {
         ),
         sample(
             "erspan type II",
-            over_ip(47, &join(&[&unhex("1000 88be 00000001 1005 2003 00000007"), &ethernet(0x86dd, &small6())])),
+            over_ip(
+                47,
+                &join(&[
+                    &unhex("1000 88be 00000001 1005 2003 00000007"),
+                    &ethernet(0x86dd, &small6()),
+                ]),
+            ),
             "eth:ip:gre:erspan:ipv6:udp",
             &[
                 ("erspan.version", "1"),
@@ -516,9 +590,17 @@ pub(crate) fn samples() -> Vec<Sample> {
         ),
         sample(
             "vxlan",
-            over_udp(4789, &join(&[&unhex("08000000 00001700"), &ethernet(0x86dd, &small6())])),
+            over_udp(
+                4789,
+                &join(&[&unhex("08000000 00001700"), &ethernet(0x86dd, &small6())]),
+            ),
             "eth:ip:udp:vxlan:ipv6",
-            &[("vxlan.vni", "23"), ("vxlan.flag_i", "true"), ("ipv6.hlim", "62"), ("udp.dstport", "4789")],
+            &[
+                ("vxlan.vni", "23"),
+                ("vxlan.flag_i", "true"),
+                ("ipv6.hlim", "62"),
+                ("udp.dstport", "4789"),
+            ],
         ),
         sample(
             "vxlan with another payload",
@@ -528,7 +610,13 @@ pub(crate) fn samples() -> Vec<Sample> {
         ),
         sample(
             "geneve with options",
-            over_udp(6081, &join(&[&unhex("01 40 6558 00001700 01030000"), &ethernet(0x86dd, &small6())])),
+            over_udp(
+                6081,
+                &join(&[
+                    &unhex("01 40 6558 00001700 01030000"),
+                    &ethernet(0x86dd, &small6()),
+                ]),
+            ),
             "eth:ip:udp:geneve:ipv6",
             &[
                 ("geneve.vni", "23"),
@@ -539,7 +627,13 @@ pub(crate) fn samples() -> Vec<Sample> {
         ),
         sample(
             "gtp with an extension header",
-            over_udp(2152, &join(&[&unhex("34 ff 003d 00000011 0000 00 85 01 00 07 00"), &small6()])),
+            over_udp(
+                2152,
+                &join(&[
+                    &unhex("34 ff 003d 00000011 0000 00 85 01 00 07 00"),
+                    &small6(),
+                ]),
+            ),
             "eth:ip:udp:gtp:ipv6",
             &[
                 ("gtp.message", "255"),
@@ -559,14 +653,23 @@ pub(crate) fn samples() -> Vec<Sample> {
             "teredo with both indications",
             over_udp(
                 3544,
-                &join(&[&unhex("0001 00 00 0102030405060708 00 0000 1234 0a000003"), &small6()]),
+                &join(&[
+                    &unhex("0001 00 00 0102030405060708 00 0000 1234 0a000003"),
+                    &small6(),
+                ]),
             ),
             "eth:ip:udp:teredo:ipv6",
-            &[("teredo.auth.nonce", "0102030405060708"), ("ipv6.hlim", "62")],
+            &[
+                ("teredo.auth.nonce", "0102030405060708"),
+                ("ipv6.hlim", "62"),
+            ],
         ),
         sample(
             "l2tp",
-            over_udp(1701, &join(&[&unhex("4802 0045 0007 0009 0001 0002 ff03 0057"), &small6()])),
+            over_udp(
+                1701,
+                &join(&[&unhex("4802 0045 0007 0009 0001 0002 ff03 0057"), &small6()]),
+            ),
             "eth:ip:udp:l2tp:ppp:ipv6",
             &[
                 ("l2tp.type", "0"),
@@ -584,13 +687,27 @@ pub(crate) fn samples() -> Vec<Sample> {
         ),
         sample(
             "ayiya",
-            over_udp(5072, &join(&[&unhex("42 52 11 29 00000001"), &[1; 16], &[2; 20], &small6()])),
+            over_udp(
+                5072,
+                &join(&[
+                    &unhex("42 52 11 29 00000001"),
+                    &[1; 16],
+                    &[2; 20],
+                    &small6(),
+                ]),
+            ),
             "eth:ip:udp:ayiya:ipv6",
             &[("ayiya.opcode", "1"), ("ayiya.nextheader", "41")],
         ),
         sample(
             "tzsp",
-            over_udp(37_008, &join(&[&unhex("01 00 0001 0a01ff 00 01"), &ethernet(0x86dd, &small6())])),
+            over_udp(
+                37_008,
+                &join(&[
+                    &unhex("01 00 0001 0a01ff 00 01"),
+                    &ethernet(0x86dd, &small6()),
+                ]),
+            ),
             "eth:ip:udp:tzsp:ipv6",
             &[("tzsp.encap", "1"), ("ipv6.hlim", "62")],
         ),
@@ -601,7 +718,9 @@ pub(crate) fn samples() -> Vec<Sample> {
                 &join(&[
                     &unhex("00000005 00000001 0a000001 00000000 00000001 00000001 00000002"),
                     &unhex("00000002 00000004 00000000"),
-                    &unhex("00000001 00000064 00000001 00000001 00000001 00000001 00000000 00000001 00000002"),
+                    &unhex(
+                        "00000001 00000064 00000001 00000001 00000001 00000001 00000000 00000001 00000002",
+                    ),
                     &unhex("00000001 000003e9 00000004 00000000"),
                     &unhex("00000001 0000004f 00000001 000000ff 00000004 00000043"),
                     &ethernet(0x86dd, &small6()),
@@ -613,15 +732,30 @@ pub(crate) fn samples() -> Vec<Sample> {
         ),
         sample(
             "capwap",
-            over_udp(5247, &join(&[&unhex("00 10 02 00 00 00 0000"), &ethernet(0x86dd, &small6())])),
+            over_udp(
+                5247,
+                &join(&[
+                    &unhex("00 10 02 00 00 00 0000"),
+                    &ethernet(0x86dd, &small6()),
+                ]),
+            ),
             "eth:ip:udp:capwap.data:ipv6",
             &[("capwap.header.flags.t", "false"), ("ipv6.hlim", "62")],
         ),
         sample(
             "network service header",
-            ethernet(0x894f, &join(&[&unhex("0fc6 01 01 00001701"), &[0; 16], &small()])),
+            ethernet(
+                0x894f,
+                &join(&[&unhex("0fc6 01 01 00001701"), &[0; 16], &small()]),
+            ),
             "eth:nsh:ip:udp",
-            &[("nsh.ttl", "63"), ("nsh.mdtype", "1"), ("nsh.spi", "23"), ("nsh.si", "1"), ("udp.srcport", "5000")],
+            &[
+                ("nsh.ttl", "63"),
+                ("nsh.mdtype", "1"),
+                ("nsh.spi", "23"),
+                ("nsh.si", "1"),
+                ("udp.srcport", "5000"),
+            ],
         ),
     ]
 }
