@@ -335,7 +335,7 @@ impl Walk<'_> {
                 facts.transport = layer;
             }
             Next::IpFragment(number) if facts.ip_protocol.is_none() => {
-                facts.ip_protocol = Some(number)
+                facts.ip_protocol = Some(number);
             }
             _ => {}
         }

@@ -1,11 +1,8 @@
 //! Damage: the good records come first, then one error that says what is wrong and where.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
 
 use std::io::{self, Read};
 
-use common::*;
+use crate::common::*;
 use weir_capture::{ErrorKind, Format, Options, Reader, Reason};
 
 const PACKET: [u8; 5] = [0xca, 0xfe, 0xba, 0xbe, 0x55];

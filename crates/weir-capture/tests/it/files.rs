@@ -1,11 +1,8 @@
 //! Files: opening, recognising, patterns, and several at once in the order of time.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
 
 use std::{fs, path::Path};
 
-use common::*;
+use crate::common::*;
 use flate2::write::GzEncoder;
 use weir_capture::{
     Compression, ErrorKind, Format, Merge, Options, Reader, expand, open, sniff, sniff_path,

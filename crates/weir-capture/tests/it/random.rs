@@ -1,12 +1,9 @@
 //! Random captures of every format are read back as they were written, however the bytes come in,
 //! and every prefix of one gives a prefix of its records.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
 
 use std::io::Write;
 
-use common::*;
+use crate::common::*;
 use flate2::{Compression, write::GzEncoder};
 use proptest::prelude::*;
 use weir_capture::{ErrorKind, Options, Reader};
@@ -239,7 +236,7 @@ fn write_block(
             return;
         }
         Block::Other { kind, body } => {
-            made.bytes.extend(common::block(order, kind, &body));
+            made.bytes.extend(crate::common::block(order, kind, &body));
             return;
         }
         Block::Enhanced {

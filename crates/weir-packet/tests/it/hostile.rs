@@ -1,9 +1,7 @@
 //! Bytes that mean harm: nothing panics, every column can be read, and what a column says does not
 //! hang on which other columns are asked for.
 
-mod common;
-
-use common::{samples, text};
+use crate::common::{samples, text};
 use proptest::prelude::*;
 use weir_packet::{Decoder, Frame, Layer, LinkType, Needs, Options, PROTOCOLS, fields};
 

@@ -1,8 +1,6 @@
 //! The `checksum_ok` columns: right, wrong, and not to be told.
 
-mod common;
-
-use common::{ethernet, ipv4, ipv4_with, ipv6, join, tcp, text, udp, unhex, with_checksum};
+use crate::common::{ethernet, ipv4, ipv4_with, ipv6, join, tcp, text, udp, unhex, with_checksum};
 use weir_packet::{Decoder, Frame, LinkType, fields};
 
 /// What `column` says of `packet`, an Ethernet frame that was `wire_len` bytes long.
@@ -87,7 +85,7 @@ fn udp_lite_is_covered_as_far_as_it_says() {
     let mut packet = ipv4(136, &unhex("1388 0035 0008 0000 6162636465"));
     // Over the pseudo header, whose length is the packet's, and the eight bytes of the header.
     let pseudo = join(&[&packet[12..20], &[0, 136, 0, 13], &packet[20..28]]);
-    let sum = common::internet_checksum(&pseudo);
+    let sum = crate::common::internet_checksum(&pseudo);
     packet[26..28].copy_from_slice(&sum.to_be_bytes());
     let mut packet = ethernet(0x0800, &packet);
     assert_eq!(ask("udp.checksum_ok", &packet, packet.len()), Some(true));
@@ -101,7 +99,7 @@ fn udp_lite_is_covered_as_far_as_it_says() {
 #[test]
 fn icmp_and_icmpv6() {
     let mut message = unhex("0800 0000 0102 0304 616263");
-    let sum = common::internet_checksum(&message);
+    let sum = crate::common::internet_checksum(&message);
     message[2..4].copy_from_slice(&sum.to_be_bytes());
     check(
         "icmp.checksum_ok",

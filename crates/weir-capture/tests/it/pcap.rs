@@ -1,9 +1,6 @@
 //! pcap and its variants: what a reader gives for captures made byte by byte.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use weir_capture::{Compression, Format, Options, Reader};
 
 const PACKET: [u8; 5] = [0xca, 0xfe, 0xba, 0xbe, 0x55];

@@ -1,8 +1,6 @@
 //! Link layers over bytes made by hand: each row of the table is a frame, as hexadecimal text, and
 //! some of its columns. Every prefix and every mutation of each frame is decoded too.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
-
 use std::fmt::Write as _;
 
 use proptest::prelude::*;

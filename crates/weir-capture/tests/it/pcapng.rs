@@ -1,9 +1,6 @@
 //! pcapng: blocks, sections, interfaces, options and times.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use weir_capture::{Format, Options, Reader};
 
 const PACKET: [u8; 5] = [0xca, 0xfe, 0xba, 0xbe, 0x55];

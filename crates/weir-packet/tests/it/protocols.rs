@@ -1,8 +1,6 @@
 //! Every protocol of IP and above: a packet, its layers, its columns, and all its prefixes.
 
-mod common;
-
-use common::{Sample, samples, text};
+use crate::common::{Sample, samples, text};
 use weir_packet::{Decoder, Frame, Layer, LinkType, Needs, Options, Reason, fields};
 
 fn value(sample: &Sample, name: &str, needs: Option<Needs>) -> Option<String> {
@@ -115,7 +113,10 @@ fn the_reason_of_a_stop_tells_a_cut_capture_from_a_length_field_that_allows_too_
             Some(expected)
         );
     };
-    let mut packet = common::ethernet(0x0800, &common::ipv4(17, &common::udp(1, 2, b"abcd")));
+    let mut packet = crate::common::ethernet(
+        0x0800,
+        &crate::common::ipv4(17, &crate::common::udp(1, 2, b"abcd")),
+    );
     check(
         &packet[..36],
         packet.len(),
@@ -149,9 +150,9 @@ fn the_reason_of_a_stop_tells_a_cut_capture_from_a_length_field_that_allows_too_
 
 #[test]
 fn a_quote_may_end_anywhere_without_a_stop_but_a_capture_that_cuts_it_is_one() {
-    let quoted = common::ipv4(6, &common::tcp(&[], b"data"));
-    let error = common::join(&[&common::unhex("0b00 0000 00000000"), &quoted[..28]]);
-    let packet = common::ethernet(0x0800, &common::ipv4(1, &error));
+    let quoted = crate::common::ipv4(6, &crate::common::tcp(&[], b"data"));
+    let error = crate::common::join(&[&crate::common::unhex("0b00 0000 00000000"), &quoted[..28]]);
+    let packet = crate::common::ethernet(0x0800, &crate::common::ipv4(1, &error));
     let mut decoder = Decoder::default();
     let whole = decoder.decode(Frame::new(LinkType::ETHERNET, &packet));
     assert_eq!(whole.stop(), None);
@@ -172,9 +173,9 @@ fn a_quote_may_end_anywhere_without_a_stop_but_a_capture_that_cuts_it_is_one() {
 
 #[test]
 fn headers_in_headers_without_end_stop_at_the_limit() {
-    let mut packet = common::ipv4(17, &common::udp(1, 2, b""));
+    let mut packet = crate::common::ipv4(17, &crate::common::udp(1, 2, b""));
     for _ in 0..Decoder::LAYERS_MAX {
-        packet = common::ipv4(4, &packet);
+        packet = crate::common::ipv4(4, &packet);
     }
     let mut decoder = Decoder::default();
     let packet = decoder.decode(Frame::new(LinkType(228), &packet));
@@ -192,7 +193,10 @@ fn headers_in_headers_without_end_stop_at_the_limit() {
 
 #[test]
 fn a_decoder_that_needs_only_the_record_looks_at_no_header() {
-    let packet = common::ethernet(0x0800, &common::ipv4(17, &common::udp(1, 2, b"")));
+    let packet = crate::common::ethernet(
+        0x0800,
+        &crate::common::ipv4(17, &crate::common::udp(1, 2, b"")),
+    );
     let mut decoder = Decoder::new(Options::default(), [Needs::Record]);
     assert_eq!(
         decoder
@@ -211,7 +215,7 @@ fn a_decoder_that_needs_only_the_record_looks_at_no_header() {
 
 #[test]
 fn decoding_can_begin_at_any_protocol() {
-    let packet = common::ipv6(17, &common::udp(1, 2, b"abcd"));
+    let packet = crate::common::ipv6(17, &crate::common::udp(1, 2, b"abcd"));
     let mut decoder = Decoder::default();
     // The link type says Ethernet, which it is not.
     let packet = decoder.decode_as(Frame::new(LinkType::ETHERNET, &packet), Layer::Ipv6);

@@ -14,9 +14,6 @@
 //! - AIX FDDI packets keep the three bytes of padding that Wireshark takes off.
 //! - ERF types from 32 are not recognised, so that text is not taken for ERF.
 //! - A pcap with the record headers of Nokia or of patched libpcaps shows from two records on.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
 
 use std::{
     fs,
@@ -24,7 +21,7 @@ use std::{
     process::Command,
 };
 
-use common::*;
+use crate::common::*;
 use weir_capture::{ErrorKind, Record, open};
 
 #[test]
@@ -120,7 +117,7 @@ fn made(order: Order) -> Vec<(String, Vec<u8>)> {
         enhanced(1),
         section(other),
         interface(other, 1, 0, &[]),
-        common::enhanced(other, 0, ticks, &packet, 61, &[]),
+        crate::common::enhanced(other, 0, ticks, &packet, 61, &[]),
     ];
     made.push((format!("{order:?}-blocks.pcapng"), blocks.concat()));
     let begin = [section(order), interface(order, 1, 0, &[]), enhanced(0)].concat();

@@ -1,9 +1,6 @@
 //! ERF: recognised without a magic number, read without a file header.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use weir_capture::{ErrorKind, Format, Options, Reader, sniff};
 
 /// 2023-11-14 22:13:20 and a half.

@@ -1,11 +1,8 @@
 //! gzip and zstd: several members, padding, damage, and windows that are too large.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
 
 use std::io::Write;
 
-use common::*;
+use crate::common::*;
 use flate2::{GzBuilder, write::GzEncoder};
 use weir_capture::{Compression, ErrorKind, Format, Options, Reader};
 

@@ -1,38 +1,32 @@
 //! Writers of small captures, byte by byte, and a source that reads as awkwardly as it may.
-#![allow(
-    clippy::unwrap_used,
-    dead_code,
-    unreachable_pub,
-    reason = "each test file uses its own part"
-)]
 
 use std::io::{self, Read};
 
 /// Byte order of what is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub(crate) enum Order {
     Little,
     Big,
 }
 
-pub use Order::{Big, Little};
+pub(crate) use Order::{Big, Little};
 
 /// Bytes with numbers in one order.
 #[derive(Clone, Debug)]
-pub struct Bytes {
+pub(crate) struct Bytes {
     order: Order,
-    pub bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Bytes {
-    pub fn new(order: Order) -> Self {
+    pub(crate) fn new(order: Order) -> Self {
         Self {
             order,
             bytes: Vec::new(),
         }
     }
 
-    pub fn u16(mut self, number: u16) -> Self {
+    pub(crate) fn u16(mut self, number: u16) -> Self {
         self.bytes.extend(match self.order {
             Little => number.to_le_bytes(),
             Big => number.to_be_bytes(),
@@ -40,7 +34,7 @@ impl Bytes {
         self
     }
 
-    pub fn u32(mut self, number: u32) -> Self {
+    pub(crate) fn u32(mut self, number: u32) -> Self {
         self.bytes.extend(match self.order {
             Little => number.to_le_bytes(),
             Big => number.to_be_bytes(),
@@ -48,12 +42,12 @@ impl Bytes {
         self
     }
 
-    pub fn raw(mut self, bytes: &[u8]) -> Self {
+    pub(crate) fn raw(mut self, bytes: &[u8]) -> Self {
         self.bytes.extend(bytes);
         self
     }
 
-    pub fn pad(mut self) -> Self {
+    pub(crate) fn pad(mut self) -> Self {
         while !self.bytes.len().is_multiple_of(4) {
             self.bytes.push(0);
         }
@@ -62,7 +56,7 @@ impl Bytes {
 }
 
 /// A pcap file header of any magic and version.
-pub fn pcap_header(order: Order, magic: u32, version: (u16, u16), network: u32) -> Vec<u8> {
+pub(crate) fn pcap_header(order: Order, magic: u32, version: (u16, u16), network: u32) -> Vec<u8> {
     Bytes::new(order)
         .u32(magic)
         .u16(version.0)
@@ -75,12 +69,12 @@ pub fn pcap_header(order: Order, magic: u32, version: (u16, u16), network: u32) 
 }
 
 /// An ordinary pcap record: seconds, fraction, captured bytes, length on the wire.
-pub fn pcap_record(order: Order, time: (u32, u32), data: &[u8], wire_len: u32) -> Vec<u8> {
+pub(crate) fn pcap_record(order: Order, time: (u32, u32), data: &[u8], wire_len: u32) -> Vec<u8> {
     pcap_record_with(order, time, data, wire_len, &[])
 }
 
 /// A pcap record with more bytes in its header.
-pub fn pcap_record_with(
+pub(crate) fn pcap_record_with(
     order: Order,
     time: (u32, u32),
     data: &[u8],
@@ -98,7 +92,7 @@ pub fn pcap_record_with(
 }
 
 /// Any pcapng block.
-pub fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
+pub(crate) fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
     let body = Bytes::new(order).raw(body).pad().bytes;
     let len = body.len() as u32 + 12;
     Bytes::new(order)
@@ -110,7 +104,7 @@ pub fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
 }
 
 /// A pcapng option.
-pub fn option(order: Order, code: u16, value: &[u8]) -> Vec<u8> {
+pub(crate) fn option(order: Order, code: u16, value: &[u8]) -> Vec<u8> {
     Bytes::new(order)
         .u16(code)
         .u16(value.len() as u16)
@@ -120,7 +114,7 @@ pub fn option(order: Order, code: u16, value: &[u8]) -> Vec<u8> {
 }
 
 /// A pcapng section header block of unknown section length.
-pub fn section(order: Order) -> Vec<u8> {
+pub(crate) fn section(order: Order) -> Vec<u8> {
     let body = Bytes::new(order)
         .u32(0x1a2b_3c4d)
         .u16(1)
@@ -130,7 +124,7 @@ pub fn section(order: Order) -> Vec<u8> {
 }
 
 /// A pcapng interface description block.
-pub fn interface(order: Order, link_type: u16, snap_len: u32, options: &[u8]) -> Vec<u8> {
+pub(crate) fn interface(order: Order, link_type: u16, snap_len: u32, options: &[u8]) -> Vec<u8> {
     let body = Bytes::new(order)
         .u16(link_type)
         .u16(0)
@@ -140,7 +134,7 @@ pub fn interface(order: Order, link_type: u16, snap_len: u32, options: &[u8]) ->
 }
 
 /// A pcapng enhanced packet block.
-pub fn enhanced(
+pub(crate) fn enhanced(
     order: Order,
     interface: u32,
     ticks: u64,
@@ -161,12 +155,18 @@ pub fn enhanced(
 }
 
 /// A pcapng simple packet block.
-pub fn simple(order: Order, data: &[u8], wire_len: u32) -> Vec<u8> {
+pub(crate) fn simple(order: Order, data: &[u8], wire_len: u32) -> Vec<u8> {
     block(order, 3, &Bytes::new(order).u32(wire_len).raw(data).bytes)
 }
 
 /// An obsolete pcapng packet block.
-pub fn obsolete(order: Order, interface: u16, ticks: u64, data: &[u8], wire_len: u32) -> Vec<u8> {
+pub(crate) fn obsolete(
+    order: Order,
+    interface: u16,
+    ticks: u64,
+    data: &[u8],
+    wire_len: u32,
+) -> Vec<u8> {
     let body = Bytes::new(order)
         .u16(interface)
         .u16(0xffff)
@@ -179,7 +179,7 @@ pub fn obsolete(order: Order, interface: u16, ticks: u64, data: &[u8], wire_len:
 }
 
 /// An ERF record; `rest` is all that follows the header.
-pub fn erf(timestamp: u64, kind: u8, flags: u8, rest: &[u8], wire_len: u16) -> Vec<u8> {
+pub(crate) fn erf(timestamp: u64, kind: u8, flags: u8, rest: &[u8], wire_len: u16) -> Vec<u8> {
     Bytes::new(Big)
         .raw(&timestamp.to_le_bytes())
         .raw(&[kind, flags])
@@ -192,21 +192,21 @@ pub fn erf(timestamp: u64, kind: u8, flags: u8, rest: &[u8], wire_len: u16) -> V
 
 /// A record, kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
-    pub number: u64,
-    pub offset: u64,
-    pub time_ns: Option<i64>,
-    pub wire_len: u32,
-    pub link_type: u32,
-    pub interface: u32,
-    pub section: u32,
-    pub data: Vec<u8>,
-    pub comment: Option<String>,
-    pub flags: Option<u32>,
+pub(crate) struct Kept {
+    pub(crate) number: u64,
+    pub(crate) offset: u64,
+    pub(crate) time_ns: Option<i64>,
+    pub(crate) wire_len: u32,
+    pub(crate) link_type: u32,
+    pub(crate) interface: u32,
+    pub(crate) section: u32,
+    pub(crate) data: Vec<u8>,
+    pub(crate) comment: Option<String>,
+    pub(crate) flags: Option<u32>,
 }
 
 impl Kept {
-    pub fn new(record: &weir_capture::Record<'_>) -> Self {
+    pub(crate) fn new(record: &weir_capture::Record<'_>) -> Self {
         Self {
             number: record.number,
             offset: record.offset,
@@ -223,7 +223,7 @@ impl Kept {
 }
 
 /// All records, and the error that ended them if one did. Checks that an error comes only once.
-pub fn read_all<R: Read>(
+pub(crate) fn read_all<R: Read>(
     reader: Result<weir_capture::Reader<R>, weir_capture::Error>,
 ) -> (Vec<Kept>, Option<weir_capture::Error>) {
     let mut kept = Vec::new();
@@ -244,21 +244,21 @@ pub fn read_all<R: Read>(
 }
 
 /// All records of a capture that must be whole.
-pub fn records(bytes: &[u8]) -> Vec<Kept> {
+pub(crate) fn records(bytes: &[u8]) -> Vec<Kept> {
     let (kept, error) = read_all(weir_capture::Reader::new(bytes));
     assert!(error.is_none(), "{error:?}");
     kept
 }
 
 /// Gives 1 to `most` bytes at a time, and is interrupted now and then.
-pub struct Dribble<R> {
+pub(crate) struct Dribble<R> {
     inner: R,
     most: usize,
     state: u64,
 }
 
 impl<R> Dribble<R> {
-    pub fn new(inner: R, most: usize, seed: u64) -> Self {
+    pub(crate) fn new(inner: R, most: usize, seed: u64) -> Self {
         Self {
             inner,
             most,

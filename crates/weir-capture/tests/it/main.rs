@@ -1,0 +1,12 @@
+//! Tests over whole captures: made in every variant, damaged, compressed, and beside tshark.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+mod compressed;
+mod damage;
+mod erf;
+mod files;
+mod pcap;
+mod pcapng;
+mod random;
+mod tshark;
