@@ -37,7 +37,7 @@ pub(crate) fn check(name: &str) {
         let lines: Vec<&str> = record.lines().collect();
         let output_at = lines
             .iter()
-            .position(|line| is_output(line))
+            .position(is_output)
             .unwrap_or(lines.len());
         let (question, expected) = lines.split_at(output_at);
         let command: Vec<&str> = question

@@ -179,6 +179,21 @@ pub(crate) fn samples() -> Vec<Sample> {
             ],
         ),
         sample(
+            "arp over atm",
+            ethernet(
+                0x0806,
+                &unhex("0013 0800 14 00 0008 04 14 00 04 0101010101010101010101010101010101010101 0a000001
+                        0202020202020202020202020202020202020202 0a000002"),
+            ),
+            "eth:arp",
+            &[
+                ("arp.hw.type", "19"),
+                ("arp.opcode", "8"),
+                ("arp.src.proto_ipv4", "10.0.0.1"),
+                ("arp.dst.proto_ipv4", "10.0.0.2"),
+            ],
+        ),
+        sample(
             "ipv4 with options, and tcp with options",
             ethernet(
                 0x0800,
@@ -729,6 +744,12 @@ pub(crate) fn samples() -> Vec<Sample> {
             ),
             "eth:ip:udp:sflow",
             &[("sflow_245.version", "5")],
+        ),
+        sample(
+            "multicast tunnel",
+            over_udp(2268, &join(&[&unhex("06 00"), &small6()])),
+            "eth:ip:udp:amt:ipv6",
+            &[("amt.type", "6"), ("ipv6.hlim", "62")],
         ),
         sample(
             "capwap",

@@ -1,5 +1,6 @@
 //! Every protocol of IP and above: a packet, its layers, its columns, and all its prefixes.
 
+use crate::common;
 use crate::common::{Sample, samples, text};
 use weir_packet::{Decoder, Frame, Layer, LinkType, Needs, Options, Reason, fields};
 
@@ -113,10 +114,7 @@ fn the_reason_of_a_stop_tells_a_cut_capture_from_a_length_field_that_allows_too_
             Some(expected)
         );
     };
-    let mut packet = crate::common::ethernet(
-        0x0800,
-        &crate::common::ipv4(17, &crate::common::udp(1, 2, b"abcd")),
-    );
+    let mut packet = common::ethernet(0x0800, &common::ipv4(17, &common::udp(1, 2, b"abcd")));
     check(
         &packet[..36],
         packet.len(),
@@ -150,9 +148,9 @@ fn the_reason_of_a_stop_tells_a_cut_capture_from_a_length_field_that_allows_too_
 
 #[test]
 fn a_quote_may_end_anywhere_without_a_stop_but_a_capture_that_cuts_it_is_one() {
-    let quoted = crate::common::ipv4(6, &crate::common::tcp(&[], b"data"));
-    let error = crate::common::join(&[&crate::common::unhex("0b00 0000 00000000"), &quoted[..28]]);
-    let packet = crate::common::ethernet(0x0800, &crate::common::ipv4(1, &error));
+    let quoted = common::ipv4(6, &common::tcp(&[], b"data"));
+    let error = common::join(&[&common::unhex("0b00 0000 00000000"), &quoted[..28]]);
+    let packet = common::ethernet(0x0800, &common::ipv4(1, &error));
     let mut decoder = Decoder::default();
     let whole = decoder.decode(Frame::new(LinkType::ETHERNET, &packet));
     assert_eq!(whole.stop(), None);
@@ -173,9 +171,9 @@ fn a_quote_may_end_anywhere_without_a_stop_but_a_capture_that_cuts_it_is_one() {
 
 #[test]
 fn headers_in_headers_without_end_stop_at_the_limit() {
-    let mut packet = crate::common::ipv4(17, &crate::common::udp(1, 2, b""));
+    let mut packet = common::ipv4(17, &common::udp(1, 2, b""));
     for _ in 0..Decoder::LAYERS_MAX {
-        packet = crate::common::ipv4(4, &packet);
+        packet = common::ipv4(4, &packet);
     }
     let mut decoder = Decoder::default();
     let packet = decoder.decode(Frame::new(LinkType(228), &packet));
@@ -193,10 +191,7 @@ fn headers_in_headers_without_end_stop_at_the_limit() {
 
 #[test]
 fn a_decoder_that_needs_only_the_record_looks_at_no_header() {
-    let packet = crate::common::ethernet(
-        0x0800,
-        &crate::common::ipv4(17, &crate::common::udp(1, 2, b"")),
-    );
+    let packet = common::ethernet(0x0800, &common::ipv4(17, &common::udp(1, 2, b"")));
     let mut decoder = Decoder::new(Options::default(), [Needs::Record]);
     assert_eq!(
         decoder
@@ -215,7 +210,7 @@ fn a_decoder_that_needs_only_the_record_looks_at_no_header() {
 
 #[test]
 fn decoding_can_begin_at_any_protocol() {
-    let packet = crate::common::ipv6(17, &crate::common::udp(1, 2, b"abcd"));
+    let packet = common::ipv6(17, &common::udp(1, 2, b"abcd"));
     let mut decoder = Decoder::default();
     // The link type says Ethernet, which it is not.
     let packet = decoder.decode_as(Frame::new(LinkType::ETHERNET, &packet), Layer::Ipv6);
@@ -239,4 +234,156 @@ fn a_packet_leaves_nothing_behind_for_the_next() {
         let reused: Vec<_> = fields().map(|(field, _)| text(field, &packet)).collect();
         assert_eq!(fresh, reused, "{}", sample.name);
     }
+}
+
+#[test]
+fn every_protocol_of_ip_and_above_has_a_sample() {
+    let mut missing: Vec<Layer> = Layer::all().filter(|layer| *layer >= Layer::Arp).collect();
+    for sample in samples() {
+        let mut decoder = Decoder::default();
+        let found: Vec<Layer> = decoder
+            .decode(Frame::new(LinkType(sample.link), &sample.bytes))
+            .layers()
+            .collect();
+        missing.retain(|layer| !found.contains(layer));
+    }
+    assert_eq!(missing, []);
+}
+
+/// The columns of `packet`, an Ethernet frame, as text.
+fn columns<const N: usize>(packet: &[u8], names: [&str; N]) -> [Option<String>; N] {
+    let sample = Sample {
+        name: "",
+        link: 1,
+        bytes: packet.to_vec(),
+        layers: "",
+        fields: &[],
+    };
+    names.map(|name| value(&sample, name, None))
+}
+
+fn ethernet_ipv4(protocol: u8, payload: &[u8]) -> Vec<u8> {
+    common::ethernet(0x0800, &common::ipv4(protocol, payload))
+}
+
+#[test]
+fn tcp_options_end_where_one_claims_more_room_than_there_is() {
+    // A window scale behind an option of 255 bytes is none, nor is a maximum segment size of 3 bytes.
+    let packet = ethernet_ipv4(
+        6,
+        &common::tcp(&common::unhex("01 02 03 05 08 ff 03 03"), b""),
+    );
+    let names = [
+        "tcp.option_kind",
+        "tcp.options.mss_val",
+        "tcp.options.wscale.shift",
+    ];
+    assert_eq!(columns(&packet, names), [Some("1".to_owned()), None, None]);
+}
+
+#[test]
+fn tcp_options_can_be_read_as_far_as_they_were_captured() {
+    let whole = ethernet_ipv4(
+        6,
+        &common::tcp(&common::unhex("0204 05b4 080a 00000007 00000009 0101"), b""),
+    );
+    let names = [
+        "tcp.options.mss_val",
+        "tcp.options.timestamp.tsval",
+        "tcp.options.timestamp.tsecr",
+    ];
+    let cut = whole.len() - 6;
+    assert_eq!(
+        columns(&whole[..cut], names),
+        [Some("1460".to_owned()), Some("7".to_owned()), None]
+    );
+}
+
+#[test]
+fn the_data_length_of_a_segment_is_unknown_in_a_fragment_and_in_a_quote() {
+    let segment = common::tcp(&[], b"data");
+    assert_eq!(
+        columns(&ethernet_ipv4(6, &segment), ["tcp.len"]),
+        [Some("4".to_owned())]
+    );
+    let fragment = common::ethernet(0x0800, &common::ipv4_with(6, 0x2000, &[], &segment));
+    assert_eq!(
+        columns(&fragment, ["tcp.len", "tcp.srcport"]),
+        [None, Some("40000".to_owned())]
+    );
+    let quote = common::join(&[&[3, 1, 0, 0, 0, 0, 0, 0], &common::ipv4(6, &segment)]);
+    assert_eq!(
+        columns(&ethernet_ipv4(1, &quote), ["tcp.len", "tcp.srcport"]),
+        [None, Some("40000".to_owned())]
+    );
+}
+
+#[test]
+fn bytes_of_a_reset_are_a_text_about_its_cause_and_no_data() {
+    let mut segment = common::tcp(&[], b"go away");
+    segment[13] = 0x04;
+    assert_eq!(
+        columns(&ethernet_ipv4(6, &segment), ["tcp.payload", "tcp.len"]),
+        [None, Some("7".to_owned())]
+    );
+}
+
+#[test]
+fn a_udp_length_that_can_not_be_hides_what_it_is_about() {
+    for length in [0, 7] {
+        let mut datagram = common::udp(5000, 6000, b"data");
+        datagram[5] = length;
+        let names = ["udp.length", "udp.payload", "udp.checksum"];
+        assert_eq!(
+            columns(&ethernet_ipv4(17, &datagram), names),
+            [Some(length.to_string()), None, None]
+        );
+    }
+}
+
+#[test]
+fn a_well_known_port_tells_what_a_datagram_is_before_the_port_of_a_tunnel() {
+    let vxlan = common::join(&[
+        &common::unhex("08000000 00000700"),
+        &ethernet_ipv4(6, &common::tcp(&[], b"")),
+    ]);
+    for (source, expected) in [
+        (53, None),
+        (4789, Some("7")),
+        (1000, Some("7")),
+        (50_000, Some("7")),
+    ] {
+        let packet = ethernet_ipv4(17, &common::udp(source, 4789, &vxlan));
+        assert_eq!(
+            columns(&packet, ["vxlan.vni"]),
+            [expected.map(str::to_owned)],
+            "port {source}"
+        );
+    }
+}
+
+#[test]
+fn two_protocols_that_came_as_igmp_are_none() {
+    let packet = ethernet_ipv4(2, &common::unhex("14 00 1234 10000000"));
+    let names = ["igmp.type", "pim.version", "pim.cksum", "pim.type"];
+    assert_eq!(
+        columns(&packet, names),
+        [None, Some("1".to_owned()), Some("4660".to_owned()), None]
+    );
+    assert_eq!(
+        columns(
+            &ethernet_ipv4(2, &common::unhex("13 00 0000 00000000")),
+            ["igmp.type"]
+        ),
+        [None]
+    );
+}
+
+#[test]
+fn ip_of_the_other_version_is_what_its_first_byte_says() {
+    let packet = common::ethernet(0x0800, &common::ipv6(17, &common::udp(5000, 53, b"")));
+    assert_eq!(
+        columns(&packet, ["frame.layers", "ip.version", "ip.src"]),
+        [Some("eth:ipv6:udp".to_owned()), Some("6".to_owned()), None]
+    );
 }

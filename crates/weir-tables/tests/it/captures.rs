@@ -1,0 +1,70 @@
+//! The captures that are compared: those beside the checkout, and generated ones.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use weir_testkit::demo::write_demo;
+use weir_testkit::trace;
+
+/// A capture, under a name that is the same on every machine.
+pub(crate) struct Capture {
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+}
+
+impl Capture {
+    /// This capture, named by its path from the folder above `folder`.
+    pub(crate) fn within(mut self, folder: &str) -> Self {
+        self.name = format!("{folder}/{}", self.name);
+        self
+    }
+
+    /// Size of the file.
+    pub(crate) fn bytes(&self) -> u64 {
+        fs::metadata(&self.path).map_or(0, |metadata| metadata.len())
+    }
+}
+
+/// All captures under `folder`, named by their path in it, in the order of their names.
+pub(crate) fn in_folder(folder: &Path) -> Vec<Capture> {
+    let mut found = Vec::new();
+    walk(folder, folder, &mut found);
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found
+}
+
+fn walk(root: &Path, folder: &Path, found: &mut Vec<Capture>) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            walk(root, &path, found);
+        } else if weir_capture::sniff_path(&path).is_ok_and(|kind| kind.is_some()) {
+            let name = path
+                .strip_prefix(root)
+                .unwrap()
+                .to_string_lossy()
+                .into_owned();
+            found.push(Capture { name, path });
+        }
+    }
+}
+
+/// The sample captures of the demo and the first part of each trace of the benchmarks, written
+/// into `folder`.
+pub(crate) fn generated(folder: &Path) -> Vec<Capture> {
+    write_demo(folder).unwrap();
+    let file = |name: &str| File::create(folder.join(name)).unwrap();
+    trace::ethernet_pcap(file("trace-ethernet.pcap"), 1, TRACE_BYTES).unwrap();
+    trace::frame_relay_erf(file("trace-frame-relay.erf"), 1, TRACE_BYTES).unwrap();
+    trace::atm_erf(file("trace-atm.erf"), 1, TRACE_BYTES).unwrap();
+    in_folder(folder)
+        .into_iter()
+        .map(|capture| capture.within("generated"))
+        .collect()
+}
+
+/// Enough for each kind of packet of a trace to come up several times.
+const TRACE_BYTES: u64 = 500_000;

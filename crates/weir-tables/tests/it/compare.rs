@@ -1,0 +1,226 @@
+//! One capture, read by a scan and by tshark, compared record by record.
+
+use std::collections::{BTreeSet, HashMap};
+
+use arrow::array::RecordBatch;
+use weir_tables::{Column, Scan, ScanOptions, Source, Table};
+
+use crate::captures::Capture;
+use crate::differences::{DIFFERENCES, RECORD_DIFFERENCES, any_matches};
+use crate::tshark::{self, Rows};
+use crate::value::{Value, Values};
+
+/// The columns that are compared, and under which names tshark has them.
+pub(crate) struct Shared {
+    table: Table,
+    positions: Vec<usize>,
+    fields: Vec<String>,
+    /// Which of these is the number of the record.
+    frame_number: usize,
+}
+
+/// What the comparison of a capture found.
+pub(crate) struct Comparison {
+    pub(crate) records: usize,
+    /// For each column of [`Shared`].
+    pub(crate) columns: Vec<ColumnResult>,
+    /// What is wrong with the records as such: one side has more, or refuses the file.
+    pub(crate) trouble: Option<String>,
+    /// Which of [`RECORD_DIFFERENCES`] says so.
+    pub(crate) trouble_listed: Option<usize>,
+    /// Which of [`DIFFERENCES`] came up.
+    pub(crate) needed: BTreeSet<usize>,
+}
+
+/// How often a column had a value on either side, and how often both said the same.
+#[derive(Clone, Default)]
+pub(crate) struct ColumnResult {
+    pub(crate) values: usize,
+    pub(crate) equal: usize,
+    /// Those that differ and are in [`DIFFERENCES`].
+    pub(crate) listed: usize,
+    /// Those that differ and are not, the first few.
+    pub(crate) examples: Vec<Example>,
+}
+
+#[derive(Clone)]
+pub(crate) struct Example {
+    pub(crate) frame: u64,
+    pub(crate) ours: String,
+    pub(crate) theirs: String,
+}
+
+impl Shared {
+    pub(crate) fn new() -> Self {
+        let table = Table::packets();
+        let theirs = tshark::field_names();
+        let (positions, fields): (Vec<usize>, Vec<String>) = table
+            .columns()
+            .iter()
+            .enumerate()
+            .filter_map(|(position, column)| Some((position, field(&theirs, &column.name)?)))
+            .unzip();
+        let frame_number = fields
+            .iter()
+            .position(|field| field == "frame.number")
+            .unwrap();
+        Self {
+            table,
+            positions,
+            fields,
+            frame_number,
+        }
+    }
+
+    pub(crate) fn columns(&self) -> impl Iterator<Item = &Column> {
+        self.positions
+            .iter()
+            .map(|position| &self.table.columns()[*position])
+    }
+
+    /// Reads `capture` both ways and compares.
+    pub(crate) fn compare(&self, capture: &Capture, preferences: &[&str]) -> Comparison {
+        let (batches, error) = self.scan(capture);
+        let mut comparison = Comparison {
+            records: batches.iter().map(RecordBatch::num_rows).sum(),
+            columns: vec![ColumnResult::default(); self.fields.len()],
+            trouble: None,
+            trouble_listed: None,
+            needed: BTreeSet::new(),
+        };
+        comparison.trouble = match tshark::rows(&capture.path, &self.fields, preferences) {
+            Ok(rows) => self.compare_rows(capture, &batches, &rows, &mut comparison),
+            Err(message) => Some(format!("tshark refuses it: {message}")),
+        };
+        if comparison.trouble.is_some() {
+            comparison.trouble_listed = RECORD_DIFFERENCES
+                .iter()
+                .position(|difference| any_matches(difference.captures, &capture.name));
+            if let (Some(trouble), Some(error)) = (&mut comparison.trouble, error) {
+                trouble.push_str(&format!(" (weir reports {error})"));
+            }
+        }
+        comparison
+    }
+
+    /// Compares record by record as far as both go; says so when they do not go equally far.
+    fn compare_rows(
+        &self,
+        capture: &Capture,
+        batches: &[RecordBatch],
+        rows: &Rows,
+        comparison: &mut Comparison,
+    ) -> Option<String> {
+        let listed: Vec<Vec<usize>> = self
+            .columns()
+            .map(|column| listed(capture, column))
+            .collect();
+        let mut rows = rows.iter().peekable();
+        let (mut only_theirs, mut only_ours) = (0, 0);
+        for batch in batches {
+            let columns: Vec<Values<'_>> = self
+                .columns()
+                .zip(batch.columns())
+                .map(|(column, array)| Values::new(column.kind, array))
+                .collect();
+            for row in 0..batch.num_rows() {
+                let Value::Number(frame) = columns[self.frame_number].get(row) else {
+                    panic!("{}: a record without a number", capture.name);
+                };
+                let number = |row: &Vec<&str>| row[self.frame_number].parse::<u64>().unwrap();
+                while rows.next_if(|row| number(row) < frame).is_some() {
+                    only_theirs += 1;
+                }
+                let Some(theirs) = rows.next_if(|row| number(row) == frame) else {
+                    only_ours += 1;
+                    continue;
+                };
+                assert_eq!(theirs.len(), columns.len(), "{}: {theirs:?}", capture.name);
+                for (index, theirs) in theirs.into_iter().enumerate() {
+                    let ours = columns[index].get(row);
+                    let by = comparison.columns[index].add(frame, ours, theirs, &listed[index]);
+                    comparison.needed.extend(by);
+                }
+            }
+        }
+        only_theirs += rows.count();
+        (only_theirs + only_ours > 0).then(|| {
+            let records = comparison.records;
+            format!("of {records} records tshark lacks {only_ours}, and has {only_theirs} more")
+        })
+    }
+
+    fn scan(&self, capture: &Capture) -> (Vec<RecordBatch>, Option<String>) {
+        let sources = vec![Source::capture(&capture.path)];
+        let mut scan = Scan::new(
+            &self.table,
+            &self.positions,
+            None,
+            sources,
+            ScanOptions::default(),
+        );
+        let mut batches = Vec::new();
+        while let Some(batch) = scan.next_batch().unwrap() {
+            batches.push(batch);
+        }
+        let error = scan.take_errors().first().map(ToString::to_string);
+        (batches, error)
+    }
+}
+
+impl ColumnResult {
+    /// Counts a pair of values; gives the difference of `listed` that says why they differ.
+    fn add(
+        &mut self,
+        frame: u64,
+        ours: Value<'_>,
+        theirs: &str,
+        listed: &[usize],
+    ) -> Option<usize> {
+        let missing = ours == Value::Null;
+        if missing && theirs.is_empty() {
+            return None;
+        }
+        self.values += 1;
+        if ours.agrees(theirs) {
+            self.equal += 1;
+            return None;
+        }
+        let by = listed
+            .iter()
+            .find(|index| DIFFERENCES[**index].when.covers(missing, theirs));
+        if by.is_some() {
+            self.listed += 1;
+        } else if self.examples.len() < EXAMPLES_MAX {
+            self.examples.push(Example {
+                frame,
+                ours: ours.shown(),
+                theirs: theirs.to_owned(),
+            });
+        }
+        by.copied()
+    }
+}
+
+/// Which of [`DIFFERENCES`] may be about this column of this capture.
+fn listed(capture: &Capture, column: &Column) -> Vec<usize> {
+    let applies = |index: &usize| {
+        let difference = &DIFFERENCES[*index];
+        any_matches(difference.columns, &column.name)
+            && any_matches(difference.captures, &capture.name)
+    };
+    (0..DIFFERENCES.len()).filter(applies).collect()
+}
+
+const EXAMPLES_MAX: usize = 3;
+
+/// tshark's field for a column: that of the same name, without regard to case.
+fn field(theirs: &HashMap<String, String>, column: &str) -> Option<String> {
+    // Wireshark writes a date; seconds since 1970 are the same time in digits.
+    let name = if column == "frame.time" {
+        "frame.time_epoch"
+    } else {
+        column
+    };
+    theirs.get(name).cloned()
+}

@@ -1,0 +1,22 @@
+//! Does tshark agree?
+//!
+//! Every capture beside the checkout and every generated one is read twice, by a scan of the packets
+//! table and by tshark with the reassembly of IP off, and each column that tshark has too is compared
+//! record by record. What differs must be in [`differences`], with a reason; from the same list the
+//! page `docs/reference/wireshark-differences.md` is made.
+//!
+//! ```text
+//! cargo test -p weir-tables --test it -- --nocapture     the summary, a line a column
+//! WEIR_ORACLE_STRIDE=10                                  only every tenth capture
+//! WEIR_ORACLE_CAPTURES=FOLDER                            other captures, nothing listed: what is found is printed
+//! WEIR_ORACLE_REPORT=FILE                                every (file, column) that differs, as TSV
+//! WEIR_BLESS=1                                           writes the page
+//! ```
+
+mod captures;
+mod compare;
+mod differences;
+mod oracle;
+mod tally;
+mod tshark;
+mod value;
