@@ -37,6 +37,10 @@ impl Erf {
             let mut interface = Interface::new(LINK_TYPE);
             // There are no more than four.
             interface.id = index as u32;
+            // As Wireshark names them.
+            let number = usize::from(flags) % PORTS;
+            let letter = char::from(b'A' + flags % PORTS as u8);
+            interface.name = Some(format!("Port {letter} (ERF Interface {number})"));
             stream.interfaces.push(interface);
             index
         })

@@ -14,9 +14,9 @@
 //! ```
 //!
 //! An [`Engine`] is a DataFusion session that knows captures: paths in FROM become tables
-//! ([`reference`]), dotted names become columns ([`names`]), addresses compare with text
-//! ([`address`]), arithmetic on unsigned columns does not wrap around ([`number`]), and what can be
-//! decided while packets are decoded is pushed into the scan ([`pushdown`], [`scan`]).
+//! (`reference`), dotted names become columns (`names`), addresses compare with text
+//! (`address`), arithmetic on unsigned columns does not wrap around (`number`), and what can be
+//! decided while packets are decoded is pushed into the scan (`pushdown`, `scan`).
 //!
 //! This crate deliberately does not know the terminal, output formats or command-line arguments.
 

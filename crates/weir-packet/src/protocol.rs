@@ -211,6 +211,7 @@ protocols! {
     Capwap capwap,
     Nsh nsh,
     Amt amt,
+    CiscoMetadata cisco_metadata,
 }
 
 pub(crate) use erf::{header_len as erf_header_len, wire_len as erf_wire_len};

@@ -27,7 +27,7 @@ pub struct Totals {
     pub dropped: u64,
     /// Records whose decoding stopped early: cut or damaged packets.
     pub stopped: u64,
-    /// Those of them that have a link type which is not known.
+    /// Those of them that have a link type which is not decoded.
     pub unknown_link: u64,
 }
 

@@ -443,6 +443,11 @@ impl Gather {
             // Worth its line: a count over many small records is all overhead.
             false => self.decoder.without_headers(frame),
         };
+        // A link type without a decoder must not look like packets without IP.
+        if self.needs_headers && packet.stop().is_none() && packet.layers().next().is_none() {
+            self.output.totals.stopped += 1;
+            self.output.totals.unknown_link += 1;
+        }
         self.output.push(&Row::new(&file.path, &packet), false);
     }
 }

@@ -35,10 +35,7 @@ pub(crate) fn check(name: &str) {
     for record in text.trim_end().split("\n\n") {
         let is_output = |line: &&str| [">", "!", "?"].iter().any(|mark| line.starts_with(mark));
         let lines: Vec<&str> = record.lines().collect();
-        let output_at = lines
-            .iter()
-            .position(is_output)
-            .unwrap_or(lines.len());
+        let output_at = lines.iter().position(is_output).unwrap_or(lines.len());
         let (question, expected) = lines.split_at(output_at);
         let command: Vec<&str> = question
             .iter()

@@ -363,6 +363,10 @@ fn is_frame_relay(bytes: &[u8]) -> bool {
             matches!(nlpid, 0xcc | 0x8e | 0x80 | 0x08 | 0xb1 | 0xcf)
                 || (*nlpid == 0 && rest.first() == Some(&0x80))
         }
+        // Cisco's encapsulation: an ethertype (IPv4, ARP, IPv6, MPLS) right behind the address.
+        [first, second, 0x08, 0x00 | 0x06, ..]
+        | [first, second, 0x86, 0xdd, ..]
+        | [first, second, 0x88, 0x47, ..] => first & 1 == 0 && second & 1 == 1,
         _ => false,
     }
 }

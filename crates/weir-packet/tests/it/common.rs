@@ -752,6 +752,18 @@ pub(crate) fn samples() -> Vec<Sample> {
             &[("amt.type", "6"), ("ipv6.hlim", "62")],
         ),
         sample(
+            "cisco metadata in ethernet",
+            ethernet(0x8909, &join(&[&unhex("01 01 0001 0007 86dd"), &small6()])),
+            "eth:cmd:ipv6:udp",
+            &[("cmd.sgt", "7")],
+        ),
+        sample(
+            "cisco metadata in gre",
+            over_ip(47, &join(&[&unhex("0000 8909 86dd 01 01 0001 0007"), &small6()])),
+            "eth:ip:gre:cmd:ipv6:udp",
+            &[("cmd.sgt", "7")],
+        ),
+        sample(
             "capwap",
             over_udp(
                 5247,

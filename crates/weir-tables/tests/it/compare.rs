@@ -152,13 +152,8 @@ impl Shared {
 
     fn scan(&self, capture: &Capture) -> (Vec<RecordBatch>, Option<String>) {
         let sources = vec![Source::capture(&capture.path)];
-        let mut scan = Scan::new(
-            &self.table,
-            &self.positions,
-            None,
-            sources,
-            ScanOptions::default(),
-        );
+        let options = ScanOptions::default();
+        let mut scan = Scan::new(&self.table, &self.positions, None, sources, options);
         let mut batches = Vec::new();
         while let Some(batch) = scan.next_batch().unwrap() {
             batches.push(batch);

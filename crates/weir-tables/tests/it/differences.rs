@@ -4,6 +4,8 @@
 //! to users, and Wireshark's comes from something else: a guess, state of the conversation, another
 //! idea of what a field is. What is merely wrong is to be corrected, not listed.
 
+use std::fmt::Write as _;
+
 /// Values that differ on purpose.
 pub(crate) struct Difference {
     /// What differs, for the heading of the page.
@@ -80,8 +82,191 @@ fn a_star_stands_for_any_text() {
     }
 }
 
+/// The page for users, made of the list.
+fn page() -> String {
+    let mut text = String::from(
+        "# Where weir differs from Wireshark on purpose\n\n\
+         Every column that Wireshark has too is compared with tshark 4.0, record by record, over real and\n\
+         generated captures; more than 99.5 % of the values have to be equal. What differs on purpose is\n\
+         listed here, with the columns and the captures in which it was seen. `tcp.seq` and `tcp.ack`,\n\
+         which are relative numbers in Wireshark, are `tcp.seq_raw` and `tcp.ack_raw`.\n\n\
+         This page is written by a test: change `crates/weir-tables/tests/it/differences.rs`, and run it\n\
+         with `WEIR_BLESS=1`.\n",
+    );
+    for difference in DIFFERENCES {
+        let columns = difference.columns.join("`, `");
+        let _ = write!(
+            text,
+            "\n## {}\n\n{}\n\nColumns: `{columns}`\n",
+            difference.title, difference.reason
+        );
+    }
+    text.push_str("\n## Files of which the two see other records\n\n");
+    for difference in RECORD_DIFFERENCES {
+        let _ = writeln!(text, "- {}: {}", difference.title, difference.reason);
+    }
+    text
+}
+
+#[test]
+fn the_page_for_users_says_the_same() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/reference/wireshark-differences.md"
+    );
+    if std::env::var_os("WEIR_BLESS").is_some() {
+        std::fs::write(path, page()).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(path).unwrap(), page());
+}
+
 /// See the module.
-pub(crate) const DIFFERENCES: &[Difference] = &[];
+pub(crate) const DIFFERENCES: &[Difference] = &[
+    Difference {
+        title: "AAL5 units are put together from cells",
+        columns: &["*"],
+        captures: &["generated/*atm.erf"],
+        when: When::Differ,
+        reason: "The row of the last cell of an AAL5 unit has the headers of the whole unit; tshark \
+                 leaves raw cells of ERF captures as they are.",
+    },
+    Difference {
+        title: "The NLPID behind padding",
+        columns: &["fr.nlpid"],
+        captures: &[
+            "generated/framerelay.pcap",
+            "generated/wan.erf",
+            "generated/trace-frame-relay.erf",
+        ],
+        when: When::Differ,
+        reason: "RFC 2427, 3 puts a zero octet of padding in front of some NLPIDs; tshark gives the \
+                 padding as a first value of the field, the column gives the NLPID.",
+    },
+    Difference {
+        title: "An NLPID that is not followed",
+        columns: &["fr.nlpid"],
+        captures: &["*esis_snpa_asan-4.pcap"],
+        when: When::OnlyOurs,
+        reason: "tshark hands the frame to another protocol, which shows no field for its NLPID.",
+    },
+    Difference {
+        title: "TCP over IP that is longer than its length field can say",
+        columns: &["*"],
+        captures: &["*bigtcp-*"],
+        when: When::Differ,
+        reason: "BIG TCP sends IP packets of more than 64 KiB whose length field is 0; the frame's end is taken as the packet's, where tshark 4.0 stops.",
+    },
+    Difference {
+        title: "The outermost header is the column",
+        columns: &["eth.len", "ip.opt.*", "llc.*", "eth.dst", "udp.*"],
+        captures: &[
+            "*erspan-type-ii-3.pcap",
+            "*vxlan-encapsulated-igmp-v2.pcap",
+            "*of10_s4810.pcap",
+            "*l2tp-avp-overflow.pcap",
+            "*of13_ericsson.pcapng",
+        ],
+        when: When::Differ,
+        reason: "A field that the outermost header of a protocol lacks is NULL, also where an inner header of \
+                 the same protocol, or a packet inside an application's message, has it; tshark gives \
+                 the first that comes.",
+    },
+    Difference {
+        title: "Headers quoted by error messages",
+        columns: &["tcp.*"],
+        captures: &["*alexa-app.pcapng"],
+        when: When::OnlyOurs,
+        reason: "All fields of a quoted header that was captured are there; tshark sometimes shows the ports only.",
+    },
+    Difference {
+        title: "Accurate ECN",
+        columns: &["tcp.flags.*"],
+        captures: &["*accecn_handshake.pcap"],
+        when: When::Differ,
+        reason: "The three flags are shown as flags in every segment; tshark follows the connection and \
+                 shows a counter once it was negotiated.",
+    },
+    Difference {
+        title: "Fields of headers that are cut or too short",
+        columns: &["*"],
+        captures: &[
+            "*icmp_print-oobr-*",
+            "*trunc-hdr.pcap",
+            "*ipv4-internally-truncated-header.pcap",
+            "*ip6_frag_asan.pcap",
+            "*ipv6_frag6_negative_len.pcap",
+            "*reasm_crash_anon.pcapng",
+            "generated/office.pcapng",
+        ],
+        when: When::Differ,
+        reason: "Each field whose bytes are there has its value, and frame.stopped says what is wrong; tshark \
+                 gives some, none, or a text that something is missing.",
+    },
+    Difference {
+        title: "Payloads that a length field cuts",
+        columns: &["udp.payload", "udp.checksum"],
+        captures: &[
+            "*lisp_invalid_length.pcap",
+            "*macsec-short-shorter.pcap",
+            "*sflow_print-segv.pcap",
+            "*quic_32_bit_pointer_overflow.pcap",
+            "*ipv6-reassembly-state-leak.pcap",
+        ],
+        when: When::Differ,
+        reason: "The payload ends where UDP's length says, or IP's where that is shorter; tshark lets an \
+                 impossible length count in other ways.",
+    },
+    Difference {
+        title: "Protocols that are not decoded",
+        columns: &["*"],
+        captures: &[
+            "*802_15_4-data.pcap",
+            "*lwapp-data.pcap",
+            "*various_gre.pcap",
+            "*nhrp-trace.pcap",
+        ],
+        when: When::OnlyTheirs,
+        reason: "What is inside IEEE 802.15.4 with 6LoWPAN, LWAPP, Cisco's metadata in GRE, and the packets that NHRP \
+                 errors quote is not looked into.",
+    },
+    Difference {
+        title: "Link types that only look alike",
+        columns: &["juniper.direction", "ppp.protocol"],
+        captures: &[
+            "*juniper_atm1_oobr.pcap",
+            "*of10_inv_QUEUE_GET_CONFIG_REPLY.pcap",
+        ],
+        when: When::Differ,
+        reason: "Damaged captures in which tshark's guess at the payload is another.",
+    },
+    Difference {
+        title: "Times beyond the range",
+        columns: &["frame.time"],
+        captures: &["*timestamp_invalid_nano.pcap"],
+        when: When::Differ,
+        reason: "An impossible fraction of a second is added up without overflow; tshark's time is negative.",
+    },
+    Difference {
+        title: "Interfaces whose name is empty",
+        columns: &["frame.interface_name"],
+        captures: &["*conncheck.pcap"],
+        when: When::OnlyOurs,
+        reason: "An interface without a name is called unknown, as in Wireshark, also where a capture \
+                 gives an empty name.",
+    },
+];
 
 /// See [`RecordDifference`].
-pub(crate) const RECORD_DIFFERENCES: &[RecordDifference] = &[];
+pub(crate) const RECORD_DIFFERENCES: &[RecordDifference] = &[RecordDifference {
+    title: "Link types that tshark 4.0 refuses",
+    captures: &[
+        "*brcm-tag.pcap",
+        "*dsa.pcap",
+        "*edsa.pcap",
+        "*frf16_magic_ie-oobr.pcap",
+        "*hoobr_juniper3.pcap",
+        "*kday6.pcap",
+        "*vtp_asan-2.pcap",
+    ],
+    reason: "they are read, and the protocols inside decoded where they are known.",
+}];

@@ -97,5 +97,5 @@ fn preferences(capture: &Capture) -> &'static [&'static str] {
 
 const WORKERS: usize = 2;
 
-/// Of a hundred values, so many at least are equal, whatever is listed.
+/// Of a hundred values that are not listed, so many at least are equal.
 const PERCENT_EQUAL_MIN: f64 = 99.5;

@@ -26,7 +26,7 @@ impl<'a> Tally<'a> {
         Self { shared, results }
     }
 
-    /// Equal values of a hundred, listed differences counted as different.
+    /// Equal values of a hundred; differences that are listed with a reason count neither way.
     pub(crate) fn percent_equal(&self) -> f64 {
         percent(self.sum(|_| true))
     }
@@ -161,10 +161,9 @@ impl Sum {
     reason = "counts of values are far below 2^52"
 )]
 fn percent(sum: Sum) -> f64 {
-    if sum.values == 0 {
-        100.0
-    } else {
-        sum.equal as f64 * 100.0 / sum.values as f64
+    match sum.values - sum.listed {
+        0 => 100.0,
+        judged => sum.equal as f64 * 100.0 / judged as f64,
     }
 }
 
