@@ -80,27 +80,36 @@ impl Pcap {
         };
         stream.buffer.consume(header.len);
         let mut pcap = header.pcap;
-        if header.candidates.len() > 1 && pcap.look_ahead(stream) {
-            pcap.choose(header.candidates, stream.buffer.window());
+        if header.candidates.len() > 1 && !pcap.begins_plausibly(stream) {
+            // Nothing more is known of the end than that there is none.
+            stream.buffer.try_ensure(LOOK_AHEAD_BYTES);
+            let window = stream.buffer.window();
+            let start = window.get(..LOOK_AHEAD_BYTES).unwrap_or(window);
+            pcap.choose(header.candidates, start);
         }
         stream.interfaces.push(header.interface);
         Ok(pcap)
     }
 
-    /// Reads up to the end of the first record, and as much more as comes with it: a file gives a
-    /// whole buffer, and a pipe need not wait for a second packet. False when the record is not
-    /// there, which the first call of `find` reports.
-    fn look_ahead<R: Read>(&self, stream: &mut Stream<R>) -> bool {
+    /// True when the first record, and the header behind it, make sense in the layout that the magic
+    /// number names. Looks at the same bytes however they arrive, and waits for no more of a pipe
+    /// than the header of the second packet.
+    fn begins_plausibly<R: Read>(&self, stream: &mut Stream<R>) -> bool {
         if !stream.buffer.try_ensure(self.header_len) {
+            // Too short for a record in any layout: the first call of `find` reports it.
+            return true;
+        }
+        let Some(header) = self.header(stream.buffer.window()) else {
+            return false;
+        };
+        if header.captured > self.record_bytes_max {
             return false;
         }
-        match self.header(stream.buffer.window()) {
-            Some(header) if header.captured <= self.record_bytes_max => stream
-                .buffer
-                .try_ensure(self.header_len + header.captured as usize),
-            // Implausible, so the layout may be another.
-            header => header.is_some(),
-        }
+        let len = 2 * self.header_len + header.captured as usize;
+        stream.buffer.try_ensure(len);
+        let window = stream.buffer.window();
+        let start = window.get(..len).unwrap_or(window);
+        self.sensible_records(start).is_some()
     }
 
     /// Finds the next record and passes over it.
@@ -381,5 +390,8 @@ const FILE_HEADER_LEN: usize = 24;
 const RECORD_HEADER_LEN: usize = 16;
 const FCS_LEN_PRESENT: u32 = 0x0400_0000;
 /// Whole records that must make sense before a layout other than the usual one is believed.
+/// Bytes in which records of another layout are looked for, when those of the usual one make no
+/// sense.
+const LOOK_AHEAD_BYTES: usize = 128 << 10;
 const RECORDS_TO_BELIEVE: usize = 2;
 const YEAR_NS: u64 = 366 * 24 * 3600 * 1_000_000_000;

@@ -18,6 +18,8 @@ pub struct Batch {
     schema: SchemaRef,
     builders: Vec<(Column, Builder)>,
     rows: usize,
+    /// Bytes of payloads and texts gathered so far.
+    bytes: usize,
 }
 
 enum Builder {
@@ -56,6 +58,7 @@ impl Batch {
             schema: Arc::new(arrow::datatypes::Schema::new(fields)),
             builders,
             rows: 0,
+            bytes: 0,
         }
     }
 
@@ -63,6 +66,12 @@ impl Batch {
     #[must_use]
     pub const fn rows(&self) -> usize {
         self.rows
+    }
+
+    /// Bytes of payloads and texts gathered so far, which are copied: rows may be large.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// The schema of the batches.
@@ -75,7 +84,7 @@ impl Batch {
     #[inline]
     pub fn push(&mut self, row: &Row<'_>) {
         for (column, builder) in &mut self.builders {
-            builder.push(column, row);
+            self.bytes += builder.push(column, row);
         }
         self.rows += 1;
     }
@@ -92,6 +101,7 @@ impl Batch {
             .collect();
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
         self.rows = 0;
+        self.bytes = 0;
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)
     }
 }
@@ -115,20 +125,32 @@ impl Builder {
         }
     }
 
+    /// Adds the value; gives the bytes of variable length that were copied.
     #[inline]
-    fn push(&mut self, column: &Column, row: &Row<'_>) {
+    fn push(&mut self, column: &Column, row: &Row<'_>) -> usize {
         match column.origin {
             Origin::Packet(field, _) => self.push_field(field.get, row),
-            Origin::File => self.push_value(Some(Value::Text(row.file))),
+            // The same text is stored once a batch.
+            Origin::File => {
+                self.push_value(Some(Value::Text(row.file)));
+                0
+            }
             Origin::Layout(index) => {
-                self.push_value(row.view.and_then(|view| view.value(index)));
+                let value = row.view.and_then(|view| view.value(index));
+                self.push_value(value);
+                match value {
+                    Some(Value::Bytes(bytes)) => bytes.len(),
+                    Some(Value::Text(text)) => text.len(),
+                    _ => 0,
+                }
             }
         }
     }
 
     #[inline]
-    fn push_field(&mut self, get: Get, row: &Row<'_>) {
+    fn push_field(&mut self, get: Get, row: &Row<'_>) -> usize {
         let packet = row.packet;
+        let mut copied = 0;
         match (self, get) {
             (Self::Bool(builder), Get::Bool(get)) => builder.append_option(get(packet)),
             (Self::U8(builder), Get::U8(get)) => builder.append_option(get(packet)),
@@ -140,8 +162,16 @@ impl Builder {
                 Some(address) => builder.append_value(address.as_bytes()),
                 None => builder.append_null(),
             },
-            (Self::Bytes(builder), Get::Bytes(get)) => builder.append_option(get(packet)),
-            (Self::Text(builder), Get::Text(get)) => builder.append_option(get(packet)),
+            (Self::Bytes(builder), Get::Bytes(get)) => {
+                let bytes = get(packet);
+                copied = bytes.map_or(0, <[u8]>::len);
+                builder.append_option(bytes);
+            }
+            (Self::Text(builder), Get::Text(get)) => {
+                let text = get(packet);
+                copied = text.map_or(0, str::len);
+                builder.append_option(text);
+            }
             (Self::Text(builder), Get::Write(write)) => {
                 let mut text = String::new();
                 match write(packet, &mut text) {
@@ -151,6 +181,7 @@ impl Builder {
             }
             (builder, _) => builder.push_value(None),
         }
+        copied
     }
 
     /// Adds a value of a record layout; one that does not fit the column's type becomes NULL.

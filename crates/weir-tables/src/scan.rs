@@ -454,7 +454,9 @@ impl Gather {
 
 impl Output {
     fn is_full(&self) -> bool {
-        self.batch.rows() >= self.batch_rows || self.rows_left == 0
+        self.batch.rows() >= self.batch_rows
+            || self.batch.bytes() >= BATCH_BYTES_MAX
+            || self.rows_left == 0
     }
 
     /// Counts a row, decides on it and keeps it.
@@ -488,6 +490,9 @@ impl Order {
         self.last_ns = frame.time_ns;
     }
 }
+
+/// Bytes of payloads and texts in a batch, beyond which it is given out with fewer rows.
+const BATCH_BYTES_MAX: usize = 8 << 20;
 
 /// Records between two looks at the clock, so to say: after so many the counters are brought up to
 /// date even when no row passes the predicate.

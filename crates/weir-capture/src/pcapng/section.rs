@@ -202,8 +202,8 @@ impl Section {
                 .get(option.start..option.start + option.len)
                 .unwrap_or_default();
             match (option.code, value) {
-                (OPTION_IF_NAME, _) => interface.name = text(value),
-                (OPTION_IF_DESCRIPTION, _) => interface.description = text(value),
+                (OPTION_IF_NAME, _) => interface.name = name(value),
+                (OPTION_IF_DESCRIPTION, _) => interface.description = name(value),
                 (OPTION_IF_RESOLUTION, [exponent, ..]) => {
                     clock.resolution = Resolution::new(*exponent);
                 }
@@ -359,3 +359,15 @@ const OPTION_IF_RESOLUTION: u16 = 9;
 const OPTION_IF_FCS_LEN: u16 = 13;
 const OPTION_IF_OFFSET: u16 = 14;
 const OPTION_PACKET_FLAGS: u16 = 2;
+
+/// A name that is kept as long as its section is read: cut, so that a section of many interfaces
+/// cannot fill the memory.
+fn name(value: &[u8]) -> Option<String> {
+    let mut name = text(value)?;
+    name.truncate(name.floor_char_boundary(NAME_BYTES_MAX));
+    name.shrink_to_fit();
+    Some(name)
+}
+
+/// Bytes of an interface's name or description that are kept.
+const NAME_BYTES_MAX: usize = 256;

@@ -29,8 +29,6 @@ pub(crate) enum When {
     OnlyTheirs,
     /// The column has a value, and Wireshark none.
     OnlyOurs,
-    /// Wireshark has this text, and the column is NULL.
-    Theirs(&'static str),
 }
 
 /// Captures of which the two do not see the same records.
@@ -47,7 +45,6 @@ impl When {
             Self::Differ => true,
             Self::OnlyTheirs => ours_missing,
             Self::OnlyOurs => theirs.is_empty(),
-            Self::Theirs(text) => ours_missing && theirs == text,
         }
     }
 }

@@ -13,6 +13,8 @@
 //! WEIR_BLESS=1                                           writes the page
 //! ```
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod captures;
 mod compare;
 mod differences;
