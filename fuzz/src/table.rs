@@ -160,7 +160,7 @@ impl Given {
 fn predicate(bits: &mut Bits<'_>, table: &Table, depth: u8) -> Predicate {
     let kind = bits.u8() % if depth < 3 { 8 } else { 5 };
     let column = table.columns()[usize::from(bits.u16()) % table.columns().len()].clone();
-    let mut inner = |bits: &mut Bits<'_>| {
+    let inner = |bits: &mut Bits<'_>| {
         let count = bits.u8() % 3;
         (0..count)
             .map(|_| predicate(bits, table, depth + 1))
