@@ -4,8 +4,7 @@ use std::hint::black_box;
 use std::sync::LazyLock;
 
 use weir_packet::{
-    AtmVcMux, Decoder, ErfHdlc, Field, Frame, Get, Layer, LinkType, Needs, Options, PROTOCOLS,
-    Packet, fields,
+    AtmVcMux, Decoder, ErfHdlc, Field, Frame, Get, Layer, LinkType, Needs, Options, Packet, fields,
 };
 
 use crate::bits::Bits;
@@ -157,10 +156,7 @@ pub(crate) fn check(packet: &Packet<'_>) {
     }
     assert_eq!(
         seen.len(),
-        PROTOCOLS
-            .iter()
-            .filter(|protocol| has(packet, protocol.name))
-            .count()
+        Layer::all().filter(|layer| packet.has(*layer)).count()
     );
     for layer in [packet.network(), packet.transport()].into_iter().flatten() {
         black_box(packet.is_quoted(layer));
@@ -169,10 +165,6 @@ pub(crate) fn check(packet: &Packet<'_>) {
         assert!(!stop.to_string().is_empty());
         assert!(stop.offset as usize <= data.len().max(65_535 + 8 + 48));
     }
-}
-
-fn has(packet: &Packet<'_>, name: &str) -> bool {
-    packet.layers().any(|layer| layer.name() == name)
 }
 
 fn lies_within(part: &[u8], whole: &[u8]) -> bool {

@@ -443,6 +443,9 @@ fn erf(records: &[Erf]) -> Made {
         };
         kept.link_type = 197;
         kept.interface = interface;
+        let port = record.flags & 3;
+        let letter = char::from(b'A' + port);
+        kept.name = Some(format!("Port {letter} (ERF Interface {port})"));
         made.bytes.extend(one);
         made.records.push(kept);
         made.ends.push(made.bytes.len());

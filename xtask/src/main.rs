@@ -48,8 +48,11 @@ cargo xtask bench [NAME]             run a benchmark beside its peers; without N
 
 /// The root of the checkout.
 fn root() -> Result<PathBuf> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    Ok(here
+    // Asked when it runs, as cargo tells it then: checkouts may share a target directory, and with it
+    // this program.
+    let here = env::var_os("CARGO_MANIFEST_DIR");
+    let here = here.unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    Ok(Path::new(&here)
         .parent()
         .context("xtask stands in the root")?
         .to_owned())

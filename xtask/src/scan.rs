@@ -130,11 +130,7 @@ fn slow_peers(weir: &str, capture: &str) -> Result<Vec<Comparison>> {
     );
     let mut rows = Vec::new();
     let peers: [(&str, &str, &[&str]); 4] = [
-        (
-            "tcpdump -w /dev/null",
-            "tcpdump",
-            &["-r", capture, "-w", "/dev/null"],
-        ),
+        ("tcpdump --count", "tcpdump", &["-r", capture, "--count"]),
         ("capinfos -c -d", "capinfos", &["-c", "-d", capture]),
         (
             "tshark -z io,stat",

@@ -69,6 +69,8 @@ struct FileHeader {
 impl Pcap {
     /// Reads the file header, and looks ahead at the first records.
     pub(crate) fn begin<R: Read>(stream: &mut Stream<R>, options: &Options) -> Result<Self, Error> {
+        // The magic number first: it says how much more there is, and may come alone through a pipe.
+        stream.buffer.try_ensure(MAGIC_LEN);
         let wanted = file_header_len(stream.buffer.window());
         stream
             .buffer
@@ -386,12 +388,13 @@ const MAGIC_PATCHED: u32 = 0xa1b2_cd34;
 const MAGIC_IXIA_HARDWARE: u32 = 0x1c00_01ac;
 const MAGIC_IXIA_SOFTWARE: u32 = 0x1c00_01ab;
 
+const MAGIC_LEN: usize = 4;
 const FILE_HEADER_LEN: usize = 24;
 const RECORD_HEADER_LEN: usize = 16;
 const FCS_LEN_PRESENT: u32 = 0x0400_0000;
-/// Whole records that must make sense before a layout other than the usual one is believed.
 /// Bytes in which records of another layout are looked for, when those of the usual one make no
 /// sense.
 const LOOK_AHEAD_BYTES: usize = 128 << 10;
+/// Whole records that must make sense before a layout other than the usual one is believed.
 const RECORDS_TO_BELIEVE: usize = 2;
 const YEAR_NS: u64 = 366 * 24 * 3600 * 1_000_000_000;

@@ -92,11 +92,11 @@ impl Shared {
             Ok(rows) => self.compare_rows(capture, &batches, &rows, &mut comparison),
             Err(message) => Some(format!("tshark refuses it: {message}")),
         };
-        if comparison.trouble.is_some() {
+        if let Some(trouble) = &mut comparison.trouble {
             comparison.trouble_listed = RECORD_DIFFERENCES
                 .iter()
-                .position(|difference| any_matches(difference.captures, &capture.name));
-            if let (Some(trouble), Some(error)) = (&mut comparison.trouble, error) {
+                .position(|difference| trouble.contains(difference.says));
+            if let Some(error) = error {
                 trouble.push_str(&format!(" (weir reports {error})"));
             }
         }
