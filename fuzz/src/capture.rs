@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read, Write};
 
 use flate2::write::GzEncoder;
-use weir_capture::{Compression, Error, ErrorKind, Format, Options, Reader, record_bytes_max_of};
+use weir_capture::{Compression, Error, Format, Options, Reader, record_bytes_max_of};
 
 use crate::bits::Bits;
 use crate::dribble::Dribble;
@@ -92,13 +92,14 @@ pub(crate) fn check(bytes: &[u8], format: Option<Format>) {
     let options = options(format);
     let whole = read(bytes, &options);
     let pieces = read(Dribble::new(bytes, &[1, 700, 3, 64]), &options);
-    assert_eq!(whole, pieces, "the sizes of the pieces change the result");
+    assert_same(&whole, &pieces, "the sizes of the pieces change the result");
     let mut roomy = options.clone();
     roomy.buffer_bytes = 9000;
     let one_by_one = read(Dribble::new(bytes, &[1]), &roomy);
-    assert_eq!(
-        whole, one_by_one,
-        "the size of the buffer changes the result"
+    assert_same(
+        &whole,
+        &one_by_one,
+        "the size of the buffer changes the result",
     );
     if whole.compression == Some(Compression::None) && !is_guessed(bytes, &whole) {
         check_prefix(bytes, &whole, &options);
@@ -111,6 +112,20 @@ pub(crate) fn check(bytes: &[u8], format: Option<Format>) {
     // pcap's variants are told apart by plausible lengths, which a limit changes.
     if !matches!(format, None | Some(Format::Pcap)) {
         assert_eq!(few.records[..], whole.records[..few.records.len()]);
+    }
+}
+
+/// A decompressor that meets damage has given more or less of what stands before it, as it was fed.
+fn assert_same(one: &Outcome, other: &Outcome, what: &str) {
+    let damaged = |outcome: &Outcome| {
+        let error = outcome.error.as_deref();
+        error.is_some_and(|error| error.contains("the compressed data is damaged"))
+    };
+    if damaged(one) || damaged(other) {
+        let both = one.records.len().min(other.records.len());
+        assert_eq!(one.records[..both], other.records[..both], "{what}");
+    } else {
+        assert_eq!(one, other, "{what}");
     }
 }
 
@@ -229,8 +244,8 @@ fn told(error: &Error) -> String {
     let message = error.to_string();
     assert!(!message.is_empty() && !message.ends_with('.'));
     // How far a decompressor got before it saw the damage hangs on how much it was given at a time.
-    let message = match error.kind() {
-        ErrorKind::Decompress => message.split(" at byte ").next().unwrap_or_default(),
+    let message = match message.rsplit_once(" at byte ") {
+        Some((message, place)) if place.ends_with("of the compressed file") => message,
         _ => &message,
     };
     format!("{:?}: {message}", error.kind())

@@ -5,7 +5,7 @@ use std::io::{Seek, Write};
 use std::os::fd::AsRawFd;
 use std::sync::{Arc, LazyLock};
 
-use arrow::array::{Array, RecordBatch};
+use arrow::array::{Array, ArrayRef, RecordBatch};
 use weir_packet::Kind;
 use weir_packet::layout::Layout;
 use weir_tables::{
@@ -141,19 +141,11 @@ impl Scanned {
 
 impl Given {
     /// The values of a column, whatever the sizes of the batches.
-    fn column(&self, index: usize) -> Vec<String> {
-        let mut values = Vec::with_capacity(self.rows);
-        for batch in &self.batches {
-            let column = batch.column(index);
-            for row in 0..column.len() {
-                values.push(format!(
-                    "{:?}",
-                    column.slice(row, 1).to_data().buffers().first()
-                ));
-                values.push(format!("{:?}", column.slice(row, 1)));
-            }
-        }
-        values
+    fn column(&self, index: usize) -> Vec<ArrayRef> {
+        let columns = self.batches.iter().map(|batch| batch.column(index));
+        columns
+            .flat_map(|column| (0..column.len()).map(|row| column.slice(row, 1)))
+            .collect()
     }
 }
 

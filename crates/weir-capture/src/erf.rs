@@ -165,7 +165,7 @@ enum Verdict {
 /// Looks for a chain of plausible records at the start of a stream. `complete` says that `bytes` is
 /// the whole of it.
 ///
-/// There is no magic number, so all of the first records must agree: known types, lengths that
+/// There is no magic number, so the first packets must agree, padding not counted: known types, lengths that
 /// hold the headers of the type, times that neither fall by more than a second nor jump by more
 /// than a year.
 fn chain(bytes: &[u8], complete: bool) -> Verdict {
@@ -178,7 +178,7 @@ fn chain(bytes: &[u8], complete: bool) -> Verdict {
         }
         let record = reader.rest();
         let Some(header) = Header::parse(record) else {
-            return enough(packets, reader.offset() + HEADER_LEN);
+            return Verdict::More(reader.offset() + HEADER_LEN);
         };
         let record_len = usize::from(header.record_len);
         if record_len < HEADER_LEN || !plausible_type(header.kind) {
@@ -188,7 +188,7 @@ fn chain(bytes: &[u8], complete: bool) -> Verdict {
             return Verdict::Other;
         }
         if reader.skip(record_len).is_err() {
-            return enough(packets, reader.offset() + record_len);
+            return Verdict::More(reader.offset() + record_len);
         }
         if !header.is_pad() {
             let record = record.get(..record_len).unwrap_or(record);
@@ -197,21 +197,16 @@ fn chain(bytes: &[u8], complete: bool) -> Verdict {
             }
             before = Some(header.timestamp);
             packets += 1;
+            // Not further, though more may be here: the verdict must not hang on how the bytes came.
+            if packets == RECORDS_MIN {
+                return Verdict::Erf;
+            }
         }
     }
     if packets > 0 {
         Verdict::Erf
     } else {
         Verdict::Other
-    }
-}
-
-/// What a chain says that ends with the bytes that are there.
-fn enough(packets: usize, wanted: usize) -> Verdict {
-    if packets >= RECORDS_MIN {
-        Verdict::Erf
-    } else {
-        Verdict::More(wanted)
     }
 }
 

@@ -154,3 +154,22 @@ fn the_format_can_be_told() {
     assert!(error.is_none());
     assert_eq!(kept[0].data, file);
 }
+
+#[test]
+fn the_format_is_told_alike_however_the_bytes_arrive() {
+    // A fourth record that is none: damage of an ERF file, not another kind of file.
+    let mut file: Vec<u8> = (0..3)
+        .flat_map(|n| erf(TIME + n, 1, 0, &[0; 64], 60))
+        .collect();
+    file.extend([0x8c; 40]);
+    let (whole, whole_error) = read_all(Reader::new(&file[..]));
+    for most in [1, 7, 100] {
+        let (pieces, error) = read_all(Reader::new(Dribble::new(&file[..], most, 9)));
+        assert_eq!(pieces, whole);
+        assert_eq!(
+            error.map(|error| error.to_string()),
+            whole_error.as_ref().map(ToString::to_string)
+        );
+    }
+    assert_eq!(whole.len(), 3);
+}

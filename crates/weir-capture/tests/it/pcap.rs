@@ -215,3 +215,27 @@ fn a_pipe_gives_its_first_packet_before_the_second_comes() {
         }
     }
 }
+
+#[test]
+fn the_longer_header_of_ixia_is_known_when_it_arrives_byte_by_byte() {
+    const IXIA: u32 = 0x1c00_01ac;
+    let header = pcap_header(Little, IXIA, (2, 4), 1);
+    let mut options = Options::default();
+    options.format = Some(Format::Pcap);
+    let reader = |bytes: &[u8]| {
+        let source = Dribble::new(std::io::Cursor::new(bytes.to_vec()), 1, 3);
+        read_all(Reader::with_options(source, &options))
+    };
+    // Four bytes short of the header of this variant.
+    let (_, error) = reader(&header);
+    assert!(
+        error
+            .unwrap()
+            .to_string()
+            .contains("28 bytes expected, 24 found")
+    );
+    let record = pcap_record(Little, (1, 0), &PACKET, 5);
+    let (kept, error) = reader(&[header, vec![0; 4], record].concat());
+    assert!(error.is_none());
+    assert_eq!(kept[0].data, PACKET);
+}
