@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use weir_packet::Options as DecodeOptions;
 
@@ -12,6 +14,7 @@ use crate::address;
 use crate::answer::Answer;
 use crate::error::{Error, ErrorKind};
 use crate::function;
+use crate::fuse::FuseAggregates;
 use crate::ledger::Ledger;
 use crate::names::Scope;
 use crate::number;
@@ -26,6 +29,9 @@ pub struct Options {
     pub threads: Option<usize>,
     /// Bytes that groups, sorts and joins may hold before they spill to disk; `None` for no limit.
     pub memory_limit_bytes: Option<usize>,
+    /// Leaves aggregates to DataFusion's own operators instead of computing them while captures are
+    /// decoded: slower, with the same answers.
+    pub unfused: bool,
     /// Reads several captures of one FROM at once, in the order of time.
     pub merge: bool,
     /// How ambiguous traffic is decoded.
@@ -67,7 +73,21 @@ impl Engine {
         let runtime = runtime
             .build_arc()
             .map_err(|error| Error::from_datafusion(ErrorKind::Run, error, &[]))?;
-        let context = SessionContext::new_with_config_rt(config, runtime);
+        let mut rules = PhysicalOptimizer::new().rules;
+        if !options.unfused {
+            // In front of the rule that deals out partitions and orders.
+            let place = rules
+                .iter()
+                .position(|rule| rule.name() == "EnsureRequirements");
+            rules.insert(place.unwrap_or(0), Arc::new(FuseAggregates));
+        }
+        let state = SessionStateBuilder::new()
+            .with_config(config)
+            .with_runtime_env(runtime)
+            .with_default_features()
+            .with_physical_optimizer_rules(rules)
+            .build();
+        let context = SessionContext::new_with_state(state);
         for function in function::all() {
             context.register_udf(function);
         }

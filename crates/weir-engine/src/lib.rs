@@ -16,7 +16,8 @@
 //! An [`Engine`] is a DataFusion session that knows captures: paths in FROM become tables
 //! (`reference`), dotted names become columns (`names`), addresses compare with text
 //! (`address`), arithmetic on unsigned columns does not wrap around (`number`), and what can be
-//! decided while packets are decoded is pushed into the scan (`pushdown`, `scan`).
+//! decided while packets are decoded is pushed into the scan (`pushdown`, `scan`), and aggregates
+//! are computed there (`fuse`).
 //!
 //! This crate deliberately does not know the terminal, output formats or command-line arguments.
 
@@ -25,6 +26,7 @@ mod answer;
 mod engine;
 mod error;
 mod function;
+mod fuse;
 mod ledger;
 mod names;
 mod number;

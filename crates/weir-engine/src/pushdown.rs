@@ -5,9 +5,10 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::{Between, InList, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator as SqlOperator};
 use weir_packet::Kind;
-use weir_tables::{Column, Constant, Network, Operator, Predicate, Table};
+use weir_tables::{Column, Constant, Expression, Network, Operator, Predicate, Table};
 
 use crate::function::CIDR_MATCH;
+use crate::fuse::convert;
 
 /// The filter as a predicate of the scan, with the same outcome on every row; `None` when the scan
 /// cannot decide it.
@@ -29,7 +30,7 @@ pub(crate) fn predicate(filter: &Expr, table: &Table) -> Option<Predicate> {
             let column = column(expr, table)?;
             let constants = list
                 .iter()
-                .map(|item| constant(item, &column))
+                .map(|item| literal(item, &column))
                 .collect::<Option<_>>()?;
             let within = Predicate::In(column, constants);
             Some(if *negated { not(within) } else { within })
@@ -41,8 +42,8 @@ pub(crate) fn predicate(filter: &Expr, table: &Table) -> Option<Predicate> {
             high,
         }) => {
             let column = column(expr, table)?;
-            let low = constant(low, &column)?;
-            let high = constant(high, &column)?;
+            let low = literal(low, &column)?;
+            let high = literal(high, &column)?;
             let between = Predicate::And(vec![
                 Predicate::Compare(column.clone(), Operator::GreaterOrEqual, low),
                 Predicate::Compare(column, Operator::LessOrEqual, high),
@@ -73,13 +74,20 @@ fn binary_predicate(binary: &BinaryExpr, table: &Table) -> Option<Predicate> {
         }
         _ => {
             let operator = operator(*op)?;
-            if let Some(column) = column(left, table) {
-                let constant = constant(right, &column)?;
+            let (expr, constant, operator) = match right.as_ref() {
+                Expr::Literal(..) => (left, right, operator),
+                _ => (right, left, mirrored(operator)),
+            };
+            if let Some(column) = column(expr, table) {
+                let constant = literal(constant, &column)?;
                 return Some(Predicate::Compare(column, operator, constant));
             }
-            let column = column(right, table)?;
-            let constant = constant(left, &column)?;
-            Some(Predicate::Compare(column, mirrored(operator), constant))
+            let Expr::Literal(ScalarValue::Int64(Some(constant)), _) = constant.as_ref() else {
+                return None;
+            };
+            let expression = calculated_from(expr, table)?;
+            (expression.kind() == Kind::I64)
+                .then_some(Predicate::Calculated(expression, operator, *constant))
         }
     }
 }
@@ -88,7 +96,7 @@ fn not(predicate: Predicate) -> Predicate {
     Predicate::Not(Box::new(predicate))
 }
 
-const fn operator(op: SqlOperator) -> Option<Operator> {
+pub(crate) const fn operator(op: SqlOperator) -> Option<Operator> {
     Some(match op {
         SqlOperator::Eq => Operator::Equal,
         SqlOperator::NotEq => Operator::NotEqual,
@@ -101,7 +109,7 @@ const fn operator(op: SqlOperator) -> Option<Operator> {
 }
 
 /// The operator when the sides change places.
-const fn mirrored(operator: Operator) -> Operator {
+pub(crate) const fn mirrored(operator: Operator) -> Operator {
     match operator {
         Operator::Less => Operator::Greater,
         Operator::LessOrEqual => Operator::GreaterOrEqual,
@@ -130,11 +138,39 @@ fn column(expr: &Expr, table: &Table) -> Option<Column> {
     }
 }
 
-/// A literal as a constant of the same kind as the column's values.
-fn constant(expr: &Expr, column: &Column) -> Option<Constant> {
-    let Expr::Literal(value, _) = expr else {
-        return None;
-    };
+fn literal(expr: &Expr, column: &Column) -> Option<Constant> {
+    match expr {
+        Expr::Literal(value, _) => constant(value, column),
+        _ => None,
+    }
+}
+
+/// A number computed from columns, signed and of 64 bits.
+fn calculated_from(expr: &Expr, table: &Table) -> Option<Expression> {
+    match expr {
+        Expr::Column(column) => {
+            let position = table.position(&column.name)?;
+            table
+                .columns()
+                .get(position)
+                .cloned()
+                .map(Expression::Column)
+        }
+        Expr::Literal(ScalarValue::Int64(Some(value)), _) => Some(Expression::Constant(*value)),
+        Expr::Cast(cast) => {
+            convert::widened(calculated_from(&cast.expr, table)?, cast.field.data_type())
+        }
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => convert::calculated(
+            calculated_from(left, table)?,
+            convert::calculation(*op)?,
+            calculated_from(right, table)?,
+        ),
+        _ => None,
+    }
+}
+
+/// A value as a constant of the same kind as the column's values.
+pub(crate) fn constant(value: &ScalarValue, column: &Column) -> Option<Constant> {
     match column.kind {
         Kind::Bool => match value {
             ScalarValue::Boolean(Some(value)) => Some(Constant::Bool(*value)),

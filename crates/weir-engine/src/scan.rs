@@ -22,12 +22,12 @@ use datafusion::physical_plan::{
     SendableRecordBatchStream,
 };
 use weir_packet::{Layer, Needs, Options as DecodeOptions};
-use weir_tables::{Counters, Predicate, Scan, ScanOptions, Source, Table};
+use weir_tables::{Column, Counters, Predicate, Scan, ScanOptions, Source, Table};
 
 use crate::ledger::Ledger;
 
 /// What is read, and how.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Reading {
     pub(crate) sources: Vec<Source>,
     /// All sources at once, in the order of time.
@@ -84,35 +84,71 @@ impl CaptureScan {
         }
     }
 
-    /// The protocols that must be decoded, for EXPLAIN: `nothing`, names, or `everything`.
-    fn decodes(&self) -> String {
-        let mut needs: Vec<Needs> = self
-            .projection
-            .iter()
-            .map(|position| self.table.columns()[*position].needs())
-            .collect();
-        if let Some(predicate) = &self.predicate {
-            predicate.visit_columns(&mut |column| needs.push(column.needs()));
-        }
-        if needs.contains(&Needs::All) {
-            return "everything".to_owned();
-        }
-        let mut names: Vec<&str> = needs
-            .into_iter()
-            .filter_map(|need| match need {
-                Needs::Layer(layer) => Some(Layer::name(layer)),
-                Needs::Network => Some("to the outermost IP header"),
-                Needs::Transport => Some("to the header above IP"),
-                _ => None,
-            })
-            .collect();
-        names.sort_unstable();
-        names.dedup();
-        if names.is_empty() {
-            return "nothing".to_owned();
-        }
-        names.join(", ")
+    pub(crate) const fn reading(&self) -> &Reading {
+        &self.reading
     }
+
+    /// Sources that are read side by side.
+    pub(crate) fn partitions(&self) -> &[Vec<Source>] {
+        &self.partitions
+    }
+
+    pub(crate) const fn limit(&self) -> Option<usize> {
+        self.limit
+    }
+
+    pub(crate) const fn predicate(&self) -> Option<&Predicate> {
+        self.predicate.as_ref()
+    }
+
+    /// The columns that it gives.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = &Column> {
+        let columns = self.table.columns();
+        self.projection.iter().map(|position| &columns[*position])
+    }
+}
+
+/// The protocols that must be decoded, for EXPLAIN: `nothing`, names, or `everything`.
+pub(crate) fn decodes(needs: Vec<Needs>) -> String {
+    if needs.contains(&Needs::All) {
+        return "everything".to_owned();
+    }
+    let mut names: Vec<&str> = needs
+        .into_iter()
+        .filter_map(|need| match need {
+            Needs::Layer(layer) => Some(Layer::name(layer)),
+            Needs::Network => Some("to the outermost IP header"),
+            Needs::Transport => Some("to the header above IP"),
+            _ => None,
+        })
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.is_empty() {
+        return "nothing".to_owned();
+    }
+    names.join(", ")
+}
+
+/// The files, for EXPLAIN.
+pub(crate) fn described(sources: &[Source]) -> String {
+    let first = sources.first();
+    let first = first.map_or_else(String::new, |source| source.path().display().to_string());
+    match sources.len() {
+        0 | 1 => first,
+        count => format!("{first} and {} more", count - 1),
+    }
+}
+
+/// Standard input can be read once only: fails when `sources` have it and someone else took it.
+pub(crate) fn take_stdin(sources: &[Source], ledger: &Ledger) -> Result<bool> {
+    let from_stdin = sources.iter().any(Source::is_stdin);
+    if from_stdin && !ledger.take_stdin() {
+        return Err(DataFusionError::Plan(
+            "standard input can be read once only: what else reads it has it".to_owned(),
+        ));
+    }
+    Ok(from_stdin)
 }
 
 /// Sources that are read side by side: neighbours stay together, so that the answer can be given
@@ -162,13 +198,7 @@ impl DisplayAs for CaptureScan {
             count if count == self.table.columns().len() => format!("all {count}"),
             _ => columns.join(", "),
         };
-        let files = self.reading.sources.len();
-        let first = self.reading.sources.first();
-        let first = first.map_or_else(String::new, |source| source.path().display().to_string());
-        let files = match files {
-            1 => first,
-            _ => format!("{first} and {} more", files.saturating_sub(1)),
-        };
+        let files = described(&self.reading.sources);
         let (assign, separate) = match kind {
             DisplayFormatType::TreeRender => ("=", "\n"),
             _ => {
@@ -177,7 +207,11 @@ impl DisplayAs for CaptureScan {
             }
         };
         write!(f, "reads{assign}{files}{separate}columns{assign}{columns}")?;
-        write!(f, "{separate}decodes{assign}{}", self.decodes())?;
+        let mut needs: Vec<Needs> = self.columns().map(Column::needs).collect();
+        if let Some(predicate) = &self.predicate {
+            predicate.visit_columns(&mut |column| needs.push(column.needs()));
+        }
+        write!(f, "{separate}decodes{assign}{}", decodes(needs))?;
         if let Some(predicate) = &self.predicate {
             write!(f, "{separate}keeps while decoding{assign}{predicate}")?;
         }
@@ -234,12 +268,7 @@ impl ExecutionPlan for CaptureScan {
             .get_extension::<Ledger>()
             .unwrap_or_default();
         let sources = self.partitions.get(partition).cloned().unwrap_or_default();
-        let from_stdin = sources.iter().any(Source::is_stdin);
-        if from_stdin && !ledger.take_stdin() {
-            return Err(DataFusionError::Plan(
-                "standard input can be read once only: what else reads it has it".to_owned(),
-            ));
-        }
+        let from_stdin = take_stdin(&sources, &ledger)?;
         let mut options = ScanOptions::default();
         options.batch_rows = context.session_config().batch_size();
         options.limit = self.limit;
@@ -317,8 +346,8 @@ impl Iterator for Steps {
 }
 
 /// What EXPLAIN ANALYZE shows of a scan.
-struct Metrics {
-    baseline: BaselineMetrics,
+pub(crate) struct Metrics {
+    pub(crate) baseline: BaselineMetrics,
     records: Count,
     bytes: Count,
     dropped: Count,
@@ -327,7 +356,7 @@ struct Metrics {
 }
 
 impl Metrics {
-    fn new(metrics: &ExecutionPlanMetricsSet, partition: usize) -> Self {
+    pub(crate) fn new(metrics: &ExecutionPlanMetricsSet, partition: usize) -> Self {
         let count = |name| MetricBuilder::new(metrics).counter(name, partition);
         Self {
             baseline: BaselineMetrics::new(metrics, partition),
@@ -339,7 +368,7 @@ impl Metrics {
         }
     }
 
-    fn update(&self, counters: &Counters) {
+    pub(crate) fn update(&self, counters: &Counters) {
         let totals = counters.totals();
         for (metric, total) in [
             (&self.records, totals.records),

@@ -1,7 +1,7 @@
 //! What traffic does not say itself, and the limits of what the decoder keeps.
 
 /// How traffic is to be read that does not say itself what it is, and the decoder's limits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
     /// What HDLC frames in ERF records carry.

@@ -16,24 +16,30 @@
 //!
 //! A [`Table`] is a list of [`Column`]s with their documentation; a [`Predicate`] decides on a row
 //! before any of its values becomes an Arrow value; a [`Scan`] reads captures (or files of a record
-//! layout), applies the predicates and gives batches.
+//! layout), applies the predicates and gives batches; an [`Aggregation`] reads them into the groups of an
+//! [`Aggregate`] instead, without batches in between.
 //!
 //! This crate deliberately does not know SQL, plans, threads or the terminal.
 
+mod aggregate;
 mod batch;
 mod column;
 mod counters;
+mod expression;
+mod groups;
+mod key;
 mod predicate;
 mod records;
-
 mod row;
 mod scan;
 mod source;
 
+pub use aggregate::{Aggregate, Branch, Function};
 pub use batch::Batch;
 pub use column::{ADDRESS_EXTENSION, Column, Origin, Table, is_address};
 pub use counters::{Counters, Totals};
+pub use expression::{Calculation, Expression};
 pub use predicate::{Constant, Network, Operator, Predicate};
 pub use row::Row;
-pub use scan::{Scan, ScanOptions};
+pub use scan::{Aggregation, Scan, ScanOptions};
 pub use source::{Cause, Source, SourceError};

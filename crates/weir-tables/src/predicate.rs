@@ -3,15 +3,17 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use weir_packet::{Address, Field, Get, Value};
+use weir_packet::{Address, Field, Get, Kind, Value};
 
-use crate::{Column, Origin, Row};
+use crate::{Column, Expression, Origin, Row};
 
 /// A condition on a row, with SQL's three-valued logic.
 #[derive(Clone, Debug)]
 pub enum Predicate {
     /// The column compared with a constant.
     Compare(Column, Operator, Constant),
+    /// A number computed from columns compared with a constant.
+    Calculated(Expression, Operator, i64),
     /// The column is one of the constants.
     In(Column, Vec<Constant>),
     /// The address column lies in a network.
@@ -70,6 +72,15 @@ impl Predicate {
             Self::Compare(column, operator, constant) => {
                 compare(column, row, constant).map(|ordering| operator.holds(ordering))
             }
+            Self::Calculated(expression, operator, constant) => {
+                let bits = expression.bits(row)?;
+                let ordering = match (expression.kind(), u64::try_from(*constant)) {
+                    (Kind::U64, Ok(constant)) => bits.cmp(&constant),
+                    (Kind::U64, Err(_)) => Ordering::Greater,
+                    _ => (bits as i64).cmp(constant),
+                };
+                Some(operator.holds(ordering))
+            }
             Self::In(column, constants) => {
                 let mut known = true;
                 for constant in constants {
@@ -122,6 +133,7 @@ impl Predicate {
             | Self::Within(column, _)
             | Self::IsTrue(column)
             | Self::IsNull(column) => visit(column),
+            Self::Calculated(expression, ..) => expression.visit_columns(visit),
             Self::And(list) | Self::Or(list) => {
                 for predicate in list {
                     predicate.visit_columns(visit);
@@ -319,6 +331,9 @@ impl fmt::Display for Predicate {
                 write!(f, "{} {operator} ", column.name)?;
                 constant.write(column, f)
             }
+            Self::Calculated(expression, operator, constant) => {
+                write!(f, "{expression} {operator} {constant}")
+            }
             Self::In(column, constants) => {
                 write!(f, "{} IN (", column.name)?;
                 for (index, constant) in constants.iter().enumerate() {
@@ -365,7 +380,7 @@ impl Constant {
             Self::Integer(value) => write!(f, "{value}"),
             Self::Float(value) => write!(f, "{value}"),
             Self::Text(text) => write!(f, "{text:?}"),
-            Self::Bytes(bytes) if column.kind == weir_packet::Kind::Address => {
+            Self::Bytes(bytes) if column.kind == Kind::Address => {
                 match Address::from_bytes(bytes) {
                     Some(address) => write!(f, "{address}"),
                     None => f.write_str("no address"),

@@ -10,7 +10,9 @@ use weir_packet::{Decoder, Frame, LinkType, Needs, Options as DecodeOptions, Rea
 
 use crate::records::{RawRecord, RecordReader};
 use crate::source::{Bytes, Cause};
-use crate::{Batch, Column, Counters, Origin, Predicate, Row, Source, SourceError, Table, Totals};
+use crate::{
+    Aggregate, Batch, Column, Counters, Origin, Predicate, Row, Source, SourceError, Table, Totals,
+};
 
 /// How a scan reads.
 #[derive(Clone, Debug)]
@@ -44,10 +46,29 @@ impl Default for ScanOptions {
 /// predicate lets through. What is damaged ends its source, is kept as an error for
 /// [`Scan::take_errors`], and the next source goes on.
 pub struct Scan {
+    reading: Reading<Rows>,
+}
+
+/// A scan that gives groups instead of rows. Damage is handled as by [`Scan`].
+pub struct Aggregation {
+    reading: Reading<Aggregate>,
+}
+
+/// Where rows go.
+trait Sink {
+    /// Takes up a row, or drops it: then it is false.
+    fn push(&mut self, row: &Row<'_>) -> bool;
+
+    /// No more rows are wanted for now.
+    fn is_full(&self) -> bool;
+}
+
+/// Reads sources into a sink.
+struct Reading<S> {
     sources: std::vec::IntoIter<Source>,
     merge: bool,
     input: Option<Input>,
-    gather: Gather,
+    gather: Gather<S>,
     errors: Vec<SourceError>,
     counters: Vec<Arc<Counters>>,
     /// Columns of a record layout that are read.
@@ -77,22 +98,27 @@ impl CaptureFile {
     }
 }
 
-/// Decodes, decides and gathers rows.
-struct Gather {
+/// Decodes records and hands them on.
+struct Gather<S> {
     decoder: Decoder,
     /// Columns of the packets are read, not only those of the capture's records.
     needs_headers: bool,
     order: Option<Order>,
-    output: Output,
+    output: Output<S>,
 }
 
-/// Where decoded rows go: apart from the decoder, from which they borrow.
-struct Output {
+/// Where decoded rows go, and how many: apart from the decoder, from which they borrow.
+struct Output<S> {
+    sink: S,
+    totals: Totals,
+}
+
+/// Rows that a predicate lets through, on their way into a batch.
+struct Rows {
     predicate: Option<Predicate>,
     batch: Batch,
     batch_rows: usize,
     rows_left: usize,
-    totals: Totals,
 }
 
 /// Watches that times do not run backwards.
@@ -117,47 +143,28 @@ impl Scan {
         sources: Vec<Source>,
         options: ScanOptions,
     ) -> Self {
-        let mut needs: Vec<Needs> = Vec::new();
-        let mut layout_columns = Vec::new();
-        let mut read = |column: &Column| {
-            needs.push(column.needs());
-            if let Origin::Layout(index) = column.origin {
-                layout_columns.push(index);
-            }
-        };
+        let mut columns = Vec::new();
         for position in projection {
-            read(&table.columns()[*position]);
+            columns.push(table.columns()[*position].clone());
         }
         if let Some(predicate) = &predicate {
-            predicate.visit_columns(&mut read);
+            predicate.visit_columns(&mut |column| columns.push(column.clone()));
         }
-        let needs_headers = needs.iter().any(|need| *need != Needs::Record);
+        let rows = Rows {
+            predicate,
+            batch: Batch::new(table, projection),
+            batch_rows: options.batch_rows.max(1),
+            rows_left: options.limit.unwrap_or(usize::MAX),
+        };
         Self {
-            sources: sources.into_iter(),
-            merge: options.merge,
-            input: None,
-            gather: Gather {
-                decoder: Decoder::new(options.decode, needs),
-                needs_headers,
-                order: options.sorted.then(Order::default),
-                output: Output {
-                    predicate,
-                    batch: Batch::new(table, projection),
-                    batch_rows: options.batch_rows.max(1),
-                    rows_left: options.limit.unwrap_or(usize::MAX),
-                    totals: Totals::default(),
-                },
-            },
-            errors: Vec::new(),
-            counters: Vec::new(),
-            layout_columns,
+            reading: Reading::new(rows, &columns, sources, options),
         }
     }
 
     /// Also adds what is read to `counters`, several times a second while it reads.
     #[must_use]
     pub fn with_counters(mut self, counters: Arc<Counters>) -> Self {
-        self.counters.push(counters);
+        self.reading.counters.push(counters);
         self
     }
 
@@ -168,46 +175,121 @@ impl Scan {
     /// When the records were said to be in the order of time and are not; or when Arrow refuses the
     /// arrays, which would be a defect of this crate.
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
-        while !self.gather.output.is_full() {
-            let Some(input) = &mut self.input else {
-                if !self.open_next() {
-                    break;
-                }
-                continue;
-            };
-            let outcome = match input {
-                Input::Capture(source, file, reader) => self
-                    .gather
-                    .fill_from_capture(file, reader)
-                    .map_err(|error| source.error(Cause::Capture(error))),
-                Input::Records(source, file, reader, row) => self
-                    .gather
-                    .fill_from_records(source, file, reader, row)
-                    .map_err(|cause| source.error(cause)),
-                Input::Merge(sources, files, merge) => self
-                    .gather
-                    .fill_from_merge(files, merge)
-                    .map_err(|error| sources[error.file].error(Cause::Capture(error.error))),
-            };
-            self.publish();
-            self.gather.check_order()?;
-            match outcome {
-                Ok(Fill::More) => {}
-                Ok(Fill::End) => self.input = None,
-                // The reader gives what is left, and then its end.
-                Err(error) => self.errors.push(error),
-            }
-        }
-        if self.gather.output.batch.rows() == 0 {
-            self.input = None;
+        while !self.reading.gather.output.sink.is_full() && self.reading.step()? {}
+        let rows = &mut self.reading.gather.output.sink;
+        if rows.batch.rows() == 0 {
+            self.reading.input = None;
             return Ok(None);
         }
-        self.gather.output.batch.finish().map(Some)
+        rows.batch.finish().map(Some)
     }
 
     /// What went wrong since the last call.
     pub fn take_errors(&mut self) -> Vec<SourceError> {
-        std::mem::take(&mut self.errors)
+        std::mem::take(&mut self.reading.errors)
+    }
+}
+
+impl Aggregation {
+    /// Reads `sources` into `aggregate`. Packets are decoded only as deep as its columns need; the
+    /// size of batches and the limit have no meaning here.
+    #[must_use]
+    pub fn new(aggregate: Aggregate, sources: Vec<Source>, options: ScanOptions) -> Self {
+        let mut columns = Vec::new();
+        aggregate.visit_columns(&mut |column| columns.push(column.clone()));
+        Self {
+            reading: Reading::new(aggregate, &columns, sources, options),
+        }
+    }
+
+    /// Also adds what is read to `counters`, several times a second while it reads.
+    #[must_use]
+    pub fn with_counters(mut self, counters: Arc<Counters>) -> Self {
+        self.reading.counters.push(counters);
+        self
+    }
+
+    /// Reads on, some tens of thousands of records at most; false at the end of all sources.
+    ///
+    /// # Errors
+    /// When the records were said to be in the order of time and are not.
+    pub fn step(&mut self) -> Result<bool, ArrowError> {
+        self.reading.step()
+    }
+
+    /// What went wrong since the last call.
+    pub fn take_errors(&mut self) -> Vec<SourceError> {
+        std::mem::take(&mut self.reading.errors)
+    }
+
+    /// The groups so far.
+    #[must_use]
+    pub const fn aggregate(&self) -> &Aggregate {
+        &self.reading.gather.output.sink
+    }
+
+    /// The groups.
+    #[must_use]
+    pub fn into_aggregate(self) -> Aggregate {
+        self.reading.gather.output.sink
+    }
+}
+
+impl<S: Sink> Reading<S> {
+    fn new(sink: S, columns: &[Column], sources: Vec<Source>, options: ScanOptions) -> Self {
+        let needs = columns.iter().map(Column::needs);
+        let needs_headers = needs.clone().any(|need| need != Needs::Record);
+        let layout_columns = columns.iter().filter_map(|column| match column.origin {
+            Origin::Layout(index) => Some(index),
+            _ => None,
+        });
+        Self {
+            sources: sources.into_iter(),
+            merge: options.merge,
+            input: None,
+            layout_columns: layout_columns.collect(),
+            gather: Gather {
+                decoder: Decoder::new(options.decode, needs),
+                needs_headers,
+                order: options.sorted.then(Order::default),
+                output: Output {
+                    sink,
+                    totals: Totals::default(),
+                },
+            },
+            errors: Vec::new(),
+            counters: Vec::new(),
+        }
+    }
+
+    /// Reads until the sink is full, for [`STEP_RECORDS`] at most; false at the end of all sources.
+    fn step(&mut self) -> Result<bool, ArrowError> {
+        let Some(input) = &mut self.input else {
+            return Ok(self.open_next());
+        };
+        let outcome = match input {
+            Input::Capture(source, file, reader) => self
+                .gather
+                .fill_from_capture(file, reader)
+                .map_err(|error| source.error(Cause::Capture(error))),
+            Input::Records(source, file, reader, row) => self
+                .gather
+                .fill_from_records(source, file, reader, row)
+                .map_err(|cause| source.error(cause)),
+            Input::Merge(sources, files, merge) => self
+                .gather
+                .fill_from_merge(files, merge)
+                .map_err(|error| sources[error.file].error(Cause::Capture(error.error))),
+        };
+        self.publish();
+        self.gather.check_order()?;
+        match outcome {
+            Ok(Fill::More) => {}
+            Ok(Fill::End) => self.input = None,
+            // The reader gives what is left, and then its end.
+            Err(error) => self.errors.push(error),
+        }
+        Ok(true)
     }
 
     fn publish(&mut self) {
@@ -277,7 +359,7 @@ enum Fill {
     End,
 }
 
-impl Gather {
+impl<S: Sink> Gather<S> {
     /// Reads until the batch is full, for [`STEP_RECORDS`] at most.
     fn fill_from_capture(
         &mut self,
@@ -287,7 +369,7 @@ impl Gather {
         let (bytes, source_bytes) = (reader.bytes_read(), reader.source_bytes());
         let mut outcome = Ok(Fill::More);
         for _ in 0..STEP_RECORDS {
-            if self.output.is_full() {
+            if self.output.sink.is_full() {
                 break;
             }
             match reader.next() {
@@ -320,7 +402,7 @@ impl Gather {
         let (bytes, source_bytes) = read(merge);
         let mut outcome = Ok(Fill::More);
         for _ in 0..STEP_RECORDS {
-            if self.output.is_full() {
+            if self.output.sink.is_full() {
                 break;
             }
             match merge.next() {
@@ -368,7 +450,7 @@ impl Gather {
         let bytes = reader.bytes_read();
         let mut outcome = Ok(Fill::More);
         for _ in 0..STEP_RECORDS {
-            if self.output.is_full() {
+            if self.output.sink.is_full() {
                 break;
             }
             match reader.next() {
@@ -452,14 +534,8 @@ impl Gather {
     }
 }
 
-impl Output {
-    fn is_full(&self) -> bool {
-        self.batch.rows() >= self.batch_rows
-            || self.batch.bytes() >= BATCH_BYTES_MAX
-            || self.rows_left == 0
-    }
-
-    /// Counts a row, decides on it and keeps it.
+impl<S: Sink> Output<S> {
+    /// Counts a row and hands it on.
     #[inline]
     fn push(&mut self, row: &Row<'_>, stopped: bool) {
         self.totals.records += 1;
@@ -471,13 +547,40 @@ impl Output {
         } else if stopped {
             self.totals.stopped += 1;
         }
-        match &self.predicate {
-            Some(predicate) if predicate.decide(row) != Some(true) => self.totals.dropped += 1,
-            _ => {
-                self.batch.push(row);
-                self.rows_left -= 1;
-            }
+        if !self.sink.push(row) {
+            self.totals.dropped += 1;
         }
+    }
+}
+
+impl Sink for Rows {
+    #[inline]
+    fn push(&mut self, row: &Row<'_>) -> bool {
+        if let Some(predicate) = &self.predicate
+            && predicate.decide(row) != Some(true)
+        {
+            return false;
+        }
+        self.batch.push(row);
+        self.rows_left -= 1;
+        true
+    }
+
+    fn is_full(&self) -> bool {
+        self.batch.rows() >= self.batch_rows
+            || self.batch.bytes() >= BATCH_BYTES_MAX
+            || self.rows_left == 0
+    }
+}
+
+impl Sink for Aggregate {
+    #[inline]
+    fn push(&mut self, row: &Row<'_>) -> bool {
+        Self::push(self, row)
+    }
+
+    fn is_full(&self) -> bool {
+        false
     }
 }
 

@@ -16,6 +16,18 @@ pub struct Source {
     layout: Option<Arc<Layout>>,
 }
 
+/// The same file, read alike.
+impl PartialEq for Source {
+    fn eq(&self, other: &Self) -> bool {
+        let same_layout = match (&self.layout, &other.layout) {
+            (None, None) => true,
+            (Some(ours), Some(theirs)) => Arc::ptr_eq(ours, theirs),
+            _ => false,
+        };
+        same_layout && self.path == other.path
+    }
+}
+
 impl Source {
     /// The capture at `path`; `-` is standard input.
     #[must_use]

@@ -7,6 +7,7 @@
 )]
 
 mod filters;
+mod fused;
 mod guide;
 mod samples;
 mod slt;

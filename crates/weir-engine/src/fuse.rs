@@ -1,0 +1,271 @@
+//! Aggregates that are computed while captures are decoded.
+//!
+//! A rule of the physical optimiser turns an aggregate over scans of captures, with filters,
+//! projections and UNION ALL in between, into one [`FusedAggregate`]: each record is decoded as far
+//! as the question needs, decided on, and added to its group, without an Arrow array in between.
+//! Scans of the same files become branches of one pass. What the operator does not know stays as it
+//! is, so that every query has an answer, and the same one.
+
+pub(crate) mod convert;
+mod node;
+
+use std::sync::Arc;
+
+use arrow::datatypes::DataType;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::error::Result;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
+use datafusion::physical_expr::expressions::Literal;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::union::UnionExec;
+use weir_packet::Kind;
+use weir_tables::{Aggregate, Branch, Expression, Function, Predicate};
+
+use crate::scan::CaptureScan;
+use convert::{Scope, Types};
+pub(crate) use node::{FusedAggregate, Pass};
+
+/// See the module. Stands in front of the rules that deal out partitions, so that they see one
+/// operator that reads side by side by itself.
+#[derive(Debug)]
+pub(crate) struct FuseAggregates;
+
+impl PhysicalOptimizerRule for FuseAggregates {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        plan.transform_down(|plan| match fused(&plan) {
+            Some(fused) => Ok(Transformed::yes(Arc::new(fused) as Arc<dyn ExecutionPlan>)),
+            None => Ok(Transformed::no(plan)),
+        })
+        .data()
+    }
+
+    fn name(&self) -> &'static str {
+        "fuse_aggregates"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// The aggregate as one operator; `None` when a part of it is not known to it.
+fn fused(plan: &Arc<dyn ExecutionPlan>) -> Option<FusedAggregate> {
+    let top = plan.downcast_ref::<AggregateExec>()?;
+    let bottom = match top.mode() {
+        AggregateMode::Single | AggregateMode::SinglePartitioned => top,
+        AggregateMode::Final | AggregateMode::FinalPartitioned => {
+            let bottom = behind_exchanges(top.input()).downcast_ref::<AggregateExec>()?;
+            (*bottom.mode() == AggregateMode::Partial).then_some(bottom)?
+        }
+        _ => return None,
+    };
+    // Parents may count on an order that the groups came in.
+    let in_order = top.properties().output_ordering().is_some();
+    if in_order || !bottom.group_expr().is_single() || bottom.group_expr().has_grouping_set() {
+        return None;
+    }
+    let scans = scans(bottom.input())?;
+    let mut functions = Vec::new();
+    for aggregate in bottom.aggr_expr() {
+        functions.push(function(aggregate, &scans.first()?.scope)?);
+    }
+    let mut passes: Vec<Pass> = Vec::new();
+    for scan in scans {
+        let branch = branch(bottom, &functions, &scan)?;
+        let known = passes
+            .iter_mut()
+            .find(|pass| pass.reading == *scan.scan.reading());
+        match known {
+            Some(pass) => pass.branches.push(branch),
+            None => passes.push(Pass {
+                reading: scan.scan.reading().clone(),
+                partitions: scan.scan.partitions().to_vec(),
+                branches: vec![branch],
+            }),
+        }
+    }
+    let functions: Vec<Function> = functions
+        .into_iter()
+        .map(|(function, _)| function)
+        .collect();
+    // Types that go together, and keys that are not too long.
+    for pass in &passes {
+        Aggregate::new(pass.branches.clone(), &functions)?;
+    }
+    let same_types = |pass: &Pass| {
+        let first = passes.first().and_then(|pass| pass.branches.first());
+        let kinds = |branch: &Branch| -> Vec<Kind> {
+            let arguments = branch.arguments.iter().flatten();
+            branch
+                .keys
+                .iter()
+                .chain(arguments)
+                .map(Expression::kind)
+                .collect()
+        };
+        pass.branches.first().map(kinds) == first.map(kinds)
+    };
+    passes.iter().all(same_types).then_some(())?;
+    let schema = top.schema();
+    let types = passes.first()?.branches.first()?.types(&functions);
+    let fields = schema.fields().iter();
+    fields
+        .map(|field| field.data_type())
+        .eq(types.iter())
+        .then(|| FusedAggregate::new(schema, passes, functions))
+}
+
+/// The operator below those that only hand batches from one thread to another.
+fn behind_exchanges(plan: &Arc<dyn ExecutionPlan>) -> &Arc<dyn ExecutionPlan> {
+    let mut plan = plan;
+    loop {
+        let exchange = plan.downcast_ref::<CoalescePartitionsExec>().is_some()
+            || plan.downcast_ref::<RepartitionExec>().is_some();
+        match plan.children().as_slice() {
+            [input] if exchange => plan = input,
+            _ => return plan,
+        }
+    }
+}
+
+/// A scan below an aggregate, with what lies between the two.
+struct ScanBelow<'p> {
+    scan: &'p CaptureScan,
+    scope: Scope,
+    predicate: Option<Predicate>,
+}
+
+/// The scans that feed a plan; `None` when something stands between that is not known.
+fn scans(plan: &Arc<dyn ExecutionPlan>) -> Option<Vec<ScanBelow<'_>>> {
+    let plan = behind_exchanges(plan);
+    if let Some(scan) = plan.downcast_ref::<CaptureScan>() {
+        return (scan.limit().is_none()).then(|| {
+            vec![ScanBelow {
+                scan,
+                scope: Scope::of_scan(scan),
+                predicate: scan.predicate().cloned(),
+            }]
+        });
+    }
+    if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
+        let mut below = scans(projection.input())?;
+        for scan in &mut below {
+            let exprs = projection.expr().iter().map(|expr| &expr.expr);
+            scan.scope = scan.scope.projected(exprs);
+        }
+        return Some(below);
+    }
+    if let Some(filter) = plan.downcast_ref::<FilterExec>() {
+        if filter.fetch().is_some() {
+            return None;
+        }
+        let mut below = scans(filter.input())?;
+        for scan in &mut below {
+            let predicate = scan.scope.predicate(filter.predicate())?;
+            scan.predicate = Some(match scan.predicate.take() {
+                Some(before) => Predicate::And(vec![before, predicate]),
+                None => predicate,
+            });
+            if let Some(kept) = filter.projection() {
+                scan.scope = scan.scope.kept(kept);
+            }
+        }
+        return Some(below);
+    }
+    plan.downcast_ref::<UnionExec>()?;
+    let mut all = Vec::new();
+    for input in plan.children() {
+        all.extend(scans(input)?);
+    }
+    Some(all)
+}
+
+/// What rows of a scan give to the groups.
+fn branch(
+    aggregate: &AggregateExec,
+    functions: &[(Function, Option<Arc<dyn PhysicalExpr>>)],
+    scan: &ScanBelow<'_>,
+) -> Option<Branch> {
+    let mut keys = Vec::new();
+    for (expr, _) in aggregate.group_expr().expr() {
+        keys.push(scan.scope.expression(expr)?);
+    }
+    let mut arguments = Vec::new();
+    for (function, argument) in functions {
+        arguments.push(match argument {
+            None => None,
+            Some(argument) => Some(scan.scope.argument(argument, *function)?),
+        });
+    }
+    let mut filters = Vec::new();
+    for filter in aggregate.filter_expr() {
+        filters.push(match filter {
+            None => None,
+            Some(filter) => Some(scan.scope.predicate(filter)?),
+        });
+    }
+    Some(Branch {
+        predicate: scan.predicate.clone(),
+        keys,
+        arguments,
+        filters,
+    })
+}
+
+/// An aggregate function with its argument; `None` when it is not one of ours.
+fn function(
+    aggregate: &AggregateFunctionExpr,
+    scope: &Scope,
+) -> Option<(Function, Option<Arc<dyn PhysicalExpr>>)> {
+    let arguments = aggregate.expressions();
+    let [argument] = arguments.as_slice() else {
+        return None;
+    };
+    let of_all = aggregate.order_bys().is_empty() && !aggregate.ignore_nulls();
+    let name = aggregate.fun().name();
+    if aggregate.is_distinct() && name != "count" && name != "min" && name != "max" {
+        return None;
+    }
+    let literal = argument.downcast_ref::<Literal>();
+    let function = match name {
+        // count(*), which the planner writes as count(1).
+        "count" if literal.is_some() => {
+            let counts = literal.is_some_and(|literal| !literal.value().is_null());
+            return (counts && !aggregate.is_distinct()).then_some((Function::CountRows, None));
+        }
+        "count" if aggregate.is_distinct() => Function::CountDistinct,
+        "count" => Function::Count,
+        "sum" => match aggregate.field().data_type() {
+            DataType::Float64 => Function::SumFloat,
+            DataType::Int64 | DataType::UInt64 => Function::Sum,
+            _ => return None,
+        },
+        "avg" => Function::Average,
+        "min" => Function::Minimum,
+        "max" => Function::Maximum,
+        "bit_and" => Function::BitAnd,
+        "bit_or" => Function::BitOr,
+        "bit_xor" => Function::BitExclusiveOr,
+        "bool_and" => Function::BoolAnd,
+        "bool_or" => Function::BoolOr,
+        "first_value" if of_all => Function::First,
+        "last_value" if of_all => Function::Last,
+        _ => return None,
+    };
+    let kind = scope.argument(argument, function)?.kind();
+    function
+        .takes(kind)
+        .then(|| (function, Some(Arc::clone(argument))))
+}

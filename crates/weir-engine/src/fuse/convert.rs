@@ -1,0 +1,257 @@
+//! From DataFusion's physical expressions to what is computed on a row.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, TimeUnit};
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::Operator as SqlOperator;
+use datafusion::physical_expr::expressions::{
+    BinaryExpr, CastExpr, Column as PhysicalColumn, InListExpr, IsNotNullExpr, IsNullExpr, Literal,
+    NotExpr,
+};
+use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+use weir_packet::Kind;
+use weir_tables::{
+    Branch, Calculation, Column, Constant, Expression, Function, Network, Predicate,
+};
+
+use crate::function::CIDR_MATCH;
+use crate::pushdown::{constant, mirrored, operator};
+use crate::scan::CaptureScan;
+
+/// What the columns of a plan's output are, in terms of the scan below it.
+#[derive(Clone, Debug)]
+pub(crate) struct Scope {
+    /// `None` for a column that cannot be expressed; no one may need it.
+    columns: Vec<Option<Expression>>,
+}
+
+impl Scope {
+    pub(crate) fn of_scan(scan: &CaptureScan) -> Self {
+        let columns = scan.columns().cloned().map(Expression::Column);
+        Self {
+            columns: columns.map(Some).collect(),
+        }
+    }
+
+    /// Behind a projection to these expressions.
+    pub(crate) fn projected<'e>(
+        &self,
+        exprs: impl Iterator<Item = &'e Arc<dyn PhysicalExpr>>,
+    ) -> Self {
+        Self {
+            columns: exprs.map(|expr| self.expression(expr)).collect(),
+        }
+    }
+
+    /// Behind a projection to the columns at these places.
+    pub(crate) fn kept(&self, places: &[usize]) -> Self {
+        let column = |place: &usize| self.columns.get(*place).cloned().flatten();
+        Self {
+            columns: places.iter().map(column).collect(),
+        }
+    }
+
+    /// The argument of a function, which may see a number in a type of its own.
+    pub(crate) fn argument(
+        &self,
+        expr: &Arc<dyn PhysicalExpr>,
+        function: Function,
+    ) -> Option<Expression> {
+        let as_float = matches!(function, Function::Average | Function::SumFloat);
+        match expr.downcast_ref::<CastExpr>() {
+            Some(cast) if as_float && *cast.cast_type() == DataType::Float64 => {
+                let inner = self.expression(cast.expr())?;
+                // As the cast does it: of each value.
+                matches!(
+                    inner.kind(),
+                    Kind::U8 | Kind::U16 | Kind::U32 | Kind::U64 | Kind::I64
+                )
+                .then_some(inner)
+            }
+            _ => self.expression(expr),
+        }
+    }
+
+    /// A value of a row.
+    pub(crate) fn expression(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<Expression> {
+        if let Some(column) = expr.downcast_ref::<PhysicalColumn>() {
+            return self.columns.get(column.index())?.clone();
+        }
+        if let Some(literal) = expr.downcast_ref::<Literal>() {
+            return match literal.value() {
+                ScalarValue::Int64(Some(value)) => Some(Expression::Constant(*value)),
+                _ => None,
+            };
+        }
+        if let Some(cast) = expr.downcast_ref::<CastExpr>() {
+            return widened(self.expression(cast.expr())?, cast.cast_type());
+        }
+        let binary = expr.downcast_ref::<BinaryExpr>()?;
+        let calculation = calculation(*binary.op())?;
+        let left = self.expression(binary.left())?;
+        let right = self.expression(binary.right())?;
+        calculated(left, calculation, right)
+    }
+
+    /// A condition on a row.
+    pub(crate) fn predicate(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<Predicate> {
+        let negated = |predicate| Predicate::Not(Box::new(predicate));
+        if let Some(not) = expr.downcast_ref::<NotExpr>() {
+            return Some(negated(self.predicate(not.arg())?));
+        }
+        if let Some(is_null) = expr.downcast_ref::<IsNullExpr>() {
+            return Some(Predicate::IsNull(self.column(is_null.arg())?));
+        }
+        if let Some(is_not_null) = expr.downcast_ref::<IsNotNullExpr>() {
+            return Some(negated(Predicate::IsNull(self.column(is_not_null.arg())?)));
+        }
+        if let Some(list) = expr.downcast_ref::<InListExpr>() {
+            let column = self.column(list.expr())?;
+            let constants = list.list().iter().map(|item| literal(item, &column));
+            let within = Predicate::In(column.clone(), constants.collect::<Option<_>>()?);
+            return Some(if list.negated() {
+                negated(within)
+            } else {
+                within
+            });
+        }
+        if let Some(function) = expr.downcast_ref::<ScalarFunctionExpr>() {
+            let [address, network] = function.args() else {
+                return None;
+            };
+            let column = self.column(address)?;
+            let network = network.downcast_ref::<Literal>()?.value();
+            let network = Network::parse(network.try_as_str()??)?;
+            let fits = function.name() == CIDR_MATCH && column.kind == Kind::Address;
+            return fits.then_some(Predicate::Within(column, network));
+        }
+        if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
+            let (left, right) = (binary.left(), binary.right());
+            if matches!(binary.op(), SqlOperator::And | SqlOperator::Or) {
+                let both = vec![self.predicate(left)?, self.predicate(right)?];
+                return Some(match binary.op() {
+                    SqlOperator::And => Predicate::And(both),
+                    _ => Predicate::Or(both),
+                });
+            }
+            let operator = operator(*binary.op())?;
+            let (expr, constant, operator) = match right.downcast_ref::<Literal>() {
+                Some(_) => (left, right, operator),
+                None => (right, left, mirrored(operator)),
+            };
+            if let Some(column) = self.column(expr) {
+                let constant = literal(constant, &column)?;
+                return Some(Predicate::Compare(column, operator, constant));
+            }
+            let constant = constant.downcast_ref::<Literal>()?;
+            let constant = match constant.value() {
+                ScalarValue::Int64(Some(value)) => *value,
+                _ => return None,
+            };
+            let expression = self.expression(expr)?;
+            return (expression.kind() == Kind::I64)
+                .then_some(Predicate::Calculated(expression, operator, constant));
+        }
+        let column = self.column(expr)?;
+        (column.kind == Kind::Bool).then_some(Predicate::IsTrue(column))
+    }
+
+    /// A column as it is, or widened to a larger integer, which changes no comparison.
+    fn column(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<Column> {
+        match self.expression(expr)? {
+            Expression::Column(column) => Some(column),
+            Expression::Integer { of, .. } => match *of {
+                Expression::Column(column)
+                    if matches!(column.kind, Kind::U8 | Kind::U16 | Kind::U32) =>
+                {
+                    Some(column)
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+fn literal(expr: &Arc<dyn PhysicalExpr>, column: &Column) -> Option<Constant> {
+    constant(expr.downcast_ref::<Literal>()?.value(), column)
+}
+
+/// An integer as one of 64 bits that has room for it.
+pub(crate) fn widened(expression: Expression, to: &DataType) -> Option<Expression> {
+    let signed = *to == DataType::Int64;
+    let fits = match expression.kind() {
+        Kind::U8 | Kind::U16 | Kind::U32 => matches!(to, DataType::Int64 | DataType::UInt64),
+        Kind::U64 => *to == DataType::UInt64,
+        Kind::I64 => *to == DataType::Int64,
+        _ => false,
+    };
+    fits.then(|| Expression::Integer {
+        signed,
+        of: Box::new(expression),
+    })
+}
+
+pub(crate) const fn calculation(operator: SqlOperator) -> Option<Calculation> {
+    Some(match operator {
+        SqlOperator::Plus => Calculation::Add,
+        SqlOperator::Minus => Calculation::Subtract,
+        SqlOperator::Multiply => Calculation::Multiply,
+        SqlOperator::Divide => Calculation::Divide,
+        SqlOperator::Modulo => Calculation::Remainder,
+        SqlOperator::BitwiseAnd => Calculation::And,
+        SqlOperator::BitwiseOr => Calculation::Or,
+        SqlOperator::BitwiseXor => Calculation::ExclusiveOr,
+        SqlOperator::BitwiseShiftLeft => Calculation::ShiftLeft,
+        SqlOperator::BitwiseShiftRight => Calculation::ShiftRight,
+        _ => return None,
+    })
+}
+
+/// Two signed numbers calculated with. Times are left to the engine, which gives durations.
+pub(crate) fn calculated(
+    left: Expression,
+    calculation: Calculation,
+    right: Expression,
+) -> Option<Expression> {
+    let signed = left.kind() == Kind::I64 && right.kind() == Kind::I64;
+    signed.then(|| left.calculate(calculation, right)).flatten()
+}
+
+/// The Arrow types of what a branch gives.
+pub(crate) trait Types {
+    fn types(&self, functions: &[Function]) -> Vec<DataType>;
+}
+
+impl Types for Branch {
+    fn types(&self, functions: &[Function]) -> Vec<DataType> {
+        let keys = self.keys.iter().map(|key| data_type(key.kind()));
+        let results = functions
+            .iter()
+            .zip(&self.arguments)
+            .map(|(function, argument)| match function {
+                Function::CountRows | Function::Count | Function::CountDistinct => DataType::Int64,
+                Function::Average | Function::SumFloat => DataType::Float64,
+                _ => argument
+                    .as_ref()
+                    .map_or(DataType::Null, |argument| data_type(argument.kind())),
+            });
+        keys.chain(results).collect()
+    }
+}
+
+fn data_type(kind: Kind) -> DataType {
+    match kind {
+        Kind::Bool => DataType::Boolean,
+        Kind::U8 => DataType::UInt8,
+        Kind::U16 => DataType::UInt16,
+        Kind::U32 => DataType::UInt32,
+        Kind::U64 => DataType::UInt64,
+        Kind::I64 => DataType::Int64,
+        Kind::F64 => DataType::Float64,
+        Kind::Time => DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
+        Kind::Address | Kind::Bytes => DataType::BinaryView,
+        Kind::Text => DataType::Utf8View,
+    }
+}

@@ -1,0 +1,315 @@
+//! The plan node of a fused aggregate.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::ScopedJoinHandle;
+
+use arrow::datatypes::SchemaRef;
+use arrow::error::ArrowError;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::TaskContext;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet, RecordOutput};
+use datafusion::physical_plan::stream::RecordBatchReceiverStream;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
+    SendableRecordBatchStream,
+};
+use weir_tables::{Aggregate, Aggregation, Branch, Counters, Function, ScanOptions, Source};
+
+use crate::ledger::Ledger;
+use crate::scan::{Metrics, Reading, decodes, described, take_stdin};
+
+/// One reading of some files, and all that takes up its rows.
+#[derive(Clone, Debug)]
+pub(crate) struct Pass {
+    pub(crate) reading: Reading,
+    /// Files that are read side by side.
+    pub(crate) partitions: Vec<Vec<Source>>,
+    pub(crate) branches: Vec<Branch>,
+}
+
+/// Reads captures into groups. Described by paths, columns and predicates alone, as a scan is.
+#[derive(Debug)]
+pub(crate) struct FusedAggregate {
+    passes: Vec<Pass>,
+    functions: Vec<Function>,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl FusedAggregate {
+    pub(crate) fn new(schema: SchemaRef, passes: Vec<Pass>, functions: Vec<Function>) -> Self {
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(schema),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Final,
+            Boundedness::Bounded,
+        );
+        Self {
+            passes,
+            functions,
+            properties: Arc::new(properties),
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+}
+
+impl DisplayAs for FusedAggregate {
+    fn fmt_as(&self, kind: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let separate = match kind {
+            DisplayFormatType::TreeRender => "\n",
+            _ => {
+                f.write_str("FusedAggregate: ")?;
+                "; "
+            }
+        };
+        for (index, pass) in self.passes.iter().enumerate() {
+            if index > 0 {
+                f.write_str(separate)?;
+            }
+            let mut needs = Vec::new();
+            for branch in &pass.branches {
+                branch.visit_columns(&mut |column| needs.push(column.needs()));
+            }
+            write!(f, "reads={}", described(&pass.reading.sources))?;
+            write!(f, "{separate}decodes={}", decodes(needs))?;
+            for branch in &pass.branches {
+                if let Some(predicate) = &branch.predicate {
+                    write!(f, "{separate}keeps while decoding={predicate}")?;
+                }
+            }
+            if pass.branches.len() > 1 {
+                write!(f, "{separate}branches in one pass={}", pass.branches.len())?;
+            }
+            if pass.reading.merge {
+                write!(f, "{separate}merged by=frame.time")?;
+            }
+            if pass.partitions.len() > 1 {
+                write!(f, "{separate}side by side={}", pass.partitions.len())?;
+            }
+        }
+        let Some(branch) = self.passes.first().and_then(|pass| pass.branches.first()) else {
+            return Ok(());
+        };
+        let list = |f: &mut fmt::Formatter<'_>, items: Vec<String>| f.write_str(&items.join(", "));
+        if !branch.keys.is_empty() {
+            write!(f, "{separate}groups by=")?;
+            list(f, branch.keys.iter().map(ToString::to_string).collect())?;
+        }
+        if !self.functions.is_empty() {
+            write!(f, "{separate}computes=")?;
+            let parts = self
+                .functions
+                .iter()
+                .zip(&branch.arguments)
+                .zip(&branch.filters);
+            let parts = parts.map(|((function, argument), filter)| {
+                let argument = argument
+                    .as_ref()
+                    .map_or_else(|| "*".to_owned(), ToString::to_string);
+                let filter = filter.as_ref();
+                let filter = filter.map_or_else(String::new, |filter| format!(" where {filter}"));
+                format!("{}({argument}){filter}", word(*function))
+            });
+            list(f, parts.collect())?;
+        }
+        Ok(())
+    }
+}
+
+/// The function as SQL writes it.
+const fn word(function: Function) -> &'static str {
+    match function {
+        Function::CountRows | Function::Count => "count",
+        Function::CountDistinct => "count distinct ",
+        Function::Sum | Function::SumFloat => "sum",
+        Function::Average => "avg",
+        Function::Minimum => "min",
+        Function::Maximum => "max",
+        Function::BitAnd => "bit_and",
+        Function::BitOr => "bit_or",
+        Function::BitExclusiveOr => "bit_xor",
+        Function::BoolAnd => "bool_and",
+        Function::BoolOr => "bool_or",
+        Function::First => "first_value",
+        Function::Last => "last_value",
+        _ => "an aggregate",
+    }
+}
+
+impl ExecutionPlan for FusedAggregate {
+    fn name(&self) -> &'static str {
+        "FusedAggregate"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        _children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let ledger = context
+            .session_config()
+            .get_extension::<Ledger>()
+            .unwrap_or_default();
+        for pass in &self.passes {
+            take_stdin(&pass.reading.sources, &ledger)?;
+        }
+        let schema = self.schema();
+        let rows_max = context.session_config().batch_size();
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let work = Work {
+            passes: self.passes.clone(),
+            functions: self.functions.clone(),
+            ledger,
+            metrics: Metrics::new(&self.metrics, partition),
+            context,
+            cancelled: Arc::clone(&cancelled),
+        };
+        // Reading blocks, and takes as long as it takes: not on the threads of the plan.
+        let mut builder = RecordBatchReceiverStream::builder(Arc::clone(&schema), 2);
+        let sender = builder.tx();
+        builder.spawn_blocking(move || {
+            let _guard = Cancel(cancelled);
+            let (mut aggregate, _reservation) = work.run()?;
+            while let Some(batch) = aggregate.next_batch(&schema, rows_max)? {
+                let batch = batch.record_output(&work.metrics.baseline);
+                if sender.blocking_send(Ok(batch)).is_err() {
+                    break;
+                }
+            }
+            Ok(())
+        });
+        Ok(builder.build())
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+}
+
+/// Tells the threads that read to end when the one that waits for them has gone.
+struct Cancel(Arc<AtomicBool>);
+
+impl Drop for Cancel {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// One execution.
+struct Work {
+    passes: Vec<Pass>,
+    functions: Vec<Function>,
+    ledger: Arc<Ledger>,
+    metrics: Metrics,
+    context: Arc<TaskContext>,
+    cancelled: Arc<AtomicBool>,
+}
+
+impl Work {
+    /// Reads everything into one aggregate: in the order of the passes and of their files, so that
+    /// the outcome hangs on neither the number of threads nor on their luck.
+    fn run(&self) -> Result<(Aggregate, MemoryReservation)> {
+        let mut whole: Option<(Aggregate, MemoryReservation)> = None;
+        for pass in &self.passes {
+            let counters = Arc::new(Counters::default());
+            let parts: Vec<_> = match pass.partitions.as_slice() {
+                [sources] => vec![self.read(pass, sources, &counters)],
+                partitions => std::thread::scope(|scope| {
+                    let threads: Vec<_> = partitions
+                        .iter()
+                        .map(|sources| scope.spawn(|| self.read(pass, sources, &counters)))
+                        .collect();
+                    let panicked = || {
+                        DataFusionError::Internal("a thread of the aggregate panicked".to_owned())
+                    };
+                    let join = threads.into_iter().map(ScopedJoinHandle::join);
+                    join.map(|part| part.unwrap_or_else(|_| Err(panicked())))
+                        .collect()
+                }),
+            };
+            self.metrics.update(&counters);
+            for part in parts {
+                let (part, reservation) = part?;
+                whole = Some(match whole {
+                    None => (part, reservation),
+                    Some((mut whole, kept)) => {
+                        whole.merge(&part);
+                        drop((part, reservation));
+                        kept.try_resize(whole.allocated_bytes())?;
+                        (whole, kept)
+                    }
+                });
+            }
+        }
+        whole.ok_or_else(|| DataFusionError::Internal("an aggregate of nothing".to_owned()))
+    }
+
+    fn read(
+        &self,
+        pass: &Pass,
+        sources: &[Source],
+        counters: &Arc<Counters>,
+    ) -> Result<(Aggregate, MemoryReservation)> {
+        let _timer = self.metrics.baseline.elapsed_compute().timer();
+        let aggregate = Aggregate::new(pass.branches.clone(), &self.functions);
+        let aggregate = aggregate.ok_or_else(|| {
+            DataFusionError::Internal("an aggregate that was checked is not one".to_owned())
+        })?;
+        let mut options = ScanOptions::default();
+        options.merge = pass.reading.merge;
+        options.sorted = pass.reading.sorted;
+        options.decode = pass.reading.decode.clone();
+        let mut aggregation = Aggregation::new(aggregate, sources.to_vec(), options)
+            .with_counters(Arc::clone(&self.ledger.counters))
+            .with_counters(Arc::clone(counters));
+        let reservation =
+            MemoryConsumer::new("FusedAggregate").register(self.context.memory_pool());
+        loop {
+            let more = aggregation.step();
+            let errors = aggregation.take_errors();
+            if !errors.is_empty() {
+                self.ledger.add_errors(errors);
+            }
+            match more {
+                Ok(true) => reservation.try_resize(aggregation.aggregate().allocated_bytes())?,
+                Ok(false) => break,
+                Err(ArrowError::ComputeError(message)) => {
+                    return Err(DataFusionError::Execution(message));
+                }
+                Err(error) => return Err(error.into()),
+            }
+            if self.cancelled.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        Ok((aggregation.into_aggregate(), reservation))
+    }
+}

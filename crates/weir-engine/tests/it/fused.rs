@@ -1,0 +1,249 @@
+//! Aggregates that are computed while captures are decoded give what DataFusion's own operators
+//! give, on queries made at random, and the plan says that they were computed there.
+
+use weir_testkit::Rng;
+
+use crate::samples;
+use crate::slt::Runner;
+
+/// A table with columns that make keys, numbers to compute with, and conditions.
+struct Material {
+    table: &'static str,
+    keys: &'static [&'static str],
+    numbers: &'static [&'static str],
+    conditions: &'static [&'static str],
+}
+
+const OFFICE: Material = Material {
+    table: "'demo/office.pcapng'",
+    keys: &[
+        "ip.src",
+        "addr.dst",
+        "eth.src",
+        "proto",
+        "port.src",
+        "port.dst",
+        "ip.ttl",
+        "tcp.flags.syn",
+        "frame.interface_name",
+        "frame.layers",
+        "frame.file",
+        "vlan.id",
+        "ip.ttl >> 2",
+        "frame.len / 100",
+        "tcp.window_size_value % 7",
+        "ip.id & 15",
+        "ip.id | 15",
+        "frame.len - frame.cap_len",
+    ],
+    numbers: &[
+        "frame.len",
+        "ip.len",
+        "ip.ttl",
+        "tcp.seq_raw",
+        "udp.length",
+        "frame.number",
+        "ip.len + 14",
+        "frame.len * 8",
+        "ip.len - frame.len",
+    ],
+    conditions: &[
+        "udp.dstport = 53",
+        "ip.ttl >> 4 = 4",
+        "frame.len - 14 > 100",
+        "tcp.flags.syn AND NOT tcp.flags.ack",
+        "cidr_match(ip.src, '192.168.0.0/16')",
+        "proto IN ('udp', 'icmp')",
+        "ip.src IS NULL",
+        "frame.len > 60 AND (vlan.id = 20 OR proto = 'tcp')",
+        "frame.number % 3 = 1",
+        // Left above the scan.
+        "frame.layers LIKE '%udp%'",
+    ],
+};
+
+const WAN: Material = Material {
+    table: "'demo/wan.erf'",
+    keys: &[
+        "erf.flags >> 4",
+        "erf.flags.cap",
+        "erf.mchdlc.cn >> 5",
+        "erf.mchdlc.cn & 31",
+        "fr.dlci",
+        "fr.nlpid",
+        "ip.proto",
+        "port.dst",
+    ],
+    numbers: &["frame.len", "ip.len", "fr.dlci", "erf.wlen"],
+    conditions: &[
+        "erf.flags >> 4 = 0",
+        "fr.control = 3 AND fr.nlpid = 204",
+        "fr.control = 3 AND ip.version = 4",
+        "port.src IS NOT NULL",
+    ],
+};
+
+const RECORDS: Material = Material {
+    table: "records('kinds.bin', 'kinds.toml')",
+    keys: &[
+        "signed",
+        "big",
+        "flag",
+        "label",
+        "at",
+        "server",
+        "signed & 3",
+    ],
+    numbers: &["signed", "big", "float", "signed + 1"],
+    conditions: &[
+        "signed < 0",
+        "flag",
+        "label = 'b'",
+        "signed % 2 = 1",
+        "float > 0.5",
+    ],
+};
+
+#[test]
+fn fused_aggregates_give_what_datafusion_gives() {
+    samples::enter();
+    let runner = |unfused, threads| {
+        let mut options = weir_engine::Options::default();
+        options.threads = Some(threads);
+        options.unfused = unfused;
+        Runner::new(&options)
+    };
+    let (fused, parallel, plain) = (runner(false, 1), runner(false, 3), runner(true, 1));
+    let mut random = Rng::new(20);
+    let (mut fused_queries, mut queries) = (0, 0);
+    for material in [&OFFICE, &WAN, &RECORDS] {
+        for _ in 0..40 {
+            let sql = query(material, &mut random);
+            let expected = sorted(&plain, &sql);
+            assert_eq!(sorted(&fused, &sql), expected, "{sql}");
+            assert_eq!(sorted(&parallel, &sql), expected, "{sql}");
+            let plan = fused
+                .rows(&format!("EXPLAIN {sql}"))
+                .unwrap()
+                .rows
+                .join("\n");
+            fused_queries += usize::from(plan.contains("FusedAggregate"));
+            queries += 1;
+            let plan = plain
+                .rows(&format!("EXPLAIN {sql}"))
+                .unwrap()
+                .rows
+                .join("\n");
+            assert!(!plan.contains("FusedAggregate"), "{sql}");
+        }
+    }
+    // Those with a pattern, a sketch or the largest text are left to DataFusion.
+    assert!(fused_queries * 2 > queries, "{fused_queries} of {queries}");
+}
+
+#[test]
+fn branches_over_the_same_file_read_it_once() {
+    samples::enter();
+    let mut options = weir_engine::Options::default();
+    options.threads = Some(2);
+    let runner = Runner::new(&options);
+    let before = runner.totals();
+    let whole = "SELECT count(*) FROM 'demo/wan.erf'";
+    runner.rows(whole).unwrap();
+    let once = runner.totals().bytes - before.bytes;
+    assert!(once > 100_000);
+    let union = "SELECT erf.flags.cap AS board, count(*), sum(length) FROM (
+            SELECT erf.flags.cap, ip.proto, ip.len AS length FROM 'demo/wan.erf'
+            WHERE fr.nlpid = 204 AND ip.version = 4
+            UNION ALL SELECT erf.flags.cap, ip.proto, ip.len FROM 'demo/wan.erf'
+            WHERE fr.nlpid = 128 AND ip.version = 4)
+        GROUP BY 1 ORDER BY 1";
+    let before = runner.totals();
+    let rows = runner.rows(union).unwrap().rows;
+    assert_eq!(runner.totals().bytes - before.bytes, once);
+    options.unfused = true;
+    assert_eq!(Runner::new(&options).rows(union).unwrap().rows, rows);
+    assert!(!rows.is_empty());
+}
+
+#[test]
+fn groups_come_in_the_order_of_their_first_records_whatever_the_threads() {
+    samples::enter();
+    let sql = "SELECT addr.src, proto, count(*), first_value(frame.number), last_value(frame.len),
+            count(DISTINCT port.dst)
+        FROM packets('demo/office.pcapng', 'net.pcap', 'early.pcap', 'late.pcap', 'demo/wan.erf')
+        GROUP BY 1, 2";
+    let rows = |threads| {
+        let mut options = weir_engine::Options::default();
+        options.threads = Some(threads);
+        Runner::new(&options).rows(sql).unwrap().rows
+    };
+    let one = rows(1);
+    assert!(one.len() > 50);
+    for threads in 2..=5 {
+        assert_eq!(rows(threads), one, "{threads} threads");
+    }
+}
+
+fn sorted(runner: &Runner, sql: &str) -> Vec<String> {
+    let mut rows = match runner.rows(sql) {
+        Ok(rows) => rows.rows,
+        Err(error) => panic!("{error}: {sql}"),
+    };
+    rows.sort();
+    rows
+}
+
+/// A query with some keys, some aggregates and perhaps conditions, over one table or two of them.
+fn query(material: &Material, random: &mut Rng) -> String {
+    let keys: Vec<_> = (0..random.below(4))
+        .map(|_| *pick(material.keys, random))
+        .collect();
+    let mut outputs: Vec<String> = keys
+        .iter()
+        .enumerate()
+        .map(|(i, key)| format!("{key} AS k{i}"))
+        .collect();
+    for index in 0..1 + random.below(4) {
+        outputs.push(format!("{} AS a{index}", aggregate(material, random)));
+    }
+    let mut sql = format!("SELECT {} FROM {}", outputs.join(", "), material.table);
+    if random.below(3) > 0 {
+        sql += &format!(" WHERE {}", pick(material.conditions, random));
+    }
+    if !keys.is_empty() {
+        let places: Vec<String> = (1..=keys.len()).map(|place| place.to_string()).collect();
+        sql += &format!(" GROUP BY {}", places.join(", "));
+    }
+    if random.below(4) == 0 {
+        sql += &format!(" HAVING count(*) > {}", random.below(5));
+    }
+    sql
+}
+
+fn aggregate(material: &Material, random: &mut Rng) -> String {
+    let number = pick(material.numbers, random);
+    let call = match random.below(12) {
+        0 | 1 => "count(*)".to_owned(),
+        2 => format!("count({})", pick(material.keys, random)),
+        3 => format!("count(DISTINCT {})", pick(material.keys, random)),
+        4 | 5 => format!("sum({number})"),
+        6 => format!("min({number})"),
+        7 => format!("max({number})"),
+        8 => format!("avg({number})"),
+        9 if *number != "float" => format!("bit_xor({number})"),
+        10 if *number != "float" => format!("approx_distinct({number})"),
+        _ => format!("max({})", pick(material.keys, random)),
+    };
+    match random.below(5) {
+        0 => format!(
+            "{call} FILTER (WHERE {})",
+            pick(material.conditions, random)
+        ),
+        _ => call,
+    }
+}
+
+fn pick<'m, T>(from: &'m [T], random: &mut Rng) -> &'m T {
+    &from[random.below(from.len() as u64) as usize]
+}

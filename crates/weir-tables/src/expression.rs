@@ -1,0 +1,272 @@
+//! Values that are computed from the columns of a row: what groups are keyed by, and what aggregates
+//! are of.
+
+use std::fmt;
+
+use weir_packet::{Address, Get, Kind, Value};
+
+use crate::{Column, Origin, Row};
+
+/// A column, or an integer computed from columns with 64-bit arithmetic.
+#[derive(Clone, Debug)]
+pub enum Expression {
+    /// The value of a column.
+    Column(Column),
+    /// A number.
+    Constant(i64),
+    /// An integer, flag or time as a 64-bit integer; `signed` says which of the two. What does not
+    /// fit wraps around, which only a signed number of a record layout can.
+    Integer {
+        /// Signed, rather than unsigned.
+        signed: bool,
+        /// Of what.
+        of: Box<Expression>,
+    },
+    /// Two 64-bit integers of the same sign. NULL when either is.
+    Calculate(Box<Expression>, Calculation, Box<Expression>),
+}
+
+/// What is done with two integers. Sums, differences and products wrap around, as in Arrow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Calculation {
+    Add,
+    Subtract,
+    Multiply,
+    /// By a constant that is greater than 0.
+    Divide,
+    /// By a constant that is greater than 0.
+    Remainder,
+    And,
+    Or,
+    ExclusiveOr,
+    /// By a constant from 0 to 63.
+    ShiftLeft,
+    /// By a constant from 0 to 63.
+    ShiftRight,
+    /// Down to a multiple of a constant that is greater than 0, towards the past: windows of time.
+    Floor,
+}
+
+impl Expression {
+    /// The two sides calculated with; `None` when [`Calculation`] does not allow it.
+    #[must_use]
+    pub fn calculate(self, calculation: Calculation, other: Self) -> Option<Self> {
+        let integer = |kind| matches!(kind, Kind::I64 | Kind::U64 | Kind::Time);
+        if !integer(self.kind()) || !integer(other.kind()) {
+            return None;
+        }
+        let allowed = match (calculation, &other) {
+            (
+                Calculation::Divide | Calculation::Remainder | Calculation::Floor,
+                Self::Constant(constant),
+            ) => *constant > 0,
+            (Calculation::ShiftLeft | Calculation::ShiftRight, Self::Constant(constant)) => {
+                (0..64).contains(constant)
+            }
+            (
+                Calculation::Divide
+                | Calculation::Remainder
+                | Calculation::Floor
+                | Calculation::ShiftLeft
+                | Calculation::ShiftRight,
+                _,
+            ) => false,
+            _ => true,
+        };
+        allowed.then(|| Self::Calculate(Box::new(self), calculation, Box::new(other)))
+    }
+
+    /// The type of the values.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Column(column) => column.kind,
+            Self::Constant(_) => Kind::I64,
+            Self::Integer { signed: true, .. } => Kind::I64,
+            Self::Integer { signed: false, .. } => Kind::U64,
+            Self::Calculate(left, ..) => left.kind(),
+        }
+    }
+
+    /// True when [`Expression::bits`] can read it: integers, flags, times and floats.
+    #[must_use]
+    pub fn is_number(&self) -> bool {
+        !matches!(self.kind(), Kind::Address | Kind::Bytes | Kind::Text)
+    }
+
+    /// Calls `visit` with every column that is read.
+    pub fn visit_columns(&self, visit: &mut dyn FnMut(&Column)) {
+        match self {
+            Self::Column(column) => visit(column),
+            Self::Constant(_) => {}
+            Self::Integer { of, .. } => of.visit_columns(visit),
+            Self::Calculate(left, _, right) => {
+                left.visit_columns(visit);
+                right.visit_columns(visit);
+            }
+        }
+    }
+
+    /// The value of a number as 64 bits: a signed one in two's complement, a float as its own bits.
+    /// `None` for NULL, and for what is no number.
+    #[inline]
+    #[must_use]
+    pub fn bits(&self, row: &Row<'_>) -> Option<u64> {
+        match self {
+            Self::Column(column) => column_bits(column, row),
+            Self::Constant(constant) => Some(*constant as u64),
+            Self::Integer { of, .. } => of.bits(row),
+            Self::Calculate(left, calculation, right) => {
+                let signed = left.kind() != Kind::U64;
+                Some(calculation.apply(left.bits(row)?, right.bits(row)?, signed))
+            }
+        }
+    }
+
+    /// Calls `f` with the text of a row; `None` for NULL and for what is no text.
+    #[inline]
+    pub(crate) fn with_text<T>(&self, row: &Row<'_>, f: impl FnOnce(&str) -> T) -> Option<T> {
+        let Self::Column(column) = self else {
+            return None;
+        };
+        match column.origin {
+            Origin::File => Some(f(row.file)),
+            Origin::Packet(field, _) => match field.get {
+                Get::Text(get) => get(row.packet).map(f),
+                Get::Write(write) => {
+                    let mut text = String::new();
+                    match write(row.packet, &mut text) {
+                        Ok(true) => Some(f(&text)),
+                        _ => None,
+                    }
+                }
+                _ => None,
+            },
+            Origin::Layout(index) => match row.view?.value(index)? {
+                Value::Text(text) => Some(f(text)),
+                _ => None,
+            },
+        }
+    }
+
+    /// True when bytes are there, of whatever length.
+    pub(crate) fn has_bytes(&self, row: &Row<'_>) -> bool {
+        let Self::Column(column) = self else {
+            return false;
+        };
+        match column.origin {
+            Origin::Packet(field, _) => match field.get {
+                Get::Bytes(get) => get(row.packet).is_some(),
+                _ => false,
+            },
+            Origin::Layout(index) => row.view.and_then(|view| view.value(index)).is_some(),
+            Origin::File => false,
+        }
+    }
+
+    /// The address of a row; `None` for NULL and for what is no address.
+    #[inline]
+    pub(crate) fn address(&self, row: &Row<'_>) -> Option<Address> {
+        let Self::Column(column) = self else {
+            return None;
+        };
+        match column.origin {
+            Origin::Packet(field, _) => match field.get {
+                Get::Address(get) => get(row.packet),
+                _ => None,
+            },
+            Origin::Layout(index) => match row.view?.value(index)? {
+                Value::Address(address) => Some(address),
+                _ => None,
+            },
+            Origin::File => None,
+        }
+    }
+}
+
+#[inline]
+fn column_bits(column: &Column, row: &Row<'_>) -> Option<u64> {
+    let packet = row.packet;
+    match column.origin {
+        Origin::Packet(field, _) => match field.get {
+            Get::U8(get) => get(packet).map(u64::from),
+            Get::U16(get) => get(packet).map(u64::from),
+            Get::U32(get) => get(packet).map(u64::from),
+            Get::U64(get) => get(packet),
+            Get::Time(get) => get(packet).map(|time| time as u64),
+            Get::Bool(get) => get(packet).map(u64::from),
+            _ => None,
+        },
+        Origin::Layout(index) => match (row.view?.value(index)?, column.kind) {
+            (Value::Unsigned(value), Kind::U8) => u8::try_from(value).ok().map(u64::from),
+            (Value::Unsigned(value), Kind::U16) => u16::try_from(value).ok().map(u64::from),
+            (Value::Unsigned(value), Kind::U32) => u32::try_from(value).ok().map(u64::from),
+            (Value::Unsigned(value), _) => Some(value),
+            (Value::Signed(value) | Value::Time(value), _) => Some(value as u64),
+            (Value::Float(value), _) => Some(value.to_bits()),
+            (Value::Bool(value), _) => Some(u64::from(value)),
+            _ => None,
+        },
+        Origin::File => None,
+    }
+}
+
+impl Calculation {
+    #[inline]
+    fn apply(self, left: u64, right: u64, signed: bool) -> u64 {
+        match self {
+            Self::Add => left.wrapping_add(right),
+            Self::Subtract => left.wrapping_sub(right),
+            Self::Multiply => left.wrapping_mul(right),
+            Self::And => left & right,
+            Self::Or => left | right,
+            Self::ExclusiveOr => left ^ right,
+            Self::ShiftLeft => left << (right & 63),
+            Self::ShiftRight if signed => (left as i64 >> (right & 63)) as u64,
+            Self::ShiftRight => left >> (right & 63),
+            // The constants are greater than 0: neither division by 0 nor overflow.
+            Self::Divide if signed => (left as i64).wrapping_div((right as i64).max(1)) as u64,
+            Self::Divide => left / right.max(1),
+            Self::Remainder if signed => (left as i64).wrapping_rem((right as i64).max(1)) as u64,
+            Self::Remainder => left % right.max(1),
+            Self::Floor if signed => {
+                let (left, right) = (left as i64, (right as i64).max(1));
+                left.wrapping_sub(left.rem_euclid(right)) as u64
+            }
+            Self::Floor => left - left % right.max(1),
+        }
+    }
+}
+
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Column(column) => f.write_str(&column.name),
+            Self::Constant(constant) => write!(f, "{constant}"),
+            Self::Integer { of, .. } => write!(f, "{of}"),
+            Self::Calculate(left, Calculation::Floor, right) => write!(f, "floor({left}, {right})"),
+            Self::Calculate(left, calculation, right) => {
+                let sign = match calculation {
+                    Calculation::Add => "+",
+                    Calculation::Subtract => "-",
+                    Calculation::Multiply => "*",
+                    Calculation::Divide => "/",
+                    Calculation::Remainder => "%",
+                    Calculation::And => "&",
+                    Calculation::Or => "|",
+                    Calculation::ExclusiveOr => "#",
+                    Calculation::ShiftLeft => "<<",
+                    Calculation::ShiftRight | Calculation::Floor => ">>",
+                };
+                let part = |f: &mut fmt::Formatter<'_>, side: &Self| match side {
+                    Self::Calculate(..) => write!(f, "({side})"),
+                    _ => write!(f, "{side}"),
+                };
+                part(f, left)?;
+                write!(f, " {sign} ")?;
+                part(f, right)
+            }
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! Keys of groups: several values packed into few 64-bit words.
+
+use std::collections::HashMap;
+
+use weir_packet::{Address, Kind};
+
+use crate::{Expression, Row};
+
+/// How the values of a key are packed: equal words are equal values, with NULL equal to NULL, as
+/// GROUP BY has it. Two ports take one word, an address two and a half.
+#[derive(Clone, Debug)]
+pub(crate) struct Key {
+    parts: Vec<Part>,
+    words: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    kind: Kind,
+    /// Where the value lies; an address in this word and the next.
+    value: Place,
+    /// Where it says whether there is a value: 0 is NULL, an address has a code for its length.
+    there: Place,
+}
+
+/// Some bits of one of the words.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    word: usize,
+    shift: u32,
+    bits: u32,
+}
+
+impl Place {
+    #[inline]
+    const fn mask(self) -> u64 {
+        if self.bits == 64 {
+            u64::MAX
+        } else {
+            (1 << self.bits) - 1
+        }
+    }
+
+    #[inline]
+    fn put(self, words: &mut [u64], value: u64) {
+        if let Some(word) = words.get_mut(self.word) {
+            *word |= (value & self.mask()) << self.shift;
+        }
+    }
+
+    #[inline]
+    fn get(self, words: &[u64]) -> u64 {
+        words
+            .get(self.word)
+            .map_or(0, |word| word >> self.shift & self.mask())
+    }
+
+    fn replace(self, words: &mut [u64], value: u64) {
+        if let Some(word) = words.get_mut(self.word) {
+            *word &= !(self.mask() << self.shift);
+        }
+        self.put(words, value);
+    }
+}
+
+impl Key {
+    /// Words of a key, at most.
+    pub(crate) const WORDS_MAX: usize = 12;
+
+    /// A key of values of these types; `None` when they are too many or one of them makes no key.
+    pub(crate) fn new(kinds: &[Kind]) -> Option<Self> {
+        // Bits free at the top of each word.
+        let mut words: Vec<u32> = Vec::new();
+        let mut place = |bits: u32| {
+            let word = words
+                .iter()
+                .position(|free| *free >= bits)
+                .unwrap_or_else(|| {
+                    words.push(64);
+                    words.len() - 1
+                });
+            let shift = 64 - words[word];
+            words[word] -= bits;
+            Place { word, shift, bits }
+        };
+        // Pairs of whole words first, so that they lie side by side.
+        let mut values: Vec<Option<Place>> = vec![None; kinds.len()];
+        for (value, kind) in values.iter_mut().zip(kinds) {
+            if *kind == Kind::Address {
+                *value = Some(place(64));
+                place(64);
+            }
+        }
+        let mut parts = Vec::with_capacity(kinds.len());
+        for (value, kind) in values.into_iter().zip(kinds) {
+            let bits = match kind {
+                Kind::Bool => 1,
+                Kind::U8 => 8,
+                Kind::U16 => 16,
+                Kind::U32 | Kind::Text => 32,
+                Kind::U64 | Kind::I64 | Kind::Time | Kind::Address => 64,
+                Kind::F64 | Kind::Bytes => return None,
+            };
+            let value = value.unwrap_or_else(|| place(bits));
+            let there = place(if *kind == Kind::Address { 3 } else { 1 });
+            parts.push(Part {
+                kind: *kind,
+                value,
+                there,
+            });
+        }
+        let words = words.len();
+        (words <= Self::WORDS_MAX).then_some(Self { parts, words })
+    }
+
+    /// True when values of this type can be keys.
+    pub(crate) const fn takes(kind: Kind) -> bool {
+        !matches!(kind, Kind::F64 | Kind::Bytes)
+    }
+
+    pub(crate) const fn words(&self) -> usize {
+        self.words
+    }
+
+    pub(crate) const fn parts(&self) -> usize {
+        self.parts.len()
+    }
+
+    pub(crate) fn kind(&self, part: usize) -> Kind {
+        self.parts[part].kind
+    }
+
+    /// The key of a row. `buffer` is of zeros.
+    #[inline]
+    pub(crate) fn write<'b>(
+        &self,
+        expressions: &[Expression],
+        row: &Row<'_>,
+        words: &mut Words,
+        buffer: &'b mut [u64; Self::WORDS_MAX],
+    ) -> &'b [u64] {
+        let key = &mut buffer[..self.words];
+        for (part, expression) in self.parts.iter().zip(expressions) {
+            part.write(expression, row, words, key);
+        }
+        key
+    }
+
+    /// The key of a number and a value; `None` when the value is NULL. `buffer` is of zeros.
+    #[inline]
+    pub(crate) fn write_numbered<'b>(
+        &self,
+        number: usize,
+        expression: &Expression,
+        row: &Row<'_>,
+        words: &mut Words,
+        buffer: &'b mut [u64; Self::WORDS_MAX],
+    ) -> Option<&'b [u64]> {
+        let [first, second] = self.parts.as_slice() else {
+            return None;
+        };
+        let key = &mut buffer[..self.words];
+        first.value.put(key, number as u64);
+        first.there.put(key, 1);
+        second.write(expression, row, words, key).then_some(key)
+    }
+
+    /// The number that [`Key::write_numbered`] has written.
+    pub(crate) fn first_number(&self, key: &[u64]) -> usize {
+        self.parts.first().map_or(0, |part| part.value.get(key)) as usize
+    }
+
+    pub(crate) fn set_first_number(&self, key: &mut [u64], number: usize) {
+        if let Some(part) = self.parts.first() {
+            part.value.replace(key, number as u64);
+        }
+    }
+
+    /// A key whose texts have other numbers: `texts` has the new one of each. `buffer` is of zeros.
+    pub(crate) fn translate<'b>(
+        &self,
+        key: &[u64],
+        texts: &[u32],
+        buffer: &'b mut [u64; Self::WORDS_MAX],
+    ) -> &'b mut [u64] {
+        let translated = &mut buffer[..self.words];
+        translated.copy_from_slice(key);
+        for part in self.parts.iter().filter(|part| part.kind == Kind::Text) {
+            if part.there.get(key) != 0 {
+                let number = texts
+                    .get(part.value.get(key) as usize)
+                    .copied()
+                    .unwrap_or(0);
+                part.value.replace(translated, u64::from(number));
+            }
+        }
+        translated
+    }
+
+    /// The number at `part`, or that of its text; `None` for NULL.
+    pub(crate) fn number(&self, part: usize, key: &[u64]) -> Option<u64> {
+        let part = self.parts.get(part)?;
+        (part.there.get(key) != 0).then(|| part.value.get(key))
+    }
+
+    /// The address at `part`; `None` for NULL.
+    pub(crate) fn address<'b>(
+        &self,
+        part: usize,
+        key: &[u64],
+        bytes: &'b mut [u8; 16],
+    ) -> Option<&'b [u8]> {
+        let part = self.parts.get(part)?;
+        let len = match part.there.get(key) {
+            0 => return None,
+            1 => 4,
+            2 => 6,
+            3 => 8,
+            _ => 16,
+        };
+        let second = key.get(part.value.word + 1).copied().unwrap_or(0);
+        bytes[..8].copy_from_slice(&part.value.get(key).to_ne_bytes());
+        bytes[8..].copy_from_slice(&second.to_ne_bytes());
+        Some(&bytes[..len])
+    }
+}
+
+impl Part {
+    /// Puts the value of a row in its place; false for NULL.
+    #[inline]
+    fn write(
+        &self,
+        expression: &Expression,
+        row: &Row<'_>,
+        words: &mut Words,
+        key: &mut [u64],
+    ) -> bool {
+        let value = match self.kind {
+            Kind::Address => {
+                let Some(address) = expression.address(row) else {
+                    return false;
+                };
+                return self.write_address(address, key);
+            }
+            Kind::Text => expression.with_text(row, |text| u64::from(words.number(text))),
+            _ => expression.bits(row),
+        };
+        let Some(value) = value else {
+            return false;
+        };
+        self.value.put(key, value);
+        self.there.put(key, 1);
+        true
+    }
+
+    #[inline]
+    fn write_address(&self, address: Address, key: &mut [u64]) -> bool {
+        let mut bytes = [0; 16];
+        let address = address.as_bytes();
+        let code = match address.len() {
+            4 => 1,
+            6 => 2,
+            8 => 3,
+            _ => 4,
+        };
+        let len = address.len().min(16);
+        bytes[..len].copy_from_slice(&address[..len]);
+        let [first, second] = [0, 8].map(|at| {
+            let mut half = [0; 8];
+            half.copy_from_slice(&bytes[at..at + 8]);
+            u64::from_ne_bytes(half)
+        });
+        self.value.put(key, first);
+        if let Some(word) = key.get_mut(self.value.word + 1) {
+            *word = second;
+        }
+        self.there.put(key, code);
+        true
+    }
+}
+
+/// Texts by number, each kept once.
+#[derive(Debug, Default)]
+pub(crate) struct Words {
+    texts: Vec<Box<str>>,
+    numbers: HashMap<Box<str>, u32>,
+    /// The one asked for last: texts repeat.
+    last: u32,
+    bytes: usize,
+}
+
+impl Words {
+    /// The number of a text.
+    #[inline]
+    pub(crate) fn number(&mut self, text: &str) -> u32 {
+        if self
+            .texts
+            .get(self.last as usize)
+            .is_some_and(|last| **last == *text)
+        {
+            return self.last;
+        }
+        self.last = match self.numbers.get(text) {
+            Some(number) => *number,
+            None => self.add(text),
+        };
+        self.last
+    }
+
+    #[cold]
+    fn add(&mut self, text: &str) -> u32 {
+        let number = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
+        self.texts.push(text.into());
+        self.numbers.insert(text.into(), number);
+        // The text twice, two fat pointers, the number and the table's own byte.
+        self.bytes += 2 * (text.len() + size_of::<Box<str>>()) + size_of::<u64>();
+        number
+    }
+
+    pub(crate) fn text(&self, number: u64) -> Option<&str> {
+        self.texts
+            .get(usize::try_from(number).ok()?)
+            .map(|text| &**text)
+    }
+
+    /// Takes up the texts of another; gives their numbers here.
+    pub(crate) fn merge(&mut self, other: &Self) -> Vec<u32> {
+        other.texts.iter().map(|text| self.number(text)).collect()
+    }
+
+    pub(crate) const fn allocated_bytes(&self) -> usize {
+        self.bytes
+    }
+}
