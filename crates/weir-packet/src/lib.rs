@@ -37,6 +37,7 @@ mod options;
 mod packet;
 pub mod protocol;
 mod stop;
+mod usual;
 
 pub use aal5::Aal5Counters;
 pub use address::Address;

@@ -37,7 +37,7 @@ impl Default for Found {
 }
 
 /// Where a header and what it carries lie.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Span {
     /// Offset of the header's first byte.
     pub(crate) start: u32,
@@ -55,7 +55,7 @@ impl Span {
 }
 
 /// What decoding found beside the spans.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Facts {
     pub(crate) present: LayerSet,
     /// How many protocols were found.

@@ -69,6 +69,12 @@ pub struct Aggregate {
     words: Words,
     /// Of the state of a group: which of its measures have seen a value.
     flags_at: usize,
+    /// Rows that wait to be added to their groups, many at a time.
+    waiting: usize,
+    /// Their keys, one behind the other.
+    keys: Vec<u64>,
+    /// Their groups.
+    numbers: Vec<u32>,
     /// Groups given out by `next_batch`.
     given: usize,
 }
@@ -80,8 +86,28 @@ struct Measure {
     kind: Kind,
     at: usize,
     flag: u64,
-    /// For [`Function::CountDistinct`]: number of the group, and a value.
-    seen: Option<(Key, Groups)>,
+    /// For [`Function::CountDistinct`].
+    seen: Option<Seen>,
+    /// The arguments of the rows that wait.
+    values: Vec<u64>,
+    presence: Vec<Presence>,
+}
+
+/// What a waiting row has for an aggregate.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    /// A filter leaves the row out.
+    Out,
+    Null,
+    Value,
+}
+
+/// Values seen, each with the number of the group that it was seen in.
+struct Seen {
+    key: Key,
+    groups: Groups,
+    /// The keys of the rows that wait, their numbers still 0.
+    keys: Vec<u64>,
 }
 
 impl Aggregate {
@@ -104,8 +130,11 @@ impl Aggregate {
             let seen = match function {
                 Function::CountDistinct => {
                     let key = Key::new(&[Kind::U32, kind])?;
-                    let groups = Groups::new(key.words(), Vec::new());
-                    Some((key, groups))
+                    Some(Seen {
+                        groups: Groups::new(key.words(), Vec::new()),
+                        keys: vec![0; key.words() * ROWS],
+                        key,
+                    })
                 }
                 _ => None,
             };
@@ -113,8 +142,11 @@ impl Aggregate {
                 function: *function,
                 kind,
                 at: fresh.len(),
-                flag: 1_u64.checked_shl(u32::try_from(index).ok()?)?,
+                // Half of the bits: the others say that what was seen is NULL.
+                flag: 1 << u32::try_from(index).ok().filter(|index| *index < 32)?,
                 seen,
+                values: vec![0; ROWS],
+                presence: vec![Presence::Value; ROWS],
             });
             fresh.push(function.fresh(kind));
             if *function == Function::Average {
@@ -151,6 +183,9 @@ impl Aggregate {
         }
         Some(Self {
             branches,
+            waiting: 0,
+            keys: vec![0; key.words() * ROWS],
+            numbers: vec![0; ROWS],
             key,
             measures,
             groups,
@@ -180,7 +215,7 @@ impl Aggregate {
             .measures
             .iter()
             .filter_map(|measure| measure.seen.as_ref());
-        let seen: usize = seen.map(|(_, groups)| groups.allocated_bytes()).sum();
+        let seen: usize = seen.map(|seen| seen.groups.allocated_bytes()).sum();
         self.groups.allocated_bytes() + self.words.allocated_bytes() + seen
     }
 
@@ -195,38 +230,58 @@ impl Aggregate {
                 continue;
             }
             taken = true;
-            let group = match branch.keys.as_slice() {
-                [] => 0,
-                keys => {
-                    let mut key = [0; Key::WORDS_MAX];
-                    let key = self.key.write(keys, row, &mut self.words, &mut key);
-                    self.groups.find_or_insert(key).0
-                }
-            };
-            let state = self.groups.state_mut(group);
+            let at = self.waiting;
+            if !branch.keys.is_empty() {
+                let words = self.key.words();
+                let key = self.keys.get_mut(at * words..(at + 1) * words);
+                let key = key.unwrap_or_default();
+                // Not `fill`: a call for a few words, and a trap of the CPU for none.
+                key.iter_mut().for_each(|word| *word = 0);
+                self.key.write(&branch.keys, row, &mut self.words, key);
+            }
             let parts = branch.arguments.iter().zip(&branch.filters);
             for (measure, (argument, filter)) in self.measures.iter_mut().zip(parts) {
-                if let Some(filter) = filter
-                    && filter.decide(row) != Some(true)
-                {
-                    continue;
+                let left_out = filter
+                    .as_ref()
+                    .is_some_and(|filter| filter.decide(row) != Some(true));
+                if left_out {
+                    measure.presence[at] = Presence::Out;
+                } else {
+                    measure.take(at, argument.as_ref(), row, &mut self.words);
                 }
-                measure.update(
-                    state,
+            }
+            self.waiting += 1;
+            if self.waiting == ROWS {
+                add_waiting(
+                    &mut self.groups,
+                    &mut self.measures,
                     self.flags_at,
-                    group,
-                    argument.as_ref(),
-                    row,
-                    &mut self.words,
+                    &self.keys,
+                    &mut self.numbers,
                 );
+                self.waiting = 0;
             }
         }
         taken
     }
 
+    /// Adds the rows that wait to their groups.
+    fn flush(&mut self) {
+        let rows = std::mem::take(&mut self.waiting);
+        add_waiting(
+            &mut self.groups,
+            &mut self.measures,
+            self.flags_at,
+            &self.keys[..rows * self.key.words()],
+            &mut self.numbers[..rows],
+        );
+    }
+
     /// Takes up all that `other`, made with the same branches and functions, has taken up, as if its
     /// rows had come behind those of `self`.
-    pub fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, mut other: Self) {
+        self.flush();
+        other.flush();
         let texts = self.words.merge(&other.words);
         let mut numbers = Vec::with_capacity(other.groups.len());
         for number in 0..other.groups.len() {
@@ -248,18 +303,20 @@ impl Aggregate {
             }
         }
         for (measure, theirs) in self.measures.iter_mut().zip(&other.measures) {
-            let (Some((key, seen)), Some((_, others))) = (&mut measure.seen, &theirs.seen) else {
+            let (Some(seen), Some(others)) = (&mut measure.seen, &theirs.seen) else {
                 continue;
             };
-            for number in 0..others.len() {
+            for number in 0..others.groups.len() {
                 let mut words = [0; Key::WORDS_MAX];
-                let words = key.translate(others.key(number), &texts, &mut words);
-                let of = key.first_number(words);
+                let words = seen
+                    .key
+                    .translate(others.groups.key(number), &texts, &mut words);
+                let of = seen.key.first_number(words);
                 let Some(group) = numbers.get(of) else {
                     continue;
                 };
-                key.set_first_number(words, *group);
-                if seen.find_or_insert(words).1
+                seen.key.set_first_number(words, *group);
+                if seen.groups.find_or_insert(words).1
                     && let Some(count) = self.groups.state_mut(*group).get_mut(measure.at)
                 {
                     *count += 1;
@@ -278,6 +335,7 @@ impl Aggregate {
         schema: &SchemaRef,
         rows_max: usize,
     ) -> Result<Option<RecordBatch>, ArrowError> {
+        self.flush();
         let groups = self.given..self.groups.len().min(self.given.saturating_add(rows_max));
         if groups.is_empty() {
             return Ok(None);
@@ -375,93 +433,160 @@ impl Function {
 }
 
 impl Measure {
+    /// Takes up the argument of a row, which waits at `at`.
     #[inline]
-    fn update(
-        &mut self,
-        state: &mut [u64],
-        flags_at: usize,
-        group: usize,
-        argument: Option<&Expression>,
-        row: &Row<'_>,
-        words: &mut Words,
-    ) {
+    fn take(&mut self, at: usize, argument: Option<&Expression>, row: &Row<'_>, words: &mut Words) {
         let Some(argument) = argument else {
-            state[self.at] += 1;
+            self.presence[at] = Presence::Value;
             return;
         };
-        match self.function {
-            Function::Count => {
-                let there = match self.kind {
-                    Kind::Text => argument.with_text(row, |_| ()).is_some(),
-                    Kind::Address => argument.address(row).is_some(),
-                    Kind::Bytes => argument.has_bytes(row),
-                    _ => argument.bits(row).is_some(),
-                };
-                state[self.at] += u64::from(there);
-                return;
+        let there = match (&mut self.seen, self.kind) {
+            (Some(seen), _) => {
+                let words_of_key = seen.key.words();
+                let key = seen
+                    .keys
+                    .get_mut(at * words_of_key..(at + 1) * words_of_key);
+                let key = key.unwrap_or_default();
+                key.fill(0);
+                seen.key.write_value(argument, row, words, key)
             }
-            Function::CountDistinct => {
-                let Some((key, seen)) = &mut self.seen else {
-                    return;
-                };
-                let mut buffer = [0; Key::WORDS_MAX];
-                if let Some(key) = key.write_numbered(group, argument, row, words, &mut buffer)
-                    && seen.find_or_insert(key).1
-                {
-                    state[self.at] += 1;
+            (None, Kind::Text) => argument.with_text(row, |_| ()).is_some(),
+            (None, Kind::Address) => argument.address(row).is_some(),
+            (None, Kind::Bytes) => argument.has_bytes(row),
+            (None, _) => match argument.bits(row) {
+                Some(bits) => {
+                    self.values[at] = bits;
+                    true
                 }
-                return;
-            }
-            Function::First if state[flags_at] & self.flag != 0 => return,
-            Function::First | Function::Last => {
-                // Two flags in one: the value word says nothing when the row had NULL.
-                let value = argument.bits(row);
-                state[flags_at] |= self.flag;
-                let null = self.null_flag();
-                match value {
-                    Some(value) => {
-                        state[self.at] = value;
-                        state[flags_at] &= !null;
-                    }
-                    None => state[flags_at] |= null,
-                }
-                return;
-            }
-            _ => {}
-        }
-        let Some(value) = argument.bits(row) else {
-            return;
+                None => false,
+            },
         };
-        state[flags_at] |= self.flag;
-        if self.function == Function::Average {
-            state[self.at + 1] += 1;
-        }
-        let ours = &mut state[self.at];
-        *ours = self.combine(*ours, value, true);
+        self.presence[at] = if there {
+            Presence::Value
+        } else {
+            Presence::Null
+        };
     }
 
-    /// The state with a value (`raw`), or with the state of another group, taken up.
-    #[inline]
-    fn combine(&self, ours: u64, value: u64, raw: bool) -> u64 {
+    /// Adds what waits to the groups with these numbers.
+    fn add(&mut self, groups: &mut Groups, numbers: &[u32], flags_at: usize) {
         let signed = matches!(self.kind, Kind::I64 | Kind::Time);
         match self.function {
-            Function::Sum | Function::Count | Function::CountRows => ours.wrapping_add(value),
-            Function::SumFloat | Function::Average => {
-                let value = match self.kind {
-                    _ if !raw => f64::from_bits(value),
-                    Kind::F64 => f64::from_bits(value),
-                    Kind::I64 => value as i64 as f64,
-                    _ => value as f64,
-                };
-                (f64::from_bits(ours) + value).to_bits()
+            Function::CountRows | Function::Count => {
+                for (number, presence) in numbers.iter().zip(&self.presence) {
+                    let more = u64::from(*presence == Presence::Value);
+                    groups.state_mut(*number as usize)[self.at] += more;
+                }
             }
-            Function::Minimum if signed => (ours as i64).min(value as i64) as u64,
-            Function::Minimum => ours.min(value),
-            Function::Maximum if signed => (ours as i64).max(value as i64) as u64,
-            Function::Maximum => ours.max(value),
-            Function::BitAnd | Function::BoolAnd => ours & value,
-            Function::BitOr | Function::BoolOr => ours | value,
-            Function::BitExclusiveOr => ours ^ value,
+            Function::CountDistinct => {
+                let Some(seen) = &mut self.seen else {
+                    return;
+                };
+                let keys = seen.keys.chunks_exact_mut(seen.key.words());
+                for ((number, presence), key) in numbers.iter().zip(&self.presence).zip(keys) {
+                    if *presence == Presence::Value {
+                        seen.key.set_first_number(key, *number as usize);
+                        if seen.groups.find_or_insert(key).1 {
+                            groups.state_mut(*number as usize)[self.at] += 1;
+                        }
+                    }
+                }
+            }
+            Function::First | Function::Last => self.add_in_order(groups, numbers, flags_at),
+            Function::Average => {
+                for (number, presence) in numbers.iter().zip(&self.presence) {
+                    let more = u64::from(*presence == Presence::Value);
+                    groups.state_mut(*number as usize)[self.at + 1] += more;
+                }
+                self.add_floats(groups, numbers, flags_at);
+            }
+            Function::SumFloat => self.add_floats(groups, numbers, flags_at),
+            Function::Sum => self.fold(groups, numbers, flags_at, u64::wrapping_add),
+            Function::Minimum if signed => {
+                self.fold(groups, numbers, flags_at, |a, b| {
+                    (a as i64).min(b as i64) as u64
+                });
+            }
+            Function::Minimum => self.fold(groups, numbers, flags_at, u64::min),
+            Function::Maximum if signed => {
+                self.fold(groups, numbers, flags_at, |a, b| {
+                    (a as i64).max(b as i64) as u64
+                });
+            }
+            Function::Maximum => self.fold(groups, numbers, flags_at, u64::max),
+            Function::BitAnd | Function::BoolAnd => {
+                self.fold(groups, numbers, flags_at, |a, b| a & b);
+            }
+            Function::BitOr | Function::BoolOr => {
+                self.fold(groups, numbers, flags_at, |a, b| a | b);
+            }
+            Function::BitExclusiveOr => self.fold(groups, numbers, flags_at, |a, b| a ^ b),
+        }
+    }
+
+    fn add_floats(&self, groups: &mut Groups, numbers: &[u32], flags_at: usize) {
+        let add = |sum: u64, value: f64| (f64::from_bits(sum) + value).to_bits();
+        match self.kind {
+            Kind::F64 => self.fold(groups, numbers, flags_at, |a, b| add(a, f64::from_bits(b))),
+            Kind::I64 => self.fold(groups, numbers, flags_at, |a, b| add(a, b as i64 as f64)),
+            _ => self.fold(groups, numbers, flags_at, |a, b| add(a, b as f64)),
+        }
+    }
+
+    /// Puts each value that is there into the state of its group.
+    #[inline]
+    fn fold(
+        &self,
+        groups: &mut Groups,
+        numbers: &[u32],
+        flags_at: usize,
+        combine: impl Fn(u64, u64) -> u64,
+    ) {
+        let rows = numbers.iter().zip(self.values.iter().zip(&self.presence));
+        for (number, (value, presence)) in rows {
+            if *presence == Presence::Value {
+                let state = groups.state_mut(*number as usize);
+                state[self.at] = combine(state[self.at], *value);
+                state[flags_at] |= self.flag;
+            }
+        }
+    }
+
+    /// The first or the last row of a group, NULL or not.
+    fn add_in_order(&self, groups: &mut Groups, numbers: &[u32], flags_at: usize) {
+        let null = self.null_flag();
+        let rows = numbers.iter().zip(self.values.iter().zip(&self.presence));
+        for (number, (value, presence)) in rows {
+            let state = groups.state_mut(*number as usize);
+            let is_set = state[flags_at] & self.flag != 0;
+            if *presence == Presence::Out || (is_set && self.function == Function::First) {
+                continue;
+            }
+            state[flags_at] |= self.flag;
+            if *presence == Presence::Null {
+                state[flags_at] |= null;
+            } else {
+                state[flags_at] &= !null;
+                state[self.at] = *value;
+            }
+        }
+    }
+
+    /// The states of two groups in one.
+    fn combine(&self, ours: u64, theirs: u64) -> u64 {
+        let signed = matches!(self.kind, Kind::I64 | Kind::Time);
+        match self.function {
+            Function::Sum | Function::Count | Function::CountRows => ours.wrapping_add(theirs),
+            Function::SumFloat | Function::Average => {
+                (f64::from_bits(ours) + f64::from_bits(theirs)).to_bits()
+            }
+            Function::Minimum if signed => (ours as i64).min(theirs as i64) as u64,
+            Function::Minimum => ours.min(theirs),
+            Function::Maximum if signed => (ours as i64).max(theirs as i64) as u64,
+            Function::Maximum => ours.max(theirs),
+            Function::BitAnd | Function::BoolAnd => ours & theirs,
+            Function::BitOr | Function::BoolOr => ours | theirs,
+            Function::BitExclusiveOr => ours ^ theirs,
             // These have their own ways.
             Function::CountDistinct | Function::First | Function::Last => ours,
         }
@@ -485,7 +610,7 @@ impl Measure {
             _ if !seen => return,
             _ => {}
         }
-        ours[self.at] = self.combine(ours[self.at], theirs[self.at], false);
+        ours[self.at] = self.combine(ours[self.at], theirs[self.at]);
     }
 
     /// The bit that says that the value kept is NULL.
@@ -521,6 +646,24 @@ impl Measure {
         }
     }
 }
+
+/// Adds rows to their groups, column by column: every aggregate has a loop of its own.
+fn add_waiting(
+    groups: &mut Groups,
+    measures: &mut [Measure],
+    flags_at: usize,
+    keys: &[u64],
+    numbers: &mut [u32],
+) {
+    groups.find_many(keys, numbers);
+    for measure in measures {
+        measure.add(groups, numbers, flags_at);
+    }
+}
+
+/// Rows that wait for each other before they are added to their groups: few enough to stay in the
+/// first cache, many enough to hide the wait for groups that are not.
+const ROWS: usize = 128;
 
 /// An array of the Arrow type that columns of this kind have.
 fn numbers(kind: Kind, values: impl Iterator<Item = Option<u64>>) -> ArrayRef {

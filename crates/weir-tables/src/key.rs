@@ -130,42 +130,34 @@ impl Key {
         self.parts[part].kind
     }
 
-    /// The key of a row. `buffer` is of zeros.
+    /// Writes the key of a row to `key`, which is of zeros.
     #[inline]
-    pub(crate) fn write<'b>(
+    pub(crate) fn write(
         &self,
         expressions: &[Expression],
         row: &Row<'_>,
         words: &mut Words,
-        buffer: &'b mut [u64; Self::WORDS_MAX],
-    ) -> &'b [u64] {
-        let key = &mut buffer[..self.words];
+        key: &mut [u64],
+    ) {
         for (part, expression) in self.parts.iter().zip(expressions) {
             part.write(expression, row, words, key);
         }
-        key
     }
 
-    /// The key of a number and a value; `None` when the value is NULL. `buffer` is of zeros.
+    /// Writes the second of two values to `key`, which is of zeros; false when it is NULL.
     #[inline]
-    pub(crate) fn write_numbered<'b>(
+    pub(crate) fn write_value(
         &self,
-        number: usize,
         expression: &Expression,
         row: &Row<'_>,
         words: &mut Words,
-        buffer: &'b mut [u64; Self::WORDS_MAX],
-    ) -> Option<&'b [u64]> {
-        let [first, second] = self.parts.as_slice() else {
-            return None;
-        };
-        let key = &mut buffer[..self.words];
-        first.value.put(key, number as u64);
-        first.there.put(key, 1);
-        second.write(expression, row, words, key).then_some(key)
+        key: &mut [u64],
+    ) -> bool {
+        let part = self.parts.get(1);
+        part.is_some_and(|part| part.write(expression, row, words, key))
     }
 
-    /// The number that [`Key::write_numbered`] has written.
+    /// The first value, a number.
     pub(crate) fn first_number(&self, key: &[u64]) -> usize {
         self.parts.first().map_or(0, |part| part.value.get(key)) as usize
     }

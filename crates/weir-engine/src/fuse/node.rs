@@ -261,8 +261,8 @@ impl Work {
                 whole = Some(match whole {
                     None => (part, reservation),
                     Some((mut whole, kept)) => {
-                        whole.merge(&part);
-                        drop((part, reservation));
+                        whole.merge(part);
+                        drop(reservation);
                         kept.try_resize(whole.allocated_bytes())?;
                         (whole, kept)
                     }
