@@ -47,7 +47,8 @@ impl Erf {
     }
 
     /// Finds the next record that is not padding and passes over it.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as Reader::next")]
     pub(crate) fn find<R: Read>(&mut self, stream: &mut Stream<R>) -> Result<Option<Found>, Error> {
         loop {
             let Some(header) = Header::parse(stream.buffer.window()) else {

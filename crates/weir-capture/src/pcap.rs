@@ -115,7 +115,8 @@ impl Pcap {
     }
 
     /// Finds the next record and passes over it.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as Reader::next")]
     pub(crate) fn find<R: Read>(&self, stream: &mut Stream<R>) -> Result<Option<Found>, Error> {
         let header = loop {
             match self.header(stream.buffer.window()) {

@@ -43,7 +43,8 @@ pub(crate) struct Span {
 
 impl<R: Read> Stream<R> {
     /// The record at a place that a parser found; valid until it looks for the next one.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as Reader::next")]
     pub(crate) fn record(&self, found: &Found) -> Option<Record<'_>> {
         let interface = self.interfaces.get(found.interface)?;
         Some(Record {

@@ -88,6 +88,8 @@ struct Measure {
     flag: u64,
     /// For [`Function::CountDistinct`].
     seen: Option<Seen>,
+    /// Some branch leaves rows out of this aggregate alone.
+    is_filtered: bool,
     /// The arguments of the rows that wait.
     values: Vec<u64>,
     presence: Vec<Presence>,
@@ -111,7 +113,8 @@ struct Seen {
 }
 
 impl Aggregate {
-    /// Groups of the rows of all `branches`, which agree in number and types of keys and arguments.
+    /// Groups of the rows of all `branches`, which agree in number and types of keys and arguments,
+    /// and in which aggregates have a filter.
     /// `None` when a key has more than 12 words, or a type that makes no key or does
     /// not go with its function.
     #[must_use]
@@ -145,6 +148,9 @@ impl Aggregate {
                 // Half of the bits: the others say that what was seen is NULL.
                 flag: 1 << u32::try_from(index).ok().filter(|index| *index < 32)?,
                 seen,
+                is_filtered: branches
+                    .iter()
+                    .any(|branch| branch.filters.get(index).is_some_and(Option::is_some)),
                 values: vec![0; ROWS],
                 presence: vec![Presence::Value; ROWS],
             });
@@ -170,7 +176,14 @@ impl Aggregate {
                             .as_ref()
                             .is_none_or(|argument| argument.kind() == measure.kind)
                     });
-            if !same_keys || !same_arguments || branch.filters.len() != measures.len() {
+            // A row without a filter does not say again that it counts.
+            let same_filters = branch.filters.len() == measures.len()
+                && branch
+                    .filters
+                    .iter()
+                    .zip(&measures)
+                    .all(|(filter, measure)| filter.is_some() == measure.is_filtered);
+            if !same_keys || !same_arguments || !same_filters {
                 return None;
             }
         }
@@ -241,13 +254,20 @@ impl Aggregate {
             }
             let parts = branch.arguments.iter().zip(&branch.filters);
             for (measure, (argument, filter)) in self.measures.iter_mut().zip(parts) {
-                let left_out = filter
-                    .as_ref()
-                    .is_some_and(|filter| filter.decide(row) != Some(true));
-                if left_out {
-                    measure.presence[at] = Presence::Out;
-                } else {
-                    measure.take(at, argument.as_ref(), row, &mut self.words);
+                match (argument, filter) {
+                    // Every row counts: that is what `presence` says from the start.
+                    (None, None) => {}
+                    (Some(argument), None) => measure.take(at, argument, row, &mut self.words),
+                    (argument, Some(filter)) => {
+                        let presence = &mut measure.presence[at];
+                        *presence = match filter.decide(row) {
+                            Some(true) => Presence::Value,
+                            _ => Presence::Out,
+                        };
+                        if let (Some(argument), Presence::Value) = (argument, *presence) {
+                            measure.take(at, argument, row, &mut self.words);
+                        }
+                    }
                 }
             }
             self.waiting += 1;
@@ -435,11 +455,7 @@ impl Function {
 impl Measure {
     /// Takes up the argument of a row, which waits at `at`.
     #[inline]
-    fn take(&mut self, at: usize, argument: Option<&Expression>, row: &Row<'_>, words: &mut Words) {
-        let Some(argument) = argument else {
-            self.presence[at] = Presence::Value;
-            return;
-        };
+    fn take(&mut self, at: usize, argument: &Expression, row: &Row<'_>, words: &mut Words) {
         let there = match (&mut self.seen, self.kind) {
             (Some(seen), _) => {
                 let words_of_key = seen.key.words();
@@ -472,6 +488,10 @@ impl Measure {
     fn add(&mut self, groups: &mut Groups, numbers: &[u32], flags_at: usize) {
         let signed = matches!(self.kind, Kind::I64 | Kind::Time);
         match self.function {
+            // Of all rows, in the one group that there is.
+            Function::CountRows if groups.len() == 1 && !self.is_filtered => {
+                groups.state_mut(0)[self.at] += numbers.len() as u64;
+            }
             Function::CountRows | Function::Count => {
                 for (number, presence) in numbers.iter().zip(&self.presence) {
                     let more = u64::from(*presence == Presence::Value);

@@ -503,7 +503,11 @@ impl<S: Sink> Gather<S> {
         self.output.push(&row, stopped);
     }
 
-    #[inline]
+    #[inline(always)]
+    #[allow(
+        clippy::inline_always,
+        reason = "what no one asks of a record is then not put together"
+    )]
     fn record(&mut self, file: &CaptureFile, record: &Record<'_>) {
         let interface = file.has_interfaces.then_some(record.interface);
         let frame = Frame {

@@ -44,7 +44,7 @@ impl Pcapng {
     }
 
     /// Finds the next packet and passes over its block.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn find<R: Read>(&mut self, stream: &mut Stream<R>) -> Result<Option<Found>, Error> {
         loop {
             let Some(header) = self.block_header(stream)? else {
