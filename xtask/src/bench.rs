@@ -6,7 +6,7 @@ use std::fs;
 use anyhow::{Result, bail};
 use serde_json::json;
 
-use crate::{root, scan};
+use crate::{root, scan, tribeca};
 
 /// A benchmark by name.
 struct Bench {
@@ -15,11 +15,18 @@ struct Bench {
     run: fn() -> Result<Vec<Comparison>>,
 }
 
-const BENCHES: &[Bench] = &[Bench {
-    name: "scan",
-    what: "count, filter and group over 272 MB of Ethernet, beside C, tcpdump and tshark; 2 GB through a pipe",
-    run: scan::run,
-}];
+const BENCHES: &[Bench] = &[
+    Bench {
+        name: "scan",
+        what: "count, filter and group over 272 MB of Ethernet, beside C, tcpdump and tshark; 2 GB through a pipe",
+        run: scan::run,
+    },
+    Bench {
+        name: "tribeca",
+        what: "the twelve queries of Tribeca over 260 MB of frame relay and of ATM, beside C",
+        run: tribeca::run,
+    },
+];
 
 /// One figure of weir's beside a peer's.
 #[derive(Clone, Debug)]

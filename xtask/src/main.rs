@@ -6,6 +6,7 @@ mod measure;
 mod scan;
 mod tidy;
 mod trace;
+mod tribeca;
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Instant;
@@ -27,6 +28,7 @@ pub(crate) struct Subject {
     pub(crate) name: String,
     program: String,
     arguments: Vec<String>,
+    folder: Option<PathBuf>,
 }
 
 impl Subject {
@@ -35,12 +37,22 @@ impl Subject {
             name: name.to_owned(),
             program: program.to_owned(),
             arguments: arguments.iter().map(|&word| word.to_owned()).collect(),
+            folder: None,
         }
+    }
+
+    /// The same command, run in `folder`.
+    pub(crate) fn within(mut self, folder: &Path) -> Self {
+        self.folder = Some(folder.to_owned());
+        self
     }
 
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).stderr(Stdio::null());
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
         command
     }
 

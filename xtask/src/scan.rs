@@ -45,22 +45,9 @@ const RESIDENT_MAX: u64 = 150 << 20;
 /// Runs the benchmark.
 pub(crate) fn run() -> Result<Vec<Comparison>> {
     let target = target_dir()?;
-    run_command(&mut cargo(&[
-        "build",
-        "--release",
-        "--package",
-        "weir-cli",
-    ])?)?;
-    let peers = target.join("peers");
-    let mut make = Command::new("make");
-    make.arg("-C").arg(root()?.join("benchmarks/c"));
-    run_command(make.arg(format!("OUT={}", peers.display())))?;
-    let weir = text(&target.join("release/weir"))?;
-    let capture = text(&trace_file(
-        &target,
-        "ethernet",
-        weir_testkit::trace::ETHERNET_BYTES,
-    )?)?;
+    let (weir, peers) = build(&target)?;
+    let bytes = weir_testkit::trace::ETHERNET_BYTES;
+    let capture = text(&trace_file(&target, "ethernet", "pcap", bytes)?)?;
 
     let mut rows = Vec::new();
     for question in QUESTIONS {
@@ -118,6 +105,21 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
     rows.extend(slow_peers(&weir, &capture)?);
     rows.extend(pipe(&weir, &capture)?);
     Ok(rows)
+}
+
+/// Builds weir and the programs in C: the path of the one and the folder of the others.
+pub(crate) fn build(target: &Path) -> Result<(String, PathBuf)> {
+    run_command(&mut cargo(&[
+        "build",
+        "--release",
+        "--package",
+        "weir-cli",
+    ])?)?;
+    let peers = target.join("peers");
+    let mut make = Command::new("make");
+    make.arg("-C").arg(root()?.join("benchmarks/c"));
+    run_command(make.arg(format!("OUT={}", peers.display())))?;
+    Ok((text(&target.join("release/weir"))?, peers))
 }
 
 /// tcpdump and tshark on the first question.
@@ -210,7 +212,7 @@ fn check_resident(name: &str, costs: &[Cost]) -> Result<()> {
     Ok(())
 }
 
-fn compare(
+pub(crate) fn compare(
     question: &str,
     figure: &str,
     ours: &[Cost],
@@ -227,7 +229,7 @@ fn compare(
     }
 }
 
-fn print(subjects: &[Subject], results: &[(Vec<Cost>, String)]) {
+pub(crate) fn print(subjects: &[Subject], results: &[(Vec<Cost>, String)]) {
     for (subject, (costs, _)) in subjects.iter().zip(results) {
         println!(
             "{:<22} wall {:.4} s, cpu {:.4} s, resident {:.1} MB (medians of {})",
@@ -242,17 +244,22 @@ fn print(subjects: &[Subject], results: &[(Vec<Cost>, String)]) {
 }
 
 /// The rows of CSV without the header, in an order that does not depend on who wrote them.
-fn sorted_rows(csv: &str) -> Vec<&str> {
+pub(crate) fn sorted_rows(csv: &str) -> Vec<&str> {
     let mut rows: Vec<&str> = csv.lines().skip(1).collect();
     rows.sort_unstable();
     rows
 }
 
 /// A trace, made unless it is there.
-fn trace_file(target: &Path, kind: &str, bytes: u64) -> Result<PathBuf> {
+pub(crate) fn trace_file(
+    target: &Path,
+    kind: &str,
+    extension: &str,
+    bytes: u64,
+) -> Result<PathBuf> {
     let folder = target.join("bench");
     fs::create_dir_all(&folder)?;
-    let path = folder.join(format!("{kind}.pcap"));
+    let path = folder.join(format!("{kind}.{extension}"));
     if !path.is_file() {
         let part = folder.join(format!("{kind}.part"));
         trace::make(kind, bytes, fs::File::create(&part)?)?;
@@ -261,7 +268,7 @@ fn trace_file(target: &Path, kind: &str, bytes: u64) -> Result<PathBuf> {
     Ok(path)
 }
 
-fn text(path: &Path) -> Result<String> {
+pub(crate) fn text(path: &Path) -> Result<String> {
     let text = path.to_str();
     text.map(ToOwned::to_owned)
         .with_context(|| format!("{} is not UTF-8", path.display()))

@@ -1,0 +1,100 @@
+//! `cargo xtask bench tribeca`: the twelve queries of Tribeca (USENIX 1998) over traces of its sizes,
+//! beside a program in C for each.
+
+use std::fs;
+
+use anyhow::{Result, bail};
+
+use crate::bench::Comparison;
+use crate::measure::{Subject, alternate, median};
+use crate::scan::{build, compare, print, sorted_rows, text, trace_file};
+use crate::{root, target_dir};
+
+const QUERIES: [&str; 12] = [
+    "frame1", "frame2", "frame3", "frame4", "frame5", "frame6", "frame7", "frame8", "atm1", "atm2",
+    "atm5", "atm6",
+];
+const BYTES: u64 = 260_000_000;
+const ROUNDS: usize = 7;
+
+/// Runs the benchmark.
+pub(crate) fn run() -> Result<Vec<Comparison>> {
+    let target = target_dir()?;
+    let (weir, peers) = build(&target)?;
+    let folder = target.join("bench");
+    let frames = text(&trace_file(&target, "frame-relay", "erf", BYTES)?)?;
+    let cells = text(&trace_file(&target, "atm", "bin", BYTES)?)?;
+    let queries = root()?.join("benchmarks/tribeca");
+    fs::copy(queries.join("atm.toml"), folder.join("atm.toml"))?;
+
+    let mut rows = Vec::new();
+    let mut table = Vec::new();
+    for name in QUERIES {
+        let trace = if name.starts_with("atm") {
+            &cells
+        } else {
+            &frames
+        };
+        let query = text(&queries.join(format!("{name}.sql")))?;
+        let program = text(&peers.join(name))?;
+        let ours = |label: &str, threads: Option<&str>| {
+            let mut arguments = vec!["query", "--format", "csv", "--file", &query];
+            if let Some(threads) = threads {
+                arguments.extend(["--threads", threads]);
+            }
+            Subject::new(label, &weir, &arguments).within(&folder)
+        };
+        let subjects = [
+            ours("weir, one thread", Some("1")),
+            ours("weir, all threads", None),
+            Subject::new("C, read", &program, &["read", trace]),
+            Subject::new("C, mmap", &program, &["mmap", trace]),
+            Subject::new(
+                "dd",
+                "dd",
+                &["bs=1M", "of=/dev/null", &format!("if={trace}")],
+            ),
+        ];
+        println!("\n{name}: {}", fs::read_to_string(&query)?.trim());
+        let results = alternate(&subjects, ROUNDS)?;
+        let expected = sorted_rows(&results[2].1);
+        for (subject, (_, output)) in subjects.iter().zip(&results).take(2) {
+            if sorted_rows(output) != expected {
+                bail!("{} and the program in C disagree on {name}", subject.name);
+            }
+        }
+        print(&subjects, &results);
+        let cpu = |index: usize| median(&results[index].0, |cost| cost.cpu);
+        let wall = |index: usize| median(&results[index].0, |cost| cost.wall);
+        let best = if cpu(2) <= cpu(3) { 2 } else { 3 };
+        for index in [best, 4] {
+            let costs = &results[index].0;
+            let peer = &subjects[index];
+            rows.push(compare(name, "cpu", &results[0].0, peer, costs, |cost| {
+                cost.cpu
+            }));
+        }
+        rows.push(Comparison {
+            name: format!("{name}, wall, all threads"),
+            ours: wall(1),
+            peer: wall(0),
+            peer_name: "weir, one thread".to_owned(),
+            unit: "s",
+        });
+        table.push((
+            name,
+            cpu(0) / cpu(4),
+            cpu(best) / cpu(4),
+            cpu(best) / cpu(0),
+        ));
+    }
+    // As the paper shows it: the time of reading alone is 1.
+    println!("\nCPU time as a multiple of dd's, one thread, and the ratio of C to weir");
+    println!("{:<8} {:>7} {:>7} {:>7}", "", "weir", "C", "ratio");
+    for (name, ours, peer, ratio) in &table {
+        println!("{name:<8} {ours:>7.2} {peer:>7.2} {ratio:>7.2}");
+    }
+    let mean = table.iter().map(|(.., ratio)| ratio.ln()).sum::<f64>() / table.len() as f64;
+    println!("geometric mean of the ratios: {:.2}", mean.exp());
+    Ok(rows)
+}
