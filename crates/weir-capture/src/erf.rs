@@ -6,7 +6,7 @@ use std::io::Read;
 use weir_bytes::{Reader as Bytes, Short, u64_le_at};
 
 use crate::{
-    Error, Interface,
+    BufferedRecord, Error, Interface,
     buffer::Buffer,
     error::Reason,
     input::InputError,
@@ -44,6 +44,47 @@ impl Erf {
             stream.interfaces.push(interface);
             index
         })
+    }
+
+    /// See [`crate::Reader::take_buffered`].
+    #[inline]
+    pub(crate) fn take_buffered<R: Read>(
+        &self,
+        stream: &mut Stream<R>,
+        most: usize,
+        mut take: impl FnMut(&BufferedRecord<'_>) -> bool,
+    ) -> usize {
+        let window = stream.buffer.window();
+        let mut rest = window;
+        let mut count = 0;
+        while count < most {
+            let Some(header) = Header::parse(rest) else {
+                break;
+            };
+            // Padding, and the first record of a port, are no matter of routine.
+            let is_routine = !header.is_pad()
+                && usize::from(header.record_len) > HEADER_LEN
+                && self.ports[usize::from(header.flags) % PORTS].is_some();
+            let Some(data) = rest.get(..usize::from(header.record_len)) else {
+                break;
+            };
+            let record = BufferedRecord {
+                number: stream.number + 1 + count as u64,
+                time_ns: Some(time_ns(header.timestamp)),
+                wire_len: u32::from(header.wire_len),
+                link_type: LINK_TYPE,
+                data,
+            };
+            if !is_routine || !take(&record) {
+                break;
+            }
+            rest = rest.get(data.len()..).unwrap_or_default();
+            count += 1;
+        }
+        let taken = window.len() - rest.len();
+        stream.buffer.consume(taken);
+        stream.number += count as u64;
+        count
     }
 
     /// Finds the next record that is not padding and passes over it.

@@ -44,4 +44,4 @@ pub use files::{CaptureFile, expand, open, open_with, sniff_path};
 pub use merge::{FileError, Merge};
 pub use options::{Options, record_bytes_max_of};
 pub use reader::Reader;
-pub use record::{Compression, Format, Interface, Record};
+pub use record::{BufferedRecord, Compression, Format, Interface, Record};

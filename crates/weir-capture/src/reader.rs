@@ -3,7 +3,7 @@
 use std::{fmt, io::Read};
 
 use crate::{
-    Compression, Error, Format, Interface, Options, Record,
+    BufferedRecord, Compression, Error, Format, Interface, Options, Record,
     buffer::Buffer,
     detect::detect,
     erf::Erf,
@@ -103,7 +103,10 @@ impl<R: Read> Reader<R> {
     /// Once, at the first damage or when the source fails; afterwards the capture is at its end.
     // Always inlined, so that what the caller does not ask of a record is never put together.
     #[inline(always)]
-    #[allow(clippy::inline_always, reason = "a third of the cost of a record that is only counted")]
+    #[allow(
+        clippy::inline_always,
+        reason = "a third of the cost of a record that is only counted"
+    )]
     #[expect(
         clippy::should_implement_trait,
         reason = "a record borrows from the reader, which Iterator cannot express"
@@ -113,6 +116,26 @@ impl<R: Read> Reader<R> {
             Some(found) => self.stream.record(&found),
             None => None,
         })
+    }
+
+    /// Calls `take` with the records that lie whole in the buffer, `most` of them at most, until it
+    /// gives false: that record is then the next one of [`Reader::next`]. Gives how many it took,
+    /// which may be none although there are more: [`Reader::next`] knows why.
+    ///
+    /// This is for those who look at millions of records and at little of each: what is the same for
+    /// all of them is looked up once.
+    #[inline]
+    pub fn take_buffered(
+        &mut self,
+        most: usize,
+        take: impl FnMut(&BufferedRecord<'_>) -> bool,
+    ) -> usize {
+        match &mut self.parser {
+            _ if self.finished => 0,
+            Parser::Pcap(pcap) => pcap.take_buffered(&mut self.stream, most, take),
+            Parser::Erf(erf) => erf.take_buffered(&mut self.stream, most, take),
+            Parser::Pcapng(_) => 0,
+        }
     }
 
     /// Finds the next record and passes over it.

@@ -401,6 +401,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::{Get, Outline, Spot, fields};
 
     /// Frames of the usual kinds, and of some that are nearly so.
     fn frames() -> Vec<(u32, Vec<u8>)> {
@@ -495,5 +496,51 @@ mod tests {
             }
         }
         assert!(short * 4 > tried, "{short} of {tried}");
+    }
+
+    #[test]
+    fn spots_hold_what_the_fields_say() {
+        let spots: Vec<_> = fields()
+            .filter_map(|(field, _)| Some((field, Spot::of(field.name)?)))
+            .collect();
+        assert!(spots.len() > 20);
+        let mut random = Rng::new(12);
+        let mut decoder = Decoder::default();
+        let (mut usual, mut values) = (0, 0);
+        for (link_type, frame) in frames() {
+            for _ in 0..2_000 {
+                let mut bytes = frame.clone();
+                for _ in 0..random.below(3) {
+                    let at = random.below(bytes.len() as u64) as usize;
+                    bytes[at] ^= 1 << random.below(8);
+                }
+                if random.below(4) == 0 {
+                    bytes.truncate(random.below(bytes.len() as u64 + 1) as usize);
+                }
+                let frame = Frame::new(LinkType(link_type), &bytes);
+                let packet = decoder.decode(frame);
+                for (field, spot) in &spots {
+                    let wanted = spot.layers();
+                    let options = Options::default();
+                    let outline =
+                        Outline::of(frame.link_type, &bytes, frame.wire_len, &options, wanted);
+                    let Some(outline) = outline else {
+                        continue;
+                    };
+                    usual += 1;
+                    let expected = match field.get {
+                        Get::U8(get) => get(&packet).map(u64::from),
+                        Get::U16(get) => get(&packet).map(u64::from),
+                        Get::U32(get) => get(&packet).map(u64::from),
+                        Get::Bool(get) => get(&packet).map(u64::from),
+                        _ => panic!("{} is no number", field.name),
+                    };
+                    let found = spot.read(&bytes, &outline);
+                    assert_eq!(found, expected, "{} of {bytes:02x?}", field.name);
+                    values += u32::from(found.is_some());
+                }
+            }
+        }
+        assert!(usual > 100_000 && values > 50_000, "{usual} {values}");
     }
 }

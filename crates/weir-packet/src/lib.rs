@@ -49,3 +49,4 @@ pub use options::{AtmVcMux, ErfHdlc, Options};
 pub use packet::{LayerSet, Packet};
 pub use protocol::{Layer, PROTOCOLS, Protocol};
 pub use stop::{Reason, Stop};
+pub use usual::{Outline, Spot};

@@ -94,6 +94,13 @@ impl LayerSet {
         Self(self.0 | 1 << layer as u32)
     }
 
+    /// This set and `other`.
+    #[inline]
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     /// True when `layer` is in the set.
     #[inline]
     #[must_use]

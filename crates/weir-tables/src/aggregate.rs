@@ -9,10 +9,11 @@ use arrow::array::{
 };
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
-use weir_packet::Kind;
+use weir_packet::{Kind, LayerSet, Outline};
 
 use crate::groups::Groups;
 use crate::key::{Key, Words};
+use crate::raw::{RawBranch, RawRow};
 use crate::{Column, Expression, Predicate, Row};
 
 /// What is computed of each group.
@@ -63,6 +64,8 @@ pub struct Branch {
 /// Rows on their way into groups.
 pub struct Aggregate {
     branches: Vec<Branch>,
+    /// The same for usual packets, when all ask for plain fields only; or none.
+    raw: Vec<RawBranch>,
     key: Key,
     measures: Vec<Measure>,
     groups: Groups,
@@ -91,8 +94,8 @@ struct Measure {
     /// Some branch leaves rows out of this aggregate alone.
     is_filtered: bool,
     /// The arguments of the rows that wait.
-    values: Vec<u64>,
-    presence: Vec<Presence>,
+    values: Box<[u64; ROWS]>,
+    presence: Box<[Presence; ROWS]>,
 }
 
 /// What a waiting row has for an aggregate.
@@ -151,8 +154,8 @@ impl Aggregate {
                 is_filtered: branches
                     .iter()
                     .any(|branch| branch.filters.get(index).is_some_and(Option::is_some)),
-                values: vec![0; ROWS],
-                presence: vec![Presence::Value; ROWS],
+                values: Box::new([0; ROWS]),
+                presence: Box::new([Presence::Value; ROWS]),
             });
             fresh.push(function.fresh(kind));
             if *function == Function::Average {
@@ -194,7 +197,14 @@ impl Aggregate {
             // One group, also of no rows.
             groups.find_or_insert(&[]);
         }
+        // Sets and texts are taken up from decoded packets.
+        let is_plain = measures.iter().all(|measure| {
+            measure.seen.is_none()
+                && !matches!(measure.kind, Kind::Text | Kind::Address | Kind::Bytes)
+        });
+        let raw: Option<Vec<_>> = branches.iter().map(RawBranch::new).collect();
         Some(Self {
+            raw: raw.filter(|_| is_plain).unwrap_or_default(),
             branches,
             waiting: 0,
             keys: vec![0; key.words() * ROWS],
@@ -243,7 +253,8 @@ impl Aggregate {
                 continue;
             }
             taken = true;
-            let at = self.waiting;
+            // Always less; said so that no bound is checked again.
+            let at = self.waiting % ROWS;
             if !branch.keys.is_empty() {
                 let words = self.key.words();
                 let key = self.keys.get_mut(at * words..(at + 1) * words);
@@ -268,6 +279,63 @@ impl Aggregate {
                             measure.take(at, argument, row, &mut self.words);
                         }
                     }
+                }
+            }
+            self.waiting += 1;
+            if self.waiting == ROWS {
+                add_waiting(
+                    &mut self.groups,
+                    &mut self.measures,
+                    self.flags_at,
+                    &self.keys,
+                    &mut self.numbers,
+                );
+                self.waiting = 0;
+            }
+        }
+        taken
+    }
+
+    /// The headers that must be looked at for [`Aggregate::push_raw`]; `None` when that is not
+    /// possible.
+    pub(crate) fn raw_layers(&self) -> Option<LayerSet> {
+        let branches = self.raw.iter();
+        (!self.raw.is_empty()).then(|| {
+            branches.fold(LayerSet::EMPTY, |layers, branch| {
+                layers.union(branch.layers())
+            })
+        })
+    }
+
+    /// Takes up a usual packet; gives whether any branch did.
+    #[inline]
+    pub(crate) fn push_raw(&mut self, row: &RawRow<'_>, outline: &Outline) -> bool {
+        let mut taken = false;
+        for branch in &self.raw {
+            if !branch.keeps(row, outline) {
+                continue;
+            }
+            taken = true;
+            // Always less; said so that no bound is checked again.
+            let at = self.waiting % ROWS;
+            if !branch.keys.is_empty() {
+                let words = self.key.words();
+                let key = self.keys.get_mut(at * words..(at + 1) * words);
+                let key = key.unwrap_or_default();
+                key.iter_mut().for_each(|word| *word = 0);
+                for (part, load) in branch.keys.iter().enumerate() {
+                    self.key.put(part, load.bits(row, outline), key);
+                }
+            }
+            for (measure, load) in self.measures.iter_mut().zip(&branch.arguments) {
+                if let Some(load) = load {
+                    measure.presence[at] = match load.bits(row, outline) {
+                        Some(value) => {
+                            measure.values[at] = value;
+                            Presence::Value
+                        }
+                        None => Presence::Null,
+                    };
                 }
             }
             self.waiting += 1;
@@ -493,7 +561,7 @@ impl Measure {
                 groups.state_mut(0)[self.at] += numbers.len() as u64;
             }
             Function::CountRows | Function::Count => {
-                for (number, presence) in numbers.iter().zip(&self.presence) {
+                for (number, presence) in numbers.iter().zip(&*self.presence) {
                     let more = u64::from(*presence == Presence::Value);
                     groups.state_mut(*number as usize)[self.at] += more;
                 }
@@ -503,7 +571,7 @@ impl Measure {
                     return;
                 };
                 let keys = seen.keys.chunks_exact_mut(seen.key.words());
-                for ((number, presence), key) in numbers.iter().zip(&self.presence).zip(keys) {
+                for ((number, presence), key) in numbers.iter().zip(&*self.presence).zip(keys) {
                     if *presence == Presence::Value {
                         seen.key.set_first_number(key, *number as usize);
                         if seen.groups.find_or_insert(key).1 {
@@ -514,7 +582,7 @@ impl Measure {
             }
             Function::First | Function::Last => self.add_in_order(groups, numbers, flags_at),
             Function::Average => {
-                for (number, presence) in numbers.iter().zip(&self.presence) {
+                for (number, presence) in numbers.iter().zip(&*self.presence) {
                     let more = u64::from(*presence == Presence::Value);
                     groups.state_mut(*number as usize)[self.at + 1] += more;
                 }
@@ -562,7 +630,7 @@ impl Measure {
         flags_at: usize,
         combine: impl Fn(u64, u64) -> u64,
     ) {
-        let rows = numbers.iter().zip(self.values.iter().zip(&self.presence));
+        let rows = numbers.iter().zip(self.values.iter().zip(&*self.presence));
         for (number, (value, presence)) in rows {
             if *presence == Presence::Value {
                 let state = groups.state_mut(*number as usize);
@@ -575,7 +643,7 @@ impl Measure {
     /// The first or the last row of a group, NULL or not.
     fn add_in_order(&self, groups: &mut Groups, numbers: &[u32], flags_at: usize) {
         let null = self.null_flag();
-        let rows = numbers.iter().zip(self.values.iter().zip(&self.presence));
+        let rows = numbers.iter().zip(self.values.iter().zip(&*self.presence));
         for (number, (value, presence)) in rows {
             let state = groups.state_mut(*number as usize);
             let is_set = state[flags_at] & self.flag != 0;

@@ -214,7 +214,7 @@ fn column_bits(column: &Column, row: &Row<'_>) -> Option<u64> {
 
 impl Calculation {
     #[inline]
-    fn apply(self, left: u64, right: u64, signed: bool) -> u64 {
+    pub(crate) fn apply(self, left: u64, right: u64, signed: bool) -> u64 {
         match self {
             Self::Add => left.wrapping_add(right),
             Self::Subtract => left.wrapping_sub(right),

@@ -144,6 +144,15 @@ impl Key {
         }
     }
 
+    /// Writes the number at `part` to `key`, which is of zeros there.
+    #[inline]
+    pub(crate) fn put(&self, part: usize, value: Option<u64>, key: &mut [u64]) {
+        if let (Some(part), Some(value)) = (self.parts.get(part), value) {
+            part.value.put(key, value);
+            part.there.put(key, 1);
+        }
+    }
+
     /// Writes the second of two values to `key`, which is of zeros; false when it is NULL.
     #[inline]
     pub(crate) fn write_value(

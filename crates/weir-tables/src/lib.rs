@@ -29,6 +29,7 @@ mod expression;
 mod groups;
 mod key;
 mod predicate;
+mod raw;
 mod records;
 mod row;
 mod scan;

@@ -145,7 +145,8 @@ impl Predicate {
 }
 
 impl Operator {
-    const fn holds(self, ordering: Ordering) -> bool {
+    #[inline]
+    pub(crate) const fn holds(self, ordering: Ordering) -> bool {
         match self {
             Self::Equal => ordering.is_eq(),
             Self::NotEqual => ordering.is_ne(),

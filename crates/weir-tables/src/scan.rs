@@ -6,8 +6,11 @@ use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
 use weir_capture::{Format, Merge, Reader, Record};
 use weir_packet::layout::{Layout, Row as LayoutRow, Start};
-use weir_packet::{Decoder, Frame, LinkType, Needs, Options as DecodeOptions, Reason};
+use weir_packet::{
+    Decoder, Frame, LayerSet, LinkType, Needs, Options as DecodeOptions, Outline, Reason,
+};
 
+use crate::raw::RawRow;
 use crate::records::{RawRecord, RecordReader};
 use crate::source::{Bytes, Cause};
 use crate::{
@@ -61,6 +64,16 @@ trait Sink {
 
     /// No more rows are wanted for now.
     fn is_full(&self) -> bool;
+
+    /// The headers that must be looked at for [`Sink::push_raw`]; `None` when it cannot be asked.
+    fn raw_layers(&self) -> Option<LayerSet> {
+        None
+    }
+
+    /// As [`Sink::push`], for a usual packet.
+    fn push_raw(&mut self, _row: &RawRow<'_>, _outline: &Outline) -> bool {
+        false
+    }
 }
 
 /// Reads sources into a sink.
@@ -103,6 +116,9 @@ struct Gather<S> {
     decoder: Decoder,
     /// Columns of the packets are read, not only those of the capture's records.
     needs_headers: bool,
+    /// Usual packets go to the sink undecoded, when these headers of theirs are found.
+    raw_layers: Option<LayerSet>,
+    options: DecodeOptions,
     order: Option<Order>,
     output: Output<S>,
 }
@@ -249,8 +265,11 @@ impl<S: Sink> Reading<S> {
             input: None,
             layout_columns: layout_columns.collect(),
             gather: Gather {
-                decoder: Decoder::new(options.decode, needs),
+                decoder: Decoder::new(options.decode.clone(), needs),
                 needs_headers,
+                // Who watches the order looks at every record.
+                raw_layers: sink.raw_layers().filter(|_| !options.sorted),
+                options: options.decode,
                 order: options.sorted.then(Order::default),
                 output: Output {
                     sink,
@@ -368,12 +387,17 @@ impl<S: Sink> Gather<S> {
     ) -> Result<Fill, weir_capture::Error> {
         let (bytes, source_bytes) = (reader.bytes_read(), reader.source_bytes());
         let mut outcome = Ok(Fill::More);
-        for _ in 0..STEP_RECORDS {
+        let mut left = STEP_RECORDS;
+        while left > 0 {
             if self.output.sink.is_full() {
                 break;
             }
+            if let Some(wanted) = self.raw_layers {
+                left -= self.fill_raw(reader, wanted, left);
+            }
+            left = left.saturating_sub(1);
             match reader.next() {
-                Ok(Some(record)) => self.record(file, &record),
+                Ok(Some(record)) => self.decode_record(file, &record),
                 Ok(None) => {
                     outcome = Ok(Fill::End);
                     break;
@@ -408,7 +432,7 @@ impl<S: Sink> Gather<S> {
             match merge.next() {
                 Ok(Some((file, record))) => {
                     if let Some(file) = files.get(file) {
-                        self.record(file, &record);
+                        self.decode_record(file, &record);
                     }
                 }
                 Ok(None) => {
@@ -503,12 +527,30 @@ impl<S: Sink> Gather<S> {
         self.output.push(&row, stopped);
     }
 
-    #[inline(always)]
-    #[allow(
-        clippy::inline_always,
-        reason = "what no one asks of a record is then not put together"
-    )]
-    fn record(&mut self, file: &CaptureFile, record: &Record<'_>) {
+    /// Hands on usual packets as they lie in the buffer, without decoding them; gives how many.
+    fn fill_raw(&mut self, reader: &mut Reader<Bytes>, wanted: LayerSet, most: usize) -> usize {
+        let (sink, options) = (&mut self.output.sink, &self.options);
+        let mut dropped = 0;
+        let taken = reader.take_buffered(most, |record| {
+            let row = RawRow {
+                number: record.number,
+                time_ns: record.time_ns,
+                wire_len: record.wire_len,
+                link_type: LinkType(record.link_type),
+                data: record.data,
+            };
+            let Some(outline) = row.outline(options, wanted) else {
+                return false;
+            };
+            dropped += u64::from(!sink.push_raw(&row, &outline));
+            true
+        });
+        self.output.totals.records += taken as u64;
+        self.output.totals.dropped += dropped;
+        taken
+    }
+
+    fn decode_record(&mut self, file: &CaptureFile, record: &Record<'_>) {
         let interface = file.has_interfaces.then_some(record.interface);
         let frame = Frame {
             number: record.number,
@@ -585,6 +627,15 @@ impl Sink for Aggregate {
 
     fn is_full(&self) -> bool {
         false
+    }
+
+    fn raw_layers(&self) -> Option<LayerSet> {
+        Self::raw_layers(self)
+    }
+
+    #[inline]
+    fn push_raw(&mut self, row: &RawRow<'_>, outline: &Outline) -> bool {
+        Self::push_raw(self, row, outline)
     }
 }
 
