@@ -50,6 +50,7 @@ mod number;
 mod parser;
 mod payload;
 mod place;
+mod plain;
 mod read;
 mod source;
 mod stop;
@@ -64,6 +65,7 @@ pub use decode::Row;
 pub use error::{ErrorKind, LayoutError};
 pub use framing::Framing;
 pub use payload::Start;
+pub use plain::PlainNumber;
 pub use stop::{Reason, Stop};
 pub use view::View;
 

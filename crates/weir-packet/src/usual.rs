@@ -294,7 +294,6 @@ impl Outline {
     /// The outline of a frame of `wire_len` bytes on the wire; `None` when it is not a usual packet,
     /// for which a [`Decoder`](crate::Decoder) has to be asked. It may end when it has all of
     /// `wanted`.
-    #[inline]
     #[must_use]
     pub fn of(
         link_type: LinkType,
@@ -304,13 +303,29 @@ impl Outline {
         wanted: LayerSet,
     ) -> Option<Self> {
         let mut outline = Self::default();
+        let drawn = outline.draw(link_type, data, wire_len, options, wanted);
+        drawn.then_some(outline)
+    }
+
+    /// As [`Outline::of`], over an outline that was drawn before; false when it is not a usual packet,
+    /// and then the outline says nothing.
+    #[inline]
+    pub fn draw(
+        &mut self,
+        link_type: LinkType,
+        data: &[u8],
+        wire_len: u32,
+        options: &Options,
+        wanted: LayerSet,
+    ) -> bool {
+        *self = Self::default();
         let notes = Sketch {
-            outline: &mut outline,
+            outline: self,
             present: LayerSet::EMPTY,
             wanted,
         };
         // No plain field asks for the length that is declared.
-        follow(link_type, data, wire_len, options, notes).then_some(outline)
+        follow(link_type, data, wire_len, options, notes)
     }
 }
 

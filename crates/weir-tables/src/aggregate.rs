@@ -9,6 +9,7 @@ use arrow::array::{
 };
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
+use weir_packet::layout::Layout;
 use weir_packet::{Kind, LayerSet, Outline};
 
 use crate::groups::Groups;
@@ -197,14 +198,8 @@ impl Aggregate {
             // One group, also of no rows.
             groups.find_or_insert(&[]);
         }
-        // Sets and texts are taken up from decoded packets.
-        let is_plain = measures.iter().all(|measure| {
-            measure.seen.is_none()
-                && !matches!(measure.kind, Kind::Text | Kind::Address | Kind::Bytes)
-        });
-        let raw: Option<Vec<_>> = branches.iter().map(RawBranch::new).collect();
         Some(Self {
-            raw: raw.filter(|_| is_plain).unwrap_or_default(),
+            raw: Vec::new(),
             branches,
             waiting: 0,
             keys: vec![0; key.words() * ROWS],
@@ -296,14 +291,27 @@ impl Aggregate {
         taken
     }
 
-    /// The headers that must be looked at for [`Aggregate::push_raw`]; `None` when that is not
-    /// possible.
-    pub(crate) fn raw_layers(&self) -> Option<LayerSet> {
+    /// Prepares to take up usual packets, or records of this layout, as they are. False when the
+    /// question asks for more than plain fields.
+    pub(crate) fn prepare_raw(&mut self, layout: Option<&Layout>) -> bool {
+        // Sets and texts are taken up from decoded packets.
+        let is_plain = self.measures.iter().all(|measure| {
+            measure.seen.is_none()
+                && !matches!(measure.kind, Kind::Text | Kind::Address | Kind::Bytes)
+        });
+        let branches = self.branches.iter();
+        let raw: Option<Vec<_>> = branches
+            .map(|branch| RawBranch::new(branch, layout))
+            .collect();
+        self.raw = raw.filter(|_| is_plain).unwrap_or_default();
+        !self.raw.is_empty()
+    }
+
+    /// The headers that must be looked at for [`Aggregate::push_raw`].
+    pub(crate) fn raw_layers(&self) -> LayerSet {
         let branches = self.raw.iter();
-        (!self.raw.is_empty()).then(|| {
-            branches.fold(LayerSet::EMPTY, |layers, branch| {
-                layers.union(branch.layers())
-            })
+        branches.fold(LayerSet::EMPTY, |layers, branch| {
+            layers.union(branch.layers())
         })
     }
 

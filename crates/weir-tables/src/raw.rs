@@ -1,10 +1,11 @@
 //! Questions that can be answered from the bytes of a usual packet, without decoding it whole: plain
 //! fields compared with constants, used as keys and added up.
 
+use weir_packet::layout::{Layout, PlainNumber};
 use weir_packet::{Kind, LayerSet, LinkType, Options, Outline, Spot};
 
 use crate::aggregate::Branch;
-use crate::{Calculation, Column, Constant, Expression, Operator, Predicate};
+use crate::{Calculation, Column, Constant, Expression, Operator, Origin, Predicate};
 
 /// A record as it comes out of the capture.
 #[derive(Clone, Copy)]
@@ -17,13 +18,13 @@ pub(crate) struct RawRow<'r> {
 }
 
 impl RawRow<'_> {
-    /// The outline of its packet; `None` when it is not a usual one.
+    /// Draws the outline of its packet; false when it is not a usual one.
     #[inline]
-    pub(crate) fn outline(&self, options: &Options, wanted: LayerSet) -> Option<Outline> {
+    pub(crate) fn draw(&self, options: &Options, wanted: LayerSet, outline: &mut Outline) -> bool {
         if wanted == LayerSet::EMPTY && self.has_plain_length() {
-            return Some(Outline::default());
+            return true;
         }
-        Outline::of(self.link_type, self.data, self.wire_len, options, wanted)
+        outline.draw(self.link_type, self.data, self.wire_len, options, wanted)
     }
 
     /// No header of the capturing system counts in the record's length, or ERF's, which says it
@@ -53,6 +54,8 @@ pub(crate) struct Load {
 
 enum From {
     Spot(Spot),
+    /// Of a record of a layout.
+    Record(PlainNumber),
     Number,
     Time,
     Len,
@@ -71,19 +74,21 @@ enum Test {
 }
 
 impl RawBranch {
-    /// The branch in terms of plain fields; `None` when it asks for anything else.
-    pub(crate) fn new(branch: &Branch) -> Option<Self> {
+    /// The branch in terms of plain fields of packets, or of the records of a layout; `None` when it
+    /// asks for anything else, or for both.
+    pub(crate) fn new(branch: &Branch, layout: Option<&Layout>) -> Option<Self> {
         if branch.filters.iter().any(Option::is_some) {
             return None;
         }
         let mut conditions = Vec::new();
         if let Some(predicate) = &branch.predicate {
-            add_conditions(predicate, &mut conditions)?;
+            add_conditions(predicate, layout, &mut conditions)?;
         }
-        let keys = branch.keys.iter().map(Load::new).collect::<Option<_>>()?;
+        let keys = branch.keys.iter().map(|key| Load::new(key, layout));
+        let keys = keys.collect::<Option<_>>()?;
         let argument = |argument: &Option<Expression>| match argument {
             None => Some(None),
-            Some(argument) => Load::new(argument).map(Some),
+            Some(argument) => Load::new(argument, layout).map(Some),
         };
         let arguments = branch.arguments.iter().map(argument);
         Some(Self {
@@ -114,30 +119,41 @@ impl RawBranch {
 }
 
 /// The parts of a conjunction.
-fn add_conditions(predicate: &Predicate, conditions: &mut Vec<Condition>) -> Option<()> {
+fn add_conditions(
+    predicate: &Predicate,
+    layout: Option<&Layout>,
+    conditions: &mut Vec<Condition>,
+) -> Option<()> {
     let (load, test) = match predicate {
         Predicate::And(all) => {
             return all
                 .iter()
-                .try_for_each(|part| add_conditions(part, conditions));
+                .try_for_each(|part| add_conditions(part, layout, conditions));
         }
         Predicate::Compare(column, operator, Constant::Integer(constant)) => {
             let test = match column.kind {
                 Kind::Time => Test::Signed(*operator, i64::try_from(*constant).ok()?),
                 _ => Test::Unsigned(*operator, u64::try_from(*constant).ok()?),
             };
-            (Load::column(column)?, test)
+            (Load::column(column, layout)?, test)
         }
         Predicate::Calculated(expression, operator, constant) if expression.kind() == Kind::I64 => {
-            (Load::new(expression)?, Test::Signed(*operator, *constant))
+            (
+                Load::new(expression, layout)?,
+                Test::Signed(*operator, *constant),
+            )
         }
-        Predicate::IsTrue(column) => (Load::column(column)?, Test::Unsigned(Operator::Equal, 1)),
-        Predicate::IsNull(column) => (Load::column(column)?, Test::IsMissing),
+        Predicate::IsTrue(column) => (
+            Load::column(column, layout)?,
+            Test::Unsigned(Operator::Equal, 1),
+        ),
+        Predicate::IsNull(column) => (Load::column(column, layout)?, Test::IsMissing),
         Predicate::Not(inner) => match inner.as_ref() {
-            Predicate::IsNull(column) => (Load::column(column)?, Test::IsThere),
-            Predicate::IsTrue(column) => {
-                (Load::column(column)?, Test::Unsigned(Operator::Equal, 0))
-            }
+            Predicate::IsNull(column) => (Load::column(column, layout)?, Test::IsThere),
+            Predicate::IsTrue(column) => (
+                Load::column(column, layout)?,
+                Test::Unsigned(Operator::Equal, 0),
+            ),
             _ => return None,
         },
         _ => return None,
@@ -165,17 +181,17 @@ impl Condition {
 }
 
 impl Load {
-    fn new(expression: &Expression) -> Option<Self> {
+    fn new(expression: &Expression, layout: Option<&Layout>) -> Option<Self> {
         match expression {
-            Expression::Column(column) => Self::column(column),
+            Expression::Column(column) => Self::column(column, layout),
             Expression::Constant(_) => None,
             Expression::Integer { signed, of } => {
-                let mut load = Self::new(of)?;
+                let mut load = Self::new(of, layout)?;
                 load.signed = *signed;
                 Some(load)
             }
             Expression::Calculate(left, calculation, right) => {
-                let mut load = Self::new(left)?;
+                let mut load = Self::new(left, layout)?;
                 let Expression::Constant(constant) = right.as_ref() else {
                     return None;
                 };
@@ -186,16 +202,16 @@ impl Load {
         }
     }
 
-    fn column(column: &Column) -> Option<Self> {
-        // A field of a layout may bear the name of a packet's.
-        let crate::Origin::Packet(field, _) = column.origin else {
-            return None;
-        };
-        let from = match field.name {
-            "frame.number" => From::Number,
-            "frame.time" => From::Time,
-            "frame.len" => From::Len,
-            name => From::Spot(Spot::of(name)?),
+    fn column(column: &Column, layout: Option<&Layout>) -> Option<Self> {
+        let from = match (column.origin, layout) {
+            (Origin::Packet(field, _), None) => match field.name {
+                "frame.number" => From::Number,
+                "frame.time" => From::Time,
+                "frame.len" => From::Len,
+                name => From::Spot(Spot::of(name)?),
+            },
+            (Origin::Layout(index), Some(layout)) => From::Record(layout.plain_number(index)?),
+            _ => return None,
         };
         Some(Self {
             from,
@@ -208,6 +224,7 @@ impl Load {
     pub(crate) fn bits(&self, row: &RawRow<'_>, outline: &Outline) -> Option<u64> {
         let value = match &self.from {
             From::Spot(spot) => spot.read(row.data, outline)?,
+            From::Record(number) => number.read(row.data)?,
             From::Number => row.number,
             From::Time => row.time_ns? as u64,
             From::Len if row.link_type == LinkType::ERF => {

@@ -66,6 +66,24 @@ impl RecordReader {
         self.offset
     }
 
+    /// Calls `take` with the records that lie whole in the buffer, `most` of them at most, when all
+    /// records of the layout are alike; gives how many there were.
+    pub(crate) fn take_buffered(&mut self, most: usize, mut take: impl FnMut(&[u8])) -> usize {
+        let Some(len) = self
+            .layout
+            .plain_record_len()
+            .filter(|_| self.header_checked)
+        else {
+            return 0;
+        };
+        let records = self.window().chunks_exact(len).take(most);
+        let count = records.len();
+        records.for_each(&mut take);
+        self.number += count as u64;
+        self.advance(count * len);
+        count
+    }
+
     /// The next record; `None` at the end.
     ///
     /// # Errors

@@ -65,9 +65,15 @@ trait Sink {
     /// No more rows are wanted for now.
     fn is_full(&self) -> bool;
 
-    /// The headers that must be looked at for [`Sink::push_raw`]; `None` when it cannot be asked.
-    fn raw_layers(&self) -> Option<LayerSet> {
-        None
+    /// Prepares for [`Sink::push_raw`] of usual packets, or of records of this layout; false when it
+    /// cannot be asked.
+    fn prepare_raw(&mut self, _layout: Option<&Layout>) -> bool {
+        false
+    }
+
+    /// The headers that must be looked at for [`Sink::push_raw`].
+    fn raw_layers(&self) -> LayerSet {
+        LayerSet::EMPTY
     }
 
     /// As [`Sink::push`], for a usual packet.
@@ -267,8 +273,7 @@ impl<S: Sink> Reading<S> {
             gather: Gather {
                 decoder: Decoder::new(options.decode.clone(), needs),
                 needs_headers,
-                // Who watches the order looks at every record.
-                raw_layers: sink.raw_layers().filter(|_| !options.sorted),
+                raw_layers: None,
                 options: options.decode,
                 order: options.sorted.then(Order::default),
                 output: Output {
@@ -327,6 +332,14 @@ impl<S: Sink> Reading<S> {
             return false;
         };
         let file = source.path().display().to_string();
+        // Who watches the order looks at every record.
+        let plain = self.gather.order.is_none()
+            && self
+                .gather
+                .output
+                .sink
+                .prepare_raw(source.layout().map(|layout| &**layout));
+        self.gather.raw_layers = plain.then(|| self.gather.output.sink.raw_layers());
         let opened = match source.layout().cloned() {
             None => source.open_capture(1).map(|reader| {
                 let file = CaptureFile::new(&source, &reader);
@@ -473,10 +486,15 @@ impl<S: Sink> Gather<S> {
         };
         let bytes = reader.bytes_read();
         let mut outcome = Ok(Fill::More);
-        for _ in 0..STEP_RECORDS {
+        let mut left = STEP_RECORDS;
+        while left > 0 {
             if self.output.sink.is_full() {
                 break;
             }
+            if self.raw_layers.is_some() {
+                left -= self.fill_raw_records(reader, left);
+            }
+            left = left.saturating_sub(1);
             match reader.next() {
                 Ok(Some(record)) => self.layout_record(file, layout, &record, row),
                 Ok(None) => {
@@ -493,6 +511,27 @@ impl<S: Sink> Gather<S> {
         self.output.totals.bytes += read;
         self.output.totals.source_bytes += read;
         outcome
+    }
+
+    /// Hands on records as they lie in the buffer; gives how many.
+    fn fill_raw_records(&mut self, reader: &mut RecordReader, most: usize) -> usize {
+        let sink = &mut self.output.sink;
+        let outline = Outline::default();
+        let mut dropped = 0;
+        let taken = reader.take_buffered(most, |data| {
+            let row = RawRow {
+                // Of these only the bytes are asked for.
+                number: 0,
+                time_ns: None,
+                wire_len: 0,
+                link_type: LinkType(u32::MAX),
+                data,
+            };
+            dropped += u64::from(!sink.push_raw(&row, &outline));
+        });
+        self.output.totals.records += taken as u64;
+        self.output.totals.dropped += dropped;
+        taken
     }
 
     fn layout_record(
@@ -531,6 +570,7 @@ impl<S: Sink> Gather<S> {
     fn fill_raw(&mut self, reader: &mut Reader<Bytes>, wanted: LayerSet, most: usize) -> usize {
         let (sink, options) = (&mut self.output.sink, &self.options);
         let mut dropped = 0;
+        let mut outline = Outline::default();
         let taken = reader.take_buffered(most, |record| {
             let row = RawRow {
                 number: record.number,
@@ -539,9 +579,9 @@ impl<S: Sink> Gather<S> {
                 link_type: LinkType(record.link_type),
                 data: record.data,
             };
-            let Some(outline) = row.outline(options, wanted) else {
+            if !row.draw(options, wanted, &mut outline) {
                 return false;
-            };
+            }
             dropped += u64::from(!sink.push_raw(&row, &outline));
             true
         });
@@ -629,7 +669,11 @@ impl Sink for Aggregate {
         false
     }
 
-    fn raw_layers(&self) -> Option<LayerSet> {
+    fn prepare_raw(&mut self, layout: Option<&Layout>) -> bool {
+        Self::prepare_raw(self, layout)
+    }
+
+    fn raw_layers(&self) -> LayerSet {
         Self::raw_layers(self)
     }
 
