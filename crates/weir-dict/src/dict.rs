@@ -51,9 +51,7 @@ pub(crate) struct MapQuery<'a, Q: ?Sized, S> {
     pub(crate) state: &'a S,
 }
 
-impl<K: Borrow<Q>, V, Q: Hash + Eq + ?Sized, S: BuildHasher> Query<(K, V)>
-    for MapQuery<'_, Q, S>
-{
+impl<K: Borrow<Q>, V, Q: Hash + Eq + ?Sized, S: BuildHasher> Query<(K, V)> for MapQuery<'_, Q, S> {
     #[inline(always)]
     fn first(&self) -> u64 {
         spread(self.state.hash_one(self.key))

@@ -12,13 +12,14 @@
 //! 2. A chunk's `slots` is an allocation of `2^(64 - shift)` pointers, owned by the directory.
 //! 3. Each slot points to a live segment in the slab. A segment of depth `d` is found in
 //!    all slots whose upper `d` bits are the segment's, and nowhere else.
+//! 4. A slot's `entries` is where its segment's entries are.
+//! 5. The positions of a segment's groups, at lanes with a tag, are below the number of its entries.
 
 use alloc::alloc::{alloc, dealloc};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::alloc::Layout;
 use core::marker::PhantomData;
-use core::mem::offset_of;
 use core::ptr::NonNull;
 
 use crate::error::AllocError;
@@ -50,9 +51,24 @@ pub(crate) struct Directory<T> {
     owns: PhantomData<T>,
 }
 
-/// A range of hashes: pointers to its segments.
+/// A segment, and where its entries are: a search that finds something need not read that from the
+/// segment, which saves a cache miss.
+struct Slot<T> {
+    segment: NonNull<Segment<T>>,
+    entries: *const T,
+}
+
+impl<T> Clone for Slot<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Slot<T> {}
+
+/// A range of hashes: its segments.
 struct Chunk<T> {
-    slots: NonNull<NonNull<Segment<T>>>,
+    slots: NonNull<Slot<T>>,
     /// Upper bits of the hash that the range shares.
     depth: u32,
     /// 64 less the bits that tell the slots apart.
@@ -79,16 +95,11 @@ impl<T> Chunk<T> {
 
     /// A chunk whose slots come from `slot`.
     #[allow(unsafe_code)]
-    fn new(
-        depth: u32,
-        bits: u32,
-        slot: impl Fn(usize) -> NonNull<Segment<T>>,
-    ) -> Result<Self, AllocError> {
+    fn new(depth: u32, bits: u32, slot: impl Fn(usize) -> Slot<T>) -> Result<Self, AllocError> {
         let layout = Self::layout(bits);
         // SAFETY: the layout has at least one pointer's size.
         let slots = unsafe { alloc(layout) };
-        let slots = NonNull::new(slots.cast::<NonNull<Segment<T>>>())
-            .ok_or(AllocError::refused(layout))?;
+        let slots = NonNull::new(slots.cast::<Slot<T>>()).ok_or(AllocError::refused(layout))?;
         for index in 0..1_usize << bits {
             // SAFETY: `index` is below the number of pointers in the allocation.
             unsafe { slots.add(index).write(slot(index)) };
@@ -102,23 +113,23 @@ impl<T> Chunk<T> {
 
     fn layout(bits: u32) -> Layout {
         // At most 2^10 pointers: the size of the layout cannot overflow.
-        Layout::array::<NonNull<Segment<T>>>(1 << bits).unwrap_or(Layout::new::<usize>())
+        Layout::array::<Slot<T>>(1 << bits).unwrap_or(Layout::new::<usize>())
     }
 
     /// The pointer in slot `index`, which has to be below `2^bits`.
     #[inline(always)]
     #[allow(unsafe_code)]
-    fn get(&self, index: usize) -> NonNull<Segment<T>> {
+    fn get(&self, index: usize) -> Slot<T> {
         debug_assert!(index < 1 << self.bits());
         // SAFETY: invariant 2, and every caller takes `index` from `Self::index` or counts to `2^bits`.
         unsafe { *self.slots.as_ptr().add(index) }
     }
 
     #[allow(unsafe_code)]
-    fn set(&self, index: usize, segment: NonNull<Segment<T>>) {
+    fn set(&self, index: usize, slot: Slot<T>) {
         debug_assert!(index < 1 << self.bits());
         // SAFETY: as in `get`.
-        unsafe { *self.slots.as_ptr().add(index) = segment };
+        unsafe { *self.slots.as_ptr().add(index) = slot };
     }
 
     /// Gives the slots back; no copy of this chunk may be used after.
@@ -154,7 +165,11 @@ impl<T> Directory<T> {
         let mut slab = Slab::new();
         slab.reserve()?;
         let segment = slab.push(Segment::new(0, 0));
-        root.resize(2, Chunk::new(0, 1, |_| segment)?);
+        let slot = Slot {
+            segment,
+            entries: core::ptr::null(),
+        };
+        root.resize(2, Chunk::new(0, 1, |_| slot)?);
         Ok(Self {
             root,
             root_shift: 63,
@@ -177,7 +192,7 @@ impl<T> Directory<T> {
     /// Bytes of all allocations below this value.
     pub(crate) fn allocated_bytes(&self) -> usize {
         self.root.capacity() * size_of::<Chunk<T>>()
-            + self.slots * size_of::<usize>()
+            + self.slots * size_of::<Slot<T>>()
             + self.slab.allocated_bytes()
             + self.entry_bytes
     }
@@ -194,8 +209,31 @@ impl<T> Directory<T> {
     /// The pointer to the segment in which a hash belongs.
     #[inline(always)]
     fn pointer(&self, hash: u64) -> NonNull<Segment<T>> {
+        self.slot(hash).segment
+    }
+
+    #[inline(always)]
+    fn slot(&self, hash: u64) -> Slot<T> {
         let chunk = self.chunk(hash);
         chunk.get(chunk.index(hash))
+    }
+
+    /// Finds an entry; otherwise tells whether the segment has entries elsewhere.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    pub(crate) fn get(&self, hash: u64, mut is: impl FnMut(&T) -> bool) -> Result<&T, bool> {
+        let slot = self.slot(hash);
+        // SAFETY: invariant 3; the borrow of `self` keeps the segment from being changed or freed.
+        let groups = unsafe { &(*slot.segment.as_ptr()).groups };
+        // SAFETY: invariants 4 and 5: the position of a tag is that of an entry behind this pointer.
+        let entry = |position: usize| unsafe { &*slot.entries.add(position) };
+        group::find(
+            groups,
+            group::home_of(hash, GROUPS),
+            group::tag_of(hash),
+            |position| is(entry(position)),
+        )
+        .map(|lane| entry(lane.position))
     }
 
     /// The segment in which a hash belongs.
@@ -248,6 +286,7 @@ impl<T> Directory<T> {
                     fit(entries, roomy(len))?;
                     let after = bytes_of(entries);
                     self.entry_bytes = self.entry_bytes + after - before;
+                    self.refresh(hash);
                 }
                 return Ok(true);
             }
@@ -287,6 +326,7 @@ impl<T> Directory<T> {
         entries.shrink_to(roomy(entries.len()));
         let after = bytes_of(entries);
         self.entry_bytes = self.entry_bytes + after - before;
+        self.refresh(hash);
     }
 
     /// Takes the entries out of the segment of `hash` for which `take` is true.
@@ -359,17 +399,29 @@ impl<T> Directory<T> {
         self.entry_bytes = self.entry_bytes + after - before;
         let upper = self.slab.push(upper);
         self.point(prefix, depth + 1, upper);
+        self.refresh(hash & !bit);
         Ok(true)
     }
 
     /// Lets all slots of the range of `depth` bits in which `hash` lies point to `segment`.
+    #[allow(unsafe_code)]
     fn point(&mut self, hash: u64, depth: u32, segment: NonNull<Segment<T>>) {
+        // SAFETY: every caller has the segment from the slab.
+        let entries = unsafe { segment.as_ref() }.entries.as_ptr();
+        let slot = Slot { segment, entries };
         let chunk = self.chunk(hash);
         let count = 1 << (chunk.depth + chunk.bits() - depth);
         let first = chunk.index(hash) & !(count - 1);
         for index in first..first + count {
-            chunk.set(index, segment);
+            chunk.set(index, slot);
         }
+    }
+
+    /// Notes that the entries of the segment of `hash` may lie elsewhere now.
+    fn refresh(&mut self, hash: u64) {
+        let segment = self.pointer(hash);
+        let depth = self.segment(hash).depth;
+        self.point(hash, depth, segment);
     }
 
     /// Makes the chunk of `hash` tell one more bit apart: doubles it or, at its largest, splits it.
@@ -498,7 +550,9 @@ impl<T> Directory<T> {
         let old = self.chunk(hash);
         let bits = old.bits();
         let pairs = 1_usize << (bits - 1);
-        if bits == 1 || (0..pairs).any(|pair| old.get(2 * pair) != old.get(2 * pair + 1)) {
+        if bits == 1
+            || (0..pairs).any(|pair| old.get(2 * pair).segment != old.get(2 * pair + 1).segment)
+        {
             return;
         }
         let Ok(new) = Chunk::new(old.depth, bits - 1, |index| old.get(2 * index)) else {
@@ -559,22 +613,24 @@ impl<T> Directory<T> {
         group::set_over(&mut self.segment_mut(hash).groups);
     }
 
-    /// Starts fetching what a search for `hash` reads of the segment: a line of the index, and the
-    /// pointer to the entries.
+    /// Starts fetching what a search for `hash` reads of the segment: a line of the index.
     #[inline(always)]
     pub(crate) fn prefetch(&self, hash: u64) {
         let segment = self.pointer(hash).as_ptr().cast_const().cast::<u8>();
         let group = group::home_of(hash, GROUPS) * size_of::<Group>();
         prefetch(segment.wrapping_add(group));
-        prefetch(segment.wrapping_add(offset_of!(Segment<T>, entries)));
     }
 
     /// Starts fetching the first entry that a search for `hash` compares; needs the index.
     #[inline(always)]
+    #[allow(unsafe_code)]
     pub(crate) fn prefetch_entry(&self, hash: u64) {
-        let segment = self.segment(hash);
-        if let Some(position) = group::first(&segment.groups, group::home_of(hash, GROUPS), group::tag_of(hash)) {
-            let entry = segment.entries.as_ptr().wrapping_add(position).cast::<u8>();
+        let slot = self.slot(hash);
+        // SAFETY: as in `get`.
+        let groups = unsafe { &(*slot.segment.as_ptr()).groups };
+        let home = group::home_of(hash, GROUPS);
+        if let Some(position) = group::first(groups, home, group::tag_of(hash)) {
+            let entry = slot.entries.wrapping_add(position).cast::<u8>();
             prefetch(entry);
             // Most entries lie across two lines.
             prefetch(entry.wrapping_add(size_of::<T>().saturating_sub(1).min(64)));
@@ -598,6 +654,7 @@ impl<T> Directory<T> {
         self.len = entries.len();
         self.entry_bytes = bytes_of(&entries);
         self.segment_mut(0).entries = entries;
+        self.refresh(0);
     }
 
     /// The entries of the only segment; the directory has none after.
@@ -617,6 +674,7 @@ impl<T> Directory<T> {
         let entries = core::mem::take(&mut segment.entries);
         self.len -= entries.len();
         self.entry_bytes -= bytes_of(&entries);
+        self.refresh(hash);
         entries
     }
 
@@ -694,7 +752,11 @@ unsafe impl<T: Sync> Sync for Directory<T> {}
 /// Bytes of the allocation behind `entries`.
 pub(crate) const fn bytes_of<T>(entries: &Vec<T>) -> usize {
     // Values without a size have a capacity without bounds, and no allocation.
-    if size_of::<T>() == 0 { 0 } else { entries.capacity() * size_of::<T>() }
+    if size_of::<T>() == 0 {
+        0
+    } else {
+        entries.capacity() * size_of::<T>()
+    }
 }
 
 /// Asks for a cache line; reads nothing, so any address will do.

@@ -233,7 +233,9 @@ mod tests {
         for _ in 0..2_000 {
             let mut group = Group::EMPTY;
             for tag in &mut group.tags {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
                 *tag = (state >> 62) as u8;
             }
             for tag in 0..4 {

@@ -60,7 +60,10 @@ fn entropy(part: u64) -> u64 {
 fn entropy(part: u64) -> u64 {
     let code = core::ptr::from_ref(&KEYS).addr() as u64;
     let stack = core::ptr::from_ref(&part).addr() as u64;
-    fold(code ^ CONSTANTS[0], stack.rotate_left(17) ^ part ^ CONSTANTS[1])
+    fold(
+        code ^ CONSTANTS[0],
+        stack.rotate_left(17) ^ part ^ CONSTANTS[1],
+    )
 }
 
 impl BuildHasher for ProcessKey {

@@ -189,7 +189,11 @@ pub(crate) fn hash_all<T>(
 /// more than that is ever unused, and an entry is copied five times until the segment splits.
 pub(crate) const fn roomy(len: usize) -> usize {
     let room = len + len / 8 + 3;
-    if room < ENTRIES_MAX { room } else { ENTRIES_MAX }
+    if room < ENTRIES_MAX {
+        room
+    } else {
+        ENTRIES_MAX
+    }
 }
 
 /// Room for exactly `more` entries more.

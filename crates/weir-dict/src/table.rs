@@ -181,7 +181,10 @@ impl<T> Table<T> {
             }
             View::Large(large) => {
                 let deep = large.deep.as_ref().map_or(0, |deep| {
-                    size_of::<Deep<T>>() + deep.table.allocated_bytes() + bytes_of(&deep.list) + bytes_of(&deep.numbers)
+                    size_of::<Deep<T>>()
+                        + deep.table.allocated_bytes()
+                        + bytes_of(&deep.list)
+                        + bytes_of(&deep.numbers)
                 });
                 size_of::<Large<T>>() + large.main.allocated_bytes() + deep
             }
@@ -204,9 +207,8 @@ impl<T> Table<T> {
         match self.view() {
             View::Large(large) => {
                 let hash = query.first();
-                let segment = large.main.segment(hash);
-                match segment.find(hash, |entry| query.is(entry)) {
-                    Ok(lane) => segment.entries.get(lane.position),
+                match large.main.get(hash, |entry| query.is(entry)) {
+                    Ok(entry) => Some(entry),
                     Err(false) => None,
                     Err(true) => large.get_deep(query),
                 }
@@ -252,9 +254,7 @@ impl<T> Table<T> {
                 let deep = large.deep.as_ref()?;
                 deep.table.segment(hash).entries.get(lane.position)
             }
-            (Spot::List(at), View::Large(large)) => {
-                large.deep.as_ref()?.list.get(at)
-            }
+            (Spot::List(at), View::Large(large)) => large.deep.as_ref()?.list.get(at),
             _ => None,
         }
     }
@@ -275,9 +275,7 @@ impl<T> Table<T> {
                 let segment = large.deep.as_mut()?.table.segment_mut(hash);
                 segment.entries.get_mut(lane.position)
             }
-            (Spot::List(at), ViewMut::Large(large)) => {
-                large.deep.as_mut()?.list.get_mut(at)
-            }
+            (Spot::List(at), ViewMut::Large(large)) => large.deep.as_mut()?.list.get_mut(at),
             _ => None,
         }
     }
@@ -578,7 +576,9 @@ impl<T> Table<T> {
         let entries = &large.main.segment(0).entries;
         let mut hashes = Vec::new();
         if reserve(&mut hashes, entries.len()).is_err()
-            || single.resize(entries.len() + entries.len() / 4, &|_| 0).is_err()
+            || single
+                .resize(entries.len() + entries.len() / 4, &|_| 0)
+                .is_err()
         {
             return;
         }
@@ -600,11 +600,11 @@ struct Block<T>(*mut T, usize);
 impl<T> Drop for Block<T> {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
-        if size_of::<T>() > 0 {
-            if let Ok(layout) = Table::<T>::layout(self.1) {
-                // SAFETY: blocks are allocated with this layout.
-                unsafe { dealloc(self.0.cast(), layout) };
-            }
+        if size_of::<T>() > 0
+            && let Ok(layout) = Table::<T>::layout(self.1)
+        {
+            // SAFETY: blocks are allocated with this layout.
+            unsafe { dealloc(self.0.cast(), layout) };
         }
     }
 }
@@ -636,9 +636,7 @@ impl<T> Large<T> {
         match segment.find(hash, |entry| query.is(entry)) {
             Ok(lane) => segment.entries.get(lane.position),
             Err(false) => None,
-            Err(true) => {
-                deep.list.iter().find(|entry| query.is(entry))
-            }
+            Err(true) => deep.list.iter().find(|entry| query.is(entry)),
         }
     }
 

@@ -201,9 +201,7 @@ impl<T> Table<T> {
         let entries = match (cursor.phase, self.view_mut()) {
             (Phase::Main, ViewMut::Small(entries)) => entries,
             (Phase::Main, ViewMut::Single(single)) => &mut single.entries,
-            (Phase::Main, ViewMut::Large(large)) => {
-                &mut large.main.segment_mut(cursor.at).entries
-            }
+            (Phase::Main, ViewMut::Large(large)) => &mut large.main.segment_mut(cursor.at).entries,
             (Phase::Deep, ViewMut::Large(large)) => {
                 &mut large.deep.as_mut()?.table.segment_mut(cursor.at).entries
             }
@@ -254,9 +252,10 @@ impl<T> Table<T> {
         let second = |entry: &T| keys.second(entry);
         match (cursor.phase, self.view_mut()) {
             (Phase::Main, ViewMut::Small(_)) => {
-                self.extract_small(|entry| {
-                    from.is_none_or(|from| keys.first(entry) >= from) && take(entry)
-                }, taken);
+                self.extract_small(
+                    |entry| from.is_none_or(|from| keys.first(entry) >= from) && take(entry),
+                    taken,
+                );
             }
             (Phase::Main, ViewMut::Single(single)) => {
                 let mut at = single.entries.len();

@@ -1,8 +1,8 @@
 //! triple
 #![allow(unsafe_code, clippy::unwrap_used)]
 mod meter;
-use std::hint::black_box;
 use meter::*;
+use std::hint::black_box;
 use weir_dict::{Dict, FoldState};
 #[global_allocator]
 static ALLOC: Counting = Counting;
@@ -35,19 +35,45 @@ macro_rules! triple { ($name:expr, $make:expr, $n:expr) => {{
     }
     (map, look, miss)
 }} }
-fn main(){
-    if std::env::args().any(|argument| argument == "--test") { return; }
+fn main() {
+    if std::env::args().any(|argument| argument == "--test") {
+        return;
+    }
     for n in std::env::args().filter_map(|a| a.parse::<u64>().ok()) {
         {
-            let (map, look, miss) = triple!("weir", Dict::<[u8;38],u64,FoldState>::with_hasher(STATE), n);
-            println!("  allocated_bytes {:.1}", map.allocated_bytes() as f64 / n as f64);
+            let (map, look, miss) = triple!(
+                "weir",
+                Dict::<[u8; 38], u64, FoldState>::with_hasher(STATE),
+                n
+            );
+            println!(
+                "  allocated_bytes {:.1}",
+                map.allocated_bytes() as f64 / n as f64
+            );
             for _ in 0..3 {
-                let t = cpu_ns(); let mut s=0u64; map.get_batch(&look, |_, v| s = s.wrapping_add(*v.unwrap())); black_box(s); let h=(cpu_ns()-t) as f64/1e6;
-                let t = cpu_ns(); let mut s=0u64; map.get_batch(&miss, |_, v| s += u64::from(v.is_some())); black_box(s); let m=(cpu_ns()-t) as f64/1e6;
+                let t = cpu_ns();
+                let mut s = 0u64;
+                map.get_batch(&look, |_, v| s = s.wrapping_add(*v.unwrap()));
+                black_box(s);
+                let h = (cpu_ns() - t) as f64 / 1e6;
+                let t = cpu_ns();
+                let mut s = 0u64;
+                map.get_batch(&miss, |_, v| s += u64::from(v.is_some()));
+                black_box(s);
+                let m = (cpu_ns() - t) as f64 / 1e6;
                 println!("  batch hit {h:.1} miss {m:.1}");
             }
-            let t = cpu_ns(); let s: u64 = map.values().sum(); black_box(s); println!("  iterate {:.2}", (cpu_ns()-t) as f64 / n as f64);
+            let t = cpu_ns();
+            let s: u64 = map.values().sum();
+            black_box(s);
+            println!("  iterate {:.2}", (cpu_ns() - t) as f64 / n as f64);
         }
-        { triple!("hashbrown", hashbrown::HashMap::<[u8;38],u64,FoldState>::with_hasher(STATE), n); }
+        {
+            triple!(
+                "hashbrown",
+                hashbrown::HashMap::<[u8; 38], u64, FoldState>::with_hasher(STATE),
+                n
+            );
+        }
     }
 }
