@@ -189,6 +189,30 @@ impl<T> Directory<T> {
         self.slab.len()
     }
 
+    /// Bytes of the entries' allocations.
+    pub(crate) const fn entry_bytes(&self) -> usize {
+        self.entry_bytes
+    }
+
+    /// Checks that all slots of a range of hashes are alike and right.
+    ///
+    /// # Panics
+    /// When they are not.
+    pub(crate) fn check_slots(&self, start: u64, last: u64) {
+        let slot = self.slot(start);
+        assert_eq!(slot.entries, self.segment(start).entries.as_ptr());
+        let mut next = Some(start);
+        let mut chunks = 0;
+        while let Some(hash) = next.filter(|hash| *hash <= last) {
+            let chunk = self.chunk(hash);
+            let own = chunk.get(chunk.index(hash));
+            assert_eq!((own.segment, own.entries), (slot.segment, slot.entries));
+            next = after_range(hash, chunk.depth + chunk.bits());
+            chunks += 1;
+        }
+        assert!(chunks > 0);
+    }
+
     /// Bytes of all allocations below this value.
     pub(crate) fn allocated_bytes(&self) -> usize {
         self.root.capacity() * size_of::<Chunk<T>>()
@@ -318,7 +342,13 @@ impl<T> Directory<T> {
     /// Gives memory back after a removal, where that is cheap.
     #[cold]
     fn tighten(&mut self, hash: u64, hash_of: &impl Fn(&T) -> u64) {
-        if self.segment(hash).entries.len() < FEW && self.merge(hash, hash_of) {
+        // What has merged may have few entries still; two rounds are common, and each moves fewer
+        // entries than a split.
+        let mut has_merged = false;
+        while self.segment(hash).entries.len() < FEW && self.merge(hash, hash_of) {
+            has_merged = true;
+        }
+        if has_merged {
             return;
         }
         let entries = &mut self.segment_mut(hash).entries;

@@ -206,6 +206,12 @@ pub(crate) fn clear(groups: &mut [Group]) {
     }
 }
 
+/// How many entries an index has.
+pub(crate) fn count(groups: &[Group]) -> usize {
+    let empty = |group: &Group| group.matching(0).count_ones() as usize;
+    groups.iter().map(|group| LANES - empty(group)).sum()
+}
+
 /// True when the segment has entries elsewhere.
 pub(crate) fn is_over(groups: &[Group]) -> bool {
     groups.first().is_some_and(Group::is_over)

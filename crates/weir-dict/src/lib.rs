@@ -18,6 +18,7 @@
 extern crate alloc;
 
 mod batch;
+mod check;
 mod dict;
 mod directory;
 mod entry;

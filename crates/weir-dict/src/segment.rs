@@ -62,6 +62,14 @@ impl<T> Segment<T> {
     }
 }
 
+impl<T> Segment<T> {
+    /// The lane of the entry at a position.
+    pub(crate) fn find_position(&self, hash: u64, position: usize) -> Result<Lane, bool> {
+        let home = home_of(hash, GROUPS);
+        group::find(&self.groups, home, tag_of(hash), |own| own == position)
+    }
+}
+
 impl<T> Single<T> {
     pub(crate) const fn new() -> Self {
         Self {

@@ -23,7 +23,7 @@ const SINGLE: usize = 9;
 const LARGE: usize = 10;
 const TAG_MASK: usize = 15;
 /// A single segment with so few entries becomes a block again.
-const SINGLE_MIN: usize = 4;
+const SINGLE_MIN: usize = 6;
 /// A large table of one segment with no more entries than this becomes a single segment again.
 const LARGE_MIN: usize = 120;
 
@@ -523,30 +523,28 @@ impl<T> Table<T> {
         Some(entry)
     }
 
-    /// Makes the table smaller after a removal, where that is due.
+    /// Makes the table smaller after removals, where that is due.
     #[inline]
     pub(crate) fn tighten(&mut self, keys: &impl Keys<T>) {
-        match self.view_mut() {
-            ViewMut::Small(_) => {}
-            ViewMut::Single(single) => {
-                let len = single.entries.len();
-                if len <= SINGLE_MIN {
-                    self.become_small();
-                } else if single.entries.capacity() > 2 * len + 8 {
-                    // Without memory for a smaller index the larger one stays.
-                    let _ = single.resize(len + len / 4, &|entry| keys.first(entry));
-                }
+        if let ViewMut::Large(large) = self.view_mut() {
+            if large.deep.as_ref().is_some_and(|deep| deep.len() == 0) {
+                large.deep = None;
             }
-            ViewMut::Large(large) => {
-                if large.deep.as_ref().is_some_and(|deep| deep.len() == 0) {
-                    large.deep = None;
-                }
-                if large.main.len() <= LARGE_MIN
-                    && large.main.segments() == 1
-                    && large.deep.is_none()
-                {
-                    self.become_single_again(keys);
-                }
+            if large.main.segments() > 1
+                || large.main.len() > LARGE_MIN
+                || large.deep.is_some()
+                || !self.become_single_again(keys)
+            {
+                return;
+            }
+        }
+        if let ViewMut::Single(single) = self.view_mut() {
+            let len = single.entries.len();
+            if len <= SINGLE_MIN {
+                self.become_small();
+            } else if single.entries.capacity() > 2 * len + 8 {
+                // Without memory for a smaller index the larger one stays.
+                let _ = single.resize(len + len / 4, &|entry| keys.first(entry));
             }
         }
     }
@@ -566,12 +564,12 @@ impl<T> Table<T> {
     }
 
     #[cold]
-    fn become_single_again(&mut self, keys: &impl Keys<T>) {
+    fn become_single_again(&mut self, keys: &impl Keys<T>) -> bool {
         let ViewMut::Large(large) = self.view_mut() else {
-            return;
+            return false;
         };
         let Ok(mut single) = try_box(Single::new()) else {
-            return;
+            return false;
         };
         let entries = &large.main.segment(0).entries;
         let mut hashes = Vec::new();
@@ -580,12 +578,13 @@ impl<T> Table<T> {
                 .resize(entries.len() + entries.len() / 4, &|_| 0)
                 .is_err()
         {
-            return;
+            return false;
         }
         hashes.extend(entries.iter().map(|entry| keys.first(entry)));
         single.entries.append(&mut large.main.take_entries());
         single.parts().index(&hashes);
         self.replace(Box::into_raw(single).cast(), SINGLE);
+        true
     }
 
     /// Removes all entries and gives all memory back.
