@@ -8,11 +8,11 @@ use crate::Dict;
 use crate::dict::{MapKeys, MapQuery};
 use crate::error::AllocError;
 use crate::hash::spread;
-use crate::table::{Query, View};
+use crate::table::{Query, Table, View};
 
 /// Keys that are in flight at once. More than the processor has line buffers do not help; with fewer
 /// the later stages wait.
-const WINDOW: usize = 24;
+pub(crate) const WINDOW: usize = 24;
 
 /// A key whose hash is known.
 struct HashedQuery<'a, Q: ?Sized, S> {
@@ -77,7 +77,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         let mut window = [const { None }; WINDOW];
         let mut number = 0;
         loop {
-            let count = self.fetch(&mut keys, &mut window);
+            let count = fetch(&self.table, &mut keys, &mut window);
             for slot in &mut window[..count] {
                 let Some((key, hash)) = slot.take() else {
                     continue;
@@ -152,7 +152,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         let mut window = [const { None }; WINDOW];
         let mut number = 0;
         loop {
-            let count = self.fetch(&mut keys, &mut window);
+            let count = fetch(&self.table, &mut keys, &mut window);
             for slot in &mut window[..count] {
                 let Some((key, hash)) = slot.take() else {
                     continue;
@@ -179,34 +179,34 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
             }
         }
     }
+}
 
-    /// Takes keys until the window is full, and starts fetching what their searches will read.
-    #[inline(always)]
-    fn fetch<'q, Q: ?Sized>(
-        &self,
-        keys: &mut impl Iterator<Item = (&'q Q, u64)>,
-        window: &mut [Option<(&'q Q, u64)>; WINDOW],
-    ) -> usize {
-        let mut count = 0;
-        let large = match self.table.view() {
-            View::Large(large) => Some(&large.main),
-            View::Small(_) | View::Single(_) => None,
+/// Takes keys until the window is full, and starts fetching what their searches will read.
+#[inline(always)]
+pub(crate) fn fetch<'q, T, Q: ?Sized>(
+    table: &Table<T>,
+    keys: &mut impl Iterator<Item = (&'q Q, u64)>,
+    window: &mut [Option<(&'q Q, u64)>; WINDOW],
+) -> usize {
+    let mut count = 0;
+    let large = match table.view() {
+        View::Large(large) => Some(&large.main),
+        View::Small(_) | View::Single(_) => None,
+    };
+    for slot in &mut *window {
+        let Some((key, hash)) = keys.next() else {
+            break;
         };
-        for slot in &mut *window {
-            let Some((key, hash)) = keys.next() else {
-                break;
-            };
-            if let Some(directory) = large {
-                directory.prefetch(hash);
-            }
-            *slot = Some((key, hash));
-            count += 1;
-        }
         if let Some(directory) = large {
-            for (_, hash) in window[..count].iter().flatten() {
-                directory.prefetch_entry(*hash);
-            }
+            directory.prefetch(hash);
         }
-        count
+        *slot = Some((key, hash));
+        count += 1;
     }
+    if let Some(directory) = large {
+        for (_, hash) in window[..count].iter().flatten() {
+            directory.prefetch_entry(*hash);
+        }
+    }
+    count
 }

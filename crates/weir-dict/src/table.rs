@@ -614,6 +614,12 @@ impl<T> Drop for Table<T> {
     }
 }
 
+impl<T> core::fmt::Debug for Table<T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{} entries", self.len())
+    }
+}
+
 #[allow(unsafe_code)]
 // SAFETY: the word leads to memory that the table owns alone.
 unsafe impl<T: Send> Send for Table<T> {}

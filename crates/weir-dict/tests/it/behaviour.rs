@@ -153,3 +153,15 @@ fn an_empty_dictionary_is_a_word() {
     assert_eq!(one.allocated_bytes(), 48);
     assert_ne!(one.hasher().hash_one(1), one.hasher().hash_one(2));
 }
+
+#[cfg(feature = "serde")]
+#[test]
+fn dictionaries_go_through_serde() {
+    let dict: Dict<String, u32> = (0..500).map(|key| (key.to_string(), key)).collect();
+    let text = serde_json::to_string(&dict).unwrap();
+    assert_eq!(
+        serde_json::from_str::<Dict<String, u32>>(&text).unwrap(),
+        dict
+    );
+    assert!(serde_json::from_str::<Dict<String, u32>>("[]").is_err());
+}

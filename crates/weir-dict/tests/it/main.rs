@@ -2,6 +2,8 @@
 
 mod allocation;
 mod behaviour;
+mod bytes;
+mod expiry;
 mod flood;
 mod hashers;
 mod model;
