@@ -6,7 +6,7 @@ use std::fs;
 use anyhow::{Result, bail};
 use serde_json::json;
 
-use crate::{root, scan};
+use crate::{dict, root, scan};
 
 /// A benchmark by name.
 struct Bench {
@@ -15,11 +15,18 @@ struct Bench {
     run: fn() -> Result<Vec<Comparison>>,
 }
 
-const BENCHES: &[Bench] = &[Bench {
-    name: "scan",
-    what: "count, filter and group over 272 MB of Ethernet, beside C, tcpdump and tshark; 2 GB through a pipe",
-    run: scan::run,
-}];
+const BENCHES: &[Bench] = &[
+    Bench {
+        name: "scan",
+        what: "count, filter and group over 272 MB of Ethernet, beside C, tcpdump and tshark; 2 GB through a pipe",
+        run: scan::run,
+    },
+    Bench {
+        name: "dict",
+        what: "the dictionary at every size to ten million, beside hashbrown, indexmap, griddle, std and the seed's two",
+        run: dict::run,
+    },
+];
 
 /// One figure of weir's beside a peer's.
 #[derive(Clone, Debug)]
@@ -33,7 +40,7 @@ pub(crate) struct Comparison {
     /// Who the peer is.
     pub(crate) peer_name: String,
     /// The unit of both; smaller is better.
-    pub(crate) unit: &'static str,
+    pub(crate) unit: String,
 }
 
 impl Comparison {

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 pub(crate) struct Counting;
 
 static BYTES: AtomicUsize = AtomicUsize::new(0);
-static ASKED: AtomicUsize = AtomicUsize::new(0);
 
 fn real(pointer: *mut u8) -> usize {
     // SAFETY: the pointer has just come from malloc, or is about to go back.
@@ -21,7 +20,6 @@ unsafe impl GlobalAlloc for Counting {
         let pointer = unsafe { System.alloc(layout) };
         if !pointer.is_null() {
             BYTES.fetch_add(real(pointer), Relaxed);
-            ASKED.fetch_add(layout.size(), Relaxed);
         }
         pointer
     }
@@ -31,14 +29,12 @@ unsafe impl GlobalAlloc for Counting {
         let pointer = unsafe { System.alloc_zeroed(layout) };
         if !pointer.is_null() {
             BYTES.fetch_add(real(pointer), Relaxed);
-            ASKED.fetch_add(layout.size(), Relaxed);
         }
         pointer
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         BYTES.fetch_sub(real(pointer), Relaxed);
-        ASKED.fetch_sub(layout.size(), Relaxed);
         // SAFETY: as the caller promises.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -50,8 +46,6 @@ unsafe impl GlobalAlloc for Counting {
         if !new.is_null() {
             BYTES.fetch_add(real(new), Relaxed);
             BYTES.fetch_sub(before, Relaxed);
-            ASKED.fetch_add(size, Relaxed);
-            ASKED.fetch_sub(layout.size(), Relaxed);
         }
         new
     }
@@ -60,11 +54,6 @@ unsafe impl GlobalAlloc for Counting {
 /// Bytes in malloc's blocks, their headers included.
 pub(crate) fn bytes() -> usize {
     BYTES.load(Relaxed)
-}
-
-/// Bytes that were asked for.
-pub(crate) fn asked() -> usize {
-    ASKED.load(Relaxed)
 }
 
 /// Nanoseconds of processor time that this thread has used.

@@ -8,7 +8,7 @@ use weir_dict::BytesDict;
 use crate::hashers::{QUALITIES, State};
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::cases(64))]
 
     #[test]
     fn byte_strings_do_what_a_naive_map_does(

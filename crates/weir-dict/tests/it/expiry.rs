@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use weir_dict::{Expiring, Renewal};
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::cases(64))]
 
     #[test]
     fn entries_expire_at_their_deadline_and_reach_the_callback_once(

@@ -345,7 +345,7 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::cases(300))]
 
     #[test]
     fn a_dictionary_does_what_a_naive_map_does(

@@ -56,7 +56,7 @@ fn with_fuse(calls: u32, action: impl FnOnce()) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::cases(48))]
 
     #[test]
     fn a_panic_leaves_the_dictionary_whole(
