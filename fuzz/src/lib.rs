@@ -11,12 +11,13 @@
 //! ```
 //!
 //! Only the crates that see foreign bytes are known here: those that read captures, decode packets
-//! and fill tables. The engine and the command line are tested with plain tests.
+//! and fill tables; and the dictionary, whose keys strangers choose. The engine and the command line are tested with plain tests.
 
 #![forbid(unsafe_code)]
 
 mod bits;
 pub mod capture;
+pub mod dict;
 mod dribble;
 pub mod layout;
 pub mod packet;
@@ -38,4 +39,5 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("layout_parse", layout::parse),
     ("layout_records", layout::records),
     ("table_scan", table::run),
+    ("dict_operations", dict::run),
 ];

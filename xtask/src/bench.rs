@@ -6,7 +6,7 @@ use std::fs;
 use anyhow::{Result, bail};
 use serde_json::json;
 
-use crate::{root, scan, tribeca};
+use crate::{dict, root, scan, tribeca};
 
 /// A benchmark by name.
 struct Bench {
@@ -26,6 +26,11 @@ const BENCHES: &[Bench] = &[
         what: "the twelve queries of Tribeca over 260 MB of frame relay and of ATM, beside C",
         run: tribeca::run,
     },
+    Bench {
+        name: "dict",
+        what: "the dictionary at every size to ten million, beside hashbrown, indexmap, griddle, std and the seed's two",
+        run: dict::run,
+    },
 ];
 
 /// One figure of weir's beside a peer's.
@@ -40,7 +45,7 @@ pub(crate) struct Comparison {
     /// Who the peer is.
     pub(crate) peer_name: String,
     /// The unit of both; smaller is better.
-    pub(crate) unit: &'static str,
+    pub(crate) unit: String,
 }
 
 impl Comparison {

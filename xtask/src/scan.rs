@@ -192,7 +192,7 @@ fn pipe(weir: &str, capture: &str) -> Result<Vec<Comparison>> {
         ours: megabytes(many.resident),
         peer: megabytes(few.resident),
         peer_name: "weir, 272 MB through the pipe".to_owned(),
-        unit: "MB",
+        unit: "MB".to_owned(),
     }])
 }
 
@@ -225,7 +225,7 @@ pub(crate) fn compare(
         ours: median(ours, of),
         peer: median(costs, of),
         peer_name: peer.name.clone(),
-        unit: "s",
+        unit: "s".to_owned(),
     }
 }
 

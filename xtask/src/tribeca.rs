@@ -79,7 +79,7 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
             ours: wall(1),
             peer: wall(0),
             peer_name: "weir, one thread".to_owned(),
-            unit: "s",
+            unit: "s".to_owned(),
         });
         table.push((
             name,

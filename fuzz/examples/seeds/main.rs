@@ -37,7 +37,8 @@ fn main() -> io::Result<()> {
     write("packet_stream", &streams(&frames))?;
     write("layout_parse", &layouts())?;
     write("layout_records", &records(&frames))?;
-    write("table_scan", &scans(&captures, &frames))
+    write("table_scan", &scans(&captures, &frames))?;
+    write("dict_operations", &random(8, 600))
 }
 
 /// A capture of each variant of pcap, with a few frames.

@@ -1,0 +1,403 @@
+//! What does a dictionary cost, beside hashbrown, indexmap, griddle, the standard library's and the
+//! seed's two?
+//!
+//! ```text
+//! cargo bench -p weir-dict                       # everything, some minutes
+//! cargo bench -p weir-dict -- 1000000            # up to a million entries
+//! ```
+//!
+//! All use the same keyed hash function on 38-byte keys with 8-byte values, take turns, and are measured
+//! in processor time of the thread; the figures are medians over rounds. Lines that begin with `@` are
+//! for `cargo xtask bench dict`. absl and boost take part where their headers are installed: see
+//! `peers.cpp`.
+
+#![allow(unsafe_code, clippy::unwrap_used)]
+
+mod chained;
+mod clustered;
+mod maps;
+mod meter;
+mod peers;
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use maps::{Fixed, Key, Map, Weir};
+use meter::{Counting, Random, bytes, cpu_ns, key};
+use weir_dict::Cursor;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const SIZES: [usize; 9] = [
+    1, 10, 100, 1_000, 10_000, 100_000, 147_695, 1_000_000, 10_000_000,
+];
+
+/// One contestant's figures, in the order of [`COLUMNS`].
+type Figures = Vec<f64>;
+
+const COLUMNS: [(&str, &str); 7] = [
+    ("insert", "ns"),
+    ("hit", "ns"),
+    ("miss", "ns"),
+    ("batch hit", "ns"),
+    ("batch miss", "ns"),
+    ("remove", "ns"),
+    ("memory", "bytes/entry"),
+];
+
+macro_rules! for_all {
+    ($function:ident($($argument:expr),*)) => {
+        [
+            (Weir::NAME, $function::<Weir>($($argument),*)),
+            ("hashbrown", $function::<hashbrown::HashMap<Key, u64, Fixed>>($($argument),*)),
+            ("indexmap", $function::<indexmap::IndexMap<Key, u64, Fixed>>($($argument),*)),
+            ("griddle", $function::<griddle::HashMap<Key, u64, Fixed>>($($argument),*)),
+            ("std", $function::<std::collections::HashMap<Key, u64, Fixed>>($($argument),*)),
+            ("chained", $function::<chained::Chained>($($argument),*)),
+            ("clustered", $function::<clustered::Clustered>($($argument),*)),
+        ]
+    };
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.iter().any(|argument| argument == "--test") {
+        // `cargo test --benches` only asks whether it starts.
+        return;
+    }
+    let max = arguments.iter().find_map(|argument| argument.parse().ok());
+    let max: usize = max.unwrap_or(10_000_000);
+    for size in SIZES.into_iter().filter(|size| *size <= max) {
+        let keys: Vec<Key> = (0..size as u64).map(key).collect();
+        let rounds = if size > 1_000_000 { 1 } else { 5 };
+        let mut all: Vec<(&str, Vec<Figures>)> = Vec::new();
+        for round in 0..rounds {
+            for (at, (name, figures)) in for_all!(by_size(&keys)).into_iter().enumerate() {
+                if round == 0 {
+                    all.push((name, Vec::new()));
+                }
+                all[at].1.push(figures);
+            }
+        }
+        let all: Vec<(&str, Figures)> = all
+            .into_iter()
+            .map(|(name, rounds)| (name, medians(&rounds)))
+            .collect();
+        table(&format!("{size} entries"), &COLUMNS, &all);
+    }
+    many_small();
+    let big = max.min(10_000_000);
+    worst_insert(big);
+    iteration(big);
+    open_walk(big.min(1_000_000));
+    flood();
+    peers::run(max);
+}
+
+fn medians(rounds: &[Figures]) -> Figures {
+    (0..rounds[0].len())
+        .map(|column| {
+            let mut values: Vec<f64> = rounds.iter().map(|figures| figures[column]).collect();
+            values.sort_by(f64::total_cmp);
+            values[values.len() / 2]
+        })
+        .collect()
+}
+
+/// Prints figures beside ours, and our ratio to each peer for `cargo xtask bench`.
+fn table(title: &str, columns: &[(&str, &str)], all: &[(&str, Figures)]) {
+    println!("\n{title}");
+    print!("{:<12}", "");
+    for (column, unit) in columns {
+        print!(" {:>22}", format!("{column} ({unit})"));
+    }
+    println!();
+    let ours = &all[0].1;
+    for (name, figures) in all {
+        print!("{name:<12}");
+        for (own, figure) in ours.iter().zip(figures) {
+            print!(" {:>22}", format!("{figure:.1} ({:.2}x)", figure / own));
+        }
+        println!();
+    }
+    for (name, figures) in &all[1..] {
+        for ((column, unit), (own, figure)) in columns.iter().zip(ours.iter().zip(figures)) {
+            println!("@{title}, {column}\t{own}\t{figure}\t{name}\t{unit}");
+        }
+    }
+}
+
+/// The seed's table: many dictionaries of one size, none destroyed before the end.
+fn by_size<M: Map>(keys: &[Key]) -> Figures {
+    let size = keys.len();
+    let count = (100_000 / size).max(1);
+    let before = bytes();
+    let mut maps: Vec<M> = Vec::with_capacity(count);
+    let handles = bytes() - before;
+    let mut figures = Vec::new();
+    let per = |start: u64, operations: usize| (cpu_ns() - start) as f64 / operations as f64;
+
+    let start = cpu_ns();
+    for _ in 0..count {
+        let mut map = M::new();
+        for (value, key) in keys.iter().enumerate() {
+            map.insert(key, value as u64);
+        }
+        maps.push(map);
+    }
+    figures.push(per(start, count * size));
+    let memory = (bytes() - before - handles) as f64 / (count * size) as f64
+        + size_of::<M>() as f64 / size as f64;
+
+    let mut random = Random(size as u64);
+    let lookups = 400_000;
+    let queries = |random: &mut Random, from: u64| -> Vec<Key> {
+        (0..lookups)
+            .map(|_| key(from + random.below(size as u64)))
+            .collect()
+    };
+    let present = queries(&mut random, 0);
+    let absent = queries(&mut random, size as u64);
+    // A dictionary is searched until its keys have had a turn, then the next one is.
+    let turn = size.min(lookups);
+    for queries in [&present, &absent] {
+        let start = cpu_ns();
+        let mut sum = 0_u64;
+        for (part, map) in queries.chunks(turn).zip(maps.iter().cycle()) {
+            for key in part {
+                sum = sum.wrapping_add(map.get(key).unwrap_or(1));
+            }
+        }
+        black_box(sum);
+        figures.push(per(start, lookups));
+    }
+    for queries in [&present, &absent] {
+        let start = cpu_ns();
+        let mut sum = 0_u64;
+        for (part, map) in queries.chunks(turn).zip(maps.iter().cycle()) {
+            sum = sum.wrapping_add(map.get_many(part));
+        }
+        black_box(sum);
+        figures.push(per(start, lookups));
+    }
+    let start = cpu_ns();
+    for map in &mut maps {
+        for key in keys {
+            black_box(map.remove(key));
+        }
+    }
+    figures.push(per(start, count * size));
+    figures.push(memory);
+    figures
+}
+
+/// The sizes of the 770,463 dictionaries of the seed's largest trace; "8 and more" is taken as 20.
+const SMALL: [(usize, usize); 9] = [
+    (0, 424_433),
+    (1, 303_966),
+    (2, 31_444),
+    (3, 8_227),
+    (4, 775),
+    (5, 957),
+    (6, 319),
+    (7, 27),
+    (20, 315),
+];
+
+fn many_small() {
+    let columns = [("memory", "MB"), ("random hit", "ns"), ("build", "ns")];
+    table("770,463 dictionaries", &columns, &for_all!(build_small()));
+}
+
+fn build_small<M: Map>() -> Figures {
+    let mut sizes: Vec<usize> = Vec::new();
+    for (size, count) in SMALL {
+        sizes.extend(std::iter::repeat_n(size, count));
+    }
+    let mut random = Random(3);
+    for at in (1..sizes.len()).rev() {
+        sizes.swap(at, random.below(at as u64 + 1) as usize);
+    }
+    let before = bytes();
+    let mut maps: Vec<M> = Vec::with_capacity(sizes.len());
+    let start = cpu_ns();
+    let mut number = 0;
+    for size in &sizes {
+        let mut map = M::new();
+        for _ in 0..*size {
+            map.insert(&key(number), number);
+            number += 1;
+        }
+        maps.push(map);
+    }
+    let build = (cpu_ns() - start) as f64 / sizes.len() as f64;
+    let memory = (bytes() - before) as f64 / 1e6;
+    let mut firsts = Vec::new();
+    let mut number = 0;
+    for (at, size) in sizes.iter().enumerate() {
+        if *size > 0 {
+            firsts.push((at, number));
+        }
+        number += *size as u64;
+    }
+    let queries: Vec<(usize, Key)> = (0..1_000_000)
+        .map(|_| firsts[random.below(firsts.len() as u64) as usize])
+        .map(|(at, number)| (at, key(number)))
+        .collect();
+    let start = cpu_ns();
+    let sum = queries.iter().fold(0_u64, |sum, (at, key)| {
+        sum.wrapping_add(maps[*at].get(key).unwrap_or(1))
+    });
+    black_box(sum);
+    let hit = (cpu_ns() - start) as f64 / queries.len() as f64;
+    vec![memory, hit, build]
+}
+
+/// The longest insertions while a dictionary grows; each is the shortest of its three repetitions, so
+/// that what the machine did meanwhile does not count.
+fn worst_insert(size: usize) {
+    let columns = [("worst", "us"), ("p99.99", "us"), ("p99", "us")];
+    let title = format!("insertions up to {size}");
+    table(&title, &columns, &for_all!(insertions(size)));
+}
+
+fn insertions<M: Map>(size: usize) -> Figures {
+    let mut times = vec![u32::MAX; size];
+    for _ in 0..3 {
+        let mut map = M::new();
+        let mut last = Instant::now();
+        for (number, time) in times.iter_mut().enumerate() {
+            map.insert(&key(number as u64), 0);
+            let now = Instant::now();
+            let spent = u32::try_from((now - last).as_nanos()).unwrap_or(u32::MAX);
+            *time = spent.min(*time);
+            last = now;
+        }
+    }
+    times.sort_unstable();
+    [1.0, 0.9999, 0.99]
+        .map(|part| f64::from(times[((size - 1) as f64 * part) as usize]) / 1_000.0)
+        .to_vec()
+}
+
+/// Iteration, and what is left of a dictionary when all but one in a hundred entries have gone.
+fn iteration(size: usize) {
+    let columns = [
+        ("iterate", "ns/entry"),
+        ("iterate after removal", "ns/entry"),
+        ("memory after removal", "bytes/entry"),
+    ];
+    table(
+        &format!("iteration over {size}"),
+        &columns,
+        &for_all!(iterate(size)),
+    );
+}
+
+fn iterate<M: Map>(size: usize) -> Figures {
+    let before = bytes();
+    let mut map = M::new();
+    for number in 0..size as u64 {
+        map.insert(&key(number), number);
+    }
+    let time = |map: &M, entries: usize| {
+        let rounds = (2_000_000 / entries).max(1);
+        let start = cpu_ns();
+        for _ in 0..rounds {
+            black_box(map.sum());
+        }
+        (cpu_ns() - start) as f64 / (rounds * entries) as f64
+    };
+    let full = time(&map, size);
+    for number in 0..size as u64 {
+        if number % 100 != 0 {
+            map.remove(&key(number));
+        }
+    }
+    let left = size.div_ceil(100);
+    vec![
+        full,
+        time(&map, left),
+        (bytes() - before) as f64 / left as f64,
+    ]
+}
+
+/// Ours alone: what an open walk costs an insertion.
+fn open_walk(size: usize) {
+    let mut times = [Vec::new(), Vec::new()];
+    for round in 0..10 {
+        let is_open = round % 2 == 1;
+        let mut dict = Weir::default();
+        let mut cursor = Cursor::START;
+        let mut walking = 0;
+        let start = cpu_ns();
+        for number in 0..size as u64 {
+            dict.insert(key(number), number);
+            if is_open && number % 10_000 == 0 {
+                let step = cpu_ns();
+                match dict.walk(&mut cursor) {
+                    Some(entries) => {
+                        black_box(entries.count());
+                    }
+                    None => cursor = Cursor::START,
+                }
+                walking += cpu_ns() - step;
+            }
+        }
+        times[usize::from(is_open)].push(vec![(cpu_ns() - start - walking) as f64 / size as f64]);
+    }
+    let [without, with] = times.map(|rounds| medians(&rounds)[0]);
+    println!("\ninsertion into {size}: {without:.1} ns, under an open walk {with:.1} ns");
+    println!("@insertion under an open walk, {size}\t{with}\t{without}\tweir without\tns");
+}
+
+/// Ours alone: what is left of the speed when all first hashes collide.
+fn flood() {
+    #[derive(Clone, Copy, Default)]
+    struct Constant;
+    struct Zero;
+    impl std::hash::BuildHasher for Constant {
+        type Hasher = Zero;
+        fn build_hasher(&self) -> Zero {
+            Zero
+        }
+    }
+    impl std::hash::Hasher for Zero {
+        fn write(&mut self, _: &[u8]) {}
+        fn finish(&self) -> u64 {
+            0
+        }
+    }
+    let keys: Vec<Key> = (0..100_000).map(key).collect();
+    let mut flooded = weir_dict::Dict::<Key, u64, Constant>::default();
+    let mut dict = Weir::default();
+    let before = bytes();
+    let start = cpu_ns();
+    for key in &keys {
+        flooded.insert(*key, 0);
+    }
+    let insert = (cpu_ns() - start) as f64 / keys.len() as f64;
+    let memory = (bytes() - before) as f64 / keys.len() as f64;
+    let start = cpu_ns();
+    for key in &keys {
+        black_box(flooded.get(key));
+    }
+    let hit = (cpu_ns() - start) as f64 / keys.len() as f64;
+    let start = cpu_ns();
+    for key in &keys {
+        dict.insert(*key, 0);
+    }
+    let own_insert = (cpu_ns() - start) as f64 / keys.len() as f64;
+    let start = cpu_ns();
+    for key in &keys {
+        black_box(dict.get(key));
+    }
+    let own_hit = (cpu_ns() - start) as f64 / keys.len() as f64;
+    println!(
+        "\n100000 keys of one hash: insert {insert:.0} ns, hit {hit:.0} ns, {memory:.1} bytes an entry; \
+         with the usual hash: insert {own_insert:.0} ns, hit {own_hit:.0} ns"
+    );
+    println!("@100000 keys of one hash, insert\t{insert}\t{own_insert}\tweir without\tns");
+    println!("@100000 keys of one hash, hit\t{hit}\t{own_hit}\tweir without\tns");
+}

@@ -1,0 +1,90 @@
+//! The contestants, all with the same hash function.
+
+use weir_dict::{Dict, FoldState};
+
+/// The seed's keys.
+pub(crate) type Key = [u8; 38];
+
+/// One fast keyed hash function for all.
+pub(crate) const STATE: FoldState = FoldState::new(0x1234_5678_9abc_def1, 0xfedc_ba98_7654_3211);
+
+/// What is measured.
+pub(crate) trait Map: Sized {
+    const NAME: &'static str;
+    fn new() -> Self;
+    fn insert(&mut self, key: &Key, value: u64);
+    fn get(&self, key: &Key) -> Option<u64>;
+    fn remove(&mut self, key: &Key) -> bool;
+    fn sum(&self) -> u64;
+    /// Many at once, where a map can; otherwise one after another.
+    fn get_many(&self, keys: &[Key]) -> u64 {
+        keys.iter()
+            .fold(0, |sum, key| sum.wrapping_add(self.get(key).unwrap_or(1)))
+    }
+}
+
+/// Ours, in the one word that it is.
+pub(crate) type Weir = Dict<Key, u64, Fixed>;
+
+/// [`STATE`] without the space: as small as the process's key is.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Fixed;
+
+impl std::hash::BuildHasher for Fixed {
+    type Hasher = weir_dict::FoldHasher;
+
+    #[inline(always)]
+    fn build_hasher(&self) -> weir_dict::FoldHasher {
+        STATE.build_hasher()
+    }
+}
+
+macro_rules! map {
+    ($name:literal, $type:ty, $remove:ident $(, $many:item)?) => {
+        impl Map for $type {
+            const NAME: &'static str = $name;
+
+            fn new() -> Self {
+                Self::with_hasher(Fixed)
+            }
+
+            #[inline]
+            fn insert(&mut self, key: &Key, value: u64) {
+                let _ = self.insert(*key, value);
+            }
+
+            #[inline]
+            fn get(&self, key: &Key) -> Option<u64> {
+                self.get(key).copied()
+            }
+
+            #[inline]
+            fn remove(&mut self, key: &Key) -> bool {
+                self.$remove(key).is_some()
+            }
+
+            fn sum(&self) -> u64 {
+                self.values().fold(0, |sum, value| sum.wrapping_add(*value))
+            }
+
+            $($many)?
+        }
+    };
+}
+
+map!(
+    "weir",
+    Weir,
+    remove,
+    fn get_many(&self, keys: &[Key]) -> u64 {
+        let mut sum = 0_u64;
+        self.get_batch(keys, |_, value| {
+            sum = sum.wrapping_add(value.copied().unwrap_or(1));
+        });
+        sum
+    }
+);
+map!("hashbrown", hashbrown::HashMap<Key, u64, Fixed>, remove);
+map!("std", std::collections::HashMap<Key, u64, Fixed>, remove);
+map!("indexmap", indexmap::IndexMap<Key, u64, Fixed>, swap_remove);
+map!("griddle", griddle::HashMap<Key, u64, Fixed>, remove);

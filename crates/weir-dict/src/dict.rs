@@ -1,0 +1,326 @@
+//! The dictionary: keys and values.
+
+use core::borrow::Borrow;
+use core::hash::{BuildHasher, Hash};
+use core::ops::Index;
+
+use crate::entry::{Entry, OccupiedEntry, VacantEntry};
+use crate::error::AllocError;
+use crate::hash::{ProcessKey, second, spread};
+use crate::table::{Keys, Query, Table};
+
+/// A map from keys to values that is eight bytes when it is empty and never pauses to grow.
+///
+/// Its interface is that of the standard library's `HashMap`; what it has beyond that is in
+/// [`walk`](Self::walk), [`upsert_batch`](Self::upsert_batch), [`try_insert`](Self::try_insert) and
+/// [`allocated_bytes`](Self::allocated_bytes).
+///
+/// No operation moves more than 500 entries, and none initialises more than a few pages, but for
+/// cloning, clearing and dropping, which have to visit everything.
+///
+/// ```
+/// let mut dict = weir_dict::Dict::new();
+/// dict.insert("one", 1);
+/// *dict.entry("two").or_insert(0) += 2;
+/// assert_eq!(dict.get("two"), Some(&2));
+/// assert_eq!(dict.len(), 2);
+/// ```
+pub struct Dict<K, V, S = ProcessKey> {
+    pub(crate) table: Table<(K, V)>,
+    pub(crate) state: S,
+}
+
+/// Hashes entries by their keys.
+pub(crate) struct MapKeys<'a, S>(pub(crate) &'a S);
+
+impl<K: Hash, V, S: BuildHasher> Keys<(K, V)> for MapKeys<'_, S> {
+    #[inline(always)]
+    fn first(&self, entry: &(K, V)) -> u64 {
+        spread(self.0.hash_one(&entry.0))
+    }
+
+    #[inline]
+    fn second(&self, entry: &(K, V)) -> u64 {
+        second(&entry.0)
+    }
+}
+
+/// A key that is looked for.
+pub(crate) struct MapQuery<'a, Q: ?Sized, S> {
+    pub(crate) key: &'a Q,
+    pub(crate) state: &'a S,
+}
+
+impl<K: Borrow<Q>, V, Q: Hash + Eq + ?Sized, S: BuildHasher> Query<(K, V)> for MapQuery<'_, Q, S> {
+    #[inline(always)]
+    fn first(&self) -> u64 {
+        spread(self.state.hash_one(self.key))
+    }
+
+    #[inline]
+    fn second(&self) -> u64 {
+        second(self.key)
+    }
+
+    #[inline(always)]
+    fn is(&self, entry: &(K, V)) -> bool {
+        entry.0.borrow() == self.key
+    }
+}
+
+impl<K, V> Dict<K, V> {
+    /// A dictionary without entries. Allocates nothing.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self::with_hasher(ProcessKey)
+    }
+}
+
+impl<K, V, S> Dict<K, V, S> {
+    /// A dictionary without entries that hashes with `state`.
+    ///
+    /// A hasher without a secret key lets whoever chooses the keys make them collide: operations stay
+    /// correct, and colliding entries are placed by SipHash with a key of the process.
+    #[must_use]
+    pub const fn with_hasher(state: S) -> Self {
+        Self {
+            table: Table::new(),
+            state,
+        }
+    }
+
+    /// The hasher's state.
+    #[must_use]
+    pub const fn hasher(&self) -> &S {
+        &self.state
+    }
+
+    /// How many entries there are.
+    #[must_use]
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// True without entries.
+    #[must_use]
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes that the dictionary has asked the allocator for: all of them, to the byte, but neither
+    /// this value itself nor what keys and values own.
+    #[must_use]
+    pub fn allocated_bytes(&self) -> usize {
+        self.table.allocated_bytes()
+    }
+
+    /// Removes all entries and gives back all memory.
+    pub fn clear(&mut self) {
+        self.table.clear();
+    }
+}
+
+impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
+    /// The value of a key.
+    #[inline]
+    pub fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+    {
+        self.table.get(&self.query(key)).map(|entry| &entry.1)
+    }
+
+    /// A key and its value.
+    #[inline]
+    pub fn get_key_value<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<(&K, &V)>
+    where
+        K: Borrow<Q>,
+    {
+        let (key, value) = self.table.get(&self.query(key))?;
+        Some((key, value))
+    }
+
+    /// The value of a key, to change it.
+    #[inline]
+    pub fn get_mut<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
+    where
+        K: Borrow<Q>,
+    {
+        let query = self.query(key);
+        let spot = self.table.find(self.table.hash(&query), &query)?;
+        self.table.at_mut(spot).map(|entry| &mut entry.1)
+    }
+
+    /// True when the key is there.
+    #[inline]
+    pub fn contains_key<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+    {
+        self.get(key).is_some()
+    }
+
+    /// Puts a value in, and gives back the one that the key had. The key that was there stays.
+    ///
+    /// When memory ends, it does what other collections do: it ends the process. See
+    /// [`Self::try_insert`].
+    #[inline]
+    pub fn insert(&mut self, key: K, value: V) -> Option<V> {
+        match self.try_insert(key, value) {
+            Ok(old) => old,
+            Err(error) => error.abort(),
+        }
+    }
+
+    /// As [`Self::insert`], but gives an error when memory ends.
+    ///
+    /// # Errors
+    /// [`AllocError`]: the dictionary is as it was, and key and value are dropped.
+    #[inline]
+    pub fn try_insert(&mut self, key: K, value: V) -> Result<Option<V>, AllocError> {
+        let query = MapQuery {
+            key: &key,
+            state: &self.state,
+        };
+        let hash = self.table.hash(&query);
+        if let Some(spot) = self.table.find(hash, &query) {
+            let entry = self.table.at_mut(spot);
+            return Ok(entry.map(|entry| core::mem::replace(&mut entry.1, value)));
+        }
+        self.insert_new(hash, key, value)?;
+        Ok(None)
+    }
+
+    /// Adds an entry whose key is not there.
+    #[inline(always)]
+    pub(crate) fn insert_new(&mut self, hash: u64, key: K, value: V) -> Result<(), AllocError> {
+        let Self { table, state } = self;
+        let keys = MapKeys(&*state);
+        table.insert(hash, &keys, (key, value)).map(|_| ())
+    }
+
+    /// Takes a key's entry out; gives its value.
+    #[inline]
+    pub fn remove<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+    {
+        self.remove_entry(key).map(|(_, value)| value)
+    }
+
+    /// Takes a key's entry out.
+    #[inline]
+    pub fn remove_entry<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<(K, V)>
+    where
+        K: Borrow<Q>,
+    {
+        let query = MapQuery {
+            key,
+            state: &self.state,
+        };
+        let spot = self.table.find(self.table.hash(&query), &query)?;
+        self.table.remove(spot, &MapKeys(&self.state))
+    }
+
+    /// The place of a key, to look and to insert with one search.
+    #[inline]
+    pub fn entry(&mut self, key: K) -> Entry<'_, K, V, S> {
+        let query = MapQuery {
+            key: &key,
+            state: &self.state,
+        };
+        let hash = self.table.hash(&query);
+        match self.table.find(hash, &query) {
+            Some(spot) => Entry::Occupied(OccupiedEntry::new(self, spot)),
+            None => Entry::Vacant(VacantEntry::new(self, hash, key)),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn query<'a, Q: ?Sized>(&'a self, key: &'a Q) -> MapQuery<'a, Q, S> {
+        MapQuery {
+            key,
+            state: &self.state,
+        }
+    }
+}
+
+impl<K, V, S: Default> Default for Dict<K, V, S> {
+    fn default() -> Self {
+        Self::with_hasher(S::default())
+    }
+}
+
+impl<K: Clone, V: Clone, S: Clone> Clone for Dict<K, V, S> {
+    /// Keeps every entry in its place, so that nothing is hashed and walks go on in the clone.
+    fn clone(&self) -> Self {
+        match self.table.duplicate() {
+            Ok(table) => Self {
+                table,
+                state: self.state.clone(),
+            },
+            Err(error) => error.abort(),
+        }
+    }
+}
+
+impl<K: Hash + Eq, V: PartialEq, S: BuildHasher> PartialEq for Dict<K, V, S> {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len()
+            && self
+                .iter()
+                .all(|(key, value)| other.get(key).is_some_and(|own| own == value))
+    }
+}
+
+impl<K: Hash + Eq, V: Eq, S: BuildHasher> Eq for Dict<K, V, S> {}
+
+impl<K: core::fmt::Debug, V: core::fmt::Debug, S> core::fmt::Debug for Dict<K, V, S> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+impl<K: Hash + Eq + Borrow<Q>, V, Q: Hash + Eq + ?Sized, S: BuildHasher> Index<&Q>
+    for Dict<K, V, S>
+{
+    type Output = V;
+
+    /// # Panics
+    /// When the key is not there.
+    fn index(&self, key: &Q) -> &V {
+        self.get(key).expect("the key is in the dictionary")
+    }
+}
+
+impl<K: Hash + Eq, V, S: BuildHasher> Extend<(K, V)> for Dict<K, V, S> {
+    fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {
+        for (key, value) in entries {
+            self.insert(key, value);
+        }
+    }
+}
+
+impl<'a, K: Hash + Eq + Copy, V: Copy, S: BuildHasher> Extend<(&'a K, &'a V)> for Dict<K, V, S> {
+    fn extend<I: IntoIterator<Item = (&'a K, &'a V)>>(&mut self, entries: I) {
+        for (key, value) in entries {
+            self.insert(*key, *value);
+        }
+    }
+}
+
+impl<K: Hash + Eq, V, S: BuildHasher + Default> FromIterator<(K, V)> for Dict<K, V, S> {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
+        let mut dict = Self::default();
+        dict.extend(entries);
+        dict
+    }
+}
+
+impl<K: Hash + Eq, V, const N: usize> From<[(K, V); N]> for Dict<K, V> {
+    fn from(entries: [(K, V); N]) -> Self {
+        entries.into_iter().collect()
+    }
+}

@@ -1,0 +1,67 @@
+//! What can fail: memory.
+
+use core::alloc::Layout;
+use core::fmt;
+
+/// Memory could not be had. The dictionary is as it was before the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AllocError {
+    layout: Layout,
+}
+
+/// Kinds of [`AllocError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AllocErrorKind {
+    /// The allocator refused.
+    Refused,
+    /// More than the address space holds was asked for.
+    TooLarge,
+}
+
+impl AllocError {
+    pub(crate) const fn refused(layout: Layout) -> Self {
+        Self { layout }
+    }
+
+    pub(crate) fn array<T>(count: usize) -> Self {
+        // A layout of no bytes stands for one that cannot be written down.
+        Self {
+            layout: Layout::array::<T>(count).unwrap_or_else(|_| Layout::new::<()>()),
+        }
+    }
+
+    /// Why.
+    #[must_use]
+    pub const fn kind(&self) -> AllocErrorKind {
+        if self.layout.size() == 0 {
+            AllocErrorKind::TooLarge
+        } else {
+            AllocErrorKind::Refused
+        }
+    }
+
+    /// Bytes that were asked for in one piece; 0 when they are too many to be counted.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.layout.size()
+    }
+
+    /// Does what a failed allocation of the standard library does.
+    #[cold]
+    pub(crate) fn abort(self) -> ! {
+        alloc::alloc::handle_alloc_error(self.layout)
+    }
+}
+
+impl fmt::Display for AllocError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind() {
+            AllocErrorKind::Refused => write!(f, "no memory for {} bytes", self.layout.size()),
+            AllocErrorKind::TooLarge => f.write_str("more memory needed than there are addresses"),
+        }
+    }
+}
+
+impl core::error::Error for AllocError {}

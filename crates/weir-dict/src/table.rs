@@ -1,0 +1,755 @@
+//! The table behind every dictionary: one word that is nothing, a small block, one segment or a
+//! directory of segments.
+//!
+//! The word is a pointer whose lowest four bits, free because all it points to is aligned to 16
+//! bytes, say which: 0 nothing, 1 to 8 a block of so many entries, 9 a single segment, 10 a large
+//! table. Blocks have exactly the size of their entries and are searched without hashing.
+
+use alloc::alloc::{alloc, dealloc, realloc};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::alloc::Layout;
+use core::marker::PhantomData;
+use core::ptr;
+
+use crate::directory::{Directory, bytes_of, try_box};
+use crate::error::AllocError;
+use crate::group::Lane;
+use crate::segment::{ENTRIES_MAX, Single, reserve};
+
+/// Entries of a block, at most.
+pub(crate) const SMALL_MAX: usize = 8;
+const SINGLE: usize = 9;
+const LARGE: usize = 10;
+const TAG_MASK: usize = 15;
+/// A single segment with so few entries becomes a block again.
+const SINGLE_MIN: usize = 6;
+/// A large table of one segment with no more entries than this becomes a single segment again.
+const LARGE_MIN: usize = 120;
+
+/// How the entries of a table are hashed.
+pub(crate) trait Keys<T> {
+    /// The hash that places an entry.
+    fn first(&self, entry: &T) -> u64;
+    /// The hash that places it when too many first hashes collide.
+    fn second(&self, entry: &T) -> u64;
+}
+
+/// A key that is looked for.
+pub(crate) trait Query<T> {
+    /// As [`Keys::first`].
+    fn first(&self) -> u64;
+    /// As [`Keys::second`].
+    fn second(&self) -> u64;
+    /// True for the entry that has this key.
+    fn is(&self, entry: &T) -> bool;
+}
+
+/// Entries, found by their keys.
+pub(crate) struct Table<T> {
+    word: *mut u8,
+    owns: PhantomData<T>,
+}
+
+/// A table of several segments.
+#[repr(align(16))]
+pub(crate) struct Large<T> {
+    pub(crate) main: Directory<T>,
+    /// Entries that had no room because the first hashes of too many collide.
+    pub(crate) deep: Option<Box<Deep<T>>>,
+}
+
+/// Entries placed by their second hash; and those whose second hashes collide too, in a list.
+pub(crate) struct Deep<T> {
+    pub(crate) table: Directory<T>,
+    pub(crate) list: Vec<T>,
+    /// A number for each entry of the list, ascending, by which walks find their place.
+    pub(crate) numbers: Vec<u64>,
+    next_number: u64,
+}
+
+/// Where an entry stands. Valid until the table changes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Spot {
+    Small(usize),
+    Single(u64, Lane),
+    Main(u64, Lane),
+    Deep(u64, Lane),
+    List(usize),
+}
+
+/// What a table is now.
+pub(crate) enum View<'a, T> {
+    Small(&'a [T]),
+    Single(&'a Single<T>),
+    Large(&'a Large<T>),
+}
+
+/// What a table is now, to change it.
+pub(crate) enum ViewMut<'a, T> {
+    Small(&'a mut [T]),
+    Single(&'a mut Single<T>),
+    Large(&'a mut Large<T>),
+}
+
+impl<T> Table<T> {
+    /// A table without entries, and without memory.
+    pub(crate) const fn new() -> Self {
+        Self {
+            word: ptr::null_mut(),
+            owns: PhantomData,
+        }
+    }
+
+    #[inline(always)]
+    fn tag(&self) -> usize {
+        self.word.addr() & TAG_MASK
+    }
+
+    #[inline(always)]
+    fn pointer(&self) -> *mut u8 {
+        self.word.map_addr(|address| address & !TAG_MASK)
+    }
+
+    #[inline(always)]
+    fn set(&mut self, pointer: *mut u8, tag: usize) {
+        debug_assert_eq!(pointer.addr() & TAG_MASK, 0);
+        self.word = pointer.map_addr(|address| address | tag);
+    }
+
+    /// The block's layout; no entry has an alignment below the tag's.
+    fn layout(count: usize) -> Result<Layout, AllocError> {
+        Layout::array::<T>(count)
+            .and_then(|layout| layout.align_to(TAG_MASK + 1))
+            .map_err(|_| AllocError::array::<T>(usize::MAX))
+    }
+
+    /// A place for entries that have no size.
+    fn nowhere() -> *mut u8 {
+        ptr::without_provenance_mut(align_of::<T>().max(TAG_MASK + 1))
+    }
+
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    pub(crate) fn view(&self) -> View<'_, T> {
+        let pointer = self.pointer();
+        match self.tag() {
+            0 => View::Small(&[]),
+            // SAFETY: with these tags the word came from a box of this type, which it owns.
+            SINGLE => View::Single(unsafe { &*pointer.cast::<Single<T>>() }),
+            // SAFETY: as above.
+            LARGE => View::Large(unsafe { &*pointer.cast::<Large<T>>() }),
+            // SAFETY: with the other tags it points to a block of `count` entries, which it owns.
+            count => View::Small(unsafe {
+                core::slice::from_raw_parts(pointer.cast::<T>().cast_const(), count)
+            }),
+        }
+    }
+
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    pub(crate) fn view_mut(&mut self) -> ViewMut<'_, T> {
+        let pointer = self.pointer();
+        match self.tag() {
+            0 => ViewMut::Small(&mut []),
+            // SAFETY: with these tags the word came from a box of this type, which it owns.
+            SINGLE => ViewMut::Single(unsafe { &mut *pointer.cast::<Single<T>>() }),
+            // SAFETY: as above.
+            LARGE => ViewMut::Large(unsafe { &mut *pointer.cast::<Large<T>>() }),
+            // SAFETY: with the other tags it points to a block of `count` entries, which it owns.
+            count => ViewMut::Small(unsafe {
+                core::slice::from_raw_parts_mut(pointer.cast::<T>(), count)
+            }),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        match self.view() {
+            View::Small(entries) => entries.len(),
+            View::Single(single) => single.entries.len(),
+            View::Large(large) => large.len(),
+        }
+    }
+
+    /// Bytes of all allocations, those of the entries' own apart.
+    pub(crate) fn allocated_bytes(&self) -> usize {
+        match self.view() {
+            View::Small(entries) => size_of_val(entries),
+            View::Single(single) => {
+                size_of::<Single<T>>() + bytes_of(&single.entries) + bytes_of(&single.groups)
+            }
+            View::Large(large) => {
+                let deep = large.deep.as_ref().map_or(0, |deep| {
+                    size_of::<Deep<T>>()
+                        + deep.table.allocated_bytes()
+                        + bytes_of(&deep.list)
+                        + bytes_of(&deep.numbers)
+                });
+                size_of::<Large<T>>() + large.main.allocated_bytes() + deep
+            }
+        }
+    }
+
+    /// The first hash of `query`, or 0 where the table is so small that nobody will ask for it.
+    #[inline(always)]
+    pub(crate) fn hash(&self, query: &impl Query<T>) -> u64 {
+        if self.tag() > SMALL_MAX {
+            query.first()
+        } else {
+            0
+        }
+    }
+
+    /// Finds an entry.
+    #[inline(always)]
+    pub(crate) fn get(&self, query: &impl Query<T>) -> Option<&T> {
+        match self.view() {
+            View::Large(large) => {
+                let hash = query.first();
+                match large.main.get(hash, |entry| query.is(entry)) {
+                    Ok(entry) => Some(entry),
+                    Err(false) => None,
+                    Err(true) => large.get_deep(query),
+                }
+            }
+            View::Small(entries) => entries.iter().find(|entry| query.is(entry)),
+            View::Single(single) => {
+                let lane = single.find(query.first(), |entry| query.is(entry))?;
+                single.entries.get(lane.position)
+            }
+        }
+    }
+
+    /// Finds where an entry stands; `hash` comes from [`Self::hash`].
+    #[inline(always)]
+    pub(crate) fn find(&self, hash: u64, query: &impl Query<T>) -> Option<Spot> {
+        match self.view() {
+            View::Large(large) => match large.main.find(hash, |entry| query.is(entry)) {
+                Ok(lane) => Some(Spot::Main(hash, lane)),
+                Err(false) => None,
+                Err(true) => large.find_deep(query),
+            },
+            View::Small(entries) => {
+                let at = entries.iter().position(|entry| query.is(entry))?;
+                Some(Spot::Small(at))
+            }
+            View::Single(single) => {
+                let lane = single.find(hash, |entry| query.is(entry))?;
+                Some(Spot::Single(hash, lane))
+            }
+        }
+    }
+
+    /// The entry at a spot that has just been found.
+    #[inline(always)]
+    pub(crate) fn at(&self, spot: Spot) -> Option<&T> {
+        match (spot, self.view()) {
+            (Spot::Main(hash, lane), View::Large(large)) => {
+                large.main.segment(hash).entries.get(lane.position)
+            }
+            (Spot::Small(at), View::Small(entries)) => entries.get(at),
+            (Spot::Single(_, lane), View::Single(single)) => single.entries.get(lane.position),
+            (Spot::Deep(hash, lane), View::Large(large)) => {
+                let deep = large.deep.as_ref()?;
+                deep.table.segment(hash).entries.get(lane.position)
+            }
+            (Spot::List(at), View::Large(large)) => large.deep.as_ref()?.list.get(at),
+            _ => None,
+        }
+    }
+
+    /// As [`Self::at`].
+    #[inline(always)]
+    pub(crate) fn at_mut(&mut self, spot: Spot) -> Option<&mut T> {
+        match (spot, self.view_mut()) {
+            (Spot::Main(hash, lane), ViewMut::Large(large)) => {
+                let segment = large.main.segment_mut(hash);
+                segment.entries.get_mut(lane.position)
+            }
+            (Spot::Small(at), ViewMut::Small(entries)) => entries.get_mut(at),
+            (Spot::Single(_, lane), ViewMut::Single(single)) => {
+                single.entries.get_mut(lane.position)
+            }
+            (Spot::Deep(hash, lane), ViewMut::Large(large)) => {
+                let segment = large.deep.as_mut()?.table.segment_mut(hash);
+                segment.entries.get_mut(lane.position)
+            }
+            (Spot::List(at), ViewMut::Large(large)) => large.deep.as_mut()?.list.get_mut(at),
+            _ => None,
+        }
+    }
+
+    /// Adds an entry of which [`Self::find`] has said that it is not there; gives its spot. When memory
+    /// ends or a hasher panics, the table is as it was, and the entry is dropped.
+    #[inline(always)]
+    pub(crate) fn insert(
+        &mut self,
+        hash: u64,
+        keys: &impl Keys<T>,
+        entry: T,
+    ) -> Result<Spot, AllocError> {
+        match self.view_mut() {
+            ViewMut::Large(large) => {
+                if large.main.room(hash, &|entry| keys.first(entry))? {
+                    Ok(Spot::Main(hash, large.main.push(hash, entry)))
+                } else {
+                    large.insert_deep(hash, keys, entry)
+                }
+            }
+            ViewMut::Small(entries) if entries.len() < SMALL_MAX => self.push_small(entry),
+            ViewMut::Single(single)
+                if single.entries.len() < single.entries.capacity().min(ENTRIES_MAX) =>
+            {
+                Ok(Spot::Single(hash, single.parts().push(hash, entry)))
+            }
+            _ => self.insert_growing(keys, entry),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn insert_growing(&mut self, keys: &impl Keys<T>, entry: T) -> Result<Spot, AllocError> {
+        // The table may have been so small that nobody has hashed yet.
+        let hash = keys.first(&entry);
+        match self.view_mut() {
+            ViewMut::Small(_) => self.become_single(keys)?,
+            ViewMut::Single(single) => {
+                let len = single.entries.len();
+                if len < ENTRIES_MAX {
+                    // A third more: an entry is hashed three more times until there are 250.
+                    single.resize(len + len / 3 + 3, &|entry| keys.first(entry))?;
+                } else {
+                    self.become_large(keys)?;
+                }
+            }
+            ViewMut::Large(_) => {}
+        }
+        self.insert(hash, keys, entry)
+    }
+
+    /// Adds an entry to a block, which becomes one entry larger.
+    #[inline]
+    #[allow(unsafe_code)]
+    fn push_small(&mut self, entry: T) -> Result<Spot, AllocError> {
+        let len = self.tag();
+        debug_assert!(len < SMALL_MAX);
+        let new = Self::layout(len + 1)?;
+        let block = if size_of::<T>() == 0 {
+            Self::nowhere()
+        } else if len == 0 {
+            // SAFETY: the layout has a size, because an entry has.
+            unsafe { alloc(new) }
+        } else {
+            // SAFETY: the block was allocated with this layout, and the new size is not 0 and has
+            // been found by `layout` not to overflow.
+            unsafe { realloc(self.pointer(), Self::layout(len)?, new.size()) }
+        };
+        if block.is_null() {
+            return Err(AllocError::refused(new));
+        }
+        // SAFETY: the block has room for `len + 1` entries, the first `len` of which are there.
+        unsafe { block.cast::<T>().add(len).write(entry) };
+        self.set(block, len + 1);
+        Ok(Spot::Small(len))
+    }
+
+    /// Takes an entry out of a block, which becomes one entry smaller. The last one takes its place.
+    #[allow(unsafe_code)]
+    fn remove_small(&mut self, at: usize) -> T {
+        let len = self.tag();
+        let block = self.pointer().cast::<T>();
+        assert!(at < len && len <= SMALL_MAX, "the entry is in the block");
+        // SAFETY: `at` and `len - 1` are entries of the block; the one read is overwritten by the last
+        // or is the last, which the shrinking forgets.
+        let entry = unsafe {
+            let entry = block.add(at).read();
+            block.add(at).copy_from(block.add(len - 1), 1);
+            entry
+        };
+        self.shrink_small(len, len - 1);
+        entry
+    }
+
+    /// Gives back the end of a block whose entries have been moved out.
+    #[allow(unsafe_code)]
+    fn shrink_small(&mut self, from: usize, to: usize) {
+        let block = self.pointer();
+        if size_of::<T>() == 0 {
+            self.set(block, to);
+        } else if let (Ok(old), Ok(new)) = (Self::layout(from), Self::layout(to)) {
+            if to == 0 {
+                // SAFETY: the block was allocated with this layout, and its word is overwritten.
+                unsafe { dealloc(block, old) };
+            } else {
+                // SAFETY: as above; the new size is not 0.
+                let smaller = unsafe { realloc(block, old, new.size()) };
+                // An allocator that cannot make a block smaller is out of order.
+                assert!(!smaller.is_null(), "a block can become smaller");
+                self.set(smaller, to);
+                return;
+            }
+        }
+        if to == 0 {
+            self.word = ptr::null_mut();
+        }
+    }
+
+    /// Moves all entries out; the table is empty after.
+    #[allow(unsafe_code)]
+    fn take_small(&mut self, into: &mut Vec<T>) {
+        let len = self.tag();
+        debug_assert!(len <= SMALL_MAX && into.capacity() - into.len() >= len);
+        let block = self.pointer().cast::<T>();
+        for at in 0..len {
+            // SAFETY: each entry is read once, and the block forgets them below.
+            into.push(unsafe { block.add(at).read() });
+        }
+        if len > 0 {
+            self.shrink_small(len, 0);
+        }
+    }
+
+    /// Takes all entries of a block out.
+    pub(crate) fn take_block(&mut self) -> Vec<T> {
+        let mut entries = Vec::with_capacity(self.tag());
+        self.take_small(&mut entries);
+        entries
+    }
+
+    /// Takes the entries of a block out for which `take` is true.
+    pub(crate) fn extract_small(
+        &mut self,
+        mut take: impl FnMut(&mut T) -> bool,
+        mut taken: impl FnMut(T),
+    ) {
+        let mut at = self.tag();
+        while at > 0 {
+            at -= 1;
+            let ViewMut::Small(entries) = self.view_mut() else {
+                return;
+            };
+            if entries.get_mut(at).is_some_and(&mut take) {
+                taken(self.remove_small(at));
+            }
+        }
+    }
+
+    #[cold]
+    fn become_single(&mut self, keys: &impl Keys<T>) -> Result<(), AllocError> {
+        let mut single = try_box(Single::new())?;
+        let ViewMut::Small(entries) = self.view_mut() else {
+            return Ok(());
+        };
+        let mut hashes = [0; SMALL_MAX];
+        for (hash, entry) in hashes.iter_mut().zip(&*entries) {
+            *hash = keys.first(entry);
+        }
+        single.resize(SMALL_MAX + 4, &|_| 0)?;
+        self.take_small(&mut single.entries);
+        single.parts().index(&hashes);
+        self.set(Box::into_raw(single).cast(), SINGLE);
+        Ok(())
+    }
+
+    #[cold]
+    fn become_large(&mut self, keys: &impl Keys<T>) -> Result<(), AllocError> {
+        let ViewMut::Single(single) = self.view_mut() else {
+            return Ok(());
+        };
+        let mut main = Directory::new()?;
+        main.fill(&single.entries, &|entry| keys.first(entry));
+        let large = try_box(Large { main, deep: None })?;
+        // All that can fail is done.
+        let entries = core::mem::take(&mut single.entries);
+        let mut large = large;
+        large.main.adopt(entries);
+        self.replace(Box::into_raw(large).cast(), LARGE);
+        Ok(())
+    }
+
+    /// Puts another word in place of this one, whose entries have been moved out.
+    fn replace(&mut self, pointer: *mut u8, tag: usize) {
+        self.free();
+        self.set(pointer, tag);
+    }
+
+    /// Frees everything; the table is empty after.
+    #[allow(unsafe_code)]
+    fn free(&mut self) {
+        let (pointer, tag) = (self.pointer(), self.tag());
+        self.word = ptr::null_mut();
+        match tag {
+            0 => {}
+            // SAFETY: with these tags the word came from a box of this type, and it is forgotten.
+            SINGLE => drop(unsafe { Box::from_raw(pointer.cast::<Single<T>>()) }),
+            // SAFETY: as above.
+            LARGE => drop(unsafe { Box::from_raw(pointer.cast::<Large<T>>()) }),
+            count => {
+                let block = Block(pointer.cast::<T>(), count);
+                // SAFETY: the block has `count` entries, which nobody will see again.
+                unsafe { ptr::slice_from_raw_parts_mut(block.0, count).drop_in_place() };
+            }
+        }
+    }
+
+    /// Takes the entry at a spot out.
+    ///
+    /// Nothing has changed when a hasher panics.
+    pub(crate) fn remove(&mut self, spot: Spot, keys: &impl Keys<T>) -> Option<T> {
+        let first = |entry: &T| keys.first(entry);
+        let entry = match (spot, self.view_mut()) {
+            (Spot::Small(at), ViewMut::Small(entries)) => {
+                return (at < entries.len()).then(|| self.remove_small(at));
+            }
+            (Spot::Single(hash, lane), ViewMut::Single(single)) => {
+                single.parts().remove(hash, lane, &first)
+            }
+            (Spot::Main(hash, lane), ViewMut::Large(large)) => {
+                large.main.remove(hash, lane, &first)
+            }
+            (Spot::Deep(hash, lane), ViewMut::Large(large)) => {
+                let deep = large.deep.as_mut()?;
+                deep.table.remove(hash, lane, &|entry| keys.second(entry))
+            }
+            (Spot::List(at), ViewMut::Large(large)) => {
+                let deep = large.deep.as_mut()?;
+                deep.numbers.remove(at);
+                deep.list.remove(at)
+            }
+            _ => return None,
+        };
+        self.tighten(keys);
+        Some(entry)
+    }
+
+    /// Makes the table smaller after removals, where that is due.
+    #[inline]
+    pub(crate) fn tighten(&mut self, keys: &impl Keys<T>) {
+        if let ViewMut::Large(large) = self.view_mut() {
+            if large.deep.as_ref().is_some_and(|deep| deep.len() == 0) {
+                large.deep = None;
+            }
+            if large.main.segments() > 1
+                || large.main.len() > LARGE_MIN
+                || large.deep.is_some()
+                || !self.become_single_again(keys)
+            {
+                return;
+            }
+        }
+        if let ViewMut::Single(single) = self.view_mut() {
+            let len = single.entries.len();
+            if len <= SINGLE_MIN {
+                self.become_small();
+            } else if single.entries.capacity() > 2 * len + 8 {
+                // Without memory for a smaller index the larger one stays.
+                let _ = single.resize(len + len / 4, &|entry| keys.first(entry));
+            }
+        }
+    }
+
+    #[cold]
+    fn become_small(&mut self) {
+        let ViewMut::Single(single) = self.view_mut() else {
+            return;
+        };
+        let entries = core::mem::take(&mut single.entries);
+        self.free();
+        for entry in entries {
+            if let Err(error) = self.push_small(entry) {
+                error.abort();
+            }
+        }
+    }
+
+    #[cold]
+    fn become_single_again(&mut self, keys: &impl Keys<T>) -> bool {
+        let ViewMut::Large(large) = self.view_mut() else {
+            return false;
+        };
+        let Ok(mut single) = try_box(Single::new()) else {
+            return false;
+        };
+        let entries = &large.main.segment(0).entries;
+        let mut hashes = Vec::new();
+        if reserve(&mut hashes, entries.len()).is_err()
+            || single
+                .resize(entries.len() + entries.len() / 4, &|_| 0)
+                .is_err()
+        {
+            return false;
+        }
+        hashes.extend(entries.iter().map(|entry| keys.first(entry)));
+        single.entries.append(&mut large.main.take_entries());
+        single.parts().index(&hashes);
+        self.replace(Box::into_raw(single).cast(), SINGLE);
+        true
+    }
+
+    /// Removes all entries and gives all memory back.
+    pub(crate) fn clear(&mut self) {
+        self.free();
+    }
+}
+
+/// A block whose memory is given back even when dropping an entry panics.
+struct Block<T>(*mut T, usize);
+
+impl<T> Drop for Block<T> {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        if size_of::<T>() > 0
+            && let Ok(layout) = Table::<T>::layout(self.1)
+        {
+            // SAFETY: blocks are allocated with this layout.
+            unsafe { dealloc(self.0.cast(), layout) };
+        }
+    }
+}
+
+impl<T> Drop for Table<T> {
+    fn drop(&mut self) {
+        self.free();
+    }
+}
+
+impl<T> core::fmt::Debug for Table<T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{} entries", self.len())
+    }
+}
+
+#[allow(unsafe_code)]
+// SAFETY: the word leads to memory that the table owns alone.
+unsafe impl<T: Send> Send for Table<T> {}
+#[allow(unsafe_code)]
+// SAFETY: a shared table gives out shared references only.
+unsafe impl<T: Sync> Sync for Table<T> {}
+
+impl<T> Large<T> {
+    pub(crate) fn len(&self) -> usize {
+        self.main.len() + self.deep.as_ref().map_or(0, |deep| deep.len())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn get_deep(&self, query: &impl Query<T>) -> Option<&T> {
+        let deep = self.deep.as_ref()?;
+        let hash = query.second();
+        let segment = deep.table.segment(hash);
+        match segment.find(hash, |entry| query.is(entry)) {
+            Ok(lane) => segment.entries.get(lane.position),
+            Err(false) => None,
+            Err(true) => deep.list.iter().find(|entry| query.is(entry)),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_deep(&self, query: &impl Query<T>) -> Option<Spot> {
+        let deep = self.deep.as_ref()?;
+        let hash = query.second();
+        match deep.table.find(hash, |entry| query.is(entry)) {
+            Ok(lane) => Some(Spot::Deep(hash, lane)),
+            Err(false) => None,
+            Err(true) => {
+                let at = deep.list.iter().position(|entry| query.is(entry));
+                at.map(Spot::List)
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn insert_deep(
+        &mut self,
+        first: u64,
+        keys: &impl Keys<T>,
+        entry: T,
+    ) -> Result<Spot, AllocError> {
+        if self.deep.is_none() {
+            self.deep = Some(try_box(Deep {
+                table: Directory::new()?,
+                list: Vec::new(),
+                numbers: Vec::new(),
+                next_number: 0,
+            })?);
+        }
+        let Some(deep) = self.deep.as_mut() else {
+            return Err(AllocError::array::<T>(1));
+        };
+        let hash = keys.second(&entry);
+        let has_room = deep.table.room(hash, &|entry| keys.second(entry))?;
+        if !has_room {
+            grow(&mut deep.list)?;
+            grow(&mut deep.numbers)?;
+        }
+        self.main.set_over(first);
+        if has_room {
+            return Ok(Spot::Deep(hash, deep.table.push(hash, entry)));
+        }
+        deep.table.set_over(hash);
+        deep.list.push(entry);
+        deep.numbers.push(deep.next_number);
+        deep.next_number += 1;
+        Ok(Spot::List(deep.list.len() - 1))
+    }
+}
+
+/// Room for one more, in a list that grows like any vector.
+fn grow<T>(list: &mut Vec<T>) -> Result<(), AllocError> {
+    list.try_reserve(1)
+        .map_err(|_| AllocError::array::<T>(list.len() + 1))
+}
+
+impl<T> Deep<T> {
+    pub(crate) fn len(&self) -> usize {
+        self.table.len() + self.list.len()
+    }
+}
+
+impl<T: Clone> Table<T> {
+    /// A table with the same entries in the same places.
+    pub(crate) fn duplicate(&self) -> Result<Self, AllocError> {
+        let mut new = Self::new();
+        match self.view() {
+            View::Small(entries) => {
+                for entry in entries {
+                    new.push_small(entry.clone())?;
+                }
+            }
+            View::Single(single) => {
+                let mut copy = try_box(Single::new())?;
+                reserve(&mut copy.groups, single.groups.len())?;
+                copy.groups.extend_from_slice(&single.groups);
+                reserve(&mut copy.entries, single.entries.len())?;
+                copy.entries.extend_from_slice(&single.entries);
+                new.set(Box::into_raw(copy).cast(), SINGLE);
+            }
+            View::Large(large) => {
+                let main = large.main.duplicate()?;
+                let deep = match &large.deep {
+                    Some(deep) => {
+                        let mut list = Vec::new();
+                        reserve(&mut list, deep.list.len())?;
+                        list.extend_from_slice(&deep.list);
+                        let mut numbers = Vec::new();
+                        reserve(&mut numbers, deep.list.len())?;
+                        numbers.extend_from_slice(&deep.numbers);
+                        Some(try_box(Deep {
+                            table: deep.table.duplicate()?,
+                            list,
+                            numbers,
+                            next_number: deep.next_number,
+                        })?)
+                    }
+                    None => None,
+                };
+                let copy = try_box(Large { main, deep })?;
+                new.set(Box::into_raw(copy).cast(), LARGE);
+            }
+        }
+        Ok(new)
+    }
+}

@@ -1,0 +1,91 @@
+//! Memory that ends in the middle of an operation.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use weir_dict::{AllocErrorKind, Dict};
+
+use crate::hashers::{QUALITIES, State};
+
+thread_local! {
+    /// Allocations that succeed until one fails; 0: all succeed.
+    static FAILS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// The system's allocator, which fails where a test wants it to. Making a block smaller succeeds, as
+/// it does everywhere.
+struct Failing;
+
+fn fails() -> bool {
+    FAILS
+        .try_with(|fails| {
+            let left = fails.get();
+            fails.set(left.saturating_sub(1));
+            left == 1
+        })
+        .unwrap_or(false)
+}
+
+#[allow(unsafe_code)]
+// SAFETY: everything is handed on to the system's allocator, or refused.
+unsafe impl GlobalAlloc for Failing {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if fails() {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if size > layout.size() && fails() {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: as the caller promises.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Failing = Failing;
+
+#[test]
+fn an_insertion_without_memory_changes_nothing() {
+    for quality in QUALITIES {
+        let mut dict = Dict::with_hasher(State(quality));
+        let mut failed = 0;
+        for key in 0..3_000_u64 {
+            let mut attempt = 1;
+            loop {
+                FAILS.with(|fails| fails.set(attempt));
+                let outcome = dict.try_insert(key, key);
+                FAILS.with(|fails| fails.set(0));
+                match outcome {
+                    Ok(old) => {
+                        assert_eq!(old, None);
+                        break;
+                    }
+                    Err(error) => {
+                        assert_eq!(error.kind(), AllocErrorKind::Refused);
+                        assert!(error.to_string().starts_with("no memory for "));
+                        assert_eq!(dict.len() as u64, key);
+                        assert_eq!(dict.get(&key), None);
+                        failed += 1;
+                        attempt += 1;
+                    }
+                }
+            }
+            if key % 250 < 3 {
+                dict.check();
+            }
+        }
+        assert!(failed > 20, "{failed} failures");
+        dict.check();
+        assert!((0..3_000).all(|key| dict.get(&key) == Some(&key)));
+    }
+}

@@ -1,0 +1,20 @@
+//! The dictionary against naive twins.
+
+mod allocation;
+mod behaviour;
+mod bytes;
+mod expiry;
+mod flood;
+mod hashers;
+mod model;
+mod panics;
+
+/// So many cases, or as many as the environment says.
+fn cases(count: u32) -> proptest::prelude::ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok();
+    proptest::prelude::ProptestConfig {
+        cases: asked.and_then(|cases| cases.parse().ok()).unwrap_or(count),
+        failure_persistence: None,
+        ..proptest::prelude::ProptestConfig::default()
+    }
+}
