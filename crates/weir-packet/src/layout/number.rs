@@ -149,6 +149,23 @@ impl Number {
         })
     }
 
+    /// The number at `start` of a record of `len` bytes as bits of a big-endian word of eight bytes:
+    /// offset of the word, shift and mask. `None` when it is not of that form.
+    pub(super) fn in_wide_word(&self, start: usize, len: usize) -> Option<(usize, u32, u64)> {
+        let bytes = match self.load {
+            Load::One => 1,
+            Load::Big2 => 2,
+            Load::Big4 => 4,
+            Load::Big(bytes) => u32::from(bytes),
+            _ => return None,
+        };
+        let at = start.min(len.checked_sub(8)?);
+        let end = u32::try_from(start - at).ok()?.checked_add(bytes)?;
+        let below = 8_u32.checked_sub(end)?.checked_mul(8)?;
+        let shift = self.shift.checked_add(below).filter(|shift| *shift < 64)?;
+        self.parts.is_none().then_some((at, shift, self.mask))
+    }
+
     /// The number at `at` read as two's complement of the value's width.
     #[inline]
     pub(super) fn read_signed(&self, bytes: &[u8], at: usize) -> Option<i64> {

@@ -10,13 +10,18 @@ use super::{Layout, Output};
 pub struct PlainNumber {
     number: Number,
     start: usize,
+    /// The same as some bits of a word of eight bytes: offset, shift, mask.
+    wide: Option<(usize, u32, u64)>,
 }
 
 impl PlainNumber {
-    /// The number in a record; `None` when the record ends before.
+    /// The number in a whole record; `None` when the record ends before.
     #[inline]
     #[must_use]
     pub fn read(&self, record: &[u8]) -> Option<u64> {
+        if let Some((at, shift, mask)) = self.wide {
+            return Some(weir_bytes::u64_be_at(record, at)? >> shift & mask);
+        }
         self.number.read(record, self.start)
     }
 }
@@ -48,8 +53,46 @@ impl Layout {
             (Place::Fixed { start, .. }, Meaning::Unsigned(number), NONE) => Some(PlainNumber {
                 number: number.clone(),
                 start: start as usize,
+                wide: self
+                    .plain_record_len()
+                    .and_then(|len| number.in_wide_word(start as usize, len)),
             }),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_numbers_are_those_of_the_view() {
+        let mut fields = String::new();
+        // Every alignment and width, at the start and up to the end of the record.
+        for (index, bits) in [4, 8, 16, 3, 1, 24, 7, 9, 40, 16, 5, 11, 32, 12, 4]
+            .iter()
+            .enumerate()
+        {
+            fields += &format!("    {{ name = \"f{index}\", bits = {bits} }},\n");
+        }
+        let text = format!("name = \"x\"\nrecord = {{ length = 24 }}\nfield = [\n{fields}]\n");
+        let mut no_other = |_: &str| Err(String::new());
+        let layout = Layout::parse(&text, &mut no_other).unwrap();
+        assert_eq!(layout.plain_record_len(), Some(24));
+        let record: Vec<u8> = (0..24_u8)
+            .map(|byte| byte.wrapping_mul(167) ^ 0x5a)
+            .collect();
+        let mut row = layout.row();
+        let view = layout.decode(&record, &mut row);
+        for column in 0..layout.columns().len() {
+            let plain = layout.plain_number(column).unwrap();
+            let expected = match view.value(column) {
+                Some(crate::Value::Unsigned(value)) => value,
+                Some(crate::Value::Bool(value)) => value.into(),
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(plain.read(&record), Some(expected), "f{column}");
         }
     }
 }
