@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, Hasher};
 use weir_dict::{Cursor, Dict, FoldHasher, FoldState};
 
 /// Operations of one input, at most: each may touch a few hundred entries.
-const OPERATIONS_MAX: usize = 300;
+const OPERATIONS_MAX: usize = 100;
 
 /// Keeps some bits of a good hash, so that keys collide as often as the input wants.
 #[derive(Clone)]
@@ -59,7 +59,6 @@ pub fn run(bytes: &[u8]) {
     for operation in operations.chunks_exact(3).take(OPERATIONS_MAX) {
         let key = u16::from_le_bytes([operation[1], operation[2]]) % 2_048;
         let count = u16::from(operation[0] >> 3) * 16;
-        let before: BTreeSet<u32> = naive.values().copied().collect();
         match operation[0] % 8 {
             0 => {
                 for key in key..key + count + 1 {
@@ -95,7 +94,7 @@ pub fn run(bytes: &[u8]) {
             }
             4 if open.is_none() => {
                 open = Some(Open {
-                    due: before.clone(),
+                    due: naive.values().copied().collect(),
                     ..Open::default()
                 });
             }

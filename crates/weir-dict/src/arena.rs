@@ -29,8 +29,8 @@ pub(crate) struct Span {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arena {
     pages: Vec<Box<[u8]>>,
-    /// The page from which strings are cut, and how much of it is used.
-    open: u32,
+    /// The page from which strings are cut, if there is one, and how much of it is used.
+    open: Option<u32>,
     used: usize,
     /// For each size, in units: the first free place.
     free: Vec<Option<(u32, u32)>>,
@@ -43,7 +43,7 @@ impl Arena {
     pub(crate) const fn new() -> Self {
         Self {
             pages: Vec::new(),
-            open: 0,
+            open: None,
             used: 0,
             free: Vec::new(),
             spare: Vec::new(),
@@ -96,18 +96,21 @@ impl Arena {
             });
             place
         } else {
-            let open_len = self
-                .pages
-                .get(self.open as usize)
-                .map_or(0, |page| page.len());
-            if self.used + units * UNIT > open_len {
-                let page = (2 * open_len).clamp(PAGE_MIN, PAGE_MAX).max(units * UNIT);
-                self.open = self.add_page(page)?;
-                self.used = 0;
-            }
+            let open = self.open.and_then(|open| self.pages.get(open as usize));
+            let open_len = open.map_or(0, |page| page.len());
+            let page = match self.open {
+                Some(open) if self.used + units * UNIT <= open_len => open,
+                _ => {
+                    let len = (2 * open_len).clamp(PAGE_MIN, PAGE_MAX).max(units * UNIT);
+                    let page = self.add_page(len)?;
+                    self.open = Some(page);
+                    self.used = 0;
+                    page
+                }
+            };
             let offset = self.used;
             self.used += units * UNIT;
-            (self.open, offset as u32)
+            (page, offset as u32)
         };
         let start = offset as usize;
         if let Some(page) = self.pages.get_mut(page as usize) {
@@ -178,6 +181,15 @@ impl Arena {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_string_that_comes_first_is_not_overwritten_by_short_ones() {
+        let mut arena = Arena::new();
+        let long = arena.push(&[1; 2_000]).expect("there is memory");
+        let short = arena.push(&[2; 20]).expect("there is memory");
+        assert_eq!(arena.get(long), [1; 2_000]);
+        assert_eq!(arena.get(short), [2; 20]);
+    }
 
     #[test]
     fn strings_of_all_lengths_come_back_and_their_places_are_used_again() {
