@@ -30,18 +30,16 @@ pub fn decode_ber<'a>(
 ) -> Result<Message<'a>, Error> {
     let mut r = BerReader::new(input, arena, options);
     let mut rest = input;
-    let read = (|| {
-        match r.element(&mut rest)? {
-            (0x30, contents) => {
-                let message = MegacoMessage::ber_read(contents, &mut r)?;
-                if rest.is_empty() {
-                    Ok(message)
-                } else {
-                    Err(r.fail(ErrorKind::Syntax, rest, "the end of the message"))
-                }
+    let read = (|| match r.element(&mut rest)? {
+        (0x30, contents) => {
+            let message = MegacoMessage::ber_read(contents, &mut r)?;
+            if rest.is_empty() {
+                Ok(message)
+            } else {
+                Err(r.fail(ErrorKind::Syntax, rest, "the end of the message"))
             }
-            _ => Err(r.fail(ErrorKind::Syntax, input, "a SEQUENCE")),
         }
+        _ => Err(r.fail(ErrorKind::Syntax, input, "a SEQUENCE")),
     })();
     finish(read, r.failure, input)
 }
@@ -195,7 +193,10 @@ fn inflate<'a>(input: &[u8], arena: &'a Arena, limits: Limits) -> Result<&'a [u8
     };
     let len = usize::try_from(u32::from_be_bytes(*len)).unwrap_or(usize::MAX);
     if len > limits.message_bytes_max {
-        return Err(fail(ErrorKind::Limit, "octets of a message (message_bytes_max)"));
+        return Err(fail(
+            ErrorKind::Limit,
+            "octets of a message (message_bytes_max)",
+        ));
     }
     // Deflate makes at most 1,032 octets of one: a length beyond that is a lie.
     if len > stream.len().saturating_mul(1032) {
@@ -205,7 +206,10 @@ fn inflate<'a>(input: &[u8], arena: &'a Arena, limits: Limits) -> Result<&'a [u8
     let mut inflater = Decompress::new(true);
     let done = inflater.decompress(stream, &mut term, FlushDecompress::Finish);
     if !matches!(done, Ok(Status::StreamEnd)) || inflater.total_out() != len as u64 {
-        return Err(fail(ErrorKind::Syntax, "a zlib stream of the announced length"));
+        return Err(fail(
+            ErrorKind::Syntax,
+            "a zlib stream of the announced length",
+        ));
     }
     Ok(arena.list(&term))
 }

@@ -91,14 +91,32 @@ impl Error {
         let (before, after) = input.split_at_checked(offset).unwrap_or((input, &[]));
         let position = text.then(|| {
             let line = before.iter().filter(|byte| **byte == b'\n').count();
-            let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-            (line.saturating_add(1), offset.saturating_sub(start).saturating_add(1))
+            let start = before
+                .iter()
+                .rposition(|byte| *byte == b'\n')
+                .map_or(0, |at| at + 1);
+            (
+                line.saturating_add(1),
+                offset.saturating_sub(start).saturating_add(1),
+            )
         });
         let found = if text {
-            let end = after.iter().position(|byte| *byte == b'\n').unwrap_or(after.len());
-            after.get(..end.min(24)).unwrap_or_default().escape_ascii().to_string()
+            let end = after
+                .iter()
+                .position(|byte| *byte == b'\n')
+                .unwrap_or(after.len());
+            after
+                .get(..end.min(24))
+                .unwrap_or_default()
+                .escape_ascii()
+                .to_string()
         } else {
-            after.iter().take(6).map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+            after
+                .iter()
+                .take(6)
+                .map(|byte| format!("{byte:02x}"))
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         let mut path = failure.path;
         path.reverse();
@@ -173,6 +191,11 @@ pub(crate) struct Failure {
 
 impl Failure {
     pub(crate) fn new(kind: ErrorKind, offset: usize, expected: &'static str) -> Self {
-        Self { kind, offset, expected, path: Vec::new() }
+        Self {
+            kind,
+            offset,
+            expected,
+            path: Vec::new(),
+        }
     }
 }

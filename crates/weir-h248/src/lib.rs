@@ -11,6 +11,7 @@ mod name;
 mod options;
 pub mod packages;
 pub mod sdp;
+mod text;
 mod visit;
 
 pub use arena::Arena;
@@ -21,4 +22,7 @@ pub use error::{Error, ErrorKind};
 pub use message::{Message, media::LocalRemote};
 pub use name::{BinaryId, Name, TerminationId, Value};
 pub use options::{BinaryOptions, Both, Limits, Names, TerminationIds};
+pub use text::{
+    Mini, TextOptions, TextStyle, decode_mini, decode_text, encode_compact, encode_pretty,
+};
 pub use visit::Visitor;

@@ -19,9 +19,7 @@ use crate::{
     visit::Visitor,
     wire::{
         Wire,
-        leaf::{
-            ContextIds, IpV4, IpV6, Octets, Octets4, Uint15, Uint16, Uint32, Version,
-        },
+        leaf::{ContextIds, IpV4, IpV6, Octets, Octets4, Uint15, Uint16, Uint32, Version},
         list::{List, Ref},
     },
 };
@@ -82,15 +80,28 @@ sequence! {
 
 impl<'a> From<Message<'a>> for MegacoMessage<'a> {
     fn from(message: Message<'a>) -> Self {
-        let Message { auth_header, version, mid, body } = message;
-        Self { auth_header, mess: InnerMessage { version, mid, body } }
+        let Message {
+            auth_header,
+            version,
+            mid,
+            body,
+        } = message;
+        Self {
+            auth_header,
+            mess: InnerMessage { version, mid, body },
+        }
     }
 }
 
 impl<'a> From<MegacoMessage<'a>> for Message<'a> {
     fn from(message: MegacoMessage<'a>) -> Self {
         let InnerMessage { version, mid, body } = message.mess;
-        Self { auth_header: message.auth_header, version, mid, body }
+        Self {
+            auth_header: message.auth_header,
+            version,
+            mid,
+            body,
+        }
     }
 }
 
@@ -298,6 +309,7 @@ sequence! {
 
 sequence! {
     /// Properties of a context.
+    #[derive(Default)]
     ContextRequest<'a> "ContextRequest" extensible 1 {
         /// 0 (lowest) to 15.
         [0] opt priority: Option<u8> => Uint15,
@@ -316,6 +328,7 @@ sequence! {
 
 sequence! {
     /// What to tell about a context, or which contexts to select.
+    #[derive(Default)]
     ContextAttrAuditRequest<'a> "ContextAttrAuditRequest" extensible 1 {
         /// Tell the topology.
         [0] flag topology: bool => (),

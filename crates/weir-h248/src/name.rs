@@ -122,7 +122,10 @@ impl<'a> From<&'a str> for Value<'a> {
 
 impl<'a> From<&'a [u8]> for Value<'a> {
     fn from(octets: &'a [u8]) -> Self {
-        Self { octets, quoted: false }
+        Self {
+            octets,
+            quoted: false,
+        }
     }
 }
 
@@ -182,7 +185,11 @@ impl TerminationId<'_> {
 
 impl<'a> From<&'a str> for TerminationId<'a> {
     fn from(text: &'a str) -> Self {
-        if text.eq_ignore_ascii_case("root") { Self::Root } else { Self::Path(text.as_bytes()) }
+        if text.eq_ignore_ascii_case("root") {
+            Self::Root
+        } else {
+            Self::Path(text.as_bytes())
+        }
     }
 }
 
@@ -212,8 +219,12 @@ impl fmt::Display for TerminationId<'_> {
             Self::Path(path) => path.escape_ascii().fmt(f),
             Self::Binary(id) => {
                 f.write_str("0x")?;
-                id.id.iter().try_for_each(|octet| write!(f, "{octet:02x}"))?;
-                id.wildcard.iter().try_for_each(|octet| write!(f, "~{octet:02x}"))
+                id.id
+                    .iter()
+                    .try_for_each(|octet| write!(f, "{octet:02x}"))?;
+                id.wildcard
+                    .iter()
+                    .try_for_each(|octet| write!(f, "~{octet:02x}"))
             }
         }
     }

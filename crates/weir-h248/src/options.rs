@@ -46,7 +46,11 @@ impl BinaryOptions {
     /// Neither names nor termination identifiers are translated: Erlang's `native`.
     #[must_use]
     pub const fn native() -> Self {
-        Self { names: Names::Native, termination_ids: TerminationIds::Native, both: Both::Three }
+        Self {
+            names: Names::Native,
+            termination_ids: TerminationIds::Native,
+            both: Both::Three,
+        }
     }
 }
 
@@ -60,6 +64,8 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { message_bytes_max: 1 << 20 }
+        Self {
+            message_bytes_max: 1 << 20,
+        }
     }
 }

@@ -256,13 +256,21 @@ parameters! {
 /// The name of a package.
 #[must_use]
 pub fn package_name(number: u16) -> Option<&'static str> {
-    if number == 0xffff { Some("*") } else { package_of_number(number) }
+    if number == 0xffff {
+        Some("*")
+    } else {
+        package_of_number(number)
+    }
 }
 
 /// The number of a package, whatever the case of its name.
 #[must_use]
 pub fn package_number(name: &[u8]) -> Option<u16> {
-    if name == b"*" { Some(0xffff) } else { fold(name, package_of_name) }
+    if name == b"*" {
+        Some(0xffff)
+    } else {
+        fold(name, package_of_name)
+    }
 }
 
 /// The name of something in a package: `al/of`, `al/*`, `*/*`; for the properties of Annex C, which
@@ -328,7 +336,10 @@ fn fold_slow<T>(name: &str, look_up: impl Fn(&str) -> Option<T>) -> Option<T> {
     }
     let lower = name.to_ascii_lowercase();
     look_up(&lower).or_else(|| {
-        CAPITALS.iter().find(|known| known.eq_ignore_ascii_case(name)).and_then(|known| look_up(known))
+        CAPITALS
+            .iter()
+            .find(|known| known.eq_ignore_ascii_case(name))
+            .and_then(|known| look_up(known))
     })
 }
 
@@ -376,14 +387,27 @@ mod tests {
             (Kind::Property, "root/MGMaxPDUSize", 0x0002_000b),
         ] {
             assert_eq!(item_number(kind, name.as_bytes()), Some(number), "{name}");
-            assert_eq!(item_number(kind, name.to_ascii_uppercase().as_bytes()), Some(number), "{name}");
+            assert_eq!(
+                item_number(kind, name.to_ascii_uppercase().as_bytes()),
+                Some(number),
+                "{name}"
+            );
             assert_eq!(item_name(kind, number), Some(name));
         }
         assert_eq!(item_number(Kind::Event, b"al/*"), Some(0x0009_ffff));
         assert_eq!(item_number(Kind::Event, b"*/*"), Some(0xffff_ffff));
         assert_eq!(item_number(Kind::Event, b"al/nosuch"), None);
-        assert_eq!(parameter_number(Kind::Event, 0x0009_0005, b"Strict"), Some(1));
-        assert_eq!(parameter_name(Kind::Event, 0x0001_0001, 2), Some("Failurecause"));
-        assert_eq!(parameter_number(Kind::Event, 0x0001_0001, b"generalcause"), Some(1));
+        assert_eq!(
+            parameter_number(Kind::Event, 0x0009_0005, b"Strict"),
+            Some(1)
+        );
+        assert_eq!(
+            parameter_name(Kind::Event, 0x0001_0001, 2),
+            Some("Failurecause")
+        );
+        assert_eq!(
+            parameter_number(Kind::Event, 0x0001_0001, b"generalcause"),
+            Some(1)
+        );
     }
 }

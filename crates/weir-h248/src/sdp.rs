@@ -36,7 +36,11 @@ pub struct Lines<'a> {
 #[derive(Clone, Debug)]
 enum Source<'a> {
     Text(&'a [u8]),
-    Groups { groups: &'a [&'a [PropertyParm<'a>]], group: usize, at: usize },
+    Groups {
+        groups: &'a [&'a [PropertyParm<'a>]],
+        group: usize,
+        at: usize,
+    },
 }
 
 impl<'a> Lines<'a> {
@@ -44,13 +48,23 @@ impl<'a> Lines<'a> {
     /// without `=` has no value.
     #[must_use]
     pub fn of_text(octets: &'a [u8]) -> Self {
-        Self { source: Source::Text(octets), started: false }
+        Self {
+            source: Source::Text(octets),
+            started: false,
+        }
     }
 
     /// Properties of a binary encoding. Of a property with several values the first counts.
     #[must_use]
     pub fn of_groups(groups: &'a [&'a [PropertyParm<'a>]]) -> Self {
-        Self { source: Source::Groups { groups, group: 0, at: 0 }, started: false }
+        Self {
+            source: Source::Groups {
+                groups,
+                group: 0,
+                at: 0,
+            },
+            started: false,
+        }
     }
 }
 
@@ -69,7 +83,10 @@ impl<'a> Iterator for Lines<'a> {
                 let end = text.iter().position(|octet| matches!(octet, b'\r' | b'\n'));
                 let (line, after) = text.split_at_checked(end.unwrap_or(text.len()))?;
                 *rest = after;
-                let equals = line.iter().position(|octet| *octet == b'=').unwrap_or(line.len());
+                let equals = line
+                    .iter()
+                    .position(|octet| *octet == b'=')
+                    .unwrap_or(line.len());
                 let (name, value) = line.split_at_checked(equals)?;
                 let begins_group = !self.started || name == b"v";
                 self.started = true;
@@ -89,7 +106,11 @@ impl<'a> Iterator for Lines<'a> {
                 let begins_group = *at == 0;
                 *at = at.saturating_add(1);
                 let value = parm.value.first().map_or(&[][..], |value| value.octets);
-                Some(Line { begins_group, name: parm.name, value })
+                Some(Line {
+                    begins_group,
+                    name: parm.name,
+                    value,
+                })
             }
         }
     }
@@ -124,7 +145,11 @@ mod tests {
         assert_eq!(same, LocalRemote::Sdp(b"\r\nv=0\r\nc=x\r\n"));
         assert_ne!(same, LocalRemote::Sdp(b"v=0\nc=x "));
         assert_ne!(same, LocalRemote::Sdp(b"V=0\nc=x"));
-        let parm = |name, value| PropertyParm { name: Name::from(name), value, extra: None };
+        let parm = |name, value| PropertyParm {
+            name: Name::from(name),
+            value,
+            extra: None,
+        };
         let values = [["0".into()], ["x".into()]];
         let group = [parm("v", &values[0][..]), parm("c", &values[1][..])];
         assert_eq!(same, LocalRemote::Groups(&[&group]));

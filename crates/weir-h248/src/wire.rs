@@ -56,6 +56,11 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn new(options: BinaryOptions) -> Self {
-        Self { options, version: 0, item: 0, depth: 0 }
+        Self {
+            options,
+            version: 0,
+            item: 0,
+            depth: 0,
+        }
     }
 }

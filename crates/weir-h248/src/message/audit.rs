@@ -2,9 +2,7 @@
 
 use crate::{
     error::Stop,
-    message::{
-        media::{PropertyParm, ServiceState, StreamMode},
-    },
+    message::media::{PropertyParm, ServiceState, StreamMode},
     name::Name,
     visit::Visitor,
     wire::{
@@ -32,7 +30,10 @@ sequence! {
 
 impl AuditDescriptor<'_> {
     /// Asks for nothing.
-    pub const EMPTY: Self = Self { tokens: None, properties: None };
+    pub const EMPTY: Self = Self {
+        tokens: None,
+        properties: None,
+    };
 }
 
 /// The descriptor of an audit request, which text may leave out.
@@ -159,6 +160,7 @@ sequence! {
 
 sequence! {
     /// Parts of a stream.
+    #[derive(Default)]
     IndAudStreamParms<'a> "IndAudStreamParms" extensible 1 {
         /// Of mode and properties.
         [0] opt local_control: Option<IndAudLocalControlDescriptor<'a>>
@@ -177,6 +179,7 @@ sequence! {
 
 sequence! {
     /// Parts of mode and properties.
+    #[derive(Default)]
     IndAudLocalControlDescriptor<'a> "IndAudLocalControlDescriptor" extensible 1 {
         /// The mode.
         [0] flag mode: bool => (),

@@ -9,7 +9,9 @@ use crate::{
     },
     name::{Name, TerminationId, Value},
     wire::{
-        leaf::{DigitMapName, OctetValue, Octets, PackageName, StatisticName, Uint16, Uint99, Uint255},
+        leaf::{
+            DigitMapName, OctetValue, Octets, PackageName, StatisticName, Uint16, Uint99, Uint255,
+        },
         list::{List, Ref},
     },
 };

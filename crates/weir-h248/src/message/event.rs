@@ -39,6 +39,7 @@ sequence! {
 
 sequence! {
     /// What to do when an event occurs.
+    #[derive(Default)]
     RequestedActions<'a> "RequestedActions" extensible 1 {
         /// Go on with signals that play.
         [0] opt keep_active: Option<bool> => bool,
@@ -92,6 +93,7 @@ sequence! {
 
 sequence! {
     /// What to do when an event occurs that was watched for after another.
+    #[derive(Default)]
     SecondRequestedActions<'a> "SecondRequestedActions" extensible 1 {
         /// Go on with signals that play.
         [0] opt keep_active: Option<bool> => bool,
@@ -269,7 +271,11 @@ impl SignalDirection {
     }
 
     fn from_ber_number(number: u32) -> Option<Self> {
-        if number == 3 { Some(Self::Both) } else { Self::from_index(number) }
+        if number == 3 {
+            Some(Self::Both)
+        } else {
+            Self::from_index(number)
+        }
     }
 }
 

@@ -49,6 +49,7 @@ sequence! {
 
 sequence! {
     /// What a stream is.
+    #[derive(Default)]
     StreamParms<'a> "StreamParms" extensible 1 {
         /// Mode and properties.
         [0] opt local_control: Option<LocalControlDescriptor<'a>> => LocalControlDescriptor<'a>,
@@ -64,6 +65,7 @@ sequence! {
 
 sequence! {
     /// Mode and properties of a stream.
+    #[derive(Default)]
     LocalControlDescriptor<'a> "LocalControlDescriptor" extensible 1 {
         /// Who sends.
         [0] opt mode: Option<StreamMode> => StreamMode,
@@ -244,7 +246,11 @@ impl<'a> Wire<'a> for LocalRemote<'a> {
                     w.nested(0x10, |w| {
                         for line in lines.by_ref().take(count) {
                             let (name, value) = Self::property(&line);
-                            let parm = PropertyParm { name, value: &[value], extra: None };
+                            let parm = PropertyParm {
+                                name,
+                                value: &[value],
+                                extra: None,
+                            };
                             PropertyParm::ber_write(&parm, 0x10, w);
                         }
                     });
@@ -271,7 +277,14 @@ impl<'a> Wire<'a> for LocalRemote<'a> {
             w.length(count);
             for line in lines.by_ref().take(count) {
                 let (name, value) = Self::property(&line);
-                PropertyParm::per_write(&PropertyParm { name, value: &[value], extra: None }, w);
+                PropertyParm::per_write(
+                    &PropertyParm {
+                        name,
+                        value: &[value],
+                        extra: None,
+                    },
+                    w,
+                );
             }
         }
     }
@@ -295,7 +308,14 @@ impl<'a> Wire<'a> for LocalRemote<'a> {
             w.list(count);
             for line in lines.by_ref().take(count) {
                 let (name, value) = Self::property(&line);
-                PropertyParm::erl_write(&PropertyParm { name, value: &[value], extra: None }, w);
+                PropertyParm::erl_write(
+                    &PropertyParm {
+                        name,
+                        value: &[value],
+                        extra: None,
+                    },
+                    w,
+                );
             }
             w.nil();
         }

@@ -48,6 +48,7 @@ sequence! {
 
 sequence! {
     /// On which terms service changes.
+    #[derive(Default)]
     ServiceChangeResParm<'a> "ServiceChangeResParm" extensible 1 {
         /// Controller to go to.
         [0] opt mgc_id: Option<MId<'a>> => MId<'a>,
@@ -137,14 +138,17 @@ impl<'a> ServiceChangeProfile<'a> {
             return None;
         }
         let version = std::str::from_utf8(version).ok()?.parse().ok()?;
-        Some(Self { name: Name::Text(name), version })
+        Some(Self {
+            name: Name::Text(name),
+            version,
+        })
     }
 
     fn with_text<T>(&self, then: impl FnOnce(&[u8]) -> T) -> T {
-        let mut text = self.name.as_bytes().map_or_else(
-            || self.name.to_string().into_bytes(),
-            <[u8]>::to_vec,
-        );
+        let mut text = self
+            .name
+            .as_bytes()
+            .map_or_else(|| self.name.to_string().into_bytes(), <[u8]>::to_vec);
         text.push(b'/');
         text.extend_from_slice(self.version.to_string().as_bytes());
         then(&text)
@@ -173,14 +177,23 @@ impl<'a> Wire<'a> for ServiceChangeProfile<'a> {
     fn erl_write(value: &Self, w: &mut ErlWriter<'_>) {
         match value.name {
             Name::Text(name) => {
-                ProfileRecord::erl_write(&ProfileRecord { name, version: value.version }, w);
+                ProfileRecord::erl_write(
+                    &ProfileRecord {
+                        name,
+                        version: value.version,
+                    },
+                    w,
+                );
             }
             Name::Id(_) => w.fail("a profile without a name"),
         }
     }
     fn erl_read(r: &mut ErlReader<'a>) -> Result<Self, Stop> {
         let ProfileRecord { name, version } = ProfileRecord::erl_read(r)?;
-        Ok(Self { name: Name::Text(name), version })
+        Ok(Self {
+            name: Name::Text(name),
+            version,
+        })
     }
     fn visit(value: &Self, visitor: &mut dyn Visitor) {
         value.with_text(|text| visitor.text(text));

@@ -18,7 +18,11 @@ const CONSTRUCTED: u8 = 0x20;
 
 impl<'o> BerWriter<'o> {
     pub(crate) fn new(out: &'o mut Vec<u8>, options: BinaryOptions) -> Self {
-        Self { out, cx: Context::new(options), error: None }
+        Self {
+            out,
+            cx: Context::new(options),
+            error: None,
+        }
     }
 
     pub(crate) fn fail(&mut self, what: &'static str) {
@@ -56,7 +60,8 @@ impl<'o> BerWriter<'o> {
         }
         let end = self.out.len();
         self.out.extend_from_slice(significant);
-        self.out.copy_within(start..end, start.saturating_add(significant.len()));
+        self.out
+            .copy_within(start..end, start.saturating_add(significant.len()));
         for (at, octet) in significant.iter().enumerate() {
             if let Some(place) = self.out.get_mut(start.saturating_add(at)) {
                 *place = *octet;
@@ -103,15 +108,26 @@ pub(crate) struct BerReader<'a> {
 
 impl<'a> BerReader<'a> {
     pub(crate) fn new(input: &'a [u8], arena: &'a Arena, options: BinaryOptions) -> Self {
-        Self { input, arena, cx: Context::new(options), failure: None, unknown: 0 }
+        Self {
+            input,
+            arena,
+            cx: Context::new(options),
+            failure: None,
+            unknown: 0,
+        }
     }
 
     /// Stops at the start of `at`, which is a part of the input.
     #[cold]
     pub(crate) fn fail(&mut self, kind: ErrorKind, at: &[u8], expected: &'static str) -> Stop {
         let offset = (at.as_ptr() as usize).wrapping_sub(self.input.as_ptr() as usize);
-        let offset = if offset <= self.input.len() { offset } else { 0 };
-        self.failure.get_or_insert(Failure::new(kind, offset, expected));
+        let offset = if offset <= self.input.len() {
+            offset
+        } else {
+            0
+        };
+        self.failure
+            .get_or_insert(Failure::new(kind, offset, expected));
         Stop
     }
 
@@ -196,7 +212,9 @@ impl<'a> BerReader<'a> {
         if significant.len() > 4 {
             return Err(self.fail(ErrorKind::Range, contents, "a number of 32 bits"));
         }
-        let value = significant.iter().fold(0_u32, |sum, octet| sum << 8 | u32::from(*octet));
+        let value = significant
+            .iter()
+            .fold(0_u32, |sum, octet| sum << 8 | u32::from(*octet));
         if value > max {
             return Err(self.fail(ErrorKind::Range, contents, "a smaller number"));
         }
@@ -224,7 +242,9 @@ fn long_element(input: &[u8], depth: u8) -> Option<Element<'_>> {
         if len.len() > 8 {
             return None;
         }
-        let len = len.iter().fold(0_u64, |sum, octet| sum << 8 | u64::from(*octet));
+        let len = len
+            .iter()
+            .fold(0_u64, |sum, octet| sum << 8 | u64::from(*octet));
         let (contents, next) = rest.split_at_checked(usize::try_from(len).ok()?)?;
         return Some(((tag, contents), next));
     }

@@ -34,7 +34,12 @@ pub(crate) struct ErlWriter<'o> {
 
 impl<'o> ErlWriter<'o> {
     pub(crate) fn new(out: &'o mut Vec<u8>, options: BinaryOptions, utf8_atoms: bool) -> Self {
-        Self { out, utf8_atoms, cx: Context::new(options), error: None }
+        Self {
+            out,
+            utf8_atoms,
+            cx: Context::new(options),
+            error: None,
+        }
     }
 
     pub(crate) fn fail(&mut self, what: &'static str) {
@@ -44,7 +49,8 @@ impl<'o> ErlWriter<'o> {
     #[inline]
     pub(crate) fn atom(&mut self, name: &[u8]) {
         if self.utf8_atoms {
-            self.out.extend_from_slice(&[SMALL_ATOM_UTF8, name.len() as u8]);
+            self.out
+                .extend_from_slice(&[SMALL_ATOM_UTF8, name.len() as u8]);
         } else {
             self.out.extend_from_slice(&[ATOM, 0, name.len() as u8]);
         }
@@ -112,13 +118,20 @@ pub(crate) struct ErlReader<'a> {
 impl<'a> ErlReader<'a> {
     /// `input` is without the version octet 131.
     pub(crate) fn new(input: &'a [u8], arena: &'a Arena, options: BinaryOptions) -> Self {
-        Self { input, rest: input, arena, cx: Context::new(options), failure: None }
+        Self {
+            input,
+            rest: input,
+            arena,
+            cx: Context::new(options),
+            failure: None,
+        }
     }
 
     #[cold]
     pub(crate) fn fail(&mut self, kind: ErrorKind, expected: &'static str) -> Stop {
         let offset = self.input.len().saturating_sub(self.rest.len());
-        self.failure.get_or_insert(Failure::new(kind, offset, expected));
+        self.failure
+            .get_or_insert(Failure::new(kind, offset, expected));
         Stop
     }
 
@@ -142,7 +155,9 @@ impl<'a> ErlReader<'a> {
     #[inline]
     fn big_endian(&mut self, len: usize) -> Result<usize, Stop> {
         let octets = self.take(len)?;
-        Ok(octets.iter().fold(0_usize, |sum, octet| sum << 8 | usize::from(*octet)))
+        Ok(octets
+            .iter()
+            .fold(0_usize, |sum, octet| sum << 8 | usize::from(*octet)))
     }
 
     #[inline]
@@ -185,7 +200,10 @@ impl<'a> ErlReader<'a> {
     /// Passes over an atom of the name given, if that is what comes next.
     #[inline]
     pub(crate) fn is_atom(&mut self, name: &[u8]) -> Result<bool, Stop> {
-        if !matches!(self.next_tag()?, ATOM | ATOM_UTF8 | SMALL_ATOM | SMALL_ATOM_UTF8) {
+        if !matches!(
+            self.next_tag()?,
+            ATOM | ATOM_UTF8 | SMALL_ATOM | SMALL_ATOM_UTF8
+        ) {
             return Ok(false);
         }
         let before = self.rest;
@@ -215,7 +233,10 @@ impl<'a> ErlReader<'a> {
                     return Err(self.fail(ErrorKind::Range, "a smaller number"));
                 }
                 let octets = self.take(len)?;
-                octets.iter().rev().fold(0_u64, |sum, octet| sum << 8 | u64::from(*octet))
+                octets
+                    .iter()
+                    .rev()
+                    .fold(0_u64, |sum, octet| sum << 8 | u64::from(*octet))
             }
             _ => return Err(self.fail(ErrorKind::Syntax, "a number")),
         };

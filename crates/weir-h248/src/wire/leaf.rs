@@ -102,7 +102,8 @@ impl<'a> Wire<'a> for bool {
     const TAG: u8 = 1;
     #[inline]
     fn ber_write(value: &Self, tag: u8, w: &mut BerWriter<'_>) {
-        w.out.extend_from_slice(&[tag, 1, if *value { 0xff } else { 0 }]);
+        w.out
+            .extend_from_slice(&[tag, 1, if *value { 0xff } else { 0 }]);
     }
     fn ber_read(contents: &'a [u8], r: &mut BerReader<'a>) -> Result<Self, Stop> {
         match contents {
@@ -592,7 +593,11 @@ pub(crate) fn named_bits_ber_read<'a>(
 }
 
 pub(crate) fn named_bits_per_write(bits: u16, w: &mut PerWriter<'_>) {
-    let count = if bits == 0 { 0 } else { 16 - bits.trailing_zeros() };
+    let count = if bits == 0 {
+        0
+    } else {
+        16 - bits.trailing_zeros()
+    };
     w.length(count as usize);
     w.bits(u32::from(bits) >> (16 - count), count);
 }

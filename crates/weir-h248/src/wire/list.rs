@@ -43,7 +43,9 @@ where
             let start = rest;
             let (tag, contents) = r.element(&mut rest)?;
             let contents = if M::TAG == 0 {
-                start.get(..start.len().saturating_sub(rest.len())).unwrap_or_default()
+                start
+                    .get(..start.len().saturating_sub(rest.len()))
+                    .unwrap_or_default()
             } else if tag & 0xdf == M::TAG {
                 contents
             } else {
@@ -177,7 +179,11 @@ impl<'a, M: Wire<'a>> Wire<'a> for Embedded<M> {
         w.cx.item = item;
     }
     fn ber_read(contents: &'a [u8], r: &mut BerReader<'a>) -> Result<Self::Value, Stop> {
-        enter!(r, r.fail(ErrorKind::Limit, contents, DEPTH), M::ber_read(contents, r))
+        enter!(
+            r,
+            r.fail(ErrorKind::Limit, contents, DEPTH),
+            M::ber_read(contents, r)
+        )
     }
     #[inline]
     fn per_write(value: &Self::Value, w: &mut PerWriter<'_>) {

@@ -18,7 +18,13 @@ pub(crate) struct PerWriter<'o> {
 
 impl<'o> PerWriter<'o> {
     pub(crate) fn new(out: &'o mut Vec<u8>, options: BinaryOptions) -> Self {
-        Self { out, pending: 0, pending_len: 0, cx: Context::new(options), error: None }
+        Self {
+            out,
+            pending: 0,
+            pending_len: 0,
+            cx: Context::new(options),
+            error: None,
+        }
     }
 
     pub(crate) fn fail(&mut self, what: &'static str) {
@@ -62,7 +68,9 @@ impl<'o> PerWriter<'o> {
         self.align();
         match len {
             0..=127 => self.out.push(len as u8),
-            128..=0x3fff => self.out.extend_from_slice(&(0x8000 | len as u16).to_be_bytes()),
+            128..=0x3fff => self
+                .out
+                .extend_from_slice(&(0x8000 | len as u16).to_be_bytes()),
             _ => self.fail("more than 16383 octets or elements in one place"),
         }
     }
@@ -104,7 +112,9 @@ impl<'o> PerWriter<'o> {
             self.out.push(0);
         }
         let len = self.out.len().saturating_sub(start);
-        let Some(place) = self.out.get_mut(start.wrapping_sub(1)) else { return };
+        let Some(place) = self.out.get_mut(start.wrapping_sub(1)) else {
+            return;
+        };
         if len < 128 {
             *place = len as u8;
         } else if len < 0x4000 {
@@ -120,7 +130,11 @@ impl<'o> PerWriter<'o> {
 /// Bits that `range` values need.
 #[inline]
 pub(crate) const fn bits_for(range: u64) -> u32 {
-    if range <= 1 { 0 } else { u64::BITS - (range - 1).leading_zeros() }
+    if range <= 1 {
+        0
+    } else {
+        u64::BITS - (range - 1).leading_zeros()
+    }
 }
 
 /// Takes the highest of 32 bits, which say which optional components follow.
@@ -162,7 +176,8 @@ impl<'a> PerReader<'a> {
         let base = (self.octets.as_ptr() as usize).wrapping_sub(self.input.as_ptr() as usize);
         let base = if base <= self.input.len() { base } else { 0 };
         let offset = base.saturating_add(self.position / 8);
-        self.failure.get_or_insert(Failure::new(kind, offset, expected));
+        self.failure
+            .get_or_insert(Failure::new(kind, offset, expected));
         Stop
     }
 
@@ -201,7 +216,9 @@ impl<'a> PerReader<'a> {
     #[inline]
     pub(crate) fn bit(&mut self) -> Result<bool, Stop> {
         let octet = self.octets.get(self.position / 8).copied();
-        let Some(octet) = octet else { return Err(self.fail(ErrorKind::Cut, "more bits")) };
+        let Some(octet) = octet else {
+            return Err(self.fail(ErrorKind::Cut, "more bits"));
+        };
         let bit = octet >> (7 - self.position % 8) & 1;
         self.position = self.position.wrapping_add(1);
         Ok(bit != 0)

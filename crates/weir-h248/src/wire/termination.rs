@@ -46,16 +46,24 @@ struct Packed {
 impl Packed {
     fn of(value: &TerminationId<'_>) -> Option<Self> {
         match value {
-            TerminationId::Root => {
-                Some(Self { id: ROOT, id_len: LEVELS_MAX, ..Self::default() })
-            }
+            TerminationId::Root => Some(Self {
+                id: ROOT,
+                id_len: LEVELS_MAX,
+                ..Self::default()
+            }),
             TerminationId::Path(path) => Self::of_path(path),
             TerminationId::Binary(binary) => {
                 let mut packed = Self::default();
                 packed.wildcard_count = binary.wildcard.len();
-                packed.wildcards.get_mut(..binary.wildcard.len())?.copy_from_slice(binary.wildcard);
+                packed
+                    .wildcards
+                    .get_mut(..binary.wildcard.len())?
+                    .copy_from_slice(binary.wildcard);
                 packed.id_len = binary.id.len();
-                packed.id.get_mut(..binary.id.len())?.copy_from_slice(binary.id);
+                packed
+                    .id
+                    .get_mut(..binary.id.len())?
+                    .copy_from_slice(binary.id);
                 Some(packed)
             }
         }
@@ -70,7 +78,11 @@ impl Packed {
             (packed.id, packed.id_len) = (id, LEVELS);
             return Some(packed);
         }
-        let count = path.iter().filter(|octet| **octet == b'/').count().checked_add(1)?;
+        let count = path
+            .iter()
+            .filter(|octet| **octet == b'/')
+            .count()
+            .checked_add(1)?;
         let wild = path.iter().any(|octet| matches!(octet, b'*' | b'$'));
         let total = if wild { count.max(LEVELS) } else { count };
         if total > LEVELS_MAX {
@@ -99,7 +111,10 @@ impl Packed {
             let last = at.checked_add(1)? == count;
             match wildcard {
                 Some(kind) => {
-                    let position = total.checked_sub(at)?.checked_mul(8)?.checked_sub(1 + bits)?;
+                    let position = total
+                        .checked_sub(at)?
+                        .checked_mul(8)?
+                        .checked_sub(1 + bits)?;
                     let below = if last && count < total { 0x40 } else { 0 };
                     *packed.wildcards.get_mut(packed.wildcard_count)? =
                         kind | below | u8::try_from(position).ok()?;
@@ -113,7 +128,9 @@ impl Packed {
     }
 
     fn wildcards(&self) -> &[u8] {
-        self.wildcards.get(..self.wildcard_count).unwrap_or_default()
+        self.wildcards
+            .get(..self.wildcard_count)
+            .unwrap_or_default()
     }
 
     fn id(&self) -> &[u8] {
@@ -217,7 +234,9 @@ impl<'a> Wire<'a> for TerminationId<'a> {
 
     #[inline]
     fn ber_write(value: &Self, tag: u8, w: &mut BerWriter<'_>) {
-        let Some(packed) = Packed::of(value) else { return w.fail(UNMAPPED) };
+        let Some(packed) = Packed::of(value) else {
+            return w.fail(UNMAPPED);
+        };
         w.nested(tag, |w| {
             w.nested(0x80, |w| {
                 for octet in packed.wildcards() {
@@ -255,7 +274,9 @@ impl<'a> Wire<'a> for TerminationId<'a> {
 
     #[inline]
     fn per_write(value: &Self, w: &mut PerWriter<'_>) {
-        let Some(packed) = Packed::of(value) else { return w.fail(UNMAPPED) };
+        let Some(packed) = Packed::of(value) else {
+            return w.fail(UNMAPPED);
+        };
         w.bit(false);
         w.length(packed.wildcards().len());
         for octet in packed.wildcards() {
@@ -301,7 +322,11 @@ impl<'a> Wire<'a> for TerminationId<'a> {
         };
         w.tuple(3);
         w.atom(b"megaco_term_id");
-        w.atom(if value.has_wildcard() { b"true" } else { b"false" });
+        w.atom(if value.has_wildcard() {
+            b"true"
+        } else {
+            b"false"
+        });
         w.list(path.split(|octet| *octet == b'/').count());
         for level in path.split(|octet| *octet == b'/') {
             w.string(level);
@@ -339,7 +364,11 @@ impl<'a> Wire<'a> for TerminationId<'a> {
         }
         r.end_list()?;
         let path = path.into_bump_slice();
-        Ok(if path.eq_ignore_ascii_case(b"root") { Self::Root } else { Self::Path(path) })
+        Ok(if path.eq_ignore_ascii_case(b"root") {
+            Self::Root
+        } else {
+            Self::Path(path)
+        })
     }
 
     fn visit(value: &Self, visitor: &mut dyn Visitor) {

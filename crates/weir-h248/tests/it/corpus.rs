@@ -3,8 +3,8 @@
 use std::{fs, path::PathBuf};
 
 use weir_h248::{
-    Arena, BinaryOptions, ErlOptions, Limits, decode_ber, decode_erl, decode_per, encode_ber,
-    encode_erl, encode_per,
+    Arena, BinaryOptions, ErlOptions, Limits, TextOptions, TextStyle, decode_ber, decode_erl,
+    decode_per, decode_text, encode_ber, encode_compact, encode_erl, encode_per, encode_pretty,
 };
 
 /// One message: its name and its octets in every encoding.
@@ -22,7 +22,8 @@ pub(crate) struct Sample {
 
 /// The corpus, which lies beside the checkout; nothing, loudly, when it is not there.
 pub(crate) fn samples() -> Vec<Sample> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/h248/time_test");
+    let root =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/h248/time_test");
     let Ok(entries) = fs::read_dir(root.join("pretty")) else {
         eprintln!("SKIPPED: no corpus at {}", root.display());
         return Vec::new();
@@ -103,8 +104,97 @@ fn binary_encodings_agree_and_come_back_to_the_octet() {
         out.clear();
         match encode_erl(&erl, options, z, &mut out) {
             Ok(()) if out == sample.erl_z => {}
-            result => wrong.push(format!("{} erl z octets {result:?} {} {}", sample.name, out.len(), sample.erl_z.len())),
+            result => wrong.push(format!(
+                "{} erl z octets {result:?} {} {}",
+                sample.name,
+                out.len(),
+                sample.erl_z.len()
+            )),
         }
     }
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn text_agrees_with_binary_and_comes_back() {
+    let options = BinaryOptions::default();
+    let mut wrong = Vec::new();
+    let mut canonical = 0;
+    for sample in samples() {
+        let arena = Arena::new();
+        let ber = decode_ber(&sample.ber, &arena, options).unwrap();
+        let pretty = match decode_text(&sample.pretty, &arena, TextOptions::default()) {
+            Ok(message) => message,
+            Err(error) => {
+                wrong.push(format!("{} pretty: {error}", sample.name));
+                continue;
+            }
+        };
+        let compact = match decode_text(&sample.compact, &arena, TextOptions::strict()) {
+            Ok(message) => message,
+            Err(error) => {
+                wrong.push(format!("{} compact: {error}", sample.name));
+                continue;
+            }
+        };
+        if pretty != ber {
+            wrong.push(format!(
+                "{} pretty differs:\n{pretty:?}\n{ber:?}",
+                sample.name
+            ));
+        }
+        if compact != ber {
+            wrong.push(format!(
+                "{} compact differs:\n{compact:?}\n{ber:?}",
+                sample.name
+            ));
+        }
+        let mut out = Vec::new();
+        match encode_compact(&pretty, TextStyle::erlang(), &mut out) {
+            Ok(()) if out == sample.compact => {}
+            result => wrong.push(format!(
+                "{} compact octets {result:?}\n{}\n{}",
+                sample.name,
+                out.escape_ascii(),
+                sample.compact.escape_ascii()
+            )),
+        }
+        out.clear();
+        match encode_pretty(&pretty, TextStyle::erlang(), &mut out) {
+            Ok(()) if out == sample.pretty => canonical += 1,
+            result => eprintln!("{} pretty octets {result:?}", sample.name),
+        }
+        for (name, message) in [("compact", &compact), ("pretty", &pretty), ("ber", &ber)] {
+            for encode in [encode_compact, encode_pretty] {
+                out.clear();
+                encode(message, TextStyle::default(), &mut out).unwrap();
+                let again = decode_text(&out, &arena, TextOptions::strict());
+                if again.as_ref() != Ok(message) {
+                    wrong.push(format!(
+                        "{} from {name}: {again:?}\n{}",
+                        sample.name,
+                        out.escape_ascii()
+                    ));
+                }
+            }
+        }
+        out.clear();
+        encode_per(&pretty, options, &mut out).unwrap();
+        assert_eq!(out, sample.per);
+        out.clear();
+        encode_ber(&compact, options, &mut out).unwrap();
+        assert_eq!(out, sample.ber);
+    }
+    eprintln!("{canonical} canonical");
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
