@@ -9,9 +9,11 @@ use crate::{
     wire::{
         Wire,
         ber::{BerReader, BerWriter},
+        compressed,
         erl::{ErlReader, ErlWriter},
         per::{PerReader, PerWriter},
     },
+    zlib,
 };
 
 /// The first octet of every Erlang term on the wire.
@@ -117,24 +119,40 @@ pub fn decode_erl<'a>(
     options: BinaryOptions,
     limits: Limits,
 ) -> Result<Message<'a>, Error> {
-    let (term, version_bytes) = match input {
-        [ERL_VERSION, ERL_COMPRESSED, rest @ ..] => (inflate(rest, arena, limits)?, 0),
-        [ERL_VERSION, rest @ ..] => (rest, 1),
+    let (term, mut input, version_bytes) = match input {
+        [ERL_VERSION, ERL_COMPRESSED, rest @ ..] => {
+            let term = inflate(rest, arena, limits)?;
+            (term, term, 0)
+        }
+        [ERL_VERSION, rest @ ..] => (rest, input, 1),
         _ => {
             let failure = Failure::new(ErrorKind::Syntax, 0, "the octet 131");
             return Err(Error::from_failure(failure, input, false));
         }
     };
     let mut r = ErlReader::new(term, arena, options);
-    let mut read = MegacoMessage::erl_read(&mut r);
-    if read.is_ok() && !r.rest.is_empty() {
-        read = Err(r.fail(ErrorKind::Syntax, "the end of the message"));
-    }
+    let mut version_bytes = version_bytes;
+    let read = if compressed::is_compressed(term) {
+        compressed::expand(&mut r).and_then(|plain| {
+            (input, version_bytes) = (plain, 0);
+            r = ErlReader::new(plain, arena, options);
+            MegacoMessage::erl_read(&mut r)
+        })
+    } else {
+        MegacoMessage::erl_read(&mut r)
+    };
+    let read = read.and_then(|message| {
+        if r.rest.is_empty() {
+            Ok(message)
+        } else {
+            Err(r.fail(ErrorKind::Syntax, "the end of the message"))
+        }
+    });
     let failure = r.failure.map(|mut failure| {
         failure.offset = failure.offset.saturating_add(version_bytes);
         failure
     });
-    finish(read, failure, if version_bytes == 0 { term } else { input })
+    finish(read, failure, input)
 }
 
 /// Appends an Erlang term.
@@ -149,10 +167,22 @@ pub fn encode_erl(
 ) -> Result<(), Error> {
     let start = out.len();
     out.push(ERL_VERSION);
-    let mut w = ErlWriter::new(out, options, erl.utf8_atoms);
+    let record = MegacoMessage::from(*message);
+    let mut plain = Vec::new();
+    let target = if erl.megaco_compressed {
+        &mut plain
+    } else {
+        &mut *out
+    };
+    let mut w = ErlWriter::new(target, options, erl.utf8_atoms);
     w.cx.version = message.version;
-    MegacoMessage::erl_write(&MegacoMessage::from(*message), &mut w);
-    let error = w.error;
+    MegacoMessage::erl_write(&record, &mut w);
+    let mut error = w.error;
+    if erl.megaco_compressed {
+        let mut w = ErlWriter::new(out, options, erl.utf8_atoms);
+        compressed::compress(&plain, message.version, &mut w);
+        error = error.or(w.error);
+    }
     written(error, out, start)?;
     if erl.compressed {
         deflate(out, start);
@@ -217,16 +247,25 @@ fn inflate<'a>(input: &[u8], arena: &'a Arena, limits: Limits) -> Result<&'a [u8
 /// Deflates the term that begins at `start`, if that makes it smaller, as Erlang does.
 fn deflate(out: &mut Vec<u8>, start: usize) {
     let term = out.get(start.saturating_add(1)..).unwrap_or_default();
-    let mut deflated = vec![0; term.len()];
-    let mut deflater = Compress::new(Compression::new(6), true);
-    let done = deflater.compress(term, &mut deflated, FlushCompress::Finish);
-    let len = usize::try_from(deflater.total_out()).unwrap_or(usize::MAX);
-    if !matches!(done, Ok(Status::StreamEnd)) || len.saturating_add(5) >= term.len() {
+    let deflated = zlib::deflate(term).unwrap_or_else(|| {
+        // Longer than the study of zlib's ways goes: any deflater will do.
+        let mut deflated = vec![0; term.len()];
+        let mut deflater = Compress::new(Compression::new(6), true);
+        let done = deflater.compress(term, &mut deflated, FlushCompress::Finish);
+        let len = usize::try_from(deflater.total_out()).unwrap_or(usize::MAX);
+        deflated.truncate(if matches!(done, Ok(Status::StreamEnd)) {
+            len
+        } else {
+            0
+        });
+        deflated
+    });
+    if deflated.is_empty() || deflated.len().saturating_add(5) > term.len() {
         return;
     }
     let uncompressed_len = (term.len() as u32).to_be_bytes();
     out.truncate(start);
     out.extend_from_slice(&[ERL_VERSION, ERL_COMPRESSED]);
     out.extend_from_slice(&uncompressed_len);
-    out.extend_from_slice(deflated.get(..len).unwrap_or_default());
+    out.extend_from_slice(&deflated);
 }

@@ -13,6 +13,7 @@ pub mod packages;
 pub mod sdp;
 mod text;
 mod visit;
+mod zlib;
 
 pub use arena::Arena;
 pub use codec::{

@@ -8,6 +8,7 @@
 mod schema;
 
 pub(crate) mod ber;
+pub(crate) mod compressed;
 pub(crate) mod erl;
 pub(crate) mod leaf;
 pub(crate) mod list;

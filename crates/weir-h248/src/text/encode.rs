@@ -48,6 +48,8 @@ pub fn encode_compact(
 pub(super) struct Writer<'o, const PRETTY: bool> {
     pub(super) out: &'o mut Vec<u8>,
     pub(super) style: TextStyle,
+    /// Of the message: Erlang's three versions of its encoder indent differently in places.
+    pub(super) version: u8,
     pub(super) indent: usize,
     pub(super) error: Option<&'static str>,
 }
@@ -59,6 +61,7 @@ impl<'o, const PRETTY: bool> Writer<'o, PRETTY> {
         Self {
             out,
             style,
+            version: 0,
             indent: 0,
             error: None,
         }
@@ -264,6 +267,7 @@ impl<'o, const PRETTY: bool> Writer<'o, PRETTY> {
 
     fn message(&mut self, message: &Message<'_>) -> Result<(), Error> {
         let start = self.out.len();
+        self.version = message.version;
         if let Some(header) = message.auth_header {
             self.auth_header(header);
         }
@@ -413,22 +417,13 @@ impl<'o, const PRETTY: bool> Writer<'o, PRETTY> {
     fn acks(&mut self, acks: &[TransactionAck]) {
         self.token(Token::ResponseAck);
         self.open();
-        // Erlang does not indent what follows the first.
-        let deeper = self.indent;
-        for (at, ack) in acks.iter().enumerate() {
-            if at > 0 {
-                if self.style.erlang {
-                    self.indent = deeper.saturating_sub(1);
-                }
-                self.comma();
-            }
-            self.number(ack.first);
+        self.commas(acks, |w, ack| {
+            w.number(ack.first);
             if let Some(last) = ack.last {
-                self.out.push(b'-');
-                self.number(last);
+                w.out.push(b'-');
+                w.number(last);
             }
-        }
-        self.indent = deeper;
+        });
         self.close();
     }
 
@@ -537,11 +532,15 @@ impl<'o, const PRETTY: bool> Writer<'o, PRETTY> {
         }
         if let Some(emergency) = request.emergency {
             self.next(first);
-            self.token(if emergency {
-                Token::Emergency
+            if PRETTY && self.style.erlang && self.version < 3 && !emergency {
+                self.raw(b"EmergencyOffToken");
             } else {
-                Token::EmergencyOff
-            });
+                self.token(if emergency {
+                    Token::Emergency
+                } else {
+                    Token::EmergencyOff
+                });
+            }
         }
         if let Some(triples) = request.topology.filter(|triples| !triples.is_empty()) {
             self.next(first);
@@ -560,15 +559,10 @@ impl<'o, const PRETTY: bool> Writer<'o, PRETTY> {
             self.token(Token::ContextAttr);
             self.open();
             let deeper = self.indent;
-            for (at, property) in properties.iter().enumerate() {
-                if at > 0 {
-                    if self.style.erlang {
-                        self.indent = deeper.saturating_sub(1);
-                    }
-                    self.comma();
-                }
-                self.property(property);
+            if self.style.erlang {
+                self.indent = deeper.saturating_sub(1);
             }
+            self.commas(properties, Self::property);
             self.indent = deeper;
             self.close();
         }

@@ -148,8 +148,12 @@ impl<const PRETTY: bool> Writer<'_, PRETTY> {
             None => {}
             Some(IndAudStreams::One(parms)) => self.audit_stream_parms(parms, &mut first),
             Some(IndAudStreams::Multi(streams)) => {
+                let indent = self.indent;
                 for stream in *streams {
                     self.next(&mut first);
+                    if self.style.erlang && self.version == 2 {
+                        self.indent = indent.saturating_add(1);
+                    }
                     self.token(Token::Stream);
                     self.equals();
                     self.number(u32::from(stream.id));
@@ -157,6 +161,7 @@ impl<const PRETTY: bool> Writer<'_, PRETTY> {
                     self.audit_stream_parms(&stream.parms, &mut true);
                     self.close();
                 }
+                self.indent = indent;
             }
         }
         self.close();
