@@ -1,0 +1,195 @@
+//! What the measurement corpus costs: `cargo bench -p weir-h248 --bench codec [-- ROUNDS]`.
+//!
+//! The table has the rows of Erlang's own study (size, encode, decode, total), in nanoseconds of CPU
+//! time a message, mean over the 149 messages; each figure is the median of many short rounds that
+//! alternate over all encodings. The floor is a scalar tokenizer over the same texts, measured in
+//! the same run: on a slow or busy machine the ratio to it says more than the nanoseconds.
+
+use std::{fs, hint::black_box, path::Path, time::Duration};
+
+use weir_h248::{
+    Arena, BinaryOptions, ErlOptions, Limits, Message, TextOptions, TextStyle, decode_ber,
+    decode_erl, decode_per, decode_text, encode_ber, encode_compact, encode_erl, encode_per,
+    encode_pretty,
+};
+
+/// Time that this thread has spent on the processor.
+fn cpu_time() -> Duration {
+    let stat = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanos = stat
+        .split(' ')
+        .next()
+        .and_then(|word| word.parse().ok())
+        .unwrap_or(0);
+    Duration::from_nanos(nanos)
+}
+
+#[derive(Clone, Copy)]
+enum Codec {
+    Pretty,
+    Compact,
+    Ber(BinaryOptions),
+    Per(BinaryOptions),
+    Erl(ErlOptions),
+}
+
+impl Codec {
+    fn decode<'a>(self, input: &'a [u8], arena: &'a Arena) -> Message<'a> {
+        match self {
+            Self::Pretty | Self::Compact => decode_text(input, arena, TextOptions::default()),
+            Self::Ber(options) => decode_ber(input, arena, options),
+            Self::Per(options) => decode_per(input, arena, options),
+            Self::Erl(_) => decode_erl(input, arena, BinaryOptions::default(), Limits::default()),
+        }
+        .expect("the corpus decodes")
+    }
+
+    fn encode(self, message: &Message<'_>, out: &mut Vec<u8>) {
+        match self {
+            Self::Pretty => encode_pretty(message, TextStyle::erlang(), out),
+            Self::Compact => encode_compact(message, TextStyle::erlang(), out),
+            Self::Ber(options) => encode_ber(message, options, out),
+            Self::Per(options) => encode_per(message, options, out),
+            Self::Erl(options) => encode_erl(message, BinaryOptions::default(), options, out),
+        }
+        .expect("the corpus encodes");
+    }
+}
+
+/// The floor: finds every word and mark of a text, and does nothing with them.
+fn tokenize(text: &[u8]) -> usize {
+    let mut tokens = 0;
+    let mut in_word = false;
+    for octet in text {
+        let safe = octet.is_ascii_alphanumeric() || b"+-&!_/'?@^`~*$\\()%|.".contains(octet);
+        tokens += usize::from(!(safe && in_word || octet.is_ascii_whitespace()));
+        in_word = safe;
+    }
+    tokens
+}
+
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/h248/time_test");
+    let mut files: Vec<_> = match fs::read_dir(root.join("pretty")) {
+        Ok(entries) => entries
+            .map(|entry| entry.expect("a folder").path())
+            .collect(),
+        Err(_) => {
+            eprintln!("SKIPPED: no corpus at {}", root.display());
+            return;
+        }
+    };
+    files.sort();
+    let texts: Vec<Vec<u8>> = files
+        .iter()
+        .map(|path| fs::read(path).expect("a message"))
+        .collect();
+    let rounds = std::env::args()
+        .filter_map(|word| word.parse().ok())
+        .next()
+        .unwrap_or(61);
+    let erl = |megaco_compressed, compressed| {
+        let mut options = ErlOptions::default();
+        options.megaco_compressed = megaco_compressed;
+        options.compressed = compressed;
+        Codec::Erl(options)
+    };
+    let default = BinaryOptions::default();
+    let rows = [
+        ("pretty", Codec::Pretty),
+        ("compact", Codec::Compact),
+        ("per", Codec::Per(default)),
+        ("per [native]", Codec::Per(BinaryOptions::native())),
+        ("ber", Codec::Ber(default)),
+        ("ber [native]", Codec::Ber(BinaryOptions::native())),
+        ("erl_dist", erl(false, false)),
+        ("erl_dist [megaco_compressed]", erl(true, false)),
+        ("erl_dist [compressed]", erl(false, true)),
+        ("erl_dist [megaco_compressed,compressed]", erl(true, true)),
+    ];
+    let encoded: Vec<Vec<Vec<u8>>> = rows
+        .iter()
+        .map(|(_, codec)| {
+            let encode = |text: &Vec<u8>| {
+                let arena = Arena::new();
+                let message =
+                    decode_text(text, &arena, TextOptions::default()).expect("the corpus decodes");
+                let mut out = Vec::new();
+                match codec {
+                    // Native values have no names for what text calls by name: take them from BER.
+                    Codec::Per(_) => encode_per(&message, default, &mut out),
+                    Codec::Ber(_) => encode_ber(&message, default, &mut out),
+                    codec => {
+                        codec.encode(&message, &mut out);
+                        Ok(())
+                    }
+                }
+                .expect("the corpus encodes");
+                out
+            };
+            texts.iter().map(encode).collect()
+        })
+        .collect();
+    let mut times = vec![(Vec::new(), Vec::new()); rows.len()];
+    let mut floors = Vec::new();
+    let count = texts.len() as f64;
+    let mut arena = Arena::new();
+    let mut out = Vec::with_capacity(1 << 16);
+    for _ in 0..rounds {
+        let start = cpu_time();
+        for _ in 0..10 {
+            for text in &encoded[1] {
+                black_box(tokenize(black_box(text)));
+            }
+        }
+        floors.push((cpu_time() - start).as_nanos() as f64 / count / 10.0);
+        for ((messages, (_, codec)), (encode, decode)) in encoded.iter().zip(&rows).zip(&mut times)
+        {
+            let start = cpu_time();
+            for _ in 0..10 {
+                for message in messages {
+                    arena.reset();
+                    black_box(codec.decode(black_box(message), &arena));
+                }
+            }
+            decode.push((cpu_time() - start).as_nanos() as f64 / count / 10.0);
+            let kept: Vec<Arena> = messages.iter().map(|_| Arena::new()).collect();
+            let values: Vec<Message<'_>> = messages
+                .iter()
+                .zip(&kept)
+                .map(|(message, arena)| codec.decode(message, arena))
+                .collect();
+            let start = cpu_time();
+            for _ in 0..10 {
+                for value in &values {
+                    out.clear();
+                    codec.encode(black_box(value), &mut out);
+                    black_box(&out);
+                }
+            }
+            encode.push((cpu_time() - start).as_nanos() as f64 / count / 10.0);
+        }
+    }
+    println!(
+        "{} messages, {rounds} rounds; floor (scalar tokenizer, compact): {:.0} ns",
+        texts.len(),
+        median(&mut floors)
+    );
+    println!(
+        "{:<42} {:>5} {:>9} {:>9} {:>9}",
+        "codec", "size", "encode ns", "decode ns", "total ns"
+    );
+    for (((name, _), messages), (encode, decode)) in rows.iter().zip(&encoded).zip(&mut times) {
+        let size = messages.iter().map(Vec::len).sum::<usize>() as f64 / count;
+        let (encode, decode) = (median(encode), median(decode));
+        println!(
+            "{name:<42} {size:>5.0} {encode:>9.0} {decode:>9.0} {:>9.0}",
+            encode + decode
+        );
+    }
+}

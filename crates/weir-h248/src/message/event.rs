@@ -1,0 +1,310 @@
+//! Events and signals.
+
+use crate::{
+    BinaryOptions, Both,
+    message::{descriptor::DigitMapValue, media::ExtraInfo},
+    name::{Name, Value},
+    wire::{
+        leaf::{
+            DigitMapName, EventName, EventParameterName, OctetValue, Octets, SignalName,
+            SignalParameterName, Uint16, Uint32,
+        },
+        list::{Embedded, List, Ref},
+    },
+};
+
+sequence! {
+    /// Events to watch for.
+    EventsDescriptor<'a> "EventsDescriptor" extensible 1 {
+        /// Number of the request; none when there are no events.
+        [0] late request_id: Option<u32> => Uint32,
+        /// Which events.
+        [1] req events: &'a [RequestedEvent<'a>] => List<RequestedEvent<'a>>,
+    }
+}
+
+sequence! {
+    /// An event to watch for.
+    RequestedEvent<'a> "RequestedEvent" extensible 1 {
+        /// Which.
+        [0] req name: Name<'a> => EventName,
+        /// On one stream only.
+        [1] opt stream_id: Option<u16> => Uint16,
+        /// What to do when it occurs.
+        [2] opt action: Option<&'a RequestedActions<'a>> => Embedded<Ref<RequestedActions<'a>>>,
+        /// Its parameters.
+        [3] req parameters: &'a [EventParameter<'a>] => List<EventParameter<'a>>,
+    }
+}
+
+sequence! {
+    /// What to do when an event occurs.
+    #[derive(Default)]
+    RequestedActions<'a> "RequestedActions" extensible 1 {
+        /// Go on with signals that play.
+        [0] opt keep_active: Option<bool> => bool,
+        /// Collect digits.
+        [1] opt digit_map: Option<EventDm<'a>> => EventDm<'a>,
+        /// Watch for these events then.
+        [2] opt second_event: Option<SecondEventsDescriptor<'a>> => SecondEventsDescriptor<'a>,
+        /// Play these signals then.
+        [3] opt signals: Option<&'a [SignalRequest<'a>]> => List<SignalRequest<'a>>,
+        /// Whether to notify (version 3).
+        [4] ext(3) notify: Option<NotifyBehaviour<'a>> => NotifyBehaviour<'a>,
+        /// Stop watching for events (version 3).
+        [5] extflag(3) reset_events: bool => (),
+    }
+}
+
+choice! {
+    /// The digit map of an event.
+    EventDm<'a> closed root 2 {
+        /// By its name.
+        [0] Name(Name<'a>) => DigitMapName, "digitMapName";
+        /// Itself.
+        [1] Value(&'a DigitMapValue<'a>) => Ref<DigitMapValue<'a>>, "digitMapValue";
+    }
+}
+
+sequence! {
+    /// Events to watch for after another.
+    SecondEventsDescriptor<'a> "SecondEventsDescriptor" extensible 1 {
+        /// Number of the request; none when there are no events.
+        [0] late request_id: Option<u32> => Uint32,
+        /// Which events.
+        [1] req events: &'a [SecondRequestedEvent<'a>] => List<SecondRequestedEvent<'a>>,
+    }
+}
+
+sequence! {
+    /// An event to watch for after another.
+    SecondRequestedEvent<'a> "SecondRequestedEvent" extensible 1 {
+        /// Which.
+        [0] req name: Name<'a> => EventName,
+        /// On one stream only.
+        [1] opt stream_id: Option<u16> => Uint16,
+        /// What to do when it occurs.
+        [2] opt action: Option<&'a SecondRequestedActions<'a>>
+            => Embedded<Ref<SecondRequestedActions<'a>>>,
+        /// Its parameters.
+        [3] req parameters: &'a [EventParameter<'a>] => List<EventParameter<'a>>,
+    }
+}
+
+sequence! {
+    /// What to do when an event occurs that was watched for after another.
+    #[derive(Default)]
+    SecondRequestedActions<'a> "SecondRequestedActions" extensible 1 {
+        /// Go on with signals that play.
+        [0] opt keep_active: Option<bool> => bool,
+        /// Collect digits.
+        [1] opt digit_map: Option<EventDm<'a>> => EventDm<'a>,
+        /// Play these signals then.
+        [2] opt signals: Option<&'a [SignalRequest<'a>]> => List<SignalRequest<'a>>,
+        /// Whether to notify (version 3).
+        [3] ext(3) notify: Option<NotifyBehaviour<'a>> => NotifyBehaviour<'a>,
+        /// Stop watching for events (version 3).
+        [4] extflag(3) reset_events: bool => (),
+    }
+}
+
+choice! {
+    /// Whether to notify of an event (version 3).
+    NotifyBehaviour<'a> extensible root 3 {
+        /// At once.
+        [0] Immediate(()) => (), "notifyImmediate";
+        /// As the notification regulator permits; what is embedded applies when it does not.
+        [1] Regulated(&'a RegulatedEmbeddedDescriptor<'a>)
+            => Ref<RegulatedEmbeddedDescriptor<'a>>, "notifyRegulated";
+        /// Never.
+        [2] Never(()) => (), "neverNotify";
+    }
+}
+
+sequence! {
+    /// What applies when a notification is held back.
+    RegulatedEmbeddedDescriptor<'a> "RegulatedEmbeddedDescriptor" extensible 1 {
+        /// Watch for these events.
+        [0] opt second_event: Option<SecondEventsDescriptor<'a>> => SecondEventsDescriptor<'a>,
+        /// Play these signals.
+        [1] opt signals: Option<&'a [SignalRequest<'a>]> => List<SignalRequest<'a>>,
+    }
+}
+
+sequence! {
+    /// An event to buffer.
+    EventSpec<'a> "EventSpec" extensible 1 {
+        /// Which.
+        [0] req name: Name<'a> => EventName,
+        /// On one stream only.
+        [1] opt stream_id: Option<u16> => Uint16,
+        /// Its parameters.
+        [2] req parameters: &'a [EventParameter<'a>] => List<EventParameter<'a>>,
+    }
+}
+
+sequence! {
+    /// Events that have occurred.
+    ObservedEventsDescriptor<'a> "ObservedEventsDescriptor" extensible 9 {
+        /// Number of the request that they answer.
+        [0] req request_id: u32 => Uint32,
+        /// Which.
+        [1] req events: &'a [ObservedEvent<'a>] => List<ObservedEvent<'a>>,
+    }
+}
+
+sequence! {
+    /// An event that has occurred.
+    ObservedEvent<'a> "ObservedEvent" extensible 1 {
+        /// Which.
+        [0] req name: Name<'a> => EventName,
+        /// On which stream.
+        [1] opt stream_id: Option<u16> => Uint16,
+        /// Its parameters.
+        [2] req parameters: &'a [EventParameter<'a>] => List<EventParameter<'a>>,
+        /// When.
+        [3] opt time: Option<TimeNotation<'a>> => TimeNotation<'a>,
+    }
+}
+
+sequence! {
+    /// A time: eight digits of a date and eight of a time, `19990729T22000000`.
+    TimeNotation<'a> "TimeNotation" extensible 9 {
+        /// `yyyymmdd`.
+        [0] req date: &'a [u8] => Octets<8, 8>,
+        /// `hhmmssss`, the last two hundredths of a second.
+        [1] req time: &'a [u8] => Octets<8, 8>,
+    }
+}
+
+sequence! {
+    /// A parameter of an event.
+    EventParameter<'a> "EventParameter" extensible 1 {
+        /// Which.
+        [0] req name: Name<'a> => EventParameterName,
+        /// Its value, or values.
+        [1] req value: &'a [Value<'a>] => List<OctetValue>,
+        /// How the values are meant.
+        [2] opt extra: Option<ExtraInfo> => ExtraInfo,
+    }
+}
+
+choice! {
+    /// A signal, or several one after another.
+    SignalRequest<'a> extensible root 2 {
+        /// One.
+        [0] Signal(Signal<'a>) => Signal<'a>, "signal";
+        /// A list.
+        [1] List(SeqSigList<'a>) => SeqSigList<'a>, "seqSigList";
+    }
+}
+
+sequence! {
+    /// Signals to play one after another.
+    SeqSigList<'a> "SeqSigList" extensible 9 {
+        /// Number of the list.
+        [0] req id: u16 => Uint16,
+        /// Which signals.
+        [1] req signals: &'a [Signal<'a>] => List<Signal<'a>>,
+    }
+}
+
+sequence! {
+    /// A signal to play.
+    Signal<'a> "Signal" extensible 1 {
+        /// Which.
+        [0] req name: Name<'a> => SignalName,
+        /// On one stream only.
+        [1] opt stream_id: Option<u16> => Uint16,
+        /// How it ends.
+        [2] opt signal_type: Option<SignalType> => SignalType,
+        /// Hundredths of a second.
+        [3] opt duration: Option<u16> => Uint16,
+        /// Notify when it ends for one of these reasons.
+        [4] opt notify_completion: Option<NotifyCompletion> => NotifyCompletion,
+        /// Go on when an event occurs.
+        [5] opt keep_active: Option<bool> => bool,
+        /// Its parameters.
+        [6] req parameters: &'a [SigParameter<'a>] => List<SigParameter<'a>>,
+        /// Whither (version 3).
+        [7] ext(3) direction: Option<SignalDirection> => SignalDirection,
+        /// Number by which it is known (version 3).
+        [8] ext(3) request_id: Option<u32> => Uint32,
+        /// Hundredths of a second between signals of a list (version 3).
+        [9] ext(3) intersignal_delay: Option<u16> => Uint16,
+    }
+}
+
+enumerated! {
+    /// How a signal ends.
+    SignalType extensible root 3 {
+        /// By itself, soon.
+        [0] Brief "brief",
+        /// When it is turned off.
+        [1] OnOff "onOff",
+        /// After a time.
+        [2] TimeOut "timeOut",
+    }
+}
+
+plain_numbers!(SignalType);
+
+enumerated! {
+    /// Whither a signal is played (version 3).
+    SignalDirection extensible root 3 {
+        /// Into the context.
+        [0] Internal "internal",
+        /// Out of it.
+        [1] External "external",
+        /// Both.
+        [2] Both "both",
+    }
+}
+
+impl SignalDirection {
+    /// `both` is 3 in the module that Erlang uses and 2 in ITU-T H.248.1 (03/2013).
+    fn ber_number(self, options: BinaryOptions) -> u32 {
+        match (self, options.both) {
+            (Self::Both, Both::Three) => 3,
+            _ => self.index(),
+        }
+    }
+
+    fn from_ber_number(number: u32) -> Option<Self> {
+        if number == 3 {
+            Some(Self::Both)
+        } else {
+            Self::from_index(number)
+        }
+    }
+}
+
+flags! {
+    /// For which ends of a signal to notify.
+    NotifyCompletion of
+    /// Why a signal ended.
+    NotificationReason max 5 {
+        /// Its time was over.
+        [0] OnTimeOut "onTimeOut",
+        /// An event occurred.
+        [1] OnInterruptByEvent "onInterruptByEvent",
+        /// Another signal took its place.
+        [2] OnInterruptByNewSignal "onInterruptByNewSignalDescr",
+        /// Something else.
+        [3] OtherReason "otherReason",
+        /// It began anew (version 3).
+        [4] OnIteration "onIteration",
+    }
+}
+
+sequence! {
+    /// A parameter of a signal.
+    SigParameter<'a> "SigParameter" extensible 1 {
+        /// Which.
+        [0] req name: Name<'a> => SignalParameterName,
+        /// Its value, or values.
+        [1] req value: &'a [Value<'a>] => List<OctetValue>,
+        /// How the values are meant.
+        [2] opt extra: Option<ExtraInfo> => ExtraInfo,
+    }
+}

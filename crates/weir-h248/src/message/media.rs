@@ -1,0 +1,341 @@
+//! Streams, their properties and their session descriptions.
+
+use crate::{
+    error::Stop,
+    message::descriptor::StatisticsParameter,
+    name::{Name, Value},
+    sdp,
+    visit::Visitor,
+    wire::{
+        Wire,
+        ber::{BerReader, BerWriter},
+        erl::{ErlReader, ErlWriter},
+        leaf::{OctetValue, PropertyName, Uint16},
+        list::{List, Ref},
+        per::{PerReader, PerWriter},
+    },
+};
+
+sequence! {
+    /// The media of a termination.
+    MediaDescriptor<'a> "MediaDescriptor" extensible 1 {
+        /// Properties of the termination itself.
+        [0] opt termination_state: Option<TerminationStateDescriptor<'a>>
+            => TerminationStateDescriptor<'a>,
+        /// Its streams.
+        [1] opt streams: Option<Streams<'a>> => Streams<'a>,
+    }
+}
+
+choice! {
+    /// Streams of a termination.
+    Streams<'a> closed root 2 {
+        /// One, without a number.
+        [0] One(&'a StreamParms<'a>) => Ref<StreamParms<'a>>, "oneStream";
+        /// Several, with numbers.
+        [1] Multi(&'a [StreamDescriptor<'a>]) => List<StreamDescriptor<'a>>, "multiStream";
+    }
+}
+
+sequence! {
+    /// A stream with its number.
+    StreamDescriptor<'a> "StreamDescriptor" extensible 9 {
+        /// Its number.
+        [0] req id: u16 => Uint16,
+        /// What it is.
+        [1] req parms: StreamParms<'a> => StreamParms<'a>,
+    }
+}
+
+sequence! {
+    /// What a stream is.
+    #[derive(Default)]
+    StreamParms<'a> "StreamParms" extensible 1 {
+        /// Mode and properties.
+        [0] opt local_control: Option<LocalControlDescriptor<'a>> => LocalControlDescriptor<'a>,
+        /// What the gateway receives.
+        [1] opt local: Option<LocalRemote<'a>> => LocalRemote<'a>,
+        /// What the other side receives.
+        [2] opt remote: Option<LocalRemote<'a>> => LocalRemote<'a>,
+        /// Statistics (version 3).
+        [3] ext(3) statistics: Option<&'a [StatisticsParameter<'a>]>
+            => List<StatisticsParameter<'a>>,
+    }
+}
+
+sequence! {
+    /// Mode and properties of a stream.
+    #[derive(Default)]
+    LocalControlDescriptor<'a> "LocalControlDescriptor" extensible 1 {
+        /// Who sends.
+        [0] opt mode: Option<StreamMode> => StreamMode,
+        /// Reserve for every alternative value.
+        [1] opt reserve_value: Option<bool> => bool,
+        /// Reserve for every alternative group.
+        [2] opt reserve_group: Option<bool> => bool,
+        /// Properties of packages.
+        [3] req properties: &'a [PropertyParm<'a>] => List<PropertyParm<'a>>,
+    }
+}
+
+enumerated! {
+    /// Who sends.
+    StreamMode extensible root 5 {
+        /// The gateway.
+        [0] SendOnly "sendOnly",
+        /// The other side.
+        [1] RecvOnly "recvOnly",
+        /// Both.
+        [2] SendRecv "sendRecv",
+        /// Nobody.
+        [3] Inactive "inactive",
+        /// What is received is sent back.
+        [4] LoopBack "loopBack",
+    }
+}
+
+sequence! {
+    /// A property and its value, or values.
+    PropertyParm<'a> "PropertyParm" extensible 1 {
+        /// Which property.
+        [0] req name: Name<'a> => PropertyName,
+        /// One value; several for a list, a range or alternatives; none to choose.
+        [1] req value: &'a [Value<'a>] => List<OctetValue>,
+        /// How the values are meant.
+        [2] opt extra: Option<ExtraInfo> => ExtraInfo,
+    }
+}
+
+choice! {
+    /// How the values of a property or a parameter are meant.
+    ExtraInfo closed root 3 {
+        /// Not this value but one in this relation to it.
+        [0] Relation(Relation) => Relation, "relation";
+        /// The two are the ends of a range.
+        [1] Range(bool) => bool, "range";
+        /// True: all of them. False: one of them.
+        [2] Sublist(bool) => bool, "sublist";
+    }
+}
+
+enumerated! {
+    /// How a value relates to the one given.
+    Relation extensible root 3 {
+        /// Greater.
+        [0] GreaterThan "greaterThan",
+        /// Smaller.
+        [1] SmallerThan "smallerThan",
+        /// Different.
+        [2] UnequalTo "unequalTo",
+    }
+}
+
+sequence! {
+    /// Properties of a termination itself.
+    TerminationStateDescriptor<'a> "TerminationStateDescriptor" extensible 1 {
+        /// Properties of packages.
+        [0] req properties: &'a [PropertyParm<'a>] => List<PropertyParm<'a>>,
+        /// Whether events are buffered.
+        [1] opt event_buffer_control: Option<EventBufferControl> => EventBufferControl,
+        /// Whether it works.
+        [2] opt service_state: Option<ServiceState> => ServiceState,
+    }
+}
+
+enumerated! {
+    /// Whether events are buffered.
+    EventBufferControl extensible root 2 {
+        /// No.
+        [0] Off "off",
+        /// Until the controller has reacted.
+        [1] LockStep "lockStep",
+    }
+}
+
+enumerated! {
+    /// Whether a termination works.
+    ServiceState extensible root 3 {
+        /// It is being tested.
+        [0] Test "test",
+        /// No.
+        [1] OutOfService "outOfSvc",
+        /// Yes.
+        [2] InService "inSvc",
+    }
+}
+
+plain_numbers!(StreamMode Relation EventBufferControl ServiceState);
+
+/// A Local or Remote descriptor: session descriptions.
+///
+/// Text carries them as they are and the octets are kept; binary encodings carry a property a line.
+/// They compare equal when the lines do, without regard to how lines end. [`lines`](Self::lines)
+/// gives the content on demand.
+#[derive(Clone, Copy, Debug)]
+pub enum LocalRemote<'a> {
+    /// The octets between the braces of the text.
+    Sdp(&'a [u8]),
+    /// Groups of properties: one a session description.
+    Groups(&'a [&'a [PropertyParm<'a>]]),
+}
+
+impl<'a> LocalRemote<'a> {
+    /// The lines: whether a new group begins, the name, the value.
+    #[must_use]
+    pub fn lines(&self) -> sdp::Lines<'a> {
+        match self {
+            Self::Sdp(octets) => sdp::Lines::of_text(octets),
+            Self::Groups(groups) => sdp::Lines::of_groups(groups),
+        }
+    }
+
+    /// How many lines each group has; nothing when a line is not of the form `name=value` with a
+    /// known name.
+    fn group_lengths(&self) -> Vec<usize> {
+        let mut lengths = Vec::new();
+        for line in self.lines() {
+            match lengths.last_mut() {
+                Some(last) if !line.begins_group => *last += 1,
+                _ => lengths.push(1_usize),
+            }
+        }
+        lengths
+    }
+}
+
+impl PartialEq for LocalRemote<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        if let (Self::Groups(a), Self::Groups(b)) = (self, other) {
+            return a == b;
+        }
+        self.lines().eq(other.lines())
+    }
+}
+
+impl Eq for LocalRemote<'_> {}
+
+sequence! {
+    /// What ASN.1 has for a Local or Remote descriptor.
+    LocalRemoteDescriptor<'a> "LocalRemoteDescriptor" extensible 1 {
+        /// The groups.
+        [0] req groups: &'a [&'a [PropertyParm<'a>]] => List<List<PropertyParm<'a>>>,
+    }
+}
+
+impl<'a> LocalRemote<'a> {
+    fn property(line: &sdp::Line<'a>) -> (Name<'a>, Value<'a>) {
+        (line.name, Value::from(line.value))
+    }
+}
+
+impl<'a> Wire<'a> for LocalRemote<'a> {
+    type Value = Self;
+    const TAG: u8 = 0x10;
+
+    fn ber_write(value: &Self, tag: u8, w: &mut BerWriter<'_>) {
+        let groups = match value {
+            Self::Groups(groups) => {
+                return LocalRemoteDescriptor::ber_write(&LocalRemoteDescriptor { groups }, tag, w);
+            }
+            Self::Sdp(_) => value.group_lengths(),
+        };
+        let mut lines = value.lines();
+        w.nested(tag, |w| {
+            w.nested(0x80, |w| {
+                for count in groups {
+                    w.nested(0x10, |w| {
+                        for line in lines.by_ref().take(count) {
+                            let (name, value) = Self::property(&line);
+                            let parm = PropertyParm {
+                                name,
+                                value: &[value],
+                                extra: None,
+                            };
+                            PropertyParm::ber_write(&parm, 0x10, w);
+                        }
+                    });
+                }
+            });
+        });
+    }
+
+    fn ber_read(contents: &'a [u8], r: &mut BerReader<'a>) -> Result<Self, Stop> {
+        LocalRemoteDescriptor::ber_read(contents, r).map(|value| Self::Groups(value.groups))
+    }
+
+    fn per_write(value: &Self, w: &mut PerWriter<'_>) {
+        let groups = match value {
+            Self::Groups(groups) => {
+                return LocalRemoteDescriptor::per_write(&LocalRemoteDescriptor { groups }, w);
+            }
+            Self::Sdp(_) => value.group_lengths(),
+        };
+        let mut lines = value.lines();
+        w.bit(false);
+        w.length(groups.len());
+        for count in groups {
+            w.length(count);
+            for line in lines.by_ref().take(count) {
+                let (name, value) = Self::property(&line);
+                PropertyParm::per_write(
+                    &PropertyParm {
+                        name,
+                        value: &[value],
+                        extra: None,
+                    },
+                    w,
+                );
+            }
+        }
+    }
+
+    fn per_read(r: &mut PerReader<'a>) -> Result<Self, Stop> {
+        LocalRemoteDescriptor::per_read(r).map(|value| Self::Groups(value.groups))
+    }
+
+    fn erl_write(value: &Self, w: &mut ErlWriter<'_>) {
+        let groups = match value {
+            Self::Groups(groups) => {
+                return LocalRemoteDescriptor::erl_write(&LocalRemoteDescriptor { groups }, w);
+            }
+            Self::Sdp(_) => value.group_lengths(),
+        };
+        let mut lines = value.lines();
+        w.tuple(2);
+        w.atom(b"LocalRemoteDescriptor");
+        w.list(groups.len());
+        for count in groups {
+            w.list(count);
+            for line in lines.by_ref().take(count) {
+                let (name, value) = Self::property(&line);
+                PropertyParm::erl_write(
+                    &PropertyParm {
+                        name,
+                        value: &[value],
+                        extra: None,
+                    },
+                    w,
+                );
+            }
+            w.nil();
+        }
+        w.nil();
+    }
+
+    fn erl_read(r: &mut ErlReader<'a>) -> Result<Self, Stop> {
+        LocalRemoteDescriptor::erl_read(r).map(|value| Self::Groups(value.groups))
+    }
+
+    fn visit(value: &Self, visitor: &mut dyn Visitor) {
+        visitor.begin_list();
+        for line in value.lines() {
+            visitor.begin_record("PropertyParm");
+            visitor.field("name");
+            visitor.text(line.name.to_string().as_bytes());
+            visitor.field("value");
+            visitor.text(line.value);
+            visitor.end_record();
+        }
+        visitor.end_list();
+    }
+}

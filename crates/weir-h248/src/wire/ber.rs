@@ -1,0 +1,266 @@
+//! BER: tag, length, contents (ITU-T X.690), as RFC 3525 Annex A prescribes.
+
+use super::Context;
+use crate::{
+    Arena, BinaryOptions,
+    error::{ErrorKind, Failure, Stop},
+};
+
+/// Appends BER. A length is patched once its contents are written: most are below 128 and fit the
+/// octet that was left for them.
+pub(crate) struct BerWriter<'o> {
+    pub(crate) out: &'o mut Vec<u8>,
+    pub(crate) cx: Context,
+    pub(crate) error: Option<&'static str>,
+}
+
+const CONSTRUCTED: u8 = 0x20;
+
+impl<'o> BerWriter<'o> {
+    pub(crate) fn new(out: &'o mut Vec<u8>, options: BinaryOptions) -> Self {
+        Self {
+            out,
+            cx: Context::new(options),
+            error: None,
+        }
+    }
+
+    pub(crate) fn fail(&mut self, what: &'static str) {
+        self.error.get_or_insert(what);
+    }
+
+    /// A constructed value whose contents `write` appends.
+    #[inline]
+    pub(crate) fn nested(&mut self, tag: u8, write: impl FnOnce(&mut Self)) {
+        self.out.extend_from_slice(&[tag | CONSTRUCTED, 0]);
+        let start = self.out.len();
+        write(self);
+        self.patch(start);
+    }
+
+    #[inline]
+    fn patch(&mut self, start: usize) {
+        let len = self.out.len().saturating_sub(start);
+        if len < 128 {
+            if let Some(octet) = self.out.get_mut(start.wrapping_sub(1)) {
+                *octet = len as u8;
+            }
+        } else {
+            self.patch_long(start, len);
+        }
+    }
+
+    #[inline(never)]
+    fn patch_long(&mut self, start: usize, len: usize) {
+        let octets = (len as u64).to_be_bytes();
+        let zeros = octets.iter().take_while(|octet| **octet == 0).count();
+        let significant = octets.get(zeros..).unwrap_or_default();
+        if let Some(octet) = self.out.get_mut(start.wrapping_sub(1)) {
+            *octet = 0x80 | significant.len() as u8;
+        }
+        let end = self.out.len();
+        self.out.extend_from_slice(significant);
+        self.out
+            .copy_within(start..end, start.saturating_add(significant.len()));
+        for (at, octet) in significant.iter().enumerate() {
+            if let Some(place) = self.out.get_mut(start.saturating_add(at)) {
+                *place = *octet;
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn octets(&mut self, tag: u8, octets: &[u8]) {
+        if octets.len() < 128 {
+            self.out.extend_from_slice(&[tag, octets.len() as u8]);
+            self.out.extend_from_slice(octets);
+        } else {
+            self.out.extend_from_slice(&[tag, 0]);
+            let start = self.out.len();
+            self.out.extend_from_slice(octets);
+            self.patch(start);
+        }
+    }
+
+    /// A non-negative INTEGER in as few octets as its sign bit permits.
+    #[inline]
+    pub(crate) fn unsigned(&mut self, tag: u8, value: u32) {
+        let [a, b, c, d] = value.to_be_bytes();
+        match value {
+            0..=0x7f => self.out.extend_from_slice(&[tag, 1, d]),
+            0x80..=0x7fff => self.out.extend_from_slice(&[tag, 2, c, d]),
+            0x8000..=0x7f_ffff => self.out.extend_from_slice(&[tag, 3, b, c, d]),
+            0x80_0000..=0x7fff_ffff => self.out.extend_from_slice(&[tag, 4, a, b, c, d]),
+            _ => self.out.extend_from_slice(&[tag, 5, 0, a, b, c, d]),
+        }
+    }
+}
+
+/// Reads BER out of one message.
+pub(crate) struct BerReader<'a> {
+    input: &'a [u8],
+    pub(crate) arena: &'a Arena,
+    pub(crate) cx: Context,
+    pub(crate) failure: Option<Failure>,
+    /// Elements of extensions that this crate does not know.
+    pub(crate) unknown: usize,
+}
+
+impl<'a> BerReader<'a> {
+    pub(crate) fn new(input: &'a [u8], arena: &'a Arena, options: BinaryOptions) -> Self {
+        Self {
+            input,
+            arena,
+            cx: Context::new(options),
+            failure: None,
+            unknown: 0,
+        }
+    }
+
+    /// Stops at the start of `at`, which is a part of the input.
+    #[cold]
+    pub(crate) fn fail(&mut self, kind: ErrorKind, at: &[u8], expected: &'static str) -> Stop {
+        let offset = (at.as_ptr() as usize).wrapping_sub(self.input.as_ptr() as usize);
+        let offset = if offset <= self.input.len() {
+            offset
+        } else {
+            0
+        };
+        self.failure
+            .get_or_insert(Failure::new(kind, offset, expected));
+        Stop
+    }
+
+    #[cold]
+    pub(crate) fn within(&mut self, element: &'static str, stop: Stop) -> Stop {
+        if let Some(failure) = &mut self.failure {
+            failure.path.push(element);
+        }
+        stop
+    }
+
+    /// Takes one element off the front: its tag octet, its contents.
+    #[inline]
+    pub(crate) fn element(&mut self, rest: &mut &'a [u8]) -> Result<(u8, &'a [u8]), Stop> {
+        if let [tag, len, after @ ..] = *rest
+            && *len < 128
+            && *tag & 0x1f != 0x1f
+            && let Some((contents, next)) = after.split_at_checked(usize::from(*len))
+        {
+            *rest = next;
+            return Ok((*tag, contents));
+        }
+        self.element_slow(rest)
+    }
+
+    #[inline(never)]
+    fn element_slow(&mut self, rest: &mut &'a [u8]) -> Result<(u8, &'a [u8]), Stop> {
+        let start = *rest;
+        let Some(((tag, contents), next)) = long_element(start, 0) else {
+            return Err(self.fail(ErrorKind::Cut, start, "tag, length and as much contents"));
+        };
+        *rest = next;
+        Ok((tag, contents))
+    }
+
+    /// The contents of the component numbered `number`, when it comes next.
+    #[inline]
+    pub(crate) fn component(
+        &mut self,
+        rest: &mut &'a [u8],
+        number: u8,
+    ) -> Result<Option<&'a [u8]>, Stop> {
+        match rest.first() {
+            Some(tag) if tag & !CONSTRUCTED == 0x80 | number => {
+                self.element(rest).map(|(_, contents)| Some(contents))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// How many elements are in `contents`; a bound on what a list will hold.
+    #[inline]
+    pub(crate) fn count(&mut self, contents: &'a [u8]) -> Result<usize, Stop> {
+        let mut rest = contents;
+        let mut count = 0_usize;
+        while !rest.is_empty() {
+            self.element(&mut rest)?;
+            count = count.saturating_add(1);
+        }
+        Ok(count)
+    }
+
+    /// Passes over components of extensions that are not known.
+    pub(crate) fn finish(&mut self, mut rest: &'a [u8], extensible: bool) -> Result<(), Stop> {
+        while !rest.is_empty() {
+            if !extensible {
+                return Err(self.fail(ErrorKind::Syntax, rest, "the end of the element"));
+            }
+            self.element(&mut rest)?;
+            self.unknown = self.unknown.saturating_add(1);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn unsigned(&mut self, contents: &'a [u8], max: u32) -> Result<u32, Stop> {
+        let significant = match contents {
+            [0, rest @ ..] => rest,
+            [first, ..] if *first < 0x80 => contents,
+            _ => return Err(self.fail(ErrorKind::Range, contents, "a non-negative number")),
+        };
+        if significant.len() > 4 {
+            return Err(self.fail(ErrorKind::Range, contents, "a number of 32 bits"));
+        }
+        let value = significant
+            .iter()
+            .fold(0_u32, |sum, octet| sum << 8 | u32::from(*octet));
+        if value > max {
+            return Err(self.fail(ErrorKind::Range, contents, "a smaller number"));
+        }
+        Ok(value)
+    }
+}
+
+type Element<'a> = ((u8, &'a [u8]), &'a [u8]);
+
+/// An element with a long tag, a long length or an indefinite one.
+fn long_element(input: &[u8], depth: u8) -> Option<Element<'_>> {
+    let (&tag, mut rest) = input.split_first()?;
+    if tag & 0x1f == 0x1f {
+        // A tag of several octets: only an extension has one, and it is passed over.
+        let more = rest.iter().position(|octet| octet & 0x80 == 0)?;
+        rest = rest.get(more.checked_add(1)?..)?;
+    }
+    let (&len, rest) = rest.split_first()?;
+    if len < 0x80 {
+        let (contents, next) = rest.split_at_checked(usize::from(len))?;
+        return Some(((tag, contents), next));
+    }
+    if len > 0x80 {
+        let (len, rest) = rest.split_at_checked(usize::from(len & 0x7f))?;
+        if len.len() > 8 {
+            return None;
+        }
+        let len = len
+            .iter()
+            .fold(0_u64, |sum, octet| sum << 8 | u64::from(*octet));
+        let (contents, next) = rest.split_at_checked(usize::try_from(len).ok()?)?;
+        return Some(((tag, contents), next));
+    }
+    // Indefinite: elements up to two zero octets.
+    if tag & CONSTRUCTED == 0 || depth >= INDEFINITE_DEPTH_MAX {
+        return None;
+    }
+    let mut at = rest;
+    loop {
+        if let [0, 0, next @ ..] = at {
+            let used = rest.len().checked_sub(at.len())?;
+            return Some(((tag, rest.get(..used)?), next));
+        }
+        (_, at) = long_element(at, depth.checked_add(1)?)?;
+    }
+}
+
+/// How deep indefinite lengths may lie in one another.
+const INDEFINITE_DEPTH_MAX: u8 = 32;

@@ -1,0 +1,399 @@
+//! `megaco_compressed`: records as short tuples, by the rules of `megaco_compressed.txt`.
+
+use std::{collections::HashMap, sync::LazyLock};
+
+use super::erl::{ErlReader, ErlWriter, ListStart, NO_VALUE};
+use crate::{
+    Arena,
+    error::{ErrorKind, Stop},
+};
+
+/// A term of Erlang, as far as messages have them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Term<'a> {
+    Atom(&'a [u8]),
+    Number(u32),
+    /// A list of small integers.
+    Text(&'a [u8]),
+    List(&'a [Term<'a>]),
+    Tuple(&'a [Term<'a>]),
+}
+
+/// What a rule looks for.
+#[derive(Debug)]
+enum Pattern {
+    Atom(&'static str),
+    Number(u32),
+    Text(&'static str),
+    List(Vec<Pattern>),
+    Tuple(Vec<Pattern>),
+    /// A variable, and the number that it must be.
+    Variable(usize, Option<u32>),
+}
+
+/// How a variable is written.
+#[derive(Clone, Copy, Debug)]
+enum How {
+    Raw,
+    Compressed,
+    List,
+    Lists,
+}
+
+#[derive(Debug)]
+struct Rule {
+    tag: u32,
+    versions: (u8, u8),
+    pattern: Pattern,
+    components: Vec<(How, usize)>,
+    lists: Vec<usize>,
+}
+
+struct Rules {
+    all: Vec<Rule>,
+    /// Rules by the name of a record or an atom, in order.
+    by_name: HashMap<&'static [u8], Vec<usize>>,
+    by_tag: HashMap<(u32, usize), Vec<usize>>,
+}
+
+/// Variables that a rule may have.
+const VARIABLES: usize = 16;
+/// How deep terms may lie in one another: a message has some thirty levels.
+const DEPTH_MAX: u8 = 96;
+
+type Bound<'a> = [Term<'a>; VARIABLES];
+
+static RULES: LazyLock<Rules> = LazyLock::new(Rules::read);
+
+impl Rules {
+    fn read() -> Self {
+        let mut rules = Self {
+            all: Vec::new(),
+            by_name: HashMap::new(),
+            by_tag: HashMap::new(),
+        };
+        let text = include_str!("megaco_compressed.txt");
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            let rule = Rule::parse(line).expect("every line of the table is a rule");
+            let at = rules.all.len();
+            let name = match &rule.pattern {
+                Pattern::Atom(name) => name,
+                Pattern::Tuple(items) => match items.first() {
+                    Some(Pattern::Atom(name)) => name,
+                    _ => "",
+                },
+                _ => "",
+            };
+            rules.by_name.entry(name.as_bytes()).or_default().push(at);
+            rules
+                .by_tag
+                .entry((rule.tag, rule.components.len()))
+                .or_default()
+                .push(at);
+            rules.all.push(rule);
+        }
+        rules
+    }
+}
+
+impl Rule {
+    fn parse(line: &'static str) -> Option<Self> {
+        let mut words = line.split(' ');
+        let tag = words.next()?.parse().ok()?;
+        let versions = words.next()?;
+        let versions = match versions.split_once('-') {
+            Some((low, "")) => (low.parse().ok()?, u8::MAX),
+            Some((low, high)) => (low.parse().ok()?, high.parse().ok()?),
+            None => (versions.parse().ok()?, versions.parse().ok()?),
+        };
+        let (pattern, rest) = Pattern::parse(words.next()?)?;
+        if !rest.is_empty() {
+            return None;
+        }
+        let mut rule = Self {
+            tag,
+            versions,
+            pattern,
+            components: Vec::new(),
+            lists: Vec::new(),
+        };
+        for word in words {
+            if let Some(name) = word.strip_prefix("list:") {
+                rule.lists.push(variable(name)?);
+                continue;
+            }
+            let (how, name) = word.split_at_checked(1)?;
+            let how = match how {
+                "r" => How::Raw,
+                "e" => How::Compressed,
+                "l" => How::List,
+                "m" => How::Lists,
+                _ => return None,
+            };
+            rule.components.push((how, variable(name)?));
+        }
+        Some(rule)
+    }
+
+    fn applies(&self, version: u8) -> bool {
+        (self.versions.0..=self.versions.1).contains(&version)
+    }
+}
+
+fn variable(name: &str) -> Option<usize> {
+    match name.as_bytes() {
+        [letter @ b'A'..=b'P'] => Some(usize::from(letter - b'A')),
+        _ => None,
+    }
+}
+
+impl Pattern {
+    fn parse(text: &'static str) -> Option<(Self, &'static str)> {
+        match text.as_bytes().first()? {
+            b'{' => {
+                Self::items(text.get(1..)?, "}").map(|(items, rest)| (Self::Tuple(items), rest))
+            }
+            b'[' => Self::items(text.get(1..)?, "]").map(|(items, rest)| (Self::List(items), rest)),
+            b'"' => {
+                let (word, rest) = text.get(1..)?.split_once('"')?;
+                Some((Self::Text(word), rest))
+            }
+            _ => {
+                let end = text.find([',', '}', ']']).unwrap_or(text.len());
+                let (word, rest) = text.split_at_checked(end)?;
+                let (name, fixed) = match word.split_once('=') {
+                    Some((name, number)) => (name, Some(number.parse().ok()?)),
+                    None => (word, None),
+                };
+                let pattern = if let Some(at) = variable(name) {
+                    Self::Variable(at, fixed)
+                } else if let Ok(number) = word.parse() {
+                    Self::Number(number)
+                } else {
+                    Self::Atom(word)
+                };
+                Some((pattern, rest))
+            }
+        }
+    }
+
+    fn items(mut text: &'static str, end: &str) -> Option<(Vec<Self>, &'static str)> {
+        let mut items = Vec::new();
+        if let Some(rest) = text.strip_prefix(end) {
+            return Some((items, rest));
+        }
+        loop {
+            let (item, rest) = Self::parse(text)?;
+            items.push(item);
+            if let Some(rest) = rest.strip_prefix(end) {
+                return Some((items, rest));
+            }
+            text = rest.strip_prefix(',')?;
+        }
+    }
+
+    fn matches<'a>(&self, term: &Term<'a>, bound: &mut Bound<'a>) -> bool {
+        match (self, term) {
+            (Self::Variable(at, fixed), _) => {
+                if let Some(place) = bound.get_mut(*at) {
+                    *place = *term;
+                }
+                fixed.is_none_or(|number| *term == Term::Number(number))
+            }
+            (Self::Atom(name), Term::Atom(found)) => name.as_bytes() == *found,
+            (Self::Number(number), Term::Number(found)) => number == found,
+            (Self::Text(text), Term::Text(found)) => text.as_bytes() == *found,
+            (Self::List(items), Term::List(found)) | (Self::Tuple(items), Term::Tuple(found)) => {
+                items.len() == found.len()
+                    && items
+                        .iter()
+                        .zip(*found)
+                        .all(|(item, term)| item.matches(term, bound))
+            }
+            _ => false,
+        }
+    }
+
+    fn build<'a>(&self, bound: &Bound<'a>, arena: &'a Arena) -> Term<'a> {
+        let items = |items: &[Self]| {
+            let mut built = arena.growing(items.len());
+            built.extend(items.iter().map(|item| item.build(bound, arena)));
+            &*built.into_bump_slice()
+        };
+        match self {
+            Self::Atom(name) => Term::Atom(name.as_bytes()),
+            Self::Number(number) => Term::Number(*number),
+            Self::Text(text) => Term::Text(text.as_bytes()),
+            Self::List(parts) => Term::List(items(parts)),
+            Self::Tuple(parts) => Term::Tuple(items(parts)),
+            Self::Variable(_, Some(number)) => Term::Number(*number),
+            Self::Variable(at, None) => bound.get(*at).copied().unwrap_or(Term::Atom(NO_VALUE)),
+        }
+    }
+}
+
+impl<'a> Term<'a> {
+    fn read(r: &mut ErlReader<'a>, depth: u8) -> Result<Self, Stop> {
+        if depth == 0 {
+            return Err(r.fail(ErrorKind::Limit, "terms in one another"));
+        }
+        match r.next_tag()? {
+            97 | 98 | 110 => r.unsigned(u32::MAX).map(Self::Number),
+            100 | 115 | 118 | 119 => r.atom().map(Self::Atom),
+            104 | 105 => {
+                let arity = r.tuple()?;
+                let mut items = r.arena.growing(arity.min(r.rest.len()));
+                for _ in 0..arity {
+                    items.push(Self::read(r, depth.wrapping_sub(1))?);
+                }
+                Ok(Self::Tuple(items.into_bump_slice()))
+            }
+            _ => match r.list()? {
+                ListStart::Empty => Ok(Self::List(&[])),
+                ListStart::Octets(octets) => Ok(Self::Text(octets)),
+                ListStart::Elements(count) => {
+                    let mut items = r.arena.growing(count.min(r.rest.len()));
+                    for _ in 0..count {
+                        items.push(Self::read(r, depth.wrapping_sub(1))?);
+                    }
+                    r.end_list()?;
+                    Ok(Self::List(items.into_bump_slice()))
+                }
+            },
+        }
+    }
+
+    fn write(&self, w: &mut ErlWriter<'_>) {
+        match self {
+            Self::Atom(name) => w.atom(name),
+            Self::Number(number) => w.unsigned(*number),
+            Self::Text(text) => w.string(text),
+            Self::List(items) => {
+                w.list(items.len());
+                items.iter().for_each(|item| item.write(w));
+                w.nil();
+            }
+            Self::Tuple(items) => {
+                w.tuple(items.len());
+                items.iter().for_each(|item| item.write(w));
+            }
+        }
+    }
+
+    fn compress(self, version: u8, arena: &'a Arena) -> Self {
+        let name = match self {
+            Self::Atom(name) => name,
+            Self::Tuple([Self::Atom(name), ..]) => name,
+            _ => return self,
+        };
+        let Some(candidates) = RULES.by_name.get(name) else {
+            return self;
+        };
+        let mut bound = [Self::Atom(NO_VALUE); VARIABLES];
+        for at in candidates {
+            let Some(rule) = RULES.all.get(*at) else {
+                continue;
+            };
+            if !rule.applies(version) || !rule.pattern.matches(&self, &mut bound) {
+                continue;
+            }
+            let is_list =
+                |at: &usize| matches!(bound.get(*at), Some(Self::List(_) | Self::Text(_)));
+            if !rule.lists.iter().all(is_list) {
+                continue;
+            }
+            let mut items = arena.growing(rule.components.len().saturating_add(1));
+            items.push(Self::Number(rule.tag));
+            for (how, at) in &rule.components {
+                let term = bound.get(*at).copied().unwrap_or(Self::Atom(NO_VALUE));
+                items.push(term.each(*how, arena, &|term| term.compress(version, arena)));
+            }
+            return Self::Tuple(items.into_bump_slice());
+        }
+        self
+    }
+
+    fn expand(self, version: u8, arena: &'a Arena) -> Self {
+        let Self::Tuple([Self::Number(tag), components @ ..]) = self else {
+            return self;
+        };
+        let Some(candidates) = RULES.by_tag.get(&(*tag, components.len())) else {
+            return self;
+        };
+        let rule = candidates
+            .iter()
+            .filter_map(|at| RULES.all.get(*at))
+            .find(|rule| rule.applies(version));
+        let Some(rule) = rule else { return self };
+        let mut bound = [Self::Atom(NO_VALUE); VARIABLES];
+        for ((how, at), term) in rule.components.iter().zip(components) {
+            if let Some(place) = bound.get_mut(*at) {
+                *place = term.each(*how, arena, &|term| term.expand(version, arena));
+            }
+        }
+        rule.pattern.build(&bound, arena)
+    }
+
+    fn each(self, how: How, arena: &'a Arena, change: &dyn Fn(Self) -> Self) -> Self {
+        let inside = match how {
+            How::Raw => return self,
+            How::Compressed => return change(self),
+            How::List => How::Compressed,
+            How::Lists => How::List,
+        };
+        let Self::List(items) = self else { return self };
+        let mut changed = arena.growing(items.len());
+        changed.extend(items.iter().map(|item| item.each(inside, arena, change)));
+        Self::List(changed.into_bump_slice())
+    }
+
+    /// The version that a compressed message bears.
+    fn version(&self) -> Option<u8> {
+        let Self::Tuple([Self::Number(tag), rest @ ..]) = self else {
+            return None;
+        };
+        let number = |at: usize| match rest.get(at) {
+            Some(Self::Number(number)) => u8::try_from(*number).ok(),
+            _ => None,
+        };
+        match tag {
+            20 => Some(1),
+            21 => Some(2),
+            22 | 25 | 27 => number(0),
+            23 | 24 => number(1),
+            26 => rest.get(1)?.version(),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a term is a message in its compressed form.
+pub(crate) fn is_compressed(term: &[u8]) -> bool {
+    matches!(term, [104, _, 97 | 98, ..])
+}
+
+/// The plain term of a compressed one, both without the version octet.
+pub(crate) fn expand<'a>(r: &mut ErlReader<'a>) -> Result<&'a [u8], Stop> {
+    let arena = r.arena;
+    let term = Term::read(r, DEPTH_MAX)?;
+    if !r.rest.is_empty() {
+        return Err(r.fail(ErrorKind::Syntax, "the end of the message"));
+    }
+    let Some(version) = term.version() else {
+        return Err(r.fail(ErrorKind::Syntax, "a compressed message"));
+    };
+    let mut plain = Vec::new();
+    let mut w = ErlWriter::new(&mut plain, r.cx.options, false);
+    term.expand(version, arena).write(&mut w);
+    Ok(arena.list(&plain))
+}
+
+/// Appends the compressed form of a plain term.
+pub(crate) fn compress(plain: &[u8], version: u8, w: &mut ErlWriter<'_>) {
+    let arena = Arena::new();
+    let mut r = ErlReader::new(plain, &arena, w.cx.options);
+    match Term::read(&mut r, DEPTH_MAX) {
+        Ok(term) => term.compress(version, &arena).write(w),
+        Err(Stop) => w.fail("terms in one another beyond the limit"),
+    }
+}

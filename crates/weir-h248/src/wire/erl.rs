@@ -1,0 +1,320 @@
+//! Erlang's external term format, as far as Megaco's records use it.
+
+use super::Context;
+use crate::{
+    Arena, BinaryOptions,
+    error::{ErrorKind, Failure, Stop},
+};
+
+const SMALL_INTEGER: u8 = 97;
+const INTEGER: u8 = 98;
+const ATOM: u8 = 100;
+const SMALL_TUPLE: u8 = 104;
+const LARGE_TUPLE: u8 = 105;
+const NIL: u8 = 106;
+const STRING: u8 = 107;
+const LIST: u8 = 108;
+const BINARY: u8 = 109;
+const SMALL_BIG: u8 = 110;
+const SMALL_ATOM: u8 = 115;
+const ATOM_UTF8: u8 = 118;
+const SMALL_ATOM_UTF8: u8 = 119;
+
+/// The atom for a field without a value.
+pub(crate) const NO_VALUE: &[u8] = b"asn1_NOVALUE";
+
+/// Appends terms.
+pub(crate) struct ErlWriter<'o> {
+    pub(crate) out: &'o mut Vec<u8>,
+    /// Atoms in the form of OTP 26 and later (tag 119) instead of the older one (tag 100).
+    pub(crate) utf8_atoms: bool,
+    pub(crate) cx: Context,
+    pub(crate) error: Option<&'static str>,
+}
+
+impl<'o> ErlWriter<'o> {
+    pub(crate) fn new(out: &'o mut Vec<u8>, options: BinaryOptions, utf8_atoms: bool) -> Self {
+        Self {
+            out,
+            utf8_atoms,
+            cx: Context::new(options),
+            error: None,
+        }
+    }
+
+    pub(crate) fn fail(&mut self, what: &'static str) {
+        self.error.get_or_insert(what);
+    }
+
+    #[inline]
+    pub(crate) fn atom(&mut self, name: &[u8]) {
+        if self.utf8_atoms {
+            self.out
+                .extend_from_slice(&[SMALL_ATOM_UTF8, name.len() as u8]);
+        } else {
+            self.out.extend_from_slice(&[ATOM, 0, name.len() as u8]);
+        }
+        self.out.extend_from_slice(name);
+    }
+
+    #[inline]
+    pub(crate) fn tuple(&mut self, arity: usize) {
+        self.out.extend_from_slice(&[SMALL_TUPLE, arity as u8]);
+    }
+
+    #[inline]
+    pub(crate) fn unsigned(&mut self, value: u32) {
+        let [a, b, c, d] = value.to_be_bytes();
+        match value {
+            0..=255 => self.out.extend_from_slice(&[SMALL_INTEGER, d]),
+            256..=0x7fff_ffff => self.out.extend_from_slice(&[INTEGER, a, b, c, d]),
+            _ => self.out.extend_from_slice(&[SMALL_BIG, 4, 0, d, c, b, a]),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn list(&mut self, len: usize) {
+        if len > 0 {
+            self.out.push(LIST);
+            self.out.extend_from_slice(&(len as u32).to_be_bytes());
+        }
+    }
+
+    #[inline]
+    pub(crate) fn nil(&mut self) {
+        self.out.push(NIL);
+    }
+
+    /// A list of small integers: a text in Erlang's sense.
+    #[inline]
+    pub(crate) fn string(&mut self, octets: &[u8]) {
+        match u16::try_from(octets.len()) {
+            Ok(0) => self.nil(),
+            Ok(len) => {
+                let [high, low] = len.to_be_bytes();
+                self.out.extend_from_slice(&[STRING, high, low]);
+                self.out.extend_from_slice(octets);
+            }
+            Err(_) => {
+                self.list(octets.len());
+                for octet in octets {
+                    self.unsigned(u32::from(*octet));
+                }
+                self.nil();
+            }
+        }
+    }
+}
+
+/// Reads terms out of one message.
+pub(crate) struct ErlReader<'a> {
+    input: &'a [u8],
+    pub(crate) rest: &'a [u8],
+    pub(crate) arena: &'a Arena,
+    pub(crate) cx: Context,
+    pub(crate) failure: Option<Failure>,
+}
+
+impl<'a> ErlReader<'a> {
+    /// `input` is without the version octet 131.
+    pub(crate) fn new(input: &'a [u8], arena: &'a Arena, options: BinaryOptions) -> Self {
+        Self {
+            input,
+            rest: input,
+            arena,
+            cx: Context::new(options),
+            failure: None,
+        }
+    }
+
+    #[cold]
+    pub(crate) fn fail(&mut self, kind: ErrorKind, expected: &'static str) -> Stop {
+        let offset = self.input.len().saturating_sub(self.rest.len());
+        self.failure
+            .get_or_insert(Failure::new(kind, offset, expected));
+        Stop
+    }
+
+    #[cold]
+    pub(crate) fn within(&mut self, element: &'static str, stop: Stop) -> Stop {
+        if let Some(failure) = &mut self.failure {
+            failure.path.push(element);
+        }
+        stop
+    }
+
+    #[inline]
+    fn take(&mut self, len: usize) -> Result<&'a [u8], Stop> {
+        let Some((taken, rest)) = self.rest.split_at_checked(len) else {
+            return Err(self.fail(ErrorKind::Cut, "the rest of a term"));
+        };
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    #[inline]
+    fn big_endian(&mut self, len: usize) -> Result<usize, Stop> {
+        let octets = self.take(len)?;
+        Ok(octets
+            .iter()
+            .fold(0_usize, |sum, octet| sum << 8 | usize::from(*octet)))
+    }
+
+    #[inline]
+    pub(crate) fn next_tag(&mut self) -> Result<u8, Stop> {
+        match self.rest.first() {
+            Some(tag) => Ok(*tag),
+            None => Err(self.fail(ErrorKind::Cut, "a term")),
+        }
+    }
+
+    /// Starts a tuple and gives its arity.
+    #[inline]
+    pub(crate) fn tuple(&mut self) -> Result<usize, Stop> {
+        match self.next_tag()? {
+            SMALL_TUPLE => {
+                self.take(1)?;
+                self.big_endian(1)
+            }
+            LARGE_TUPLE => {
+                self.take(1)?;
+                self.big_endian(4)
+            }
+            _ => Err(self.fail(ErrorKind::Syntax, "a tuple")),
+        }
+    }
+
+    /// The name of an atom.
+    #[inline]
+    pub(crate) fn atom(&mut self) -> Result<&'a [u8], Stop> {
+        let len_octets = match self.next_tag()? {
+            ATOM | ATOM_UTF8 => 2,
+            SMALL_ATOM | SMALL_ATOM_UTF8 => 1,
+            _ => return Err(self.fail(ErrorKind::Syntax, "an atom")),
+        };
+        self.take(1)?;
+        let len = self.big_endian(len_octets)?;
+        self.take(len)
+    }
+
+    /// Passes over an atom of the name given, if that is what comes next.
+    #[inline]
+    pub(crate) fn is_atom(&mut self, name: &[u8]) -> Result<bool, Stop> {
+        if !matches!(
+            self.next_tag()?,
+            ATOM | ATOM_UTF8 | SMALL_ATOM | SMALL_ATOM_UTF8
+        ) {
+            return Ok(false);
+        }
+        let before = self.rest;
+        if self.atom()? == name {
+            return Ok(true);
+        }
+        self.rest = before;
+        Ok(false)
+    }
+
+    #[inline]
+    pub(crate) fn unsigned(&mut self, max: u32) -> Result<u32, Stop> {
+        let value = match self.next_tag()? {
+            SMALL_INTEGER => {
+                self.take(1)?;
+                self.big_endian(1)? as u64
+            }
+            INTEGER => {
+                self.take(1)?;
+                self.big_endian(4)? as u64
+            }
+            SMALL_BIG => {
+                self.take(1)?;
+                let len = self.big_endian(1)?;
+                let sign = self.big_endian(1)?;
+                if len > 8 || sign != 0 {
+                    return Err(self.fail(ErrorKind::Range, "a smaller number"));
+                }
+                let octets = self.take(len)?;
+                octets
+                    .iter()
+                    .rev()
+                    .fold(0_u64, |sum, octet| sum << 8 | u64::from(*octet))
+            }
+            _ => return Err(self.fail(ErrorKind::Syntax, "a number")),
+        };
+        match u32::try_from(value) {
+            Ok(value) if value <= max => Ok(value),
+            _ => Err(self.fail(ErrorKind::Range, "a smaller number")),
+        }
+    }
+
+    /// A list of octets: as a string, a list of small integers, or a binary.
+    #[inline]
+    pub(crate) fn string(&mut self) -> Result<&'a [u8], Stop> {
+        match self.next_tag()? {
+            STRING => {
+                self.take(1)?;
+                let len = self.big_endian(2)?;
+                self.take(len)
+            }
+            NIL => {
+                self.take(1)?;
+                Ok(&[])
+            }
+            BINARY => {
+                self.take(1)?;
+                let len = self.big_endian(4)?;
+                self.take(len)
+            }
+            LIST => {
+                self.take(1)?;
+                let len = self.big_endian(4)?;
+                // Every element takes two octets or more: what is left bounds the list.
+                let mut octets = self.arena.growing(len.min(self.rest.len() / 2));
+                for _ in 0..len {
+                    octets.push(self.unsigned(255)? as u8);
+                }
+                self.end_list()?;
+                Ok(octets.into_bump_slice())
+            }
+            _ => Err(self.fail(ErrorKind::Syntax, "a string")),
+        }
+    }
+
+    /// Starts a list: how many elements it has, and whether they are the octets of a string.
+    #[inline]
+    pub(crate) fn list(&mut self) -> Result<ListStart<'a>, Stop> {
+        match self.next_tag()? {
+            NIL => {
+                self.take(1)?;
+                Ok(ListStart::Empty)
+            }
+            LIST => {
+                self.take(1)?;
+                Ok(ListStart::Elements(self.big_endian(4)?))
+            }
+            STRING => {
+                self.take(1)?;
+                let len = self.big_endian(2)?;
+                Ok(ListStart::Octets(self.take(len)?))
+            }
+            _ => Err(self.fail(ErrorKind::Syntax, "a list")),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn end_list(&mut self) -> Result<(), Stop> {
+        match self.next_tag()? {
+            NIL => self.take(1).map(|_| ()),
+            _ => Err(self.fail(ErrorKind::Syntax, "the end of a list")),
+        }
+    }
+}
+
+/// How a list begins.
+pub(crate) enum ListStart<'a> {
+    /// It is empty and already read.
+    Empty,
+    /// As many terms follow, then [`ErlReader::end_list`].
+    Elements(usize),
+    /// Small integers in the short form, already read.
+    Octets(&'a [u8]),
+}

@@ -1,0 +1,308 @@
+//! Aligned PER (ITU-T X.691, ALIGNED variant).
+
+use super::Context;
+use crate::{
+    Arena, BinaryOptions,
+    error::{ErrorKind, Failure, Stop},
+};
+
+/// Appends bits.
+pub(crate) struct PerWriter<'o> {
+    pub(crate) out: &'o mut Vec<u8>,
+    /// Bits that do not fill an octet yet, in the low end.
+    pending: u64,
+    pending_len: u32,
+    pub(crate) cx: Context,
+    pub(crate) error: Option<&'static str>,
+}
+
+impl<'o> PerWriter<'o> {
+    pub(crate) fn new(out: &'o mut Vec<u8>, options: BinaryOptions) -> Self {
+        Self {
+            out,
+            pending: 0,
+            pending_len: 0,
+            cx: Context::new(options),
+            error: None,
+        }
+    }
+
+    pub(crate) fn fail(&mut self, what: &'static str) {
+        self.error.get_or_insert(what);
+    }
+
+    /// Appends the low `count` bits of `value`, at most 32.
+    #[inline]
+    pub(crate) fn bits(&mut self, value: u32, count: u32) {
+        self.pending = self.pending << count | u64::from(value);
+        self.pending_len += count;
+        while self.pending_len >= 8 {
+            self.pending_len -= 8;
+            self.out.push((self.pending >> self.pending_len) as u8);
+        }
+        self.pending &= 0xff;
+    }
+
+    #[inline]
+    pub(crate) fn bit(&mut self, value: bool) {
+        self.bits(u32::from(value), 1);
+    }
+
+    #[inline]
+    pub(crate) fn align(&mut self) {
+        if self.pending_len > 0 {
+            let fill = 8 - self.pending_len;
+            self.bits(0, fill);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn aligned(&mut self, octets: &[u8]) {
+        self.align();
+        self.out.extend_from_slice(octets);
+    }
+
+    /// A length without an upper bound (X.691 11.9.3.5 to 11.9.3.8).
+    #[inline]
+    pub(crate) fn length(&mut self, len: usize) {
+        self.align();
+        match len {
+            0..=127 => self.out.push(len as u8),
+            128..=0x3fff => self
+                .out
+                .extend_from_slice(&(0x8000 | len as u16).to_be_bytes()),
+            _ => self.fail("more than 16383 octets or elements in one place"),
+        }
+    }
+
+    /// A normally small number (X.691 11.6).
+    pub(crate) fn small(&mut self, value: u32) {
+        if value < 64 {
+            self.bits(value, 7);
+        } else {
+            self.fail("a choice beyond 63");
+        }
+    }
+
+    /// A number of `1..=range` values, `low` subtracted (X.691 11.5.7).
+    #[inline]
+    pub(crate) fn constrained(&mut self, value: u32, range: u64) {
+        match range {
+            0..=255 => self.bits(value, bits_for(range)),
+            256 => self.aligned(&[value as u8]),
+            257..=0x1_0000 => self.aligned(&(value as u16).to_be_bytes()),
+            _ => {
+                let octets = value.to_be_bytes();
+                let zeros = (value.leading_zeros() / 8).min(3);
+                self.bits(3 - zeros, 2);
+                self.aligned(octets.get(zeros as usize..).unwrap_or_default());
+            }
+        }
+    }
+
+    /// Contents in an open type: whole octets with their length in front.
+    pub(crate) fn open(&mut self, write: impl FnOnce(&mut Self)) {
+        self.align();
+        self.out.push(0);
+        let start = self.out.len();
+        write(self);
+        self.align();
+        if self.out.len() == start {
+            // An encoding of no bits is one zero octet (X.691 11.1.3).
+            self.out.push(0);
+        }
+        let len = self.out.len().saturating_sub(start);
+        let Some(place) = self.out.get_mut(start.wrapping_sub(1)) else {
+            return;
+        };
+        if len < 128 {
+            *place = len as u8;
+        } else if len < 0x4000 {
+            let [high, low] = (0x8000 | len as u16).to_be_bytes();
+            *place = high;
+            self.out.insert(start, low);
+        } else {
+            self.fail("more than 16383 octets in one extension");
+        }
+    }
+}
+
+/// Bits that `range` values need.
+#[inline]
+pub(crate) const fn bits_for(range: u64) -> u32 {
+    if range <= 1 {
+        0
+    } else {
+        u64::BITS - (range - 1).leading_zeros()
+    }
+}
+
+/// Takes the highest of 32 bits, which say which optional components follow.
+#[inline]
+pub(crate) fn next_bit(bits: &mut u32) -> bool {
+    let bit = *bits >> 31 != 0;
+    *bits <<= 1;
+    bit
+}
+
+/// Reads bits out of one message.
+pub(crate) struct PerReader<'a> {
+    input: &'a [u8],
+    /// What may be read: the input, or one open type of it.
+    octets: &'a [u8],
+    /// In bits from the start of `octets`.
+    position: usize,
+    pub(crate) arena: &'a Arena,
+    pub(crate) cx: Context,
+    pub(crate) failure: Option<Failure>,
+    pub(crate) unknown: usize,
+}
+
+impl<'a> PerReader<'a> {
+    pub(crate) fn new(input: &'a [u8], arena: &'a Arena, options: BinaryOptions) -> Self {
+        Self {
+            input,
+            octets: input,
+            position: 0,
+            arena,
+            cx: Context::new(options),
+            failure: None,
+            unknown: 0,
+        }
+    }
+
+    #[cold]
+    pub(crate) fn fail(&mut self, kind: ErrorKind, expected: &'static str) -> Stop {
+        let base = (self.octets.as_ptr() as usize).wrapping_sub(self.input.as_ptr() as usize);
+        let base = if base <= self.input.len() { base } else { 0 };
+        let offset = base.saturating_add(self.position / 8);
+        self.failure
+            .get_or_insert(Failure::new(kind, offset, expected));
+        Stop
+    }
+
+    #[cold]
+    pub(crate) fn within(&mut self, element: &'static str, stop: Stop) -> Stop {
+        if let Some(failure) = &mut self.failure {
+            failure.path.push(element);
+        }
+        stop
+    }
+
+    /// Octets that were not read.
+    pub(crate) fn remaining(&self) -> usize {
+        self.octets.len().saturating_sub(self.position.div_ceil(8))
+    }
+
+    /// The next `count` bits, at most 32.
+    #[inline]
+    pub(crate) fn bits(&mut self, count: u32) -> Result<u32, Stop> {
+        let at = self.position / 8;
+        let shift = (self.position % 8) as u32;
+        let end = self.position.wrapping_add(count as usize);
+        if end > self.octets.len().saturating_mul(8) {
+            return Err(self.fail(ErrorKind::Cut, "more bits"));
+        }
+        let mut window = 0_u64;
+        for octet in self.octets.iter().skip(at).take(5) {
+            window = window << 8 | u64::from(*octet);
+        }
+        let read = self.octets.len().saturating_sub(at).min(5) as u32 * 8;
+        self.position = end;
+        let right = read.saturating_sub(shift.saturating_add(count));
+        Ok((window >> right & ((1_u64 << count) - 1)) as u32)
+    }
+
+    #[inline]
+    pub(crate) fn bit(&mut self) -> Result<bool, Stop> {
+        let octet = self.octets.get(self.position / 8).copied();
+        let Some(octet) = octet else {
+            return Err(self.fail(ErrorKind::Cut, "more bits"));
+        };
+        let bit = octet >> (7 - self.position % 8) & 1;
+        self.position = self.position.wrapping_add(1);
+        Ok(bit != 0)
+    }
+
+    #[inline]
+    pub(crate) fn align(&mut self) {
+        self.position = self.position.next_multiple_of(8);
+    }
+
+    #[inline]
+    pub(crate) fn aligned(&mut self, len: usize) -> Result<&'a [u8], Stop> {
+        self.align();
+        let at = self.position / 8;
+        let end = at.saturating_add(len);
+        let Some(octets) = self.octets.get(at..end) else {
+            return Err(self.fail(ErrorKind::Cut, "more octets"));
+        };
+        self.position = end.saturating_mul(8);
+        Ok(octets)
+    }
+
+    #[inline]
+    pub(crate) fn length(&mut self) -> Result<usize, Stop> {
+        match self.aligned(1)? {
+            [len] if *len < 0x80 => Ok(usize::from(*len)),
+            [high] if *high < 0xc0 => {
+                let low = self.aligned(1)?.first().copied().unwrap_or_default();
+                Ok(usize::from(high & 0x3f) << 8 | usize::from(low))
+            }
+            _ => Err(self.fail(ErrorKind::Limit, "fewer than 16384 octets or elements")),
+        }
+    }
+
+    pub(crate) fn small(&mut self) -> Result<u32, Stop> {
+        if self.bit()? {
+            return Err(self.fail(ErrorKind::Range, "a choice below 64"));
+        }
+        self.bits(6)
+    }
+
+    #[inline]
+    pub(crate) fn constrained(&mut self, range: u64) -> Result<u32, Stop> {
+        let value = match range {
+            0..=255 => self.bits(bits_for(range))?,
+            256 => {
+                self.align();
+                self.bits(8)?
+            }
+            257..=0x1_0000 => {
+                self.align();
+                self.bits(16)?
+            }
+            _ => {
+                let len = self.bits(2)?;
+                self.align();
+                self.bits(len.wrapping_add(1).wrapping_mul(8))?
+            }
+        };
+        if u64::from(value) >= range {
+            return Err(self.fail(ErrorKind::Range, "a smaller number"));
+        }
+        Ok(value)
+    }
+
+    /// Enters an open type, reads it and goes on behind it.
+    pub(crate) fn open<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
+        let len = self.length()?;
+        let inside = self.aligned(len)?;
+        let outside = (self.octets, self.position);
+        (self.octets, self.position) = (inside, 0);
+        let value = read(self)?;
+        (self.octets, self.position) = outside;
+        Ok(value)
+    }
+
+    /// Passes over one open type.
+    pub(crate) fn skip_open(&mut self) -> Result<(), Stop> {
+        let len = self.length()?;
+        self.aligned(len)?;
+        self.unknown = self.unknown.saturating_add(1);
+        Ok(())
+    }
+}

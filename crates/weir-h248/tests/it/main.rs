@@ -1,0 +1,3 @@
+//! Integration tests of weir-h248.
+
+mod corpus;
