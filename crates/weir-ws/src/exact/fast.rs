@@ -1,0 +1,170 @@
+//! The levels 1 to 3, where the hash chains hang on the parse: each setting has chains of its own.
+
+use super::emit::Symbols;
+use super::level::{LEVELS, MATCH_MAX, MATCH_MIN, hash};
+use super::links::{common, word};
+use super::slow::Span;
+use super::window::Window;
+
+/// The chains of one setting, for one context.
+#[derive(Debug)]
+pub(crate) struct Fast {
+    window_bits: u8,
+    mem_level: u8,
+    /// The last position with each hash, plus `bias`.
+    heads: Vec<u32>,
+    /// For each position in the window: how far back the one with the same hash is, at most 65,535.
+    back: Vec<u16>,
+    bias: u32,
+    /// Above everything in `heads`; only for messages by themselves.
+    top: u32,
+    /// Positions before the next message that are not in a chain yet.
+    missing: usize,
+}
+
+impl Fast {
+    pub(crate) fn new(window_bits: u8, mem_level: u8) -> Self {
+        Self {
+            window_bits,
+            mem_level,
+            heads: vec![0; 1 << (mem_level + 7)],
+            back: vec![0; 1 << window_bits],
+            // So far above zero that nothing seems to be at position zero of an empty table.
+            bias: 1 << 17,
+            top: 1 << 17,
+            missing: 0,
+        }
+    }
+
+    pub(crate) fn window_bits(&self) -> u8 {
+        self.window_bits
+    }
+
+    pub(crate) fn mem_level(&self) -> u8 {
+        self.mem_level
+    }
+
+    /// Begins a new context, in the same buffer, at or after all that was seen.
+    pub(crate) fn reset(&mut self) {
+        self.missing = 0;
+    }
+
+    /// Begins a new context with the message at `span`, wherever it lies: all that is in the chains
+    /// comes to lie before it.
+    pub(crate) fn begin_alone(&mut self, span: Span) {
+        self.missing = 0;
+        if self.top >= 1 << 31 {
+            self.heads.fill(0);
+            self.top = 1 << 17;
+        }
+        self.bias = self.top.wrapping_sub(span.start as u32);
+        self.top += (span.end - span.start) as u32;
+    }
+
+    /// The first `bytes` of the buffer were dropped.
+    pub(crate) fn shift(&mut self, bytes: usize) {
+        let bias = self.bias.saturating_add(bytes as u32);
+        if bias < 1 << 31 {
+            self.bias = bias;
+            return;
+        }
+        // Rarely: bring the positions down again.
+        let down = bias - (1 << 17);
+        for head in &mut self.heads {
+            *head = head.saturating_sub(down);
+        }
+        self.bias = 1 << 17;
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, text: &[u8], at: usize, mask: usize) -> usize {
+        let slot = hash(word(text, at) as u32, u32::from(self.mem_level));
+        let now = (at as u32).wrapping_add(self.bias);
+        let distance = now.wrapping_sub(self.heads[slot]);
+        self.heads[slot] = now;
+        self.back[at & mask] = distance.min(0xffff) as u16;
+        distance as usize
+    }
+
+    /// Parses the message at `level` (1 to 3) with at most the window bits that were given to
+    /// [`Self::new`].
+    pub(crate) fn message(
+        &mut self,
+        text: &[u8],
+        span: Span,
+        level: u8,
+        window_bits: u8,
+        symbols: &mut Symbols,
+    ) {
+        let parameters = LEVELS[usize::from(level) - 1];
+        let mut window = Window::new(window_bits, span.passed, span.start, span.end);
+        symbols.begin(window.base);
+        let mask = (1usize << window_bits) - 1;
+        let end = span.end;
+        let length = end - span.start;
+        // The last strings of the message before reach into this one.
+        while self.missing > 0 && length + self.missing >= MATCH_MIN {
+            self.insert(text, span.start - self.missing, mask);
+            self.missing -= 1;
+        }
+        let mut at = span.start;
+        while at < end {
+            window.fill(at);
+            symbols.base(window.base);
+            let mut best = 0;
+            let mut best_distance = 0;
+            let ahead = end - at;
+            if ahead >= MATCH_MIN {
+                let mut distance = self.insert(text, at, mask);
+                let behind = at - window.base;
+                let limit = behind.min(window.distance_max);
+                if distance < limit || (distance == window.distance_max && distance < behind) {
+                    let most = MATCH_MAX.min(ahead);
+                    let nice = parameters.nice.min(most);
+                    let here = word(text, at);
+                    best = MATCH_MIN - 1;
+                    let mut chain = parameters.chain;
+                    loop {
+                        let from = at - distance;
+                        let differ = here ^ word(text, from);
+                        if differ & 0xff_ffff == 0 {
+                            let length = if differ != 0 {
+                                ((differ.trailing_zeros() / 8) as usize).min(most)
+                            } else {
+                                common(text, from, at, most)
+                            };
+                            if length > best {
+                                best = length;
+                                best_distance = distance;
+                                if length >= nice {
+                                    break;
+                                }
+                            }
+                        }
+                        chain -= 1;
+                        distance += usize::from(self.back[from & mask]);
+                        if chain == 0 || distance >= limit {
+                            break;
+                        }
+                    }
+                }
+            }
+            if best >= MATCH_MIN {
+                symbols.farthest = symbols.farthest.max(best_distance);
+                symbols.matched(best, best_distance);
+                if best <= parameters.lazy && ahead - best >= MATCH_MIN {
+                    for inside in at + 1..at + best {
+                        self.insert(text, inside, mask);
+                    }
+                }
+                at += best;
+            } else {
+                symbols.literal(text[at]);
+                at += 1;
+            }
+        }
+        window.fill(at);
+        symbols.base(window.base);
+        self.missing = (MATCH_MIN - 1).min((span.passed as usize).saturating_add(length));
+    }
+}
