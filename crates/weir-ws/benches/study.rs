@@ -29,6 +29,7 @@ fn main() {
         weir_zlib::version()
     );
 
+    let only = std::env::var("ONLY").unwrap_or_default();
     let parts = [
         ("all 1,296 cells", Cells::all()),
         ("levels 1-3, takeover", Cells::all().only_takeover(true).only_levels(1..=3)),
@@ -41,6 +42,9 @@ fn main() {
     ];
     let mut all = (0.0, None);
     for (name, cells) in parts {
+        if !name.contains(&only) {
+            continue;
+        }
         let mut options = EngineOptions::default();
         options.cells = cells;
         let begin = cpu_seconds();
@@ -58,6 +62,9 @@ fn main() {
         if all.1.is_none() {
             all = (seconds, Some(sizes));
         }
+    }
+    if !only.is_empty() {
+        return;
     }
     let (ours, sizes) = (all.0, all.1.unwrap());
     // Every 27th cell beginning with the 14th meets every takeover, window, level and memLevel.

@@ -125,7 +125,7 @@ impl Costs {
         let mut best_bytes = fixed_bytes;
         if fixed > self.trees.lower_bound() {
             self.trees_built += 1;
-            let own = self.trees.own_bits();
+            let own = self.trees.own_bits(fixed);
             let own_bytes = (own + 3 + 7) >> 3;
             if own_bytes < fixed_bytes {
                 best = own;
@@ -154,6 +154,10 @@ impl Set {
         self.0[n >> 6] |= 1 << (n & 63);
     }
 
+    fn len(&self) -> u32 {
+        self.0.iter().map(|bits| bits.count_ones()).sum()
+    }
+
     fn each(&self, mut f: impl FnMut(usize)) {
         for (word, &bits) in self.0.iter().enumerate() {
             let mut bits = bits;
@@ -179,7 +183,6 @@ struct Trees {
     distance_sum: u64,
     literal_count: u32,
     distance_count: u32,
-    literal_kinds: u32,
     distance_kinds: u32,
     lens: [u8; LITERALS + DISTANCES + 4],
     heap: Heap,
@@ -190,15 +193,16 @@ const LOG_ONE: f64 = 65_536.0;
 const LOG_TABLE: usize = 1024;
 
 /// `x log2 x`, rounded down, for small `x`.
+static LOGS: std::sync::LazyLock<[u64; LOG_TABLE]> = std::sync::LazyLock::new(|| {
+    let mut table = [0; LOG_TABLE];
+    for (x, value) in table.iter_mut().enumerate().skip(2) {
+        *value = ((x as f64) * (x as f64).log2() * LOG_ONE) as u64;
+    }
+    table
+});
+
 fn log_table() -> &'static [u64; LOG_TABLE] {
-    static TABLE: std::sync::OnceLock<Box<[u64; LOG_TABLE]>> = std::sync::OnceLock::new();
-    TABLE.get_or_init(|| {
-        let mut table = Box::new([0; LOG_TABLE]);
-        for (x, value) in table.iter_mut().enumerate().skip(2) {
-            *value = ((x as f64) * (x as f64).log2() * LOG_ONE) as u64;
-        }
-        table
-    })
+    &LOGS
 }
 
 impl Trees {
@@ -213,7 +217,6 @@ impl Trees {
             distance_sum: 0,
             literal_count: 0,
             distance_count: 0,
-            literal_kinds: 0,
             distance_kinds: 0,
             lens: [0; LITERALS + DISTANCES + 4],
             heap: Heap::new(),
@@ -243,25 +246,16 @@ impl Trees {
         }
         self.literal_count = symbols.len() as u32 + 1;
         self.extra_bits = u64::from(extra);
-        let logs = log_table();
         let (mut literal_sum, mut distance_sum) = (0, 0);
-        let (mut literal_kinds, mut distance_kinds) = (0, 0);
-        let log = |f: u32| match logs.get(f as usize) {
-            Some(&value) => value,
-            // Beyond the table a float is exact enough; the margin below covers it.
-            None => (f64::from(f) * f64::from(f).log2() * LOG_ONE) as u64 + 1,
-        };
-        self.used_literals.each(|n| {
-            literal_sum += log(self.literals[n]) + 1;
-            literal_kinds += 1;
-        });
+        let mut distance_kinds = 0;
+        self.used_literals
+            .each(|n| literal_sum += log(self.literals[n]) + 1);
         self.used_distances.each(|n| {
             distance_sum += log(self.distances[n]) + 1;
             distance_kinds += 1;
         });
         self.literal_sum = literal_sum;
         self.distance_sum = distance_sum;
-        self.literal_kinds = literal_kinds;
         self.distance_kinds = distance_kinds;
     }
 
@@ -275,103 +269,179 @@ impl Trees {
     }
 
     /// No own codes can take fewer bits than this: Shannon's bound for the symbols, and for the
-    /// header what any list of code lengths costs at the very least.
+    /// header what any lengths of these symbols' codes cost at the very least.
     fn lower_bound(&self) -> u64 {
-        let whole = |count: u32, sum: u64| {
-            let count = f64::from(count);
-            let all = (count * count.max(1.0).log2() * LOG_ONE) as u64;
-            // One bit for the rounding.
-            (all.saturating_sub(sum) >> 16).saturating_sub(1)
-        };
+        let mut header = Header::default();
+        header.add(&self.used_literals);
+        header.kinds = self.used_literals.len();
+        if self.distance_kinds < 2 {
+            // Two codes are sent even for one, and the forced one is next to zero.
+            header.lengths += 1;
+        } else {
+            header.add(&self.used_distances);
+        }
         // A Huffman code spends at least one bit a symbol.
-        let literals = whole(self.literal_count, self.literal_sum).max(u64::from(self.literal_count));
-        let distances =
-            whole(self.distance_count, self.distance_sum).max(u64::from(self.distance_count));
-        literals + distances + self.extra_bits + self.header_bound()
+        let literals = shannon(self.literal_count, self.literal_sum).max(self.literal_count.into());
+        literals + self.distance_bound() + self.extra_bits + header.bound()
     }
 
-    /// The least that the header costs, whatever the lengths.
-    fn header_bound(&self) -> u64 {
-        // 14 bits of counts. Any length from 1 to 15 is at index 4 of `ORDER` or later, so at least
-        // five lengths of the code-length code follow.
-        let distances = match self.distance_kinds {
-            // Two codes are sent even for one.
-            0 | 1 => 2,
-            _ => lengths_bound(&self.used_distances),
-        };
-        14 + 3 * 5 + lengths_bound(&self.used_literals) + distances
+    fn distance_bound(&self) -> u64 {
+        shannon(self.distance_count, self.distance_sum).max(self.distance_count.into())
     }
 
     /// The bits of the block with codes of its own, as zlib builds them, without the three bits of
-    /// the block's header.
-    fn own_bits(&mut self) -> u64 {
-        let (literal_bits, literal_max) = self.heap.build(
-            &self.literals,
-            &self.used_literals,
-            15,
-            &mut self.lens,
-            0,
-        );
-        let (distance_bits, distance_max) = {
-            let (_, lens) = self.lens.split_at_mut(LITERALS + 2);
+    /// the block's header; or, as soon as it is known that they are `enough` or more, any number
+    /// from there on.
+    fn own_bits(&mut self, enough: u64) -> u64 {
+        let (literal_bits, literal_max) =
             self.heap
-                .build(&self.distances, &self.used_distances, 15, lens, 0)
-        };
+                .build(&self.literals, &self.used_literals, 15, &mut self.lens);
+        let distance_bound = self.distance_bound();
+        let (literal_lens, distance_lens) = self.lens.split_at_mut(LITERALS + 2);
         let mut lengths = [0u32; 19];
-        let mut used = Set::default();
-        let (literal_lens, distance_lens) = self.lens.split_at(LITERALS + 2);
         let mut extra = scan(&literal_lens[..=literal_max], &mut lengths);
+        literal_lens[..=literal_max].fill(0);
+        // Whatever the distances bring, the lengths of the literals are known now.
+        let known = literal_bits + self.extra_bits + 14;
+        let bound = known
+            + u64::from(extra)
+            + distance_bound
+            + entropy(&lengths)
+            + 3 * (sent(|n| lengths[n] > 0) as u64 + 1)
+            + 1;
+        if bound >= enough {
+            return bound;
+        }
+        let (distance_bits, distance_max) =
+            self.heap
+                .build(&self.distances, &self.used_distances, 15, distance_lens);
         extra += scan(&distance_lens[..=distance_max], &mut lengths);
+        distance_lens[..=distance_max].fill(0);
+        let mut used = Set::default();
         for (n, &count) in lengths.iter().enumerate() {
             if count > 0 {
                 used.insert(n);
             }
         }
         let mut lens = [0u8; 20];
-        let (length_bits, _) = self.heap.build(&lengths, &used, 7, &mut lens, 0);
-        let mut sent = 18;
-        while sent >= 3 && lens[ORDER[sent] as usize] == 0 {
-            sent -= 1;
-        }
-        // Lengths are left as they were found: zero.
-        let (literal_lens, distance_lens) = self.lens.split_at_mut(LITERALS + 2);
-        literal_lens[..=literal_max].fill(0);
-        distance_lens[..=distance_max].fill(0);
-        literal_bits
+        let (length_bits, _) = self.heap.build(&lengths, &used, 7, &mut lens);
+        known
             + distance_bits
-            + self.extra_bits
             + length_bits
             + u64::from(extra)
-            + 3 * (sent as u64 + 1)
-            + 14
+            + 3 * (sent(|n| lens[n] > 0) as u64 + 1)
     }
 }
 
-/// The least bits that a list of code lengths takes: every run of zeros one code and its extra bits,
-/// every run of lengths one code for the first, and then one bit each or three bits for six.
-fn lengths_bound(used: &Set) -> u64 {
-    let mut bits = 0;
-    let mut next = 0;
-    let mut run = 0u64;
-    let close = |run: u64| match run {
-        0 => 0,
-        _ => 1 + 3 * ((run - 1) / 6) + ((run - 1) % 6).min(3),
-    };
-    used.each(|n| {
-        if n > next {
-            bits += close(run);
-            run = 0;
-            bits += match n - next {
-                1 | 2 => 1,
-                3..=10 => 1 + 3,
-                11..=138 => 1 + 7,
-                _ => 2 + 7,
-            };
+/// The last place of [`ORDER`] that has to be sent.
+fn sent(used: impl Fn(usize) -> bool) -> usize {
+    let mut sent = 18;
+    while sent >= 3 && !used(ORDER[sent] as usize) {
+        sent -= 1;
+    }
+    sent
+}
+
+/// `x log2 x` in 1/65,536 bits, rounded down.
+#[inline(always)]
+fn log(x: u32) -> u64 {
+    match log_table().get(x as usize) {
+        Some(&value) => value,
+        None => (f64::from(x) * f64::from(x).log2() * LOG_ONE) as u64,
+    }
+}
+
+/// Bits that `count` symbols take at the least, when `sum` is not less than the sum of [`log`] over
+/// the frequencies of each.
+#[inline(always)]
+fn shannon(count: u32, sum: u64) -> u64 {
+    log(count).saturating_sub(sum) >> 16
+}
+
+/// Shannon's bound for some frequencies, and one bit a symbol at the least.
+fn entropy(counts: &[u32]) -> u64 {
+    let (mut all, mut sum) = (0, 0);
+    for &count in counts {
+        all += count;
+        sum += log(count) + 1;
+    }
+    shannon(all, sum).max(all.into())
+}
+
+/// What is known of the code lengths before there are any: where they are zero. The lengths
+/// themselves are taken for one symbol, which bounds their cost from below.
+#[derive(Clone, Copy, Debug, Default)]
+struct Header {
+    /// Single zeros; short and long runs of zeros.
+    zeros: u32,
+    short_runs: u32,
+    long_runs: u32,
+    /// Lengths that are sent by themselves, or repeats, at the least.
+    lengths: u32,
+    /// Literals and match lengths that have a code.
+    kinds: u32,
+}
+
+impl Header {
+    fn add(&mut self, used: &Set) {
+        let mut next = 0;
+        let mut run = 0u32;
+        used.each(|n| {
+            if n > next {
+                self.close(run);
+                run = 0;
+                self.gap(n - next);
+            }
+            run += 1;
+            next = n + 1;
+        });
+        self.close(run);
+    }
+
+    #[inline(always)]
+    fn gap(&mut self, mut zeros: usize) {
+        if zeros > 138 {
+            self.long_runs += 1;
+            zeros -= 138;
         }
-        run += 1;
-        next = n + 1;
-    });
-    bits + close(run)
+        match zeros {
+            0..=2 => self.zeros += zeros as u32,
+            3..=10 => self.short_runs += 1,
+            _ => self.long_runs += 1,
+        }
+    }
+
+    /// A run of lengths is at least one length, and a repeat for every six after it. (A repeat
+    /// stands for no less than three.)
+    #[inline(always)]
+    fn close(&mut self, run: u32) {
+        if run > 0 {
+            let rest = run - 1;
+            self.lengths += 1 + rest / 6 + u32::from(rest % 6 > 0);
+        }
+    }
+
+    fn bound(self) -> u64 {
+        // A complete code over n symbols has one of log2(n) bits or fewer. `ORDER` has short
+        // lengths late: 4 at index 11, 5 at 9, 6 at 7, 7 at 5, and none before 4.
+        let sent = match self.kinds {
+            0..=31 => 12,
+            32..=63 => 10,
+            64..=127 => 8,
+            128..=255 => 6,
+            _ => 5,
+        };
+        // All codes have the same length only where their number is a power of two.
+        let other = u32::from(!self.kinds.is_power_of_two() && self.lengths > 1);
+        let codes = entropy(&[
+            self.zeros,
+            self.short_runs,
+            self.long_runs,
+            self.lengths - other,
+            other,
+        ]);
+        14 + 3 * sent + codes + u64::from(3 * self.short_runs + 7 * self.long_runs)
+    }
 }
 
 /// Counts the symbols that code lengths are sent with; gives the bits beside the codes.
@@ -473,7 +543,6 @@ impl Heap {
         used: &Set,
         bits_max: u8,
         lens: &mut [u8],
-        first: usize,
     ) -> (u64, usize) {
         let elements = counts.len();
         let mut len = 0;
@@ -525,11 +594,10 @@ impl Heap {
             }
         }
         let root = (self.entries[1] & 0xffff) as usize;
-        self.lengths(root, done, elements, bits_max, lens, first, forced, max)
+        (self.lengths(root, done, elements, bits_max, lens) - forced, max)
     }
 
-    /// zlib's `gen_bitlen`.
-    #[allow(clippy::too_many_arguments, reason = "the second half of `build`")]
+    /// zlib's `gen_bitlen`; gives the bits of all symbols.
     fn lengths(
         &mut self,
         root: usize,
@@ -537,10 +605,7 @@ impl Heap {
         elements: usize,
         bits_max: u8,
         lens: &mut [u8],
-        first: usize,
-        forced: u64,
-        max: usize,
-    ) -> (u64, usize) {
+    ) -> u64 {
         let mut counts = [0i32; 17];
         let mut overflow = 0i32;
         let mut total = 0u64;
@@ -558,7 +623,7 @@ impl Heap {
                 continue;
             }
             counts[bits as usize] += 1;
-            lens[first + node] = bits;
+            lens[node] = bits;
             total += (entry >> 32) * u64::from(bits);
         }
         if overflow > 0 {
@@ -584,12 +649,12 @@ impl Heap {
                     if node >= elements {
                         continue;
                     }
-                    lens[first + node] = bits;
+                    lens[node] = bits;
                     total += (entry >> 32) * u64::from(bits);
                     left -= 1;
                 }
             }
         }
-        (total - forced, max)
+        total
     }
 }

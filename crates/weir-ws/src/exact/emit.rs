@@ -41,11 +41,14 @@ impl Symbols {
     }
 
     /// The buffer slid before the next symbol.
-    #[inline(always)]
+    #[cold]
     pub(crate) fn base(&mut self, base: usize) {
-        if self.bases.last().is_none_or(|last| last.1 != base) {
-            self.bases.push((self.list.len(), base));
-        }
+        self.bases.push((self.list.len(), base));
+    }
+
+    /// True when everything of the message was in the buffer all the time.
+    pub(crate) fn storable(&self, start: usize) -> bool {
+        self.bases.last().is_none_or(|&(_, base)| start >= base)
     }
 
     /// Bytes of the message that the symbols stand for, beginning at `start` of the buffer, with
@@ -54,7 +57,7 @@ impl Symbols {
         let most = (1usize << (mem_level + 6)) - 1;
         if self.list.len() < most {
             let bytes: usize = self.list.iter().map(|&symbol| stands_for(symbol)).sum();
-            let storable = self.bases.last().is_none_or(|&(_, base)| start >= base);
+            let storable = self.storable(start);
             let block = Block {
                 fixed_bits: self.fixed_bits,
                 bytes,
@@ -110,5 +113,37 @@ fn stands_for(symbol: Symbol) -> usize {
         1
     } else {
         ((symbol >> 16) & 0xff) as usize + 3
+    }
+}
+
+/// The symbols of several messages and their sizes, to see whether the next window gives the same.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    symbols: Vec<Symbol>,
+    /// For each message: the end of its symbols, and its size; `None` when the size may hang on the
+    /// window.
+    messages: Vec<(usize, Option<u64>)>,
+}
+
+impl Memory {
+    pub(crate) fn clear(&mut self) {
+        self.symbols.clear();
+        self.messages.clear();
+    }
+
+    pub(crate) fn push(&mut self, symbols: &Symbols, start: usize, bytes: u64) {
+        self.symbols.extend_from_slice(&symbols.list);
+        let size = symbols.storable(start).then_some(bytes);
+        self.messages.push((self.symbols.len(), size));
+    }
+
+    /// The size of the `index`th message, if it had these very symbols.
+    pub(crate) fn size(&self, index: usize, symbols: &Symbols, start: usize) -> Option<u64> {
+        let &(end, size) = self.messages.get(index)?;
+        let begin = match index {
+            0 => 0,
+            _ => self.messages[index - 1].0,
+        };
+        size.filter(|_| symbols.list == self.symbols[begin..end] && symbols.storable(start))
     }
 }

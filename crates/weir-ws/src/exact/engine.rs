@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::block::Costs;
-use super::emit::Symbols;
+use super::emit::{Memory, Symbols};
 use super::fast::Fast;
 use super::level::{FAST_LEVELS, distance_max};
 use super::links::Links;
@@ -309,6 +309,7 @@ impl Engine {
                 }
                 if let Some(chain) = chains.get(job) {
                     let mut chain = chain.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                    worker.memory.clear();
                     for (level, fast) in chain.iter_mut() {
                         worker.fast(&shared, *level, fast);
                     }
@@ -382,6 +383,8 @@ struct Worker {
     found: Found,
     symbols: Symbols,
     costs: Costs,
+    memory: Memory,
+    memory_next: Memory,
     fast: Vec<Fast>,
     sizes: Vec<Box<[u64; CELLS]>>,
 }
@@ -393,6 +396,8 @@ impl Worker {
             found: Found::default(),
             symbols: Symbols::default(),
             costs: Costs::new(),
+            memory: Memory::default(),
+            memory_next: Memory::default(),
             fast: if cells.takeover(false) {
                 (1..=9).map(|mem_level| Fast::new(15, mem_level)).collect()
             } else {
@@ -418,20 +423,29 @@ impl Worker {
             mem_level,
         }
         .index();
-        for message in shared.messages {
+        for (n, message) in shared.messages.iter().enumerate() {
             let span = message.span;
-            let bytes = if span.start == span.end {
-                1
-            } else {
-                if span.passed == 0 {
-                    fast.reset();
-                }
-                fast.message(shared.text, span, level, window_bits, &mut self.symbols);
+            if span.start == span.end {
+                self.symbols.begin(span.start);
+                self.memory_next.push(&self.symbols, span.start, 1);
+                self.sizes[usize::from(message.class)][index] += 1;
+                continue;
+            }
+            if span.passed == 0 {
+                fast.reset();
+            }
+            fast.message(shared.text, span, level, window_bits, &mut self.symbols);
+            // The next larger window often gave the same.
+            let known = self.memory.size(n, &self.symbols, span.start);
+            let bytes = known.unwrap_or_else(|| {
                 self.symbols
                     .message_bytes(span.start, mem_level, &mut self.costs)
-            };
+            });
+            self.memory_next.push(&self.symbols, span.start, bytes);
             self.sizes[usize::from(message.class)][index] += bytes;
         }
+        std::mem::swap(&mut self.memory, &mut self.memory_next);
+        self.memory_next.clear();
     }
 
     /// Some messages with all settings that do not hang on the messages before, or only on their

@@ -68,12 +68,12 @@ impl Fast {
             self.bias = bias;
             return;
         }
-        // Rarely: bring the positions down again.
-        let down = bias - (1 << 17);
+        // Rarely: bring the positions down again, by so many that `back` stays where it is.
+        let down = (bias - (1 << 17)) & !0xffff;
         for head in &mut self.heads {
             *head = head.saturating_sub(down);
         }
-        self.bias = 1 << 17;
+        self.bias = bias - down;
     }
 
     #[inline(always)]
@@ -82,7 +82,7 @@ impl Fast {
         let now = (at as u32).wrapping_add(self.bias);
         let distance = now.wrapping_sub(self.heads[slot]);
         self.heads[slot] = now;
-        self.back[at & mask] = distance.min(0xffff) as u16;
+        self.back[now as usize & mask] = distance.min(0xffff) as u16;
         distance as usize
     }
 
@@ -109,8 +109,9 @@ impl Fast {
         }
         let mut at = span.start;
         while at < end {
-            window.fill(at);
-            symbols.base(window.base);
+            if window.fill(at) {
+                symbols.base(window.base);
+            }
             let mut best = 0;
             let mut best_distance = 0;
             let ahead = end - at;
@@ -142,7 +143,8 @@ impl Fast {
                             }
                         }
                         chain -= 1;
-                        distance += usize::from(self.back[from & mask]);
+                        let slot = (from as u32).wrapping_add(self.bias) as usize & mask;
+                        distance += usize::from(self.back[slot]);
                         if chain == 0 || distance >= limit {
                             break;
                         }
@@ -163,8 +165,9 @@ impl Fast {
                 at += 1;
             }
         }
-        window.fill(at);
-        symbols.base(window.base);
+        if window.fill(at) {
+            symbols.base(window.base);
+        }
         self.missing = (MATCH_MIN - 1).min((span.passed as usize).saturating_add(length));
     }
 }

@@ -129,8 +129,9 @@ impl Slow {
         let end = span.end;
         loop {
             let at = state.position;
-            state.window.fill(at);
-            symbols.base(state.window.base);
+            if state.window.fill(at) {
+                symbols.base(state.window.base);
+            }
             if at >= end {
                 break;
             }

@@ -47,19 +47,17 @@ impl Window {
         self.filled = self.end.min(self.base + 2 * self.size);
     }
 
-    /// zlib's `fill_window`, when the lookahead at `position` asks for it.
+    /// zlib's `fill_window`, when the lookahead at `position` asks for it; true when the buffer slid.
     #[inline(always)]
-    pub(crate) fn fill(&mut self, position: usize) {
-        if self.filled - position < LOOKAHEAD_MIN {
-            self.slide(position);
+    pub(crate) fn fill(&mut self, position: usize) -> bool {
+        if self.filled - position >= LOOKAHEAD_MIN {
+            return false;
         }
-    }
-
-    #[inline]
-    fn slide(&mut self, position: usize) {
-        if position >= self.base + self.size + self.distance_max {
+        let slides = position >= self.base + self.size + self.distance_max;
+        if slides {
             self.base += self.size;
         }
         self.read();
+        slides
     }
 }
