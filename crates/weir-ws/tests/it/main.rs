@@ -3,3 +3,5 @@
 
 mod common;
 mod grid;
+mod inflate;
+mod memory;
