@@ -19,7 +19,10 @@ fn main() {
         Some(path) => std::fs::read(path).unwrap(),
         None => chat((megabytes * 1e6) as usize),
     };
-    let messages: Vec<&[u8]> = text.split(|&b| b == b'\n').filter(|m| !m.is_empty()).collect();
+    let messages: Vec<&[u8]> = text
+        .split(|&b| b == b'\n')
+        .filter(|m| !m.is_empty())
+        .collect();
     let bytes: usize = messages.iter().map(|m| m.len()).sum();
     println!(
         "{} messages, {:.2} MB, {:.0} bytes each; zlib {}",
@@ -32,13 +35,37 @@ fn main() {
     let only = std::env::var("ONLY").unwrap_or_default();
     let parts = [
         ("all 1,296 cells", Cells::all()),
-        ("levels 1-3, takeover", Cells::all().only_takeover(true).only_levels(1..=3)),
-        ("levels 1-3, no takeover", Cells::all().only_takeover(false).only_levels(1..=3)),
-        ("levels 4-9, takeover", Cells::all().only_takeover(true).only_levels(4..=9)),
-        ("levels 4-9, no takeover", Cells::all().only_takeover(false).only_levels(4..=9)),
+        (
+            "levels 1-3, takeover",
+            Cells::all().only_takeover(true).only_levels(1..=3),
+        ),
+        (
+            "levels 1-3, no takeover",
+            Cells::all().only_takeover(false).only_levels(1..=3),
+        ),
+        (
+            "levels 4-9, takeover",
+            Cells::all().only_takeover(true).only_levels(4..=9),
+        ),
+        (
+            "levels 4-9, no takeover",
+            Cells::all().only_takeover(false).only_levels(4..=9),
+        ),
         ("one: 15/8 level 6 takeover", Cells::one(Setting::ZLIB)),
-        ("one: 15/8 level 1 takeover", Cells::one(Setting { level: 1, ..Setting::ZLIB })),
-        ("one: 15/8 level 6 no takeover", Cells::one(Setting { takeover: false, ..Setting::ZLIB })),
+        (
+            "one: 15/8 level 1 takeover",
+            Cells::one(Setting {
+                level: 1,
+                ..Setting::ZLIB
+            }),
+        ),
+        (
+            "one: 15/8 level 6 no takeover",
+            Cells::one(Setting {
+                takeover: false,
+                ..Setting::ZLIB
+            }),
+        ),
     ];
     let mut all = (0.0, None);
     for (name, cells) in parts {
@@ -105,15 +132,28 @@ fn main() {
 /// CPU seconds of this process, all threads.
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+    let fields: Vec<&str> = stat
+        .rsplit(')')
+        .next()
+        .unwrap()
+        .split_whitespace()
+        .collect();
     let ticks: f64 = fields[11].parse::<f64>().unwrap() + fields[12].parse::<f64>().unwrap();
     ticks / 100.0
 }
 
 fn peak_megabytes() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() / 1e3
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM"))
+        .unwrap();
+    line.split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse::<f64>()
+        .unwrap()
+        / 1e3
 }
 
 /// A chat in JSON with words of a Zipf-like distribution: about 130 bytes a message.
@@ -142,7 +182,11 @@ fn chat(bytes: usize) -> Vec<u8> {
         time += next() % 20;
         let (h, m, s) = (time / 3600 % 24, time / 60 % 60, time % 60);
         let sender = word(next() % 40);
-        write!(text, r#"{{"type":"msg","timestamp":"{h:02}:{m:02}:{s:02}","sender":"{sender}","msg":""#).unwrap();
+        write!(
+            text,
+            r#"{{"type":"msg","timestamp":"{h:02}:{m:02}:{s:02}","sender":"{sender}","msg":""#
+        )
+        .unwrap();
         for n in 0..1 + next() % 16 {
             if n > 0 {
                 text.push(' ');

@@ -114,7 +114,12 @@ pub fn connection_memory(ours: Setting, theirs: Setting, build: ZlibBuild) -> Me
 /// goes on, each up to its whole. Counted in pages of 4 KiB with half a page of slack for each of
 /// zlib's five allocations.
 #[must_use]
-pub fn resident_bytes(setting: Setting, build: ZlibBuild, sent_bytes: u64, block_symbols: u64) -> u64 {
+pub fn resident_bytes(
+    setting: Setting,
+    build: ZlibBuild,
+    sent_bytes: u64,
+    block_symbols: u64,
+) -> u64 {
     let window = 1u64 << setting.window_bits.clamp(9, 15);
     let mem_level = u64::from(setting.mem_level.clamp(1, 9));
     let hash = build.hash_entries_fixed.unwrap_or(1 << (mem_level + 7));

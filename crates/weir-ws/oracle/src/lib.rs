@@ -187,7 +187,10 @@ impl Deflate {
             let written = given - stream.avail_out as usize;
             // SAFETY: zlib wrote that many bytes into the spare capacity.
             unsafe { out.set_len(out.len() + written) };
-            assert!(code == z::Z_OK || code == z::Z_BUF_ERROR, "zlib says {code}");
+            assert!(
+                code == z::Z_OK || code == z::Z_BUF_ERROR,
+                "zlib says {code}"
+            );
             if stream.avail_out > 0 {
                 return;
             }
@@ -280,7 +283,10 @@ mod tests {
     #[test]
     fn what_is_allocated_is_given_back_and_round_trips() {
         let mut deflate = Deflate::new(9, 11, 4, 0).expect("zlib takes 11/4");
-        assert!(Deflate::new(6, 8, 8, 0).is_none(), "zlib refuses a raw window of 256 bytes");
+        assert!(
+            Deflate::new(6, 8, 8, 0).is_none(),
+            "zlib refuses a raw window of 256 bytes"
+        );
         let before = deflate.allocated();
         assert!(before.bytes > 8192 && before.calls == 5, "{before:?}");
         let mut wire = Vec::new();
@@ -294,6 +300,10 @@ mod tests {
             assert!(inflate.feed(&wire, &mut back));
             assert_eq!(back, message);
         }
-        assert_eq!(deflate.allocated(), before, "deflate allocates only at its start");
+        assert_eq!(
+            deflate.allocated(),
+            before,
+            "deflate allocates only at its start"
+        );
     }
 }

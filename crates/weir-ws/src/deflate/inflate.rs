@@ -91,7 +91,9 @@ impl fmt::Display for InflateError {
         let what = match self.kind {
             InflateErrorKind::Cut => "compressed data end in the middle of a block",
             InflateErrorKind::BlockType => "reserved block type 3",
-            InflateErrorKind::StoredLength => "length of a stored block and its complement disagree",
+            InflateErrorKind::StoredLength => {
+                "length of a stored block and its complement disagree"
+            }
             InflateErrorKind::Codes => "code lengths make no prefix code",
             InflateErrorKind::Symbol => "no symbol has this code",
             InflateErrorKind::Distance => "distance beyond everything received",
@@ -412,7 +414,11 @@ impl Run<'_> {
     }
 
     /// The codes of a dynamic block (RFC 1951 section 3.2.7).
-    fn tables(&mut self, literals: &mut Table, distances: &mut Table) -> Result<(), InflateErrorKind> {
+    fn tables(
+        &mut self,
+        literals: &mut Table,
+        distances: &mut Table,
+    ) -> Result<(), InflateErrorKind> {
         let literal_count = self.bits.take(5)? as usize + 257;
         let distance_count = self.bits.take(5)? as usize + 1;
         let length_count = self.bits.take(4)? as usize + 4;
@@ -455,17 +461,69 @@ impl Run<'_> {
 
 /// Base and extra bits of the length codes from 257 on.
 const LENGTHS: [(u16, u8); 29] = [
-    (3, 0), (4, 0), (5, 0), (6, 0), (7, 0), (8, 0), (9, 0), (10, 0), (11, 1), (13, 1),
-    (15, 1), (17, 1), (19, 2), (23, 2), (27, 2), (31, 2), (35, 3), (43, 3), (51, 3), (59, 3),
-    (67, 4), (83, 4), (99, 4), (115, 4), (131, 5), (163, 5), (195, 5), (227, 5), (258, 0),
+    (3, 0),
+    (4, 0),
+    (5, 0),
+    (6, 0),
+    (7, 0),
+    (8, 0),
+    (9, 0),
+    (10, 0),
+    (11, 1),
+    (13, 1),
+    (15, 1),
+    (17, 1),
+    (19, 2),
+    (23, 2),
+    (27, 2),
+    (31, 2),
+    (35, 3),
+    (43, 3),
+    (51, 3),
+    (59, 3),
+    (67, 4),
+    (83, 4),
+    (99, 4),
+    (115, 4),
+    (131, 5),
+    (163, 5),
+    (195, 5),
+    (227, 5),
+    (258, 0),
 ];
 
 /// Base and extra bits of the distance codes.
 const DISTANCES: [(u16, u8); 30] = [
-    (1, 0), (2, 0), (3, 0), (4, 0), (5, 1), (7, 1), (9, 2), (13, 2), (17, 3), (25, 3),
-    (33, 4), (49, 4), (65, 5), (97, 5), (129, 6), (193, 6), (257, 7), (385, 7), (513, 8), (769, 8),
-    (1025, 9), (1537, 9), (2049, 10), (3073, 10), (4097, 11), (6145, 11), (8193, 12), (12_289, 12),
-    (16_385, 13), (24_577, 13),
+    (1, 0),
+    (2, 0),
+    (3, 0),
+    (4, 0),
+    (5, 1),
+    (7, 1),
+    (9, 2),
+    (13, 2),
+    (17, 3),
+    (25, 3),
+    (33, 4),
+    (49, 4),
+    (65, 5),
+    (97, 5),
+    (129, 6),
+    (193, 6),
+    (257, 7),
+    (385, 7),
+    (513, 8),
+    (769, 8),
+    (1025, 9),
+    (1537, 9),
+    (2049, 10),
+    (3073, 10),
+    (4097, 11),
+    (6145, 11),
+    (8193, 12),
+    (12_289, 12),
+    (16_385, 13),
+    (24_577, 13),
 ];
 
 const ORDER: [u8; 19] = [
@@ -480,7 +538,9 @@ fn fixed() -> &'static (Table, Table) {
         let mut literals = Table::default();
         let mut distances = Table::default();
         // Complete codes by construction; a table that failed to build would decode nothing.
-        let built = literals.build(&lens, false).and(distances.build(&[5; 32], false));
+        let built = literals
+            .build(&lens, false)
+            .and(distances.build(&[5; 32], false));
         debug_assert!(built.is_ok());
         (literals, distances)
     });
@@ -589,7 +649,11 @@ impl Table {
                 bits.held >>= len;
                 bits.count -= len;
                 let place = (index + code - first) as usize;
-                return self.symbols.get(place).copied().ok_or(InflateErrorKind::Symbol);
+                return self
+                    .symbols
+                    .get(place)
+                    .copied()
+                    .ok_or(InflateErrorKind::Symbol);
             }
             index += count;
             first = (first + count) << 1;

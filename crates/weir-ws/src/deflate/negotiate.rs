@@ -282,7 +282,9 @@ pub fn parse_response(header: &str, offers: &[Offer]) -> Result<Option<Agreed>, 
                 return false;
             }
             if let Some(most) = offer.server_max_window_bits
-                && response.server_max_window_bits.is_none_or(|bits| bits > most)
+                && response
+                    .server_max_window_bits
+                    .is_none_or(|bits| bits > most)
             {
                 reason = "a larger server_max_window_bits";
                 return false;
@@ -290,7 +292,10 @@ pub fn parse_response(header: &str, offers: &[Offer]) -> Result<Option<Agreed>, 
             true
         });
     if !fits {
-        return Err(NegotiationError::new(NegotiationErrorKind::NotOffered, reason));
+        return Err(NegotiationError::new(
+            NegotiationErrorKind::NotOffered,
+            reason,
+        ));
     }
     Ok(Some(Agreed {
         server_no_context_takeover: response.server_no_context_takeover,
@@ -304,10 +309,7 @@ const NAME: &str = "permessage-deflate";
 const OFFERS_MAX: usize = 64;
 const PARAMETERS_MAX: usize = 64;
 
-fn offer(
-    parameters: &[(&str, Option<String>)],
-    response: bool,
-) -> Result<Offer, NegotiationError> {
+fn offer(parameters: &[(&str, Option<String>)], response: bool) -> Result<Offer, NegotiationError> {
     let mut offer = Offer::default();
     let mut seen = [false; 4];
     for (name, value) in parameters {
@@ -317,7 +319,10 @@ fn offer(
             "server_max_window_bits",
             "client_max_window_bits",
         ];
-        let Some(which) = known.iter().position(|known| name.eq_ignore_ascii_case(known)) else {
+        let Some(which) = known
+            .iter()
+            .position(|known| name.eq_ignore_ascii_case(known))
+        else {
             return Err(NegotiationError::new(NegotiationErrorKind::Unknown, name));
         };
         if std::mem::replace(&mut seen[which], true) {
@@ -443,10 +448,8 @@ impl<'a> Extensions<'a> {
             parameters.push((name, value));
         }
         self.spaces();
-        (self.rest.is_empty() || self.rest.starts_with(',')).then_some(Extension {
-            name,
-            parameters,
-        })
+        (self.rest.is_empty() || self.rest.starts_with(','))
+            .then_some(Extension { name, parameters })
     }
 }
 
@@ -463,7 +466,10 @@ impl<'a> Iterator for Extensions<'a> {
             Some(extension) => Some(Ok(extension)),
             None => {
                 self.failed = true;
-                Some(Err(NegotiationError::new(NegotiationErrorKind::Syntax, self.rest)))
+                Some(Err(NegotiationError::new(
+                    NegotiationErrorKind::Syntax,
+                    self.rest,
+                )))
             }
         }
     }
@@ -490,21 +496,48 @@ mod tests {
                     Ok("permessage-deflate; client_max_window_bits"),
                 ],
             ),
-            ("PerMessage-Deflate ;server_max_window_bits = \"9\"", &[Ok("permessage-deflate; server_max_window_bits=9")]),
-            ("x-webkit-deflate-frame, , permessage-deflate", &[Ok("permessage-deflate")]),
+            (
+                "PerMessage-Deflate ;server_max_window_bits = \"9\"",
+                &[Ok("permessage-deflate; server_max_window_bits=9")],
+            ),
+            (
+                "x-webkit-deflate-frame, , permessage-deflate",
+                &[Ok("permessage-deflate")],
+            ),
             ("permessage-deflate; server_max_window_bits", &[Err(Value)]),
-            ("permessage-deflate; server_max_window_bits=7", &[Err(Value)]),
-            ("permessage-deflate; server_max_window_bits=16", &[Err(Value)]),
-            ("permessage-deflate; client_max_window_bits=08", &[Err(Value)]),
-            ("permessage-deflate; client_max_window_bits=+9", &[Err(Value)]),
-            ("permessage-deflate; server_no_context_takeover=true", &[Err(Value)]),
-            ("permessage-deflate; mystery=1, permessage-deflate", &[Err(Unknown), Ok("permessage-deflate")]),
+            (
+                "permessage-deflate; server_max_window_bits=7",
+                &[Err(Value)],
+            ),
+            (
+                "permessage-deflate; server_max_window_bits=16",
+                &[Err(Value)],
+            ),
+            (
+                "permessage-deflate; client_max_window_bits=08",
+                &[Err(Value)],
+            ),
+            (
+                "permessage-deflate; client_max_window_bits=+9",
+                &[Err(Value)],
+            ),
+            (
+                "permessage-deflate; server_no_context_takeover=true",
+                &[Err(Value)],
+            ),
+            (
+                "permessage-deflate; mystery=1, permessage-deflate",
+                &[Err(Unknown), Ok("permessage-deflate")],
+            ),
             (
                 "permessage-deflate; client_no_context_takeover; client_no_context_takeover",
                 &[Err(Twice)],
             ),
             ("permessage-deflate; =", &[Err(Syntax)]),
-            ("permessage-deflate; server_max_window_bits=\"1", &[Err(Syntax)]),
+            (
+                "permessage-deflate; server_max_window_bits=\"1",
+                &[Err(Syntax)],
+            ),
             ("", &[]),
             ("permessage-bzip2", &[]),
         ];
@@ -523,24 +556,73 @@ mod tests {
 
     #[test]
     fn responses_keep_to_the_offers() {
-        let offers = |header: &str| -> Vec<Offer> { parse_offers(header).into_iter().flatten().collect() };
+        let offers =
+            |header: &str| -> Vec<Offer> { parse_offers(header).into_iter().flatten().collect() };
         // Offer, response, agreed.
         let cases = [
-            ("permessage-deflate", "permessage-deflate", Some("permessage-deflate")),
-            ("permessage-deflate", "permessage-deflate; server_no_context_takeover", Some("permessage-deflate; server_no_context_takeover")),
-            ("permessage-deflate", "permessage-deflate; client_no_context_takeover", Some("permessage-deflate; client_no_context_takeover")),
-            ("permessage-deflate", "permessage-deflate; server_max_window_bits=9", Some("permessage-deflate; server_max_window_bits=9")),
-            ("permessage-deflate", "permessage-deflate; client_max_window_bits=9", None),
-            ("permessage-deflate; client_max_window_bits", "permessage-deflate; client_max_window_bits=9", Some("permessage-deflate; client_max_window_bits=9")),
-            ("permessage-deflate; client_max_window_bits", "permessage-deflate; client_max_window_bits", None),
-            ("permessage-deflate; server_max_window_bits=10", "permessage-deflate", None),
-            ("permessage-deflate; server_max_window_bits=10", "permessage-deflate; server_max_window_bits=11", None),
-            ("permessage-deflate; server_no_context_takeover", "permessage-deflate", None),
-            ("permessage-deflate", "permessage-deflate, permessage-deflate", None),
+            (
+                "permessage-deflate",
+                "permessage-deflate",
+                Some("permessage-deflate"),
+            ),
+            (
+                "permessage-deflate",
+                "permessage-deflate; server_no_context_takeover",
+                Some("permessage-deflate; server_no_context_takeover"),
+            ),
+            (
+                "permessage-deflate",
+                "permessage-deflate; client_no_context_takeover",
+                Some("permessage-deflate; client_no_context_takeover"),
+            ),
+            (
+                "permessage-deflate",
+                "permessage-deflate; server_max_window_bits=9",
+                Some("permessage-deflate; server_max_window_bits=9"),
+            ),
+            (
+                "permessage-deflate",
+                "permessage-deflate; client_max_window_bits=9",
+                None,
+            ),
+            (
+                "permessage-deflate; client_max_window_bits",
+                "permessage-deflate; client_max_window_bits=9",
+                Some("permessage-deflate; client_max_window_bits=9"),
+            ),
+            (
+                "permessage-deflate; client_max_window_bits",
+                "permessage-deflate; client_max_window_bits",
+                None,
+            ),
+            (
+                "permessage-deflate; server_max_window_bits=10",
+                "permessage-deflate",
+                None,
+            ),
+            (
+                "permessage-deflate; server_max_window_bits=10",
+                "permessage-deflate; server_max_window_bits=11",
+                None,
+            ),
+            (
+                "permessage-deflate; server_no_context_takeover",
+                "permessage-deflate",
+                None,
+            ),
+            (
+                "permessage-deflate",
+                "permessage-deflate, permessage-deflate",
+                None,
+            ),
         ];
         for (offer, response, expected) in cases {
             let found = parse_response(response, &offers(offer)).ok().flatten();
-            assert_eq!(found.map(|agreed| agreed.to_string()).as_deref(), expected, "{offer} / {response}");
+            assert_eq!(
+                found.map(|agreed| agreed.to_string()).as_deref(),
+                expected,
+                "{offer} / {response}"
+            );
         }
         assert_eq!(parse_response("", &[]), Ok(None));
     }

@@ -63,10 +63,7 @@ fn distance_code(distance: u32) -> (usize, u32) {
         return (less as usize, 0);
     }
     let log = 31 - less.leading_zeros();
-    (
-        (2 * log + ((less >> (log - 1)) & 1)) as usize,
-        log - 1,
-    )
+    ((2 * log + ((less >> (log - 1)) & 1)) as usize, log - 1)
 }
 
 /// Bits of a literal with the fixed codes.
@@ -417,7 +414,7 @@ impl Header {
     fn close(&mut self, run: u32) {
         if run > 0 {
             let rest = run - 1;
-            self.lengths += 1 + rest / 6 + u32::from(rest % 6 > 0);
+            self.lengths += 1 + rest / 6 + u32::from(!rest.is_multiple_of(6));
         }
     }
 
@@ -537,13 +534,7 @@ impl Heap {
 
     /// Builds zlib's tree over the used symbols, writes the lengths of their codes to `lens`, and
     /// gives the bits of all symbols (without extra bits) and the largest symbol that has a code.
-    fn build(
-        &mut self,
-        counts: &[u32],
-        used: &Set,
-        bits_max: u8,
-        lens: &mut [u8],
-    ) -> (u64, usize) {
+    fn build(&mut self, counts: &[u32], used: &Set, bits_max: u8, lens: &mut [u8]) -> (u64, usize) {
         let elements = counts.len();
         let mut len = 0;
         let mut max: Option<usize> = None;
@@ -594,7 +585,10 @@ impl Heap {
             }
         }
         let root = (self.entries[1] & 0xffff) as usize;
-        (self.lengths(root, done, elements, bits_max, lens) - forced, max)
+        (
+            self.lengths(root, done, elements, bits_max, lens) - forced,
+            max,
+        )
     }
 
     /// zlib's `gen_bitlen`; gives the bits of all symbols.

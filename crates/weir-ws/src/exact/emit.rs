@@ -116,34 +116,96 @@ fn stands_for(symbol: Symbol) -> usize {
     }
 }
 
-/// The symbols of several messages and their sizes, to see whether the next window gives the same.
-#[derive(Debug, Default)]
-pub(crate) struct Memory {
-    symbols: Vec<Symbol>,
-    /// For each message: the end of its symbols, and its size; `None` when the size may hang on the
-    /// window.
-    messages: Vec<(usize, Option<u64>)>,
+/// Lists of symbols that were measured, with their sizes: settings often agree on a message, and
+/// then nothing has to be measured again. Lists are compared whole, so that a hash decides nothing.
+#[derive(Debug)]
+pub(crate) struct Memo {
+    slots: Vec<Slot>,
+    lists: Vec<Symbol>,
+    used: usize,
 }
 
-impl Memory {
-    pub(crate) fn clear(&mut self) {
-        self.symbols.clear();
-        self.messages.clear();
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    hash: u64,
+    begin: u32,
+    /// Symbols; 0 is an empty slot.
+    len: u32,
+    bytes: u32,
+    stored_wanted: bool,
+}
+
+const SLOT_BITS: u32 = 16;
+/// 4 MiB of symbols.
+const MEMO_SYMBOLS_MAX: usize = 1 << 20;
+
+impl Memo {
+    pub(crate) fn new() -> Self {
+        Self {
+            slots: vec![Slot::default(); 1 << SLOT_BITS],
+            lists: Vec::new(),
+            used: 0,
+        }
     }
 
-    pub(crate) fn push(&mut self, symbols: &Symbols, start: usize, bytes: u64) {
-        self.symbols.extend_from_slice(&symbols.list);
-        let size = symbols.storable(start).then_some(bytes);
-        self.messages.push((self.symbols.len(), size));
+    /// As [`Symbols::message_bytes`], which is asked at most once for a list while it is remembered.
+    pub(crate) fn message_bytes(
+        &mut self,
+        symbols: &Symbols,
+        start: usize,
+        mem_level: u8,
+        costs: &mut Costs,
+    ) -> u64 {
+        let list = symbols.list.as_slice();
+        // Several blocks, or one that cannot be stored, hang on more than the symbols.
+        let one = list.len() < (1 << (mem_level + 6)) - 1;
+        if !one || list.len() > MEMO_SYMBOLS_MAX / 64 || !symbols.storable(start) {
+            return symbols.message_bytes(start, mem_level, costs);
+        }
+        let hash = hash(list);
+        let mut at = (hash >> (64 - SLOT_BITS)) as usize;
+        while let Some(slot) = self.slots.get(at).filter(|slot| slot.len > 0) {
+            let begin = slot.begin as usize;
+            if slot.hash == hash && self.lists.get(begin..begin + slot.len as usize) == Some(list) {
+                costs.stored_wanted |= slot.stored_wanted;
+                return slot.bytes.into();
+            }
+            at = (at + 1) & ((1 << SLOT_BITS) - 1);
+        }
+        let before = std::mem::take(&mut costs.stored_wanted);
+        let bytes = symbols.message_bytes(start, mem_level, costs);
+        if self.used > self.slots.len() / 8 * 5 || self.lists.len() > MEMO_SYMBOLS_MAX {
+            self.slots.fill(Slot::default());
+            self.lists.clear();
+            self.used = 0;
+            at = (hash >> (64 - SLOT_BITS)) as usize;
+        }
+        if let Some(slot) = self.slots.get_mut(at) {
+            *slot = Slot {
+                hash,
+                begin: self.lists.len() as u32,
+                len: list.len() as u32,
+                bytes: bytes as u32,
+                stored_wanted: costs.stored_wanted,
+            };
+            self.lists.extend_from_slice(list);
+            self.used += 1;
+        }
+        costs.stored_wanted |= before;
+        bytes
     }
+}
 
-    /// The size of the `index`th message, if it had these very symbols.
-    pub(crate) fn size(&self, index: usize, symbols: &Symbols, start: usize) -> Option<u64> {
-        let &(end, size) = self.messages.get(index)?;
-        let begin = match index {
-            0 => 0,
-            _ => self.messages[index - 1].0,
-        };
-        size.filter(|_| symbols.list == self.symbols[begin..end] && symbols.storable(start))
+fn hash(list: &[Symbol]) -> u64 {
+    const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut hash = list.len() as u64;
+    let mut pairs = list.chunks_exact(2);
+    for pair in &mut pairs {
+        let two = u64::from(pair[0]) << 32 | u64::from(pair[1]);
+        hash = (hash.rotate_left(23) ^ two).wrapping_mul(MIX);
     }
+    for &symbol in pairs.remainder() {
+        hash = (hash.rotate_left(23) ^ u64::from(symbol)).wrapping_mul(MIX);
+    }
+    hash ^ hash >> 32
 }

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::block::Costs;
-use super::emit::{Memory, Symbols};
+use super::emit::{Memo, Symbols};
 use super::fast::Fast;
 use super::level::{FAST_LEVELS, distance_max};
 use super::links::Links;
@@ -19,7 +19,7 @@ pub struct EngineOptions {
     pub cells: Cells,
     /// Threads; by default as many as the machine offers.
     pub threads: usize,
-    /// Bytes of messages that are gathered before they are worked on; 512 KiB by default. A longer
+    /// Bytes of messages that are gathered before they are worked on; 64 KiB by default. A longer
     /// message is worked on by itself.
     pub batch_bytes: usize,
     /// Longer messages are not studied but counted in [`Sizes::too_long`]; 64 MiB by default.
@@ -34,7 +34,7 @@ impl Default for EngineOptions {
         Self {
             cells: Cells::all(),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
-            batch_bytes: 512 << 10,
+            batch_bytes: 64 << 10,
             message_bytes_max: 64 << 20,
             classes_max: 256,
         }
@@ -148,7 +148,7 @@ const HISTORY: usize = 1 << 16;
 /// Words are read beyond the end.
 const PADDING: usize = 32;
 /// Bytes of messages in one piece of work.
-const PIECE: usize = 32 << 10;
+const PIECE: usize = 8 << 10;
 
 impl Engine {
     /// Begins with an empty context.
@@ -241,7 +241,9 @@ impl Engine {
             })
             .collect();
         for worker in self.workers {
-            let worker = worker.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let worker = worker
+                .into_inner()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
             for (class, cells) in classes.iter_mut().zip(&worker.sizes) {
                 for (cell, more) in class.cells.iter_mut().zip(cells.iter()) {
                     *cell += more;
@@ -300,7 +302,9 @@ impl Engine {
         let classes = self.meta.len();
         let (chains, pieces) = (&self.chains, &pieces);
         let run = |worker: &Mutex<Worker>| {
-            let mut worker = worker.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let mut worker = worker
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
             worker.classes(classes);
             loop {
                 let job = next.fetch_add(1, Ordering::Relaxed);
@@ -308,8 +312,9 @@ impl Engine {
                     return;
                 }
                 if let Some(chain) = chains.get(job) {
-                    let mut chain = chain.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                    worker.memory.clear();
+                    let mut chain = chain
+                        .lock()
+                        .unwrap_or_else(std::sync::PoisonError::into_inner);
                     for (level, fast) in chain.iter_mut() {
                         worker.fast(&shared, *level, fast);
                     }
@@ -344,7 +349,9 @@ impl Engine {
         self.len -= bytes;
         self.links.shift(bytes);
         for chain in &mut self.chains {
-            let chain = chain.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let chain = chain
+                .get_mut()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
             for (_, fast) in chain {
                 fast.shift(bytes);
             }
@@ -383,8 +390,7 @@ struct Worker {
     found: Found,
     symbols: Symbols,
     costs: Costs,
-    memory: Memory,
-    memory_next: Memory,
+    memo: Memo,
     fast: Vec<Fast>,
     sizes: Vec<Box<[u64; CELLS]>>,
 }
@@ -396,8 +402,7 @@ impl Worker {
             found: Found::default(),
             symbols: Symbols::default(),
             costs: Costs::new(),
-            memory: Memory::default(),
-            memory_next: Memory::default(),
+            memo: Memo::new(),
             fast: if cells.takeover(false) {
                 (1..=9).map(|mem_level| Fast::new(15, mem_level)).collect()
             } else {
@@ -423,29 +428,20 @@ impl Worker {
             mem_level,
         }
         .index();
-        for (n, message) in shared.messages.iter().enumerate() {
+        for message in shared.messages {
             let span = message.span;
-            if span.start == span.end {
-                self.symbols.begin(span.start);
-                self.memory_next.push(&self.symbols, span.start, 1);
-                self.sizes[usize::from(message.class)][index] += 1;
-                continue;
-            }
-            if span.passed == 0 {
-                fast.reset();
-            }
-            fast.message(shared.text, span, level, window_bits, &mut self.symbols);
-            // The next larger window often gave the same.
-            let known = self.memory.size(n, &self.symbols, span.start);
-            let bytes = known.unwrap_or_else(|| {
-                self.symbols
-                    .message_bytes(span.start, mem_level, &mut self.costs)
-            });
-            self.memory_next.push(&self.symbols, span.start, bytes);
+            let bytes = if span.start == span.end {
+                1
+            } else {
+                if span.passed == 0 {
+                    fast.reset();
+                }
+                fast.message(shared.text, span, level, window_bits, &mut self.symbols);
+                self.memo
+                    .message_bytes(&self.symbols, span.start, mem_level, &mut self.costs)
+            };
             self.sizes[usize::from(message.class)][index] += bytes;
         }
-        std::mem::swap(&mut self.memory, &mut self.memory_next);
-        self.memory_next.clear();
     }
 
     /// Some messages with all settings that do not hang on the messages before, or only on their
@@ -500,7 +496,7 @@ impl Worker {
                 if !collapse.same(window_bits, span) {
                     collapse = Collapse::begin();
                     self.costs.stored_wanted = false;
-                    let costs = &mut self.costs;
+                    let (costs, memo) = (&mut self.costs, &mut self.memo);
                     self.slow.message(
                         shared.text,
                         shared.links,
@@ -522,7 +518,12 @@ impl Worker {
                                 let one = whole < (1 << (mem_level + 6)) - 1;
                                 let size = match same {
                                     Some(size) if one => size,
-                                    _ => parsed.symbols.message_bytes(span.start, mem_level, costs),
+                                    _ => memo.message_bytes(
+                                        parsed.symbols,
+                                        span.start,
+                                        mem_level,
+                                        costs,
+                                    ),
                                 };
                                 same = one.then_some(size);
                                 bytes[usize::from(mem_level) - 1] = size;
@@ -572,9 +573,12 @@ impl Worker {
                         self.costs.stored_wanted = false;
                         fast.begin_alone(span);
                         fast.message(shared.text, span, level, window_bits, &mut self.symbols);
-                        bytes = self
-                            .symbols
-                            .message_bytes(span.start, mem_level, &mut self.costs);
+                        bytes = self.memo.message_bytes(
+                            &self.symbols,
+                            span.start,
+                            mem_level,
+                            &mut self.costs,
+                        );
                         collapse = Collapse::begin();
                         collapse.farthest = self.symbols.farthest;
                         collapse.stored = self.costs.stored_wanted;

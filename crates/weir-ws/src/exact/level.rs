@@ -58,8 +58,7 @@ pub(crate) const fn distance_max(window_bits: u8) -> usize {
 pub(crate) fn hash(three: u32, mem_level: u32) -> usize {
     let bits = mem_level + 7;
     let shift = bits.div_ceil(3);
-    let hash = ((three & 0xff) << (2 * shift))
-        ^ (((three >> 8) & 0xff) << shift)
-        ^ ((three >> 16) & 0xff);
+    let hash =
+        ((three & 0xff) << (2 * shift)) ^ (((three >> 8) & 0xff) << shift) ^ ((three >> 16) & 0xff);
     (hash & ((1 << bits) - 1)) as usize
 }

@@ -132,7 +132,9 @@ impl Connection {
             .flatten()
             .zip([Direction::ToServer, Direction::ToClient])
         {
-            decoder.finish(&mut |event| each(ConnectionEvent::Wire(direction, event)));
+            decoder.finish(&mut |event| {
+                each(ConnectionEvent::Wire(direction, event));
+            });
         }
     }
 
@@ -149,8 +151,9 @@ impl Connection {
         each: &mut dyn FnMut(ConnectionEvent<'_>),
     ) {
         if let Some(decoders) = &mut self.decoders {
-            decoders[slot(direction)]
-                .feed(bytes, &mut |event| each(ConnectionEvent::Wire(direction, event)));
+            decoders[slot(direction)].feed(bytes, &mut |event| {
+                each(ConnectionEvent::Wire(direction, event));
+            });
         }
     }
 
@@ -171,7 +174,8 @@ impl Connection {
             }
             return;
         }
-        let (Some(request_end), Some(response_end)) = (head_end(request), head_end(response)) else {
+        let (Some(request_end), Some(response_end)) = (head_end(request), head_end(response))
+        else {
             if request.len() > HEAD_BYTES_MAX || response.len() > HEAD_BYTES_MAX {
                 self.close(each);
             }
@@ -187,11 +191,7 @@ impl Connection {
             self.close(each);
             return;
         }
-        let limit = self
-            .options
-            .inflate
-            .unwrap_or_default()
-            .message_bytes_max;
+        let limit = self.options.inflate.unwrap_or_default().message_bytes_max;
         let inflate = |no_takeover: bool, window_bits: u8| InflateOptions {
             takeover: !no_takeover,
             window_bits,
@@ -256,9 +256,9 @@ fn slot(direction: Direction) -> usize {
 
 /// An empty direction may still be framed; a first byte that no frame begins with may not.
 fn looks_framed(bytes: &[u8]) -> bool {
-    bytes.first().is_none_or(|&byte| {
-        byte & 0x30 == 0 && matches!(byte & 0xf, 0..=2 | 8..=10)
-    })
+    bytes
+        .first()
+        .is_none_or(|&byte| byte & 0x30 == 0 && matches!(byte & 0xf, 0..=2 | 8..=10))
 }
 
 /// The offset after the empty line.
@@ -294,7 +294,10 @@ fn handshake(request: &[u8], response: &[u8]) -> Option<Handshake> {
     };
     Some(Handshake {
         target: target.chars().take(TARGET_BYTES_MAX).collect(),
-        host: header(&request, "host").chars().take(TARGET_BYTES_MAX).collect(),
+        host: header(&request, "host")
+            .chars()
+            .take(TARGET_BYTES_MAX)
+            .collect(),
         status,
         offers_declined: offered.len() - offers.len(),
         offers,

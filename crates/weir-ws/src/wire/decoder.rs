@@ -313,7 +313,11 @@ impl Decoder {
             message.too_long = true;
         }
         if let Some(key) = frame.header.mask {
-            mask(key, frame.done, payload.get_mut(begin..).unwrap_or_default());
+            mask(
+                key,
+                frame.done,
+                payload.get_mut(begin..).unwrap_or_default(),
+            );
         }
     }
 
@@ -343,7 +347,9 @@ impl Decoder {
             return;
         };
         message.fragments += 1;
-        message.payload_wire_bytes = message.payload_wire_bytes.saturating_add(header.payload_len);
+        message.payload_wire_bytes = message
+            .payload_wire_bytes
+            .saturating_add(header.payload_len);
         message.frame_bytes = message.frame_bytes.saturating_add(frame_bytes);
         if header.fin {
             let message = *message;
@@ -488,8 +494,16 @@ mod tests {
             (b"\x01\x02hi", plain, &[V::Cut]),
             (b"\x81\x82\0\0\0\0hi", server, &[V::Masking]),
             (b"\x82\x05hello", server, &[V::TooLong]),
-            (b"\x41\x04\xf2\x48\xcd\xc9\xc0\x03\xc9\x07\x00", deflate, &[V::CompressedBit]),
-            (b"\xc1\x01\x07", deflate, &[V::Inflate(InflateErrorKind::BlockType)]),
+            (
+                b"\x41\x04\xf2\x48\xcd\xc9\xc0\x03\xc9\x07\x00",
+                deflate,
+                &[V::CompressedBit],
+            ),
+            (
+                b"\xc1\x01\x07",
+                deflate,
+                &[V::Inflate(InflateErrorKind::BlockType)],
+            ),
             (b"\xc1\x01\x00", deflate, &[]),
         ];
         for (bytes, options, expected) in cases {

@@ -219,17 +219,36 @@ mod tests {
         // Bytes, fin, opcode, masked, payload length, header length.
         let cases: &[(&[u8], bool, Opcode, bool, u64, u8)] = &[
             (b"\x81\x05Hello", true, Opcode::Text, false, 5, 2),
-            (b"\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58", true, Opcode::Text, true, 5, 6),
+            (
+                b"\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58",
+                true,
+                Opcode::Text,
+                true,
+                5,
+                6,
+            ),
             (b"\x01\x03Hel", false, Opcode::Text, false, 3, 2),
             (b"\x80\x02lo", true, Opcode::Continuation, false, 2, 2),
             (b"\x89\x05Hello", true, Opcode::Ping, false, 5, 2),
             (b"\x82\x7e\x01\x00", true, Opcode::Binary, false, 256, 4),
-            (b"\x82\x7f\0\0\0\0\0\x01\0\0", true, Opcode::Binary, false, 65_536, 10),
+            (
+                b"\x82\x7f\0\0\0\0\0\x01\0\0",
+                true,
+                Opcode::Binary,
+                false,
+                65_536,
+                10,
+            ),
         ];
         for &(bytes, fin, opcode, masked, payload_len, header_len) in cases {
             let header = Header::parse(bytes).unwrap();
             assert_eq!(
-                (header.fin, header.opcode, header.mask.is_some(), header.payload_len),
+                (
+                    header.fin,
+                    header.opcode,
+                    header.mask.is_some(),
+                    header.payload_len
+                ),
                 (fin, opcode, masked, payload_len)
             );
             assert_eq!(header.header_len, header_len);

@@ -5,7 +5,5 @@ mod decoder;
 mod frame;
 
 pub use connection::{Connection, ConnectionEvent, Direction, Handshake};
-pub use decoder::{
-    Decoder, DecoderOptions, Event, Message, Sender, Violation, ViolationKind,
-};
+pub use decoder::{Decoder, DecoderOptions, Event, Message, Sender, Violation, ViolationKind};
 pub use frame::{Header, Opcode, framed_bytes, mask};

@@ -30,7 +30,10 @@ fn check(name: &str, messages: &[&[u8]], settings: impl Iterator<Item = Setting>
         }
         assert!(wrong < 5, "{name}: {wrong} of {checked} settings differ");
     }
-    assert!(checked > 0 && wrong == 0, "{name}: {wrong} of {checked} settings differ");
+    assert!(
+        checked > 0 && wrong == 0,
+        "{name}: {wrong} of {checked} settings differ"
+    );
 }
 
 fn first_difference(setting: Setting, messages: &[&[u8]]) {
@@ -46,7 +49,10 @@ fn first_difference(setting: Setting, messages: &[&[u8]]) {
     for (n, (class, theirs)) in sizes.classes.iter().zip(theirs).enumerate() {
         let ours = class.compressed(setting);
         if ours != theirs {
-            eprintln!("  message {n} of {} bytes: {ours}, zlib {theirs}", messages[n].len());
+            eprintln!(
+                "  message {n} of {} bytes: {ours}, zlib {theirs}",
+                messages[n].len()
+            );
             return;
         }
     }
@@ -60,7 +66,12 @@ fn a_random_sample_of_the_grid_is_zlibs_on_chat() {
     };
     let messages = lines(&text);
     let mut random = Random(7);
-    check("jsonchat", &messages, (0..40).map(|_| random.setting()), 1 << 16);
+    check(
+        "jsonchat",
+        &messages,
+        (0..40).map(|_| random.setting()),
+        1 << 16,
+    );
 }
 
 #[test]

@@ -15,7 +15,10 @@ fn the_examples_of_rfc_7692_section_7_2_3() {
     let cases: &[(&[&str], &str)] = &[
         (&["f2 48 cd c9 c9 07 00"], "Hello"),
         (&["f2 48 cd c9 c9 07 00", "f2 00 11 00 00"], "HelloHello"),
-        (&["f2 48 cd c9 c9 07 00", "f2 48 cd c9 c9 07 00"], "HelloHello"),
+        (
+            &["f2 48 cd c9 c9 07 00", "f2 48 cd c9 c9 07 00"],
+            "HelloHello",
+        ),
         // 7.2.3.3: a stored block.
         (&["00 05 00 fa ff 48 65 6c 6c 6f 00"], "Hello"),
         // 7.2.3.4: BFINAL set.
@@ -91,7 +94,9 @@ fn nine_bits_of_zlib_are_eight() {
         };
         let (mut from_zlib, mut from_rust) = (Inflater::new(options), Inflater::new(options));
         for _ in 0..50 {
-            let message: Vec<u8> = (0..random.below(3000)).map(|_| b'a' + random.below(3) as u8).collect();
+            let message: Vec<u8> = (0..random.below(3000))
+                .map(|_| b'a' + random.below(3) as u8)
+                .collect();
             let mut payload = Vec::new();
             zlib.message(&message, &mut payload);
             let mut out = Vec::new();

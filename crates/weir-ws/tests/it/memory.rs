@@ -24,10 +24,18 @@ fn deflate_and_inflate_allocate_what_the_formulas_say() {
         deflate.message(b"a message that is longer than nothing", &mut wire);
         let mut inflate = weir_zlib::Inflate::new(window_bits).unwrap();
         let (idle, active) = inflate_bytes(window_bits, build);
-        assert_eq!(inflate.allocated().bytes as u64, idle, "inflate {window_bits}");
+        assert_eq!(
+            inflate.allocated().bytes as u64,
+            idle,
+            "inflate {window_bits}"
+        );
         let mut out = Vec::new();
         wire.extend([0, 0, 0xff, 0xff]);
         assert!(inflate.feed(&wire, &mut out));
-        assert_eq!(inflate.allocated().bytes as u64, active, "inflate {window_bits}");
+        assert_eq!(
+            inflate.allocated().bytes as u64,
+            active,
+            "inflate {window_bits}"
+        );
     }
 }
