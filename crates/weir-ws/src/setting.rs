@@ -160,6 +160,16 @@ impl Cells {
         self.mem_levels >> mem_level & 1 == 1
     }
 
+    /// The longest chain that any of the levels searches.
+    pub(crate) fn chain_max(self) -> usize {
+        let levels = crate::exact::LEVELS.iter().zip(1..);
+        levels
+            .filter(|&(_, level)| self.level(level))
+            .map(|(level, _)| level.chain)
+            .max()
+            .unwrap_or_default()
+    }
+
     pub(crate) fn lazy(self) -> bool {
         self.levels >> 4 != 0
     }

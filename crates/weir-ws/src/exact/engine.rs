@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::block::Costs;
 use super::emit::{Memo, Symbols};
 use super::fast::Fast;
+use super::hashes::Hashes;
 use super::level::{FAST_LEVELS, distance_max};
 use super::links::Links;
 use super::slow::{Found, Slow, Span};
@@ -130,6 +131,7 @@ pub struct Engine {
     /// Bytes of the context so far.
     passed: u64,
     links: Links,
+    hashes: Hashes,
     chains: Vec<Mutex<Vec<(u8, Fast)>>>,
     workers: Vec<Mutex<Worker>>,
     meta: Vec<(u64, u64)>,
@@ -181,6 +183,7 @@ impl Engine {
             messages: Vec::new(),
             passed: 0,
             links: Links::new(),
+            hashes: Hashes::default(),
             chains,
             meta: Vec::new(),
             too_long: 0,
@@ -277,6 +280,12 @@ impl Engine {
         if cells.lazy() {
             self.links.extend(&self.text, self.len);
         }
+        if (1..=FAST_LEVELS as u8).any(|level| cells.level(level)) {
+            // The last two strings of the batch before could not be hashed then.
+            let from = self.messages[0].span.start.saturating_sub(2);
+            self.hashes
+                .fill(&self.text, from, self.len, |m| cells.mem_level(m));
+        }
         let mut pieces = Vec::new();
         if cells.lazy() || cells.takeover(false) {
             let mut from = 0;
@@ -294,6 +303,7 @@ impl Engine {
             text: &self.text,
             messages: &self.messages,
             links: &self.links,
+            hashes: &self.hashes,
             cells,
         };
         // The long pieces first: one for each level and memLevel whose chains hang on the parse.
@@ -380,6 +390,7 @@ struct Shared<'a> {
     text: &'a [u8],
     messages: &'a [Message],
     links: &'a Links,
+    hashes: &'a Hashes,
     cells: Cells,
 }
 
@@ -436,7 +447,14 @@ impl Worker {
                 if span.passed == 0 {
                     fast.reset();
                 }
-                fast.message(shared.text, span, level, window_bits, &mut self.symbols);
+                fast.message(
+                    shared.text,
+                    shared.hashes,
+                    span,
+                    level,
+                    window_bits,
+                    &mut self.symbols,
+                );
                 self.memo
                     .message_bytes(&self.symbols, span.start, mem_level, &mut self.costs)
             };
@@ -454,9 +472,10 @@ impl Worker {
                 continue;
             }
             if shared.cells.lazy() {
-                self.found.begin(span);
                 for takeover in [true, false] {
                     if shared.cells.takeover(takeover) {
+                        let chain = shared.cells.chain_max();
+                        self.found.begin(span, !takeover, chain);
                         self.lazy(shared, message, takeover);
                     }
                 }
@@ -572,7 +591,14 @@ impl Worker {
                     if !collapse.same(window_bits, span) {
                         self.costs.stored_wanted = false;
                         fast.begin_alone(span);
-                        fast.message(shared.text, span, level, window_bits, &mut self.symbols);
+                        fast.message(
+                            shared.text,
+                            shared.hashes,
+                            span,
+                            level,
+                            window_bits,
+                            &mut self.symbols,
+                        );
                         bytes = self.memo.message_bytes(
                             &self.symbols,
                             span.start,

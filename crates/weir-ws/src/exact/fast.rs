@@ -1,7 +1,8 @@
 //! The levels 1 to 3, where the hash chains hang on the parse: each setting has chains of its own.
 
 use super::emit::Symbols;
-use super::level::{LEVELS, MATCH_MAX, MATCH_MIN, hash};
+use super::hashes::Hashes;
+use super::level::{LEVELS, MATCH_MAX, MATCH_MIN};
 use super::links::{common, word};
 use super::slow::Span;
 use super::window::Window;
@@ -12,9 +13,9 @@ pub(crate) struct Fast {
     window_bits: u8,
     mem_level: u8,
     /// The last position with each hash, plus `bias`.
-    heads: Vec<u32>,
+    heads: Box<[u32; 1 << 16]>,
     /// For each position in the window: how far back the one with the same hash is, at most 65,535.
-    back: Vec<u16>,
+    back: Box<[u16; 1 << 15]>,
     bias: u32,
     /// Above everything in `heads`; only for messages by themselves.
     top: u32,
@@ -27,8 +28,9 @@ impl Fast {
         Self {
             window_bits,
             mem_level,
-            heads: vec![0; 1 << (mem_level + 7)],
-            back: vec![0; 1 << window_bits],
+            // All have the same type, which spares checks; pages that are never used stay unmapped.
+            heads: zeroed(),
+            back: zeroed(),
             // So far above zero that nothing seems to be at position zero of an empty table.
             bias: 1 << 17,
             top: 1 << 17,
@@ -70,19 +72,19 @@ impl Fast {
         }
         // Rarely: bring the positions down again, by so many that `back` stays where it is.
         let down = (bias - (1 << 17)) & !0xffff;
-        for head in &mut self.heads {
+        for head in self.heads.iter_mut() {
             *head = head.saturating_sub(down);
         }
         self.bias = bias - down;
     }
 
     #[inline(always)]
-    fn insert(&mut self, text: &[u8], at: usize, mask: usize) -> usize {
-        let slot = hash(word(text, at) as u32, u32::from(self.mem_level));
+    fn insert(&mut self, hash: u16, at: usize, mask: usize) -> usize {
+        let head = &mut self.heads[usize::from(hash)];
         let now = (at as u32).wrapping_add(self.bias);
-        let distance = now.wrapping_sub(self.heads[slot]);
-        self.heads[slot] = now;
-        self.back[now as usize & mask] = distance.min(0xffff) as u16;
+        let distance = now.wrapping_sub(*head);
+        *head = now;
+        self.back[now as usize & mask & 0x7fff] = distance.min(0xffff) as u16;
         distance as usize
     }
 
@@ -91,11 +93,13 @@ impl Fast {
     pub(crate) fn message(
         &mut self,
         text: &[u8],
+        hashes: &Hashes,
         span: Span,
         level: u8,
         window_bits: u8,
         symbols: &mut Symbols,
     ) {
+        let hash_of = hashes.of(self.mem_level);
         let parameters = LEVELS[usize::from(level) - 1];
         let mut window = Window::new(window_bits, span.passed, span.start, span.end);
         symbols.begin(window.base);
@@ -104,7 +108,8 @@ impl Fast {
         let length = end - span.start;
         // The last strings of the message before reach into this one.
         while self.missing > 0 && length + self.missing >= MATCH_MIN {
-            self.insert(text, span.start - self.missing, mask);
+            let before = span.start - self.missing;
+            self.insert(hash_of[before - hashes.base], before, mask);
             self.missing -= 1;
         }
         let mut at = span.start;
@@ -116,7 +121,7 @@ impl Fast {
             let mut best_distance = 0;
             let ahead = end - at;
             if ahead >= MATCH_MIN {
-                let mut distance = self.insert(text, at, mask);
+                let mut distance = self.insert(hash_of[at - hashes.base], at, mask);
                 let behind = at - window.base;
                 let limit = behind.min(window.distance_max);
                 if distance < limit || (distance == window.distance_max && distance < behind) {
@@ -144,7 +149,7 @@ impl Fast {
                         }
                         chain -= 1;
                         let slot = (from as u32).wrapping_add(self.bias) as usize & mask;
-                        distance += usize::from(self.back[slot]);
+                        distance += usize::from(self.back[slot & 0x7fff]);
                         if chain == 0 || distance >= limit {
                             break;
                         }
@@ -155,8 +160,9 @@ impl Fast {
                 symbols.farthest = symbols.farthest.max(best_distance);
                 symbols.matched(best, best_distance);
                 if best <= parameters.lazy && ahead - best >= MATCH_MIN {
-                    for inside in at + 1..at + best {
-                        self.insert(text, inside, mask);
+                    let first = at + 1 - hashes.base;
+                    for (inside, &hash) in (at + 1..).zip(&hash_of[first..first + best - 1]) {
+                        self.insert(hash, inside, mask);
                     }
                 }
                 at += best;
@@ -169,5 +175,12 @@ impl Fast {
             symbols.base(window.base);
         }
         self.missing = (MATCH_MIN - 1).min((span.passed as usize).saturating_add(length));
+    }
+}
+
+fn zeroed<T: Clone + Default, const N: usize>() -> Box<[T; N]> {
+    match vec![T::default(); N].into_boxed_slice().try_into() {
+        Ok(array) => array,
+        Err(_) => unreachable!("the vector has N elements"),
     }
 }

@@ -7,7 +7,7 @@
 //! how many candidates of their own hash chain they look at. The number of candidates in between
 //! follows from running counts of each hash: `count(position) - count(candidate)`, for nine hashes.
 
-use super::level::{MATCH_MAX, MATCH_MIN, distance_max, hash};
+use super::level::{MATCH_MAX, MATCH_MIN, hash};
 
 /// Lengths of the strings that are linked; longer ones skip more candidates.
 const SPANS: [usize; 5] = [3, 4, 6, 10, 20];
@@ -127,9 +127,16 @@ impl Links {
 
     /// Appends the records of `position` to `records`: for each distance at which the match becomes
     /// longer than all nearer ones, the distance and the length. Matches end at `end`.
-    pub(crate) fn find(&self, text: &[u8], position: usize, end: usize, records: &mut Vec<Record>) {
+    pub(crate) fn find(
+        &self,
+        text: &[u8],
+        position: usize,
+        end: usize,
+        reach: Reach,
+        records: &mut Vec<Record>,
+    ) {
         let most = MATCH_MAX.min(end - position);
-        let far = distance_max(15);
+        let far = reach.farthest;
         let mut best = MATCH_MIN - 1;
         let mut span = 0;
         let mut distance = 0;
@@ -178,8 +185,12 @@ impl Links {
                 }
             }
             steps += 1;
-            if steps.is_multiple_of(256) && self.reachable(position, distance, 4096) == 0 {
-                return;
+            // Counts compare only where the strings do: a link may be a mere collision.
+            if steps >= 32 && (word(text, candidate) ^ word(text, position)) & 0xff_ffff == 0 {
+                steps = 0;
+                if self.reachable(position, distance, reach.chain) == 0 {
+                    return;
+                }
             }
             next = self.back_of(span, candidate);
         }
@@ -189,6 +200,15 @@ impl Links {
     fn back_of(&self, span: usize, position: usize) -> u16 {
         self.back[span].get(position).copied().unwrap_or(NONE)
     }
+}
+
+/// How far a search goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reach {
+    /// The largest distance.
+    pub(crate) farthest: usize,
+    /// The longest chain of any setting.
+    pub(crate) chain: usize,
 }
 
 /// A match that is longer than all nearer ones.

@@ -32,9 +32,12 @@ mod block;
 mod emit;
 mod engine;
 mod fast;
+mod hashes;
 mod level;
 mod links;
 mod slow;
 mod window;
+
+pub(crate) use level::LEVELS;
 
 pub use engine::{ClassSizes, Engine, EngineOptions, Sizes};

@@ -1,8 +1,8 @@
 //! The lazy levels, 4 to 9: one parse for all memLevels that agree, over links shared by all.
 
 use super::emit::Symbols;
-use super::level::{LEVELS, Level, MATCH_MIN, TOO_FAR};
-use super::links::{Links, Record};
+use super::level::{LEVELS, Level, MATCH_MIN, TOO_FAR, distance_max};
+use super::links::{Links, Reach, Record};
 use super::window::Window;
 
 /// All nine memLevels.
@@ -24,13 +24,19 @@ pub(crate) struct Found {
     /// For each position: where its records begin in `records`, and how many.
     index: Vec<(u32, u16)>,
     records: Vec<Record>,
+    alone: bool,
+    chain: usize,
 }
 
 const UNKNOWN: u16 = u16::MAX;
 
 impl Found {
-    pub(crate) fn begin(&mut self, span: Span) {
+    /// Begins with a message. Searches end where no setting's chain is as long as `chain`, and, when
+    /// the message stands alone, at its start.
+    pub(crate) fn begin(&mut self, span: Span, alone: bool, chain: usize) {
         self.start = span.start;
+        self.alone = alone;
+        self.chain = chain;
         self.records.clear();
         self.index.clear();
         self.index.resize(span.end - span.start, (0, UNKNOWN));
@@ -42,7 +48,16 @@ impl Found {
         let (mut first, mut count) = self.index[slot];
         if count == UNKNOWN {
             first = self.records.len() as u32;
-            links.find(text, position, end, &mut self.records);
+            let mut farthest = distance_max(15);
+            if self.alone {
+                // By itself, a message refers to nothing before it, nor to its first byte.
+                farthest = farthest.min((position - self.start).saturating_sub(1));
+            }
+            let reach = Reach {
+                farthest,
+                chain: self.chain,
+            };
+            links.find(text, position, end, reach, &mut self.records);
             count = (self.records.len() - first as usize) as u16;
             self.index[slot] = (first, count);
         }

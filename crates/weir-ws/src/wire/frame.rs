@@ -217,7 +217,8 @@ mod tests {
     #[test]
     fn the_examples_of_rfc_6455_section_5_7() {
         // Bytes, fin, opcode, masked, payload length, header length.
-        let cases: &[(&[u8], bool, Opcode, bool, u64, u8)] = &[
+        type Case = (&'static [u8], bool, Opcode, bool, u64, u8);
+        let cases: &[Case] = &[
             (b"\x81\x05Hello", true, Opcode::Text, false, 5, 2),
             (
                 b"\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58",

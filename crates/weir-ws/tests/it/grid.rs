@@ -84,3 +84,100 @@ fn every_cell_of_the_grid_is_zlibs_on_chat() {
         check(name, &lines(&text), Setting::all(), 30_000);
     }
 }
+
+/// Texts that reach every corner: long messages over several windows and blocks, runs, noise that is
+/// stored, messages of 0, 1 and 2 bytes.
+fn corners(seed: u64, bytes: usize) -> Vec<Vec<u8>> {
+    let mut random = Random(seed);
+    let mut messages: Vec<Vec<u8>> =
+        vec![b"".to_vec(), b"a".to_vec(), b"ab".to_vec(), b"abc".to_vec()];
+    let mut total = 0;
+    while total < bytes {
+        let length = match random.below(12) {
+            0 => random.below(3),
+            1 => 30_000 + random.below(60_000),
+            2 => 245 + random.below(30),
+            3 => 2000 + random.below(9000),
+            _ => random.below(600),
+        };
+        let letters = [2, 4, 16, 256][random.below(4)];
+        let mut message: Vec<u8> = Vec::with_capacity(length);
+        while message.len() < length {
+            if message.len() > 8 && random.below(3) > 0 {
+                let from = random.below(message.len());
+                let many = 1 + random.below(300).min(message.len() - from);
+                message.extend_from_within(from..(from + many).min(message.len()));
+            } else if let (0, Some(before)) = (random.below(3), messages.last()) {
+                let from = random.below(before.len());
+                message.extend(before.iter().skip(from).take(random.below(100)));
+            } else {
+                message.extend((0..random.below(40)).map(|_| random.below(letters) as u8));
+            }
+        }
+        message.truncate(length);
+        total += length;
+        messages.push(message);
+    }
+    messages
+}
+
+#[test]
+fn long_odd_and_incompressible_messages_are_zlibs() {
+    for seed in [1, 2, 3] {
+        let messages = corners(seed, 200_000);
+        let messages: Vec<&[u8]> = messages.iter().map(Vec::as_slice).collect();
+        let mut random = Random(seed + 100);
+        check(
+            "corners",
+            &messages,
+            (0..30).map(|_| random.setting()),
+            20_000,
+        );
+    }
+}
+
+#[test]
+fn contexts_begin_with_an_empty_window() {
+    let messages = corners(9, 60_000);
+    let setting = Setting {
+        window_bits: 12,
+        mem_level: 5,
+        ..Setting::ZLIB
+    };
+    let mut engine = Engine::new(EngineOptions::default());
+    let (mut fast, mut lazy) = (0, 0);
+    for part in messages.chunks(7) {
+        engine.begin_context();
+        let part: Vec<&[u8]> = part.iter().map(Vec::as_slice).collect();
+        for message in &part {
+            engine.message(message, 3);
+        }
+        lazy += zlib(setting, &part).iter().sum::<u64>();
+        fast += zlib(
+            Setting {
+                level: 1,
+                ..setting
+            },
+            &part,
+        )
+        .iter()
+        .sum::<u64>();
+    }
+    let sizes = engine.finish();
+    assert_eq!(sizes.classes[3].compressed(setting), lazy);
+    assert_eq!(
+        sizes.classes[3].compressed(Setting {
+            level: 1,
+            ..setting
+        }),
+        fast
+    );
+}
+
+#[test]
+#[ignore = "all 1,296 settings over long messages take minutes: cargo test -p weir-ws -- --ignored"]
+fn every_cell_is_zlibs_on_long_and_odd_messages() {
+    let messages = corners(77, 400_000);
+    let messages: Vec<&[u8]> = messages.iter().map(Vec::as_slice).collect();
+    check("corners", &messages, Setting::all(), 50_000);
+}

@@ -8,3 +8,4 @@ mod inflate;
 mod input;
 mod interop;
 mod memory;
+mod studies;
