@@ -1,0 +1,201 @@
+//! The exact grid beside brute force, one exact setting, and ingest, in CPU time.
+//!
+//!     cargo bench -p weir-ws --bench study [-- MEGABYTES [TRANSCRIPT]]
+//!
+//! Brute force is stock zlib, cell by cell, on the same messages in the same run; on more than
+//! 1 MB it runs a fixed sample of 1 cell in 27 over the whole transcript, and says so. CPU time of
+//! the process, because a machine may be busy with other things.
+#![allow(clippy::unwrap_used, reason = "a benchmark may panic")]
+
+use std::fmt::Write as _;
+
+use weir_ws::exact::{Engine, EngineOptions};
+use weir_ws::{CELLS, Cells, Setting};
+
+fn main() {
+    let mut arguments = std::env::args().skip(1).filter(|a| !a.starts_with("--"));
+    let megabytes: f64 = arguments.next().and_then(|a| a.parse().ok()).unwrap_or(4.0);
+    let text = match arguments.next() {
+        Some(path) => std::fs::read(path).unwrap(),
+        None => chat((megabytes * 1e6) as usize),
+    };
+    let messages: Vec<&[u8]> = text
+        .split(|&b| b == b'\n')
+        .filter(|m| !m.is_empty())
+        .collect();
+    let bytes: usize = messages.iter().map(|m| m.len()).sum();
+    println!(
+        "{} messages, {:.2} MB, {:.0} bytes each; zlib {}",
+        messages.len(),
+        bytes as f64 / 1e6,
+        bytes as f64 / messages.len() as f64,
+        weir_zlib::version()
+    );
+
+    let only = std::env::var("ONLY").unwrap_or_default();
+    let parts = [
+        ("all 1,296 cells", Cells::all()),
+        (
+            "levels 1-3, takeover",
+            Cells::all().only_takeover(true).only_levels(1..=3),
+        ),
+        (
+            "levels 1-3, no takeover",
+            Cells::all().only_takeover(false).only_levels(1..=3),
+        ),
+        (
+            "levels 4-9, takeover",
+            Cells::all().only_takeover(true).only_levels(4..=9),
+        ),
+        (
+            "levels 4-9, no takeover",
+            Cells::all().only_takeover(false).only_levels(4..=9),
+        ),
+        ("one: 15/8 level 6 takeover", Cells::one(Setting::ZLIB)),
+        (
+            "one: 15/8 level 1 takeover",
+            Cells::one(Setting {
+                level: 1,
+                ..Setting::ZLIB
+            }),
+        ),
+        (
+            "one: 15/8 level 6 no takeover",
+            Cells::one(Setting {
+                takeover: false,
+                ..Setting::ZLIB
+            }),
+        ),
+    ];
+    let mut all = (0.0, None);
+    for (name, cells) in parts {
+        if !name.contains(&only) {
+            continue;
+        }
+        let mut options = EngineOptions::default();
+        options.cells = cells;
+        let begin = cpu_seconds();
+        let mut engine = Engine::new(options);
+        for message in &messages {
+            engine.message(message, 0);
+        }
+        let sizes = engine.finish().total();
+        let seconds = cpu_seconds() - begin;
+        let cells = Setting::all().filter(|&s| cells.contains(s)).count();
+        println!(
+            "ours   {name:30} {seconds:8.2} s CPU, {:7.1} MB/s a cell",
+            bytes as f64 * cells as f64 / seconds / 1e6
+        );
+        if all.1.is_none() {
+            all = (seconds, Some(sizes));
+        }
+    }
+    if !only.is_empty() {
+        return;
+    }
+    let (ours, sizes) = (all.0, all.1.unwrap());
+    // Every 27th cell beginning with the 14th meets every takeover, window, level and memLevel.
+    let step = if bytes <= 1_000_000 { 1 } else { 35 };
+    let sample: Vec<Setting> = Setting::all().step_by(step).collect();
+    let begin = cpu_seconds();
+    let mut out = Vec::new();
+    for &setting in &sample {
+        let mut deflate = weir_zlib::Deflate::new(
+            setting.level,
+            setting.window_bits.max(9),
+            setting.mem_level,
+            0,
+        )
+        .unwrap();
+        let mut total = 0;
+        for message in &messages {
+            if !setting.takeover {
+                deflate.reset();
+            }
+            out.clear();
+            deflate.message(message, &mut out);
+            total += out.len() as u64;
+        }
+        assert_eq!(total, sizes.compressed(setting), "{setting}");
+    }
+    let theirs = (cpu_seconds() - begin) * CELLS as f64 / sample.len() as f64;
+    println!(
+        "zlib   {:30} {theirs:8.2} s CPU, {:7.1} MB/s a cell ({} cells run, all equal to ours)",
+        "all 1,296 cells",
+        bytes as f64 * CELLS as f64 / theirs / 1e6,
+        sample.len()
+    );
+    println!("ratio  {:.1} times faster than brute force", theirs / ours);
+    println!("peak   {:.1} MB resident", peak_megabytes());
+}
+
+/// CPU seconds of this process, all threads.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let fields: Vec<&str> = stat
+        .rsplit(')')
+        .next()
+        .unwrap()
+        .split_whitespace()
+        .collect();
+    let ticks: f64 = fields[11].parse::<f64>().unwrap() + fields[12].parse::<f64>().unwrap();
+    ticks / 100.0
+}
+
+fn peak_megabytes() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM"))
+        .unwrap();
+    line.split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse::<f64>()
+        .unwrap()
+        / 1e3
+}
+
+/// A chat in JSON with words of a Zipf-like distribution: about 130 bytes a message.
+fn chat(bytes: usize) -> Vec<u8> {
+    let mut seed = 88_172_645_463_325_252u64;
+    let mut next = move || {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed
+    };
+    let word = |n: u64| {
+        let mut word = String::new();
+        let mut n = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+        for _ in 0..2 + n % 4 {
+            word.push(char::from(b"bcdfghklmnprstvw"[(n % 16) as usize]));
+            n /= 16;
+            word.push(char::from(b"aeiou"[(n % 5) as usize]));
+            n /= 5;
+        }
+        word
+    };
+    let mut text = String::with_capacity(bytes + 1000);
+    let mut time = 0u64;
+    while text.len() < bytes {
+        time += next() % 20;
+        let (h, m, s) = (time / 3600 % 24, time / 60 % 60, time % 60);
+        let sender = word(next() % 40);
+        write!(
+            text,
+            r#"{{"type":"msg","timestamp":"{h:02}:{m:02}:{s:02}","sender":"{sender}","msg":""#
+        )
+        .unwrap();
+        for n in 0..1 + next() % 16 {
+            if n > 0 {
+                text.push(' ');
+            }
+            // About Zipf: the exponent of a uniform number.
+            let rank = ((next() % 1_000_000) as f64 / 1e6 * 9.0).exp2() as u64 * (1 + next() % 8);
+            text.push_str(&word(rank));
+        }
+        text.push_str("\"}\n");
+    }
+    text.into_bytes()
+}

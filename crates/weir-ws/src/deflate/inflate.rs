@@ -1,0 +1,664 @@
+//! Inflating captured messages, with the window watched.
+//!
+//! An inflater of its own, because an audit wants what libraries do not tell: the largest distance,
+//! the kinds of blocks, and which distances go beyond the negotiated window (some libraries accept
+//! these silently). Decoding is bounded by the limits given, whatever the input.
+
+use std::fmt;
+
+/// What the receiver of one direction agreed to (RFC 7692 section 7.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InflateOptions {
+    /// The sender keeps its window from message to message.
+    pub takeover: bool,
+    /// Logarithm of the sender's window, 8 to 15.
+    pub window_bits: u8,
+    /// Longer messages are not inflated further; 64 MiB by default.
+    pub message_bytes_max: usize,
+}
+
+impl Default for InflateOptions {
+    fn default() -> Self {
+        Self {
+            takeover: true,
+            window_bits: 15,
+            message_bytes_max: 64 << 20,
+        }
+    }
+}
+
+/// What was seen while a message was inflated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Inflated {
+    /// Bytes of the message.
+    pub bytes: u64,
+    /// Stored blocks, without the empty one that ends a message.
+    pub stored_blocks: u32,
+    /// Blocks with the fixed codes.
+    pub fixed_blocks: u32,
+    /// Blocks with codes of their own.
+    pub dynamic_blocks: u32,
+    /// The block with BFINAL set, which is legal (RFC 7692 section 7.2.3.4), was there.
+    pub final_block: bool,
+    /// Literal bytes.
+    pub literals: u64,
+    /// Matches.
+    pub matches: u64,
+    /// The largest distance of a match, in bytes; 0 without matches.
+    pub distance_max: u32,
+    /// Matches that reach farther back than the negotiated window.
+    pub beyond_window: u64,
+    /// Matches that reach into messages before, although no context takeover was negotiated.
+    pub beyond_message: u64,
+}
+
+/// Why a message could not be inflated, and after how many of its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InflateError {
+    /// Why.
+    pub kind: InflateErrorKind,
+    /// Compressed bytes that were read, the byte with the fault included.
+    pub offset: u64,
+    /// Bytes of the message that came out before.
+    pub inflated: u64,
+}
+
+/// The kinds of [`InflateError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum InflateErrorKind {
+    /// The data end in the middle of a block, even with the four bytes that the sender left out.
+    Cut,
+    /// The block type 3 (RFC 1951 section 3.2.3).
+    BlockType,
+    /// The length of a stored block and its complement disagree.
+    StoredLength,
+    /// Code lengths that make no prefix code.
+    Codes,
+    /// A code that is not in the block's table, or a symbol that does not exist.
+    Symbol,
+    /// A distance beyond everything that was received.
+    Distance,
+    /// The message is longer than [`InflateOptions::message_bytes_max`].
+    Limit,
+    /// Something follows the end that is not the sender's empty block.
+    Trailing,
+}
+
+impl fmt::Display for InflateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.kind {
+            InflateErrorKind::Cut => "compressed data end in the middle of a block",
+            InflateErrorKind::BlockType => "reserved block type 3",
+            InflateErrorKind::StoredLength => {
+                "length of a stored block and its complement disagree"
+            }
+            InflateErrorKind::Codes => "code lengths make no prefix code",
+            InflateErrorKind::Symbol => "no symbol has this code",
+            InflateErrorKind::Distance => "distance beyond everything received",
+            InflateErrorKind::Limit => "message longer than the limit",
+            InflateErrorKind::Trailing => "data after the end of the compressed message",
+        };
+        write!(
+            f,
+            "{what}, at compressed byte {}, after {} bytes of the message",
+            self.offset, self.inflated
+        )
+    }
+}
+
+impl std::error::Error for InflateError {}
+
+/// Inflates the messages of one direction.
+///
+/// ```
+/// use weir_ws::{Inflater, InflateOptions};
+///
+/// let mut inflater = Inflater::new(InflateOptions::default());
+/// let mut message = Vec::new();
+/// inflater.message(&[0xf2, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00], &mut message)?;
+/// let seen = inflater.message(&[0xf2, 0x00, 0x11, 0x00, 0x00], &mut message)?;
+/// assert_eq!(message, b"HelloHello");
+/// assert_eq!(seen.distance_max, 5);
+/// # Ok::<(), weir_ws::InflateError>(())
+/// ```
+#[derive(Debug)]
+pub struct Inflater {
+    options: InflateOptions,
+    /// The last 32 KiB of the messages before.
+    history: Vec<u8>,
+    /// A fault lost the window: matches into it are no violations of the sender's.
+    literals: Table,
+    distances: Table,
+}
+
+const HISTORY: usize = 1 << 15;
+
+impl Inflater {
+    /// With an empty window.
+    #[must_use]
+    pub fn new(options: InflateOptions) -> Self {
+        Self {
+            options,
+            history: Vec::new(),
+            literals: Table::default(),
+            distances: Table::default(),
+        }
+    }
+
+    /// Appends the message that the payload `compressed` stands for, without the four bytes that
+    /// the sender left out. Takes time and memory in proportion to the output, which is limited.
+    ///
+    /// # Errors
+    /// When the data are damaged or the limit is reached; what came out before stays in `out`, and
+    /// is the window of the next message.
+    pub fn message(
+        &mut self,
+        compressed: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Inflated, InflateError> {
+        let begin = out.len();
+        let mut run = Run {
+            bits: Bits::new(compressed),
+            seen: Inflated::default(),
+            begin,
+            options: self.options,
+            history: &self.history,
+        };
+        let result = run.blocks(out, &mut self.literals, &mut self.distances);
+        let offset = run.bits.offset() as u64;
+        let mut seen = run.seen;
+        seen.bytes = (out.len() - begin) as u64;
+        let message = out.get(begin..).unwrap_or_default();
+        if message.len() >= HISTORY {
+            self.history.clear();
+            self.history
+                .extend_from_slice(&message[message.len() - HISTORY..]);
+        } else {
+            let keep = HISTORY - message.len();
+            let drop = self.history.len().saturating_sub(keep);
+            self.history.drain(..drop);
+            self.history.extend_from_slice(message);
+        }
+        match result {
+            Ok(()) => Ok(seen),
+            Err(kind) => Err(InflateError {
+                kind,
+                offset: offset.min(compressed.len() as u64),
+                inflated: seen.bytes,
+            }),
+        }
+    }
+}
+
+/// The bytes that the sender left out (RFC 7692 section 7.2.2).
+const TAIL: [u8; 4] = [0, 0, 0xff, 0xff];
+
+/// Reads bits, the lowest first, from a payload with [`TAIL`] after it.
+struct Bits<'a> {
+    data: &'a [u8],
+    at: usize,
+    held: u64,
+    count: u32,
+}
+
+impl<'a> Bits<'a> {
+    fn new(data: &'a [u8]) -> Self {
+        Self {
+            data,
+            at: 0,
+            held: 0,
+            count: 0,
+        }
+    }
+
+    #[inline(always)]
+    fn refill(&mut self) {
+        if let Some(word) = self.data.get(self.at..).and_then(<[u8]>::first_chunk::<8>) {
+            let word = u64::from_le_bytes(*word);
+            self.held |= word << self.count;
+            let taken = (63 - self.count) / 8;
+            self.at += taken as usize;
+            self.count += taken * 8;
+            // What did not fit is read again.
+            self.held &= u64::MAX >> (64 - self.count).min(63);
+            return;
+        }
+        while self.count <= 55 {
+            let byte = match self.data.get(self.at) {
+                Some(&byte) => byte,
+                None => match TAIL.get(self.at - self.data.len()) {
+                    Some(&byte) => byte,
+                    None => return,
+                },
+            };
+            self.held |= u64::from(byte) << self.count;
+            self.at += 1;
+            self.count += 8;
+        }
+    }
+
+    fn take(&mut self, count: u32) -> Result<u32, InflateErrorKind> {
+        if self.count < count {
+            self.refill();
+            if self.count < count {
+                return Err(InflateErrorKind::Cut);
+            }
+        }
+        let value = (self.held & ((1 << count) - 1)) as u32;
+        self.held >>= count;
+        self.count -= count;
+        Ok(value)
+    }
+
+    fn align(&mut self) {
+        let drop = self.count % 8;
+        self.held >>= drop;
+        self.count -= drop;
+    }
+
+    /// Bytes that were read, those that are held not counted.
+    fn offset(&self) -> usize {
+        self.at - (self.count / 8) as usize
+    }
+
+    /// Bytes that are left, the tail's included.
+    fn left(&self) -> usize {
+        self.data.len() + TAIL.len() - self.offset()
+    }
+}
+
+/// One message.
+struct Run<'a> {
+    bits: Bits<'a>,
+    seen: Inflated,
+    begin: usize,
+    options: InflateOptions,
+    history: &'a [u8],
+}
+
+impl Run<'_> {
+    fn blocks(
+        &mut self,
+        out: &mut Vec<u8>,
+        literals: &mut Table,
+        distances: &mut Table,
+    ) -> Result<(), InflateErrorKind> {
+        loop {
+            let last = self.bits.take(1)? == 1;
+            match self.bits.take(2)? {
+                0 => {
+                    let before = out.len();
+                    self.stored(out)?;
+                    if self.bits.left() == 0 {
+                        // The empty block that ends the message.
+                        if out.len() > before {
+                            return Err(InflateErrorKind::Trailing);
+                        }
+                        return Ok(());
+                    }
+                    self.seen.stored_blocks += 1;
+                }
+                1 => {
+                    self.seen.fixed_blocks += 1;
+                    let (fixed_literals, fixed_distances) = fixed();
+                    self.symbols(out, fixed_literals, fixed_distances)?;
+                }
+                2 => {
+                    self.seen.dynamic_blocks += 1;
+                    self.tables(literals, distances)?;
+                    self.symbols(out, literals, distances)?;
+                }
+                _ => return Err(InflateErrorKind::BlockType),
+            }
+            if last {
+                // Another stream begins at the next byte, with the same window.
+                self.seen.final_block = true;
+                self.bits.align();
+            }
+        }
+    }
+
+    fn stored(&mut self, out: &mut Vec<u8>) -> Result<(), InflateErrorKind> {
+        self.bits.align();
+        let len = self.bits.take(16)?;
+        let complement = self.bits.take(16)?;
+        if len != !complement & 0xffff {
+            return Err(InflateErrorKind::StoredLength);
+        }
+        let len = len as usize;
+        self.room(out, len)?;
+        for _ in 0..len {
+            let byte = self.bits.take(8)? as u8;
+            out.push(byte);
+        }
+        self.seen.literals += len as u64;
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn room(&self, out: &[u8], more: usize) -> Result<(), InflateErrorKind> {
+        if out.len() - self.begin + more > self.options.message_bytes_max {
+            return Err(InflateErrorKind::Limit);
+        }
+        Ok(())
+    }
+
+    fn symbols(
+        &mut self,
+        out: &mut Vec<u8>,
+        literals: &Table,
+        distances: &Table,
+    ) -> Result<(), InflateErrorKind> {
+        loop {
+            let symbol = literals.decode(&mut self.bits)?;
+            if symbol < 256 {
+                self.room(out, 1)?;
+                self.seen.literals += 1;
+                out.push(symbol as u8);
+                continue;
+            }
+            if symbol == 256 {
+                return Ok(());
+            }
+            let code = usize::from(symbol) - 257;
+            let &(base, extra) = LENGTHS.get(code).ok_or(InflateErrorKind::Symbol)?;
+            let length = usize::from(base) + self.bits.take(extra.into())? as usize;
+            let code = usize::from(distances.decode(&mut self.bits)?);
+            let &(base, extra) = DISTANCES.get(code).ok_or(InflateErrorKind::Symbol)?;
+            let distance = usize::from(base) + self.bits.take(extra.into())? as usize;
+            self.copy(out, length, distance)?;
+        }
+    }
+
+    fn copy(
+        &mut self,
+        out: &mut Vec<u8>,
+        length: usize,
+        distance: usize,
+    ) -> Result<(), InflateErrorKind> {
+        self.room(out, length)?;
+        self.seen.matches += 1;
+        self.seen.distance_max = self.seen.distance_max.max(distance as u32);
+        if distance > 1 << self.options.window_bits {
+            self.seen.beyond_window += 1;
+        }
+        let here = out.len() - self.begin;
+        if distance <= here {
+            let from = out.len() - distance;
+            if distance >= length {
+                out.extend_from_within(from..from + length);
+            } else {
+                for at in from..from + length {
+                    out.push(out[at]);
+                }
+            }
+            return Ok(());
+        }
+        if !self.options.takeover {
+            self.seen.beyond_message += 1;
+        }
+        let back = distance - here;
+        if back > self.history.len() {
+            return Err(InflateErrorKind::Distance);
+        }
+        let from = self.history.len() - back;
+        let whole = length.min(back);
+        out.extend_from_slice(&self.history[from..from + whole]);
+        // The rest continues at the beginning of this message.
+        for at in self.begin..self.begin + (length - whole) {
+            out.push(out[at]);
+        }
+        Ok(())
+    }
+
+    /// The codes of a dynamic block (RFC 1951 section 3.2.7).
+    fn tables(
+        &mut self,
+        literals: &mut Table,
+        distances: &mut Table,
+    ) -> Result<(), InflateErrorKind> {
+        let literal_count = self.bits.take(5)? as usize + 257;
+        let distance_count = self.bits.take(5)? as usize + 1;
+        let length_count = self.bits.take(4)? as usize + 4;
+        if literal_count > 286 || distance_count > 30 {
+            return Err(InflateErrorKind::Codes);
+        }
+        let mut lengths = [0u8; 19];
+        for &place in &ORDER[..length_count] {
+            lengths[usize::from(place)] = self.bits.take(3)? as u8;
+        }
+        literals.build(&lengths, false)?;
+        let mut lens = [0u8; 286 + 30];
+        let all = literal_count + distance_count;
+        let mut at = 0;
+        while at < all {
+            let symbol = literals.decode(&mut self.bits)?;
+            let (value, times) = match symbol {
+                0..=15 => (symbol as u8, 1),
+                16 => {
+                    let previous = at.checked_sub(1).ok_or(InflateErrorKind::Codes)?;
+                    (lens[previous], 3 + self.bits.take(2)? as usize)
+                }
+                17 => (0, 3 + self.bits.take(3)? as usize),
+                _ => (0, 11 + self.bits.take(7)? as usize),
+            };
+            let end = at + times;
+            if end > all {
+                return Err(InflateErrorKind::Codes);
+            }
+            lens[at..end].fill(value);
+            at = end;
+        }
+        if lens[256] == 0 {
+            return Err(InflateErrorKind::Codes);
+        }
+        literals.build(&lens[..literal_count], false)?;
+        distances.build(&lens[literal_count..all], true)
+    }
+}
+
+/// Base and extra bits of the length codes from 257 on.
+const LENGTHS: [(u16, u8); 29] = [
+    (3, 0),
+    (4, 0),
+    (5, 0),
+    (6, 0),
+    (7, 0),
+    (8, 0),
+    (9, 0),
+    (10, 0),
+    (11, 1),
+    (13, 1),
+    (15, 1),
+    (17, 1),
+    (19, 2),
+    (23, 2),
+    (27, 2),
+    (31, 2),
+    (35, 3),
+    (43, 3),
+    (51, 3),
+    (59, 3),
+    (67, 4),
+    (83, 4),
+    (99, 4),
+    (115, 4),
+    (131, 5),
+    (163, 5),
+    (195, 5),
+    (227, 5),
+    (258, 0),
+];
+
+/// Base and extra bits of the distance codes.
+const DISTANCES: [(u16, u8); 30] = [
+    (1, 0),
+    (2, 0),
+    (3, 0),
+    (4, 0),
+    (5, 1),
+    (7, 1),
+    (9, 2),
+    (13, 2),
+    (17, 3),
+    (25, 3),
+    (33, 4),
+    (49, 4),
+    (65, 5),
+    (97, 5),
+    (129, 6),
+    (193, 6),
+    (257, 7),
+    (385, 7),
+    (513, 8),
+    (769, 8),
+    (1025, 9),
+    (1537, 9),
+    (2049, 10),
+    (3073, 10),
+    (4097, 11),
+    (6145, 11),
+    (8193, 12),
+    (12_289, 12),
+    (16_385, 13),
+    (24_577, 13),
+];
+
+const ORDER: [u8; 19] = [
+    16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
+];
+
+fn fixed() -> &'static (Table, Table) {
+    static FIXED: std::sync::LazyLock<(Table, Table)> = std::sync::LazyLock::new(|| {
+        let mut lens = [8u8; 288];
+        lens[144..256].fill(9);
+        lens[256..280].fill(7);
+        let mut literals = Table::default();
+        let mut distances = Table::default();
+        // Complete codes by construction; a table that failed to build would decode nothing.
+        let built = literals
+            .build(&lens, false)
+            .and(distances.build(&[5; 32], false));
+        debug_assert!(built.is_ok());
+        (literals, distances)
+    });
+    &FIXED
+}
+
+const ROOT_BITS: u32 = 10;
+
+/// A prefix code: a table for short codes, counts for long ones.
+#[derive(Debug)]
+struct Table {
+    /// `symbol << 4 | length`, or 0.
+    root: Vec<u16>,
+    counts: [u16; 16],
+    /// Symbols in the order of their codes.
+    symbols: Vec<u16>,
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        Self {
+            root: vec![0; 1 << ROOT_BITS],
+            counts: [0; 16],
+            symbols: Vec::new(),
+        }
+    }
+}
+
+impl Table {
+    /// From the lengths of the codes. As in zlib, only a distance code may be incomplete, and only
+    /// with one code of one bit, or none.
+    fn build(&mut self, lens: &[u8], distances: bool) -> Result<(), InflateErrorKind> {
+        self.counts = [0; 16];
+        for &len in lens {
+            self.counts[usize::from(len & 15)] += 1;
+        }
+        self.counts[0] = 0;
+        let mut left = 1i32;
+        for &count in &self.counts[1..] {
+            left = left * 2 - i32::from(count);
+            if left < 0 {
+                return Err(InflateErrorKind::Codes);
+            }
+        }
+        let used: u16 = self.counts.iter().sum();
+        if left > 0 && !(used == 0 && distances || used == 1 && self.counts[1] == 1) {
+            return Err(InflateErrorKind::Codes);
+        }
+        let mut firsts = [0u16; 16];
+        for len in 1..15 {
+            firsts[len + 1] = firsts[len] + self.counts[len];
+        }
+        self.symbols.clear();
+        self.symbols.resize(usize::from(used), 0);
+        for (symbol, &len) in lens.iter().enumerate() {
+            if len > 0 {
+                let first = &mut firsts[usize::from(len & 15)];
+                self.symbols[usize::from(*first)] = symbol as u16;
+                *first += 1;
+            }
+        }
+        self.root.fill(0);
+        let mut code = 0usize;
+        let mut next = 0;
+        for len in 1..=ROOT_BITS {
+            let count = usize::from(self.counts[len as usize]);
+            for &symbol in self.symbols.iter().skip(next).take(count) {
+                // Codes are sent from their highest bit on.
+                let reversed = code.reverse_bits() >> (usize::BITS - len);
+                for slot in self.root.iter_mut().skip(reversed).step_by(1 << len) {
+                    *slot = symbol << 4 | len as u16;
+                }
+                code += 1;
+            }
+            next += count;
+            code <<= 1;
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn decode(&self, bits: &mut Bits<'_>) -> Result<u16, InflateErrorKind> {
+        if bits.count < 15 {
+            bits.refill();
+        }
+        let entry = self.root[(bits.held & ((1 << ROOT_BITS) - 1)) as usize];
+        let len = u32::from(entry & 15);
+        if len > 0 && len <= bits.count {
+            bits.held >>= len;
+            bits.count -= len;
+            return Ok(entry >> 4);
+        }
+        self.decode_long(bits)
+    }
+
+    #[cold]
+    fn decode_long(&self, bits: &mut Bits<'_>) -> Result<u16, InflateErrorKind> {
+        let (mut code, mut first, mut index) = (0u32, 0u32, 0u32);
+        for len in 1..16u32 {
+            if bits.count < len {
+                return Err(InflateErrorKind::Cut);
+            }
+            code |= (bits.held >> (len - 1) & 1) as u32;
+            let count = u32::from(self.counts[len as usize]);
+            if code < first + count {
+                bits.held >>= len;
+                bits.count -= len;
+                let place = (index + code - first) as usize;
+                return self
+                    .symbols
+                    .get(place)
+                    .copied()
+                    .ok_or(InflateErrorKind::Symbol);
+            }
+            index += count;
+            first = (first + count) << 1;
+            code <<= 1;
+        }
+        Err(InflateErrorKind::Symbol)
+    }
+}

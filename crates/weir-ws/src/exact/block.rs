@@ -1,0 +1,654 @@
+//! What a block of symbols costs: stored, with the fixed codes, or with its own.
+//!
+//! zlib's choice and its very lengths are reproduced, including the tie-breaking of its heap, but
+//! nothing is written. Where a lower bound shows that the fixed codes win, no tree is built.
+
+/// A literal (the byte) or a match (`MATCH | (length - 3) << 16 | distance`).
+pub(crate) type Symbol = u32;
+
+/// Marks a match.
+pub(crate) const MATCH: u32 = 1 << 31;
+
+const LITERALS: usize = 286;
+const DISTANCES: usize = 30;
+const END_OF_BLOCK: usize = 256;
+
+/// Code of a match length less 3, without its extra bits (RFC 1951 section 3.2.5).
+static LENGTH_CODE: [u8; 256] = length_codes();
+/// Bits of a match length less 3 with the fixed codes, extra bits included.
+static LENGTH_BITS: [u8; 256] = length_bits();
+const LENGTH_EXTRA: [u8; 29] = [
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0,
+];
+/// In which order the lengths of the code-length code are sent (RFC 1951 section 3.2.7).
+const ORDER: [u8; 19] = [
+    16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
+];
+
+const fn length_codes() -> [u8; 256] {
+    let mut codes = [0; 256];
+    let mut length = 0;
+    let mut code = 0;
+    while code < 28 {
+        let mut n = 0;
+        while n < 1 << LENGTH_EXTRA[code] && length < 256 {
+            codes[length] = code as u8;
+            length += 1;
+            n += 1;
+        }
+        code += 1;
+    }
+    // 258 has a code of its own.
+    codes[255] = 28;
+    codes
+}
+
+const fn length_bits() -> [u8; 256] {
+    let mut bits = [0; 256];
+    let mut length = 0;
+    while length < 256 {
+        let code = LENGTH_CODE[length] as usize;
+        // Codes 256 to 279 have seven bits, those from 280 on eight.
+        bits[length] = LENGTH_EXTRA[code] + if code + 257 < 280 { 7 } else { 8 };
+        length += 1;
+    }
+    bits
+}
+
+/// The code of a distance from 1 to 32,768, and its extra bits.
+#[inline(always)]
+fn distance_code(distance: u32) -> (usize, u32) {
+    let less = distance - 1;
+    if less < 4 {
+        return (less as usize, 0);
+    }
+    let log = 31 - less.leading_zeros();
+    ((2 * log + ((less >> (log - 1)) & 1)) as usize, log - 1)
+}
+
+/// Bits of a literal with the fixed codes.
+#[inline(always)]
+pub(crate) fn literal_bits(byte: u8) -> u32 {
+    8 + u32::from(byte >= 144)
+}
+
+/// Bits of a match with the fixed codes.
+#[inline(always)]
+pub(crate) fn match_bits(length: usize, distance: usize) -> u32 {
+    let (_, extra) = distance_code(distance as u32);
+    u32::from(LENGTH_BITS[(length - 3) & 0xff]) + 5 + extra
+}
+
+/// What a block was made of, for the choice of how to send it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block {
+    /// Bits of all its symbols with the fixed codes, without the end of the block.
+    pub(crate) fixed_bits: u64,
+    /// Bytes that it stands for.
+    pub(crate) bytes: usize,
+    /// True when all of these are still in zlib's buffer.
+    pub(crate) storable: bool,
+}
+
+/// Measures blocks; keeps its tables between calls.
+#[derive(Debug)]
+pub(crate) struct Costs {
+    trees: Trees,
+    /// Blocks that were measured, and how many of them needed trees.
+    pub(crate) blocks: u64,
+    pub(crate) trees_built: u64,
+    /// A block would have been stored, had it still been in the buffer or otherwise.
+    pub(crate) stored_wanted: bool,
+}
+
+impl Costs {
+    pub(crate) fn new() -> Self {
+        Self {
+            trees: Trees::new(),
+            blocks: 0,
+            trees_built: 0,
+            stored_wanted: false,
+        }
+    }
+
+    /// The bit position after the block, when it begins at `bits`.
+    pub(crate) fn add(&mut self, bits: u64, symbols: &[Symbol], block: Block) -> u64 {
+        self.blocks += 1;
+        // Seven bits for the end of the block.
+        let fixed = block.fixed_bits + 7;
+        let fixed_bytes = (fixed + 3 + 7) >> 3;
+        self.trees.count(symbols);
+        let mut best = fixed;
+        let mut best_bytes = fixed_bytes;
+        if fixed > self.trees.lower_bound() {
+            self.trees_built += 1;
+            let own = self.trees.own_bits(fixed);
+            let own_bytes = (own + 3 + 7) >> 3;
+            if own_bytes < fixed_bytes {
+                best = own;
+                best_bytes = own_bytes;
+            }
+        }
+        self.trees.clear();
+        let stored = block.bytes as u64 + 4;
+        if stored <= best_bytes {
+            self.stored_wanted = true;
+            if block.storable {
+                return ((bits + 3).next_multiple_of(8)) + stored * 8;
+            }
+        }
+        bits + 3 + best
+    }
+}
+
+/// A set of up to 320 small numbers, walked in order.
+#[derive(Clone, Copy, Debug, Default)]
+struct Set([u64; 5]);
+
+impl Set {
+    #[inline(always)]
+    fn insert(&mut self, n: usize) {
+        self.0[n >> 6] |= 1 << (n & 63);
+    }
+
+    fn len(&self) -> u32 {
+        self.0.iter().map(|bits| bits.count_ones()).sum()
+    }
+
+    fn each(&self, mut f: impl FnMut(usize)) {
+        for (word, &bits) in self.0.iter().enumerate() {
+            let mut bits = bits;
+            while bits != 0 {
+                f(word * 64 + bits.trailing_zeros() as usize);
+                bits &= bits - 1;
+            }
+        }
+    }
+}
+
+/// Frequencies, and zlib's trees over them.
+#[derive(Debug)]
+struct Trees {
+    literals: [u32; LITERALS + 2],
+    distances: [u32; DISTANCES],
+    used_literals: Set,
+    used_distances: Set,
+    /// Extra bits of lengths and distances.
+    extra_bits: u64,
+    /// Sum of `f log2 f` over the literals and lengths, and over the distances.
+    literal_sum: u64,
+    distance_sum: u64,
+    literal_count: u32,
+    distance_count: u32,
+    distance_kinds: u32,
+    lens: [u8; LITERALS + DISTANCES + 4],
+    heap: Heap,
+}
+
+/// `f log2 f` in 1/65,536 bits.
+const LOG_ONE: f64 = 65_536.0;
+const LOG_TABLE: usize = 1024;
+
+/// `x log2 x`, rounded down, for small `x`.
+static LOGS: std::sync::LazyLock<[u64; LOG_TABLE]> = std::sync::LazyLock::new(|| {
+    let mut table = [0; LOG_TABLE];
+    for (x, value) in table.iter_mut().enumerate().skip(2) {
+        *value = ((x as f64) * (x as f64).log2() * LOG_ONE) as u64;
+    }
+    table
+});
+
+fn log_table() -> &'static [u64; LOG_TABLE] {
+    &LOGS
+}
+
+impl Trees {
+    fn new() -> Self {
+        Self {
+            literals: [0; LITERALS + 2],
+            distances: [0; DISTANCES],
+            used_literals: Set::default(),
+            used_distances: Set::default(),
+            extra_bits: 0,
+            literal_sum: 0,
+            distance_sum: 0,
+            literal_count: 0,
+            distance_count: 0,
+            distance_kinds: 0,
+            lens: [0; LITERALS + DISTANCES + 4],
+            heap: Heap::new(),
+        }
+    }
+
+    fn count(&mut self, symbols: &[Symbol]) {
+        let mut extra = 0;
+        self.literals[END_OF_BLOCK] = 1;
+        self.used_literals.insert(END_OF_BLOCK);
+        for &symbol in symbols {
+            if symbol & MATCH == 0 {
+                let byte = (symbol & 0xff) as usize;
+                self.literals[byte] += 1;
+                self.used_literals.insert(byte);
+            } else {
+                let code = LENGTH_CODE[((symbol >> 16) & 0xff) as usize] as usize;
+                extra += u32::from(LENGTH_EXTRA[code]);
+                self.literals[257 + code] += 1;
+                self.used_literals.insert(257 + code);
+                let (code, bits) = distance_code(symbol & 0xffff);
+                extra += bits;
+                self.distances[code] += 1;
+                self.used_distances.insert(code);
+                self.distance_count += 1;
+            }
+        }
+        self.literal_count = symbols.len() as u32 + 1;
+        self.extra_bits = u64::from(extra);
+        let (mut literal_sum, mut distance_sum) = (0, 0);
+        let mut distance_kinds = 0;
+        self.used_literals
+            .each(|n| literal_sum += log(self.literals[n]) + 1);
+        self.used_distances.each(|n| {
+            distance_sum += log(self.distances[n]) + 1;
+            distance_kinds += 1;
+        });
+        self.literal_sum = literal_sum;
+        self.distance_sum = distance_sum;
+        self.distance_kinds = distance_kinds;
+    }
+
+    fn clear(&mut self) {
+        let (literals, distances) = (&mut self.literals, &mut self.distances);
+        self.used_literals.each(|n| literals[n] = 0);
+        self.used_distances.each(|n| distances[n] = 0);
+        self.used_literals = Set::default();
+        self.used_distances = Set::default();
+        self.distance_count = 0;
+    }
+
+    /// No own codes can take fewer bits than this: Shannon's bound for the symbols, and for the
+    /// header what any lengths of these symbols' codes cost at the very least.
+    fn lower_bound(&self) -> u64 {
+        let mut header = Header::default();
+        header.add(&self.used_literals);
+        header.kinds = self.used_literals.len();
+        if self.distance_kinds < 2 {
+            // Two codes are sent even for one, and the forced one is next to zero.
+            header.lengths += 1;
+        } else {
+            header.add(&self.used_distances);
+        }
+        // A Huffman code spends at least one bit a symbol.
+        let literals = shannon(self.literal_count, self.literal_sum).max(self.literal_count.into());
+        literals + self.distance_bound() + self.extra_bits + header.bound()
+    }
+
+    fn distance_bound(&self) -> u64 {
+        shannon(self.distance_count, self.distance_sum).max(self.distance_count.into())
+    }
+
+    /// The bits of the block with codes of its own, as zlib builds them, without the three bits of
+    /// the block's header; or, as soon as it is known that they are `enough` or more, any number
+    /// from there on.
+    fn own_bits(&mut self, enough: u64) -> u64 {
+        let (literal_bits, literal_max) =
+            self.heap
+                .build(&self.literals, &self.used_literals, 15, &mut self.lens);
+        let distance_bound = self.distance_bound();
+        let (literal_lens, distance_lens) = self.lens.split_at_mut(LITERALS + 2);
+        let mut lengths = [0u32; 19];
+        let mut extra = scan(&literal_lens[..=literal_max], &mut lengths);
+        literal_lens[..=literal_max].fill(0);
+        // Whatever the distances bring, the lengths of the literals are known now.
+        let known = literal_bits + self.extra_bits + 14;
+        let bound = known
+            + u64::from(extra)
+            + distance_bound
+            + entropy(&lengths)
+            + 3 * (sent(|n| lengths[n] > 0) as u64 + 1)
+            + 1;
+        if bound >= enough {
+            return bound;
+        }
+        let (distance_bits, distance_max) =
+            self.heap
+                .build(&self.distances, &self.used_distances, 15, distance_lens);
+        extra += scan(&distance_lens[..=distance_max], &mut lengths);
+        distance_lens[..=distance_max].fill(0);
+        let mut used = Set::default();
+        for (n, &count) in lengths.iter().enumerate() {
+            if count > 0 {
+                used.insert(n);
+            }
+        }
+        let mut lens = [0u8; 20];
+        let (length_bits, _) = self.heap.build(&lengths, &used, 7, &mut lens);
+        known
+            + distance_bits
+            + length_bits
+            + u64::from(extra)
+            + 3 * (sent(|n| lens[n] > 0) as u64 + 1)
+    }
+}
+
+/// The last place of [`ORDER`] that has to be sent.
+fn sent(used: impl Fn(usize) -> bool) -> usize {
+    let mut sent = 18;
+    while sent >= 3 && !used(ORDER[sent] as usize) {
+        sent -= 1;
+    }
+    sent
+}
+
+/// `x log2 x` in 1/65,536 bits, rounded down.
+#[inline(always)]
+fn log(x: u32) -> u64 {
+    match log_table().get(x as usize) {
+        Some(&value) => value,
+        None => (f64::from(x) * f64::from(x).log2() * LOG_ONE) as u64,
+    }
+}
+
+/// Bits that `count` symbols take at the least, when `sum` is not less than the sum of [`log`] over
+/// the frequencies of each.
+#[inline(always)]
+fn shannon(count: u32, sum: u64) -> u64 {
+    log(count).saturating_sub(sum) >> 16
+}
+
+/// Shannon's bound for some frequencies, and one bit a symbol at the least.
+fn entropy(counts: &[u32]) -> u64 {
+    let (mut all, mut sum) = (0, 0);
+    for &count in counts {
+        all += count;
+        sum += log(count) + 1;
+    }
+    shannon(all, sum).max(all.into())
+}
+
+/// What is known of the code lengths before there are any: where they are zero. The lengths
+/// themselves are taken for one symbol, which bounds their cost from below.
+#[derive(Clone, Copy, Debug, Default)]
+struct Header {
+    /// Single zeros; short and long runs of zeros.
+    zeros: u32,
+    short_runs: u32,
+    long_runs: u32,
+    /// Lengths that are sent by themselves, or repeats, at the least.
+    lengths: u32,
+    /// Literals and match lengths that have a code.
+    kinds: u32,
+}
+
+impl Header {
+    fn add(&mut self, used: &Set) {
+        let mut next = 0;
+        let mut run = 0u32;
+        used.each(|n| {
+            if n > next {
+                self.close(run);
+                run = 0;
+                self.gap(n - next);
+            }
+            run += 1;
+            next = n + 1;
+        });
+        self.close(run);
+    }
+
+    #[inline(always)]
+    fn gap(&mut self, mut zeros: usize) {
+        if zeros > 138 {
+            self.long_runs += 1;
+            zeros -= 138;
+        }
+        match zeros {
+            0..=2 => self.zeros += zeros as u32,
+            3..=10 => self.short_runs += 1,
+            _ => self.long_runs += 1,
+        }
+    }
+
+    /// A run of lengths is at least one length, and a repeat for every six after it. (A repeat
+    /// stands for no less than three.)
+    #[inline(always)]
+    fn close(&mut self, run: u32) {
+        if run > 0 {
+            let rest = run - 1;
+            self.lengths += 1 + rest / 6 + u32::from(!rest.is_multiple_of(6));
+        }
+    }
+
+    fn bound(self) -> u64 {
+        // A complete code over n symbols has one of log2(n) bits or fewer. `ORDER` has short
+        // lengths late: 4 at index 11, 5 at 9, 6 at 7, 7 at 5, and none before 4.
+        let sent = match self.kinds {
+            0..=31 => 12,
+            32..=63 => 10,
+            64..=127 => 8,
+            128..=255 => 6,
+            _ => 5,
+        };
+        // All codes have the same length only where their number is a power of two.
+        let other = u32::from(!self.kinds.is_power_of_two() && self.lengths > 1);
+        let codes = entropy(&[
+            self.zeros,
+            self.short_runs,
+            self.long_runs,
+            self.lengths - other,
+            other,
+        ]);
+        14 + 3 * sent + codes + u64::from(3 * self.short_runs + 7 * self.long_runs)
+    }
+}
+
+/// Counts the symbols that code lengths are sent with; gives the bits beside the codes.
+fn scan(lens: &[u8], counts: &mut [u32; 19]) -> u32 {
+    let mut extra = 0;
+    let mut at = 0;
+    let mut previous = None;
+    while let Some(&len) = lens.get(at) {
+        let mut run = 1;
+        while lens.get(at + run) == Some(&len) {
+            run += 1;
+        }
+        at += run;
+        if len == 0 {
+            while run > 0 {
+                let taken = run.min(138);
+                match taken {
+                    1 | 2 => counts[0] += taken as u32,
+                    3..=10 => {
+                        counts[17] += 1;
+                        extra += 3;
+                    }
+                    _ => {
+                        counts[18] += 1;
+                        extra += 7;
+                    }
+                }
+                run -= taken;
+                previous = Some(0);
+            }
+        } else {
+            while run > 0 {
+                // A length that differs from the one before is sent once, before its repeats.
+                let fresh = previous != Some(len);
+                let most = if fresh { 7 } else { 6 };
+                let least = if fresh { 4 } else { 3 };
+                let taken = run.min(most);
+                if taken < least {
+                    counts[len as usize] += taken as u32;
+                } else {
+                    if fresh {
+                        counts[len as usize] += 1;
+                    }
+                    counts[16] += 1;
+                    extra += 2;
+                }
+                run -= taken;
+                previous = Some(len);
+            }
+        }
+    }
+    extra
+}
+
+/// zlib's heap of tree nodes. An entry is `frequency << 32 | depth << 16 | node`; nodes compare by
+/// frequency and depth only, and where these are equal the one that was asked about first wins.
+#[derive(Debug)]
+struct Heap {
+    entries: [u64; LITERALS + 4],
+    dads: [u16; 2 * LITERALS + 4],
+    bits: [u8; 2 * LITERALS + 4],
+    order: [u64; 2 * LITERALS + 4],
+}
+
+impl Heap {
+    fn new() -> Self {
+        Self {
+            entries: [0; LITERALS + 4],
+            dads: [0; 2 * LITERALS + 4],
+            bits: [0; 2 * LITERALS + 4],
+            order: [0; 2 * LITERALS + 4],
+        }
+    }
+
+    /// zlib's `pqdownheap`.
+    #[inline(always)]
+    fn sink(&mut self, mut at: usize, len: usize) {
+        let value = self.entries[at];
+        let mut child = at * 2;
+        while child <= len {
+            if child < len && self.entries[child + 1] >> 16 <= self.entries[child] >> 16 {
+                child += 1;
+            }
+            if value >> 16 <= self.entries[child] >> 16 {
+                break;
+            }
+            self.entries[at] = self.entries[child];
+            at = child;
+            child *= 2;
+        }
+        self.entries[at] = value;
+    }
+
+    /// Builds zlib's tree over the used symbols, writes the lengths of their codes to `lens`, and
+    /// gives the bits of all symbols (without extra bits) and the largest symbol that has a code.
+    fn build(&mut self, counts: &[u32], used: &Set, bits_max: u8, lens: &mut [u8]) -> (u64, usize) {
+        let elements = counts.len();
+        let mut len = 0;
+        let mut max: Option<usize> = None;
+        used.each(|n| {
+            len += 1;
+            self.entries[len] = u64::from(counts[n]) << 32 | n as u64;
+            max = Some(n);
+        });
+        // At least two codes, so that one bit is sent even if there is only one.
+        let mut forced = 0;
+        while len < 2 {
+            let node = match max {
+                None => 0,
+                Some(n) if n < 2 => n + 1,
+                Some(_) => 0,
+            };
+            if max.is_none_or(|n| n < 2) {
+                max = Some(node);
+            }
+            len += 1;
+            self.entries[len] = 1 << 32 | node as u64;
+            forced += 1;
+        }
+        let max = max.unwrap_or_default();
+        for at in (1..=len / 2).rev() {
+            self.sink(at, len);
+        }
+        let mut node = elements;
+        let mut done = 0;
+        loop {
+            let least = self.entries[1];
+            self.entries[1] = self.entries[len];
+            len -= 1;
+            self.sink(1, len);
+            let next = self.entries[1];
+            self.order[done] = least;
+            self.order[done + 1] = next;
+            done += 2;
+            self.dads[(least & 0xffff) as usize] = node as u16;
+            self.dads[(next & 0xffff) as usize] = node as u16;
+            let depth = ((least >> 16) & 0xffff).max((next >> 16) & 0xffff) + 1;
+            let count = (least >> 32) + (next >> 32);
+            self.entries[1] = count << 32 | depth << 16 | node as u64;
+            node += 1;
+            self.sink(1, len);
+            if len < 2 {
+                break;
+            }
+        }
+        let root = (self.entries[1] & 0xffff) as usize;
+        (
+            self.lengths(root, done, elements, bits_max, lens) - forced,
+            max,
+        )
+    }
+
+    /// zlib's `gen_bitlen`; gives the bits of all symbols.
+    fn lengths(
+        &mut self,
+        root: usize,
+        done: usize,
+        elements: usize,
+        bits_max: u8,
+        lens: &mut [u8],
+    ) -> u64 {
+        let mut counts = [0i32; 17];
+        let mut overflow = 0i32;
+        let mut total = 0u64;
+        self.bits[root] = 0;
+        for at in (0..done).rev() {
+            let entry = self.order[at];
+            let node = (entry & 0xffff) as usize;
+            let mut bits = self.bits[self.dads[node] as usize] + 1;
+            if bits > bits_max {
+                bits = bits_max;
+                overflow += 1;
+            }
+            self.bits[node] = bits;
+            if node >= elements {
+                continue;
+            }
+            counts[bits as usize] += 1;
+            lens[node] = bits;
+            total += (entry >> 32) * u64::from(bits);
+        }
+        if overflow > 0 {
+            while overflow > 0 {
+                let mut bits = bits_max as usize - 1;
+                while counts[bits] == 0 {
+                    bits -= 1;
+                }
+                counts[bits] -= 1;
+                counts[bits + 1] += 2;
+                counts[bits_max as usize] -= 1;
+                overflow -= 2;
+            }
+            // Once more, the least frequent symbols first.
+            total = 0;
+            let mut at = 0;
+            for bits in (1..=bits_max).rev() {
+                let mut left = counts[bits as usize];
+                while left > 0 {
+                    let entry = self.order[at];
+                    at += 1;
+                    let node = (entry & 0xffff) as usize;
+                    if node >= elements {
+                        continue;
+                    }
+                    lens[node] = bits;
+                    total += (entry >> 32) * u64::from(bits);
+                    left -= 1;
+                }
+            }
+        }
+        total
+    }
+}

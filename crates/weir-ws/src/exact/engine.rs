@@ -1,0 +1,646 @@
+//! Runs the grid over a stream of messages, in constant memory.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::block::Costs;
+use super::emit::{Memo, Symbols};
+use super::fast::Fast;
+use super::hashes::Hashes;
+use super::level::{FAST_LEVELS, distance_max};
+use super::links::Links;
+use super::slow::{Found, Slow, Span};
+use crate::setting::{CELLS, Cells, Setting};
+
+/// What [`Engine`] computes, and how much memory and how many threads it may take.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct EngineOptions {
+    /// The settings whose sizes are wanted; all by default.
+    pub cells: Cells,
+    /// Threads; by default as many as the machine offers.
+    pub threads: usize,
+    /// Bytes of messages that are gathered before they are worked on; 64 KiB by default. A longer
+    /// message is worked on by itself.
+    pub batch_bytes: usize,
+    /// Longer messages are not studied but counted in [`Sizes::too_long`]; 64 MiB by default.
+    pub message_bytes_max: usize,
+    /// Classes of messages that are kept apart; messages of further ones go to the last. 256 by
+    /// default.
+    pub classes_max: usize,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        Self {
+            cells: Cells::all(),
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            batch_bytes: 64 << 10,
+            message_bytes_max: 64 << 20,
+            classes_max: 256,
+        }
+    }
+}
+
+/// Compressed bytes of all messages, for every setting of the grid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Sizes {
+    /// One entry for each class of messages that was seen.
+    pub classes: Vec<ClassSizes>,
+    /// Messages that were longer than [`EngineOptions::message_bytes_max`], and not studied.
+    pub too_long: u64,
+}
+
+/// [`Sizes`] of one class of messages.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ClassSizes {
+    /// How many messages.
+    pub messages: u64,
+    /// Their bytes before compression.
+    pub bytes: u64,
+    cells: Box<[u64; CELLS]>,
+}
+
+impl std::fmt::Debug for ClassSizes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ClassSizes")
+            .field("messages", &self.messages)
+            .field("bytes", &self.bytes)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Default for ClassSizes {
+    fn default() -> Self {
+        Self {
+            messages: 0,
+            bytes: 0,
+            cells: Box::new([0; CELLS]),
+        }
+    }
+}
+
+impl ClassSizes {
+    /// Compressed bytes with a setting; 0 where [`EngineOptions::cells`] left it out.
+    #[must_use]
+    pub fn compressed(&self, setting: Setting) -> u64 {
+        self.cells[setting.index()]
+    }
+
+    /// Compressed bytes for each byte before; 1 when there was nothing.
+    #[must_use]
+    pub fn ratio(&self, setting: Setting) -> f64 {
+        if self.bytes == 0 {
+            return 1.0;
+        }
+        self.compressed(setting) as f64 / self.bytes as f64
+    }
+
+    /// Adds the sizes of another class.
+    pub fn merge(&mut self, other: &Self) {
+        self.messages += other.messages;
+        self.bytes += other.bytes;
+        for (cell, more) in self.cells.iter_mut().zip(other.cells.iter()) {
+            *cell += more;
+        }
+    }
+}
+
+impl Sizes {
+    /// All classes together.
+    #[must_use]
+    pub fn total(&self) -> ClassSizes {
+        let mut total = ClassSizes::default();
+        for class in &self.classes {
+            total.merge(class);
+        }
+        total
+    }
+}
+
+/// Computes to the byte what stock zlib would make of a stream of messages, for all settings at
+/// once: see the [module's documentation](crate::exact).
+#[derive(Debug)]
+pub struct Engine {
+    options: EngineOptions,
+    /// History, then the messages that are gathered, then padding.
+    text: Vec<u8>,
+    len: usize,
+    messages: Vec<Message>,
+    /// Bytes of the context so far.
+    passed: u64,
+    links: Links,
+    hashes: Hashes,
+    chains: Vec<Mutex<Vec<(u8, Fast)>>>,
+    workers: Vec<Mutex<Worker>>,
+    meta: Vec<(u64, u64)>,
+    too_long: u64,
+}
+
+/// A message in the buffer.
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    span: Span,
+    class: u16,
+}
+
+/// Bytes that zlib's widest window may still refer to: twice the window, as its buffer.
+const HISTORY: usize = 1 << 16;
+/// Words are read beyond the end.
+const PADDING: usize = 32;
+/// Bytes of messages in one piece of work.
+const PIECE: usize = 8 << 10;
+
+impl Engine {
+    /// Begins with an empty context.
+    #[must_use]
+    pub fn new(options: EngineOptions) -> Self {
+        let cells = options.cells;
+        let mut chains = Vec::new();
+        if cells.takeover(true) {
+            for level in 1..=FAST_LEVELS as u8 {
+                for mem_level in (1..=9).rev() {
+                    if cells.level(level) && cells.mem_level(mem_level) {
+                        let windows = (9..=15).rev().filter(|&bits| cells.window(bits));
+                        chains.push(Mutex::new(
+                            windows
+                                .map(|bits| (level, Fast::new(bits, mem_level)))
+                                .collect(),
+                        ));
+                    }
+                }
+            }
+        }
+        let threads = options.threads.clamp(1, 256);
+        Self {
+            workers: (0..threads)
+                .map(|_| Mutex::new(Worker::new(cells)))
+                .collect(),
+            options,
+            text: Vec::new(),
+            len: 0,
+            messages: Vec::new(),
+            passed: 0,
+            links: Links::new(),
+            hashes: Hashes::default(),
+            chains,
+            meta: Vec::new(),
+            too_long: 0,
+        }
+    }
+
+    /// The messages that follow belong to another connection (or direction): with takeover, they
+    /// begin with an empty window.
+    pub fn begin_context(&mut self) {
+        self.passed = 0;
+    }
+
+    /// Studies one message. `class` is any small number that the caller wants kept apart.
+    pub fn message(&mut self, payload: &[u8], class: u16) {
+        if payload.len() > self.options.message_bytes_max {
+            self.too_long += 1;
+            return;
+        }
+        let class = class.min(self.options.classes_max.clamp(1, 1 << 16) as u16 - 1);
+        let slot = usize::from(class);
+        if self.meta.len() <= slot {
+            self.meta.resize(slot + 1, (0, 0));
+        }
+        self.meta[slot].0 += 1;
+        self.meta[slot].1 += payload.len() as u64;
+        if self.gathered() + payload.len() > self.options.batch_bytes && !self.messages.is_empty() {
+            self.work();
+        }
+        self.text.truncate(self.len);
+        self.text.extend_from_slice(payload);
+        let start = self.len;
+        self.len += payload.len();
+        self.messages.push(Message {
+            span: Span {
+                start,
+                end: self.len,
+                passed: self.passed,
+            },
+            class,
+        });
+        self.passed += payload.len() as u64;
+        if self.messages.len() >= 1 << 16 {
+            self.work();
+        }
+    }
+
+    /// The sizes of all messages so far.
+    #[must_use]
+    pub fn finish(mut self) -> Sizes {
+        self.work();
+        let mut classes: Vec<ClassSizes> = self
+            .meta
+            .iter()
+            .map(|&(messages, bytes)| ClassSizes {
+                messages,
+                bytes,
+                ..ClassSizes::default()
+            })
+            .collect();
+        for worker in self.workers {
+            let worker = worker
+                .into_inner()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            for (class, cells) in classes.iter_mut().zip(&worker.sizes) {
+                for (cell, more) in class.cells.iter_mut().zip(cells.iter()) {
+                    *cell += more;
+                }
+            }
+        }
+        let cells = self.options.cells;
+        for class in &mut classes {
+            class.finish(cells);
+        }
+        Sizes {
+            classes,
+            too_long: self.too_long,
+        }
+    }
+
+    fn gathered(&self) -> usize {
+        self.messages
+            .first()
+            .map_or(0, |first| self.len - first.span.start)
+    }
+
+    /// Works on what is gathered.
+    fn work(&mut self) {
+        if self.messages.is_empty() {
+            return;
+        }
+        self.text.truncate(self.len);
+        self.text.resize(self.len + PADDING, 0);
+        let cells = self.options.cells;
+        if cells.lazy() {
+            self.links.extend(&self.text, self.len);
+        }
+        if (1..=FAST_LEVELS as u8).any(|level| cells.level(level)) {
+            // The last two strings of the batch before could not be hashed then.
+            let from = self.messages[0].span.start.saturating_sub(2);
+            self.hashes
+                .fill(&self.text, from, self.len, |m| cells.mem_level(m));
+        }
+        let mut pieces = Vec::new();
+        if cells.lazy() || cells.takeover(false) {
+            let mut from = 0;
+            while from < self.messages.len() {
+                let start = self.messages[from].span.start;
+                let mut to = from + 1;
+                while to < self.messages.len() && self.messages[to].span.end - start <= PIECE {
+                    to += 1;
+                }
+                pieces.push(from..to);
+                from = to;
+            }
+        }
+        let shared = Shared {
+            text: &self.text,
+            messages: &self.messages,
+            links: &self.links,
+            hashes: &self.hashes,
+            cells,
+        };
+        // The long pieces first: one for each level and memLevel whose chains hang on the parse.
+        let jobs = self.chains.len() + pieces.len();
+        let next = AtomicUsize::new(0);
+        let classes = self.meta.len();
+        let (chains, pieces) = (&self.chains, &pieces);
+        let run = |worker: &Mutex<Worker>| {
+            let mut worker = worker
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            worker.classes(classes);
+            loop {
+                let job = next.fetch_add(1, Ordering::Relaxed);
+                if job >= jobs {
+                    return;
+                }
+                if let Some(chain) = chains.get(job) {
+                    let mut chain = chain
+                        .lock()
+                        .unwrap_or_else(std::sync::PoisonError::into_inner);
+                    for (level, fast) in chain.iter_mut() {
+                        worker.fast(&shared, *level, fast);
+                    }
+                } else if let Some(range) = pieces.get(job - chains.len()) {
+                    worker.pieces(&shared, range.clone());
+                }
+            }
+        };
+        let threads = self.workers.len().min(jobs.max(1));
+        if threads == 1 || self.gathered() < 4096 {
+            run(&self.workers[0]);
+        } else {
+            std::thread::scope(|scope| {
+                for worker in &self.workers[1..threads] {
+                    scope.spawn(|| run(worker));
+                }
+                run(&self.workers[0]);
+            });
+        }
+        self.messages.clear();
+        self.shift();
+    }
+
+    /// Drops all but the history.
+    fn shift(&mut self) {
+        let bytes = self.len.saturating_sub(HISTORY);
+        // Moving what is kept costs something; a short batch can wait.
+        if bytes < HISTORY {
+            return;
+        }
+        self.text.drain(..bytes);
+        self.len -= bytes;
+        self.links.shift(bytes);
+        for chain in &mut self.chains {
+            let chain = chain
+                .get_mut()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            for (_, fast) in chain {
+                fast.shift(bytes);
+            }
+        }
+    }
+}
+
+impl ClassSizes {
+    /// zlib deflates with 9 bits where 8 were asked for.
+    fn finish(&mut self, cells: Cells) {
+        if !cells.window(8) {
+            return;
+        }
+        for setting in Setting::all().filter(|setting| setting.window_bits == 8) {
+            let nine = Setting {
+                window_bits: 9,
+                ..setting
+            };
+            self.cells[setting.index()] = self.cells[nine.index()];
+        }
+    }
+}
+
+/// What all pieces of work read.
+struct Shared<'a> {
+    text: &'a [u8],
+    messages: &'a [Message],
+    links: &'a Links,
+    hashes: &'a Hashes,
+    cells: Cells,
+}
+
+/// What one thread writes.
+#[derive(Debug)]
+struct Worker {
+    slow: Slow,
+    found: Found,
+    symbols: Symbols,
+    costs: Costs,
+    memo: Memo,
+    fast: Vec<Fast>,
+    sizes: Vec<Box<[u64; CELLS]>>,
+}
+
+impl Worker {
+    fn new(cells: Cells) -> Self {
+        Self {
+            slow: Slow::default(),
+            found: Found::default(),
+            symbols: Symbols::default(),
+            costs: Costs::new(),
+            memo: Memo::new(),
+            fast: if cells.takeover(false) {
+                (1..=9).map(|mem_level| Fast::new(15, mem_level)).collect()
+            } else {
+                Vec::new()
+            },
+            sizes: Vec::new(),
+        }
+    }
+
+    fn classes(&mut self, classes: usize) {
+        while self.sizes.len() < classes {
+            self.sizes.push(Box::new([0; CELLS]));
+        }
+    }
+
+    /// All messages with one fast setting, with takeover.
+    fn fast(&mut self, shared: &Shared<'_>, level: u8, fast: &mut Fast) {
+        let (window_bits, mem_level) = (fast.window_bits(), fast.mem_level());
+        let index = Setting {
+            takeover: true,
+            window_bits,
+            level,
+            mem_level,
+        }
+        .index();
+        for message in shared.messages {
+            let span = message.span;
+            let bytes = if span.start == span.end {
+                1
+            } else {
+                if span.passed == 0 {
+                    fast.reset();
+                }
+                fast.message(
+                    shared.text,
+                    shared.hashes,
+                    span,
+                    level,
+                    window_bits,
+                    &mut self.symbols,
+                );
+                self.memo
+                    .message_bytes(&self.symbols, span.start, mem_level, &mut self.costs)
+            };
+            self.sizes[usize::from(message.class)][index] += bytes;
+        }
+    }
+
+    /// Some messages with all settings that do not hang on the messages before, or only on their
+    /// text.
+    fn pieces(&mut self, shared: &Shared<'_>, range: std::ops::Range<usize>) {
+        for message in &shared.messages[range] {
+            let span = message.span;
+            if span.start == span.end {
+                self.empty(shared, message.class);
+                continue;
+            }
+            if shared.cells.lazy() {
+                for takeover in [true, false] {
+                    if shared.cells.takeover(takeover) {
+                        let chain = shared.cells.chain_max();
+                        self.found.begin(span, !takeover, chain);
+                        self.lazy(shared, message, takeover);
+                    }
+                }
+            }
+            if shared.cells.takeover(false) {
+                self.fast_alone(shared, message);
+            }
+        }
+    }
+
+    /// An empty message is one byte, and touches no window.
+    fn empty(&mut self, shared: &Shared<'_>, class: u16) {
+        for setting in Setting::all().filter(|&setting| shared.cells.contains(setting)) {
+            // The others are counted in `fast`.
+            if usize::from(setting.level) > FAST_LEVELS || !setting.takeover {
+                self.sizes[usize::from(class)][setting.index()] += 1;
+            }
+        }
+    }
+
+    fn lazy(&mut self, shared: &Shared<'_>, message: &Message, takeover: bool) {
+        let mut span = message.span;
+        if !takeover {
+            span.passed = 0;
+        }
+        let sizes = &mut self.sizes[usize::from(message.class)];
+        for level in FAST_LEVELS as u8 + 1..=9 {
+            if !shared.cells.level(level) {
+                continue;
+            }
+            let mut collapse = Collapse::default();
+            let mut bytes = [0u64; 9];
+            for window_bits in (9..=15).rev() {
+                if !shared.cells.window(window_bits) {
+                    continue;
+                }
+                if !collapse.same(window_bits, span) {
+                    collapse = Collapse::begin();
+                    self.costs.stored_wanted = false;
+                    let (costs, memo) = (&mut self.costs, &mut self.memo);
+                    self.slow.message(
+                        shared.text,
+                        shared.links,
+                        &mut self.found,
+                        span,
+                        level,
+                        window_bits,
+                        |parsed| {
+                            collapse.farthest = collapse.farthest.max(parsed.symbols.farthest);
+                            let whole = parsed.symbols.list.len();
+                            let mut same: Option<u64> = None;
+                            for mem_level in (1..=9u8).rev() {
+                                if parsed.mem_levels >> (mem_level - 1) & 1 == 0
+                                    || !shared.cells.mem_level(mem_level)
+                                {
+                                    continue;
+                                }
+                                // One block is one block, however long it could have become.
+                                let one = whole < (1 << (mem_level + 6)) - 1;
+                                let size = match same {
+                                    Some(size) if one => size,
+                                    _ => memo.message_bytes(
+                                        parsed.symbols,
+                                        span.start,
+                                        mem_level,
+                                        costs,
+                                    ),
+                                };
+                                same = one.then_some(size);
+                                bytes[usize::from(mem_level) - 1] = size;
+                            }
+                        },
+                    );
+                    collapse.stored = self.costs.stored_wanted;
+                }
+                for mem_level in 1..=9u8 {
+                    if shared.cells.mem_level(mem_level) {
+                        let setting = Setting {
+                            takeover,
+                            window_bits,
+                            level,
+                            mem_level,
+                        };
+                        sizes[setting.index()] += bytes[usize::from(mem_level) - 1];
+                    }
+                }
+            }
+        }
+    }
+
+    /// The fast levels without takeover.
+    fn fast_alone(&mut self, shared: &Shared<'_>, message: &Message) {
+        let span = Span {
+            passed: 0,
+            ..message.span
+        };
+        let sizes = &mut self.sizes[usize::from(message.class)];
+        for level in 1..=FAST_LEVELS as u8 {
+            if !shared.cells.level(level) {
+                continue;
+            }
+            for mem_level in 1..=9u8 {
+                if !shared.cells.mem_level(mem_level) {
+                    continue;
+                }
+                let fast = &mut self.fast[usize::from(mem_level) - 1];
+                let mut collapse = Collapse::default();
+                let mut bytes = 0;
+                for window_bits in (9..=15).rev() {
+                    if !shared.cells.window(window_bits) {
+                        continue;
+                    }
+                    if !collapse.same(window_bits, span) {
+                        self.costs.stored_wanted = false;
+                        fast.begin_alone(span);
+                        fast.message(
+                            shared.text,
+                            shared.hashes,
+                            span,
+                            level,
+                            window_bits,
+                            &mut self.symbols,
+                        );
+                        bytes = self.memo.message_bytes(
+                            &self.symbols,
+                            span.start,
+                            mem_level,
+                            &mut self.costs,
+                        );
+                        collapse = Collapse::begin();
+                        collapse.farthest = self.symbols.farthest;
+                        collapse.stored = self.costs.stored_wanted;
+                    }
+                    let setting = Setting {
+                        takeover: false,
+                        window_bits,
+                        level,
+                        mem_level,
+                    };
+                    sizes[setting.index()] += bytes;
+                }
+            }
+        }
+    }
+}
+
+/// When a smaller window gives what a larger one gave: no search chose anything farther than it
+/// reaches, and no block asks whether its beginning is still in the buffer.
+#[derive(Clone, Copy, Debug, Default)]
+struct Collapse {
+    known: bool,
+    farthest: usize,
+    stored: bool,
+}
+
+impl Collapse {
+    fn begin() -> Self {
+        Self {
+            known: true,
+            ..Self::default()
+        }
+    }
+
+    fn same(&self, window_bits: u8, span: Span) -> bool {
+        let reach = distance_max(window_bits);
+        self.known && self.farthest < reach && !(self.stored && span.end - span.start > reach)
+    }
+}

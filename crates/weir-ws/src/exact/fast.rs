@@ -1,0 +1,186 @@
+//! The levels 1 to 3, where the hash chains hang on the parse: each setting has chains of its own.
+
+use super::emit::Symbols;
+use super::hashes::Hashes;
+use super::level::{LEVELS, MATCH_MAX, MATCH_MIN};
+use super::links::{common, word};
+use super::slow::Span;
+use super::window::Window;
+
+/// The chains of one setting, for one context.
+#[derive(Debug)]
+pub(crate) struct Fast {
+    window_bits: u8,
+    mem_level: u8,
+    /// The last position with each hash, plus `bias`.
+    heads: Box<[u32; 1 << 16]>,
+    /// For each position in the window: how far back the one with the same hash is, at most 65,535.
+    back: Box<[u16; 1 << 15]>,
+    bias: u32,
+    /// Above everything in `heads`; only for messages by themselves.
+    top: u32,
+    /// Positions before the next message that are not in a chain yet.
+    missing: usize,
+}
+
+impl Fast {
+    pub(crate) fn new(window_bits: u8, mem_level: u8) -> Self {
+        Self {
+            window_bits,
+            mem_level,
+            // All have the same type, which spares checks; pages that are never used stay unmapped.
+            heads: zeroed(),
+            back: zeroed(),
+            // So far above zero that nothing seems to be at position zero of an empty table.
+            bias: 1 << 17,
+            top: 1 << 17,
+            missing: 0,
+        }
+    }
+
+    pub(crate) fn window_bits(&self) -> u8 {
+        self.window_bits
+    }
+
+    pub(crate) fn mem_level(&self) -> u8 {
+        self.mem_level
+    }
+
+    /// Begins a new context, in the same buffer, at or after all that was seen.
+    pub(crate) fn reset(&mut self) {
+        self.missing = 0;
+    }
+
+    /// Begins a new context with the message at `span`, wherever it lies: all that is in the chains
+    /// comes to lie before it.
+    pub(crate) fn begin_alone(&mut self, span: Span) {
+        self.missing = 0;
+        if self.top >= 1 << 31 {
+            self.heads.fill(0);
+            self.top = 1 << 17;
+        }
+        self.bias = self.top.wrapping_sub(span.start as u32);
+        self.top += (span.end - span.start) as u32;
+    }
+
+    /// The first `bytes` of the buffer were dropped.
+    pub(crate) fn shift(&mut self, bytes: usize) {
+        let bias = self.bias.saturating_add(bytes as u32);
+        if bias < 1 << 31 {
+            self.bias = bias;
+            return;
+        }
+        // Rarely: bring the positions down again, by so many that `back` stays where it is.
+        let down = (bias - (1 << 17)) & !0xffff;
+        for head in self.heads.iter_mut() {
+            *head = head.saturating_sub(down);
+        }
+        self.bias = bias - down;
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, hash: u16, at: usize, mask: usize) -> usize {
+        let head = &mut self.heads[usize::from(hash)];
+        let now = (at as u32).wrapping_add(self.bias);
+        let distance = now.wrapping_sub(*head);
+        *head = now;
+        self.back[now as usize & mask & 0x7fff] = distance.min(0xffff) as u16;
+        distance as usize
+    }
+
+    /// Parses the message at `level` (1 to 3) with at most the window bits that were given to
+    /// [`Self::new`].
+    pub(crate) fn message(
+        &mut self,
+        text: &[u8],
+        hashes: &Hashes,
+        span: Span,
+        level: u8,
+        window_bits: u8,
+        symbols: &mut Symbols,
+    ) {
+        let hash_of = hashes.of(self.mem_level);
+        let parameters = LEVELS[usize::from(level) - 1];
+        let mut window = Window::new(window_bits, span.passed, span.start, span.end);
+        symbols.begin(window.base);
+        let mask = (1usize << window_bits) - 1;
+        let end = span.end;
+        let length = end - span.start;
+        // The last strings of the message before reach into this one.
+        while self.missing > 0 && length + self.missing >= MATCH_MIN {
+            let before = span.start - self.missing;
+            self.insert(hash_of[before - hashes.base], before, mask);
+            self.missing -= 1;
+        }
+        let mut at = span.start;
+        while at < end {
+            if window.fill(at) {
+                symbols.base(window.base);
+            }
+            let mut best = 0;
+            let mut best_distance = 0;
+            let ahead = end - at;
+            if ahead >= MATCH_MIN {
+                let mut distance = self.insert(hash_of[at - hashes.base], at, mask);
+                let behind = at - window.base;
+                let limit = behind.min(window.distance_max);
+                if distance < limit || (distance == window.distance_max && distance < behind) {
+                    let most = MATCH_MAX.min(ahead);
+                    let nice = parameters.nice.min(most);
+                    let here = word(text, at);
+                    best = MATCH_MIN - 1;
+                    let mut chain = parameters.chain;
+                    loop {
+                        let from = at - distance;
+                        let differ = here ^ word(text, from);
+                        if differ & 0xff_ffff == 0 {
+                            let length = if differ != 0 {
+                                ((differ.trailing_zeros() / 8) as usize).min(most)
+                            } else {
+                                common(text, from, at, most)
+                            };
+                            if length > best {
+                                best = length;
+                                best_distance = distance;
+                                if length >= nice {
+                                    break;
+                                }
+                            }
+                        }
+                        chain -= 1;
+                        let slot = (from as u32).wrapping_add(self.bias) as usize & mask;
+                        distance += usize::from(self.back[slot & 0x7fff]);
+                        if chain == 0 || distance >= limit {
+                            break;
+                        }
+                    }
+                }
+            }
+            if best >= MATCH_MIN {
+                symbols.farthest = symbols.farthest.max(best_distance);
+                symbols.matched(best, best_distance);
+                if best <= parameters.lazy && ahead - best >= MATCH_MIN {
+                    let first = at + 1 - hashes.base;
+                    for (inside, &hash) in (at + 1..).zip(&hash_of[first..first + best - 1]) {
+                        self.insert(hash, inside, mask);
+                    }
+                }
+                at += best;
+            } else {
+                symbols.literal(text[at]);
+                at += 1;
+            }
+        }
+        if window.fill(at) {
+            symbols.base(window.base);
+        }
+        self.missing = (MATCH_MIN - 1).min((span.passed as usize).saturating_add(length));
+    }
+}
+
+fn zeroed<T: Clone + Default, const N: usize>() -> Box<[T; N]> {
+    match vec![T::default(); N].into_boxed_slice().try_into() {
+        Ok(array) => array,
+        Err(_) => unreachable!("the vector has N elements"),
+    }
+}

@@ -1,0 +1,257 @@
+//! Where the same bytes stood before: one set of links that serves every setting of the lazy levels.
+//!
+//! zlib's lazy levels put every position into their hash chains, so what a search finds at a position
+//! does not depend on how the text before was parsed. The nearest occurrence of each greater match
+//! length (the [`Records`] of a position) is therefore found once for all levels, windows and
+//! memLevels. What the settings differ in is how far they may look: the distance, which is known, and
+//! how many candidates of their own hash chain they look at. The number of candidates in between
+//! follows from running counts of each hash: `count(position) - count(candidate)`, for nine hashes.
+
+use super::level::{MATCH_MAX, MATCH_MIN, hash};
+
+/// Lengths of the strings that are linked; longer ones skip more candidates.
+const SPANS: [usize; 5] = [3, 4, 6, 10, 20];
+const HEAD_BITS: u32 = 16;
+const NOWHERE: u32 = u32::MAX;
+/// No link: nothing within 65,535 bytes.
+const NONE: u16 = 0;
+
+/// How often each of nine hashes (memLevel 1 to 9) was seen up to a position, modulo 65,536.
+pub(crate) type Counts = [u16; 16];
+
+/// Links and counts of the positions of a buffer.
+#[derive(Debug)]
+pub(crate) struct Links {
+    /// For each span: the last position with each hash, in positions of the buffer.
+    heads: Vec<Vec<u32>>,
+    /// For each span and position: how far back the same hash was.
+    back: Vec<Vec<u16>>,
+    /// For each span: positions that are linked.
+    linked: [usize; SPANS.len()],
+    counters: Vec<Vec<u16>>,
+    counts: Vec<Counts>,
+    counted: usize,
+}
+
+impl Links {
+    pub(crate) fn new() -> Self {
+        Self {
+            heads: SPANS
+                .iter()
+                .map(|_| vec![NOWHERE; 1 << HEAD_BITS])
+                .collect(),
+            back: vec![Vec::new(); SPANS.len()],
+            linked: [0; SPANS.len()],
+            counters: (1..=9).map(|m| vec![0; 1 << (m + 7)]).collect(),
+            counts: Vec::new(),
+            counted: 0,
+        }
+    }
+
+    /// Forgets the first `bytes` of the buffer: what follows moves to its beginning.
+    pub(crate) fn shift(&mut self, bytes: usize) {
+        for ((heads, back), linked) in self
+            .heads
+            .iter_mut()
+            .zip(&mut self.back)
+            .zip(&mut self.linked)
+        {
+            let shift = bytes as u32;
+            for head in heads.iter_mut() {
+                *head = if *head == NOWHERE || *head < shift {
+                    NOWHERE
+                } else {
+                    *head - shift
+                };
+            }
+            back.drain(..bytes.min(*linked));
+            *linked = linked.saturating_sub(bytes);
+        }
+        self.counts.drain(..bytes.min(self.counted));
+        self.counted = self.counted.saturating_sub(bytes);
+    }
+
+    /// Links and counts everything of `text` that is not yet; `len` bytes of it count, the rest is
+    /// padding.
+    pub(crate) fn extend(&mut self, text: &[u8], len: usize) {
+        for (span, (&bytes, heads)) in SPANS.iter().zip(&mut self.heads).enumerate() {
+            let end = (len + 1).saturating_sub(bytes);
+            let start = self.linked[span];
+            if end <= start {
+                continue;
+            }
+            let back = &mut self.back[span];
+            back.resize(end, NONE);
+            for (position, back) in back.iter_mut().enumerate().skip(start) {
+                let slot = span_hash(text, position, bytes);
+                let head = &mut heads[slot];
+                let distance = (position as u32).wrapping_sub(*head);
+                *back = if *head == NOWHERE || distance > 0xffff {
+                    NONE
+                } else {
+                    distance as u16
+                };
+                *head = position as u32;
+            }
+            self.linked[span] = end;
+        }
+        let end = (len + 1).saturating_sub(MATCH_MIN);
+        if end > self.counted {
+            self.counts.resize(end, [0; 16]);
+            for position in self.counted..end {
+                let three = word(text, position) as u32 & 0xff_ffff;
+                let row = &mut self.counts[position];
+                for (mem_level, counter) in (1..).zip(&mut self.counters) {
+                    let count = &mut counter[hash(three, mem_level)];
+                    *count = count.wrapping_add(1);
+                    row[mem_level as usize - 1] = *count;
+                }
+            }
+            self.counted = end;
+        }
+    }
+
+    /// For which memLevels (bit 0 is memLevel 1) the candidate `distance` before `position` is
+    /// among the first `chain` of its hash chain.
+    #[inline(always)]
+    pub(crate) fn reachable(&self, position: usize, distance: usize, chain: usize) -> u16 {
+        let chain = chain as u16;
+        let (here, there) = (&self.counts[position], &self.counts[position - distance]);
+        let mut mask = 0u16;
+        for m in 0..9 {
+            let rank = here[m].wrapping_sub(there[m]);
+            mask |= u16::from(rank <= chain) << m;
+        }
+        mask
+    }
+
+    /// Appends the records of `position` to `records`: for each distance at which the match becomes
+    /// longer than all nearer ones, the distance and the length. Matches end at `end`.
+    pub(crate) fn find(
+        &self,
+        text: &[u8],
+        position: usize,
+        end: usize,
+        reach: Reach,
+        records: &mut Vec<Record>,
+    ) {
+        let most = MATCH_MAX.min(end - position);
+        let far = reach.farthest;
+        let mut best = MATCH_MIN - 1;
+        let mut span = 0;
+        let mut distance = 0;
+        let mut steps = 0u32;
+        let mut next = self.back_of(0, position);
+        loop {
+            if next == NONE {
+                return;
+            }
+            distance += usize::from(next);
+            if distance > far || distance > position {
+                return;
+            }
+            let candidate = position - distance;
+            if text[candidate + best] == text[position + best] {
+                let length = common(text, candidate, position, most);
+                if length > best {
+                    best = length;
+                    records.push(Record {
+                        distance: distance as u16,
+                        length: length as u16,
+                    });
+                    if best >= most {
+                        return;
+                    }
+                    // Only longer matches count now, so follow links of longer strings, from the
+                    // first that is farther away.
+                    let mut longer = span;
+                    while longer + 1 < SPANS.len() && SPANS[longer + 1] <= best + 1 {
+                        longer += 1;
+                    }
+                    if longer != span {
+                        span = longer;
+                        let passed = distance;
+                        distance = 0;
+                        next = self.back_of(span, position);
+                        while next != NONE && distance + usize::from(next) <= passed {
+                            distance += usize::from(next);
+                            if distance > position {
+                                return;
+                            }
+                            next = self.back_of(span, position - distance);
+                        }
+                        continue;
+                    }
+                }
+            }
+            steps += 1;
+            // Counts compare only where the strings do: a link may be a mere collision.
+            if steps >= 32 && (word(text, candidate) ^ word(text, position)) & 0xff_ffff == 0 {
+                steps = 0;
+                if self.reachable(position, distance, reach.chain) == 0 {
+                    return;
+                }
+            }
+            next = self.back_of(span, candidate);
+        }
+    }
+
+    #[inline(always)]
+    fn back_of(&self, span: usize, position: usize) -> u16 {
+        self.back[span].get(position).copied().unwrap_or(NONE)
+    }
+}
+
+/// How far a search goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reach {
+    /// The largest distance.
+    pub(crate) farthest: usize,
+    /// The longest chain of any setting.
+    pub(crate) chain: usize,
+}
+
+/// A match that is longer than all nearer ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) distance: u16,
+    pub(crate) length: u16,
+}
+
+/// Eight bytes at a position; the text is padded.
+#[inline(always)]
+pub(crate) fn word(text: &[u8], position: usize) -> u64 {
+    text.get(position..)
+        .and_then(<[u8]>::first_chunk::<8>)
+        .map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+/// How many bytes agree at two positions, at most `most`.
+#[inline(always)]
+pub(crate) fn common(text: &[u8], a: usize, b: usize, most: usize) -> usize {
+    let mut length = 0;
+    while length < most {
+        let differ = word(text, a + length) ^ word(text, b + length);
+        if differ != 0 {
+            return (length + (differ.trailing_zeros() / 8) as usize).min(most);
+        }
+        length += 8;
+    }
+    most
+}
+
+#[inline(always)]
+fn span_hash(text: &[u8], position: usize, span: usize) -> usize {
+    const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+    let first = word(text, position);
+    let mixed = match span {
+        3 => (first << 40).wrapping_mul(MIX),
+        4 => (first << 32).wrapping_mul(MIX),
+        6 => (first << 16).wrapping_mul(MIX),
+        10 => (first.wrapping_mul(MIX) ^ (word(text, position + 2) >> 48)).wrapping_mul(MIX),
+        _ => ((first.wrapping_mul(MIX) ^ word(text, position + 8)).wrapping_mul(MIX)
+            ^ (word(text, position + 12) >> 32))
+            .wrapping_mul(MIX),
+    };
+    (mixed >> (64 - HEAD_BITS)) as usize
+}

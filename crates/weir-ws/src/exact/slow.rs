@@ -1,0 +1,309 @@
+//! The lazy levels, 4 to 9: one parse for all memLevels that agree, over links shared by all.
+
+use super::emit::Symbols;
+use super::level::{LEVELS, Level, MATCH_MIN, TOO_FAR, distance_max};
+use super::links::{Links, Reach, Record};
+use super::window::Window;
+
+/// All nine memLevels.
+pub(crate) const ALL_MEM_LEVELS: u16 = 0x1ff;
+
+/// Where a message lies in the buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    /// Bytes of the context before the message.
+    pub(crate) passed: u64,
+}
+
+/// Records of the positions of one message, found when first asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    start: usize,
+    /// For each position: where its records begin in `records`, and how many.
+    index: Vec<(u32, u16)>,
+    records: Vec<Record>,
+    alone: bool,
+    chain: usize,
+}
+
+const UNKNOWN: u16 = u16::MAX;
+
+impl Found {
+    /// Begins with a message. Searches end where no setting's chain is as long as `chain`, and, when
+    /// the message stands alone, at its start.
+    pub(crate) fn begin(&mut self, span: Span, alone: bool, chain: usize) {
+        self.start = span.start;
+        self.alone = alone;
+        self.chain = chain;
+        self.records.clear();
+        self.index.clear();
+        self.index.resize(span.end - span.start, (0, UNKNOWN));
+    }
+
+    #[inline(always)]
+    fn at(&mut self, links: &Links, text: &[u8], position: usize, end: usize) -> &[Record] {
+        let slot = position - self.start;
+        let (mut first, mut count) = self.index[slot];
+        if count == UNKNOWN {
+            first = self.records.len() as u32;
+            let mut farthest = distance_max(15);
+            if self.alone {
+                // By itself, a message refers to nothing before it, nor to its first byte.
+                farthest = farthest.min((position - self.start).saturating_sub(1));
+            }
+            let reach = Reach {
+                farthest,
+                chain: self.chain,
+            };
+            links.find(text, position, end, reach, &mut self.records);
+            count = (self.records.len() - first as usize) as u16;
+            self.index[slot] = (first, count);
+        }
+        &self.records[first as usize..first as usize + usize::from(count)]
+    }
+}
+
+/// Where a parse is.
+#[derive(Clone, Copy, Debug)]
+struct State {
+    position: usize,
+    /// Length and distance of the match at the position before; 2 is none.
+    length: usize,
+    distance: usize,
+    /// The byte before is not yet a symbol.
+    pending: bool,
+    window: Window,
+    /// The memLevels that are parsed together.
+    mem_levels: u16,
+}
+
+/// Parses messages at one lazy level.
+#[derive(Debug, Default)]
+pub(crate) struct Slow {
+    /// Parses that went another way, to be continued.
+    forks: Vec<(State, Symbols)>,
+    spare: Vec<Symbols>,
+}
+
+/// What a message became, for some memLevels.
+pub(crate) struct Parsed<'a> {
+    pub(crate) symbols: &'a Symbols,
+    pub(crate) mem_levels: u16,
+}
+
+impl Slow {
+    /// Parses the message at `level` with `window_bits`; calls `each` for every group of
+    /// memLevels with the same symbols.
+    #[allow(clippy::too_many_arguments, reason = "what a parse hangs on")]
+    pub(crate) fn message(
+        &mut self,
+        text: &[u8],
+        links: &Links,
+        found: &mut Found,
+        span: Span,
+        level: u8,
+        window_bits: u8,
+        mut each: impl FnMut(&Parsed<'_>),
+    ) {
+        let window = Window::new(window_bits, span.passed, span.start, span.end);
+        let mut symbols = self.spare.pop().unwrap_or_default();
+        symbols.begin(window.base);
+        let state = State {
+            position: span.start,
+            length: MATCH_MIN - 1,
+            distance: 0,
+            pending: false,
+            window,
+            mem_levels: ALL_MEM_LEVELS,
+        };
+        self.forks.push((state, symbols));
+        while let Some((state, mut symbols)) = self.forks.pop() {
+            let mem_levels = self.run(text, links, found, span, level, state, &mut symbols);
+            each(&Parsed {
+                symbols: &symbols,
+                mem_levels,
+            });
+            self.spare.push(symbols);
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "what a parse hangs on")]
+    fn run(
+        &mut self,
+        text: &[u8],
+        links: &Links,
+        found: &mut Found,
+        span: Span,
+        level: u8,
+        mut state: State,
+        symbols: &mut Symbols,
+    ) -> u16 {
+        let parameters = LEVELS[usize::from(level) - 1];
+        let end = span.end;
+        loop {
+            let at = state.position;
+            if state.window.fill(at) {
+                symbols.base(state.window.base);
+            }
+            if at >= end {
+                break;
+            }
+            let (previous, previous_distance) = (state.length, state.distance);
+            state.length = MATCH_MIN - 1;
+            if end - at >= MATCH_MIN && previous < parameters.lazy {
+                let records = found.at(links, text, at, end);
+                if !records.is_empty() {
+                    let mut search = Search {
+                        links,
+                        at,
+                        parameters,
+                        previous,
+                        window: &state.window,
+                        records,
+                    };
+                    let (best, rest) = search.run(state.mem_levels);
+                    if rest != 0 {
+                        // Some memLevels find something else: they go on from here by themselves.
+                        let mut left = rest;
+                        while left != 0 {
+                            let (other, more) = search.split(left);
+                            let mut fork = state;
+                            fork.mem_levels = left & !more;
+                            left = more;
+                            let mut theirs = self.spare.pop().unwrap_or_default();
+                            theirs.clone_from(symbols);
+                            fork.step(text, other, previous, previous_distance, &mut theirs);
+                            self.forks.push((fork, theirs));
+                        }
+                        state.mem_levels &= !rest;
+                    }
+                    state.step(text, best, previous, previous_distance, symbols);
+                    continue;
+                }
+            }
+            state.step(text, None, previous, previous_distance, symbols);
+        }
+        if state.pending {
+            symbols.literal(text[end - 1]);
+            symbols.trailing = true;
+        }
+        state.mem_levels
+    }
+}
+
+impl State {
+    /// One turn of zlib's `deflate_slow` after its search.
+    #[inline(always)]
+    fn step(
+        &mut self,
+        text: &[u8],
+        found: Option<Record>,
+        previous: usize,
+        previous_distance: usize,
+        symbols: &mut Symbols,
+    ) {
+        if let Some(record) = found {
+            let (length, distance) = (usize::from(record.length), usize::from(record.distance));
+            symbols.farthest = symbols.farthest.max(distance);
+            if length > MATCH_MIN || distance <= TOO_FAR {
+                self.length = length;
+                self.distance = distance;
+            }
+        }
+        if previous >= MATCH_MIN && self.length <= previous {
+            symbols.matched(previous, previous_distance);
+            self.position += previous - 1;
+            self.pending = false;
+            self.length = MATCH_MIN - 1;
+        } else {
+            if self.pending {
+                symbols.literal(text[self.position - 1]);
+            }
+            self.pending = true;
+            self.position += 1;
+        }
+    }
+}
+
+/// One search of zlib's `longest_match`, over records instead of a chain.
+struct Search<'a> {
+    links: &'a Links,
+    at: usize,
+    parameters: Level,
+    previous: usize,
+    window: &'a Window,
+    records: &'a [Record],
+}
+
+impl Search<'_> {
+    /// What most of `mem_levels` find, and the memLevels that may find something else.
+    #[inline(always)]
+    fn run(&mut self, mem_levels: u16) -> (Option<Record>, u16) {
+        let limit = (self.at - self.window.base).min(self.window.distance_max);
+        // What lies within reach, up to the first match that is long enough to end the search.
+        let mut usable = 0;
+        for record in self.records {
+            let distance = usize::from(record.distance);
+            if distance >= limit {
+                // Only the first candidate of a chain may be as far as this, and never the first
+                // byte of the buffer.
+                if distance == self.window.distance_max && distance < self.at - self.window.base {
+                    usable += 1;
+                }
+                break;
+            }
+            usable += 1;
+            if usize::from(record.length) >= self.parameters.nice {
+                break;
+            }
+        }
+        self.records = &self.records[..usable];
+        match self.records.last() {
+            Some(last) if usize::from(last.length) > self.previous => {
+                let reach = self.reach(*last);
+                if mem_levels & !reach == 0 {
+                    (Some(*last), 0)
+                } else {
+                    let rest = mem_levels & !reach;
+                    if rest == mem_levels {
+                        // None of them reaches it: the first group decides.
+                        let (first, more) = self.split(mem_levels);
+                        (first, more)
+                    } else {
+                        (Some(*last), rest)
+                    }
+                }
+            }
+            _ => (None, 0),
+        }
+    }
+
+    #[inline(always)]
+    fn reach(&self, record: Record) -> u16 {
+        let distance = usize::from(record.distance);
+        let mut chain = self.parameters.chain;
+        if self.previous >= self.parameters.good {
+            chain >>= 2;
+        }
+        if distance >= (self.at - self.window.base).min(self.window.distance_max) {
+            chain = 1;
+        }
+        self.links.reachable(self.at, distance, chain)
+    }
+
+    /// What the first group of `mem_levels` finds, and those that are not in the group.
+    fn split(&self, mem_levels: u16) -> (Option<Record>, u16) {
+        for record in self.records.iter().rev() {
+            if usize::from(record.length) <= self.previous {
+                break;
+            }
+            let reach = self.reach(*record) & mem_levels;
+            if reach != 0 {
+                return (Some(*record), mem_levels & !reach);
+            }
+        }
+        (None, 0)
+    }
+}

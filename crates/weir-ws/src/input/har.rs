@@ -1,0 +1,385 @@
+//! HTTP archives, and records of one JSON object a message.
+
+use super::json::{Json, Sink, Token};
+use super::{Each, InputErrorKind, InputMessage, InputOptions, InputReport};
+use crate::wire::{Direction, Opcode};
+
+const EXTENSIONS_MAX: usize = 1024;
+
+/// Reads `_webSocketMessages` wherever they are, entry by entry.
+#[derive(Debug)]
+pub(super) struct Har {
+    json: Json,
+    state: HarState,
+    options: InputOptions,
+}
+
+#[derive(Debug, Default)]
+struct HarState {
+    depth: usize,
+    /// The depth of the array of messages that is being read.
+    messages_at: Option<usize>,
+    last_key: Vec<u8>,
+    next_is_messages: bool,
+    name: Vec<u8>,
+    value: Vec<u8>,
+    connection: Option<u64>,
+    fields: Fields,
+}
+
+/// The members of a message.
+#[derive(Debug, Default)]
+struct Fields {
+    direction: Option<Direction>,
+    opcode: Option<u8>,
+    time: Option<f64>,
+    connection: Option<u64>,
+    data: Vec<u8>,
+    has_data: bool,
+    base64: bool,
+    cut: bool,
+}
+
+impl Fields {
+    fn clear(&mut self) {
+        let mut data = std::mem::take(&mut self.data);
+        data.clear();
+        data.shrink_to(1 << 20);
+        *self = Self {
+            data,
+            ..Self::default()
+        };
+    }
+
+    /// A member's value; the name decides.
+    fn set(&mut self, key: &[u8], token: Token, text: &[u8], cut: bool) {
+        let word = std::str::from_utf8(text).unwrap_or_default();
+        match key {
+            b"type" | b"direction" => {
+                self.direction = match word {
+                    "send" | "client" | "to_server" | "out" => Some(Direction::ToServer),
+                    "receive" | "server" | "to_client" | "in" => Some(Direction::ToClient),
+                    _ => None,
+                };
+            }
+            b"opcode" => self.opcode = word.parse().ok(),
+            b"time" => self.time = word.parse().ok(),
+            b"connection" => self.connection = word.parse().ok(),
+            b"data" | b"payload" | b"base64" if token == Token::String => {
+                self.data.clear();
+                self.data.extend_from_slice(text);
+                self.has_data = true;
+                self.cut = cut;
+                self.base64 = key == b"base64";
+            }
+            _ => {}
+        }
+    }
+
+    /// Hands the message on. In archives, binary payloads are in base64.
+    fn emit(
+        &mut self,
+        connection: u64,
+        binary_is_base64: bool,
+        report: &mut InputReport,
+        each: &mut Each<'_>,
+    ) {
+        if self.cut {
+            report.too_long += 1;
+            return;
+        }
+        if !self.has_data {
+            report.damaged += 1;
+            return;
+        }
+        let opcode = Opcode::from_bits(self.opcode.unwrap_or(if self.base64 { 2 } else { 1 }));
+        if self.base64 || (binary_is_base64 && opcode == Opcode::Binary) {
+            match decode_base64(&mut self.data) {
+                Some(()) => {}
+                None => {
+                    report.damaged += 1;
+                    return;
+                }
+            }
+        }
+        report.messages += 1;
+        each(&InputMessage {
+            connection,
+            direction: self.direction,
+            opcode,
+            payload: &self.data,
+            time: self.time,
+        });
+    }
+}
+
+impl Har {
+    pub(super) fn new(options: InputOptions) -> Self {
+        Self {
+            json: Json::new(),
+            state: HarState::default(),
+            options,
+        }
+    }
+
+    pub(super) fn is_whole(&self) -> bool {
+        self.json.is_whole()
+    }
+
+    pub(super) fn feed(
+        &mut self,
+        bytes: &[u8],
+        report: &mut InputReport,
+        each: &mut Each<'_>,
+    ) -> Result<(), InputErrorKind> {
+        let mut sink = HarSink {
+            state: &mut self.state,
+            options: self.options,
+            report,
+            each,
+        };
+        self.json.feed(bytes, &mut sink)
+    }
+}
+
+struct HarSink<'a, 'e> {
+    state: &'a mut HarState,
+    options: InputOptions,
+    report: &'a mut InputReport,
+    each: &'a mut Each<'e>,
+}
+
+impl Sink for HarSink<'_, '_> {
+    fn token(&mut self, token: Token, text: &[u8], cut: bool) -> usize {
+        let state = &mut *self.state;
+        let inside = state.messages_at.is_some_and(|at| state.depth == at + 1);
+        match token {
+            Token::Key => {
+                state.last_key.clear();
+                state.last_key.extend_from_slice(text);
+                state.next_is_messages = text == b"_webSocketMessages";
+                if inside && text == b"data" {
+                    return self.options.message_bytes_max;
+                }
+                return 1024;
+            }
+            Token::ArrayBegin => {
+                if state.next_is_messages && state.messages_at.is_none() {
+                    state.connection = Some(self.report.connections);
+                    self.report.connections += 1;
+                    state.messages_at = Some(state.depth + 1);
+                }
+                state.depth += 1;
+            }
+            Token::ObjectBegin => {
+                if state.messages_at == Some(state.depth) {
+                    state.fields.clear();
+                }
+                state.name.clear();
+                state.value.clear();
+                state.depth += 1;
+            }
+            Token::ArrayEnd => {
+                state.depth = state.depth.saturating_sub(1);
+                if state.messages_at == Some(state.depth + 1) {
+                    state.messages_at = None;
+                }
+            }
+            Token::ObjectEnd => {
+                state.depth = state.depth.saturating_sub(1);
+                if state.messages_at == Some(state.depth) {
+                    let connection = state.connection.unwrap_or_default();
+                    state.fields.emit(connection, true, self.report, self.each);
+                }
+            }
+            Token::String | Token::Word if inside => {
+                let key = std::mem::take(&mut state.last_key);
+                state.fields.set(&key, token, text, cut);
+                state.last_key = key;
+            }
+            Token::String => {
+                match state.last_key.as_slice() {
+                    b"name" => state.name = text.to_ascii_lowercase(),
+                    b"value" => state.value = text.to_vec(),
+                    _ => {}
+                }
+                if state.name == b"sec-websocket-extensions"
+                    && !state.value.is_empty()
+                    && self.report.extensions.len() < EXTENSIONS_MAX
+                {
+                    let value = String::from_utf8_lossy(&state.value).into_owned();
+                    self.report.extensions.push(value);
+                    state.name.clear();
+                    state.value.clear();
+                }
+            }
+            Token::Word => {}
+        }
+        state.next_is_messages = false;
+        1024
+    }
+}
+
+/// Reads records: JSON objects after one another.
+#[derive(Debug)]
+pub(super) struct Records {
+    json: Json,
+    depth: usize,
+    key: Vec<u8>,
+    fields: Fields,
+    options: InputOptions,
+    /// One more than the largest number of a connection.
+    connections: u64,
+}
+
+impl Records {
+    pub(super) fn new(options: InputOptions) -> Self {
+        Self {
+            json: Json::new(),
+            depth: 0,
+            key: Vec::new(),
+            fields: Fields::default(),
+            options,
+            connections: 0,
+        }
+    }
+
+    pub(super) fn feed(
+        &mut self,
+        bytes: &[u8],
+        report: &mut InputReport,
+        each: &mut Each<'_>,
+    ) -> Result<(), InputErrorKind> {
+        let mut sink = RecordSink {
+            depth: &mut self.depth,
+            key: &mut self.key,
+            fields: &mut self.fields,
+            connections: &mut self.connections,
+            message_bytes_max: self.options.message_bytes_max,
+            report,
+            each,
+        };
+        self.json.feed(bytes, &mut sink)
+    }
+
+    pub(super) fn finish(&mut self, report: &mut InputReport, each: &mut Each<'_>) {
+        let mut sink = RecordSink {
+            depth: &mut self.depth,
+            key: &mut self.key,
+            fields: &mut self.fields,
+            connections: &mut self.connections,
+            message_bytes_max: self.options.message_bytes_max,
+            report,
+            each,
+        };
+        self.json.finish(&mut sink);
+        if !self.json.is_whole() {
+            report.damaged += 1;
+        }
+        report.connections = self.connections;
+    }
+}
+
+struct RecordSink<'a, 'e> {
+    depth: &'a mut usize,
+    key: &'a mut Vec<u8>,
+    fields: &'a mut Fields,
+    connections: &'a mut u64,
+    message_bytes_max: usize,
+    report: &'a mut InputReport,
+    each: &'a mut Each<'e>,
+}
+
+impl Sink for RecordSink<'_, '_> {
+    fn token(&mut self, token: Token, text: &[u8], cut: bool) -> usize {
+        match token {
+            Token::ObjectBegin | Token::ArrayBegin => {
+                if *self.depth == 0 {
+                    self.fields.clear();
+                }
+                *self.depth += 1;
+            }
+            Token::ObjectEnd | Token::ArrayEnd => {
+                *self.depth = self.depth.saturating_sub(1);
+                if *self.depth == 0 {
+                    let connection = self.fields.connection.unwrap_or_default();
+                    *self.connections = (*self.connections).max(connection.saturating_add(1));
+                    self.fields.emit(connection, false, self.report, self.each);
+                }
+            }
+            Token::Key if *self.depth == 1 => {
+                self.key.clear();
+                self.key.extend_from_slice(text);
+                if matches!(text, b"data" | b"payload" | b"base64") {
+                    // Four characters of base64 for three bytes.
+                    return self.message_bytes_max.saturating_mul(4) / 3 + 4;
+                }
+            }
+            Token::String | Token::Word if *self.depth == 1 => {
+                self.fields.set(self.key, token, text, cut);
+            }
+            Token::String | Token::Word if *self.depth == 0 => self.report.damaged += 1,
+            _ => {}
+        }
+        1024
+    }
+}
+
+/// Decodes in place; `None` when it is no base64. Both alphabets, padding optional.
+fn decode_base64(text: &mut Vec<u8>) -> Option<()> {
+    let (mut held, mut bits, mut written) = (0u32, 0u32, 0usize);
+    let mut padding = false;
+    for at in 0..text.len() {
+        let value = match *text.get(at)? {
+            byte @ b'A'..=b'Z' => byte - b'A',
+            byte @ b'a'..=b'z' => byte - b'a' + 26,
+            byte @ b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            b'=' => {
+                padding = true;
+                continue;
+            }
+            b'\r' | b'\n' => continue,
+            _ => return None,
+        };
+        if padding {
+            return None;
+        }
+        held = held << 6 | u32::from(value);
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            *text.get_mut(written)? = (held >> bits) as u8;
+            written += 1;
+            held &= (1 << bits) - 1;
+        }
+    }
+    text.truncate(written);
+    // A single character of six bits is no byte.
+    (bits != 6).then_some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_decoded_or_refused() {
+        let cases: &[(&str, Option<&[u8]>)] = &[
+            ("", Some(b"")),
+            ("SGVsbG8=", Some(b"Hello")),
+            ("SGVsbG8", Some(b"Hello")),
+            ("SGVs\r\nbG8h", Some(b"Hello!")),
+            ("_-8=", Some(b"\xff\xef")),
+            ("S", None),
+            ("S===G", None),
+            ("S!", None),
+        ];
+        for (text, expected) in cases {
+            let mut bytes = text.as_bytes().to_vec();
+            let found = decode_base64(&mut bytes).map(|()| bytes);
+            assert_eq!(found.as_deref(), *expected, "{text}");
+        }
+    }
+}

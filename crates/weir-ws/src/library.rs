@@ -1,0 +1,232 @@
+//! How a setting is written down for the libraries that people use.
+
+use crate::Setting;
+
+/// A WebSocket library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Library {
+    /// ws for Node.js.
+    Ws,
+    /// uWebSockets and uWebSockets.js.
+    MicroWebSockets,
+    /// websockets for Python.
+    PythonWebsockets,
+    /// aiohttp for Python.
+    Aiohttp,
+    /// Netty for Java.
+    Netty,
+    /// Jetty for Java.
+    Jetty,
+    /// Tornado for Python.
+    Tornado,
+    /// Boost.Beast for C++.
+    Beast,
+    /// .NET.
+    DotNet,
+    /// gorilla/websocket for Go.
+    Gorilla,
+    /// coder/websocket for Go (before: nhooyr).
+    Coder,
+    /// `dart:io`.
+    Dart,
+}
+
+impl Library {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::Ws,
+        Self::MicroWebSockets,
+        Self::PythonWebsockets,
+        Self::Aiohttp,
+        Self::Netty,
+        Self::Jetty,
+        Self::Tornado,
+        Self::Beast,
+        Self::DotNet,
+        Self::Gorilla,
+        Self::Coder,
+        Self::Dart,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ws => "ws (Node.js)",
+            Self::MicroWebSockets => "uWebSockets",
+            Self::PythonWebsockets => "websockets (Python)",
+            Self::Aiohttp => "aiohttp (Python)",
+            Self::Netty => "Netty",
+            Self::Jetty => "Jetty",
+            Self::Tornado => "Tornado (Python)",
+            Self::Beast => "Boost.Beast",
+            Self::DotNet => ".NET",
+            Self::Gorilla => "gorilla/websocket (Go)",
+            Self::Coder => "coder/websocket (Go)",
+            Self::Dart => "dart:io",
+        }
+    }
+}
+
+/// A setting in a library's words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Snippet {
+    /// Code for the server.
+    pub code: String,
+    /// What the library cannot do.
+    pub warnings: Vec<String>,
+}
+
+/// The configuration of a server that compresses with `setting`, limits both windows to its bits,
+/// and sends messages below `threshold` bytes as they are.
+#[must_use]
+pub fn snippet(library: Library, setting: Setting, threshold: u64) -> Snippet {
+    let Setting {
+        takeover,
+        window_bits,
+        level,
+        mem_level,
+    } = setting;
+    let no_takeover = !takeover;
+    let mut warnings: Vec<String> = Vec::new();
+    let mut lacks =
+        |what: &str| warnings.push(format!("{} has no knob for {what}", library.name()));
+    let code = match library {
+        Library::Ws => format!(
+            "new WebSocketServer({{\n  port: 8080,\n  perMessageDeflate: {{\n    serverNoContextTakeover: {no_takeover},\n    clientNoContextTakeover: {no_takeover},\n    serverMaxWindowBits: {window_bits},\n    clientMaxWindowBits: {window_bits},\n    zlibDeflateOptions: {{ level: {level}, memLevel: {mem_level} }},\n    threshold: {threshold},\n  }},\n}});"
+        ),
+        Library::MicroWebSockets => {
+            lacks("the level");
+            lacks("a threshold (send() takes a flag for each message)");
+            let name = micro_pair(setting);
+            if name.1 {
+                warnings.push(format!(
+                    "uWebSockets has fixed pairs of window and memLevel; {} is the nearest to {window_bits}/{mem_level}",
+                    name.0
+                ));
+            }
+            let decompressor = if no_takeover {
+                "uWS::SHARED_DECOMPRESSOR".to_owned()
+            } else {
+                "uWS::DEDICATED_DECOMPRESSOR".to_owned()
+            };
+            format!(
+                "app.ws<PerSocketData>(\"/*\", {{\n    .compression = uWS::CompressOptions(uWS::{} | {decompressor}),\n}});",
+                name.0
+            )
+        }
+        Library::PythonWebsockets => {
+            lacks("a threshold");
+            format!(
+                "from websockets.extensions.permessage_deflate import ServerPerMessageDeflateFactory\n\nserve(handler, host, port, compression=None, extensions=[\n    ServerPerMessageDeflateFactory(\n        server_no_context_takeover={0},\n        client_no_context_takeover={0},\n        server_max_window_bits={window_bits},\n        client_max_window_bits={window_bits},\n        compress_settings={{\"level\": {level}, \"memLevel\": {mem_level}}},\n    ),\n])",
+                if no_takeover { "True" } else { "False" }
+            )
+        }
+        Library::Aiohttp => {
+            lacks("level and memLevel");
+            lacks("takeover at the server (the client's offer decides)");
+            format!(
+                "ws = web.WebSocketResponse(compress=True)  # window bits come from the client's offer; {window_bits} cannot be asked for"
+            )
+        }
+        Library::Netty => {
+            lacks("memLevel (it is 8 with the JDK's zlib)");
+            format!(
+                "new WebSocketServerExtensionHandler(new PerMessageDeflateServerExtensionHandshaker(\n    {level},   // compressionLevel\n    true,      // allowServerWindowSize\n    {window_bits},  // preferredClientWindowSize\n    {no_takeover},  // allowServerNoContext\n    {no_takeover}   // preferredClientNoContext\n));"
+            )
+        }
+        Library::Jetty => {
+            lacks("window bits and memLevel (the JDK's zlib always has 15 and 8)");
+            format!(
+                "var deflater = new DeflaterPool(CompressionPool.DEFAULT_CAPACITY, {level}, true);\ncomponents.getDeflaterPool(); // set before start\n// and in the upgrade: response.setExtensions(List.of(ExtensionConfig.parse(\"permessage-deflate{}\")));",
+                if no_takeover {
+                    "; server_no_context_takeover; client_no_context_takeover"
+                } else {
+                    ""
+                }
+            )
+        }
+        Library::Tornado => {
+            lacks("window bits (it takes what the client asks for)");
+            lacks("takeover (it takes what the client asks for)");
+            format!(
+                "class Handler(WebSocketHandler):\n    def get_compression_options(self):\n        return {{\"compression_level\": {level}, \"mem_level\": {mem_level}}}"
+            )
+        }
+        Library::Beast => format!(
+            "websocket::permessage_deflate options;\noptions.server_enable = true;\noptions.server_max_window_bits = {window_bits};\noptions.client_max_window_bits = {window_bits};\noptions.server_no_context_takeover = {no_takeover};\noptions.client_no_context_takeover = {no_takeover};\noptions.compLevel = {level};\noptions.memLevel = {mem_level};\noptions.msg_size_threshold = {threshold};\nstream.set_option(options);"
+        ),
+        Library::DotNet => {
+            lacks("level and memLevel");
+            lacks("a threshold (SendAsync takes WebSocketMessageFlags.DisableCompression)");
+            format!(
+                "await context.WebSockets.AcceptWebSocketAsync(new WebSocketAcceptContext {{\n    DangerousEnableCompression = true,\n    DisableServerContextTakeover = {no_takeover},\n    ServerMaxWindowBits = {},\n}});",
+                window_bits.max(9)
+            )
+        }
+        Library::Gorilla => {
+            lacks("window bits and memLevel");
+            lacks("a threshold (EnableWriteCompression switches it for each message)");
+            if takeover {
+                warnings.push("gorilla/websocket always compresses without takeover".to_owned());
+            }
+            format!(
+                "upgrader := websocket.Upgrader{{EnableCompression: true}}\nconn, err := upgrader.Upgrade(w, r, nil)\nconn.SetCompressionLevel({level})"
+            )
+        }
+        Library::Coder => {
+            lacks("level, window bits and memLevel");
+            format!(
+                "conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{{\n\tCompressionMode:      websocket.{},\n\tCompressionThreshold: {threshold},\n}})",
+                if no_takeover {
+                    "CompressionNoContextTakeover"
+                } else {
+                    "CompressionContextTakeover"
+                }
+            )
+        }
+        Library::Dart => {
+            lacks("level and memLevel");
+            lacks("a threshold");
+            format!(
+                "WebSocketTransformer.upgrade(request, compression: CompressionOptions(\n  serverNoContextTakeover: {no_takeover},\n  clientNoContextTakeover: {no_takeover},\n  serverMaxWindowBits: {window_bits},\n  clientMaxWindowBits: {window_bits},\n));"
+            )
+        }
+    };
+    if window_bits == 8 && library != Library::Beast {
+        warnings.push("zlib refuses a raw window of 8 bits; ask for 9".to_owned());
+    }
+    Snippet { code, warnings }
+}
+
+/// uWebSockets' name for the nearest pair, and whether it differs.
+fn micro_pair(setting: Setting) -> (String, bool) {
+    if !setting.takeover {
+        return ("SHARED_COMPRESSOR".to_owned(), false);
+    }
+    // Window bits, memLevel and the name, which is the memory that they take.
+    const PAIRS: [(u8, u8, &str); 8] = [
+        (9, 1, "DEDICATED_COMPRESSOR_3KB"),
+        (9, 2, "DEDICATED_COMPRESSOR_4KB"),
+        (10, 3, "DEDICATED_COMPRESSOR_8KB"),
+        (11, 4, "DEDICATED_COMPRESSOR_16KB"),
+        (12, 5, "DEDICATED_COMPRESSOR_32KB"),
+        (13, 6, "DEDICATED_COMPRESSOR_64KB"),
+        (14, 7, "DEDICATED_COMPRESSOR_128KB"),
+        (15, 8, "DEDICATED_COMPRESSOR_256KB"),
+    ];
+    let distance = |pair: &(u8, u8, &str)| {
+        (
+            pair.0.abs_diff(setting.window_bits.max(9)),
+            pair.1.abs_diff(setting.mem_level),
+        )
+    };
+    PAIRS
+        .iter()
+        .min_by_key(|pair| distance(pair))
+        .map_or((String::new(), true), |pair| {
+            (pair.2.to_owned(), distance(pair) != (0, 0))
+        })
+}

@@ -1,0 +1,323 @@
+//! A whole connection: the handshake, what it negotiates, then the messages of both directions.
+
+use super::decoder::{Decoder, DecoderOptions, Event, Sender};
+use crate::deflate::{Agreed, InflateOptions, Offer, parse_offers, parse_response};
+
+/// Where bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From the client.
+    ToServer,
+    /// From the server.
+    ToClient,
+}
+
+/// What the two heads of the handshake say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Handshake {
+    /// The request's target, such as `/chat`; at most 1 KiB.
+    pub target: String,
+    /// The header Host.
+    pub host: String,
+    /// The response's status; 101 for a WebSocket.
+    pub status: u16,
+    /// Offers of permessage-deflate that were well formed.
+    pub offers: Vec<Offer>,
+    /// Offers that RFC 7692 tells a server to decline.
+    pub offers_declined: usize,
+    /// What was agreed on; `None` without permessage-deflate.
+    pub agreed: Option<Agreed>,
+    /// The response breaks RFC 7692, in words. The parameters are then taken as far as possible.
+    pub fault: Option<String>,
+}
+
+/// What a [`Connection`] finds.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum ConnectionEvent<'a> {
+    /// Both heads were read.
+    Handshake(&'a Handshake),
+    /// The bytes begin without a handshake: the capture began later. Frames are read as they come,
+    /// and permessage-deflate is assumed as the options say.
+    MidStream,
+    /// This is no WebSocket connection; nothing follows.
+    NotWebSocket,
+    /// A message or a violation.
+    Wire(Direction, Event<'a>),
+}
+
+/// Reads the bytes of both directions, in the order in which they came, from the first byte of the
+/// TCP connection on.
+///
+/// ```
+/// use weir_ws::{Connection, ConnectionEvent, Direction, Event, DecoderOptions};
+///
+/// let mut connection = Connection::new(DecoderOptions::default());
+/// let mut texts = Vec::new();
+/// let mut each = |event: ConnectionEvent<'_>| {
+///     if let ConnectionEvent::Wire(direction, Event::Message(message)) = event {
+///         texts.push((direction, message.payload.to_vec()));
+///     }
+/// };
+/// connection.feed(Direction::ToServer, b"GET /chat HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\n\
+///     Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n", &mut each);
+/// connection.feed(Direction::ToClient, b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\
+///     Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n\xc1\x07\xf2\x48\xcd\xc9\xc9\x07\x00", &mut each);
+/// assert_eq!(texts, [(Direction::ToClient, b"Hello".to_vec())]);
+/// ```
+#[derive(Debug)]
+pub struct Connection {
+    options: DecoderOptions,
+    state: State,
+    /// Bytes of each direction that wait for the handshake: to the server, to the client.
+    waiting: [Vec<u8>; 2],
+    decoders: Option<[Decoder; 2]>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Handshake,
+    Open,
+    Other,
+}
+
+/// Bytes that may wait for the end of the handshake, in each direction.
+const HEAD_BYTES_MAX: usize = 64 << 10;
+const TARGET_BYTES_MAX: usize = 1024;
+
+impl Connection {
+    /// At the beginning. `options.sender` is set for each direction; `options.inflate` is what is
+    /// assumed of a connection whose handshake is not there, and its limit is kept otherwise too.
+    #[must_use]
+    pub fn new(options: DecoderOptions) -> Self {
+        Self {
+            options,
+            state: State::Handshake,
+            waiting: [Vec::new(), Vec::new()],
+            decoders: None,
+        }
+    }
+
+    /// Takes the next bytes of one direction.
+    pub fn feed(
+        &mut self,
+        direction: Direction,
+        bytes: &[u8],
+        each: &mut dyn FnMut(ConnectionEvent<'_>),
+    ) {
+        match self.state {
+            State::Other => {}
+            State::Open => self.decode(direction, bytes, each),
+            State::Handshake => {
+                let waiting = &mut self.waiting[slot(direction)];
+                let room = (2 * HEAD_BYTES_MAX).saturating_sub(waiting.len());
+                waiting.extend_from_slice(bytes.get(..room.min(bytes.len())).unwrap_or_default());
+                self.try_open(each);
+                if self.state == State::Open {
+                    let rest = bytes.get(room..).unwrap_or_default();
+                    if !rest.is_empty() {
+                        self.decode(direction, rest, each);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The connection is over.
+    pub fn finish(&mut self, each: &mut dyn FnMut(ConnectionEvent<'_>)) {
+        for (decoder, direction) in self
+            .decoders
+            .iter_mut()
+            .flatten()
+            .zip([Direction::ToServer, Direction::ToClient])
+        {
+            decoder.finish(&mut |event| {
+                each(ConnectionEvent::Wire(direction, event));
+            });
+        }
+    }
+
+    /// True once it is known that this is no WebSocket connection.
+    #[must_use]
+    pub fn is_other(&self) -> bool {
+        self.state == State::Other
+    }
+
+    fn decode(
+        &mut self,
+        direction: Direction,
+        bytes: &[u8],
+        each: &mut dyn FnMut(ConnectionEvent<'_>),
+    ) {
+        if let Some(decoders) = &mut self.decoders {
+            decoders[slot(direction)].feed(bytes, &mut |event| {
+                each(ConnectionEvent::Wire(direction, event));
+            });
+        }
+    }
+
+    fn try_open(&mut self, each: &mut dyn FnMut(ConnectionEvent<'_>)) {
+        let [request, response] = &self.waiting;
+        let begins = |bytes: &[u8], with: &[u8]| {
+            bytes.starts_with(with) || (bytes.len() < with.len() && with.starts_with(bytes))
+        };
+        let get = begins(request, b"GET ");
+        let http = begins(response, b"HTTP/");
+        if !get || !http {
+            if looks_framed(request) && looks_framed(response) {
+                each(ConnectionEvent::MidStream);
+                let inflate = self.options.inflate;
+                self.open(inflate, inflate, 0, 0, each);
+            } else {
+                self.close(each);
+            }
+            return;
+        }
+        let (Some(request_end), Some(response_end)) = (head_end(request), head_end(response))
+        else {
+            if request.len() > HEAD_BYTES_MAX || response.len() > HEAD_BYTES_MAX {
+                self.close(each);
+            }
+            return;
+        };
+        let handshake = handshake(&request[..request_end], &response[..response_end]);
+        let Some(handshake) = handshake else {
+            self.close(each);
+            return;
+        };
+        each(ConnectionEvent::Handshake(&handshake));
+        if handshake.status != 101 {
+            self.close(each);
+            return;
+        }
+        let limit = self.options.inflate.unwrap_or_default().message_bytes_max;
+        let inflate = |no_takeover: bool, window_bits: u8| InflateOptions {
+            takeover: !no_takeover,
+            window_bits,
+            message_bytes_max: limit,
+        };
+        let agreed = handshake.agreed;
+        self.open(
+            agreed.map(|a| inflate(a.client_no_context_takeover, a.client_max_window_bits)),
+            agreed.map(|a| inflate(a.server_no_context_takeover, a.server_max_window_bits)),
+            request_end,
+            response_end,
+            each,
+        );
+    }
+
+    fn close(&mut self, each: &mut dyn FnMut(ConnectionEvent<'_>)) {
+        self.state = State::Other;
+        self.waiting = [Vec::new(), Vec::new()];
+        each(ConnectionEvent::NotWebSocket);
+    }
+
+    fn open(
+        &mut self,
+        client: Option<InflateOptions>,
+        server: Option<InflateOptions>,
+        request_end: usize,
+        response_end: usize,
+        each: &mut dyn FnMut(ConnectionEvent<'_>),
+    ) {
+        self.state = State::Open;
+        let decoder = |sender, inflate| {
+            Decoder::new(DecoderOptions {
+                sender: Some(sender),
+                inflate,
+                ..self.options
+            })
+        };
+        self.decoders = Some([
+            decoder(Sender::Client, client),
+            decoder(Sender::Server, server),
+        ]);
+        let [request, response] = std::mem::take(&mut self.waiting);
+        self.decode(
+            Direction::ToServer,
+            request.get(request_end..).unwrap_or_default(),
+            each,
+        );
+        self.decode(
+            Direction::ToClient,
+            response.get(response_end..).unwrap_or_default(),
+            each,
+        );
+    }
+}
+
+fn slot(direction: Direction) -> usize {
+    match direction {
+        Direction::ToServer => 0,
+        Direction::ToClient => 1,
+    }
+}
+
+/// An empty direction may still be framed; a first byte that no frame begins with may not.
+fn looks_framed(bytes: &[u8]) -> bool {
+    bytes
+        .first()
+        .is_none_or(|&byte| byte & 0x30 == 0 && matches!(byte & 0xf, 0..=2 | 8..=10))
+}
+
+/// The offset after the empty line.
+fn head_end(bytes: &[u8]) -> Option<usize> {
+    let at = memchr::memmem::find(bytes, b"\r\n\r\n")?;
+    Some(at + 4)
+}
+
+fn handshake(request: &[u8], response: &[u8]) -> Option<Handshake> {
+    let request = String::from_utf8_lossy(request);
+    let response = String::from_utf8_lossy(response);
+    let target = request.split(' ').nth(1)?;
+    let status = response.split(' ').nth(1)?.get(..3)?.parse().ok()?;
+    if !header(&request, "upgrade").eq_ignore_ascii_case("websocket") {
+        return None;
+    }
+    let offered = parse_offers(&header(&request, "sec-websocket-extensions"));
+    let offers: Vec<Offer> = offered.iter().flatten().copied().collect();
+    let answer = header(&response, "sec-websocket-extensions");
+    let (agreed, fault) = match parse_response(&answer, &offers) {
+        Ok(agreed) => (agreed, None),
+        Err(error) => (
+            parse_response(&answer, &[]).ok().flatten(),
+            Some(error.to_string()),
+        ),
+    };
+    let (agreed, fault) = match agreed {
+        Some(agreed) if offers.is_empty() => (
+            Some(agreed),
+            Some("permessage-deflate was not offered".to_owned()),
+        ),
+        agreed => (agreed, fault),
+    };
+    Some(Handshake {
+        target: target.chars().take(TARGET_BYTES_MAX).collect(),
+        host: header(&request, "host")
+            .chars()
+            .take(TARGET_BYTES_MAX)
+            .collect(),
+        status,
+        offers_declined: offered.len() - offers.len(),
+        offers,
+        agreed,
+        fault,
+    })
+}
+
+/// The values of a header, joined with commas.
+fn header(head: &str, name: &str) -> String {
+    let mut all = String::new();
+    for line in head.split("\r\n").skip(1) {
+        if let Some((field, value)) = line.split_once(':')
+            && field.trim().eq_ignore_ascii_case(name)
+        {
+            if !all.is_empty() {
+                all.push_str(", ");
+            }
+            all.push_str(value.trim());
+        }
+    }
+    all
+}

@@ -1,0 +1,544 @@
+//! Messages out of the bytes of one direction.
+
+use super::frame::{Header, Opcode, mask};
+use crate::deflate::{InflateError, InflateErrorKind, InflateOptions, Inflated, Inflater};
+
+/// Which end sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sender {
+    /// Masks every frame (RFC 6455 section 5.1).
+    Client,
+    /// Masks none.
+    Server,
+}
+
+/// What a [`Decoder`] expects, and how much it keeps.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct DecoderOptions {
+    /// Which end sends; `None` when it is not known, and then no masking is a violation.
+    pub sender: Option<Sender>,
+    /// The transformation of this direction, when permessage-deflate was negotiated.
+    pub inflate: Option<InflateOptions>,
+    /// Bytes of a message as it is on the wire that are kept; 64 MiB by default. Of a longer one the
+    /// beginning is given, with [`ViolationKind::TooLong`].
+    pub message_bytes_max: usize,
+}
+
+impl Default for DecoderOptions {
+    fn default() -> Self {
+        Self {
+            sender: None,
+            inflate: None,
+            message_bytes_max: 64 << 20,
+        }
+    }
+}
+
+/// A message, or a control frame.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Message<'a> {
+    /// Text, binary, close, ping, pong, or reserved.
+    pub opcode: Opcode,
+    /// The payload, unmasked, and inflated when that was negotiated and possible.
+    pub payload: &'a [u8],
+    /// RSV1 was set: the message was sent compressed.
+    pub compressed: bool,
+    /// What was seen while it was inflated.
+    pub inflated: Option<Inflated>,
+    /// Frames that it was sent in.
+    pub fragments: u64,
+    /// Bytes of their payloads.
+    pub payload_wire_bytes: u64,
+    /// Bytes of the frames, headers included.
+    pub frame_bytes: u64,
+    /// Offset in the direction's bytes of the first frame.
+    pub offset: u64,
+}
+
+/// Something that the standards forbid, or a limit that was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// What.
+    pub kind: ViolationKind,
+    /// Offset in the direction's bytes of the frame.
+    pub offset: u64,
+}
+
+/// The kinds of [`Violation`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ViolationKind {
+    /// RSV2 or RSV3 is set, or RSV1 without an extension (RFC 6455 section 5.2).
+    ReservedBit,
+    /// RSV1 in a frame that does not begin a data message (RFC 7692 section 6.1).
+    CompressedBit,
+    /// A reserved opcode.
+    ReservedOpcode,
+    /// A control frame in fragments.
+    FragmentedControl,
+    /// A control frame of more than 125 bytes.
+    LongControl,
+    /// A length in more bytes than need be, or with its highest bit set.
+    Length,
+    /// The client did not mask a frame, or the server did.
+    Masking,
+    /// A continuation without a beginning.
+    ContinuationAlone,
+    /// A new message before the last was finished.
+    Unfinished,
+    /// A data frame after a close frame.
+    AfterClose,
+    /// A text that is not UTF-8.
+    Utf8,
+    /// A close frame of one byte, or with a status code that may not be sent (RFC 6455 section 7.4).
+    CloseCode,
+    /// A message beyond [`DecoderOptions::message_bytes_max`]: only its beginning is given.
+    TooLong,
+    /// A message that inflates beyond [`InflateOptions::message_bytes_max`].
+    Bomb,
+    /// A message that cannot be inflated.
+    Inflate(InflateErrorKind),
+    /// Distances beyond the negotiated window (RFC 7692 section 7.1.2).
+    Window,
+    /// References to messages before, although the sender is not to keep its window.
+    Takeover,
+    /// The direction ends in the middle of a frame or message.
+    Cut,
+}
+
+/// What a [`Decoder`] finds.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// A message or control frame.
+    Message(Message<'a>),
+    /// A violation; one that belongs to a message comes right before it.
+    Violation(Violation),
+}
+
+/// Reads the frames of one direction and puts messages together.
+///
+/// ```
+/// use weir_ws::{Decoder, DecoderOptions, Event};
+///
+/// let mut decoder = Decoder::new(DecoderOptions::default());
+/// let mut texts = Vec::new();
+/// decoder.feed(b"\x01\x03Hel\x89\x00\x80\x02lo", &mut |event| {
+///     if let Event::Message(message) = event {
+///         texts.push((message.opcode.name(), message.payload.to_vec()));
+///     }
+/// });
+/// assert_eq!(texts, [("ping", vec![]), ("text", b"Hello".to_vec())]);
+/// ```
+#[derive(Debug)]
+pub struct Decoder {
+    options: DecoderOptions,
+    inflater: Option<Inflater>,
+    /// A header that is not whole yet.
+    head: Vec<u8>,
+    /// The frame whose payload is being read.
+    frame: Option<Frame>,
+    /// Payload of the message that is under way; control frames have their own.
+    payload: Vec<u8>,
+    control: Vec<u8>,
+    inflated: Vec<u8>,
+    message: Option<Under>,
+    closed: bool,
+    offset: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    header: Header,
+    offset: u64,
+    done: u64,
+}
+
+/// The message that is under way.
+#[derive(Clone, Copy, Debug)]
+struct Under {
+    opcode: Opcode,
+    compressed: bool,
+    fragments: u64,
+    payload_wire_bytes: u64,
+    frame_bytes: u64,
+    offset: u64,
+    too_long: bool,
+}
+
+impl Decoder {
+    /// At the beginning of a direction, after the handshake.
+    #[must_use]
+    pub fn new(options: DecoderOptions) -> Self {
+        Self {
+            inflater: options.inflate.map(Inflater::new),
+            options,
+            head: Vec::new(),
+            frame: None,
+            payload: Vec::new(),
+            control: Vec::new(),
+            inflated: Vec::new(),
+            message: None,
+            closed: false,
+            offset: 0,
+        }
+    }
+
+    /// Takes the next bytes, in pieces of any size, and hands on what they complete. Linear in the
+    /// bytes and in what they inflate to.
+    pub fn feed(&mut self, bytes: &[u8], each: &mut dyn FnMut(Event<'_>)) {
+        let mut rest = bytes;
+        loop {
+            let Some(mut frame) = self.frame else {
+                if rest.is_empty() {
+                    return;
+                }
+                // A header has at most 14 bytes: give it one more until it is whole.
+                while let Some((&byte, after)) = rest.split_first() {
+                    self.head.push(byte);
+                    rest = after;
+                    if let Some(header) = Header::parse(&self.head) {
+                        self.begin(header, each);
+                        break;
+                    }
+                }
+                continue;
+            };
+            let left = frame.header.payload_len - frame.done;
+            let taken = rest.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            let (piece, after) = rest.split_at(taken);
+            rest = after;
+            self.take(&frame, piece);
+            frame.done += taken as u64;
+            self.offset += taken as u64;
+            if frame.done < frame.header.payload_len {
+                self.frame = Some(frame);
+                return;
+            }
+            self.frame = None;
+            self.end_frame(&frame, each);
+        }
+    }
+
+    /// The direction is over.
+    pub fn finish(&mut self, each: &mut dyn FnMut(Event<'_>)) {
+        if self.frame.is_some() || !self.head.is_empty() || self.message.is_some() {
+            violate(each, ViolationKind::Cut, self.offset);
+            self.frame = None;
+            self.head.clear();
+            self.message = None;
+        }
+    }
+
+    fn begin(&mut self, header: Header, each: &mut dyn FnMut(Event<'_>)) {
+        let offset = self.offset;
+        self.offset += u64::from(header.header_len);
+        self.head.clear();
+        let mut wrong = |kind| violate(each, kind, offset);
+        let control = header.opcode.is_control();
+        if header.rsv2 || header.rsv3 || (header.rsv1 && self.inflater.is_none()) {
+            wrong(ViolationKind::ReservedBit);
+        }
+        if header.rsv1 && (control || header.opcode == Opcode::Continuation) {
+            wrong(ViolationKind::CompressedBit);
+        }
+        if matches!(header.opcode, Opcode::Reserved(_)) {
+            wrong(ViolationKind::ReservedOpcode);
+        }
+        if control && !header.fin {
+            wrong(ViolationKind::FragmentedControl);
+        }
+        if control && header.payload_len > 125 {
+            wrong(ViolationKind::LongControl);
+        }
+        if header.header_len > header.shortest_len() || header.payload_len >> 63 != 0 {
+            wrong(ViolationKind::Length);
+        }
+        match self.options.sender {
+            Some(Sender::Client) if header.mask.is_none() => wrong(ViolationKind::Masking),
+            Some(Sender::Server) if header.mask.is_some() => wrong(ViolationKind::Masking),
+            _ => {}
+        }
+        if control {
+            self.control.clear();
+        } else {
+            if self.closed {
+                wrong(ViolationKind::AfterClose);
+            }
+            let continues = header.opcode == Opcode::Continuation;
+            match &self.message {
+                None if continues => wrong(ViolationKind::ContinuationAlone),
+                Some(_) if !continues => wrong(ViolationKind::Unfinished),
+                _ => {}
+            }
+            if !continues || self.message.is_none() {
+                self.payload.clear();
+                self.message = Some(Under {
+                    opcode: header.opcode,
+                    compressed: header.rsv1 && !continues,
+                    fragments: 0,
+                    payload_wire_bytes: 0,
+                    frame_bytes: 0,
+                    offset,
+                    too_long: false,
+                });
+            }
+        }
+        self.frame = Some(Frame {
+            header,
+            offset,
+            done: 0,
+        });
+    }
+
+    fn take(&mut self, frame: &Frame, piece: &[u8]) {
+        let control = frame.header.opcode.is_control();
+        let payload = if control {
+            &mut self.control
+        } else {
+            &mut self.payload
+        };
+        let room = self
+            .options
+            .message_bytes_max
+            .saturating_sub(payload.len())
+            .min(piece.len());
+        let begin = payload.len();
+        payload.extend_from_slice(piece.get(..room).unwrap_or_default());
+        if room < piece.len()
+            && let (false, Some(message)) = (control, &mut self.message)
+        {
+            message.too_long = true;
+        }
+        if let Some(key) = frame.header.mask {
+            mask(
+                key,
+                frame.done,
+                payload.get_mut(begin..).unwrap_or_default(),
+            );
+        }
+    }
+
+    fn end_frame(&mut self, frame: &Frame, each: &mut dyn FnMut(Event<'_>)) {
+        let header = &frame.header;
+        let frame_bytes = u64::from(header.header_len).saturating_add(header.payload_len);
+        if header.opcode.is_control() {
+            if header.opcode == Opcode::Close {
+                self.closed = true;
+                if !close_is_valid(&self.control) {
+                    violate(each, ViolationKind::CloseCode, frame.offset);
+                }
+            }
+            each(Event::Message(Message {
+                opcode: header.opcode,
+                payload: &self.control,
+                compressed: false,
+                inflated: None,
+                fragments: 1,
+                payload_wire_bytes: header.payload_len,
+                frame_bytes,
+                offset: frame.offset,
+            }));
+            return;
+        }
+        let Some(message) = &mut self.message else {
+            return;
+        };
+        message.fragments += 1;
+        message.payload_wire_bytes = message
+            .payload_wire_bytes
+            .saturating_add(header.payload_len);
+        message.frame_bytes = message.frame_bytes.saturating_add(frame_bytes);
+        if header.fin {
+            let message = *message;
+            self.message = None;
+            self.end_message(message, each);
+        }
+    }
+
+    fn end_message(&mut self, under: Under, each: &mut dyn FnMut(Event<'_>)) {
+        let mut wrong = |kind| violate(each, kind, under.offset);
+        if under.too_long {
+            wrong(ViolationKind::TooLong);
+        }
+        let mut inflated = None;
+        let mut readable = true;
+        let mut payload = &self.payload;
+        if let (true, Some(inflater)) = (under.compressed, &mut self.inflater) {
+            self.inflated.clear();
+            match inflater.message(&self.payload, &mut self.inflated) {
+                Ok(seen) => {
+                    if seen.beyond_window > 0 {
+                        wrong(ViolationKind::Window);
+                    }
+                    if seen.beyond_message > 0 {
+                        wrong(ViolationKind::Takeover);
+                    }
+                    inflated = Some(seen);
+                }
+                Err(InflateError {
+                    kind: InflateErrorKind::Limit,
+                    ..
+                }) => {
+                    wrong(ViolationKind::Bomb);
+                    readable = false;
+                }
+                Err(error) => {
+                    wrong(ViolationKind::Inflate(error.kind));
+                    readable = false;
+                }
+            }
+            payload = &self.inflated;
+        } else if under.compressed {
+            readable = false;
+        }
+        if under.opcode == Opcode::Text
+            && readable
+            && !under.too_long
+            && std::str::from_utf8(payload).is_err()
+        {
+            wrong(ViolationKind::Utf8);
+        }
+        each(Event::Message(Message {
+            opcode: under.opcode,
+            payload,
+            compressed: under.compressed,
+            inflated,
+            fragments: under.fragments,
+            payload_wire_bytes: under.payload_wire_bytes,
+            frame_bytes: under.frame_bytes,
+            offset: under.offset,
+        }));
+        // A bomb's memory is given back.
+        self.payload.shrink_to(1 << 20);
+        self.inflated.shrink_to(1 << 20);
+    }
+}
+
+fn violate(each: &mut dyn FnMut(Event<'_>), kind: ViolationKind, offset: u64) {
+    each(Event::Violation(Violation { kind, offset }));
+}
+
+/// RFC 6455 section 5.5.1 and 7.4.
+fn close_is_valid(payload: &[u8]) -> bool {
+    match payload.split_first_chunk::<2>() {
+        None => payload.is_empty(),
+        Some((code, reason)) => {
+            let code = u16::from_be_bytes(*code);
+            let known = matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999);
+            known && std::str::from_utf8(reason).is_ok()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(bytes: &[u8], options: DecoderOptions) -> (Vec<ViolationKind>, Vec<Vec<u8>>) {
+        let mut whole = (Vec::new(), Vec::new());
+        for piece in [bytes.len().max(1), 1] {
+            let mut decoder = Decoder::new(options);
+            let mut found = (Vec::new(), Vec::new());
+            let mut each = |event: Event<'_>| match event {
+                Event::Violation(violation) => found.0.push(violation.kind),
+                Event::Message(message) => found.1.push(message.payload.to_vec()),
+            };
+            for piece in bytes.chunks(piece) {
+                decoder.feed(piece, &mut each);
+            }
+            decoder.finish(&mut each);
+            if piece > 1 || bytes.len() <= 1 {
+                whole = found;
+            } else {
+                assert_eq!(found, whole, "in pieces of one byte");
+            }
+        }
+        whole
+    }
+
+    #[test]
+    fn every_violation_is_reported() {
+        use ViolationKind as V;
+        let plain = DecoderOptions::default();
+        let deflate = DecoderOptions {
+            inflate: Some(InflateOptions {
+                message_bytes_max: 1000,
+                window_bits: 8,
+                takeover: false,
+            }),
+            ..plain
+        };
+        let server = DecoderOptions {
+            sender: Some(Sender::Server),
+            message_bytes_max: 4,
+            ..plain
+        };
+        let cases: &[(&[u8], DecoderOptions, &[V])] = &[
+            (b"\x81\x02hi", plain, &[]),
+            (b"\xc1\x02hi", plain, &[V::ReservedBit]),
+            (b"\xa1\x02hi", plain, &[V::ReservedBit]),
+            (b"\x83\x00", plain, &[V::ReservedOpcode]),
+            (b"\x09\x00", plain, &[V::FragmentedControl]),
+            (b"\x81\x7e\x00\x02hi", plain, &[V::Length]),
+            (b"\x80\x02hi", plain, &[V::ContinuationAlone]),
+            (b"\x01\x02hi\x81\x02ho", plain, &[V::Unfinished]),
+            (b"\x88\x02\x03\xe8\x81\x00", plain, &[V::AfterClose]),
+            (b"\x88\x01\x03", plain, &[V::CloseCode]),
+            (b"\x88\x02\x03\xed", plain, &[V::CloseCode]),
+            (b"\x81\x02\xc3\x28", plain, &[V::Utf8]),
+            (b"\x81\x05he", plain, &[V::Cut]),
+            (b"\x81", plain, &[V::Cut]),
+            (b"\x01\x02hi", plain, &[V::Cut]),
+            (b"\x81\x82\0\0\0\0hi", server, &[V::Masking]),
+            (b"\x82\x05hello", server, &[V::TooLong]),
+            (
+                b"\x41\x04\xf2\x48\xcd\xc9\xc0\x03\xc9\x07\x00",
+                deflate,
+                &[V::CompressedBit],
+            ),
+            (
+                b"\xc1\x01\x07",
+                deflate,
+                &[V::Inflate(InflateErrorKind::BlockType)],
+            ),
+            (b"\xc1\x01\x00", deflate, &[]),
+        ];
+        for (bytes, options, expected) in cases {
+            let found = kinds(bytes, *options).0;
+            assert_eq!(found, *expected, "{bytes:x?}");
+        }
+    }
+
+    #[test]
+    fn a_bomb_is_capped_and_reported() {
+        let mut payload = Vec::new();
+        let mut deflater = crate::Deflater::new(crate::DeflateOptions::default());
+        deflater.message(&vec![0; 1 << 20], &mut payload);
+        let mut frame = Vec::new();
+        Header {
+            fin: true,
+            rsv1: true,
+            rsv2: false,
+            rsv3: false,
+            opcode: Opcode::Binary,
+            mask: None,
+            payload_len: payload.len() as u64,
+            header_len: 0,
+        }
+        .write(&mut frame);
+        frame.extend(&payload);
+        let options = DecoderOptions {
+            inflate: Some(InflateOptions {
+                message_bytes_max: 10_000,
+                ..InflateOptions::default()
+            }),
+            ..DecoderOptions::default()
+        };
+        let (violations, messages) = kinds(&frame, options);
+        assert_eq!(violations, [ViolationKind::Bomb]);
+        assert!(messages[0].len() <= 10_000);
+    }
+}
