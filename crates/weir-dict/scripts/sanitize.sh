@@ -39,7 +39,7 @@ valgrind_run() {
     fi
     # Fewer cases: valgrind is fifty times slower.
     PROPTEST_CASES=2 \
-        CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind --quiet --error-exitcode=1 --leak-check=full" \
+        CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind --quiet --error-exitcode=1 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite" \
         cargo test -p weir-dict --test it -- \
         --test-threads 1 model::a_ behaviour::entries behaviour::owning flood::keys bytes expiry
 }
