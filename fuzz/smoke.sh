@@ -41,6 +41,11 @@ packet_stream 2048 packet
 layout_parse 4096 layout
 layout_records 1024 -
 table_scan 1024 capture
+websocket_frames 2048 -
+websocket_negotiation 512 -
+websocket_input 2048 -
+websocket_inflate 2048 -
+websocket_study 4096 -
 '
 
 # Targets whose findings are not mended yet: what they find is shown, and does not end the gate.

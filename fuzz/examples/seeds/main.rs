@@ -6,6 +6,7 @@
 //! ```
 
 mod frames;
+mod websocket;
 
 use std::fs;
 use std::io;
@@ -37,7 +38,11 @@ fn main() -> io::Result<()> {
     write("packet_stream", &streams(&frames))?;
     write("layout_parse", &layouts())?;
     write("layout_records", &records(&frames))?;
-    write("table_scan", &scans(&captures, &frames))
+    write("table_scan", &scans(&captures, &frames))?;
+    for (target, seeds) in websocket::all() {
+        write(target, &seeds)?;
+    }
+    Ok(())
 }
 
 /// A capture of each variant of pcap, with a few frames.

@@ -182,7 +182,7 @@ impl Engine {
             len: 0,
             messages: Vec::new(),
             passed: 0,
-            links: Links::new(),
+            links: Links::new(|m| cells.mem_level(m)),
             hashes: Hashes::default(),
             chains,
             meta: Vec::new(),
