@@ -42,6 +42,11 @@ layout_parse 4096 layout
 layout_records 1024 -
 table_scan 1024 capture
 dict_operations 1024 -
+websocket_frames 2048 -
+websocket_negotiation 512 -
+websocket_input 2048 -
+websocket_inflate 2048 -
+websocket_study 4096 -
 '
 
 echo "building the targets"

@@ -23,6 +23,7 @@ pub mod layout;
 pub mod packet;
 pub mod structured;
 pub mod table;
+pub mod websocket;
 
 /// A target: takes any bytes, and panics when a promise is broken.
 pub type Target = fn(&[u8]);
@@ -40,4 +41,9 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("layout_records", layout::records),
     ("table_scan", table::run),
     ("dict_operations", dict::run),
+    ("websocket_frames", websocket::frames),
+    ("websocket_negotiation", websocket::negotiation),
+    ("websocket_input", websocket::input),
+    ("websocket_inflate", websocket::inflate),
+    ("websocket_study", websocket::study),
 ];

@@ -10,7 +10,7 @@
 use std::fmt::Write as _;
 
 use weir_ws::exact::{Engine, EngineOptions};
-use weir_ws::{CELLS, Cells, Setting};
+use weir_ws::{CELLS, Cells, Format, InputOptions, Setting, read_messages};
 
 fn main() {
     let mut arguments = std::env::args().skip(1).filter(|a| !a.starts_with("--"));
@@ -32,6 +32,8 @@ fn main() {
         weir_zlib::version()
     );
 
+    ingest("lines", Format::Lines, &text);
+    ingest("HAR", Format::Har, &archive(&messages));
     let only = std::env::var("ONLY").unwrap_or_default();
     let parts = [
         ("all 1,296 cells", Cells::all()),
@@ -127,6 +129,40 @@ fn main() {
     );
     println!("ratio  {:.1} times faster than brute force", theirs / ours);
     println!("peak   {:.1} MB resident", peak_megabytes());
+}
+
+/// Reads a transcript from memory until half a second has passed.
+fn ingest(name: &str, format: Format, bytes: &[u8]) {
+    let begin = cpu_seconds();
+    let (mut read, mut found) = (0, 0);
+    while cpu_seconds() - begin < 0.5 {
+        let mut each = |message: &weir_ws::InputMessage<'_>| found += message.payload.len();
+        read_messages(bytes, format, InputOptions::default(), &mut each).unwrap();
+        read += bytes.len();
+    }
+    assert!(found > 0);
+    println!(
+        "ingest {name:30} {:8.2} GB/s",
+        read as f64 / (cpu_seconds() - begin) / 1e9
+    );
+}
+
+/// The messages as a browser's archive has them.
+fn archive(messages: &[&[u8]]) -> Vec<u8> {
+    let mut text = String::from(r#"{"log":{"creator":{},"entries":[{"_webSocketMessages":["#);
+    for (n, message) in messages.iter().enumerate() {
+        let data = String::from_utf8_lossy(message)
+            .replace('\\', "\\\\")
+            .replace('"', "\\\"");
+        let comma = if n > 0 { "," } else { "" };
+        write!(
+            text,
+            r#"{comma}{{"type":"receive","time":{n}.5,"opcode":1,"data":"{data}"}}"#
+        )
+        .unwrap();
+    }
+    text.push_str("]}]}}");
+    text.into_bytes()
 }
 
 /// CPU seconds of this process, all threads.

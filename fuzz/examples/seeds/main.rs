@@ -6,6 +6,7 @@
 //! ```
 
 mod frames;
+mod websocket;
 
 use std::fs;
 use std::io;
@@ -38,7 +39,11 @@ fn main() -> io::Result<()> {
     write("layout_parse", &layouts())?;
     write("layout_records", &records(&frames))?;
     write("table_scan", &scans(&captures, &frames))?;
-    write("dict_operations", &random(8, 600))
+    write("dict_operations", &random(8, 600))?;
+    for (target, seeds) in websocket::all() {
+        write(target, &seeds)?;
+    }
+    Ok(())
 }
 
 /// A capture of each variant of pcap, with a few frames.

@@ -182,7 +182,7 @@ impl Engine {
             len: 0,
             messages: Vec::new(),
             passed: 0,
-            links: Links::new(),
+            links: Links::new(|m| cells.mem_level(m)),
             hashes: Hashes::default(),
             chains,
             meta: Vec::new(),
@@ -488,7 +488,17 @@ impl Worker {
 
     /// An empty message is one byte, and touches no window.
     fn empty(&mut self, shared: &Shared<'_>, class: u16) {
-        for setting in Setting::all().filter(|&setting| shared.cells.contains(setting)) {
+        // Eight bits are computed as nine.
+        let computed = |setting: &Setting| {
+            let nine = setting.window_bits == 9 && shared.cells.window(9);
+            let eight = Setting {
+                window_bits: 8,
+                ..*setting
+            };
+            setting.window_bits > 8
+                && (shared.cells.contains(*setting) || (nine && shared.cells.contains(eight)))
+        };
+        for setting in Setting::all().filter(computed) {
             // The others are counted in `fast`.
             if usize::from(setting.level) > FAST_LEVELS || !setting.takeover {
                 self.sizes[usize::from(class)][setting.index()] += 1;

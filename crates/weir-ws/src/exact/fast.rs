@@ -13,9 +13,9 @@ pub(crate) struct Fast {
     window_bits: u8,
     mem_level: u8,
     /// The last position with each hash, plus `bias`.
-    heads: Box<[u32; 1 << 16]>,
+    heads: Vec<u32>,
     /// For each position in the window: how far back the one with the same hash is, at most 65,535.
-    back: Box<[u16; 1 << 15]>,
+    back: Vec<u16>,
     bias: u32,
     /// Above everything in `heads`; only for messages by themselves.
     top: u32,
@@ -28,9 +28,8 @@ impl Fast {
         Self {
             window_bits,
             mem_level,
-            // All have the same type, which spares checks; pages that are never used stay unmapped.
-            heads: zeroed(),
-            back: zeroed(),
+            heads: vec![0; 1 << (mem_level + 7)],
+            back: vec![0; 1 << window_bits],
             // So far above zero that nothing seems to be at position zero of an empty table.
             bias: 1 << 17,
             top: 1 << 17,
@@ -72,7 +71,7 @@ impl Fast {
         }
         // Rarely: bring the positions down again, by so many that `back` stays where it is.
         let down = (bias - (1 << 17)) & !0xffff;
-        for head in self.heads.iter_mut() {
+        for head in &mut self.heads {
             *head = head.saturating_sub(down);
         }
         self.bias = bias - down;
@@ -84,7 +83,7 @@ impl Fast {
         let now = (at as u32).wrapping_add(self.bias);
         let distance = now.wrapping_sub(*head);
         *head = now;
-        self.back[now as usize & mask & 0x7fff] = distance.min(0xffff) as u16;
+        self.back[now as usize & mask] = distance.min(0xffff) as u16;
         distance as usize
     }
 
@@ -149,7 +148,7 @@ impl Fast {
                         }
                         chain -= 1;
                         let slot = (from as u32).wrapping_add(self.bias) as usize & mask;
-                        distance += usize::from(self.back[slot & 0x7fff]);
+                        distance += usize::from(self.back[slot]);
                         if chain == 0 || distance >= limit {
                             break;
                         }
@@ -175,12 +174,5 @@ impl Fast {
             symbols.base(window.base);
         }
         self.missing = (MATCH_MIN - 1).min((span.passed as usize).saturating_add(length));
-    }
-}
-
-fn zeroed<T: Clone + Default, const N: usize>() -> Box<[T; N]> {
-    match vec![T::default(); N].into_boxed_slice().try_into() {
-        Ok(array) => array,
-        Err(_) => unreachable!("the vector has N elements"),
     }
 }

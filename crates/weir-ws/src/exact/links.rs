@@ -28,13 +28,24 @@ pub(crate) struct Links {
     back: Vec<Vec<u16>>,
     /// For each span: positions that are linked.
     linked: [usize; SPANS.len()],
+    /// Running counts of each hash; empty for memLevels that no setting has.
     counters: Vec<Vec<u16>>,
     counts: Vec<Counts>,
     counted: usize,
+    /// The memLevels that are wanted; bit 0 is memLevel 1.
+    pub(crate) mem_levels: u16,
 }
 
 impl Links {
-    pub(crate) fn new() -> Self {
+    /// For the memLevels that are wanted; the others are never reachable.
+    pub(crate) fn new(wanted: impl Fn(u8) -> bool) -> Self {
+        let counter = |m: u8| {
+            if wanted(m) {
+                vec![0; 1 << (m + 7)]
+            } else {
+                Vec::new()
+            }
+        };
         Self {
             heads: SPANS
                 .iter()
@@ -42,9 +53,10 @@ impl Links {
                 .collect(),
             back: vec![Vec::new(); SPANS.len()],
             linked: [0; SPANS.len()],
-            counters: (1..=9).map(|m| vec![0; 1 << (m + 7)]).collect(),
+            counters: (1..=9).map(counter).collect(),
             counts: Vec::new(),
             counted: 0,
+            mem_levels: (1..=9).fold(0, |mask, m| mask | u16::from(wanted(m)) << (m - 1)),
         }
     }
 
@@ -102,6 +114,9 @@ impl Links {
                 let three = word(text, position) as u32 & 0xff_ffff;
                 let row = &mut self.counts[position];
                 for (mem_level, counter) in (1..).zip(&mut self.counters) {
+                    if counter.is_empty() {
+                        continue;
+                    }
                     let count = &mut counter[hash(three, mem_level)];
                     *count = count.wrapping_add(1);
                     row[mem_level as usize - 1] = *count;
@@ -122,7 +137,7 @@ impl Links {
             let rank = here[m].wrapping_sub(there[m]);
             mask |= u16::from(rank <= chain) << m;
         }
-        mask
+        mask & self.mem_levels
     }
 
     /// Appends the records of `position` to `records`: for each distance at which the match becomes

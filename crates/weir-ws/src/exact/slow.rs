@@ -5,9 +5,6 @@ use super::level::{LEVELS, Level, MATCH_MIN, TOO_FAR, distance_max};
 use super::links::{Links, Reach, Record};
 use super::window::Window;
 
-/// All nine memLevels.
-pub(crate) const ALL_MEM_LEVELS: u16 = 0x1ff;
-
 /// Where a message lies in the buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
@@ -116,7 +113,7 @@ impl Slow {
             distance: 0,
             pending: false,
             window,
-            mem_levels: ALL_MEM_LEVELS,
+            mem_levels: links.mem_levels,
         };
         self.forks.push((state, symbols));
         while let Some((state, mut symbols)) = self.forks.pop() {

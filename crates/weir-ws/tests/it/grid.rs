@@ -181,3 +181,24 @@ fn every_cell_is_zlibs_on_long_and_odd_messages() {
     let messages: Vec<&[u8]> = messages.iter().map(Vec::as_slice).collect();
     check("corners", &messages, Setting::all(), 50_000);
 }
+
+/// Found by fuzzing: with 8 window bits alone, empty messages were not counted.
+#[test]
+fn empty_messages_count_with_eight_bits_alone() {
+    let messages: [&[u8]; 3] = [b"one", b"", b"two"];
+    for setting in Setting::all().filter(|setting| setting.window_bits == 8) {
+        let mut options = EngineOptions::default();
+        options.cells = Cells::one(setting);
+        options.threads = 1;
+        let mut engine = Engine::new(options);
+        for message in &messages {
+            engine.message(message, 0);
+        }
+        let expected: u64 = zlib(setting, &messages).iter().sum();
+        assert_eq!(
+            engine.finish().total().compressed(setting),
+            expected,
+            "{setting}"
+        );
+    }
+}
