@@ -1,11 +1,40 @@
 //! What does this Megaco message say, and how is it said in another encoding?
+//!
+//! [`Message`] is one value for H.248.1 versions 1, 2 and 3; every encoding decodes to it and is
+//! encoded from it: pretty and compact text, BER, aligned PER, and the Erlang external term format
+//! in all its variants.
+//!
+//! ```
+//! use weir_h248::{Arena, EncodeOptions, Encoding, decode, encode};
+//!
+//! let text = b"!/1 [124.124.124.222]:55555\nP=9999{C=-{MF=11111111/00000000/00000000}}";
+//! let arena = Arena::new();
+//! let message = decode(text, &arena, &Default::default())?;
+//! assert_eq!(message.version, 1);
+//! let mut ber = Vec::new();
+//! encode(&message, Encoding::Ber, &EncodeOptions::default(), &mut ber)?;
+//! assert_eq!(decode(&ber, &arena, &Default::default())?, message);
+//! # Ok::<(), weir_h248::Error>(())
+//! ```
+//!
+//! A message borrows from the input and from an [`Arena`], which a loop over many messages resets
+//! and reuses; [`OwnedMessage`] keeps one beyond that. Errors say where: octet, line, column, what
+//! was expected, and the path of the element. Text of a message keeps its quotes, the case of its
+//! words and the octets of its session descriptions; comparing looks through all three.
+//!
+//! This crate deliberately knows nothing of sockets, captures, tables, or timers that run; it does
+//! no IO and never looks at a clock. It does not check what a package demands of its values, and it
+//! does not keep extensions of ASN.1 types beyond version 3: decoders pass over them.
 
 #[macro_use]
 mod wire;
 
 mod arena;
 mod codec;
+mod digit_map;
+mod encoding;
 mod error;
+mod framing;
 pub mod message;
 mod name;
 mod options;
@@ -19,7 +48,12 @@ pub use arena::Arena;
 pub use codec::{
     ErlOptions, decode_ber, decode_erl, decode_per, encode_ber, encode_erl, encode_per,
 };
+pub use digit_map::{DigitMap, DigitMatch};
+pub use encoding::{
+    DecodeOptions, EncodeOptions, Encoding, OwnedMessage, decode, decode_as, detect, encode,
+};
 pub use error::{Error, ErrorKind};
+pub use framing::{Segments, tpkt, write_tpkt};
 pub use message::{Message, media::LocalRemote};
 pub use name::{BinaryId, Name, TerminationId, Value};
 pub use options::{BinaryOptions, Both, Limits, Names, TerminationIds};

@@ -1,11 +1,11 @@
 //! The message: header, transactions, contexts.
 
-pub(crate) mod audit;
-pub(crate) mod command;
-pub(crate) mod descriptor;
-pub(crate) mod event;
-pub(crate) mod media;
-pub(crate) mod service;
+pub mod audit;
+pub mod command;
+pub mod descriptor;
+pub mod event;
+pub mod media;
+pub mod service;
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 

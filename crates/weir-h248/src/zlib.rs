@@ -266,8 +266,8 @@ impl Tree {
         };
         let mut top = HEAP;
         let mut max_code = 0;
-        for symbol in 0..elements {
-            if frequency[symbol] != 0 {
+        for (symbol, times) in self.frequency.iter().enumerate() {
+            if *times != 0 {
                 heap.len += 1;
                 heap.places[heap.len] = symbol;
                 max_code = symbol;

@@ -216,6 +216,7 @@ impl Eq for LocalRemote<'_> {}
 
 sequence! {
     /// What ASN.1 has for a Local or Remote descriptor.
+    #[allow(unreachable_pub, reason = "the wire form of a public type")]
     LocalRemoteDescriptor<'a> "LocalRemoteDescriptor" extensible 1 {
         /// The groups.
         [0] req groups: &'a [&'a [PropertyParm<'a>]] => List<List<PropertyParm<'a>>>,

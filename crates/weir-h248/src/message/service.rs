@@ -112,6 +112,7 @@ pub struct ServiceChangeProfile<'a> {
 
 sequence! {
     /// What ASN.1 has for a profile: `name/version`.
+    #[allow(unreachable_pub, reason = "the wire form of a public type")]
     ProfileText<'a> "ServiceChangeProfile" extensible 9 {
         /// Both.
         [0] req text: &'a [u8] => Octets<1, 67>,
@@ -120,6 +121,7 @@ sequence! {
 
 sequence! {
     /// What Erlang has for a profile.
+    #[allow(unreachable_pub, reason = "the wire form of a public type")]
     ProfileRecord<'a> "ServiceChangeProfile" extensible 9 {
         /// Its name.
         [0] req name: &'a [u8] => Octets<1, 64>,

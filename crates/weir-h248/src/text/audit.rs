@@ -233,8 +233,8 @@ impl<'a> Parser<'a> {
             let property = if line.value.is_empty() {
                 None
             } else {
-                let value = std::slice::from_ref(&*self.arena.keep(Value::from(line.value)));
-                Some(&*self.arena.keep(PropertyParm {
+                let value = std::slice::from_ref(self.arena.keep(Value::from(line.value)));
+                Some(self.arena.keep(PropertyParm {
                     name: line.name,
                     value,
                     extra: None,
@@ -319,7 +319,7 @@ impl<'a> Parser<'a> {
                     let name = self.package_name_of(word)?;
                     let property = if matches!(self.peek(), b'=' | b'#' | b'<' | b'>') {
                         let property = self.property_of(word)?;
-                        Some(&*self.arena.keep(property))
+                        Some(self.arena.keep(property))
                     } else {
                         None
                     };

@@ -159,7 +159,10 @@ impl<'a> Parser<'a> {
                 let word = self.word()?;
                 if word.eq_ignore_ascii_case(b"MTP") && self.peek() == b'{' {
                     self.at += 1;
-                    let octets = self.octets()?;
+                    let mut octets = self.octets()?;
+                    if octets.len() > 4 {
+                        octets = octets.trim_ascii();
+                    }
                     if !(2..=4).contains(&octets.len()) {
                         return self.fail_word(ErrorKind::Range, "two to four octets");
                     }
@@ -741,7 +744,7 @@ impl<'a> Parser<'a> {
         Ok(NotifyRequest {
             termination_ids,
             observed_events,
-            error: error.map(|error| &*error),
+            error,
         })
     }
 
@@ -824,7 +827,7 @@ impl<'a> Parser<'a> {
         }
         Ok(ActionReply {
             context_id,
-            error: error.map(|error| &*error),
+            error,
             context_reply: self.given(request),
             commands: commands.into_bump_slice(),
         })

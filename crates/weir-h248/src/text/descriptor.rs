@@ -551,10 +551,7 @@ impl<'a> DigitMapValue<'a> {
     pub(crate) fn parse(octets: &'a [u8]) -> Option<Self> {
         let mut rest = octets.trim_ascii();
         let mut timers = [None; 4];
-        loop {
-            let Some((letter, after)) = rest.split_first() else {
-                break;
-            };
+        while let Some((letter, after)) = rest.split_first() {
             let which = match letter.to_ascii_uppercase() {
                 b'T' => 0,
                 b'S' => 1,

@@ -17,7 +17,10 @@ use crate::{
         descriptor::AuditReturnParameter,
     },
     name::{Name, TerminationId, Value},
-    text::{lexer::is_word, token::Token},
+    text::{
+        lexer::is_word,
+        token::{Token, token as token_of},
+    },
 };
 
 /// Appends pretty text: long words, a line an element, indented by tabs.
@@ -96,9 +99,9 @@ impl<'o, const PRETTY: bool> Writer<'o, PRETTY> {
     #[inline]
     pub(super) fn equals(&mut self) {
         if PRETTY {
-            self.raw(b" = ")
+            self.raw(b" = ");
         } else {
-            self.out.push(b'=')
+            self.out.push(b'=');
         }
     }
 
@@ -263,6 +266,10 @@ impl<'o, const PRETTY: bool> Writer<'o, PRETTY> {
         } else {
             self.raw(octets);
         }
+        if octets.last() == Some(&b'\\') {
+            // It would escape the brace that ends them.
+            self.fail("octets that end with a backslash");
+        }
     }
 
     fn message(&mut self, message: &Message<'_>) -> Result<(), Error> {
@@ -282,18 +289,14 @@ impl<'o, const PRETTY: bool> Writer<'o, PRETTY> {
                 if transactions.is_empty() {
                     self.fail("a message without transactions");
                 }
+                let mut after_word = false;
                 for (at, transaction) in transactions.iter().enumerate() {
-                    if at > 0 && !self.style.erlang {
-                        // A segment ends in a word, and a word would follow: keep them apart.
-                        if PRETTY
-                            || matches!(
-                                transactions.get(at - 1),
-                                Some(Transaction::SegmentReply(_))
-                            )
-                        {
-                            self.out.push(b'\n');
-                        }
+                    // A segment ends in a word, and a word would follow: Erlang does not keep them
+                    // apart, but then cannot read them either.
+                    if after_word || at > 0 && PRETTY && !self.style.erlang {
+                        self.out.push(b'\n');
                     }
+                    after_word = matches!(transaction, Transaction::SegmentReply(_));
                     self.transaction(transaction);
                 }
             }
@@ -358,9 +361,10 @@ impl<'o, const PRETTY: bool> Writer<'o, PRETTY> {
             }
             MId::Device(name) => self.word(name),
             MId::Mtp(octets) => {
-                self.raw(if PRETTY { b"MTP { " } else { b"MTP{" });
+                let spaced = PRETTY && self.style.erlang;
+                self.raw(if spaced { b"MTP { " } else { b"MTP{" });
                 self.octets(octets);
-                self.raw(if PRETTY { b" } " } else { b"}" });
+                self.raw(if spaced { b" } " } else { b"}" });
             }
         }
     }
@@ -826,7 +830,17 @@ impl<'o, const PRETTY: bool> Writer<'o, PRETTY> {
                 self.close();
             }
             AuditReply::Result(result) => {
-                self.equals_termination_ids(&[result.termination_id]);
+                // A termination of this name would be taken for the word in front of a list.
+                let ambiguous = matches!(result.termination_id, TerminationId::Path(path)
+                    if token_of(path) == Token::Context);
+                if ambiguous {
+                    self.equals();
+                    self.open_with(b'[');
+                    self.termination_id(&result.termination_id);
+                    self.close_with(b']');
+                } else {
+                    self.equals_termination_ids(&[result.termination_id]);
+                }
                 self.audit_return(result.audit);
             }
             AuditReply::List(result) => {
@@ -859,9 +873,9 @@ impl<'o, const PRETTY: bool> Writer<'o, PRETTY> {
 
     pub(super) fn request_id(&mut self, id: u32) {
         if id == ALL_REQUESTS {
-            self.out.push(b'*')
+            self.out.push(b'*');
         } else {
-            self.number(id)
+            self.number(id);
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::{
         },
         descriptor::PackagesItem,
     },
+    name::Name,
     text::{encode::Writer, token::Token},
 };
 
@@ -225,7 +226,10 @@ impl<const PRETTY: bool> Writer<'_, PRETTY> {
         self.raw(if PRETTY { b" { " } else { b"{" });
         for property in description.properties {
             self.raw(b"\n");
-            self.name(&property.name);
+            match property.name {
+                Name::Text(name) => self.octets(name),
+                Name::Id(_) => self.name(&property.name),
+            }
             self.out.push(b'=');
             if let Some(value) = property
                 .property

@@ -186,7 +186,7 @@ impl<const PRETTY: bool> Writer<'_, PRETTY> {
                 any = true;
             }
             match line.name {
-                Name::Text(name) => self.raw(name),
+                Name::Text(name) => self.octets(name),
                 Name::Id(_) => self.name(&line.name),
             }
             self.out.push(b'=');

@@ -126,7 +126,7 @@ impl<'a> Parser<'a> {
             }
         }
         event.parameters = parameters.into_bump_slice();
-        event.action = any_action.then(|| &*self.arena.keep(actions));
+        event.action = any_action.then(|| self.arena.keep(actions));
         Ok(())
     }
 
@@ -270,7 +270,7 @@ impl<'a> Parser<'a> {
             }
         }
         event.parameters = parameters.into_bump_slice();
-        event.action = any_action.then(|| &*self.arena.keep(actions));
+        event.action = any_action.then(|| self.arena.keep(actions));
         Ok(())
     }
 

@@ -48,7 +48,7 @@ impl<'a> Parser<'a> {
                 Token::Reason => {
                     self.equals()?;
                     let value = self.value()?;
-                    once!(self, reason, std::slice::from_ref(&*self.arena.keep(value)));
+                    once!(self, reason, std::slice::from_ref(self.arena.keep(value)));
                 }
                 Token::Delay => {
                     self.equals()?;
@@ -89,10 +89,11 @@ impl<'a> Parser<'a> {
         let Some(method) = method else {
             return self.fail_word(ErrorKind::Cardinality, "missing Method");
         };
-        let Some(reason) = reason else {
+        // Mandatory, but the standard's own call flows leave it out (RFC 3525 Appendix I).
+        if reason.is_none() && self.strict {
             return self.fail_word(ErrorKind::Cardinality, "missing Reason");
-        };
-        (parm.method, parm.reason) = (method, reason);
+        }
+        (parm.method, parm.reason) = (method, reason.unwrap_or_default());
         if !tokens.is_empty() || !properties.is_empty() {
             parm.info = Some(self.arena.keep(AuditDescriptor {
                 tokens: (!tokens.is_empty()).then_some(tokens),

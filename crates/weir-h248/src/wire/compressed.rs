@@ -2,7 +2,10 @@
 
 use std::{collections::HashMap, sync::LazyLock};
 
-use super::erl::{ErlReader, ErlWriter, ListStart, NO_VALUE};
+use super::{
+    erl::{ErlReader, ErlWriter, ListStart, NO_VALUE},
+    list::GROWING_MAX,
+};
 use crate::{
     Arena,
     error::{ErrorKind, Stop},
@@ -218,7 +221,8 @@ impl Pattern {
         let items = |items: &[Self]| {
             let mut built = arena.growing(items.len());
             built.extend(items.iter().map(|item| item.build(bound, arena)));
-            &*built.into_bump_slice()
+            let built: &[Term<'a>] = built.into_bump_slice();
+            built
         };
         match self {
             Self::Atom(name) => Term::Atom(name.as_bytes()),
@@ -242,7 +246,7 @@ impl<'a> Term<'a> {
             100 | 115 | 118 | 119 => r.atom().map(Self::Atom),
             104 | 105 => {
                 let arity = r.tuple()?;
-                let mut items = r.arena.growing(arity.min(r.rest.len()));
+                let mut items = r.arena.growing(arity.min(GROWING_MAX));
                 for _ in 0..arity {
                     items.push(Self::read(r, depth.wrapping_sub(1))?);
                 }
@@ -252,7 +256,7 @@ impl<'a> Term<'a> {
                 ListStart::Empty => Ok(Self::List(&[])),
                 ListStart::Octets(octets) => Ok(Self::Text(octets)),
                 ListStart::Elements(count) => {
-                    let mut items = r.arena.growing(count.min(r.rest.len()));
+                    let mut items = r.arena.growing(count.min(GROWING_MAX));
                     for _ in 0..count {
                         items.push(Self::read(r, depth.wrapping_sub(1))?);
                     }

@@ -170,7 +170,7 @@ pub(crate) struct Octets<const MIN: usize, const MAX: usize>;
 
 const LENGTH: &str = "a text of the permitted length";
 
-impl<'a, const MIN: usize, const MAX: usize> Octets<MIN, MAX> {
+impl<const MIN: usize, const MAX: usize> Octets<MIN, MAX> {
     #[inline]
     const fn fits(len: usize) -> bool {
         len >= MIN && (MAX == 0 || len <= MAX)
@@ -325,10 +325,8 @@ macro_rules! named {
             const TAG: u8 = 4;
             #[inline]
             fn ber_write(value: &Name<'a>, tag: u8, w: &mut BerWriter<'_>) {
-                let number = match number_of(value, |text| ($number)(&mut w.cx, text)) {
-                    Some(number) => number,
-                    None => return w.fail(UNNAMED),
-                };
+                let found = number_of(value, |text| ($number)(&mut w.cx, text));
+                let Some(number) = found else { return w.fail(UNNAMED) };
                 remember::<$name>(&mut w.cx, number);
                 let octets = number.to_be_bytes();
                 w.octets(tag, octets.get(4 - $octets..).unwrap_or_default());
@@ -344,10 +342,8 @@ macro_rules! named {
             }
             #[inline]
             fn per_write(value: &Name<'a>, w: &mut PerWriter<'_>) {
-                let number = match number_of(value, |text| ($number)(&mut w.cx, text)) {
-                    Some(number) => number,
-                    None => return w.fail(UNNAMED),
-                };
+                let found = number_of(value, |text| ($number)(&mut w.cx, text));
+                let Some(number) = found else { return w.fail(UNNAMED) };
                 remember::<$name>(&mut w.cx, number);
                 if $octets == 4 {
                     w.align();

@@ -13,6 +13,9 @@ use crate::{
     visit::Visitor,
 };
 
+/// Room that a list gets before its elements are read: what it announces may be a lie.
+pub(crate) const GROWING_MAX: usize = 16;
+
 /// SEQUENCE OF.
 pub(crate) struct List<M>(PhantomData<M>);
 
@@ -70,7 +73,7 @@ where
         if count > r.remaining().saturating_mul(8) {
             return Err(r.fail(ErrorKind::Cut, "as many elements as the list announces"));
         }
-        let mut items = r.arena.growing(count.min(r.remaining()));
+        let mut items = r.arena.growing(count.min(GROWING_MAX));
         for _ in 0..count {
             items.push(M::per_read(r)?);
         }
@@ -93,7 +96,7 @@ where
             }
             ListStart::Elements(count) => count,
         };
-        let mut items = r.arena.growing(count.min(r.rest.len() / 2));
+        let mut items = r.arena.growing(count.min(GROWING_MAX));
         for _ in 0..count {
             items.push(M::erl_read(r)?);
         }

@@ -60,7 +60,10 @@ macro_rules! sequence_wire {
             fn per_write(value: &Self, w: &mut $crate::wire::per::PerWriter<'_>) {
                 let mut additions = 0_u64;
                 let mut count = 0_u32;
-                $( component!(count $kind ($($from)?), value.$field, w.cx.version, additions, count); )*
+                // The additions that the module of this version has, and those that are used.
+                let mut module = w.cx.version;
+                $( component!(module $kind ($($from)?), value.$field, module); )*
+                $( component!(count $kind ($($from)?), value.$field, module, additions, count); )*
                 if $since <= 1 || w.cx.version >= $since {
                     w.bit(additions != 0);
                 } else if additions != 0 {
@@ -169,13 +172,13 @@ macro_rules! component {
     (none $kind:ident, $fail:expr) => { None };
 
     (count ext ($from:literal), $v:expr, $version:expr, $bits:ident, $count:ident) => {
-        if $from <= $version || $v.is_some() {
+        if $from <= $version {
             $count += 1;
             $bits = $bits << 1 | u64::from($v.is_some());
         }
     };
     (count extflag ($from:literal), $v:expr, $version:expr, $bits:ident, $count:ident) => {
-        if $from <= $version || $v {
+        if $from <= $version {
             $count += 1;
             $bits = $bits << 1 | u64::from($v);
         }
@@ -183,6 +186,14 @@ macro_rules! component {
     (count $kind:ident (), $v:expr, $version:expr, $bits:ident, $count:ident) => {
         let _ = (&mut $bits, &mut $count);
     };
+
+    (module ext ($from:literal), $v:expr, $module:ident) => {
+        if $v.is_some() { $module = $module.max($from); }
+    };
+    (module extflag ($from:literal), $v:expr, $module:ident) => {
+        if $v { $module = $module.max($from); }
+    };
+    (module $kind:ident (), $v:expr, $module:ident) => { let _ = &mut $module; };
 
     (is_optional opt, $r:ident) => { 1 };
     (is_optional flag, $r:ident) => { 1 };

@@ -18,16 +18,6 @@ use crate::{
     visit::Visitor,
 };
 
-sequence! {
-    /// What ASN.1 has.
-    TerminationIdSequence<'a> "TerminationID" extensible 1 {
-        /// One octet each.
-        [0] req wildcard: &'a [&'a [u8]] => List<Octets<1, 1>>,
-        /// Up to eight octets.
-        [1] req id: &'a [u8] => Octets<1, 8>,
-    }
-}
-
 const ROOT: [u8; 8] = [0xff; 8];
 const LEVELS_MAX: usize = 8;
 /// Levels of Erlang's default; a wildcard stands for those that the path does not spell out.
@@ -53,13 +43,15 @@ impl Packed {
             }),
             TerminationId::Path(path) => Self::of_path(path),
             TerminationId::Binary(binary) => {
-                let mut packed = Self::default();
-                packed.wildcard_count = binary.wildcard.len();
+                let mut packed = Self {
+                    wildcard_count: binary.wildcard.len(),
+                    id_len: binary.id.len(),
+                    ..Self::default()
+                };
                 packed
                     .wildcards
                     .get_mut(..binary.wildcard.len())?
                     .copy_from_slice(binary.wildcard);
-                packed.id_len = binary.id.len();
                 packed
                     .id
                     .get_mut(..binary.id.len())?
@@ -71,9 +63,8 @@ impl Packed {
 
     fn of_path(path: &[u8]) -> Option<Self> {
         let mut packed = Self::default();
-        if let [levels @ ..] = path
-            && levels.len() == 26
-            && let Some(id) = three_plain_levels(levels)
+        if path.len() == 26
+            && let Some(id) = three_plain_levels(path)
         {
             (packed.id, packed.id_len) = (id, LEVELS);
             return Some(packed);

@@ -1,3 +1,12 @@
 //! Integration tests of weir-h248.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on says so by panicking"
+)]
+
 mod corpus;
+mod damage;
+mod generate;
+mod rfc3525;
+mod roundtrip;

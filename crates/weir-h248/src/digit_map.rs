@@ -1,0 +1,334 @@
+//! Digit maps: patterns for dialled digits, and matching them (H.248.1 clause 7.1.14).
+
+use crate::message::descriptor::DigitMapValue;
+
+/// How many alternatives and how many elements a digit map may have.
+const ALTERNATIVES_MAX: usize = 64;
+const ELEMENTS_MAX: usize = 256;
+
+/// A digit map, ready to match.
+///
+/// ```
+/// use weir_h248::{DigitMap, DigitMatch};
+///
+/// let map = DigitMap::parse(b"(0s| 00s|[1-7]xlxx|8lxxxxxxx|9l011x.s)").ok_or("no digit map")?;
+/// assert_eq!(map.matching(b"1"), DigitMatch::Partial { long_timer: false });
+/// assert_eq!(map.matching(b"12"), DigitMatch::Partial { long_timer: true });
+/// assert_eq!(map.matching(b"1234"), DigitMatch::Unambiguous(2));
+/// assert_eq!(map.matching(b"0"), DigitMatch::Full(0));
+/// assert_eq!(map.matching(b"a"), DigitMatch::None);
+/// # Ok::<(), &str>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DigitMap {
+    alternatives: Vec<Vec<Element>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Element {
+    /// Characters that it accepts: a bit each, by [`bit`].
+    set: u32,
+    /// Pressed long (`Z`).
+    long: bool,
+    /// As often as one likes, also never (`.`).
+    repeats: bool,
+    /// The timer in front of the next: none, short or long.
+    timer: Timer,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Timer {
+    #[default]
+    None,
+    Short,
+    Long,
+}
+
+/// What digits are to a digit map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DigitMatch {
+    /// No alternative begins like this.
+    None,
+    /// Some alternatives begin like this; whether the long timer is to run until the next digit.
+    Partial {
+        /// An `L` of the map says so.
+        long_timer: bool,
+    },
+    /// This alternative is matched, but more digits could match another or more of it: it counts
+    /// when the short timer runs out.
+    Full(usize),
+    /// This alternative is matched and no further digit can be.
+    Unambiguous(usize),
+}
+
+/// The bit of a character of a digit map: digits, `A` to `K` for letters, `*` as `E`, `#` as `F`.
+fn bit(character: u8) -> Option<u32> {
+    Some(match character.to_ascii_lowercase() {
+        digit @ b'0'..=b'9' => 1 << (digit - b'0'),
+        b'*' => 1 << 14,
+        b'#' => 1 << 15,
+        letter @ b'a'..=b'k' => 1 << (10 + letter - b'a'),
+        _ => return None,
+    })
+}
+
+impl DigitMap {
+    /// Reads a map: alternatives in parentheses, or one without. Nothing when it is not one, or when
+    /// it has more than 64 alternatives or one of them more than 256 elements.
+    #[must_use]
+    pub fn parse(body: &[u8]) -> Option<Self> {
+        let body = body.trim_ascii();
+        let inside = match body {
+            [b'(', inside @ .., b')'] => inside,
+            [b'(', ..] => return None,
+            inside => inside,
+        };
+        let alternatives: Option<Vec<_>> = inside
+            .split(|character| *character == b'|')
+            .take(ALTERNATIVES_MAX.saturating_add(1))
+            .map(|text| alternative(text.trim_ascii()))
+            .collect();
+        let alternatives = alternatives?;
+        (alternatives.len() <= ALTERNATIVES_MAX).then_some(Self { alternatives })
+    }
+
+    /// Reads the map of a descriptor.
+    #[must_use]
+    pub fn of(value: &DigitMapValue<'_>) -> Option<Self> {
+        Self::parse(value.body)
+    }
+
+    /// What `digits` are to the map. A `Z` in front of a digit says that it was pressed long.
+    /// Costs a bit operation an element and digit.
+    #[must_use]
+    pub fn matching(&self, digits: &[u8]) -> DigitMatch {
+        let mut full = None;
+        let mut others = false;
+        let mut long_timer = false;
+        for (at, alternative) in self.alternatives.iter().enumerate() {
+            let Some((complete, more, long)) = run(alternative, digits) else {
+                continue;
+            };
+            long_timer |= long;
+            if complete && full.is_none() {
+                full = Some(at);
+                others |= more;
+            } else {
+                others = true;
+            }
+        }
+        match (full, others) {
+            (Some(at), false) => DigitMatch::Unambiguous(at),
+            (Some(at), true) => DigitMatch::Full(at),
+            (None, true) => DigitMatch::Partial { long_timer },
+            (None, false) => DigitMatch::None,
+        }
+    }
+}
+
+fn alternative(mut text: &[u8]) -> Option<Vec<Element>> {
+    let mut elements: Vec<Element> = Vec::new();
+    let mut long = false;
+    let mut timer = Timer::None;
+    if text.is_empty() {
+        return None;
+    }
+    while let Some((character, rest)) = text.split_first() {
+        text = rest;
+        let set = match character.to_ascii_lowercase() {
+            b's' => {
+                timer = Timer::Short;
+                continue;
+            }
+            b'l' => {
+                timer = Timer::Long;
+                continue;
+            }
+            b'z' => {
+                long = true;
+                continue;
+            }
+            b'.' => {
+                elements.last_mut()?.repeats = true;
+                continue;
+            }
+            b'x' => 0x3ff,
+            b'[' => {
+                let end = rest.iter().position(|character| *character == b']')?;
+                let (inside, after) = rest.split_at_checked(end)?;
+                text = after.get(1..)?;
+                range(inside)?
+            }
+            character => bit(character)?,
+        };
+        if elements.len() >= ELEMENTS_MAX {
+            return None;
+        }
+        elements.push(Element {
+            set,
+            long,
+            repeats: false,
+            timer,
+        });
+        (long, timer) = (false, Timer::None);
+    }
+    // A timer at the very end says how long to wait for a digit that would be too many.
+    if timer != Timer::None {
+        elements.push(Element {
+            set: 0,
+            long: false,
+            repeats: true,
+            timer,
+        });
+    }
+    Some(elements)
+}
+
+/// `1-7`, `0-9ef`, `135`: what stands between brackets.
+fn range(mut text: &[u8]) -> Option<u32> {
+    let mut set = 0;
+    while let Some((first, rest)) = text.split_first() {
+        text = rest;
+        match rest {
+            [b'-', last, rest @ ..] => {
+                if first > last || !first.is_ascii_digit() || !last.is_ascii_digit() {
+                    return None;
+                }
+                set |= (*first..=*last).filter_map(bit).sum::<u32>();
+                text = rest;
+            }
+            // A range may hold timers of its own; here they have no meaning.
+            _ if matches!(first.to_ascii_lowercase(), b's' | b'l' | b'z') => {}
+            _ if first.eq_ignore_ascii_case(&b'x') => set |= 0x3ff,
+            _ => set |= bit(*first)?,
+        }
+    }
+    (set != 0).then_some(set)
+}
+
+/// Whether the digits are all of an alternative, whether more digits could follow, and whether a
+/// long timer runs; nothing when the alternative does not begin like this.
+fn run(elements: &[Element], digits: &[u8]) -> Option<(bool, bool, bool)> {
+    // Which elements may come next: repeated ones make it several.
+    let mut places = vec![false; elements.len().saturating_add(1)];
+    reach(elements, &mut places, 0);
+    let mut pressed_long = false;
+    for digit in digits {
+        if digit.eq_ignore_ascii_case(&b'z') {
+            pressed_long = true;
+            continue;
+        }
+        let digit = bit(*digit)?;
+        let mut next = vec![false; places.len()];
+        for (at, element) in elements.iter().enumerate() {
+            let here = places.get(at).copied().unwrap_or(false);
+            if here && element.set & digit != 0 && element.long == pressed_long {
+                let after = if element.repeats {
+                    at
+                } else {
+                    at.saturating_add(1)
+                };
+                reach(elements, &mut next, after);
+            }
+        }
+        pressed_long = false;
+        places = next;
+    }
+    if !places.contains(&true) {
+        return None;
+    }
+    let complete = places.last().copied().unwrap_or(false);
+    let open = |element: &Element, at: usize| {
+        places.get(at).copied().unwrap_or(false)
+            && (element.set != 0 || element.timer != Timer::None)
+    };
+    let more = elements
+        .iter()
+        .enumerate()
+        .any(|(at, element)| open(element, at));
+    let long = elements
+        .iter()
+        .enumerate()
+        .any(|(at, element)| places.get(at) == Some(&true) && element.timer == Timer::Long);
+    Some((complete, more, long))
+}
+
+/// Marks a place, and those behind it that repeated elements permit to skip to.
+fn reach(elements: &[Element], places: &mut [bool], from: usize) {
+    for at in from..places.len() {
+        if let Some(place) = places.get_mut(at) {
+            *place = true;
+        }
+        if !elements.get(at).is_some_and(|element| element.repeats) {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_against_maps() {
+        use DigitMatch::{Full, None, Partial, Unambiguous};
+        let partial = Partial { long_timer: false };
+        for (map, digits, expected) in [
+            (
+                "(0|00|[1-7]xxx|8xxxxxxx|Fxxxxxxx|Exx|91xxxxxxxxxx|9011x.)",
+                "0",
+                Full(0),
+            ),
+            (
+                "(0|00|[1-7]xxx|8xxxxxxx|Fxxxxxxx|Exx|91xxxxxxxxxx|9011x.)",
+                "00",
+                Unambiguous(1),
+            ),
+            (
+                "(0|00|[1-7]xxx|8xxxxxxx|Fxxxxxxx|Exx|91xxxxxxxxxx|9011x.)",
+                "*12",
+                Unambiguous(5),
+            ),
+            (
+                "(0|00|[1-7]xxx|8xxxxxxx|Fxxxxxxx|Exx|91xxxxxxxxxx|9011x.)",
+                "#1",
+                partial,
+            ),
+            (
+                "(0|00|[1-7]xxx|8xxxxxxx|Fxxxxxxx|Exx|91xxxxxxxxxx|9011x.)",
+                "90114420",
+                Full(7),
+            ),
+            (
+                "(0|00|[1-7]xxx|8xxxxxxx|Fxxxxxxx|Exx|91xxxxxxxxxx|9011x.)",
+                "99",
+                None,
+            ),
+            ("x.#", "", partial),
+            ("x.#", "123", partial),
+            ("x.#", "123#", Unambiguous(0)),
+            ("(1[2-4ef]|1Z5)", "14", Unambiguous(0)),
+            ("(1[2-4ef]|1Z5)", "1E", Unambiguous(0)),
+            ("(1[2-4ef]|1Z5)", "15", None),
+            ("(1[2-4ef]|1Z5)", "1Z5", Unambiguous(1)),
+            ("(12L3)", "12", Partial { long_timer: true }),
+        ] {
+            let parsed = DigitMap::parse(map.as_bytes()).unwrap();
+            assert_eq!(
+                parsed.matching(digits.as_bytes()),
+                expected,
+                "{map} {digits}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_map() {
+        for map in [
+            "", "()", "(1|", "(1||2)", "[", "[]", "[7-1]", ".", "(1|y)", "[1-",
+        ] {
+            assert_eq!(DigitMap::parse(map.as_bytes()), None, "{map}");
+        }
+        assert_eq!(DigitMap::parse("1|".repeat(100).as_bytes()), None);
+    }
+}

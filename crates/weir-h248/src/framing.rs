@@ -1,0 +1,148 @@
+//! How messages lie in what a transport delivers.
+//!
+//! UDP and SCTP deliver a message at a time; in TCP each has a TPKT header (RFC 1006, H.248.1 Annex
+//! D.2). Replies of version 3 may come in segments, which belong together.
+
+use crate::{ErrorKind, error::Failure, message::TransactionReply};
+
+/// Octets of a TPKT header.
+const TPKT_HEADER: usize = 4;
+const TPKT_VERSION: u8 = 3;
+
+/// The first message of a TCP stream, and how many octets it takes with its header; nothing when
+/// more octets are needed.
+///
+/// # Errors
+/// When the stream does not begin with a TPKT header of version 3 and a possible length.
+///
+/// ```
+/// let stream = [3, 0, 0, 6, b'!', b'/', 3, 0];
+/// assert_eq!(weir_h248::tpkt(&stream)?, Some((&b"!/"[..], 6)));
+/// assert_eq!(weir_h248::tpkt(&stream[6..])?, None);
+/// # Ok::<(), weir_h248::Error>(())
+/// ```
+pub fn tpkt(stream: &[u8]) -> Result<Option<(&[u8], usize)>, crate::Error> {
+    let fail = |offset, expected| {
+        let failure = Failure::new(ErrorKind::Syntax, offset, expected);
+        Err(crate::Error::from_failure(failure, stream, false))
+    };
+    match stream {
+        [] => return Ok(None),
+        [TPKT_VERSION, ..] => {}
+        _ => return fail(0, "a TPKT header of version 3"),
+    }
+    let [_, _, high, low, ..] = stream else {
+        return Ok(None);
+    };
+    let len = usize::from(u16::from_be_bytes([*high, *low]));
+    if len < TPKT_HEADER {
+        return fail(2, "a TPKT length of 4 or more");
+    }
+    Ok(stream.get(TPKT_HEADER..len).map(|message| (message, len)))
+}
+
+/// Appends a message with its TPKT header.
+///
+/// # Errors
+/// [`ErrorKind::NotEncodable`] when it is longer than 65,531 octets, the most that a header can say.
+pub fn write_tpkt(message: &[u8], out: &mut Vec<u8>) -> Result<(), crate::Error> {
+    let Ok(len) = u16::try_from(message.len().saturating_add(TPKT_HEADER)) else {
+        return Err(crate::Error::new(
+            ErrorKind::NotEncodable,
+            "more octets than a TPKT header can say",
+        ));
+    };
+    let [high, low] = len.to_be_bytes();
+    out.extend_from_slice(&[TPKT_VERSION, 0, high, low]);
+    out.extend_from_slice(message);
+    Ok(())
+}
+
+/// Which segments of one reply have come (version 3): whether all are there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Segments {
+    seen: Vec<u16>,
+    last: Option<u16>,
+}
+
+impl Segments {
+    /// Segments that are kept of one reply: a reply of more is not followed.
+    pub const SEGMENTS_MAX: usize = 4096;
+
+    /// None yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes note of a segment. False when it had come before, or when it is one too many; a reply
+    /// without segments is complete by itself.
+    pub fn add(&mut self, reply: &TransactionReply<'_>) -> bool {
+        let number = reply.segment_number.unwrap_or(1);
+        if reply.segmentation_complete || reply.segment_number.is_none() {
+            self.last = Some(number);
+        }
+        match self.seen.binary_search(&number) {
+            Err(at) if self.seen.len() < Self::SEGMENTS_MAX => {
+                self.seen.insert(at, number);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether all have come: those from the first, 1, to the one that says it is the last.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.last
+            .is_some_and(|last| self.seen.len() == usize::from(last) && last > 0)
+    }
+
+    /// Numbers of the segments that are known to be missing.
+    pub fn missing(&self) -> impl Iterator<Item = u16> + '_ {
+        let end = self.last.or(self.seen.last().copied()).unwrap_or(0);
+        (1..=end).filter(|number| self.seen.binary_search(number).is_err())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::TransactionResult;
+
+    #[test]
+    fn every_prefix_of_a_stream_waits() {
+        let mut stream = Vec::new();
+        write_tpkt(b"!/1 [1.2.3.4] K{1}", &mut stream).unwrap();
+        write_tpkt(b"", &mut stream).unwrap();
+        let (message, used) = tpkt(&stream).unwrap().unwrap();
+        assert_eq!((message, used), (&b"!/1 [1.2.3.4] K{1}"[..], 22));
+        assert_eq!(tpkt(&stream[used..]).unwrap(), Some((&b""[..], 4)));
+        for len in 0..used {
+            assert_eq!(tpkt(&stream[..len]).unwrap(), None, "{len}");
+        }
+        assert_eq!(tpkt(b"MEGACO").unwrap_err().kind(), ErrorKind::Syntax);
+        assert_eq!(tpkt(&[3, 0, 0, 3]).unwrap_err().offset(), 2);
+        assert!(write_tpkt(&[0; 65_532], &mut stream).is_err());
+    }
+
+    #[test]
+    fn segments_in_any_order() {
+        let segment = |number, last| TransactionReply {
+            id: 7,
+            imm_ack_required: false,
+            result: TransactionResult::Actions(&[]),
+            segment_number: Some(number),
+            segmentation_complete: last,
+        };
+        let mut segments = Segments::new();
+        assert!(segments.add(&segment(3, true)));
+        assert!(segments.add(&segment(1, false)));
+        assert!(!segments.add(&segment(1, false)));
+        assert!(!segments.is_complete());
+        assert_eq!(segments.missing().collect::<Vec<_>>(), [2]);
+        assert!(segments.add(&segment(2, false)));
+        assert!(segments.is_complete());
+        assert_eq!(segments.missing().count(), 0);
+    }
+}

@@ -1,0 +1,182 @@
+//! Damaged input: errors with a place, and never a panic.
+
+use weir_h248::{
+    Arena, DecodeOptions, Encoding, ErrorKind, TextOptions, decode, decode_as, decode_text, detect,
+};
+
+const MESSAGE: &str = "MEGACO/3 [125.125.125.111]:55555\nTransaction = 10001 {\n\tContext = - {\n\t\t\
+    Modify = A4444 {\n\t\t\tEvents = 2223 {\n\t\t\t\tal/on { strict=state, NBRN{EM{SG{cg/rt}}} }\n\
+    \t\t\t},\n\t\t\tMedia { Stream = 1 { LocalControl { Mode = SendReceive, nt/jit=[1:2] },\n\
+    Local { v=0\r\nc=IN IP4 $\r\n } } },\n\t\t\tDigitMap = d { T:1,(0|xx) }\n\t\t}\n\t}\n}";
+
+#[test]
+fn errors_say_where_and_what() {
+    for (from, to, place, expected, path) in [
+        (
+            "Modify",
+            "Modifi",
+            "Modifi",
+            "Modify",
+            "Transaction/Context",
+        ),
+        (
+            "2223",
+            "x",
+            "x {",
+            "number of a request",
+            "Transaction/Context/Modify/Events",
+        ),
+        (
+            "SendReceive",
+            "Both",
+            "Both",
+            "Loopback",
+            "Transaction/Context/Modify/Media/Stream/LocalControl",
+        ),
+        (
+            "al/on",
+            "alon",
+            "alon",
+            "package/item",
+            "Transaction/Context/Modify/Events",
+        ),
+        (
+            "[1:2]",
+            "[1:2",
+            "},\nLocal {",
+            "`]`",
+            "Transaction/Context/Modify/Media/Stream/LocalControl",
+        ),
+        ("MEGACO/3", "MEGACO/333", "MEGACO", "version", ""),
+        (
+            "= 10001",
+            "= 99999999999",
+            "9999",
+            "4294967295",
+            "Transaction",
+        ),
+        ("125.125.125.111", "1.2.3", "1.2.3", "an IP address", "mId"),
+    ] {
+        let text = MESSAGE.replacen(from, to, 1);
+        let arena = Arena::new();
+        let error = decode_text(text.as_bytes(), &arena, TextOptions::default()).unwrap_err();
+        let offset = text.find(place).unwrap();
+        let line = text[..offset].matches('\n').count() + 1;
+        let column = offset - text[..offset].rfind('\n').map_or(0, |at| at + 1) + 1;
+        assert_eq!(error.offset(), offset, "{error}");
+        assert_eq!(
+            (error.line(), error.column()),
+            (Some(line), Some(column)),
+            "{error}"
+        );
+        assert!(error.expected().contains(expected), "{error}");
+        assert_eq!(error.path(), path, "{error}");
+    }
+}
+
+#[test]
+fn every_prefix_is_an_error_with_a_place() {
+    let arena = Arena::new();
+    assert!(decode_text(MESSAGE.as_bytes(), &arena, TextOptions::strict()).is_ok());
+    for len in 0..MESSAGE.len() {
+        let error = decode_text(&MESSAGE.as_bytes()[..len], &arena, TextOptions::default());
+        let error = error.unwrap_err();
+        assert!(error.offset() <= len, "{len}: {error}");
+    }
+}
+
+#[test]
+fn binary_damage_is_an_error_or_another_message() {
+    let mut state = 1_u32;
+    let mut random = move || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as usize
+    };
+    for sample in crate::corpus::samples().iter().step_by(5) {
+        for (encoding, octets) in [
+            (Encoding::Ber, &sample.ber),
+            (Encoding::Per, &sample.per),
+            (Encoding::Erl, &sample.erl_mc),
+            (Encoding::Erl, &sample.erl_mc_z),
+            (Encoding::Compact, &sample.compact),
+        ] {
+            // What is left of a text that ends in a word may be a shorter word.
+            let ends_in_word = encoding == Encoding::Compact && !octets.contains(&b'{');
+            for len in 0..if ends_in_word { 0 } else { octets.len() } {
+                let arena = Arena::new();
+                let cut = decode_as(encoding, &octets[..len], &arena, &DecodeOptions::default());
+                assert!(cut.is_err(), "{} {encoding:?} {len}", sample.name);
+            }
+            for _ in 0..20 {
+                let mut damaged = octets.clone();
+                for _ in 0..1 + random() % 3 {
+                    let at = random() % damaged.len();
+                    damaged[at] = random() as u8;
+                }
+                let arena = Arena::new();
+                // Whether it decodes is chance; that it ends is the point.
+                let _ = decode_as(encoding, &damaged, &arena, &DecodeOptions::default());
+                assert!(arena.allocated_bytes() < 1000 * octets.len() + 4096);
+            }
+        }
+    }
+}
+
+#[test]
+fn nesting_has_a_limit() {
+    let deep = "NBRN{EM{E=1{al/on{".repeat(100);
+    let text = format!("!/3 [1.2.3.4] T=1{{C=-{{MF=a{{E=1{{al/on{{{deep}");
+    let arena = Arena::new();
+    let error = decode_text(text.as_bytes(), &arena, TextOptions::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+}
+
+#[test]
+fn lenient_and_strict_reading() {
+    for (text, strict, lenient) in [
+        ("!/1[1.2.3.4]T=1{C=-{N=a{OE=1{al/of}}}}", false, true),
+        ("!/1 [1.2.3.4] P=1{C=-}\0\0", false, true),
+        ("; \"a quote\"\n!/1 [1.2.3.4] P=1{C=-}", true, true),
+        ("!/1 [1.2.3.4] P=1{ER=500{\"caf\u{e9}\"}}", false, true),
+        ("!/1 [1.2.3.4] T=1{C=-{A=media,A=A}}", true, true),
+        ("!/1 [2001:db8::1]:2944 T=1{C=-{O-W-S=*}}", true, true),
+        ("!/1 MTP{ab\\}c} T=1{C=-{S=*}}", true, true),
+        (
+            "!/1 <mgc.example.com>:2944 T=1{C=-{AV=root{AT{}}}}",
+            true,
+            true,
+        ),
+        ("!/1 [1.2.3.4] T=1{C=1{E,E}}", false, false),
+        ("", false, false),
+    ] {
+        let arena = Arena::new();
+        let read = |options| decode_text(text.as_bytes(), &arena, options);
+        assert_eq!(read(TextOptions::strict()).is_ok(), strict, "strict {text}");
+        assert_eq!(
+            read(TextOptions::default()).is_ok(),
+            lenient,
+            "lenient {text}"
+        );
+    }
+}
+
+#[test]
+fn encodings_are_found_by_content() {
+    for sample in crate::corpus::samples() {
+        for (octets, expected) in [
+            (&sample.pretty, Encoding::Pretty),
+            (&sample.compact, Encoding::Compact),
+            (&sample.ber, Encoding::Ber),
+            (&sample.per, Encoding::Per),
+            (&sample.erl, Encoding::Erl),
+            (&sample.erl_mc_z, Encoding::Erl),
+        ] {
+            assert_eq!(detect(octets), Some(expected), "{}", sample.name);
+            assert!(decode(octets, &Arena::new(), &DecodeOptions::default()).is_ok());
+        }
+    }
+    assert_eq!(detect(b""), None);
+    let arena = Arena::new();
+    let error = decode(b"INVITE sip:a@b SIP/2.0", &arena, &DecodeOptions::default());
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::UnknownEncoding);
+}

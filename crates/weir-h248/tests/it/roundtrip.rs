@@ -1,0 +1,63 @@
+//! Arbitrary messages come back the same from every encoding.
+
+use proptest::prelude::*;
+use weir_h248::{
+    Arena, BinaryOptions, DecodeOptions, EncodeOptions, Encoding, ErlOptions, OwnedMessage,
+    TextStyle, decode_as, encode,
+};
+
+use crate::generate::Generator;
+
+fn check(seed: u64) {
+    let arena = Arena::new();
+    let message = Generator::new(seed, &arena).message();
+    let mut erl = ErlOptions::default();
+    (erl.megaco_compressed, erl.compressed, erl.utf8_atoms) =
+        (seed & 2 != 0, seed & 4 != 0, seed & 8 != 0);
+    for encoding in [
+        Encoding::Pretty,
+        Encoding::Compact,
+        Encoding::Ber,
+        Encoding::Per,
+        Encoding::Erl,
+    ] {
+        let mut options = EncodeOptions::default();
+        options.erl = erl;
+        let mut out = Vec::new();
+        encode(&message, encoding, &options, &mut out)
+            .unwrap_or_else(|error| panic!("seed {seed} {encoding:?}: {error}\n{message:#?}"));
+        let back = decode_as(encoding, &out, &arena, &DecodeOptions::default());
+        assert_eq!(
+            back.as_ref(),
+            Ok(&message),
+            "seed {seed} {encoding:?} {}",
+            out.escape_ascii()
+        );
+        let back = back.unwrap();
+        let mut again = Vec::new();
+        encode(&back, encoding, &options, &mut again).unwrap();
+        assert_eq!(
+            out, again,
+            "seed {seed} {encoding:?}: the same octets again"
+        );
+        let owned = OwnedMessage::new(encoding, &out, &DecodeOptions::default()).unwrap();
+        assert_eq!(owned.get(&Arena::new()), Ok(message));
+    }
+    // As Erlang writes text, it loses case and quotes, and nothing else.
+    let mut options = EncodeOptions::default();
+    options.text = TextStyle::erlang();
+    options.binary = BinaryOptions::default();
+    let mut out = Vec::new();
+    if encode(&message, Encoding::Compact, &options, &mut out).is_ok() {
+        decode_as(Encoding::Compact, &out, &arena, &DecodeOptions::default())
+            .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{}", out.escape_ascii()));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn every_encoding_gives_the_message_back(seed: u64) {
+        check(seed);
+    }
+}
