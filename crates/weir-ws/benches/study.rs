@@ -3,7 +3,7 @@
 //!     cargo bench -p weir-ws --bench study [-- MEGABYTES [TRANSCRIPT]]
 //!
 //! Brute force is stock zlib, cell by cell, on the same messages in the same run; on more than
-//! 1 MB it runs a fixed sample of 1 cell in 27 over the whole transcript, and says so. CPU time of
+//! 1 MB it runs a fixed sample of 1 cell in 35 over the whole transcript, and says so. CPU time of
 //! the process, because a machine may be busy with other things.
 #![allow(clippy::unwrap_used, reason = "a benchmark may panic")]
 
@@ -96,7 +96,7 @@ fn main() {
         return;
     }
     let (ours, sizes) = (all.0, all.1.unwrap());
-    // Every 27th cell beginning with the 14th meets every takeover, window, level and memLevel.
+    // Every 35th cell meets every takeover, window, level and memLevel.
     let step = if bytes <= 1_000_000 { 1 } else { 35 };
     let sample: Vec<Setting> = Setting::all().step_by(step).collect();
     let begin = cpu_seconds();

@@ -48,38 +48,40 @@ impl fmt::Display for Offer {
 }
 
 /// What was agreed on, for both directions. [`fmt::Display`] writes the server's header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreed {
     /// The server compresses every message by itself.
     pub server_no_context_takeover: bool,
     /// The client compresses every message by itself.
     pub client_no_context_takeover: bool,
-    /// Bits of the server's window; 15 when not named.
-    pub server_max_window_bits: u8,
-    /// Bits of the client's window; 15 when not named.
-    pub client_max_window_bits: u8,
+    /// Bits of the server's window, if the response names them. It has to when the offer did, even
+    /// if they are 15 (RFC 7692 section 7.1.2.1).
+    pub server_max_window_bits: Option<u8>,
+    /// Bits of the client's window, if the response names them.
+    pub client_max_window_bits: Option<u8>,
 }
 
-impl Default for Agreed {
-    fn default() -> Self {
-        Self {
-            server_no_context_takeover: false,
-            client_no_context_takeover: false,
-            server_max_window_bits: 15,
-            client_max_window_bits: 15,
-        }
+impl Agreed {
+    /// Bits of the server's window: 15 when not named.
+    #[must_use]
+    pub fn server_window_bits(&self) -> u8 {
+        self.server_max_window_bits.unwrap_or(15)
+    }
+
+    /// Bits of the client's window: 15 when not named.
+    #[must_use]
+    pub fn client_window_bits(&self) -> u8 {
+        self.client_max_window_bits.unwrap_or(15)
     }
 }
 
 impl fmt::Display for Agreed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named = |bits: u8| (bits < 15).then_some(bits);
         let offer = Offer {
             server_no_context_takeover: self.server_no_context_takeover,
             client_no_context_takeover: self.client_no_context_takeover,
-            server_max_window_bits: named(self.server_max_window_bits),
-            client_max_window_bits: named(self.client_max_window_bits)
-                .map_or(Bits::Absent, Bits::At),
+            server_max_window_bits: self.server_max_window_bits,
+            client_max_window_bits: self.client_max_window_bits.map_or(Bits::Absent, Bits::At),
         };
         offer.fmt(f)
     }
@@ -131,6 +133,7 @@ impl ServerPolicy {
     pub fn accept<'a>(&self, offers: impl IntoIterator<Item = &'a Offer>) -> Option<Agreed> {
         offers.into_iter().find_map(|offer| {
             let wanted = self.client_max_window_bits.clamp(8, 15);
+            let server = self.server_max_window_bits.clamp(8, 15);
             let client_max_window_bits = match offer.client_max_window_bits {
                 Bits::Absent if self.client_limit_required && wanted < 15 => return None,
                 Bits::Absent => 15,
@@ -142,11 +145,12 @@ impl ServerPolicy {
                     || offer.server_no_context_takeover,
                 client_no_context_takeover: self.client_no_context_takeover
                     || offer.client_no_context_takeover,
-                server_max_window_bits: self
-                    .server_max_window_bits
-                    .clamp(8, 15)
-                    .min(offer.server_max_window_bits.unwrap_or(15)),
-                client_max_window_bits,
+                server_max_window_bits: match offer.server_max_window_bits {
+                    Some(bits) => Some(bits.min(server)),
+                    None => (server < 15).then_some(server),
+                },
+                client_max_window_bits: (client_max_window_bits < 15)
+                    .then_some(client_max_window_bits),
             })
         })
     }
@@ -259,8 +263,8 @@ pub fn parse_response(header: &str, offers: &[Offer]) -> Result<Option<Agreed>, 
         return Ok(None);
     };
     let client_max_window_bits = match response.client_max_window_bits {
-        Bits::At(bits) => bits,
-        Bits::Absent => 15,
+        Bits::At(bits) => Some(bits),
+        Bits::Absent => None,
         Bits::Any => {
             return Err(NegotiationError::new(
                 NegotiationErrorKind::Value,
@@ -300,7 +304,7 @@ pub fn parse_response(header: &str, offers: &[Offer]) -> Result<Option<Agreed>, 
     Ok(Some(Agreed {
         server_no_context_takeover: response.server_no_context_takeover,
         client_no_context_takeover: response.client_no_context_takeover,
-        server_max_window_bits: response.server_max_window_bits.unwrap_or(15),
+        server_max_window_bits: response.server_max_window_bits,
         client_max_window_bits,
     }))
 }
@@ -552,6 +556,25 @@ mod tests {
                 .collect();
             assert_eq!(found, expected, "{header}");
         }
+    }
+
+    /// Found by fuzzing: the answer to `server_max_window_bits=15` did not name it, and clients have to
+    /// fail such a connection.
+    #[test]
+    fn an_offer_of_fifteen_bits_is_answered() {
+        let offer = Offer {
+            server_max_window_bits: Some(15),
+            ..Offer::default()
+        };
+        let agreed = ServerPolicy::default().accept([&offer]).unwrap();
+        assert_eq!(
+            agreed.to_string(),
+            "permessage-deflate; server_max_window_bits=15"
+        );
+        assert_eq!(
+            parse_response(&agreed.to_string(), &[offer]),
+            Ok(Some(agreed))
+        );
     }
 
     #[test]

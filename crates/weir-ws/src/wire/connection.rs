@@ -199,8 +199,8 @@ impl Connection {
         };
         let agreed = handshake.agreed;
         self.open(
-            agreed.map(|a| inflate(a.client_no_context_takeover, a.client_max_window_bits)),
-            agreed.map(|a| inflate(a.server_no_context_takeover, a.server_max_window_bits)),
+            agreed.map(|a| inflate(a.client_no_context_takeover, a.client_window_bits())),
+            agreed.map(|a| inflate(a.server_no_context_takeover, a.server_window_bits())),
             request_end,
             response_end,
             each,
