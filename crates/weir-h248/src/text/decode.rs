@@ -191,13 +191,17 @@ impl<'a> Parser<'a> {
         } else {
             None
         };
+        let address_at = self.word_at;
         self.at = self.word_at.saturating_add(len).saturating_add(1);
         self.skip();
         let port = self.port()?;
         match (ip4, ip6) {
             (Some(address), _) => Ok(MId::Ip4(Ip4Address { address, port })),
             (None, Some(address)) => Ok(MId::Ip6(Ip6Address { address, port })),
-            (None, None) => self.fail_word(ErrorKind::Syntax, "an IP address"),
+            (None, None) => {
+                self.word_at = address_at;
+                self.fail_word(ErrorKind::Syntax, "an IP address")
+            }
         }
     }
 

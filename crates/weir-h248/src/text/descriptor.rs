@@ -113,11 +113,16 @@ impl<'a> Parser<'a> {
                     "EventBuffer",
                     self.event_buffer()
                 )?)),
-                Token::Statistics => Some(AuditReturnParameter::Statistics(within!(
-                    self,
-                    "Statistics",
-                    self.statistics()
-                )?)),
+                Token::Statistics => {
+                    let statistics = within!(self, "Statistics", self.statistics())?;
+                    if statistics.is_empty() {
+                        // Braces with nothing between them are as good as none.
+                        empty.add(AuditToken::Statistics);
+                        None
+                    } else {
+                        Some(AuditReturnParameter::Statistics(statistics))
+                    }
+                }
                 Token::Packages => Some(AuditReturnParameter::Packages(within!(
                     self,
                     "Packages",

@@ -170,14 +170,14 @@ impl<const PRETTY: bool> Writer<'_, PRETTY> {
     /// A session description: as it was read, or, in Erlang's style and from binary, line by line.
     fn session_description(&mut self, token: Token, description: &LocalRemote<'_>) {
         self.token(token);
-        self.raw(if PRETTY { b" { " } else { b"{" });
         match description {
             LocalRemote::Sdp(octets) if !self.style.erlang => {
+                self.raw(if PRETTY { b" {" } else { b"{" });
                 self.octets(octets);
                 self.out.push(b'}');
                 return;
             }
-            _ => {}
+            _ => self.raw(if PRETTY { b" { " } else { b"{" }),
         }
         let mut any = false;
         for line in description.lines() {

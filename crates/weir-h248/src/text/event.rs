@@ -58,7 +58,16 @@ impl<'a> Parser<'a> {
     }
 
     fn requested_event(&mut self) -> Res<RequestedEvent<'a>> {
-        let name = self.package_name()?;
+        let word = self.word()?;
+        if let Some((name, parameters)) = self.parenthesised(word)? {
+            return Ok(RequestedEvent {
+                name,
+                stream_id: None,
+                action: None,
+                parameters,
+            });
+        }
+        let name = self.package_name_of(word)?;
         let mut event = RequestedEvent {
             name,
             stream_id: None,
@@ -128,6 +137,42 @@ impl<'a> Parser<'a> {
         event.parameters = parameters.into_bump_slice();
         event.action = any_action.then(|| self.arena.keep(actions));
         Ok(())
+    }
+
+    /// `al/of(strict=state)`, which the call flows of RFC 3525 Appendix I have where its grammar
+    /// has braces: parentheses are characters of words. In lenient reading only.
+    fn parenthesised(
+        &mut self,
+        word: &'a [u8],
+    ) -> Res<Option<(Name<'a>, &'a [EventParameter<'a>])>> {
+        let opening = word.iter().position(|octet| *octet == b'(');
+        let Some(opening) = opening.filter(|_| !self.strict && self.peek() == b'=') else {
+            return Ok(None);
+        };
+        let (event, rest) = word.split_at_checked(opening).unwrap_or_default();
+        let event = self.package_name_of(event)?;
+        let mut name = self.name_of(rest.get(1..).unwrap_or_default())?;
+        let mut parameters = self.arena.growing(1);
+        loop {
+            self.equals()?;
+            let mut value = self.value()?;
+            let last = !value.quoted && value.octets.ends_with(b")");
+            if last {
+                value.octets = value.octets.strip_suffix(b")").unwrap_or_default();
+            }
+            let value = std::slice::from_ref(self.arena.keep(value));
+            parameters.push(EventParameter {
+                name,
+                value,
+                extra: None,
+            });
+            if last {
+                return Ok(Some((event, parameters.into_bump_slice())));
+            }
+            self.expect(b',', "`,` or `)`")?;
+            let word = self.word()?;
+            name = self.name_of(word)?;
+        }
     }
 
     fn event_parameter(&mut self, word: &'a [u8]) -> Res<EventParameter<'a>> {
@@ -309,8 +354,14 @@ impl<'a> Parser<'a> {
                 self.take(b':');
                 word = self.word()?;
             }
-            let name = self.package_name_of(word)?;
-            let (stream_id, parameters) = self.observed_parameters()?;
+            let (name, stream_id, parameters) = match self.parenthesised(word)? {
+                Some((name, parameters)) => (name, None, parameters),
+                None => {
+                    let name = self.package_name_of(word)?;
+                    let (stream_id, parameters) = self.observed_parameters()?;
+                    (name, stream_id, parameters)
+                }
+            };
             events.push(ObservedEvent {
                 name,
                 stream_id,

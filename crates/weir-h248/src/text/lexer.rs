@@ -176,7 +176,8 @@ impl<'a> Parser<'a> {
             b',' => {
                 self.at += 1;
                 self.skip();
-                Ok(true)
+                // A comma behind the last element, as in RFC 3525 Appendix I.
+                Ok(self.strict || !self.take(b'}'))
             }
             b'}' => {
                 self.at += 1;

@@ -180,3 +180,17 @@ fn encodings_are_found_by_content() {
     let error = decode(b"INVITE sip:a@b SIP/2.0", &arena, &DecodeOptions::default());
     assert_eq!(error.unwrap_err().kind(), ErrorKind::UnknownEncoding);
 }
+
+/// They were told apart from the bare word, as which they are written again.
+#[test]
+fn statistics_without_content_come_back() {
+    let arena = Arena::new();
+    let read = |text: &str| {
+        let text = arena.list(text.as_bytes());
+        decode_text(text, &arena, TextOptions::default()).unwrap()
+    };
+    assert_eq!(
+        read("!/3 [1.2.3.4] P=1{C=1{AV=a{SA{},PG{al-1}}}}"),
+        read("!/3 [1.2.3.4] P=1{C=1{AV=a{SA,PG{al-1}}}}")
+    );
+}

@@ -211,7 +211,7 @@ impl<'a> Generator<'a> {
                 None
             },
             contexts: if new {
-                self.maybe(|g| g.list(1, Generator::number))
+                self.maybe(|g| g.list(1, Self::number))
             } else {
                 None
             },

@@ -1,9 +1,6 @@
 //! Integration tests of weir-h248.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test that cannot go on says so by panicking"
-)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod corpus;
 mod damage;

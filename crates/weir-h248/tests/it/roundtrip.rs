@@ -36,9 +36,11 @@ fn check(seed: u64) {
         let back = back.unwrap();
         let mut again = Vec::new();
         encode(&back, encoding, &options, &mut again).unwrap();
-        assert_eq!(
-            out, again,
-            "seed {seed} {encoding:?}: the same octets again"
+        assert!(
+            out == again,
+            "seed {seed} {encoding:?}: not the same octets again: {} {}",
+            out.escape_ascii(),
+            again.escape_ascii()
         );
         let owned = OwnedMessage::new(encoding, &out, &DecodeOptions::default()).unwrap();
         assert_eq!(owned.get(&Arena::new()), Ok(message));
