@@ -200,12 +200,15 @@ fn a_decoder_that_needs_only_the_record_looks_at_no_header() {
             .count(),
         0
     );
+    // A usual packet is looked at to its ports at once; others only as far as they must be.
     let mut decoder = Decoder::new(Options::default(), [Needs::Network]);
-    let layers: Vec<_> = decoder
-        .decode(Frame::new(LinkType::ETHERNET, &packet))
-        .layers()
-        .collect();
-    assert_eq!(layers, [Layer::Ethernet, Layer::Ipv4]);
+    let mut layers = |packet: &[u8]| -> Vec<_> {
+        let packet = decoder.decode(Frame::new(LinkType::ETHERNET, packet));
+        packet.layers().collect()
+    };
+    assert!(layers(&packet).starts_with(&[Layer::Ethernet, Layer::Ipv4]));
+    let echo = common::ethernet(0x0800, &common::ipv4(1, &[8, 0, 0, 0, 0, 1, 0, 1]));
+    assert_eq!(layers(&echo), [Layer::Ethernet, Layer::Ipv4]);
 }
 
 #[test]
