@@ -202,7 +202,8 @@ impl Engine {
             self.too_long += 1;
             return;
         }
-        let class = class.min(self.options.classes_max.clamp(1, 1 << 16) as u16 - 1);
+        let last = self.options.classes_max.clamp(1, 1 << 16) - 1;
+        let class = class.min(u16::try_from(last).unwrap_or(u16::MAX));
         let slot = usize::from(class);
         if self.meta.len() <= slot {
             self.meta.resize(slot + 1, (0, 0));
