@@ -46,13 +46,30 @@ impl Codec {
     }
 }
 
+/// Characters of words, for the floor.
+static SAFE: [bool; 256] = {
+    let mut safe = [false; 256];
+    let marks = b"+-&!_/'?@^`~*$\\()%|.";
+    let mut at = 0;
+    while at < 256 {
+        safe[at] = (at as u8).is_ascii_alphanumeric();
+        at += 1;
+    }
+    at = 0;
+    while at < marks.len() {
+        safe[marks[at] as usize] = true;
+        at += 1;
+    }
+    safe
+};
+
 /// The floor: finds every word and mark of a text, and does nothing with them.
 fn tokenize(text: &[u8]) -> usize {
     let mut tokens = 0;
     let mut in_word = false;
     for octet in text {
-        let safe = octet.is_ascii_alphanumeric() || b"+-&!_/'?@^`~*$\\()%|.".contains(octet);
-        tokens += usize::from(!(safe && in_word || octet.is_ascii_whitespace()));
+        let safe = SAFE[usize::from(*octet)];
+        tokens += usize::from(!(safe && in_word) && *octet > b' ');
         in_word = safe;
     }
     tokens
