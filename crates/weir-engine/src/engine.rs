@@ -74,7 +74,8 @@ impl Engine {
             .build_arc()
             .map_err(|error| Error::from_datafusion(ErrorKind::Run, error, &[]))?;
         let mut rules = PhysicalOptimizer::new().rules;
-        if !options.unfused {
+        // DataFusion's own aggregate spills to disk at the limit; the fused one does not yet.
+        if !options.unfused && options.memory_limit_bytes.is_none() {
             // In front of the rule that deals out partitions and orders.
             let place = rules
                 .iter()
