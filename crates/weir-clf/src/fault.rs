@@ -1,0 +1,86 @@
+//! What can be wrong with a record, and where.
+
+use std::fmt;
+
+/// Why bytes are not a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Offset from where the record should begin.
+    pub offset: usize,
+    /// What is wrong there.
+    pub kind: FaultKind,
+}
+
+/// The kinds of [`Fault`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// The record goes on beyond the end: it is cut short, or still being written.
+    Cut,
+    /// The record does not begin as its form says.
+    Version,
+    /// A length that is no number, or contradicts the content.
+    Length,
+    /// A pointer that is no number, leads outside, or not behind a separator.
+    Pointer,
+    /// A separator or the line feed at the end is missing, or stands where none may.
+    Separator,
+    /// The time cannot be read.
+    Time,
+    /// The flags cannot be read.
+    Flags,
+    /// A field that has to be a number is none, or one that has to be there is not.
+    Field,
+    /// An optional field cannot be read.
+    Optional,
+    /// The length of an optional field is not that of its value. Logs differ in what they count,
+    /// so only a check says this.
+    OptionalLength,
+    /// The record is longer than the reader's limit.
+    Limit,
+    /// Zeros, as a machine leaves them that stops while it writes.
+    Zeros,
+    /// Not JSON, or not an object that is a record.
+    Json,
+}
+
+impl FaultKind {
+    /// What is wrong, in words.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Cut => "the record is cut short",
+            Self::Version => "no record begins here",
+            Self::Length => "the record's length is wrong",
+            Self::Pointer => "a pointer does not lead to a field",
+            Self::Separator => "a separator is missing or out of place",
+            Self::Time => "the time cannot be read",
+            Self::Flags => "the flags cannot be read",
+            Self::Field => "a field is missing or no number",
+            Self::Optional => "an optional field cannot be read",
+            Self::OptionalLength => "an optional field's length is not that of its value",
+            Self::Limit => "the record is longer than the limit",
+            Self::Zeros => "zeros instead of a record",
+            Self::Json => "not a JSON object that is a record",
+        }
+    }
+}
+
+impl Fault {
+    pub(crate) const fn at(offset: usize, kind: FaultKind) -> Self {
+        Self { offset, kind }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} (byte {} of the record)",
+            self.kind.text(),
+            self.offset
+        )
+    }
+}
+
+impl std::error::Error for Fault {}

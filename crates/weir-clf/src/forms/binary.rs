@@ -1,0 +1,410 @@
+//! The binary draft, draft-roach-sipping-clf-syntax-00: a header of 56 bytes with pointers, data,
+//! then tags with lengths and values. Numbers are big-endian.
+
+use weir_bytes::{u16_be_at, u32_be_at};
+
+use crate::fault::{Fault, FaultKind};
+use crate::forms::escape::clip;
+use crate::forms::text::without_port;
+use crate::losses::{Loss, Losses};
+use crate::optional::{HEADER, MESSAGE, Optionals, push_decimal, push_optional};
+use crate::record::{
+    ABSENT, Field, Flags, Record, Retransmission, Time, decimal, literal, present,
+};
+
+/// Bytes of the fixed header.
+const HEADER_BYTES: usize = 56;
+/// Where the pairs of pointer and length begin.
+const PAIRS: usize = 24;
+/// The fields with pointers, in their order; the method stands for CSeq.
+const POINTED: [Field; 8] = [
+    Field::ServerTxn,
+    Field::ClientTxn,
+    Field::CSeq,
+    Field::ToUri,
+    Field::ToTag,
+    Field::FromUri,
+    Field::FromTag,
+    Field::CallId,
+];
+const RECORD_BYTES_MAX: usize = 0xff_ffff;
+/// Bytes that each pointed field may have, so that pointers of 16 bits reach all.
+const FIELD_BYTES_MAX: usize = 7000;
+
+const RESPONSE: u8 = 0x80;
+const DUPLICATE: u8 = 0x40;
+const SENT: u8 = 0x20;
+
+mod tag {
+    pub(super) const CONTACT: u16 = 0;
+    pub(super) const REQUEST_URI: u16 = 1;
+    pub(super) const REMOTE_HOST: u16 = 2;
+    pub(super) const USER: u16 = 3;
+    pub(super) const MESSAGE: u16 = 4;
+}
+
+/// True when a whole record of the draft stands at the beginning, or one that is cut.
+pub(crate) fn is_record(bytes: &[u8]) -> bool {
+    let mut scratch = Vec::new();
+    match decode(bytes, &mut scratch) {
+        Ok(_) => true,
+        Err(fault) => fault.kind == FaultKind::Cut && bytes.len() > HEADER_BYTES,
+    }
+}
+
+/// Reads the record at the beginning of `bytes` and says how long it is.
+pub(crate) fn decode<'a>(
+    bytes: &'a [u8],
+    scratch: &'a mut Vec<u8>,
+) -> Result<(Record<'a>, usize), Fault> {
+    scratch.clear();
+    let len = record_len(bytes)?;
+    let Some(bytes) = bytes.get(..len) else {
+        return Err(Fault::at(bytes.len(), FaultKind::Cut));
+    };
+    let cut = Fault::at(bytes.len(), FaultKind::Cut);
+    let flags = *bytes.first().ok_or(cut)?;
+    let (high, low) = (
+        u32_be_at(bytes, 4).ok_or(cut)?,
+        u32_be_at(bytes, 8).ok_or(cut)?,
+    );
+    let nanoseconds = u32_be_at(bytes, 12).ok_or(cut)?;
+    if nanoseconds > 999_999_999 {
+        return Err(Fault::at(12, FaultKind::Time));
+    }
+    let mut record = Record {
+        time: Time {
+            seconds: u64::from(high) << 32 | u64::from(low),
+            nanoseconds,
+        },
+        flags: Flags {
+            response: flags & RESPONSE != 0,
+            sent: flags & SENT != 0,
+            retransmission: if flags & DUPLICATE == 0 {
+                Retransmission::Original
+            } else {
+                Retransmission::Duplicate
+            },
+            ..Flags::default()
+        },
+        ..Record::default()
+    };
+    for (index, field) in POINTED.into_iter().enumerate() {
+        let at = PAIRS.saturating_add(index.saturating_mul(4));
+        let start = usize::from(u16_be_at(bytes, at).ok_or(cut)?);
+        let len = usize::from(u16_be_at(bytes, at.saturating_add(2)).ok_or(cut)?);
+        if len == 0 {
+            continue;
+        }
+        let value = bytes.get(start..start.saturating_add(len));
+        match value {
+            Some(value) if start >= HEADER_BYTES => record.set(field, literal(value)),
+            _ => return Err(Fault::at(at, FaultKind::Pointer)),
+        }
+    }
+    let cseq = u32_be_at(bytes, 16).ok_or(cut)?;
+    let status = u16_be_at(bytes, 20).ok_or(cut)?;
+    let start = usize::from(u16_be_at(bytes, 22).ok_or(cut)?);
+    if start != 0 && (start < HEADER_BYTES || start > len) {
+        return Err(Fault::at(22, FaultKind::Pointer));
+    }
+    let groups = if start == 0 {
+        &[][..]
+    } else {
+        bytes.get(start..).unwrap_or_default()
+    };
+    build(&mut record, cseq, status, groups, start, scratch)?;
+    Ok((record, len))
+}
+
+/// The length from the first four bytes.
+fn record_len(bytes: &[u8]) -> Result<usize, Fault> {
+    let Some(first) = u32_be_at(bytes, 0) else {
+        return Err(Fault::at(bytes.len(), FaultKind::Cut));
+    };
+    if first == 0 {
+        return Err(Fault::at(0, FaultKind::Zeros));
+    }
+    if first & 0x1f00_0000 != 0 {
+        return Err(Fault::at(0, FaultKind::Version));
+    }
+    let len = (first & 0xff_ffff) as usize;
+    if len < HEADER_BYTES {
+        return Err(Fault::at(1, FaultKind::Length));
+    }
+    Ok(len)
+}
+
+/// What has to be put together: CSeq, status, addresses, optional fields.
+fn build<'a>(
+    record: &mut Record<'a>,
+    cseq: u32,
+    status: u16,
+    groups: &'a [u8],
+    start: usize,
+    out: &'a mut Vec<u8>,
+) -> Result<(), Fault> {
+    if let Some(method) = present(record.field(Field::CSeq)) {
+        push_decimal(u64::from(cseq), 1, out);
+        out.push(b' ');
+        out.extend_from_slice(method);
+    }
+    let cseq_end = out.len();
+    if status > 0 {
+        push_decimal(u64::from(status), 3, out);
+    }
+    let status_end = out.len();
+    let mut message = Vec::new();
+    let mut host = ABSENT;
+    let mut rest = groups;
+    while !rest.is_empty() {
+        let offset = start.saturating_add(groups.len().saturating_sub(rest.len()));
+        let damaged = Fault::at(offset, FaultKind::Optional);
+        let tag = u16_be_at(rest, 0).ok_or(damaged)?;
+        let end = usize::from(u16_be_at(rest, 2).ok_or(damaged)?).saturating_add(4);
+        let value = rest.get(4..end).ok_or(damaged)?;
+        match tag {
+            tag::CONTACT => {
+                push_optional(HEADER, 0, b"Contact: ", value, out);
+            }
+            tag::REQUEST_URI => record.set(Field::RequestUri, literal(value)),
+            tag::REMOTE_HOST => host = literal(value),
+            tag::USER => record.user = literal(value),
+            tag::MESSAGE => message.extend_from_slice(value),
+            // RFC 6873 lets nobody but a vendor with a number add fields.
+            _ => {}
+        }
+        rest = rest.get(end..).unwrap_or_default();
+    }
+    if !message.is_empty() {
+        push_optional(MESSAGE, 0, b"", &message, out);
+    }
+    let optional_end = out.len();
+    if host.contains(&b':') && host.first() != Some(&b'[') {
+        out.push(b'[');
+        out.extend_from_slice(host);
+        out.push(b']');
+    }
+    let out = &*out;
+    let (built, bracketed) = out.split_at_checked(optional_end).unwrap_or_default();
+    let piece = |from: usize, to: usize| built.get(from..to).filter(|piece| !piece.is_empty());
+    record.set(Field::CSeq, piece(0, cseq_end).unwrap_or(ABSENT));
+    record.set(Field::Status, piece(cseq_end, status_end).unwrap_or(ABSENT));
+    record.optional = Optionals::new(built.get(status_end..).unwrap_or_default());
+    let host = if bracketed.is_empty() {
+        host
+    } else {
+        bracketed
+    };
+    let side = if record.flags.sent {
+        Field::Destination
+    } else {
+        Field::Source
+    };
+    record.set(side, host);
+    Ok(())
+}
+
+/// Writes a record.
+pub(crate) fn push(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
+    let begin = out.len();
+    let flags = record.flags;
+    losses.note_if(
+        flags.transport != Flags::default().transport || flags.encrypted,
+        Loss::Transport,
+    );
+    losses.note_if(
+        flags.retransmission == Retransmission::Stateless,
+        Loss::Retransmission,
+    );
+    let mut head = [0_u8; HEADER_BYTES];
+    head[0] = if flags.response { RESPONSE } else { 0 }
+        | if flags.retransmission == Retransmission::Duplicate {
+            DUPLICATE
+        } else {
+            0
+        }
+        | if flags.sent { SENT } else { 0 };
+    head[4..12].copy_from_slice(&record.time.seconds.to_be_bytes());
+    head[12..16].copy_from_slice(&record.time.nanoseconds.min(999_999_999).to_be_bytes());
+    let number = record.cseq_number();
+    head[16..20].copy_from_slice(&number.unwrap_or(0).to_be_bytes());
+    head[20..22].copy_from_slice(&status_of(record, losses).to_be_bytes());
+    out.extend_from_slice(&head);
+    let mut at = HEADER_BYTES;
+    for (field, pair) in POINTED
+        .into_iter()
+        .zip(head[PAIRS..].as_chunks_mut::<4>().0)
+    {
+        let value = match field {
+            Field::CSeq => {
+                losses.note_if(record.field(field) == b"?", Loss::Unparsable);
+                record.method().unwrap_or_default()
+            }
+            field => pointed(record.field(field), losses),
+        };
+        let value = clipped(value, losses);
+        let [p, q] = (at as u16).to_be_bytes();
+        let [r, s] = (value.len() as u16).to_be_bytes();
+        *pair = [p, q, r, s];
+        out.extend_from_slice(value);
+        at = at.saturating_add(value.len());
+    }
+    groups(record, out, losses);
+    if out.len().saturating_sub(begin) > at {
+        head[22..24].copy_from_slice(&(at as u16).to_be_bytes());
+    }
+    let len = out.len().saturating_sub(begin);
+    head[1..4].copy_from_slice(&(len as u32).to_be_bytes()[1..]);
+    if let Some(place) = out.get_mut(begin..begin.saturating_add(HEADER_BYTES)) {
+        place.copy_from_slice(&head);
+    }
+}
+
+fn status_of(record: &Record<'_>, losses: &mut Losses) -> u16 {
+    let status = record.field(Field::Status);
+    match decimal(status).and_then(|status| u16::try_from(status).ok()) {
+        // Three digits come back; `0200` would not.
+        Some(number) if number > 0 && status.len() == 3 => number,
+        _ => {
+            losses.note_if(present(status).is_some(), Loss::Field);
+            losses.note_if(status == b"?", Loss::Unparsable);
+            0
+        }
+    }
+}
+
+/// A value, or nothing where it is absent.
+fn pointed<'a>(value: &'a [u8], losses: &mut Losses) -> &'a [u8] {
+    losses.note_if(value == b"?", Loss::Unparsable);
+    present(value).unwrap_or_default()
+}
+
+fn clipped<'a>(value: &'a [u8], losses: &mut Losses) -> &'a [u8] {
+    let cut = clip(value, FIELD_BYTES_MAX);
+    losses.note_if(cut.len() < value.len(), Loss::Cut);
+    cut
+}
+
+fn groups(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
+    let mut group = |tag: u16, value: &[u8]| {
+        let len = value.len().min(usize::from(u16::MAX));
+        out.extend_from_slice(&tag.to_be_bytes());
+        out.extend_from_slice(&(len as u16).to_be_bytes());
+        out.extend_from_slice(value.get(..len).unwrap_or_default());
+    };
+    if let Some(uri) = present(pointed(record.field(Field::RequestUri), losses)) {
+        group(tag::REQUEST_URI, clipped(uri, losses));
+    }
+    let (near, far) = match record.flags.sent {
+        true => (Field::Source, Field::Destination),
+        false => (Field::Destination, Field::Source),
+    };
+    let far = record.field(far);
+    if let Some(address) = present(far) {
+        let host = without_port(address);
+        let bare = host
+            .strip_prefix(b"[")
+            .and_then(|host| host.strip_suffix(b"]"));
+        // Brackets come back around what has a colon, and only there.
+        let bare = bare.filter(|bare| bare.contains(&b':') && bare.first() != Some(&b'['));
+        let bracketed = bare.is_some() || !host.contains(&b':') || host.first() == Some(&b'[');
+        losses.note_if(
+            host.len() < address.len() || record.value(near).is_some() || !bracketed,
+            Loss::Address,
+        );
+        let host = bare.unwrap_or(host);
+        group(tag::REMOTE_HOST, clipped(host, losses));
+    } else {
+        losses.note_if(far == b"?", Loss::Unparsable);
+        losses.note_if(record.value(near).is_some(), Loss::Address);
+    }
+    if let Some(user) = present(record.user) {
+        group(tag::USER, clipped(user, losses));
+    }
+    let mut room = RECORD_BYTES_MAX / 2;
+    let mut value = Vec::new();
+    for field in record.optional.iter() {
+        value.clear();
+        let header = field.header();
+        let contact = header.filter(|(name, _)| name.eq_ignore_ascii_case(b"Contact"));
+        let whole = (field.tag, field.vendor) == (MESSAGE, 0);
+        let encoded = contact.map_or(field.value, |(_, value)| value);
+        let fits = encoded.len() <= room;
+        if !fits || !(whole || contact.is_some()) || field.decode(encoded, &mut value).is_err() {
+            losses.note(Loss::Optional);
+            continue;
+        }
+        room = room.saturating_sub(encoded.len());
+        if whole {
+            value
+                .chunks(usize::from(u16::MAX))
+                .for_each(|piece| group(tag::MESSAGE, piece));
+        } else {
+            losses.note_if(value.len() > usize::from(u16::MAX), Loss::Cut);
+            group(tag::CONTACT, &value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_may_overlap_and_stand_in_any_order() {
+        let mut bytes = vec![0_u8; HEADER_BYTES];
+        bytes[0] = SENT;
+        bytes[19] = 7;
+        bytes.extend_from_slice(b"BYE sip:a@b;tag=xyz");
+        let mut pair = |index: usize, start: u8, len: u8| {
+            bytes[PAIRS + 4 * index + 1] = start;
+            bytes[PAIRS + 4 * index + 3] = len;
+        };
+        pair(2, 56, 3);
+        pair(3, 60, 15);
+        pair(4, 72, 3);
+        bytes[3] = bytes.len() as u8;
+        let mut scratch = Vec::new();
+        let (record, len) = decode(&bytes, &mut scratch).unwrap();
+        assert_eq!(len, bytes.len());
+        assert_eq!(record.field(Field::CSeq), b"7 BYE");
+        assert_eq!(record.field(Field::ToUri), b"sip:a@b;tag=xyz");
+        assert_eq!(record.field(Field::ToTag), b"xyz");
+        assert_eq!(record.field(Field::FromTag), ABSENT);
+    }
+
+    #[test]
+    fn a_pointer_into_the_header_or_beyond_the_end_is_damage() {
+        let mut out = Vec::new();
+        let mut record = Record::default();
+        record.set(Field::CallId, b"call");
+        push(&record, &mut out, &mut Losses::default());
+        for (pointer, kind) in [(55, FaultKind::Pointer), (57, FaultKind::Pointer)] {
+            let mut bytes = out.clone();
+            bytes[53] = pointer;
+            assert_eq!(decode(&bytes, &mut Vec::new()).unwrap_err().kind, kind);
+        }
+    }
+
+    #[test]
+    fn a_long_message_takes_several_groups() {
+        let message = vec![b'm'; 200_000];
+        let mut optional = Vec::new();
+        push_optional(MESSAGE, 0, b"", &message, &mut optional);
+        let mut record = Record {
+            optional: Optionals::new(&optional),
+            ..Record::default()
+        };
+        record.set(Field::Source, b"[2001:db8::9]:5060");
+        record.set(Field::CSeq, b"1 OPTIONS");
+        let (mut out, mut losses) = (Vec::new(), Losses::default());
+        push(&record, &mut out, &mut losses);
+        assert_eq!(losses.count(Loss::Address), 1);
+        let mut scratch = Vec::new();
+        let (back, len) = decode(&out, &mut scratch).unwrap();
+        assert_eq!(len, out.len());
+        assert_eq!(back.optional, record.optional);
+        assert_eq!(back.field(Field::Source), b"[2001:db8::9]");
+    }
+}

@@ -1,0 +1,100 @@
+//! Bytes that may not stand in a line of a log.
+
+use crate::record::ABSENT;
+
+/// True when `text` holds exactly `allowed` control bytes (0 to 31 and 127). The loop has no branch,
+/// so that the compiler makes it look at many bytes at a time.
+#[inline(always)]
+pub(crate) fn is_clean(text: &[u8], allowed: usize) -> bool {
+    let mut found = 0_usize;
+    let (chunks, rest) = text.as_chunks::<64>();
+    for chunk in chunks {
+        let mut count = 0_u8;
+        for &byte in chunk {
+            count = count.wrapping_add(u8::from(byte < b' ') | u8::from(byte == 0x7f));
+        }
+        found = found.wrapping_add(usize::from(count));
+    }
+    for &byte in rest {
+        found = found.wrapping_add(usize::from(byte < b' ') | usize::from(byte == 0x7f));
+    }
+    found == allowed
+}
+
+/// Appends a mandatory field as it may stand in a line: TAB as a space, other control bytes as `%`
+/// and two digits, nothing as absent. Gives whether anything was changed.
+pub(crate) fn push_clean(field: &[u8], out: &mut Vec<u8>) -> bool {
+    if field.is_empty() {
+        out.extend_from_slice(ABSENT);
+        return false;
+    }
+    let mut changed = false;
+    for &byte in field {
+        match byte {
+            b'\t' => out.push(b' '),
+            0..b' ' | 0x7f => push_percent(byte, out),
+            byte => {
+                out.push(byte);
+                continue;
+            }
+        }
+        changed = true;
+    }
+    changed
+}
+
+/// A byte as `%` and two digits.
+pub(crate) fn push_percent(byte: u8, out: &mut Vec<u8>) {
+    let [.., high, low] = crate::hex::of_u16(u16::from(byte));
+    out.extend_from_slice(&[b'%', high, low]);
+}
+
+/// At most `max` bytes of a field, without half a character at the end.
+pub(crate) fn clip(field: &[u8], max: usize) -> &[u8] {
+    let Some(cut) = field.get(..max) else {
+        return field;
+    };
+    if cut.len() == field.len() {
+        return field;
+    }
+    // A character has at most three bytes after its first.
+    let tail = cut
+        .iter()
+        .rev()
+        .take(4)
+        .position(|&byte| byte & 0xc0 != 0x80);
+    match (tail, field.get(max)) {
+        (Some(tail), Some(&next)) if next & 0xc0 == 0x80 => cut
+            .get(..max.saturating_sub(tail).saturating_sub(1))
+            .unwrap_or(cut),
+        _ => cut,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_bytes_are_counted_wherever_they_stand() {
+        for at in 0..200 {
+            for byte in [0, b'\t', b'\n', b'\r', 31, 127] {
+                let mut text = vec![b'x'; 200];
+                assert!(is_clean(&text, 0));
+                text[at] = byte;
+                assert!(is_clean(&text, 1) && !is_clean(&text, 0));
+            }
+        }
+        assert!(is_clean(&[0xff; 70], 0));
+    }
+
+    #[test]
+    fn no_character_is_halved() {
+        let text = "aé€".as_bytes();
+        assert_eq!(clip(text, 6), text);
+        assert_eq!(clip(text, 5), "aé".as_bytes());
+        assert_eq!(clip(text, 4), "aé".as_bytes());
+        assert_eq!(clip(text, 2), b"a");
+        assert_eq!(clip(text, 1), b"a");
+    }
+}

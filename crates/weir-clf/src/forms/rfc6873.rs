@@ -1,0 +1,640 @@
+//! RFC 6873 with RFC 7355: text with pointers.
+//!
+//! The RFC's text counts pointers from 0, its only bit-exact record from 1, and so do the known
+//! implementations: [`decode`] takes both, the [`Encoder`] writes from 1.
+
+use crate::fault::{Fault, FaultKind};
+use crate::forms::escape::{clip, is_clean, push_clean};
+use crate::hex;
+use crate::losses::{Loss, Losses};
+use crate::optional::{Optionals, push_decimal};
+use crate::record::{ABSENT, Field, Flags, Record, Time};
+
+/// Bytes of the longest record: six hexadecimal digits say the length.
+pub const RECORD_BYTES_MAX: usize = 0xff_ffff;
+/// Bytes of the longest mandatory field (RFC 6873, section 4.2).
+pub const FIELD_BYTES_MAX: usize = 4096;
+/// Bytes of the index pointers, up to and with their line feed.
+pub(crate) const POINTERS: usize = 61;
+/// Where the first field begins.
+pub(crate) const FIELDS: usize = 82;
+/// Bytes of the shortest record: twelve fields of one byte, each with what ends it.
+pub(crate) const RECORD_BYTES_MIN: usize = FIELDS + 24;
+
+/// Reads the record at the beginning of `bytes` and says how long it is.
+///
+/// Everything is looked at that a crash can spoil: version, length, both line feeds, pointers and the
+/// separators before them. What stands in a field is not.
+///
+/// # Errors
+/// A [`Fault`]; [`FaultKind::Cut`] when more bytes may make a record of these.
+pub fn decode(bytes: &[u8]) -> Result<(Record<'_>, usize), Fault> {
+    let Some(head) = bytes.first_chunk::<FIELDS>() else {
+        return Err(short(bytes));
+    };
+    let len = length(head)?;
+    let starts = pointers(head)?;
+    if head[POINTERS - 1] != b'\n' {
+        return Err(Fault::at(POINTERS - 1, FaultKind::Separator));
+    }
+    let end = len.wrapping_sub(1);
+    let Some(body) = bytes.get(POINTERS..end) else {
+        return Err(Fault::at(bytes.len(), FaultKind::Cut));
+    };
+    match bytes.get(end) {
+        None => return Err(Fault::at(bytes.len(), FaultKind::Cut)),
+        Some(b'\n') => {}
+        Some(_) => return Err(Fault::at(end, FaultKind::Length)),
+    }
+    if let Some(at) = memchr::memchr(b'\n', body) {
+        return Err(Fault::at(POINTERS.wrapping_add(at), FaultKind::Separator));
+    }
+    let (time, flags) = time_and_flags(head)?;
+    let mut record = Record {
+        time,
+        flags,
+        fields: [ABSENT; Field::COUNT],
+        user: ABSENT,
+        optional: Optionals::default(),
+    };
+    let mut start = starts[0];
+    let mut end_of_fields = end;
+    for (index, field) in record.fields.iter_mut().enumerate() {
+        let next = starts[index.wrapping_add(1)];
+        // The optional fields' pointer leads to the separator, as the end of the record is one.
+        let stop = if index < 11 {
+            next.wrapping_sub(1)
+        } else {
+            next.wrapping_sub(usize::from(
+                next > start && bytes.get(next.wrapping_sub(1)) == Some(&b'\t'),
+            ))
+        };
+        let separator = bytes.get(stop).copied();
+        let found = bytes.get(start..stop);
+        match (found, separator) {
+            (Some(found), Some(b'\t')) if stop < end => *field = found,
+            (Some(found), Some(b'\n')) if stop == end && index == 11 => *field = found,
+            _ => return Err(Fault::at(8 + 4 * index, FaultKind::Pointer)),
+        }
+        end_of_fields = stop;
+        start = next;
+    }
+    record.optional = Optionals::new(bytes.get(end_of_fields..end).unwrap_or_default());
+    Ok((record, len))
+}
+
+/// Checks what [`decode`] passes over: that no field holds a separator, that every optional field can
+/// be read, and is as long as it says.
+///
+/// # Errors
+/// The first [`Fault`]. [`FaultKind::OptionalLength`] is found in sound logs too.
+pub fn check(bytes: &[u8]) -> Result<usize, Fault> {
+    let (record, len) = decode(bytes)?;
+    let mut offset = FIELDS;
+    for field in record.fields {
+        if let Some(at) = memchr::memchr(b'\t', field) {
+            return Err(Fault::at(offset.saturating_add(at), FaultKind::Separator));
+        }
+        if field.is_empty() {
+            return Err(Fault::at(offset, FaultKind::Field));
+        }
+        offset = offset.saturating_add(field.len()).saturating_add(1);
+    }
+    let begin = offset.saturating_sub(1);
+    if let Some(at) = record.optional.damage() {
+        return Err(Fault::at(begin.saturating_add(at), FaultKind::Optional));
+    }
+    let wrong = record
+        .optional
+        .iter()
+        .position(|field| usize::from(field.length) != field.value.len());
+    match wrong {
+        Some(_) => Err(Fault::at(begin, FaultKind::OptionalLength)),
+        None => Ok(len),
+    }
+}
+
+/// The length of the record from its first eight bytes.
+#[inline]
+pub(crate) fn length(head: &[u8; FIELDS]) -> Result<usize, Fault> {
+    if head[0] != b'A' {
+        let zeros = head.iter().all(|&byte| byte == 0);
+        let kind = if zeros {
+            FaultKind::Zeros
+        } else {
+            FaultKind::Version
+        };
+        return Err(Fault::at(0, kind));
+    }
+    let digits: [u8; 6] = [head[1], head[2], head[3], head[4], head[5], head[6]];
+    match hex::number(&digits) {
+        Some(len) if head[7] == b',' && len as usize >= RECORD_BYTES_MIN => Ok(len as usize),
+        _ => Err(Fault::at(1, FaultKind::Length)),
+    }
+}
+
+/// The thirteen pointers, counted from 0.
+#[inline]
+fn pointers(head: &[u8; FIELDS]) -> Result<[usize; 13], Fault> {
+    let mut starts = [0_usize; 13];
+    let (digits, _) = head[8..60].as_chunks::<4>();
+    for (start, digits) in starts.iter_mut().zip(digits) {
+        let Some(pointer) = hex::number(digits) else {
+            return Err(Fault::at(8, FaultKind::Pointer));
+        };
+        *start = pointer as usize;
+    }
+    // The first field always begins at the same place, so its pointer says how pointers count.
+    let base = starts[0].wrapping_sub(FIELDS);
+    if base > 1 {
+        return Err(Fault::at(8, FaultKind::Pointer));
+    }
+    for start in &mut starts {
+        *start = start.wrapping_sub(base);
+    }
+    Ok(starts)
+}
+
+#[inline]
+fn time_and_flags(head: &[u8; FIELDS]) -> Result<(Time, Flags), Fault> {
+    let mut digits = [0_u8; 13];
+    digits[..10].copy_from_slice(&head[61..71]);
+    digits[10..].copy_from_slice(&head[72..75]);
+    let milliseconds = crate::record::decimal(&digits);
+    let (Some(milliseconds), b'.', b'\t') = (milliseconds, head[71], head[75]) else {
+        return Err(Fault::at(POINTERS, FaultKind::Time));
+    };
+    let letters = [head[76], head[77], head[78], head[79], head[80]];
+    let (Some(flags), b'\t') = (Flags::from_letters(letters), head[81]) else {
+        return Err(Fault::at(76, FaultKind::Flags));
+    };
+    let time = Time {
+        seconds: milliseconds / 1000,
+        nanoseconds: (milliseconds % 1000) as u32 * 1_000_000,
+    };
+    Ok((time, flags))
+}
+
+/// Fewer bytes than the shortest record: the beginning of one, or none.
+#[cold]
+fn short(bytes: &[u8]) -> Fault {
+    let zeros = bytes.iter().all(|&byte| byte == 0) && !bytes.is_empty();
+    if zeros {
+        return Fault::at(0, FaultKind::Zeros);
+    }
+    let begins = bytes.first().is_none_or(|&byte| byte == b'A')
+        && bytes.iter().take(7).skip(1).all(u8::is_ascii_hexdigit)
+        && bytes.get(7).is_none_or(|&byte| byte == b',');
+    let kind = if begins {
+        FaultKind::Cut
+    } else {
+        FaultKind::Version
+    };
+    Fault::at(if begins { bytes.len() } else { 0 }, kind)
+}
+
+/// Where, from `from` on, a record may begin: after a line feed, `A`, six digits, a comma. `bytes`
+/// that end before this is clear count as a beginning.
+#[must_use]
+pub fn resynchronise(bytes: &[u8], from: usize) -> Option<usize> {
+    let mut at = from;
+    loop {
+        let rest = bytes.get(at..)?;
+        let found = memchr::memmem::find(rest, b"\nA")?;
+        let start = at.saturating_add(found).saturating_add(1);
+        let head = bytes.get(start..)?;
+        if short(head.get(..head.len().min(8))?).kind == FaultKind::Cut {
+            return Some(start);
+        }
+        at = start;
+    }
+}
+
+/// Writes records one after the other into a buffer that is kept.
+///
+/// Values are bytes: those that would break the log or forge a record (line feeds, carriage returns,
+/// NUL and other control bytes) become `%` and two digits, TAB becomes a space (RFC 6873, section
+/// 4.2). What else cannot be carried is counted in [`Encoder::losses`].
+#[derive(Clone, Debug)]
+pub struct Encoder {
+    /// Longer than what is written, so that a record is written without asking for room each time.
+    canvas: Vec<u8>,
+    len: usize,
+    losses: Losses,
+    second: u64,
+    second_digits: [u8; 10],
+    /// The last record was not written as it was given.
+    changed: bool,
+}
+
+impl Default for Encoder {
+    fn default() -> Self {
+        Self {
+            canvas: Vec::new(),
+            len: 0,
+            losses: Losses::default(),
+            second: 0,
+            second_digits: [b'0'; 10],
+            changed: false,
+        }
+    }
+}
+
+impl Encoder {
+    /// The records since the last [`Encoder::clear`].
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        self.canvas.get(..self.len).unwrap_or_default()
+    }
+
+    /// Forgets the records, not the losses.
+    pub const fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// What could not be carried.
+    #[must_use]
+    pub const fn losses(&self) -> &Losses {
+        &self.losses
+    }
+
+    /// True when a field of the last record was cut or had bytes escaped.
+    #[must_use]
+    pub const fn last_was_changed(&self) -> bool {
+        self.changed
+    }
+
+    /// Takes the records away as a buffer and goes on in another, whose content is lost.
+    #[must_use]
+    pub fn swap(&mut self, mut other: Vec<u8>) -> Vec<u8> {
+        other.resize(other.capacity(), 0);
+        std::mem::swap(&mut self.canvas, &mut other);
+        other.truncate(self.len);
+        self.len = 0;
+        other
+    }
+
+    /// Writes a record and gives its length in bytes.
+    #[inline]
+    pub fn push(&mut self, record: &Record<'_>) -> usize {
+        self.changed = false;
+        self.push_as_is(record)
+    }
+
+    #[inline(always)]
+    fn push_as_is(&mut self, record: &Record<'_>) -> usize {
+        let mut need = FIELDS + FIELDS_SLACK;
+        let mut longest = 0;
+        for field in record.fields {
+            need = need.saturating_add(field.len());
+            longest = field.len().max(longest);
+        }
+        let optional = record.optional.encoded();
+        if longest > FIELD_BYTES_MAX || need.saturating_add(optional.len()) > RECORD_BYTES_MAX / 2 {
+            return self.push_long(record);
+        }
+        need = need.saturating_add(optional.len());
+        if self.canvas.len().saturating_sub(self.len) < need {
+            self.grow(need);
+        }
+        let base = self.len;
+        let out = self.canvas.get_mut(base..).unwrap_or_default();
+        let mut pointers = [0_u16; 13];
+        let mut at = FIELDS;
+        for (pointer, field) in pointers.iter_mut().zip(record.fields) {
+            *pointer = at as u16 + 1;
+            at = copy_field(out, at, field);
+        }
+        let end = at.wrapping_sub(1);
+        pointers[12] = end as u16 + 1;
+        // Exactly the eleven separators are control bytes.
+        if !is_clean(out.get(FIELDS..end).unwrap_or_default(), Field::COUNT - 1) {
+            return self.push_escaped(record);
+        }
+        self.losses.note_if(record.user != ABSENT, Loss::User);
+        let stop = end.wrapping_add(optional.len());
+        if let Some(place) = out.get_mut(end..stop) {
+            place.copy_from_slice(optional);
+        }
+        if let Some(last) = out.get_mut(stop) {
+            *last = b'\n';
+        }
+        let len = stop.wrapping_add(1);
+        self.len = base.wrapping_add(len);
+        self.head(base, len, &pointers, record);
+        len
+    }
+
+    /// Length, pointers, time and flags.
+    #[inline(always)]
+    fn head(&mut self, base: usize, len: usize, pointers: &[u16; 13], record: &Record<'_>) {
+        let (seconds, milliseconds) = self.digits(record.time);
+        let Some(head) = self
+            .canvas
+            .get_mut(base..)
+            .and_then(<[u8]>::first_chunk_mut::<FIELDS>)
+        else {
+            return;
+        };
+        head[0] = b'A';
+        head[1..7].copy_from_slice(&hex::of_u24(len as u32));
+        head[7] = b',';
+        let (places, _) = head[8..60].as_chunks_mut::<4>();
+        for (place, &pointer) in places.iter_mut().zip(pointers) {
+            *place = hex::of_u16(pointer);
+        }
+        head[60] = b'\n';
+        head[61..71].copy_from_slice(&seconds);
+        head[71] = b'.';
+        head[72..75].copy_from_slice(&milliseconds);
+        head[75] = b'\t';
+        head[76..81].copy_from_slice(&record.flags.letters());
+        head[81] = b'\t';
+    }
+
+    /// The time's digits. Most records are of the same second as the one before.
+    #[inline]
+    fn digits(&mut self, time: Time) -> ([u8; 10], [u8; 3]) {
+        if time.seconds != self.second {
+            self.new_second(time.seconds);
+        }
+        let milliseconds = time.nanoseconds / 1_000_000 % 1000;
+        self.losses.note_if(
+            time.nanoseconds % 1_000_000 != 0 || time.seconds > SECONDS_MAX,
+            Loss::Time,
+        );
+        let digit = |number: u32| b'0' + (number % 10) as u8;
+        let fraction = [
+            digit(milliseconds / 100),
+            digit(milliseconds / 10),
+            digit(milliseconds),
+        ];
+        (self.second_digits, fraction)
+    }
+
+    #[cold]
+    fn new_second(&mut self, seconds: u64) {
+        let mut digits = Vec::with_capacity(10);
+        push_decimal(seconds.min(SECONDS_MAX), 10, &mut digits);
+        self.second_digits.copy_from_slice(&digits);
+        self.second = seconds;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, need: usize) {
+        let len = self
+            .len
+            .saturating_add(need)
+            .max(self.canvas.len().saturating_mul(2));
+        self.canvas.resize(len.max(4096), 0);
+    }
+
+    /// A field holds what may not stand in a log, or is empty.
+    #[cold]
+    #[inline(never)]
+    fn push_escaped(&mut self, record: &Record<'_>) -> usize {
+        let mut clean = Vec::new();
+        let mut ends = [0; Field::COUNT];
+        for (end, field) in ends.iter_mut().zip(record.fields) {
+            let escaped = push_clean(field, &mut clean);
+            self.losses.note_if(escaped, Loss::Escaped);
+            *end = clean.len();
+        }
+        let mut safe = *record;
+        let mut start = 0;
+        for (field, end) in safe.fields.iter_mut().zip(ends) {
+            *field = clean.get(start..end).unwrap_or_default();
+            start = end;
+        }
+        let len = self.push_clean(&safe);
+        self.changed = true;
+        len
+    }
+
+    /// Escaping has made nothing longer than a field may be, or cut it again.
+    fn push_clean(&mut self, record: &Record<'_>) -> usize {
+        if record
+            .fields
+            .iter()
+            .any(|field| field.len() > FIELD_BYTES_MAX)
+        {
+            return self.push_long(record);
+        }
+        self.push_as_is(record)
+    }
+
+    /// A field or the whole is longer than the form allows.
+    #[cold]
+    #[inline(never)]
+    fn push_long(&mut self, record: &Record<'_>) -> usize {
+        let mut safe = *record;
+        for field in &mut safe.fields {
+            let cut = clip(field, FIELD_BYTES_MAX);
+            self.losses.note_if(cut.len() < field.len(), Loss::Cut);
+            *field = cut;
+        }
+        if safe.optional.encoded().len() > RECORD_BYTES_MAX / 4 {
+            safe.optional = Optionals::default();
+            self.losses.note(Loss::Optional);
+        }
+        let len = self.push_as_is(&safe);
+        self.changed = true;
+        len
+    }
+}
+
+/// The largest number of ten digits.
+const SECONDS_MAX: u64 = 9_999_999_999;
+/// Bytes beside the fields' own: what ends each, and the one that an empty one becomes.
+const FIELDS_SLACK: usize = 2 * Field::COUNT + 1;
+
+/// Copies a field to `at` and ends it with a separator; an empty one is written as absent. Gives
+/// where the next one begins. Most fields are short, and a call to copy each would cost more than
+/// the copying.
+#[inline(always)]
+fn copy_field(out: &mut [u8], at: usize, field: &[u8]) -> usize {
+    let end = at.wrapping_add(field.len());
+    let Some(place) = out.get_mut(at..end.wrapping_add(1)) else {
+        return at;
+    };
+    let Some((last, place)) = place.split_last_mut() else {
+        return at;
+    };
+    *last = b'\t';
+    match field.len() {
+        0 => return copy_field(out, at, ABSENT),
+        1..=7 => copy_ends::<1>(place, field),
+        8..=16 => copy_ends::<8>(place, field),
+        17..=32 => copy_ends::<16>(place, field),
+        33..=64 => copy_ends::<32>(place, field),
+        _ => place.copy_from_slice(field),
+    }
+    end.wrapping_add(1)
+}
+
+/// Copies the first and the last `N` bytes, which together are all when there are no more than twice
+/// as many; byte by byte for `N` = 1.
+#[inline(always)]
+fn copy_ends<const N: usize>(place: &mut [u8], field: &[u8]) {
+    if N == 1 {
+        for (place, &byte) in place.iter_mut().zip(field) {
+            *place = byte;
+        }
+        return;
+    }
+    if let (Some(to), Some(from)) = (place.first_chunk_mut::<N>(), field.first_chunk::<N>()) {
+        *to = *from;
+    }
+    if let (Some(to), Some(from)) = (place.last_chunk_mut::<N>(), field.last_chunk::<N>()) {
+        *to = *from;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::optional::push_optional;
+
+    fn invite() -> Record<'static> {
+        let mut record = Record::default();
+        record.time = Time {
+            seconds: 1_328_821_153,
+            nanoseconds: 10_000_000,
+        };
+        for (field, value) in Field::ALL.into_iter().zip([
+            "1 INVITE",
+            "-",
+            "sip:192.0.2.10",
+            "192.0.2.10:5060",
+            "192.0.2.200:56485",
+            "sip:192.0.2.10",
+            "-",
+            "sip:1001@example.com:5060",
+            "DL88360fa5fc",
+            "DL70dff590c1-1079051554@example.com",
+            "S1781761-88",
+            "C67651-11",
+        ]) {
+            record.set(field, value.as_bytes());
+        }
+        record
+    }
+
+    #[test]
+    fn both_counts_of_pointers_are_read() {
+        let mut encoder = Encoder::default();
+        encoder.push(&invite());
+        let mut bytes = encoder.bytes().to_vec();
+        assert_eq!(&bytes[8..12], b"0053");
+        assert_eq!(decode(&bytes), Ok((invite(), bytes.len())));
+        for at in (8..60).step_by(4) {
+            let pointer = hex::u16_of(&bytes[at..at + 4]).unwrap();
+            bytes[at..at + 4].copy_from_slice(&hex::of_u16(pointer - 1));
+        }
+        assert_eq!(decode(&bytes), Ok((invite(), bytes.len())));
+        bytes[8..12].copy_from_slice(b"0054");
+        assert_eq!(decode(&bytes).unwrap_err().kind, FaultKind::Pointer);
+    }
+
+    #[test]
+    fn both_places_of_the_optional_pointer_are_read() {
+        let mut optional = Vec::new();
+        push_optional(0, 0, b"Contact: ", b"<sip:bob@192.0.2.4>", &mut optional);
+        let mut record = invite();
+        record.optional = Optionals::new(&optional);
+        let mut encoder = Encoder::default();
+        encoder.push(&record);
+        let mut bytes = encoder.bytes().to_vec();
+        assert_eq!(check(&bytes), Ok(bytes.len()));
+        assert_eq!(decode(&bytes).unwrap().0, record);
+        let pointer = hex::u16_of(&bytes[56..60]).unwrap();
+        bytes[56..60].copy_from_slice(&hex::of_u16(pointer + 1));
+        assert_eq!(decode(&bytes).unwrap().0, record);
+    }
+
+    #[test]
+    fn every_prefix_is_cut_and_every_changed_byte_is_seen_or_read() {
+        let mut encoder = Encoder::default();
+        encoder.push(&invite());
+        let bytes = encoder.bytes();
+        for len in 0..bytes.len() {
+            assert_eq!(
+                decode(&bytes[..len]).unwrap_err().kind,
+                FaultKind::Cut,
+                "{len}"
+            );
+        }
+        for at in 0..bytes.len() {
+            for change in [1, 0x10, 0x80, 0xff] {
+                let mut bytes = bytes.to_vec();
+                bytes[at] ^= change;
+                if let Ok((_, len)) = decode(&bytes) {
+                    assert_eq!(len, bytes.len());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn forged_lines_stay_in_their_field() {
+        for evil in [
+            &b"a\nA000100,0053"[..],
+            b"\r\n",
+            b"\0",
+            b"a\tb",
+            b"\x7f",
+            b"\xff\xfe\n",
+            b"",
+        ] {
+            for field in Field::ALL {
+                let mut record = invite();
+                record.set(field, evil);
+                let mut encoder = Encoder::default();
+                let len = encoder.push(&record);
+                assert_eq!(check(encoder.bytes()), Ok(len));
+                let lines = encoder
+                    .bytes()
+                    .iter()
+                    .filter(|&&byte| byte == b'\n')
+                    .count();
+                assert_eq!(lines, 2);
+                let changed = encoder.losses().count(Loss::Escaped);
+                assert_eq!(changed, u64::from(!evil.is_empty()));
+            }
+        }
+    }
+
+    #[test]
+    fn long_fields_are_cut_and_counted() {
+        let long = vec![b'x'; 70_000];
+        let mut record = invite();
+        for field in Field::ALL {
+            record.set(field, &long);
+        }
+        let mut encoder = Encoder::default();
+        let len = encoder.push(&record);
+        assert_eq!(check(encoder.bytes()), Ok(len));
+        assert_eq!(encoder.losses().count(Loss::Cut), 12);
+    }
+
+    #[test]
+    fn fields_of_every_length_are_copied() {
+        let text: Vec<u8> = (0..300).map(|n| b'a' + (n % 26) as u8).collect();
+        for len in 1..300 {
+            let mut record = invite();
+            record.set(Field::ToUri, &text[..len]);
+            let mut encoder = Encoder::default();
+            encoder.push(&record);
+            assert_eq!(decode(encoder.bytes()).unwrap().0, record);
+        }
+    }
+
+    #[test]
+    fn a_record_is_found_again_behind_damage() {
+        let bytes = b"garbage\nAnd more\nA0000E1,0053005E";
+        assert_eq!(resynchronise(bytes, 0), Some(17));
+        assert_eq!(resynchronise(b"x\nA00", 0), Some(2));
+        assert_eq!(resynchronise(b"x\nA00x", 0), None);
+    }
+}

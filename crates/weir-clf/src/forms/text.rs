@@ -1,0 +1,587 @@
+//! The ASCII draft, draft-gurbani-sipping-clf-01: a line of words for each message.
+//!
+//! ```text
+//! time host user method request-uri from to call-id "contact" server-txn client-txn
+//! time server-txn client-txn status method to "contact"
+//! ```
+//!
+//! `-` is absent, `+` the same as in an earlier line of the same server transaction. The draft's
+//! examples leave out the quotes around `-` and end lines with LF or CR LF: all are read.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use crate::hash::xxh64;
+
+use crate::fault::{Fault, FaultKind};
+use crate::forms::escape::push_percent;
+use crate::losses::{Loss, Losses};
+use crate::optional::{HEADER, Optionals, push_decimal, push_optional};
+use crate::record::{ABSENT, Field, Flags, Record, Time, decimal, literal, present};
+
+/// Words of a request and of a response.
+const REQUEST_WORDS: usize = 11;
+const RESPONSE_WORDS: usize = 7;
+/// Where the server transaction stands.
+const REQUEST_TXN: usize = 9;
+const RESPONSE_TXN: usize = 1;
+
+/// True when a line's words are as many as a message has, and the first is a time.
+pub(crate) fn is_line(bytes: &[u8]) -> bool {
+    let line = bytes
+        .split(|&byte| byte == b'\n')
+        .next()
+        .unwrap_or_default();
+    words(line).is_ok_and(|(words, count)| {
+        (count == REQUEST_WORDS || count == RESPONSE_WORDS) && time_of(words[0]).is_some()
+    })
+}
+
+/// The lines to which a `+` may refer. The oldest are forgotten: at least the last
+/// [`TEXT_BYTES_MAX`] bytes of lines are known.
+#[derive(Debug, Default)]
+pub(crate) struct Transactions {
+    now: Generation,
+    before: Generation,
+}
+
+/// Bytes of lines in each of two generations.
+const TEXT_BYTES_MAX: usize = 4 << 20;
+
+#[derive(Debug, Default)]
+struct Generation {
+    lines: Vec<u8>,
+    places: HashMap<u64, (usize, usize), BuildHasherDefault<Hashed>>,
+}
+
+/// For keys that are hashes already.
+#[derive(Debug, Default)]
+struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = xxh64(bytes);
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = key;
+    }
+}
+
+impl Transactions {
+    fn remember(&mut self, line: &[u8], transaction: &[u8]) {
+        if self.now.lines.len() > TEXT_BYTES_MAX {
+            std::mem::swap(&mut self.now, &mut self.before);
+            self.now.lines.clear();
+            self.now.places.clear();
+        }
+        let begin = self.now.lines.len();
+        self.now.lines.extend_from_slice(line);
+        let place = (begin, self.now.lines.len());
+        self.now.places.insert(xxh64(transaction), place);
+    }
+
+    fn find(&self, transaction: &[u8]) -> Option<&[u8]> {
+        let hash = xxh64(transaction);
+        [&self.now, &self.before]
+            .into_iter()
+            .find_map(|generation| {
+                let &(begin, end) = generation.places.get(&hash)?;
+                let line = generation.lines.get(begin..end)?;
+                let (words, count) = words(line).ok()?;
+                (count == REQUEST_WORDS && words[REQUEST_TXN] == transaction).then_some(line)
+            })
+    }
+}
+
+/// What a line needs beside itself.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    /// The resolved line, when it has a `+`.
+    line: Vec<u8>,
+    built: Vec<u8>,
+    transactions: Transactions,
+    pub(crate) losses: Losses,
+}
+
+/// Reads a line without its line feed.
+pub(crate) fn decode<'a>(line: &'a [u8], scratch: &'a mut Scratch) -> Result<Record<'a>, Fault> {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let (found, count) = words(line)?;
+    let response = match count {
+        RESPONSE_WORDS => true,
+        REQUEST_WORDS => false,
+        _ => return Err(Fault::at(line.len(), FaultKind::Field)),
+    };
+    let Scratch {
+        line: resolved,
+        built,
+        transactions,
+        losses,
+    } = scratch;
+    resolved.clear();
+    built.clear();
+    let transaction = found[if response { RESPONSE_TXN } else { REQUEST_TXN }];
+    if found.iter().take(count).any(|word| *word == b"+") {
+        let earlier = transactions.find(transaction);
+        resolve(&found, response, earlier, resolved, losses);
+    }
+    let resolved = if resolved.is_empty() { line } else { resolved };
+    if !response && present(transaction).is_some() {
+        transactions.remember(resolved, transaction);
+    }
+    let (found, _) = words(resolved)?;
+    let time = time_of(found[0]).ok_or(Fault::at(0, FaultKind::Time))?;
+    if response {
+        Ok(response_of(time, &found, built))
+    } else {
+        Ok(request_of(time, &found, built))
+    }
+}
+
+/// Writes the line again, with the words of an earlier one for each `+`; `-` when there is none.
+fn resolve(
+    found: &[&[u8]; REQUEST_WORDS],
+    response: bool,
+    earlier: Option<&[u8]>,
+    out: &mut Vec<u8>,
+    losses: &mut Losses,
+) {
+    let earlier = earlier
+        .and_then(|line| words(line).ok())
+        .map(|(words, _)| words);
+    // Where the words of a response stand in a request.
+    const AS_REQUEST: [usize; RESPONSE_WORDS] = [0, 9, 10, REQUEST_WORDS, 3, 6, 8];
+    let count = if response {
+        RESPONSE_WORDS
+    } else {
+        REQUEST_WORDS
+    };
+    for (place, word) in found.iter().take(count).enumerate() {
+        if place > 0 {
+            out.push(b' ');
+        }
+        let same = if response { AS_REQUEST[place] } else { place };
+        let quoted = place == if response { 6 } else { 8 };
+        let word = if *word != b"+" {
+            word
+        } else if let Some(word) = earlier.as_ref().and_then(|words| words.get(same)) {
+            word
+        } else {
+            losses.note(Loss::Unresolved);
+            ABSENT
+        };
+        if quoted {
+            out.push(b'"');
+            out.extend_from_slice(word);
+            out.push(b'"');
+        } else {
+            out.extend_from_slice(word);
+        }
+    }
+}
+
+fn request_of<'a>(
+    time: Time,
+    words: &[&'a [u8]; REQUEST_WORDS],
+    built: &'a mut Vec<u8>,
+) -> Record<'a> {
+    let [
+        _,
+        host,
+        user,
+        method,
+        uri,
+        from,
+        to,
+        call_id,
+        contact,
+        server,
+        client,
+    ] = *words;
+    let (from_uri, from_tag) = split_tag(from);
+    let (to_uri, to_tag) = split_tag(to);
+    let (cseq, optional) = build(method, contact, built);
+    Record {
+        time,
+        flags: Flags::default(),
+        fields: [
+            cseq, ABSENT, uri, ABSENT, host, to_uri, to_tag, from_uri, from_tag, call_id, server,
+            client,
+        ],
+        user,
+        optional,
+    }
+}
+
+fn response_of<'a>(
+    time: Time,
+    words: &[&'a [u8]; REQUEST_WORDS],
+    built: &'a mut Vec<u8>,
+) -> Record<'a> {
+    let [_, server, client, status, method, to, contact, ..] = *words;
+    let (to_uri, to_tag) = split_tag(to);
+    let (cseq, optional) = build(method, contact, built);
+    let mut record = Record {
+        time,
+        flags: Flags {
+            response: true,
+            ..Flags::default()
+        },
+        optional,
+        ..Record::default()
+    };
+    for (field, value) in [
+        (Field::CSeq, cseq),
+        (Field::Status, status),
+        (Field::ToUri, to_uri),
+        (Field::ToTag, to_tag),
+        (Field::ServerTxn, server),
+        (Field::ClientTxn, client),
+    ] {
+        record.set(field, value);
+    }
+    record
+}
+
+/// The CSeq, whose number the draft does not have, and the Contact as an optional field.
+fn build<'a>(method: &[u8], contact: &[u8], out: &'a mut Vec<u8>) -> (&'a [u8], Optionals<'a>) {
+    if let Some(method) = present(method) {
+        out.extend_from_slice(b"- ");
+        out.extend_from_slice(method);
+    } else {
+        out.extend_from_slice(ABSENT);
+    }
+    let end = out.len();
+    if present(contact).is_some() {
+        let contact: Vec<u8> = unquoted(contact);
+        push_optional(HEADER, 0, b"Contact: ", &contact, out);
+    }
+    let (cseq, optional) = out.split_at(end);
+    (cseq, Optionals::new(optional))
+}
+
+/// Undoes the backslashes of a quoted word.
+fn unquoted(word: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(word.len());
+    let mut escaped = false;
+    for &byte in word {
+        if byte == b'\\' && !escaped {
+            escaped = true;
+        } else {
+            out.push(byte);
+            escaped = false;
+        }
+    }
+    out
+}
+
+/// A URI with its tag, apart.
+fn split_tag(word: &[u8]) -> (&[u8], &[u8]) {
+    match memchr::memmem::rfind(word, b";tag=") {
+        Some(at) => {
+            let (uri, tag) = word.split_at(at);
+            (uri, literal(tag.get(5..).unwrap_or_default()))
+        }
+        None => (word, ABSENT),
+    }
+}
+
+/// The words of a line; a quoted one without its quotes.
+fn words(line: &[u8]) -> Result<([&[u8]; REQUEST_WORDS], usize), Fault> {
+    let mut words: [&[u8]; REQUEST_WORDS] = [b""; REQUEST_WORDS];
+    let (mut count, mut at) = (0_usize, 0_usize);
+    let line = line.trim_ascii_end();
+    while at < line.len() {
+        let rest = line.get(at..).unwrap_or_default();
+        let (word, used) = if rest.first() == Some(&b'"') {
+            let Some(end) = closing_quote(rest) else {
+                return Err(Fault::at(at, FaultKind::Separator));
+            };
+            (rest.get(1..end).unwrap_or_default(), end.saturating_add(1))
+        } else {
+            let end = memchr::memchr(b' ', rest).unwrap_or(rest.len());
+            (rest.get(..end).unwrap_or_default(), end)
+        };
+        // An extension: two dashes, and what follows.
+        if word == b"--" {
+            break;
+        }
+        let Some(place) = words.get_mut(count) else {
+            return Err(Fault::at(at, FaultKind::Field));
+        };
+        if word.is_empty() && rest.first() != Some(&b'"') {
+            return Err(Fault::at(at, FaultKind::Separator));
+        }
+        *place = if word.is_empty() { ABSENT } else { word };
+        count = count.saturating_add(1);
+        at = at.saturating_add(used).saturating_add(1);
+    }
+    Ok((words, count))
+}
+
+fn closing_quote(quoted: &[u8]) -> Option<usize> {
+    let mut at = 1_usize;
+    loop {
+        match quoted.get(at)? {
+            b'\\' => at = at.saturating_add(2),
+            b'"' => return Some(at),
+            _ => at = at.saturating_add(1),
+        }
+    }
+}
+
+/// Seconds, with a fraction of up to nine digits that the draft leaves open.
+fn time_of(word: &[u8]) -> Option<Time> {
+    let mut parts = word.splitn(2, |&byte| byte == b'.');
+    let seconds = decimal(parts.next()?)?;
+    let nanoseconds = match parts.next() {
+        None => 0,
+        Some(digits) if digits.len() <= 9 => {
+            let scale = 10_u64.checked_pow(9_u32.checked_sub(digits.len() as u32)?)?;
+            decimal(digits)?.checked_mul(scale)?
+        }
+        Some(_) => return None,
+    };
+    Some(Time {
+        seconds,
+        nanoseconds: u32::try_from(nanoseconds).ok()?,
+    })
+}
+
+/// Writes a record as a line that ends with CR LF.
+pub(crate) fn push(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
+    losses.note_if(record.time.nanoseconds != 0, Loss::Time);
+    losses.note_if(record.cseq_number().is_some(), Loss::CSeqNumber);
+    // Absence of a flag in the draft reads back as UDP, received, original.
+    let default = Flags {
+        response: record.flags.response,
+        ..Flags::default()
+    };
+    losses.note_if(
+        (record.flags.transport, record.flags.encrypted) != (default.transport, default.encrypted),
+        Loss::Transport,
+    );
+    losses.note_if(record.flags.sent, Loss::Direction);
+    losses.note_if(
+        record.flags.retransmission != default.retransmission,
+        Loss::Retransmission,
+    );
+    push_decimal(record.time.seconds, 1, out);
+    if record.flags.response {
+        response(record, out, losses);
+    } else {
+        request(record, out, losses);
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+fn request(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
+    let source = record.field(Field::Source);
+    let host = without_port(source);
+    losses.note_if(
+        host.len() != source.len() || record.value(Field::Destination).is_some(),
+        Loss::Address,
+    );
+    losses.note_if(record.value(Field::Status).is_some(), Loss::Field);
+    word(host, out, losses);
+    word(record.user, out, losses);
+    word(record.method().unwrap_or(ABSENT), out, losses);
+    word(record.field(Field::RequestUri), out, losses);
+    tagged(record, Field::FromUri, Field::FromTag, out, losses);
+    tagged(record, Field::ToUri, Field::ToTag, out, losses);
+    word(record.field(Field::CallId), out, losses);
+    contact(record, out, losses);
+    word(record.field(Field::ServerTxn), out, losses);
+    word(record.field(Field::ClientTxn), out, losses);
+}
+
+fn response(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
+    for field in [
+        Field::RequestUri,
+        Field::FromUri,
+        Field::FromTag,
+        Field::CallId,
+    ] {
+        losses.note_if(record.value(field).is_some(), Loss::Field);
+    }
+    let addresses = [Field::Source, Field::Destination];
+    losses.note_if(
+        addresses.iter().any(|&field| record.value(field).is_some()),
+        Loss::Address,
+    );
+    losses.note_if(present(record.user).is_some(), Loss::User);
+    word(record.field(Field::ServerTxn), out, losses);
+    word(record.field(Field::ClientTxn), out, losses);
+    word(record.field(Field::Status), out, losses);
+    word(record.method().unwrap_or(ABSENT), out, losses);
+    tagged(record, Field::ToUri, Field::ToTag, out, losses);
+    contact(record, out, losses);
+}
+
+/// The address without the port, which the drafts do not have. What is no address with a port stays
+/// as it is.
+pub(crate) fn without_port(address: &[u8]) -> &[u8] {
+    let Some(colon) = memchr::memrchr(b':', address) else {
+        return address;
+    };
+    let (host, port) = address.split_at(colon);
+    let port = port.get(1..).unwrap_or_default();
+    let bracketed = host.first() == Some(&b'[') && host.last() == Some(&b']');
+    let plain = !host.is_empty() && !host.contains(&b':');
+    let is_port = !port.is_empty() && port.iter().all(u8::is_ascii_digit);
+    if is_port && (bracketed || plain) {
+        host
+    } else {
+        address
+    }
+}
+
+/// A space and a word; what would end it, or be taken for something else, as `%` and two digits.
+fn word(value: &[u8], out: &mut Vec<u8>, losses: &mut Losses) {
+    out.push(b' ');
+    escaped(value, out, losses);
+}
+
+fn escaped(value: &[u8], out: &mut Vec<u8>, losses: &mut Losses) {
+    match value {
+        b"" => return out.extend_from_slice(ABSENT),
+        b"?" => {
+            losses.note(Loss::Unparsable);
+            return out.extend_from_slice(ABSENT);
+        }
+        b"+" | b"--" => {
+            losses.note(Loss::Escaped);
+            for &byte in value {
+                push_percent(byte, out);
+            }
+            return;
+        }
+        _ => {}
+    }
+    let plain = |byte: &u8| *byte > b' ' && *byte != 0x7f;
+    if value.iter().all(plain) && value.first() != Some(&b'"') {
+        return out.extend_from_slice(value);
+    }
+    losses.note(Loss::Escaped);
+    for (place, byte) in value.iter().enumerate() {
+        if plain(byte) && !(place == 0 && *byte == b'"') {
+            out.push(*byte);
+        } else {
+            push_percent(*byte, out);
+        }
+    }
+}
+
+fn tagged(record: &Record<'_>, uri: Field, tag: Field, out: &mut Vec<u8>, losses: &mut Losses) {
+    word(record.field(uri), out, losses);
+    if let Some(tag) = record.value(tag) {
+        out.extend_from_slice(b";tag=");
+        escaped(tag, out, losses);
+    }
+}
+
+/// The first Contact, in quotes; every other optional field is lost.
+fn contact(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
+    if record.optional.is_empty() {
+        return out.extend_from_slice(b" \"-\"");
+    }
+    let found = record.optional.header("Contact");
+    let lost = record.optional.iter().count() > usize::from(found.is_some());
+    losses.note_if(lost, Loss::Optional);
+    let mut value = Vec::new();
+    let decoded = found.is_some_and(|field| field.decode(field.value, &mut value).is_ok());
+    out.extend_from_slice(b" \"");
+    if !decoded || value.is_empty() {
+        out.push(b'-');
+    } else if value == b"+" {
+        push_percent(b'+', out);
+    }
+    for &byte in value.iter().filter(|_| value != b"+") {
+        match byte {
+            b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
+            0..b' ' | 0x7f => {
+                losses.note(Loss::Escaped);
+                push_percent(byte, out);
+            }
+            byte => out.push(byte),
+        }
+    }
+    out.push(b'"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(lines: &[&str]) -> (Vec<String>, Losses) {
+        let mut scratch = Scratch::default();
+        let mut out = Vec::new();
+        for line in lines {
+            let record = decode(line.as_bytes(), &mut scratch).unwrap();
+            let mut again = Vec::new();
+            push(&record, &mut again, &mut Losses::default());
+            out.push(String::from_utf8(again).unwrap());
+        }
+        (out, scratch.losses)
+    }
+
+    const REQUEST: &str = "1230756550 192.168.1.2 - REGISTER sip:example.com \
+        sip:alice@example.com;tag=iu8u76 sip:alice@example.com 8719u@example.com - hgt678h -";
+
+    #[test]
+    fn the_drafts_examples_are_read() {
+        let mut scratch = Scratch::default();
+        let record = decode(REQUEST.as_bytes(), &mut scratch).unwrap();
+        assert_eq!(record.method(), Some(&b"REGISTER"[..]));
+        assert_eq!(record.field(Field::FromTag), b"iu8u76");
+        assert_eq!(record.field(Field::ToTag), b"-");
+        assert_eq!(record.field(Field::CallId), b"8719u@example.com");
+        assert_eq!(record.field(Field::ServerTxn), b"hgt678h");
+        let line = "1230756550 hgt678h - 401 REGISTER sip:alice@example.com;tag=8hy -\r";
+        let record = decode(line.as_bytes(), &mut scratch).unwrap();
+        assert_eq!(record.status(), Some(401));
+        assert!(record.flags.response);
+        assert_eq!(record.field(Field::ToTag), b"8hy");
+    }
+
+    #[test]
+    fn a_plus_is_what_stood_there_before() {
+        let again = "1230756551 + + ACK + + + + \"+\" hgt678h +";
+        let (lines, losses) = read(&[REQUEST, again, "1230756552 hgt678h + 200 + + -"]);
+        assert!(losses.is_empty());
+        assert_eq!(
+            lines[1],
+            lines[0].replace("REGISTER", "ACK").replace("550", "551")
+        );
+        assert_eq!(
+            lines[2],
+            "1230756552 hgt678h - 200 ACK sip:alice@example.com \"-\"\r\n"
+        );
+        let (lines, losses) = read(&["1 h u ACK + + + + + other -"]);
+        assert_eq!(lines[0], "1 h u ACK - - - - \"-\" other -\r\n");
+        assert_eq!(losses.count(Loss::Unresolved), 5);
+    }
+
+    #[test]
+    fn contacts_with_quotes_survive() {
+        let contact = r#"1 h - INVITE sip:b f t i "\"Bob \\\" Hill\" <sip:bob@h>, <sip:c@h>" s c"#;
+        let (lines, _) = read(&[contact]);
+        assert_eq!(lines[0].trim_end(), contact);
+    }
+
+    #[test]
+    fn words_that_would_forge_are_escaped() {
+        let mut record = Record::default();
+        record.set(Field::CallId, b"a b\r\n1 2");
+        record.set(Field::ServerTxn, b"+");
+        let (mut out, mut losses) = (Vec::new(), Losses::default());
+        push(&record, &mut out, &mut losses);
+        assert_eq!(out, b"0 - - - - - - a%20b%0D%0A1%202 \"-\" %2B -\r\n");
+        assert_eq!(losses.count(Loss::Escaped), 2);
+    }
+}

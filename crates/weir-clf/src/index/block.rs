@@ -1,0 +1,407 @@
+//! One block of a sidecar: the index of up to 65,472 records that follow one another in the log.
+//!
+//! Little-endian. A header of fixed size; a zone of 16 bytes for each granule (64 records): where it
+//! begins, its earliest and latest time, its methods and statuses; a checksum for each 4 KiB of the
+//! body; a checksum of all that. The body has three tables, one for each key (Call-ID, From, To): a
+//! directory of buckets, then entries of two bytes: ten bits of granule, six more bits of the hash.
+
+use crate::hash::xxh64;
+use weir_bytes::{u16_le_at, u32_le_at, u64_le_at};
+
+use crate::index::mark::{Key, Mark};
+use crate::index::{BLOCK_RECORDS_MAX, GRANULE_RECORDS, KEYS};
+
+const MAGIC: &[u8; 8] = b"weirclf1";
+/// Bytes of the header's fixed part.
+pub(crate) const FIXED_BYTES: usize = 96;
+const ZONE_BYTES: usize = 16;
+pub(crate) const PAGE_BYTES: usize = 4096;
+/// Bits of the hash that choose a bucket: Call-IDs differ, so they get more.
+const BUCKET_BITS_MAX: [u32; KEYS] = [14, 13, 13];
+/// Bits of the hash that an entry keeps.
+const REST_BITS: u32 = 6;
+/// Bytes at each end of a block's part of the log that are compared before the block is used.
+pub(crate) const EDGE_BYTES: usize = 256;
+
+/// Collects marks and makes a block of them.
+#[derive(Debug, Default)]
+pub(crate) struct Builder {
+    marks: Vec<Mark>,
+    zones: Vec<Zone>,
+    log_start: u64,
+    log_end: u64,
+}
+
+/// What is known of a granule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Zone {
+    /// Where its first record begins, from the block's begin in the log.
+    pub(crate) offset: u32,
+    /// The earliest time, in milliseconds since 1970.
+    pub(crate) time_min: u64,
+    /// The latest.
+    pub(crate) time_max: u64,
+    pub(crate) methods: u16,
+    pub(crate) statuses: u16,
+}
+
+impl Builder {
+    /// Records that wait for their block.
+    pub(crate) const fn records(&self) -> usize {
+        self.marks.len()
+    }
+
+    /// Takes up a record that begins at `offset` in the log. Bytes between it and the one before, line
+    /// feeds or damage, belong to the granule before. False when the block is full and has to be
+    /// finished first.
+    #[inline]
+    pub(crate) fn push(&mut self, mark: &Mark, offset: u64) -> bool {
+        if self.marks.is_empty() {
+            self.log_start = offset;
+        }
+        let from_start = offset.saturating_sub(self.log_start);
+        let full = self.marks.len() >= BLOCK_RECORDS_MAX;
+        let Some(from_start) = u32::try_from(from_start).ok().filter(|_| !full) else {
+            return false;
+        };
+        if self.marks.len().is_multiple_of(GRANULE_RECORDS) {
+            self.zones.push(Zone {
+                offset: from_start,
+                time_min: mark.time,
+                time_max: mark.time,
+                methods: 0,
+                statuses: 0,
+            });
+        }
+        if let Some(zone) = self.zones.last_mut() {
+            zone.time_min = zone.time_min.min(mark.time);
+            zone.time_max = zone.time_max.max(mark.time);
+            zone.methods |= mark.method;
+            zone.statuses |= mark.status;
+        }
+        self.log_end = offset.saturating_add(u64::from(mark.len));
+        self.marks.push(*mark);
+        true
+    }
+
+    /// The block, and where its part of the log begins and ends. The caller has to fill in the
+    /// checksum of the edges ([`seal_header`]). Forgets the marks.
+    pub(crate) fn finish(&mut self) -> Block {
+        let mut body = Vec::new();
+        let mut tables = [Table::default(); KEYS];
+        for (key, table) in tables.iter_mut().enumerate() {
+            *table = push_table(&self.marks, key, &mut body);
+        }
+        let time_min = self
+            .zones
+            .iter()
+            .map(|zone| zone.time_min)
+            .min()
+            .unwrap_or(0);
+        let time_max = self
+            .zones
+            .iter()
+            .map(|zone| zone.time_max)
+            .max()
+            .unwrap_or(0);
+        let mut bytes = Vec::with_capacity(body.len().saturating_add(32 << 10));
+        bytes.extend_from_slice(MAGIC);
+        for number in [0, 0, self.marks.len() as u32, self.zones.len() as u32] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        for number in [self.log_start, self.log_end, time_min, time_max, 0] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        for table in tables {
+            bytes.extend_from_slice(&table.start.to_le_bytes());
+            bytes.extend_from_slice(&table.bits.to_le_bytes());
+            bytes.extend_from_slice(&[0; 2]);
+        }
+        bytes.resize(FIXED_BYTES, 0);
+        for zone in &self.zones {
+            bytes.extend_from_slice(&zone.offset.to_le_bytes());
+            // Beyond 49 days a zone says nothing more than its block does.
+            let from = zone.time_min.saturating_sub(time_min);
+            let to = zone.time_max.saturating_sub(time_min);
+            let from = u32::try_from(from).unwrap_or(u32::MAX);
+            let to = u32::try_from(to).unwrap_or(u32::MAX);
+            bytes.extend_from_slice(&from.to_le_bytes());
+            bytes.extend_from_slice(&to.to_le_bytes());
+            bytes.extend_from_slice(&zone.methods.to_le_bytes());
+            bytes.extend_from_slice(&zone.statuses.to_le_bytes());
+        }
+        for page in body.chunks(PAGE_BYTES) {
+            bytes.extend_from_slice(&page_sum(page).to_le_bytes());
+        }
+        let header_bytes = bytes.len().saturating_add(8);
+        let block_bytes = header_bytes.saturating_add(body.len());
+        put(&mut bytes, 8, &(header_bytes as u32).to_le_bytes());
+        put(&mut bytes, 12, &(block_bytes as u32).to_le_bytes());
+        let block = Block {
+            header: bytes,
+            body,
+            log_start: self.log_start,
+            log_end: self.log_end,
+        };
+        self.marks.clear();
+        self.zones.clear();
+        block
+    }
+}
+
+/// A block without its last two checksums.
+#[derive(Debug)]
+pub(crate) struct Block {
+    header: Vec<u8>,
+    body: Vec<u8>,
+    pub(crate) log_start: u64,
+    pub(crate) log_end: u64,
+}
+
+impl Block {
+    /// The bytes for the file, once the ends of the block's part of the log are known.
+    pub(crate) fn seal(mut self, edges: u64) -> Vec<u8> {
+        put(&mut self.header, 56, &edges.to_le_bytes());
+        let sum = xxh64(&self.header);
+        self.header.extend_from_slice(&sum.to_le_bytes());
+        self.header.append(&mut self.body);
+        self.header
+    }
+}
+
+/// The checksum by which a block knows its part of the log.
+pub(crate) fn edge_sum(first: &[u8], last: &[u8]) -> u64 {
+    xxh64(first).rotate_left(1) ^ xxh64(last)
+}
+
+pub(crate) fn page_sum(page: &[u8]) -> u32 {
+    xxh64(page) as u32
+}
+
+fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
+    if let Some(place) = bytes.get_mut(at..at.saturating_add(value.len())) {
+        place.copy_from_slice(value);
+    }
+}
+
+/// Where a key's table begins in the body, and how many bits choose a bucket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Table {
+    pub(crate) start: u32,
+    pub(crate) bits: u16,
+}
+
+/// Appends a table: where each bucket ends, as a number of entries, then the entries by bucket.
+fn push_table(marks: &[Mark], key: usize, body: &mut Vec<u8>) -> Table {
+    // Four or eight entries a bucket.
+    let bits = marks
+        .len()
+        .next_power_of_two()
+        .trailing_zeros()
+        .saturating_sub(2);
+    let bits = bits.min(BUCKET_BITS_MAX[key]);
+    let buckets = 1_usize << bits;
+    let start = body.len() as u32;
+    let bucket_of = |hash: u32| (u64::from(hash) >> (32 - bits)) as usize;
+    let mut ends = vec![0_u16; buckets];
+    for mark in marks {
+        let end = &mut ends[bucket_of(mark.keys[key])];
+        *end = end.wrapping_add(1);
+    }
+    let mut sum = 0_u16;
+    for end in &mut ends {
+        let count = *end;
+        *end = sum;
+        sum = sum.wrapping_add(count);
+    }
+    let begins = ends.clone();
+    let mut entries = vec![0_u16; marks.len()];
+    for (place, mark) in marks.iter().enumerate() {
+        let hash = mark.keys[key];
+        let bucket = bucket_of(hash);
+        let entry = (place / GRANULE_RECORDS) as u16 | rest_of(hash, bits) << 10;
+        // Entries come in the order of granules, so a twin is among the last.
+        let (begin, end) = (usize::from(begins[bucket]), usize::from(ends[bucket]));
+        let granule = entry & 0x3ff;
+        let twin = entries[begin..end]
+            .iter()
+            .rev()
+            .take_while(|other| *other & 0x3ff == granule)
+            .any(|other| *other == entry);
+        if !twin {
+            entries[end] = entry;
+            ends[bucket] = ends[bucket].wrapping_add(1);
+        }
+    }
+    // Twins left holes between the buckets.
+    let mut kept = 0_u16;
+    let mut packed = Vec::with_capacity(entries.len() * 2);
+    for (begin, end) in begins.iter().zip(&ends) {
+        kept = kept.wrapping_add(end.wrapping_sub(*begin));
+        body.extend_from_slice(&kept.to_le_bytes());
+        for entry in &entries[usize::from(*begin)..usize::from(*end)] {
+            packed.extend_from_slice(&entry.to_le_bytes());
+        }
+    }
+    body.append(&mut packed);
+    Table {
+        start,
+        bits: bits as u16,
+    }
+}
+
+/// The bits of a hash that follow those of its bucket.
+fn rest_of(hash: u32, bits: u32) -> u16 {
+    (hash << bits >> (32 - REST_BITS)) as u16
+}
+
+/// The header of a block that was read, without the zones and sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) header_bytes: usize,
+    pub(crate) block_bytes: usize,
+    pub(crate) granules: usize,
+    pub(crate) records: u32,
+    pub(crate) log_start: u64,
+    pub(crate) log_end: u64,
+    pub(crate) time_min: u64,
+    pub(crate) time_max: u64,
+    pub(crate) edges: u64,
+    tables: [Table; KEYS],
+}
+
+impl Header {
+    /// Reads the fixed part; `None` when it is none, or contradicts itself.
+    pub(crate) fn of(bytes: &[u8]) -> Option<Self> {
+        if bytes.get(..8)? != MAGIC {
+            return None;
+        }
+        let mut tables = [Table::default(); KEYS];
+        for (index, table) in tables.iter_mut().enumerate() {
+            let at = 64 + 8 * index;
+            *table = Table {
+                start: u32_le_at(bytes, at)?,
+                bits: u16_le_at(bytes, at + 4)?,
+            };
+        }
+        let header = Self {
+            header_bytes: u32_le_at(bytes, 8)? as usize,
+            block_bytes: u32_le_at(bytes, 12)? as usize,
+            records: u32_le_at(bytes, 16)?,
+            granules: u32_le_at(bytes, 20)? as usize,
+            log_start: u64_le_at(bytes, 24)?,
+            log_end: u64_le_at(bytes, 32)?,
+            time_min: u64_le_at(bytes, 40)?,
+            time_max: u64_le_at(bytes, 48)?,
+            edges: u64_le_at(bytes, 56)?,
+            tables,
+        };
+        header.is_sound().then_some(header)
+    }
+
+    fn is_sound(&self) -> bool {
+        let body = self.block_bytes.checked_sub(self.header_bytes);
+        let Some(body) = body.filter(|body| *body <= BODY_BYTES_MAX) else {
+            return false;
+        };
+        let records = self.records as usize;
+        let sums = 4 * body.div_ceil(PAGE_BYTES);
+        records > 0
+            && records <= BLOCK_RECORDS_MAX
+            && self.granules == records.div_ceil(GRANULE_RECORDS)
+            && self.header_bytes == FIXED_BYTES + ZONE_BYTES * self.granules + sums + 8
+            && self.log_start < self.log_end
+            && self.log_end - self.log_start <= LOG_BYTES_MAX
+            && self.tables.iter().all(|table| {
+                let directory = 2_usize << table.bits.min(16);
+                table.bits <= 16 && directory.saturating_add(table.start as usize) <= body
+            })
+    }
+
+    /// Whether the whole header is as it was written.
+    pub(crate) fn is_intact(&self, bytes: &[u8]) -> bool {
+        let Some(content) = self
+            .header_bytes
+            .checked_sub(8)
+            .and_then(|end| bytes.get(..end))
+        else {
+            return false;
+        };
+        u64_le_at(bytes, content.len()) == Some(xxh64(content))
+    }
+
+    /// A granule of the block, from the whole header.
+    pub(crate) fn zone(&self, header: &[u8], granule: usize) -> Option<Zone> {
+        let at = granule.checked_mul(ZONE_BYTES)?.checked_add(FIXED_BYTES)?;
+        if granule >= self.granules {
+            return None;
+        }
+        let to = u32_le_at(header, at + 8)?;
+        let time_max = if to == u32::MAX {
+            self.time_max
+        } else {
+            self.time_min.saturating_add(u64::from(to))
+        };
+        Some(Zone {
+            offset: u32_le_at(header, at)?,
+            time_min: self
+                .time_min
+                .saturating_add(u64::from(u32_le_at(header, at + 4)?)),
+            time_max,
+            methods: u16_le_at(header, at + 12)?,
+            statuses: u16_le_at(header, at + 14)?,
+        })
+    }
+
+    /// The checksum of a page of the body, from the whole header.
+    pub(crate) fn sum(&self, header: &[u8], page: usize) -> Option<u32> {
+        let at = page
+            .checked_mul(4)?
+            .checked_add(FIXED_BYTES + ZONE_BYTES * self.granules)?;
+        if at.checked_add(12)? > self.header_bytes {
+            return None;
+        }
+        u32_le_at(header, at)
+    }
+
+    /// Where the directory's entry of a hash lies in the body, with the one before it: offset and
+    /// bytes. The first bucket has none before it.
+    pub(crate) fn directory(&self, key: Key, hash: u32) -> (usize, usize) {
+        let table = self.tables[key as usize];
+        let bucket = (u64::from(hash) >> 32_u32.saturating_sub(u32::from(table.bits))) as usize;
+        let start = table.start as usize;
+        match bucket.checked_sub(1) {
+            None => (start, 2),
+            Some(before) => (start.saturating_add(before.saturating_mul(2)), 4),
+        }
+    }
+
+    /// Where the entries lie that the directory's bytes tell of.
+    pub(crate) fn entries(&self, key: Key, directory: &[u8]) -> Option<(usize, usize)> {
+        let table = self.tables[key as usize];
+        let (begin, end) = match directory.len() {
+            2 => (0, u16_le_at(directory, 0)?),
+            _ => (u16_le_at(directory, 0)?, u16_le_at(directory, 2)?),
+        };
+        let first = (table.start as usize).checked_add(2_usize << table.bits.min(16))?;
+        let start = first.checked_add(usize::from(begin).checked_mul(2)?)?;
+        Some((start, usize::from(end.checked_sub(begin)?).checked_mul(2)?))
+    }
+
+    /// The granules among a bucket's entries whose hash is alike.
+    pub(crate) fn granules_of(&self, key: Key, hash: u32, entries: &[u8], out: &mut Vec<usize>) {
+        let rest = rest_of(hash, u32::from(self.tables[key as usize].bits.min(16)));
+        let (entries, _) = entries.as_chunks::<2>();
+        for entry in entries {
+            let entry = u16::from_le_bytes(*entry);
+            if entry >> 10 == rest {
+                out.push(usize::from(entry & 0x3ff));
+            }
+        }
+    }
+}
+
+/// More than three tables of the largest block take.
+const BODY_BYTES_MAX: usize = 1 << 20;
+/// Offsets of granules have 32 bits.
+const LOG_BYTES_MAX: u64 = (u32::MAX as u64) + (1 << 24);

@@ -1,0 +1,130 @@
+//! What the index keeps of a record.
+
+use crate::hash::xxh64;
+
+use crate::index::KEYS;
+use crate::record::{Field, Record, present, uri_user};
+
+/// What the index keeps of a record until its block is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// Bytes of the record in the log.
+    pub(crate) len: u32,
+    /// Hashes of the keys: Call-ID, From, To.
+    pub(crate) keys: [u32; KEYS],
+    /// Milliseconds since 1970.
+    pub(crate) time: u64,
+    /// One bit of [`method_bit`].
+    pub(crate) method: u16,
+    /// One bit of [`status_bit`].
+    pub(crate) status: u16,
+}
+
+/// What a lookup may ask the index for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Key {
+    CallId,
+    From,
+    To,
+}
+
+impl Mark {
+    #[inline]
+    pub(crate) fn of(record: &Record<'_>, len: usize) -> Self {
+        Self {
+            len: u32::try_from(len).unwrap_or(u32::MAX),
+            keys: [
+                hash(record.field(Field::CallId)),
+                hash(uri_key(record.field(Field::FromUri))),
+                hash(uri_key(record.field(Field::ToUri))),
+            ],
+            time: record.time.as_milliseconds(),
+            method: method_bit(record.method()),
+            status: status_bit(record.status()),
+        }
+    }
+}
+
+/// The hash by which the index knows a key: the upper half of XXH64.
+#[inline]
+pub(crate) fn hash(key: &[u8]) -> u32 {
+    (xxh64(key) >> 32) as u32
+}
+
+/// What of a URI is the key: its user, or the whole where it has none.
+#[inline]
+pub(crate) fn uri_key(uri: &[u8]) -> &[u8] {
+    match uri_user(uri) {
+        b"" => uri,
+        user => user,
+    }
+}
+
+const METHODS: [&[u8]; 14] = [
+    b"INVITE",
+    b"ACK",
+    b"BYE",
+    b"CANCEL",
+    b"OPTIONS",
+    b"REGISTER",
+    b"PRACK",
+    b"SUBSCRIBE",
+    b"NOTIFY",
+    b"PUBLISH",
+    b"INFO",
+    b"REFER",
+    b"MESSAGE",
+    b"UPDATE",
+];
+
+/// The bit of a method: the registered ones have their own, the others share one, none has the last.
+#[inline]
+pub(crate) fn method_bit(method: Option<&[u8]>) -> u16 {
+    match method.and_then(present) {
+        None => 1 << 15,
+        Some(method) => {
+            let known = METHODS.iter().position(|known| *known == method);
+            1 << known.unwrap_or(METHODS.len())
+        }
+    }
+}
+
+/// The bit of a status: those asked for most have their own, the rest of a class share one.
+#[inline]
+pub(crate) const fn status_bit(status: Option<u16>) -> u16 {
+    1 << match status {
+        None => 0,
+        Some(100) => 1,
+        Some(180) => 2,
+        Some(183) => 3,
+        Some(200) => 4,
+        Some(401 | 407) => 5,
+        Some(404) => 6,
+        Some(408) => 7,
+        Some(486) => 8,
+        Some(487) => 9,
+        Some(101..=199) => 10,
+        Some(201..=399) => 11,
+        Some(400..=499) => 12,
+        Some(500..=599) => 13,
+        Some(600..=699) => 14,
+        Some(_) => 15,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_and_bits_stay_as_they_are_in_files() {
+        assert_eq!(hash(b""), 0xef46_db37);
+        assert_eq!(method_bit(Some(b"INVITE")), 1);
+        assert_eq!(method_bit(Some(b"UPDATE")), 1 << 13);
+        assert_eq!(method_bit(Some(b"X")), 1 << 14);
+        assert_eq!(method_bit(None), 1 << 15);
+        assert_eq!(status_bit(Some(200)), 16);
+        assert_eq!(uri_key(b"sip:alice@h"), b"alice");
+        assert_eq!(uri_key(b"sip:h"), b"sip:h");
+    }
+}

@@ -1,0 +1,390 @@
+//! The live segment: the log's file, its sidecar, and how they are opened, repaired and sealed.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, IoSlice, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirEntryExt, FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::index::block::{Builder, EDGE_BYTES};
+use crate::index::build::{Walk, edges_of};
+use crate::index::mark::Mark;
+use crate::index::sidecar::{Sidecar, modified_ns, seal, sidecar_path};
+use crate::segment::{Segment, compress, numbered};
+
+/// When records are forced to the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fsync {
+    /// When a segment is sealed, and else when the system pleases. A crash of the program loses
+    /// nothing that was acknowledged; a crash of the machine may.
+    #[default]
+    Never,
+    /// Before records are acknowledged; one call for all that wait.
+    Always,
+    /// At least this often.
+    Every(Duration),
+}
+
+/// How a log is written.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct WriterOptions {
+    /// When records are forced to the disk.
+    pub fsync: Fsync,
+    /// Begin a new segment before the live one grows beyond these bytes.
+    pub rotate_bytes: Option<u64>,
+    /// Begin a new segment when the live one is this old.
+    pub rotate_every: Option<Duration>,
+    /// Compress sealed segments with zstd at this level, in frames that can be read by themselves.
+    pub compress: Option<i32>,
+    /// Write a sidecar. True by default.
+    pub index: bool,
+    /// Bytes of records that wait to be written before [`crate::Appender::append`] waits itself.
+    /// 8 MiB by default.
+    pub queue_bytes_max: usize,
+}
+
+impl Default for WriterOptions {
+    fn default() -> Self {
+        Self {
+            fsync: Fsync::Never,
+            rotate_bytes: None,
+            rotate_every: None,
+            compress: None,
+            index: true,
+            queue_bytes_max: 8 << 20,
+        }
+    }
+}
+
+/// What was found, and mended, when a log was opened for writing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Repair {
+    /// Bytes behind the last whole record that were cut off.
+    pub removed_bytes: u64,
+    /// Places before that which are no record; they stay.
+    pub damaged: u64,
+    /// Records of the live segment that the sidecar did not cover.
+    pub indexed_records: u64,
+}
+
+/// The live segment.
+#[derive(Debug)]
+pub(crate) struct Live {
+    path: PathBuf,
+    file: File,
+    pub(crate) len: u64,
+    begun: Instant,
+    sidecar: Option<SidecarFile>,
+    /// Why there is no sidecar any more.
+    pub(crate) sidecar_error: Option<io::Error>,
+}
+
+#[derive(Debug)]
+struct SidecarFile {
+    file: File,
+    builder: Builder,
+    /// The first bytes of the log that the builder's records cover.
+    head: Vec<u8>,
+}
+
+impl Live {
+    /// Opens or makes the log, cuts off what is no whole record at its end, and brings its sidecar up
+    /// to date.
+    pub(crate) fn open(path: &Path, options: &WriterOptions) -> io::Result<(Self, Repair)> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(io::Error::new(
+                    io::ErrorKind::ResourceBusy,
+                    "another writer has the log open",
+                ));
+            }
+            // Some file systems have no locks.
+            Err(TryLockError::Error(_)) => {}
+        }
+        let mut live = Self {
+            path: path.to_owned(),
+            file,
+            len: 0,
+            begun: Instant::now(),
+            sidecar: None,
+            sidecar_error: None,
+        };
+        let repair = live.repair(options.index)?;
+        Ok((live, repair))
+    }
+
+    fn repair(&mut self, with_index: bool) -> io::Result<Repair> {
+        let segment = Segment::open(&self.path)?;
+        if segment.is_compressed() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "is compressed, so nothing can follow",
+            ));
+        }
+        let known = if with_index {
+            Sidecar::open(&segment)?
+        } else {
+            None
+        };
+        let (covered, bytes) = known
+            .as_ref()
+            .map_or((0, 0), |known| (known.covered(), known.bytes()));
+        if with_index {
+            match SidecarFile::open(&self.path, bytes) {
+                Ok(sidecar) => self.sidecar = Some(sidecar),
+                Err(error) => self.sidecar_error = Some(error),
+            }
+        } else {
+            // It would tell less than the truth from now on.
+            let _ = std::fs::remove_file(sidecar_path(&self.path));
+        }
+        let mut repair = Repair::default();
+        let mut walk = Walk::default();
+        walk.run(&segment, covered, &mut |mark, offset| {
+            repair.indexed_records = repair.indexed_records.saturating_add(1);
+            self.mark(mark, offset, None);
+            Ok(())
+        })?;
+        repair.damaged = walk.damaged;
+        let mut tail = Vec::new();
+        segment.read(walk.end, segment.len(), &mut tail)?;
+        self.len = segment.len();
+        if !tail.iter().all(|byte| matches!(byte, b'\n' | b'\r')) {
+            self.file.set_len(walk.end)?;
+            self.len = walk.end;
+            repair.removed_bytes = segment.len().saturating_sub(walk.end);
+            repair.damaged = repair.damaged.saturating_sub(1);
+        }
+        self.file.seek(SeekFrom::Start(self.len))?;
+        Ok(repair)
+    }
+
+    /// True when the next `bytes` should go to a new segment.
+    pub(crate) fn is_due(&self, bytes: usize, options: &WriterOptions) -> bool {
+        let large = options
+            .rotate_bytes
+            .is_some_and(|most| self.len > 0 && self.len.saturating_add(bytes as u64) > most);
+        let old = options
+            .rotate_every
+            .is_some_and(|most| self.begun.elapsed() >= most);
+        large || (old && self.len > 0)
+    }
+
+    /// Writes whole records. After an error nothing of them is in the log.
+    pub(crate) fn write(&mut self, chunks: &[&[u8]]) -> io::Result<()> {
+        let mut slices: Vec<IoSlice<'_>> = chunks.iter().map(|chunk| IoSlice::new(chunk)).collect();
+        let mut rest = &mut slices[..];
+        while !rest.is_empty() {
+            let wrote = match self.file.write_vectored(rest) {
+                Ok(0) => Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => {
+                    IoSlice::advance_slices(&mut rest, count);
+                    continue;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => Err(error),
+            };
+            // A full disk takes half a record. Readers pass over it if it cannot be cut off.
+            let _ = self.file.set_len(self.len);
+            let _ = self.file.seek(SeekFrom::Start(self.len));
+            return wrote;
+        }
+        let bytes: u64 = chunks.iter().map(|chunk| chunk.len() as u64).sum();
+        self.len = self.len.saturating_add(bytes);
+        Ok(())
+    }
+
+    /// Takes up the marks of records that were written, `bytes` that begin at `offset`.
+    pub(crate) fn marks(&mut self, marks: &[Mark], bytes: &[u8], offset: u64) {
+        let mut at = 0_usize;
+        for mark in marks {
+            let rest = bytes.get(at..).unwrap_or_default();
+            self.mark(mark, offset.saturating_add(at as u64), Some(rest));
+            at = at.saturating_add(mark.len as usize);
+        }
+    }
+
+    #[inline]
+    fn mark(&mut self, mark: &Mark, offset: u64, bytes: Option<&[u8]>) {
+        let Some(sidecar) = &mut self.sidecar else {
+            return;
+        };
+        if !sidecar.builder.push(mark, offset) {
+            let wrote = sidecar.write_block(&self.file);
+            self.note(wrote);
+            let Some(sidecar) = &mut self.sidecar else {
+                return;
+            };
+            sidecar.head.clear();
+            sidecar.builder.push(mark, offset);
+        }
+        let Some(sidecar) = &mut self.sidecar else {
+            return;
+        };
+        if let (1, Some(bytes)) = (sidecar.builder.records(), bytes) {
+            sidecar
+                .head
+                .extend_from_slice(bytes.get(..bytes.len().min(EDGE_BYTES)).unwrap_or_default());
+        }
+    }
+
+    /// A sidecar that cannot be written is given up: the log matters more.
+    fn note(&mut self, wrote: io::Result<()>) {
+        if let Err(error) = wrote {
+            self.sidecar = None;
+            let _ = std::fs::remove_file(sidecar_path(&self.path));
+            self.sidecar_error = Some(error);
+        }
+    }
+
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    /// Writes the last block and the seal: the segment is finished, under the name `named`.
+    fn finish(&mut self, named: &Path) -> io::Result<()> {
+        self.file.sync_data()?;
+        if let Some(mut sidecar) = self.sidecar.take() {
+            let wrote = sidecar.finish(&self.file, self.len);
+            self.note(wrote);
+            let path = sidecar_path(&self.path);
+            if path.exists() && named != self.path {
+                std::fs::rename(path, sidecar_path(named))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Finishes the log where it is.
+    pub(crate) fn close(mut self) -> io::Result<Option<io::Error>> {
+        let path = self.path.clone();
+        self.finish(&path)?;
+        Ok(self.sidecar_error)
+    }
+
+    /// Gives the live segment the next number and begins a new one. Gives the sealed one's path.
+    pub(crate) fn rotate(&mut self, options: &WriterOptions) -> io::Result<PathBuf> {
+        let number = numbered(&self.path)?
+            .into_iter()
+            .map(|(number, ..)| number)
+            .max();
+        let number = number.unwrap_or(0).saturating_add(1);
+        let mut sealed = self.path.as_os_str().to_owned();
+        sealed.push(format!(".{number:06}"));
+        let sealed = PathBuf::from(sealed);
+        std::fs::rename(&self.path, &sealed)?;
+        self.finish(&sealed)?;
+        self.begin(options)?;
+        Ok(sealed)
+    }
+
+    /// Begins again at the path, from where somebody else has moved the log away. Its sidecar follows
+    /// it, when it is in the same folder still.
+    pub(crate) fn reopen(&mut self, options: &WriterOptions) -> io::Result<()> {
+        let inode = self.file.metadata()?.ino();
+        if std::fs::metadata(&self.path).is_ok_and(|found| found.ino() == inode) {
+            return Ok(());
+        }
+        let folder = match self.path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let moved = std::fs::read_dir(folder)?
+            .flatten()
+            .find(|entry| entry.ino() == inode);
+        match moved {
+            Some(moved) => self.finish(&folder.join(moved.file_name()))?,
+            None => {
+                self.sidecar = None;
+                let _ = std::fs::remove_file(sidecar_path(&self.path));
+            }
+        }
+        self.begin(options)
+    }
+
+    fn begin(&mut self, options: &WriterOptions) -> io::Result<()> {
+        let (live, _) = Self::open(&self.path, options)?;
+        *self = live;
+        Ok(())
+    }
+}
+
+impl SidecarFile {
+    /// Opens the sidecar and cuts off what stands behind its good blocks.
+    fn open(log: &Path, good_bytes: u64) -> io::Result<Self> {
+        let path = sidecar_path(log);
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)?;
+        file.set_len(good_bytes)?;
+        file.seek(SeekFrom::Start(good_bytes))?;
+        Ok(Self {
+            file,
+            builder: Builder::default(),
+            head: Vec::new(),
+        })
+    }
+
+    fn write_block(&mut self, log: &File) -> io::Result<()> {
+        if self.builder.records() == 0 {
+            return Ok(());
+        }
+        let block = self.builder.finish();
+        let bytes = block
+            .log_end
+            .saturating_sub(block.log_start)
+            .min(EDGE_BYTES as u64) as usize;
+        let mut tail = vec![0; bytes];
+        log.read_exact_at(&mut tail, block.log_end.saturating_sub(bytes as u64))?;
+        // What the writer still has in memory need not be read again.
+        if self.head.len() < bytes {
+            self.head.resize(bytes, 0);
+            log.read_exact_at(&mut self.head, block.log_start)?;
+        }
+        let edges = edges_of(self.head.get(..bytes).unwrap_or_default(), &tail);
+        self.file.write_all(&block.seal(edges))?;
+        self.head.clear();
+        Ok(())
+    }
+
+    fn finish(&mut self, log: &File, len: u64) -> io::Result<()> {
+        self.write_block(log)?;
+        let modified = modified_ns(&log.metadata()?);
+        self.file.write_all(&seal(len, modified))?;
+        self.file.sync_data()
+    }
+}
+
+/// Compresses a sealed segment, and removes the plain one when the other is on the disk.
+pub(crate) fn compress_segment(sealed: &Path, level: i32) -> io::Result<()> {
+    let with = |path: &Path, suffix: &str| {
+        let mut path = path.as_os_str().to_owned();
+        path.push(suffix);
+        PathBuf::from(path)
+    };
+    let (target, temporary) = (with(sealed, ".zst"), with(sealed, ".zst.new"));
+    let out = File::create(&temporary)?;
+    compress(File::open(sealed)?, io::BufWriter::new(&out), level)?;
+    out.sync_data()?;
+    // The sidecar has offsets of what was compressed, so it fits both.
+    if sidecar_path(sealed).exists() {
+        std::fs::copy(sidecar_path(sealed), sidecar_path(&target))?;
+    }
+    std::fs::rename(&temporary, &target)?;
+    std::fs::remove_file(sealed)?;
+    if sidecar_path(sealed).exists() {
+        std::fs::remove_file(sidecar_path(sealed))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,129 @@
+//! What a form could not carry, counted.
+
+use std::fmt;
+
+/// What is lost or changed when a record is written in a form that cannot carry it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Loss {
+    /// The time is cut to the form's unit, or out of its range.
+    Time,
+    /// The number of CSeq.
+    CSeqNumber,
+    /// The transport or its encryption.
+    Transport,
+    /// Whether the message was sent or received.
+    Direction,
+    /// Whether the message is a retransmission, or the element stateless.
+    Retransmission,
+    /// The destination, the source, or a port.
+    Address,
+    /// A mandatory field for which the form has no place.
+    Field,
+    /// The name of the authenticated user.
+    User,
+    /// An optional field for which the form has no place.
+    Optional,
+    /// A field that was cut to the form's longest.
+    Cut,
+    /// A byte that the form does not allow, written as `%` and two digits, or as a space.
+    Escaped,
+    /// A `+` whose transaction is not known (any more).
+    Unresolved,
+    /// A field `?`, not parsable, written as absent.
+    Unparsable,
+}
+
+const COUNT: usize = 13;
+
+const ALL: [(Loss, &str); COUNT] = [
+    (Loss::Time, "times cut to the form's unit"),
+    (Loss::CSeqNumber, "CSeq numbers left out"),
+    (Loss::Transport, "transports left out"),
+    (Loss::Direction, "directions left out"),
+    (Loss::Retransmission, "retransmission flags left out"),
+    (Loss::Address, "addresses or ports left out"),
+    (Loss::Field, "fields left out"),
+    (Loss::User, "authenticated users left out"),
+    (Loss::Optional, "optional fields left out"),
+    (Loss::Cut, "fields cut to the form's longest"),
+    (Loss::Escaped, "fields with bytes that had to be escaped"),
+    (Loss::Unresolved, "'+' without a known transaction"),
+    (Loss::Unparsable, "unparsable fields written as absent"),
+];
+
+/// How often each [`Loss`] happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses([u64; COUNT]);
+
+impl Losses {
+    /// How often `loss` happened.
+    #[must_use]
+    pub const fn count(&self, loss: Loss) -> u64 {
+        self.0[loss as usize]
+    }
+
+    /// True when everything was carried.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|&count| count == 0)
+    }
+
+    /// What was lost, with words for a user.
+    pub fn iter(&self) -> impl Iterator<Item = (Loss, &'static str, u64)> {
+        ALL.iter()
+            .zip(self.0)
+            .filter(|&(_, count)| count > 0)
+            .map(|(&(loss, text), count)| (loss, text, count))
+    }
+
+    /// Adds what another writer lost.
+    pub fn add(&mut self, other: &Self) {
+        for (count, other) in self.0.iter_mut().zip(other.0) {
+            *count = count.saturating_add(other);
+        }
+    }
+
+    pub(crate) const fn note(&mut self, loss: Loss) {
+        let count = &mut self.0[loss as usize];
+        *count = count.saturating_add(1);
+    }
+
+    pub(crate) const fn note_if(&mut self, lost: bool, loss: Loss) {
+        if lost {
+            self.note(loss);
+        }
+    }
+}
+
+impl fmt::Display for Losses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, (_, text, count)) in self.iter().enumerate() {
+            let comma = if place == 0 { "" } else { ", " };
+            write!(f, "{comma}{count} {text}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_loss_has_its_own_counter() {
+        let mut losses = Losses::default();
+        assert!(losses.is_empty());
+        for (place, (loss, _)) in ALL.iter().enumerate() {
+            assert_eq!(*loss as usize, place);
+            losses.note(*loss);
+        }
+        losses.note(Loss::Unparsable);
+        assert_eq!(losses.iter().map(|(.., count)| count).sum::<u64>(), 14);
+        assert!(
+            losses
+                .to_string()
+                .ends_with("2 unparsable fields written as absent")
+        );
+    }
+}

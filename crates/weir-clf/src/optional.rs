@@ -1,0 +1,295 @@
+//! The optional fields of a record, in the encoding of RFC 6873, section 4.4.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::record::decimal;
+
+/// The optional fields of a record, as they stand in a record of RFC 6873: each is
+/// `TAB tag@vendor,length,encoding,value`. They are parsed as they are asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Optionals<'a>(&'a [u8]);
+
+/// One optional field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Optional<'a> {
+    /// What it is, within its vendor: 0 to 99.
+    pub tag: u8,
+    /// An IANA private enterprise number; 0 for RFC 6873 itself.
+    pub vendor: u32,
+    /// The length that was written. It counts different things in different logs (RFC 6873's own
+    /// examples disagree), so nothing depends on it.
+    pub length: u16,
+    /// The value is base64, because it holds control bytes or is not UTF-8.
+    pub base64: bool,
+    /// The value as it was written: see [`Optional::decode`].
+    pub value: &'a [u8],
+}
+
+/// A header field, `Name: value`, or `Reason-Phrase: text`.
+pub const HEADER: u8 = 0;
+/// A body: its content type, a space, the body.
+pub const BODY: u8 = 1;
+/// A whole message.
+pub const MESSAGE: u8 = 2;
+
+/// Bytes of the longest value that RFC 6873 lets a field have.
+pub const VALUE_BYTES_MAX: usize = 4096;
+
+/// Bytes before the value: TAB, tag, `@`, vendor, comma, length, comma, encoding, comma.
+const HEAD: usize = 1 + 2 + 1 + 8 + 1 + 4 + 1 + 2 + 1;
+
+impl<'a> Optionals<'a> {
+    /// Takes what stands between the last mandatory field and the end of the record.
+    #[must_use]
+    pub const fn new(encoded: &'a [u8]) -> Self {
+        Self(encoded)
+    }
+
+    /// As they are written in a record of RFC 6873.
+    #[must_use]
+    #[inline]
+    pub const fn encoded(self) -> &'a [u8] {
+        self.0
+    }
+
+    /// True when there are none.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Each field in turn; what is no field is left out ([`Optionals::damage`] finds it).
+    pub fn iter(self) -> impl Iterator<Item = Optional<'a>> {
+        self.pieces().filter_map(parse)
+    }
+
+    /// The offset, from the beginning of the optional fields, of the first that cannot be read.
+    #[must_use]
+    pub fn damage(self) -> Option<usize> {
+        if !self.0.is_empty() && self.0.first() != Some(&b'\t') {
+            return Some(0);
+        }
+        let mut offset = 0_usize;
+        for piece in self.pieces() {
+            if parse(piece).is_none() {
+                return Some(offset);
+            }
+            offset = offset.saturating_add(piece.len()).saturating_add(1);
+        }
+        None
+    }
+
+    /// The first value of RFC 6873's own `tag` whose beginning, a header's name, is `name` without
+    /// regard to case. What follows the colon is given, without spaces around it.
+    #[must_use]
+    pub fn header(self, name: &str) -> Option<Optional<'a>> {
+        self.iter().find_map(|field| {
+            let (found, value) = field.header()?;
+            found
+                .eq_ignore_ascii_case(name.as_bytes())
+                .then_some(Optional { value, ..field })
+        })
+    }
+
+    fn pieces(self) -> impl Iterator<Item = &'a [u8]> {
+        let rest = self.0.strip_prefix(b"\t").unwrap_or(self.0);
+        let any = !self.0.is_empty();
+        rest.split(|&byte| byte == b'\t').filter(move |_| any)
+    }
+}
+
+impl<'a> Optional<'a> {
+    /// Name and value of a header field, as written.
+    #[must_use]
+    pub fn header(&self) -> Option<(&'a [u8], &'a [u8])> {
+        if (self.tag, self.vendor) != (HEADER, 0) {
+            return None;
+        }
+        let colon = memchr::memchr(b':', self.value)?;
+        let (name, value) = self.value.split_at(colon);
+        Some((name, value.get(1..).unwrap_or_default().trim_ascii_start()))
+    }
+
+    /// The bytes that were logged: `%0D%0A` undone, and base64. Of a header or a body only what
+    /// follows the name or the type is encoded, which is why `value` may be a part of the whole.
+    ///
+    /// # Errors
+    /// [`NotBase64`] when the value says that it is base64 and is not; `out` is then as before.
+    pub fn decode(&self, value: &[u8], out: &mut Vec<u8>) -> Result<(), NotBase64> {
+        if !self.base64 {
+            unescape(value, out);
+            return Ok(());
+        }
+        let mut folded = Vec::new();
+        unescape(value, &mut folded);
+        folded.retain(|byte| !matches!(byte, b'\r' | b'\n' | b' '));
+        STANDARD.decode_vec(&folded, out).map_err(|_| NotBase64)
+    }
+}
+
+/// An optional field says that it is base64, and is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotBase64;
+
+impl std::fmt::Display for NotBase64 {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the optional field is not base64, as it says")
+    }
+}
+
+impl std::error::Error for NotBase64 {}
+
+/// Appends an optional field in the encoding of RFC 6873. `prefix` is a header's name with colon and
+/// space, or a body's content type with a space, which stay readable; `value` is base64 when it holds
+/// control bytes other than CR LF or is not UTF-8.
+///
+/// Gives whether the value is longer than [`VALUE_BYTES_MAX`], which RFC 6873 forbids.
+pub fn push_optional(tag: u8, vendor: u32, prefix: &[u8], value: &[u8], out: &mut Vec<u8>) -> bool {
+    let base64 = needs_base64(value);
+    let begin = out.len();
+    out.extend_from_slice(b"\t");
+    push_decimal(u64::from(tag.min(99)), 2, out);
+    out.push(b'@');
+    push_decimal(u64::from(vendor.min(99_999_999)), 8, out);
+    out.extend_from_slice(if base64 { b",0000,01," } else { b",0000,00," });
+    let start = out.len();
+    // A name with a line break would be a forged field.
+    out.extend(prefix.iter().map(|&byte| {
+        if byte < b' ' || byte == 0x7f {
+            b' '
+        } else {
+            byte
+        }
+    }));
+    if base64 {
+        let mut text = String::new();
+        STANDARD.encode_string(value, &mut text);
+        out.extend_from_slice(text.as_bytes());
+    } else {
+        escape(value, out);
+    }
+    let len = out.len().saturating_sub(start);
+    let written = u16::try_from(len).unwrap_or(u16::MAX);
+    let length_at = begin.saturating_add(HEAD - 8);
+    for (digit, shift) in (length_at..).zip([12_u16, 8, 4, 0]) {
+        if let Some(byte) = out.get_mut(digit) {
+            *byte = crate::hex::DIGITS[usize::from(written >> shift & 15)];
+        }
+    }
+    len > VALUE_BYTES_MAX
+}
+
+fn parse(piece: &[u8]) -> Option<Optional<'_>> {
+    let head = piece.get(..HEAD.saturating_sub(1))?;
+    let value = piece.get(HEAD.saturating_sub(1)..)?;
+    let separators = [head.get(2)?, head.get(11)?, head.get(16)?, head.get(19)?];
+    if separators != [&b'@', &b',', &b',', &b','] {
+        return None;
+    }
+    Some(Optional {
+        tag: u8::try_from(decimal(head.get(..2)?)?).ok()?,
+        vendor: u32::try_from(decimal(head.get(3..11)?)?).ok()?,
+        length: crate::hex::u16_of(head.get(12..16)?)?,
+        base64: match head.get(17..19)? {
+            b"00" => false,
+            b"01" => true,
+            _ => return None,
+        },
+        value,
+    })
+}
+
+/// Control bytes or text that is not UTF-8; line breaks have an escape of their own.
+fn needs_base64(value: &[u8]) -> bool {
+    let mut rest = value;
+    while let Some((&byte, after)) = rest.split_first() {
+        if byte == b'\r' && after.first() == Some(&b'\n') {
+            rest = after.get(1..).unwrap_or_default();
+            continue;
+        }
+        if byte < b' ' || byte == 0x7f {
+            return true;
+        }
+        rest = after;
+    }
+    // A value that has the escape in it would come back as something else.
+    memchr::memmem::find(value, b"%0D%0A").is_some() || std::str::from_utf8(value).is_err()
+}
+
+fn escape(value: &[u8], out: &mut Vec<u8>) {
+    for &byte in value {
+        match byte {
+            b'\r' => out.extend_from_slice(b"%0D"),
+            b'\n' => out.extend_from_slice(b"%0A"),
+            byte => out.push(byte),
+        }
+    }
+}
+
+fn unescape(value: &[u8], out: &mut Vec<u8>) {
+    let mut rest = value;
+    while let Some(at) = memchr::memmem::find(rest, b"%0D%0A") {
+        out.extend_from_slice(rest.get(..at).unwrap_or_default());
+        out.extend_from_slice(b"\r\n");
+        rest = rest.get(at.saturating_add(6)..).unwrap_or_default();
+    }
+    out.extend_from_slice(rest);
+}
+
+/// `number` with at least `width` digits.
+pub(crate) fn push_decimal(mut number: u64, width: usize, out: &mut Vec<u8>) {
+    let mut digits = [b'0'; 20];
+    let mut at = digits.len();
+    while number > 0 || digits.len().saturating_sub(at) < width.min(20) {
+        at = at.saturating_sub(1);
+        digits[at] = b'0'.wrapping_add((number % 10) as u8);
+        number /= 10;
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_comes_back_whatever_it_holds() {
+        for value in [
+            &b"v=0\r\no=alice\r\n"[..],
+            b"tab\there",
+            b"nul\0and\x7f",
+            b"not \xff utf-8",
+            b"a bare \n line feed",
+            b"an escape %0D%0A of its own",
+            b"",
+        ] {
+            let mut out = Vec::new();
+            assert!(!push_optional(BODY, 0, b"text/plain ", value, &mut out));
+            assert!(!out[1..].contains(&b'\t') && !out.contains(&b'\n'));
+            let fields = Optionals::new(&out);
+            assert_eq!(fields.damage(), None);
+            let field = fields.iter().next().unwrap();
+            assert_eq!(usize::from(field.length), field.value.len());
+            let body = field.value.strip_prefix(b"text/plain ").unwrap();
+            let mut back = Vec::new();
+            field.decode(body, &mut back).unwrap();
+            assert_eq!(back, value);
+        }
+    }
+
+    #[test]
+    fn a_name_forges_no_field() {
+        let mut out = Vec::new();
+        push_optional(HEADER, 0, b"X\t02@00000000,0001,00,\n: ", b"v", &mut out);
+        assert_eq!(Optionals::new(&out).iter().count(), 1);
+        assert!(!out.contains(&b'\n'));
+    }
+
+    #[test]
+    fn long_values_are_told() {
+        let mut out = Vec::new();
+        assert!(!push_optional(MESSAGE, 0, b"", &[b'x'; 4096], &mut out));
+        assert!(push_optional(MESSAGE, 0, b"", &[b'x'; 4097], &mut out));
+    }
+}

@@ -1,0 +1,381 @@
+//! Reads a log, in any form, from anything that can be read.
+
+use std::io::{self, Read};
+
+use crate::fault::{Fault, FaultKind};
+use crate::forms::{Form, binary, json, rfc6873, text};
+use crate::losses::Losses;
+use crate::record::Record;
+
+/// How a [`Reader`] reads.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ReaderOptions {
+    /// The form; `None` finds it by how the log begins.
+    pub form: Option<Form>,
+    /// Bytes of the longest record; what is longer is damage. 1 MiB by default.
+    pub record_bytes_max: usize,
+}
+
+impl Default for ReaderOptions {
+    fn default() -> Self {
+        Self {
+            form: None,
+            record_bytes_max: 1 << 20,
+        }
+    }
+}
+
+/// Reads records one after the other, and says where something is that is none.
+///
+/// ```
+/// use weir_clf::{Encoder, Field, Form, Item, Reader, Record};
+///
+/// let mut record = Record::default();
+/// record.set(Field::CallId, b"f81-d4@example.com");
+/// let mut encoder = Encoder::new(Form::Rfc6873);
+/// encoder.push(&record);
+/// let log = [encoder.bytes(), b"\n a stray line\n", encoder.bytes()].concat();
+/// let mut reader = Reader::new(&log[..]);
+/// let mut found = (0, 0);
+/// while let Some(item) = reader.next()? {
+///     match item {
+///         Item::Record { record, .. } => {
+///             assert_eq!(record.field(Field::CallId), b"f81-d4@example.com");
+///             found.0 += 1;
+///         }
+///         Item::Damage(_) => found.1 += 1,
+///     }
+/// }
+/// assert_eq!(found, (2, 1));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Reader<R> {
+    source: R,
+    options: ReaderOptions,
+    form: Option<Form>,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Offset of `buffer[start]` in the log.
+    offset: u64,
+    ended: bool,
+    scratch: Vec<u8>,
+    lines: Box<text::Scratch>,
+}
+
+/// What a [`Reader`] finds.
+#[derive(Debug)]
+pub enum Item<'a> {
+    /// A record.
+    Record {
+        /// The record.
+        record: Record<'a>,
+        /// Where it begins in the log, in bytes.
+        offset: u64,
+        /// How long it is, in bytes.
+        len: usize,
+    },
+    /// Bytes that are none.
+    Damage(Damage),
+}
+
+/// Bytes of a log that are no record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// Where they begin in the log.
+    pub offset: u64,
+    /// How many were passed over.
+    pub len: u64,
+    /// What is wrong with them.
+    pub fault: Fault,
+}
+
+const BUFFER_BYTES: usize = 256 << 10;
+
+impl<R: Read> Reader<R> {
+    /// Reads `source`, whose form is found by how it begins.
+    pub fn new(source: R) -> Self {
+        Self::with_options(source, ReaderOptions::default())
+    }
+
+    /// Reads `source` in the way of `options`.
+    pub fn with_options(source: R, options: ReaderOptions) -> Self {
+        Self {
+            source,
+            form: options.form,
+            options,
+            buffer: vec![0; BUFFER_BYTES],
+            start: 0,
+            end: 0,
+            offset: 0,
+            ended: false,
+            scratch: Vec::new(),
+            lines: Box::default(),
+        }
+    }
+
+    /// The form, once it is known.
+    #[must_use]
+    pub const fn form(&self) -> Option<Form> {
+        self.form
+    }
+
+    /// What could not be read as it was meant: a `+` of the text draft without its transaction.
+    #[must_use]
+    pub const fn losses(&self) -> &Losses {
+        &self.lines.losses
+    }
+
+    /// The next record or damage; `None` at the end.
+    ///
+    /// # Errors
+    /// When the source cannot be read, or begins like no form ([`io::ErrorKind::InvalidData`]).
+    pub fn next(&mut self) -> io::Result<Option<Item<'_>>> {
+        let form = match self.form {
+            Some(form) => form,
+            None => match self.find_form()? {
+                Some(form) => form,
+                None => return Ok(None),
+            },
+        };
+        if form != Form::Binary {
+            self.skip_line_ends()?;
+        }
+        if self.start == self.end && !self.fill()? {
+            return Ok(None);
+        }
+        match form {
+            Form::Rfc6873 | Form::Binary => self.next_counted(form),
+            Form::Text | Form::Json => self.next_line(form),
+        }
+    }
+
+    fn find_form(&mut self) -> io::Result<Option<Form>> {
+        while self.end.saturating_sub(self.start) < BUFFER_BYTES / 2 && self.fill()? {}
+        let bytes = self.pending();
+        if bytes.trim_ascii().is_empty() {
+            return Ok(None);
+        }
+        let form = Form::of(bytes);
+        self.form = form;
+        form.map(Some).ok_or_else(|| {
+            io::Error::new(
+                io::ErrorKind::InvalidData,
+                "begins like no form of a SIP log",
+            )
+        })
+    }
+
+    fn pending(&self) -> &[u8] {
+        self.buffer.get(self.start..self.end).unwrap_or_default()
+    }
+
+    fn skip(&mut self, count: usize) {
+        self.start = self.start.saturating_add(count).min(self.end);
+        self.offset = self.offset.saturating_add(count as u64);
+    }
+
+    /// Stray line feeds stand behind records of some logs, the RFCs' own among them.
+    fn skip_line_ends(&mut self) -> io::Result<()> {
+        loop {
+            let ends = self
+                .pending()
+                .iter()
+                .take_while(|byte| matches!(byte, b'\n' | b'\r'))
+                .count();
+            self.skip(ends);
+            if self.start < self.end || !self.fill()? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads more; false at the end. Moves what is pending to the front, and makes room for a record
+    /// of the longest length at most.
+    fn fill(&mut self) -> io::Result<bool> {
+        if self.ended {
+            return Ok(false);
+        }
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end = self.end.saturating_sub(self.start);
+            self.start = 0;
+        }
+        if self.end == self.buffer.len() {
+            let len = self.buffer.len().saturating_mul(2);
+            self.buffer.resize(len, 0);
+        }
+        let room = self.buffer.get_mut(self.end..).unwrap_or_default();
+        loop {
+            match self.source.read(room) {
+                Ok(0) => {
+                    self.ended = true;
+                    return Ok(false);
+                }
+                Ok(count) => {
+                    self.end = self.end.saturating_add(count).min(self.buffer.len());
+                    return Ok(true);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// A record that says how long it is.
+    fn next_counted(&mut self, form: Form) -> io::Result<Option<Item<'_>>> {
+        let decoded = loop {
+            let bytes = self.buffer.get(self.start..self.end).unwrap_or_default();
+            let decoded = match form {
+                Form::Rfc6873 => rfc6873::decode(bytes).map(|(_, len)| len),
+                _ => binary::decode(bytes, &mut self.scratch).map(|(_, len)| len),
+            };
+            match decoded {
+                Err(fault) if fault.kind == FaultKind::Cut => {
+                    if bytes.len() > self.options.record_bytes_max {
+                        break Err(Fault::at(0, FaultKind::Limit));
+                    }
+                    if !self.fill()? {
+                        break Err(fault);
+                    }
+                }
+                Ok(len) if len > self.options.record_bytes_max => {
+                    break Err(Fault::at(0, FaultKind::Limit));
+                }
+                decoded => break decoded,
+            }
+        };
+        let offset = self.offset;
+        let len = match decoded {
+            Ok(len) => len,
+            Err(fault) => {
+                let len = match form {
+                    Form::Rfc6873 => self.skip_text()?,
+                    _ => self.skip_binary(fault)?,
+                };
+                return Ok(Some(Item::Damage(Damage { offset, len, fault })));
+            }
+        };
+        let begin = self.start;
+        self.skip(len);
+        let bytes = self.buffer.get(begin..self.start).unwrap_or_default();
+        let record = match form {
+            Form::Rfc6873 => rfc6873::decode(bytes),
+            _ => binary::decode(bytes, &mut self.scratch),
+        };
+        // Decoded once already, so it is there.
+        Ok(record.ok().map(|(record, len)| Item::Record {
+            record,
+            offset,
+            len,
+        }))
+    }
+
+    /// Passes over bytes until a record may begin.
+    fn skip_text(&mut self) -> io::Result<u64> {
+        let begin = self.offset;
+        loop {
+            let bytes = self.pending();
+            if let Some(next) = rfc6873::resynchronise(bytes, 0) {
+                self.skip(next);
+                return Ok(self.offset.saturating_sub(begin));
+            }
+            // The last line feed may be the one before a record.
+            let keep = bytes.len().saturating_sub(1).max(1);
+            self.skip(keep);
+            if !self.fill()? {
+                self.skip(self.pending().len());
+                return Ok(self.offset.saturating_sub(begin));
+            }
+        }
+    }
+
+    /// A binary record has no mark to find it by. Its own length leads on when it can be believed;
+    /// otherwise the rest is lost.
+    fn skip_binary(&mut self, fault: Fault) -> io::Result<u64> {
+        let begin = self.offset;
+        let counted =
+            weir_bytes::u32_be_at(self.pending(), 0).map(|first| (first & 0xff_ffff) as usize);
+        let trusted = !matches!(
+            fault.kind,
+            FaultKind::Cut
+                | FaultKind::Version
+                | FaultKind::Length
+                | FaultKind::Zeros
+                | FaultKind::Limit
+        );
+        if let (true, Some(len)) = (trusted, counted) {
+            self.skip(len);
+            return Ok(len as u64);
+        }
+        loop {
+            self.skip(self.pending().len());
+            if !self.fill()? {
+                return Ok(self.offset.saturating_sub(begin));
+            }
+        }
+    }
+
+    fn next_line(&mut self, form: Form) -> io::Result<Option<Item<'_>>> {
+        let offset = self.offset;
+        let mut searched = 0_usize;
+        let len = loop {
+            let bytes = self.pending();
+            let rest = bytes.get(searched..).unwrap_or_default();
+            if let Some(end) = memchr::memchr(b'\n', rest) {
+                break searched.saturating_add(end);
+            }
+            searched = bytes.len();
+            if searched > self.options.record_bytes_max {
+                let len = self.skip_line()?;
+                let fault = Fault::at(0, FaultKind::Limit);
+                return Ok(Some(Item::Damage(Damage { offset, len, fault })));
+            }
+            if !self.fill()? {
+                break searched;
+            }
+        };
+        let begin = self.start;
+        // The draft ends every line; a last one that is whole without its end is read all the same.
+        self.skip(len.saturating_add(1).min(self.pending().len()));
+        let line = self
+            .buffer
+            .get(begin..begin.saturating_add(len))
+            .unwrap_or_default();
+        let decoded = match form {
+            Form::Text => text::decode(line, &mut self.lines),
+            _ => json::decode(line, &mut self.scratch),
+        };
+        let len = self.start.saturating_sub(begin);
+        Ok(Some(match decoded {
+            Ok(record) => Item::Record {
+                record,
+                offset,
+                len,
+            },
+            Err(fault) => Item::Damage(Damage {
+                offset,
+                len: len as u64,
+                fault,
+            }),
+        }))
+    }
+
+    /// Passes over the rest of a line.
+    fn skip_line(&mut self) -> io::Result<u64> {
+        let begin = self.offset;
+        loop {
+            let bytes = self.pending();
+            if let Some(end) = memchr::memchr(b'\n', bytes) {
+                self.skip(end.saturating_add(1));
+                return Ok(self.offset.saturating_sub(begin));
+            }
+            self.skip(bytes.len());
+            if !self.fill()? {
+                return Ok(self.offset.saturating_sub(begin));
+            }
+        }
+    }
+}

@@ -1,0 +1,473 @@
+//! One log record, whatever form it was written in.
+
+use std::fmt;
+
+use crate::optional::Optionals;
+
+/// One SIP message as it was logged. Everything is borrowed from the log or from the reader.
+///
+/// The twelve mandatory fields hold what RFC 6873 (section 4.2) writes: `-` for a field that is
+/// absent, `?` for one that could not be parsed, else the field's bytes. A value that happens to be
+/// one of these characters is [`escaped`](literal).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// When the message was sent or received.
+    pub time: Time,
+    /// What kind of message it was, and over what it went.
+    pub flags: Flags,
+    /// The mandatory fields, in the order of [`Field`].
+    pub fields: [&'a [u8]; Field::COUNT],
+    /// The name by which the user was authenticated. RFC 6873 has no place for it.
+    pub user: &'a [u8],
+    /// Headers, body, whole message, and what vendors add.
+    pub optional: Optionals<'a>,
+}
+
+/// A mandatory field that is absent.
+pub const ABSENT: &[u8] = b"-";
+/// A mandatory field that could not be parsed.
+pub const UNPARSABLE: &[u8] = b"?";
+
+/// The mandatory fields of variable length, in the order of RFC 6873, section 4.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Field {
+    /// Number and method: `1 INVITE`. Where a form has no number it is `- INVITE`.
+    CSeq,
+    /// The status code of a response, three digits.
+    Status,
+    /// The request's URI.
+    RequestUri,
+    /// Where the message went: address, colon, port; IPv6 in brackets.
+    Destination,
+    /// Where the message came from, as [`Field::Destination`].
+    Source,
+    /// The URI of To.
+    ToUri,
+    /// The tag of To.
+    ToTag,
+    /// The URI of From.
+    FromUri,
+    /// The tag of From.
+    FromTag,
+    /// The Call-ID.
+    CallId,
+    /// The server transaction.
+    ServerTxn,
+    /// The client transaction.
+    ClientTxn,
+}
+
+impl Field {
+    /// How many there are.
+    pub const COUNT: usize = 12;
+    /// All, in the order of a record.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::CSeq,
+        Self::Status,
+        Self::RequestUri,
+        Self::Destination,
+        Self::Source,
+        Self::ToUri,
+        Self::ToTag,
+        Self::FromUri,
+        Self::FromTag,
+        Self::CallId,
+        Self::ServerTxn,
+        Self::ClientTxn,
+    ];
+
+    /// The name of the field in JSON and in queries.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CSeq => "cseq",
+            Self::Status => "status",
+            Self::RequestUri => "r_uri",
+            Self::Destination => "dst",
+            Self::Source => "src",
+            Self::ToUri => "to_uri",
+            Self::ToTag => "to_tag",
+            Self::FromUri => "from_uri",
+            Self::FromTag => "from_tag",
+            Self::CallId => "call_id",
+            Self::ServerTxn => "server_txn",
+            Self::ClientTxn => "client_txn",
+        }
+    }
+}
+
+impl Default for Record<'_> {
+    /// A record of the epoch with nothing in it.
+    fn default() -> Self {
+        Self {
+            time: Time::default(),
+            flags: Flags::default(),
+            fields: [ABSENT; Field::COUNT],
+            user: ABSENT,
+            optional: Optionals::default(),
+        }
+    }
+}
+
+impl<'a> Record<'a> {
+    /// A field as it is written.
+    #[must_use]
+    #[inline]
+    pub const fn field(&self, field: Field) -> &'a [u8] {
+        self.fields[field as usize]
+    }
+
+    /// Sets a field. `value` is written as it is: see [`literal`] for a value of the message.
+    pub const fn set(&mut self, field: Field, value: &'a [u8]) {
+        self.fields[field as usize] = value;
+    }
+
+    /// A field's value; `None` when it is absent or was not parsable.
+    #[must_use]
+    pub fn value(&self, field: Field) -> Option<&'a [u8]> {
+        present(self.field(field))
+    }
+
+    /// The method of CSeq, which for a response is that of its request.
+    #[must_use]
+    #[inline]
+    pub fn method(&self) -> Option<&'a [u8]> {
+        let cseq = self.value(Field::CSeq)?;
+        let space = cseq.iter().position(|&byte| byte == b' ')?;
+        present(cseq.get(space.saturating_add(1)..)?)
+    }
+
+    /// The number of CSeq.
+    #[must_use]
+    pub fn cseq_number(&self) -> Option<u32> {
+        let cseq = self.value(Field::CSeq)?;
+        let number = cseq.split(|&byte| byte == b' ').next()?;
+        decimal(number).and_then(|number| u32::try_from(number).ok())
+    }
+
+    /// The status code of a response.
+    #[must_use]
+    pub fn status(&self) -> Option<u16> {
+        decimal(self.value(Field::Status)?).and_then(|status| u16::try_from(status).ok())
+    }
+}
+
+/// `value` unless it says that there is none.
+#[must_use]
+#[inline]
+pub fn present(value: &[u8]) -> Option<&[u8]> {
+    match value {
+        b"-" | b"?" | b"" => None,
+        value => Some(value),
+    }
+}
+
+/// How a value of a message stands in a field: nothing as `-`, a single `-` or `?` escaped, so that
+/// it is not taken for the absence of one (RFC 6873, section 4.2). Readers never undo it.
+#[must_use]
+#[inline]
+pub const fn literal(value: &[u8]) -> &[u8] {
+    match value {
+        b"" => ABSENT,
+        b"-" => b"%2D",
+        b"?" => b"%3F",
+        value => value,
+    }
+}
+
+/// The user part of a URI: what stands between the scheme and `@`, without password or parameters.
+///
+/// ```
+/// assert_eq!(weir_clf::uri_user(b"sip:alice;x=1@example.com"), b"alice");
+/// assert_eq!(weir_clf::uri_user(b"<tel:+4930123;phone-context=x>"), b"+4930123");
+/// assert_eq!(weir_clf::uri_user(b"sip:example.com"), b"");
+/// ```
+#[must_use]
+#[inline]
+pub fn uri_user(uri: &[u8]) -> &[u8] {
+    let uri = match memchr::memchr(b'<', uri) {
+        Some(open) => uri.get(open.saturating_add(1)..).unwrap_or_default(),
+        None => uri,
+    };
+    let Some(colon) = memchr::memchr(b':', uri) else {
+        return &[];
+    };
+    let (scheme, rest) = uri.split_at(colon);
+    let rest = rest.get(1..).unwrap_or_default();
+    let end = if scheme.eq_ignore_ascii_case(b"tel") {
+        rest.len()
+    } else {
+        match memchr::memchr(b'@', rest) {
+            Some(at) => at,
+            None => return &[],
+        }
+    };
+    let user = rest.get(..end).unwrap_or_default();
+    let end = user
+        .iter()
+        .position(|byte| matches!(byte, b';' | b':' | b'>'))
+        .unwrap_or(user.len());
+    user.get(..end).unwrap_or_default()
+}
+
+/// Digits as a number, at most eighteen of them.
+#[inline]
+pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() || digits.len() > 18 {
+        return None;
+    }
+    let mut number = 0_u64;
+    for &digit in digits {
+        let digit = digit.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
+    }
+    Some(number)
+}
+
+/// A point of time. RFC 6873 has milliseconds, the binary draft nanoseconds, the text draft seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time {
+    /// Seconds since the beginning of 1970, UTC, without leap seconds.
+    pub seconds: u64,
+    /// Nanoseconds within the second, below 1,000,000,000.
+    pub nanoseconds: u32,
+}
+
+impl Time {
+    /// From nanoseconds since 1970; times before that become 1970.
+    #[must_use]
+    pub const fn from_nanoseconds(nanoseconds: i64) -> Self {
+        let nanoseconds = if nanoseconds < 0 {
+            0
+        } else {
+            nanoseconds as u64
+        };
+        Self {
+            seconds: nanoseconds / 1_000_000_000,
+            nanoseconds: (nanoseconds % 1_000_000_000) as u32,
+        }
+    }
+
+    /// Nanoseconds since 1970, saturating in the year 2262.
+    #[must_use]
+    pub const fn as_nanoseconds(self) -> i64 {
+        let seconds = if self.seconds > i64::MAX as u64 {
+            i64::MAX
+        } else {
+            self.seconds as i64
+        };
+        seconds
+            .saturating_mul(1_000_000_000)
+            .saturating_add(self.nanoseconds as i64)
+    }
+
+    /// Milliseconds since 1970, rounded down, saturating.
+    #[must_use]
+    #[inline]
+    pub const fn as_milliseconds(self) -> u64 {
+        self.seconds
+            .saturating_mul(1000)
+            .saturating_add((self.nanoseconds / 1_000_000) as u64)
+    }
+
+    /// The time now.
+    #[must_use]
+    pub fn now() -> Self {
+        let now = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap_or_default();
+        Self {
+            seconds: now.as_secs(),
+            nanoseconds: now.subsec_nanos(),
+        }
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:09}", self.seconds, self.nanoseconds)
+    }
+}
+
+/// The flags of RFC 6873, section 4.2, with RFC 7355.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Flags {
+    /// A response, not a request.
+    pub response: bool,
+    /// The first copy or another one.
+    pub retransmission: Retransmission,
+    /// Sent by the logging element, or received.
+    pub sent: bool,
+    /// The transport.
+    pub transport: Transport,
+    /// Over TLS or the like.
+    pub encrypted: bool,
+}
+
+/// Whether a message is a retransmission.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Retransmission {
+    /// The first.
+    #[default]
+    Original,
+    /// A retransmission.
+    Duplicate,
+    /// The element is stateless, so it does not know.
+    Stateless,
+}
+
+/// What a message went over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Transport {
+    /// UDP.
+    #[default]
+    Udp,
+    /// TCP.
+    Tcp,
+    /// SCTP.
+    Sctp,
+    /// WebSocket (RFC 7355).
+    WebSocket,
+}
+
+impl Transport {
+    /// The name as in Via, in lower case.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Udp => "udp",
+            Self::Tcp => "tcp",
+            Self::Sctp => "sctp",
+            Self::WebSocket => "ws",
+        }
+    }
+}
+
+impl Flags {
+    /// The five characters of RFC 6873.
+    #[must_use]
+    #[inline]
+    pub const fn letters(self) -> [u8; 5] {
+        [
+            if self.response { b'r' } else { b'R' },
+            match self.retransmission {
+                Retransmission::Original => b'O',
+                Retransmission::Duplicate => b'D',
+                Retransmission::Stateless => b'S',
+            },
+            if self.sent { b'S' } else { b'R' },
+            match self.transport {
+                Transport::Udp => b'U',
+                Transport::Tcp => b'T',
+                Transport::Sctp => b'S',
+                Transport::WebSocket => b'W',
+            },
+            if self.encrypted { b'E' } else { b'U' },
+        ]
+    }
+
+    /// Reads the five characters; the direction in lower case too, as RFC 6872 has it.
+    #[must_use]
+    #[inline]
+    pub const fn from_letters(letters: [u8; 5]) -> Option<Self> {
+        let [kind, copy, direction, transport, encryption] = letters;
+        Some(Self {
+            response: match kind {
+                b'R' => false,
+                b'r' => true,
+                _ => return None,
+            },
+            retransmission: match copy {
+                b'O' => Retransmission::Original,
+                b'D' => Retransmission::Duplicate,
+                b'S' => Retransmission::Stateless,
+                _ => return None,
+            },
+            sent: match direction {
+                b'S' | b's' => true,
+                b'R' | b'r' => false,
+                _ => return None,
+            },
+            transport: match transport {
+                b'U' => Transport::Udp,
+                b'T' => Transport::Tcp,
+                b'S' => Transport::Sctp,
+                b'W' => Transport::WebSocket,
+                _ => return None,
+            },
+            encrypted: match encryption {
+                b'E' => true,
+                b'U' => false,
+                _ => return None,
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_survive_their_letters() {
+        let mut seen = 0;
+        for kind in *b"Rr" {
+            for copy in *b"ODS" {
+                for direction in *b"SR" {
+                    for transport in *b"UTSW" {
+                        for encryption in *b"EU" {
+                            let letters = [kind, copy, direction, transport, encryption];
+                            let flags = Flags::from_letters(letters).unwrap();
+                            assert_eq!(flags.letters(), letters);
+                            seen += 1;
+                        }
+                    }
+                }
+            }
+        }
+        assert_eq!(seen, 96);
+        assert_eq!(Flags::from_letters(*b"ROXUU"), None);
+        assert!(Flags::from_letters(*b"ROsUU").unwrap().sent);
+    }
+
+    #[test]
+    fn a_dash_is_never_taken_for_absence() {
+        assert_eq!(literal(b"-"), b"%2D");
+        assert_eq!(literal(b"?"), b"%3F");
+        assert_eq!(literal(b""), ABSENT);
+        assert_eq!(literal(b"--"), b"--");
+    }
+
+    #[test]
+    fn times_saturate() {
+        let end = Time {
+            seconds: u64::MAX,
+            nanoseconds: 999_999_999,
+        };
+        assert_eq!(end.as_nanoseconds(), i64::MAX);
+        assert_eq!(end.as_milliseconds(), u64::MAX);
+        let time = Time::from_nanoseconds(1_328_821_153_010_000_007);
+        assert_eq!(
+            (time.seconds, time.nanoseconds),
+            (1_328_821_153, 10_000_007)
+        );
+        assert_eq!(time.as_nanoseconds(), 1_328_821_153_010_000_007);
+        assert_eq!(Time::from_nanoseconds(-5), Time::default());
+    }
+
+    #[test]
+    fn the_number_may_be_unknown_and_the_method_known() {
+        let mut record = Record::default();
+        assert_eq!(record.method(), None);
+        record.set(Field::CSeq, b"- INVITE");
+        assert_eq!(record.method(), Some(&b"INVITE"[..]));
+        assert_eq!(record.cseq_number(), None);
+        record.set(Field::CSeq, b"4294967296 ACK");
+        assert_eq!(record.cseq_number(), None);
+        record.set(Field::CSeq, b"4294967295 ACK");
+        assert_eq!(record.cseq_number(), Some(u32::MAX));
+    }
+}

@@ -1,0 +1,11 @@
+//! Finding records: by what is asked, over which segments, with or without a sidecar.
+
+mod dialog;
+mod plan;
+mod query;
+mod run;
+
+pub use dialog::{Dialog, DialogOptions, dialogs};
+pub use plan::{Plan, SegmentPlan};
+pub use query::{Condition, Query, Target, Test};
+pub use run::{Found, SearchOptions, Searched, Searcher, all_segments};

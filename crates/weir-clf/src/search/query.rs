@@ -1,0 +1,278 @@
+//! What is looked for.
+
+use std::ops::RangeInclusive;
+
+use regex::bytes::Regex;
+
+use crate::forms::escape::push_clean;
+use crate::index::block::Zone;
+use crate::index::mark::{Key, hash, method_bit, status_bit, uri_key};
+use crate::record::{Field, Record, Time, literal, present, uri_user};
+
+/// Conditions that all have to hold, and a range of time.
+#[derive(Clone, Debug, Default)]
+pub struct Query {
+    conditions: Vec<Condition>,
+    since: Option<Time>,
+    until: Option<Time>,
+}
+
+/// One condition.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    target: Target,
+    test: Test,
+}
+
+/// Where a condition looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// One of the mandatory fields.
+    Field(Field),
+    /// From: its URI, or the URI's user.
+    From,
+    /// To: its URI, or the URI's user.
+    To,
+    /// The user of From or of To, or the authenticated one.
+    User,
+    /// The method.
+    Method,
+    /// The source or the destination, with its port or without.
+    Address,
+    /// The server or the client transaction.
+    Transaction,
+    /// Anywhere in the record.
+    Text,
+}
+
+/// How a value is compared. Bytes count, also their case.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Test {
+    /// The whole value; anywhere in the record for [`Target::Text`].
+    Exact(Vec<u8>),
+    /// Any of several whole values.
+    AnyOf(Vec<Vec<u8>>),
+    /// The value's beginning.
+    Prefix(Vec<u8>),
+    /// A regular expression that matches anywhere in the value.
+    Regex(Regex),
+}
+
+impl Test {
+    fn holds(&self, value: &[u8]) -> bool {
+        match self {
+            Self::Exact(wanted) => wanted == value,
+            Self::AnyOf(wanted) => wanted.iter().any(|wanted| wanted == value),
+            Self::Prefix(wanted) => value.starts_with(wanted),
+            Self::Regex(regex) => regex.is_match(value),
+        }
+    }
+}
+
+impl Condition {
+    /// Looks in `target`. Values are given as in the message; they are escaped as the log escapes
+    /// them.
+    #[must_use]
+    pub fn new(target: Target, test: Test) -> Self {
+        let clean = |value: &[u8]| {
+            let mut out = Vec::new();
+            push_clean(literal(value), &mut out);
+            out
+        };
+        let test = match test {
+            Test::Exact(value) if target != Target::Text => Test::Exact(clean(&value)),
+            Test::AnyOf(values) => Test::AnyOf(values.iter().map(|value| clean(value)).collect()),
+            Test::Prefix(value) if !value.is_empty() => {
+                let mut out = Vec::new();
+                push_clean(&value, &mut out);
+                Test::Prefix(out)
+            }
+            test => test,
+        };
+        Self { target, test }
+    }
+
+    fn holds(&self, record: &Record<'_>, written: &[u8]) -> bool {
+        let test = |value: &[u8]| present(value).is_some_and(|value| self.test.holds(value));
+        match self.target {
+            Target::Field(field) => test(record.field(field)),
+            Target::From => self.uri_holds(record.field(Field::FromUri)),
+            Target::To => self.uri_holds(record.field(Field::ToUri)),
+            Target::User => {
+                test(uri_user(record.field(Field::FromUri)))
+                    || test(uri_user(record.field(Field::ToUri)))
+                    || test(record.user)
+            }
+            Target::Method => record.method().is_some_and(test),
+            Target::Address => [Field::Source, Field::Destination]
+                .into_iter()
+                .any(|field| {
+                    let address = record.field(field);
+                    let host = crate::forms::text::without_port(address);
+                    let bare = host
+                        .strip_prefix(b"[")
+                        .and_then(|host| host.strip_suffix(b"]"));
+                    test(address) || test(host) || bare.is_some_and(test)
+                }),
+            Target::Transaction => {
+                test(record.field(Field::ServerTxn)) || test(record.field(Field::ClientTxn))
+            }
+            Target::Text => match &self.test {
+                Test::Exact(text) => memchr::memmem::find(written, text).is_some(),
+                test => test.holds(written),
+            },
+        }
+    }
+
+    fn uri_holds(&self, uri: &[u8]) -> bool {
+        present(uri).is_some_and(|uri| self.test.holds(uri) || self.test.holds(uri_user(uri)))
+    }
+
+    /// The values of which one has to be there, if that is how the test works.
+    fn values(&self) -> Option<&[Vec<u8>]> {
+        match &self.test {
+            Test::Exact(value) => Some(std::slice::from_ref(value)),
+            Test::AnyOf(values) => Some(values),
+            _ => None,
+        }
+    }
+
+    /// What the index knows the values by, if it does.
+    fn keys(&self) -> Option<Vec<(Key, u32)>> {
+        let keys: &[Key] = match self.target {
+            Target::Field(Field::CallId) => &[Key::CallId],
+            Target::From | Target::Field(Field::FromUri) => &[Key::From],
+            Target::To | Target::Field(Field::ToUri) => &[Key::To],
+            _ => return None,
+        };
+        let values = self.values()?;
+        let uri = self.target != Target::Field(Field::CallId);
+        let pairs = values.iter().flat_map(|value| {
+            let whole = if uri { uri_key(value) } else { value };
+            keys.iter().map(move |&key| (key, hash(whole)))
+        });
+        Some(pairs.collect())
+    }
+
+    /// Bytes that stand in every record for which this holds.
+    fn needle(&self) -> Option<Vec<u8>> {
+        let between = |before: &[u8], value: &[u8], after: &[u8]| [before, value, after].concat();
+        let whole_field = !matches!(
+            self.target,
+            Target::Text | Target::From | Target::To | Target::User | Target::Address
+        );
+        match (&self.test, self.target) {
+            (Test::Exact(value), Target::Method) => Some(between(b" ", value, b"\t")),
+            (Test::Exact(value), Target::Field(Field::ClientTxn) | Target::Transaction) => {
+                Some(between(b"\t", value, b""))
+            }
+            (Test::Exact(value), _) if whole_field => Some(between(b"\t", value, b"\t")),
+            (Test::Prefix(value), Target::Method) => Some(between(b" ", value, b"")),
+            (Test::Prefix(value), _) if whole_field => Some(between(b"\t", value, b"")),
+            (Test::Prefix(value), Target::Text) => Some(value.clone()),
+            (Test::Exact(value) | Test::Prefix(value), _) => Some(value.clone()),
+            (Test::AnyOf(values), _) => match &values[..] {
+                [value] => Some(value.clone()),
+                _ => None,
+            },
+            (Test::Regex(_), _) => None,
+        }
+    }
+
+    fn may_be_in(&self, zone: &Zone) -> bool {
+        let Some(values) = self.values() else {
+            return true;
+        };
+        match self.target {
+            Target::Method => values
+                .iter()
+                .any(|value| zone.methods & method_bit(Some(value)) != 0),
+            Target::Field(Field::Status) => values.iter().any(|value| {
+                let status = std::str::from_utf8(value)
+                    .ok()
+                    .and_then(|value| value.parse().ok());
+                status.is_none_or(|status| zone.statuses & status_bit(Some(status)) != 0)
+            }),
+            _ => true,
+        }
+    }
+}
+
+impl Query {
+    /// Everything.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Also asks for `condition`.
+    #[must_use]
+    pub fn and(mut self, condition: Condition) -> Self {
+        self.conditions.push(condition);
+        self
+    }
+
+    /// Only records of this time or later.
+    #[must_use]
+    pub fn since(mut self, time: Time) -> Self {
+        self.since = Some(self.since.map_or(time, |since| since.max(time)));
+        self
+    }
+
+    /// Only records of this time or earlier.
+    #[must_use]
+    pub fn until(mut self, time: Time) -> Self {
+        self.until = Some(self.until.map_or(time, |until| until.min(time)));
+        self
+    }
+
+    /// True when every record is looked for.
+    #[must_use]
+    pub const fn is_everything(&self) -> bool {
+        self.conditions.is_empty() && self.since.is_none() && self.until.is_none()
+    }
+
+    /// Whether a record is one that is looked for. `written` are its bytes, for free text.
+    #[must_use]
+    pub fn matches(&self, record: &Record<'_>, written: &[u8]) -> bool {
+        self.since.is_none_or(|since| record.time >= since)
+            && self.until.is_none_or(|until| record.time <= until)
+            && self
+                .conditions
+                .iter()
+                .all(|condition| condition.holds(record, written))
+    }
+
+    /// The keys of the condition that the index answers best.
+    pub(crate) fn keys(&self) -> Option<Vec<(Key, u32)>> {
+        let indexed = self.conditions.iter().filter_map(Condition::keys);
+        indexed.min_by_key(|keys| {
+            let first = keys.first().map_or(Key::To, |(key, _)| *key);
+            (first as usize, keys.len())
+        })
+    }
+
+    /// The longest bytes that stand in every record that is looked for.
+    pub(crate) fn needle(&self) -> Option<Vec<u8>> {
+        let needles = self.conditions.iter().filter_map(Condition::needle);
+        // Shorter ones are in every record.
+        needles
+            .filter(|needle| needle.len() >= 4)
+            .max_by_key(Vec::len)
+    }
+
+    /// Whether a zone can hold what is looked for.
+    pub(crate) fn may_be_in(&self, zone: &Zone) -> bool {
+        let range: RangeInclusive<u64> = zone.time_min..=zone.time_max;
+        self.since
+            .is_none_or(|since| *range.end() >= since.as_milliseconds())
+            && self
+                .until
+                .is_none_or(|until| *range.start() <= until.as_milliseconds())
+            && self
+                .conditions
+                .iter()
+                .all(|condition| condition.may_be_in(zone))
+    }
+}

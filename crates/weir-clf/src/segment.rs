@@ -1,0 +1,361 @@
+//! One file of a log, plain or compressed, read at any place.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use weir_bytes::u32_le_at;
+
+use crate::index::sidecar::modified_ns;
+
+/// One file of a log. Its length is what it was when it was opened; a live log has more by and by.
+#[derive(Debug)]
+pub struct Segment {
+    path: PathBuf,
+    file: File,
+    len: u64,
+    modified_ns: i64,
+    frames: Option<Frames>,
+}
+
+impl Segment {
+    /// Opens a file. One that ends with the seek table of zstd's seekable format is read as what was
+    /// compressed.
+    ///
+    /// # Errors
+    /// When it cannot be opened or read, or is a zstd file without a seek table
+    /// ([`io::ErrorKind::InvalidData`]).
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            return Err(io::Error::new(
+                io::ErrorKind::IsADirectory,
+                "is a folder, not a log",
+            ));
+        }
+        let mut magic = [0; 4];
+        let compressed = file.read_at(&mut magic, 0)? == 4 && magic == ZSTD_MAGIC;
+        let frames = if compressed {
+            Some(Frames::read(&file, metadata.len())?)
+        } else {
+            None
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            len: frames.as_ref().map_or(metadata.len(), Frames::len),
+            modified_ns: modified_ns(&metadata),
+            file,
+            frames,
+        })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes of the log in it, uncompressed.
+    #[must_use]
+    pub const fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// True when there is nothing in it.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// True when it is compressed.
+    #[must_use]
+    pub const fn is_compressed(&self) -> bool {
+        self.frames.is_some()
+    }
+
+    pub(crate) const fn modified_ns(&self) -> i64 {
+        self.modified_ns
+    }
+
+    /// Replaces `out` by the bytes from `start` to `end`, or to the end of the file.
+    ///
+    /// # Errors
+    /// When they cannot be read, or a compressed block is damaged.
+    pub fn read(&self, start: u64, end: u64, out: &mut Vec<u8>) -> io::Result<()> {
+        let end = end.min(self.len);
+        let want = usize::try_from(end.saturating_sub(start)).unwrap_or(0);
+        if let Some(frames) = &self.frames {
+            out.clear();
+            return frames.read_at(&self.file, start, want, out);
+        }
+        out.resize(want, 0);
+        let mut done = 0;
+        while let Some(room) = out.get_mut(done..).filter(|room| !room.is_empty()) {
+            match self.file.read_at(room, start.saturating_add(done as u64)) {
+                Ok(0) => break,
+                Ok(count) => done = done.saturating_add(count),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        out.truncate(done);
+        Ok(())
+    }
+
+    /// Reads from the beginning to the end.
+    pub fn reader(&self) -> impl Read + '_ {
+        SegmentReader {
+            segment: self,
+            at: 0,
+            piece: Vec::new(),
+            used: 0,
+        }
+    }
+}
+
+struct SegmentReader<'a> {
+    segment: &'a Segment,
+    at: u64,
+    piece: Vec<u8>,
+    used: usize,
+}
+
+impl Read for SegmentReader<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.segment.frames.is_none() {
+            let room =
+                usize::try_from(self.segment.len.saturating_sub(self.at)).unwrap_or(usize::MAX);
+            let room = room.min(out.len());
+            let count = self.segment.file.read_at(&mut out[..room], self.at)?;
+            self.at = self.at.saturating_add(count as u64);
+            return Ok(count);
+        }
+        if self.used == self.piece.len() {
+            let end = self.at.saturating_add(FRAME_BYTES as u64);
+            self.segment.read(self.at, end, &mut self.piece)?;
+            self.at = self.at.saturating_add(self.piece.len() as u64);
+            self.used = 0;
+        }
+        let rest = self.piece.get(self.used..).unwrap_or_default();
+        let count = rest.len().min(out.len());
+        out[..count].copy_from_slice(&rest[..count]);
+        self.used = self.used.saturating_add(count);
+        Ok(count)
+    }
+}
+
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+const SKIPPABLE_MAGIC: u32 = 0x184d_2a5e;
+const SEEKABLE_MAGIC: u32 = 0x8f92_eab1;
+/// Bytes behind the entries of a seek table: number of frames, descriptor, magic.
+const FOOTER_BYTES: u64 = 9;
+/// Bytes of the log in each compressed frame.
+pub(crate) const FRAME_BYTES: usize = 256 << 10;
+/// Frames of a file at most: 256 GiB of log.
+const FRAMES_MAX: u32 = 1 << 20;
+
+/// The independent frames of a file in zstd's seekable format (zstd, contrib/seekable_format).
+#[derive(Debug)]
+struct Frames {
+    /// Where each frame begins, in the file and in the log; the last is the end.
+    starts: Vec<(u64, u64)>,
+    /// The frame that was read last: the ones around a record are asked for again and again.
+    last: Mutex<(usize, Vec<u8>)>,
+}
+
+impl Frames {
+    fn read(file: &File, len: u64) -> io::Result<Self> {
+        let bad = |text: &str| io::Error::new(io::ErrorKind::InvalidData, text.to_owned());
+        let no_table = "is compressed without a seek table";
+        let mut footer = [0; FOOTER_BYTES as usize];
+        let at = len.checked_sub(FOOTER_BYTES).ok_or_else(|| bad(no_table))?;
+        file.read_exact_at(&mut footer, at)?;
+        if u32_le_at(&footer, 5) != Some(SEEKABLE_MAGIC) {
+            return Err(bad(no_table));
+        }
+        let count = u32_le_at(&footer, 0).filter(|count| *count <= FRAMES_MAX);
+        let count = count.ok_or_else(|| bad("has a seek table that is too long"))?;
+        // Frames may have a checksum in the table, which is not used: zstd has its own.
+        let entry = if footer[4] & 0x80 == 0 { 8 } else { 12 };
+        let bytes = u64::from(count).saturating_mul(entry);
+        let begin = at
+            .checked_sub(bytes)
+            .ok_or_else(|| bad("has a seek table that is cut"))?;
+        let mut table = vec![0; usize::try_from(bytes).unwrap_or(0)];
+        file.read_exact_at(&mut table, begin)?;
+        let (mut file_at, mut log_at) = (0_u64, 0_u64);
+        let mut starts = vec![(0, 0)];
+        for entry in table.chunks_exact(entry as usize) {
+            let compressed = u32_le_at(entry, 0).unwrap_or(0);
+            let plain = u32_le_at(entry, 4).unwrap_or(0);
+            if plain as usize > FRAME_PLAIN_MAX {
+                return Err(bad("has frames that are too long"));
+            }
+            file_at = file_at.saturating_add(u64::from(compressed));
+            log_at = log_at.saturating_add(u64::from(plain));
+            starts.push((file_at, log_at));
+        }
+        if file_at > begin {
+            return Err(bad("has a seek table that leads beyond its end"));
+        }
+        Ok(Self {
+            starts,
+            last: Mutex::new((usize::MAX, Vec::new())),
+        })
+    }
+
+    fn len(&self) -> u64 {
+        self.starts.last().map_or(0, |&(_, log)| log)
+    }
+
+    fn read_at(&self, file: &File, start: u64, want: usize, out: &mut Vec<u8>) -> io::Result<()> {
+        let mut at = start;
+        while out.len() < want {
+            let next = self.starts.partition_point(|&(_, log)| log <= at);
+            let frame = next.saturating_sub(1);
+            let (Some(&(file_from, log_from)), Some(&(file_to, log_to))) =
+                (self.starts.get(frame), self.starts.get(next))
+            else {
+                break;
+            };
+            let skip = usize::try_from(at.saturating_sub(log_from)).unwrap_or(usize::MAX);
+            let mut last = self
+                .last
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            if last.0 != frame {
+                last.0 = usize::MAX;
+                let plain = usize::try_from(log_to.saturating_sub(log_from)).unwrap_or(0);
+                last.1 = decompress(file, file_from, file_to, plain)?;
+                last.0 = frame;
+            }
+            let rest = last.1.get(skip..).unwrap_or_default();
+            let take = rest.len().min(want.saturating_sub(out.len()));
+            out.extend_from_slice(rest.get(..take).unwrap_or_default());
+            at = at.saturating_add(take as u64);
+            if take == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of the largest frame that is read.
+const FRAME_PLAIN_MAX: usize = 16 << 20;
+
+fn decompress(file: &File, from: u64, to: u64, plain: usize) -> io::Result<Vec<u8>> {
+    let bytes = usize::try_from(to.saturating_sub(from)).unwrap_or(0);
+    if bytes > 2 * FRAME_PLAIN_MAX {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "has frames that are too long",
+        ));
+    }
+    let mut compressed = vec![0; bytes];
+    file.read_exact_at(&mut compressed, from)?;
+    let out = zstd::bulk::decompress(&compressed, plain)?;
+    if out.len() != plain {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "has a frame of another length",
+        ));
+    }
+    Ok(out)
+}
+
+/// Writes what `source` gives as independent frames with a seek table.
+pub(crate) fn compress(
+    mut source: impl Read,
+    mut out: impl io::Write,
+    level: i32,
+) -> io::Result<()> {
+    let mut compressor = zstd::bulk::Compressor::new(level)?;
+    compressor.include_checksum(true)?;
+    let mut table = Vec::new();
+    let mut plain = Vec::with_capacity(FRAME_BYTES);
+    let mut count = 0_u32;
+    loop {
+        plain.clear();
+        source
+            .by_ref()
+            .take(FRAME_BYTES as u64)
+            .read_to_end(&mut plain)?;
+        if plain.is_empty() {
+            break;
+        }
+        let frame = compressor.compress(&plain)?;
+        out.write_all(&frame)?;
+        table.extend_from_slice(&(frame.len() as u32).to_le_bytes());
+        table.extend_from_slice(&(plain.len() as u32).to_le_bytes());
+        count = count.saturating_add(1);
+    }
+    let bytes = (table.len() as u32).saturating_add(FOOTER_BYTES as u32);
+    out.write_all(&SKIPPABLE_MAGIC.to_le_bytes())?;
+    out.write_all(&bytes.to_le_bytes())?;
+    out.write_all(&table)?;
+    out.write_all(&count.to_le_bytes())?;
+    out.write_all(&[0])?;
+    out.write_all(&SEEKABLE_MAGIC.to_le_bytes())?;
+    out.flush()
+}
+
+/// The files of the log at `path`, the oldest first: `path.000001`, `path.000002.zst` and so on, then
+/// `path` itself, where it exists.
+///
+/// # Errors
+/// When the folder cannot be listed.
+pub fn segments(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut sealed: Vec<(u64, PathBuf)> = Vec::new();
+    for (number, found, compressed) in numbered(path)? {
+        // A segment stands there twice when a machine stopped while it was compressed.
+        if compressed || !sealed.iter().any(|&(other, _)| other == number) {
+            sealed.retain(|&(other, _)| other != number);
+            sealed.push((number, found));
+        }
+    }
+    sealed.sort();
+    let mut paths: Vec<PathBuf> = sealed.into_iter().map(|(_, path)| path).collect();
+    if path.exists() {
+        paths.push(path.to_owned());
+    }
+    Ok(paths)
+}
+
+/// The sealed segments of a log: number, path, whether compressed.
+pub(crate) fn numbered(path: &Path) -> io::Result<Vec<(u64, PathBuf, bool)>> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let other = entry.file_name();
+        let Some(suffix) = other.to_str().and_then(|other| other.strip_prefix(name)) else {
+            continue;
+        };
+        let Some(suffix) = suffix.strip_prefix('.') else {
+            continue;
+        };
+        let (digits, compressed) = match suffix.strip_suffix(".zst") {
+            Some(digits) => (digits, true),
+            None => (suffix, false),
+        };
+        if digits.len() >= 6 && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            if let Ok(number) = digits.parse() {
+                let mut path = path.as_os_str().to_owned();
+                path.push(".");
+                path.push(suffix);
+                found.push((number, PathBuf::from(path), compressed));
+            }
+        }
+    }
+    Ok(found)
+}

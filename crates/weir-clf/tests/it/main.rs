@@ -1,0 +1,8 @@
+//! Tests of the log as a whole: the RFCs' records, conversion, writing, crashes, searching.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+mod convert;
+mod search;
+mod vectors;
+mod writer;

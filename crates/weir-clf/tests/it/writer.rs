@@ -1,0 +1,323 @@
+//! Writing: several threads, rotation, repair, and what can go wrong with a disk.
+
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use weir_clf::{
+    Fsync, SearchOptions, Searcher, Segment, Summary, Writer, WriterOptions, coverage, index,
+    segments, sidecar_path,
+};
+use weir_testkit::Rng;
+
+use crate::common::{Owned, call_id, calls, read, search_all_ways};
+
+fn write(path: &Path, options: WriterOptions, records: &[Owned]) -> Summary {
+    let (writer, _) = Writer::open(path, options).unwrap();
+    let mut appender = writer.appender();
+    for record in records {
+        appender.append(&record.record()).unwrap();
+    }
+    drop(appender);
+    writer.close().unwrap()
+}
+
+fn read_all(path: &Path) -> Vec<Owned> {
+    let mut all = Vec::new();
+    for path in segments(path).unwrap() {
+        let mut log = Vec::new();
+        let segment = Segment::open(&path).unwrap();
+        std::io::Read::read_to_end(&mut segment.reader(), &mut log).unwrap();
+        let (records, damage) = read(&log);
+        assert!(damage.is_empty(), "{}", path.display());
+        all.extend(records);
+    }
+    all
+}
+
+#[test]
+fn threads_share_a_log_and_each_keeps_its_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.clf");
+    let (writer, _) = Writer::open(&path, WriterOptions::default()).unwrap();
+    let all: Vec<Vec<Owned>> = (0..4).map(|seed| calls(seed, 3000)).collect();
+    std::thread::scope(|scope| {
+        for records in &all {
+            let mut appender = writer.appender();
+            scope.spawn(move || {
+                for record in records {
+                    appender.append(&record.record()).unwrap();
+                }
+                appender.commit().unwrap();
+            });
+        }
+    });
+    assert_eq!(writer.close().unwrap().records, 12_000);
+    let found = read_all(&path);
+    assert_eq!(found.len(), 12_000);
+    for records in &all {
+        let mut rest = found.iter();
+        for record in records {
+            assert!(rest.any(|other| other == record));
+        }
+    }
+    let covered = coverage(&Segment::open(&path).unwrap()).unwrap().unwrap();
+    assert_eq!(covered.records, 12_000);
+    assert_eq!(covered.log_bytes, fs::metadata(&path).unwrap().len());
+}
+
+#[test]
+fn segments_are_sealed_by_size_and_compressed() {
+    let folder = tempfile::tempdir().unwrap();
+    for compress in [None, Some(3)] {
+        let path = folder
+            .path()
+            .join(format!("calls-{}.clf", compress.is_some()));
+        let mut options = WriterOptions::default();
+        options.rotate_bytes = Some(400_000);
+        options.compress = compress;
+        let records = calls(9, 10_000);
+        let summary = write(&path, options, &records);
+        assert!(summary.warnings.is_empty(), "{:?}", summary.warnings);
+        assert!(summary.sealed >= 5, "{summary:?}");
+        assert!(read_all(&path) == records);
+        let names = segments(&path).unwrap();
+        assert_eq!(names.len() as u64, summary.sealed + 1);
+        for name in &names[..names.len() - 1] {
+            let zst = name.extension().is_some_and(|extension| extension == "zst");
+            assert_eq!(zst, compress.is_some());
+            let segment = Segment::open(name).unwrap();
+            assert!(segment.len() <= 400_000);
+            assert_eq!(
+                coverage(&segment).unwrap().unwrap().log_bytes,
+                segment.len()
+            );
+        }
+        let wanted = records[1234].call_id();
+        let expected: Vec<Owned> = records
+            .iter()
+            .filter(|record| record.call_id() == wanted)
+            .cloned()
+            .collect();
+        assert!(search_all_ways(&path, &call_id(wanted)) == expected);
+    }
+}
+
+#[test]
+fn a_log_that_was_moved_away_takes_its_sidecar_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, moved) = (
+        folder.path().join("calls.clf"),
+        folder.path().join("calls.clf.old"),
+    );
+    let (writer, _) = Writer::open(&path, WriterOptions::default()).unwrap();
+    let records = calls(1, 200);
+    let mut appender = writer.appender();
+    for (place, record) in records.iter().enumerate() {
+        if place == 100 {
+            appender.commit().unwrap();
+            fs::rename(&path, &moved).unwrap();
+            writer.reopen();
+            while !path.exists() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        appender.append(&record.record()).unwrap();
+    }
+    drop(appender);
+    writer.close().unwrap();
+    assert!(read_all(&moved) == records[..100]);
+    assert!(read_all(&path) == records[100..]);
+    for path in [&path, &moved] {
+        assert_eq!(
+            coverage(&Segment::open(path).unwrap())
+                .unwrap()
+                .unwrap()
+                .records,
+            100
+        );
+    }
+}
+
+#[test]
+fn a_log_is_rotated_by_age() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.clf");
+    let mut options = WriterOptions::default();
+    options.rotate_every = Some(Duration::from_millis(30));
+    options.fsync = Fsync::Every(Duration::from_millis(10));
+    let (writer, _) = Writer::open(&path, options).unwrap();
+    let records = calls(1, 100);
+    let mut appender = writer.appender();
+    for record in &records {
+        appender.append(&record.record()).unwrap();
+        appender.commit().unwrap();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    drop(appender);
+    let summary = writer.close().unwrap();
+    assert!(summary.sealed >= 2, "{summary:?}");
+    assert!(read_all(&path) == records);
+}
+
+#[test]
+fn what_a_crash_leaves_is_cut_off_and_the_log_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.clf");
+    let records = calls(2, 500);
+    let mut rng = Rng::new(4);
+    for round in 0..60 {
+        let _ = fs::remove_file(&path);
+        let _ = fs::remove_file(sidecar_path(&path));
+        write(&path, WriterOptions::default(), &records[..400]);
+        let log = fs::read(&path).unwrap();
+        // A part of the last record, zeros, or both; now and then with a sidecar that is cut too.
+        let cut = log.len() - rng.below(600) as usize;
+        let mut left = log[..cut].to_vec();
+        if round % 3 == 0 {
+            left.extend_from_slice(&[0; 5000]);
+        }
+        fs::write(&path, &left).unwrap();
+        if round % 2 == 0 {
+            let sidecar = fs::read(sidecar_path(&path)).unwrap();
+            let cut = rng.below(sidecar.len() as u64) as usize;
+            fs::write(sidecar_path(&path), &sidecar[..cut]).unwrap();
+        }
+        let (whole, _) = read(&left);
+        let (writer, repair) = Writer::open(&path, WriterOptions::default()).unwrap();
+        assert_eq!(repair.damaged, 0);
+        let mut appender = writer.appender();
+        for record in &records[400..] {
+            appender.append(&record.record()).unwrap();
+        }
+        drop(appender);
+        writer.close().unwrap();
+        let found = read_all(&path);
+        assert!(found[..whole.len()] == records[..whole.len()]);
+        assert!(found[whole.len()..] == records[400..]);
+        let covered = coverage(&Segment::open(&path).unwrap()).unwrap().unwrap();
+        assert_eq!(covered.records, found.len() as u64);
+    }
+}
+
+#[test]
+fn damage_in_the_middle_stays_where_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.clf");
+    let records = calls(2, 100);
+    write(&path, WriterOptions::default(), &records);
+    let mut log = fs::read(&path).unwrap();
+    log[5000] = b'\n';
+    fs::write(&path, &log).unwrap();
+    fs::remove_file(sidecar_path(&path)).unwrap();
+    let (writer, repair) = Writer::open(&path, WriterOptions::default()).unwrap();
+    assert_eq!(
+        (repair.damaged, repair.removed_bytes, repair.indexed_records),
+        (1, 0, 99)
+    );
+    drop(writer);
+    assert_eq!(fs::read(&path).unwrap(), log);
+}
+
+#[test]
+fn a_log_has_one_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.clf");
+    let (writer, _) = Writer::open(&path, WriterOptions::default()).unwrap();
+    let second = Writer::open(&path, WriterOptions::default());
+    assert_eq!(second.unwrap_err().kind(), ErrorKind::ResourceBusy);
+    drop(writer);
+    assert!(Writer::open(&path, WriterOptions::default()).is_ok());
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_an_error_not_a_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("no/such/calls.clf");
+    assert_eq!(
+        Writer::open(&missing, WriterOptions::default())
+            .unwrap_err()
+            .kind(),
+        ErrorKind::NotFound
+    );
+    assert!(Writer::open(folder.path(), WriterOptions::default()).is_err());
+}
+
+#[test]
+fn a_full_disk_is_told_and_leaves_no_half_record() {
+    if !Path::new("/dev/full").exists() {
+        eprintln!("SKIPPED: there is no /dev/full");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.clf");
+    std::os::unix::fs::symlink("/dev/full", &path).unwrap();
+    let mut options = WriterOptions::default();
+    options.index = false;
+    let (writer, _) = Writer::open(&path, options).unwrap();
+    let mut appender = writer.appender();
+    let records = calls(1, 3);
+    appender.append(&records[0].record()).unwrap();
+    let error = appender.commit().unwrap_err();
+    assert!(error.to_string().contains("No space left"), "{error}");
+    assert!(
+        appender
+            .append(&records[1].record())
+            .and_then(|()| appender.commit())
+            .is_err()
+    );
+    drop(appender);
+    assert!(writer.close().is_err());
+}
+
+#[test]
+fn a_sidecar_that_cannot_be_written_costs_only_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.clf");
+    fs::create_dir(sidecar_path(&path)).unwrap();
+    let records = calls(1, 300);
+    let summary = write(&path, WriterOptions::default(), &records);
+    assert_eq!(summary.warnings.len(), 1);
+    assert!(read_all(&path) == records);
+    let wanted = records[7].call_id();
+    let expected = records
+        .iter()
+        .filter(|record| record.call_id() == wanted)
+        .count();
+    assert_eq!(search_all_ways(&path, &call_id(wanted)).len(), expected);
+}
+
+#[test]
+fn a_sidecar_made_later_is_as_good() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.clf");
+    let records = calls(8, 70_000);
+    write(&path, WriterOptions::default(), &records);
+    let while_writing = fs::read(sidecar_path(&path)).unwrap();
+    fs::remove_file(sidecar_path(&path)).unwrap();
+    let made = index(&Segment::open(&path).unwrap()).unwrap();
+    assert_eq!((made.records, made.damaged), (70_000, 0));
+    assert!(fs::read(sidecar_path(&path)).unwrap() == while_writing);
+    let share = made.sidecar_bytes as f64 / made.log_bytes as f64;
+    assert!(share <= 0.025, "{share}");
+}
+
+#[test]
+fn the_newest_records_of_a_live_log_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.clf");
+    let (writer, _) = Writer::open(&path, WriterOptions::default()).unwrap();
+    let mut appender = writer.appender();
+    for (place, record) in calls(6, 400).iter().enumerate() {
+        appender.append(&record.record()).unwrap();
+        if place % 50 == 0 {
+            appender.commit().unwrap();
+            assert!(search_all_ways(&path, &call_id(record.call_id())).contains(record));
+        }
+    }
+    let mut half = OpenOptions::new().append(true).open(&path).unwrap();
+    half.write_all(b"A000100,0053").unwrap();
+    let searcher = Searcher::open(&[&path], SearchOptions::default()).unwrap();
+    assert!(searcher.count(&weir_clf::Query::new()).unwrap().records >= 350);
+}
