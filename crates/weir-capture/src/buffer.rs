@@ -27,9 +27,18 @@ pub(crate) struct Buffer<R> {
 
 impl<R: Read> Buffer<R> {
     pub(crate) fn new(source: R, options: &Options) -> Result<Self, InputError> {
+        Ok(Self::of(Input::new(source, options)?, options))
+    }
+
+    /// Of a source that is not compressed, whatever it begins with.
+    pub(crate) fn of_plain(source: R, options: &Options) -> Self {
+        Self::of(Input::plain(source, options), options)
+    }
+
+    fn of(input: Input<R>, options: &Options) -> Self {
         let chunk = options.buffer_bytes.max(CHUNK_MIN);
-        Ok(Self {
-            input: Input::new(source, options)?,
+        Self {
+            input,
             bytes: vec![0; chunk],
             start: 0,
             end: 0,
@@ -37,7 +46,7 @@ impl<R: Read> Buffer<R> {
             chunk,
             ended: false,
             failure: None,
-        })
+        }
     }
 
     /// The bytes that are here.
@@ -65,6 +74,11 @@ impl<R: Read> Buffer<R> {
     #[inline]
     pub(crate) fn offset(&self) -> u64 {
         self.offset
+    }
+
+    /// Counts offsets from `offset` on.
+    pub(crate) fn start_at(&mut self, offset: u64) {
+        self.offset = offset;
     }
 
     pub(crate) fn compression(&self) -> Compression {

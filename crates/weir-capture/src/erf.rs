@@ -10,11 +10,12 @@ use crate::{
     buffer::Buffer,
     error::Reason,
     input::InputError,
+    split::{Candidate, Plausible},
     stream::{Found, Span, Stream},
 };
 
 /// Reads records.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Erf {
     /// Index of the interface that each port has become. Ports become interfaces in the order of
     /// their first records, padding included, as in Wireshark.
@@ -54,7 +55,7 @@ impl Erf {
         most: usize,
         mut take: impl FnMut(&BufferedRecord<'_>) -> bool,
     ) -> usize {
-        let window = stream.buffer.window();
+        let window = stream.window_to_stop();
         let mut rest = window;
         let mut count = 0;
         while count < most {
@@ -92,6 +93,9 @@ impl Erf {
     #[allow(clippy::inline_always, reason = "as Reader::next")]
     pub(crate) fn find<R: Read>(&mut self, stream: &mut Stream<R>) -> Result<Option<Found>, Error> {
         loop {
+            if stream.is_at_stop() {
+                return Ok(None);
+            }
             let Some(header) = Header::parse(stream.buffer.window()) else {
                 if stream.more(HEADER_LEN, "the record header")? {
                     continue;
@@ -131,6 +135,25 @@ impl Erf {
             stream.buffer.consume(record_len);
             return Ok(Some(found));
         }
+    }
+}
+
+impl Plausible for Erf {
+    fn record(&self, bytes: &[u8]) -> Option<Candidate> {
+        let header = Header::parse(bytes)?;
+        let len = usize::from(header.record_len);
+        let record = bytes.get(..len).unwrap_or(bytes);
+        let plausible = plausible_type(header.kind)
+            && len >= HEADER_LEN
+            && (header.is_pad() || record.len() < len || headers_len(record).is_ok());
+        plausible.then(|| Candidate {
+            len,
+            time_ns: (!header.is_pad()).then(|| time_ns(header.timestamp)),
+        })
+    }
+
+    fn header_len(&self) -> usize {
+        HEADER_LEN
     }
 }
 

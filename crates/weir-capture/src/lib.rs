@@ -36,6 +36,7 @@ mod pcap;
 mod pcapng;
 mod reader;
 mod record;
+mod split;
 mod stream;
 
 pub use detect::sniff;
@@ -45,3 +46,4 @@ pub use merge::{FileError, Merge};
 pub use options::{Options, record_bytes_max_of};
 pub use reader::Reader;
 pub use record::{BufferedRecord, Compression, Format, Interface, Record};
+pub use split::{PartSource, Split};

@@ -8,6 +8,7 @@ use weir_bytes::{Endian, Reader as Bytes, Short};
 use crate::{
     BufferedRecord, Error, Interface, Options,
     error::Reason,
+    split::{Candidate, Plausible},
     stream::{Found, Span, Stream},
 };
 
@@ -125,7 +126,7 @@ impl Pcap {
         let Some(link_type) = stream.interfaces.first().map(|one| one.link_type) else {
             return 0;
         };
-        let window = stream.buffer.window();
+        let window = stream.window_to_stop();
         let mut rest = window;
         let mut count = 0;
         while count < most {
@@ -161,6 +162,7 @@ impl Pcap {
     pub(crate) fn find<R: Read>(&self, stream: &mut Stream<R>) -> Result<Option<Found>, Error> {
         let header = loop {
             match self.header(stream.buffer.window()) {
+                _ if stream.is_at_stop() => return Ok(None),
                 Some(header) => break header,
                 None if stream.more(self.header_len, "the record header")? => {}
                 None => return Ok(None),
@@ -194,6 +196,23 @@ impl Pcap {
         };
         stream.buffer.consume(record_len);
         Ok(Some(found))
+    }
+}
+
+impl Plausible for Pcap {
+    fn record(&self, bytes: &[u8]) -> Option<Candidate> {
+        let header = self.header(bytes)?;
+        let plausible = header.captured <= self.record_bytes_max
+            && header.captured <= header.wire_len
+            && self.fraction_in_range(bytes);
+        plausible.then(|| Candidate {
+            len: self.header_len + header.captured as usize,
+            time_ns: Some(header.time_ns),
+        })
+    }
+
+    fn header_len(&self) -> usize {
+        self.header_len
     }
 }
 

@@ -9,6 +9,7 @@ use crate::{
     erf::Erf,
     pcap::Pcap,
     pcapng::Pcapng,
+    split::{Knowledge, Plausible},
     stream::{Found, Stream},
 };
 
@@ -21,12 +22,24 @@ pub struct Reader<R> {
     stream: Stream<R>,
     parser: Parser,
     finished: bool,
+    failed: bool,
 }
 
-enum Parser {
+pub(crate) enum Parser {
     Pcap(Pcap),
     Pcapng(Box<Pcapng>),
     Erf(Erf),
+}
+
+impl Parser {
+    /// The format, for who looks for places where records begin.
+    pub(crate) fn plausible(&self) -> &dyn Plausible {
+        match self {
+            Self::Pcap(pcap) => pcap,
+            Self::Pcapng(pcapng) => &**pcapng,
+            Self::Erf(erf) => erf,
+        }
+    }
 }
 
 impl<R: Read> Reader<R> {
@@ -43,7 +56,15 @@ impl<R: Read> Reader<R> {
     /// # Errors
     /// As [`Reader::new`].
     pub fn with_options(source: R, options: &Options) -> Result<Self, Error> {
-        let mut buffer = Buffer::new(source, options)?;
+        Self::of(Buffer::new(source, options)?, options)
+    }
+
+    /// As [`Reader::with_options`], of a source that is not compressed, whatever it begins with.
+    pub(crate) fn of_plain(source: R, options: &Options) -> Result<Self, Error> {
+        Self::of(Buffer::of_plain(source, options), options)
+    }
+
+    fn of(mut buffer: Buffer<R>, options: &Options) -> Result<Self, Error> {
         let format = match options.format {
             Some(format) => format,
             None => detect(&mut buffer)?,
@@ -53,6 +74,7 @@ impl<R: Read> Reader<R> {
             interfaces: Vec::new(),
             number: 0,
             format,
+            stop: u64::MAX,
         };
         let parser = match format {
             Format::Pcap => Parser::Pcap(Pcap::begin(&mut stream, options)?),
@@ -63,6 +85,7 @@ impl<R: Read> Reader<R> {
             stream,
             parser,
             finished: false,
+            failed: false,
         })
     }
 
@@ -138,6 +161,65 @@ impl<R: Read> Reader<R> {
         }
     }
 
+    /// What has read the records, without the source.
+    pub(crate) fn into_parser(self) -> Parser {
+        self.parser
+    }
+
+    /// Reads what stands before the first record, `len` bytes, and no more.
+    pub(crate) fn pass_descriptions(&mut self, len: u64) -> Result<(), Error> {
+        self.stream.stop = len;
+        self.find()?;
+        self.finished = false;
+        Ok(())
+    }
+
+    /// What was learned of the file before its first record.
+    pub(crate) fn knowledge(&self) -> Knowledge {
+        match &self.parser {
+            Parser::Pcap(pcap) => Knowledge::Pcap(pcap.clone()),
+            Parser::Pcapng(pcapng) => Knowledge::Pcapng(pcapng.descriptions()),
+            Parser::Erf(erf) => Knowledge::Erf(erf.clone(), self.stream.interfaces.clone()),
+        }
+    }
+
+    /// Goes on as the reader of a part of a file: the stream is at `start` now, and records that begin
+    /// at `stop` or behind are left to others.
+    pub(crate) fn begin_part(&mut self, knowledge: &Knowledge, start: u64, stop: u64) {
+        match (&mut self.parser, knowledge) {
+            // What a look at the records had to decide is decided.
+            (Parser::Pcap(pcap), Knowledge::Pcap(known)) => pcap.clone_from(known),
+            (Parser::Erf(erf), Knowledge::Erf(known, interfaces)) => {
+                erf.clone_from(known);
+                self.stream.interfaces.clone_from(interfaces);
+            }
+            _ => {}
+        }
+        self.stream.buffer.start_at(start);
+        self.stream.stop = stop;
+    }
+
+    /// Reads on to another end than it was to have.
+    pub(crate) fn set_stop(&mut self, stop: u64) {
+        self.stream.stop = stop;
+        self.finished = self.failed;
+    }
+
+    /// Number of the last record.
+    pub(crate) fn number(&self) -> u64 {
+        self.stream.number
+    }
+
+    /// Counts `records` more in front of those that it has read.
+    pub(crate) fn count_in_front(&mut self, records: u64) {
+        self.stream.number = self.stream.number.saturating_add(records);
+    }
+
+    /// It came to its end without damage.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.finished && !self.failed
+    }
+
     /// Finds the next record and passes over it.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "as next")]
@@ -151,6 +233,9 @@ impl<R: Read> Reader<R> {
             Parser::Erf(erf) => erf.find(&mut self.stream),
         };
         self.finished = !matches!(found, Ok(Some(_)));
+        if found.is_err() {
+            self.failed = true;
+        }
         found
     }
 

@@ -17,6 +17,8 @@ pub(crate) struct Stream<R> {
     /// Number of the last record.
     pub(crate) number: u64,
     pub(crate) format: Format,
+    /// Records that begin here or behind are left to others.
+    pub(crate) stop: u64,
 }
 
 /// A record that was found, as positions in the buffer: until it is asked for, nothing of it needs
@@ -61,6 +63,23 @@ impl<R: Read> Stream<R> {
             },
             flags: found.flags,
         })
+    }
+
+    /// The part of the window in which records may begin and end.
+    #[inline]
+    pub(crate) fn window_to_stop(&self) -> &[u8] {
+        let window = self.buffer.window();
+        let left = self.stop.saturating_sub(self.buffer.offset());
+        match usize::try_from(left) {
+            Ok(left) => window.get(..left).unwrap_or(window),
+            Err(_) => window,
+        }
+    }
+
+    /// The next record belongs to others.
+    #[inline]
+    pub(crate) fn is_at_stop(&self) -> bool {
+        self.buffer.offset() >= self.stop
     }
 
     #[inline]

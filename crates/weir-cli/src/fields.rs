@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use weir_packet::{Kind, PROTOCOLS};
-use weir_tables::{Column, Table};
+use weir_tables::{Column, EXTRACTIONS, Table};
 
 use crate::args::{Fields, Global, Refusal};
 use crate::message::Messages;
@@ -19,11 +19,10 @@ pub(crate) fn run(
     global: Global,
     messages: Messages,
 ) -> Result<ExitCode, Failure> {
-    let table = Table::packets();
-    let rows: Vec<Row<'_>> = table
-        .columns()
+    let tables = tables();
+    let rows: Vec<Row<'_>> = tables
         .iter()
-        .map(Row::of)
+        .flat_map(|(name, table)| table.columns().iter().map(|column| Row::of(name, column)))
         .filter(|row| {
             fields
                 .pattern
@@ -32,7 +31,8 @@ pub(crate) fn run(
         })
         .collect();
     if let (true, Some(pattern)) = (rows.is_empty(), &fields.pattern) {
-        let names = table.columns().iter().map(|column| &*column.name);
+        let columns = tables.iter().flat_map(|(_, table)| table.columns());
+        let names = columns.map(|column| &*column.name);
         let near = weir_engine::nearest(pattern, names).join(", ");
         let hint = match near.as_str() {
             "" => "'weir fields' lists all".to_owned(),
@@ -63,8 +63,20 @@ pub(crate) fn run(
     Ok(ExitCode::SUCCESS)
 }
 
+/// All tables by name; a layout's own columns stand in the layout.
+fn tables() -> Vec<(&'static str, Table)> {
+    let extracted = EXTRACTIONS
+        .iter()
+        .map(|extraction| (extraction.name, Table::extracted(extraction)));
+    [("packets", Table::packets())]
+        .into_iter()
+        .chain(extracted)
+        .collect()
+}
+
 struct Row<'c> {
     name: &'c str,
+    table: &'static str,
     kind: &'static str,
     layer: &'static str,
     meaning: &'c str,
@@ -72,12 +84,13 @@ struct Row<'c> {
 }
 
 impl<'c> Row<'c> {
-    fn of(column: &'c Column) -> Self {
+    fn of(table: &'static str, column: &'c Column) -> Self {
         let layer = column
             .layer()
             .and_then(|layer| PROTOCOLS.get(layer as usize));
         Self {
             name: &column.name,
+            table,
             kind: kind_name(column.kind),
             layer: layer.map_or("any", |protocol| protocol.title),
             meaning: &column.doc,
@@ -87,7 +100,7 @@ impl<'c> Row<'c> {
 
     fn contains(&self, pattern: &str) -> bool {
         let pattern = pattern.to_lowercase();
-        [self.name, self.layer, self.meaning]
+        [self.name, self.table, self.layer, self.meaning]
             .iter()
             .any(|text| text.to_lowercase().contains(&pattern))
     }
@@ -116,6 +129,7 @@ fn batch(rows: &[Row<'_>]) -> Result<RecordBatch, Failure> {
     };
     RecordBatch::try_from_iter([
         ("column", column(|row| row.name.to_owned())),
+        ("table", column(|row| row.table.to_owned())),
         ("type", column(|row| row.kind.to_owned())),
         ("layer", column(|row| row.layer.to_owned())),
         ("meaning", column(|row| row.meaning.to_owned())),

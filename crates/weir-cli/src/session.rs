@@ -183,6 +183,9 @@ impl Session {
     /// Says what was found damaged, and with `stats` what was read; gives the exit status.
     pub(crate) fn close(self, stats: bool) -> ExitCode {
         let totals = self.engine.ledger().counters().totals();
+        for note in self.engine.ledger().take_notes() {
+            self.messages.note(&note);
+        }
         let mut errors = self.engine.ledger().take_errors();
         // Files are read side by side; what is said of them must not differ from run to run.
         errors.sort_by(|one, other| one.path.cmp(&other.path));

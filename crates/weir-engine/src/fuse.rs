@@ -151,7 +151,7 @@ struct ScanBelow<'p> {
 fn scans(plan: &Arc<dyn ExecutionPlan>) -> Option<Vec<ScanBelow<'_>>> {
     let plan = behind_exchanges(plan);
     if let Some(scan) = plan.downcast_ref::<CaptureScan>() {
-        return (scan.limit().is_none()).then(|| {
+        return (scan.limit().is_none() && scan.is_plain()).then(|| {
             vec![ScanBelow {
                 scan,
                 scope: Scope::of_scan(scan),

@@ -1,7 +1,7 @@
 //! What the scans of a session have read and found damaged.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use weir_tables::{Counters, SourceError};
 
@@ -10,6 +10,7 @@ use weir_tables::{Counters, SourceError};
 pub struct Ledger {
     pub(crate) counters: std::sync::Arc<Counters>,
     errors: Mutex<Vec<SourceError>>,
+    notes: Mutex<Vec<String>>,
     stdin_taken: AtomicBool,
     source_bytes: std::sync::atomic::AtomicU64,
 }
@@ -30,7 +31,13 @@ impl Ledger {
     /// The damage found since the last call, in the order in which it was found.
     #[must_use]
     pub fn take_errors(&self) -> Vec<SourceError> {
-        std::mem::take(&mut *self.lock())
+        std::mem::take(&mut *lock(&self.errors))
+    }
+
+    /// What else the user should know since the last call: limits that were reached.
+    #[must_use]
+    pub fn take_notes(&self) -> Vec<String> {
+        std::mem::take(&mut *lock(&self.notes))
     }
 
     pub(crate) fn plan_bytes(&self, bytes: u64) {
@@ -38,7 +45,11 @@ impl Ledger {
     }
 
     pub(crate) fn add_errors(&self, errors: Vec<SourceError>) {
-        self.lock().extend(errors);
+        lock(&self.errors).extend(errors);
+    }
+
+    pub(crate) fn add_notes(&self, notes: Vec<String>) {
+        lock(&self.notes).extend(notes);
     }
 
     /// True for the first caller only: standard input can be read once. Scans call it; who reads
@@ -46,10 +57,8 @@ impl Ledger {
     pub fn take_stdin(&self) -> bool {
         !self.stdin_taken.swap(true, Ordering::Relaxed)
     }
+}
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<SourceError>> {
-        self.errors
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
+fn lock<T>(list: &Mutex<T>) -> MutexGuard<'_, T> {
+    list.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -20,7 +20,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use weir_packet::Options as DecodeOptions;
 use weir_packet::layout::Layout;
-use weir_tables::{Source, Table, is_address};
+use weir_tables::{EXTRACTIONS, Extraction, Source, Table, is_address};
 
 use crate::error::{Error, ErrorKind};
 use crate::ledger::Ledger;
@@ -38,6 +38,8 @@ enum Reference {
     Packets(Vec<String>, Reads),
     /// `records(…, 'layout.toml')`.
     Records(Vec<String>, String, Reads),
+    /// `sip(…)` and the like: what the packets of captures carry.
+    Extracted(&'static Extraction, Vec<String>, Reads),
 }
 
 /// Named arguments of the table functions.
@@ -165,18 +167,12 @@ impl Resolver<'_> {
                 }
             }
             Reference::Packets(patterns, reads) => {
-                let paths = expand(patterns)?;
-                match kind(&paths)? {
-                    FileKind::Capture => Ok(self.captures(&paths, *reads)),
-                    _ => Err(Error::new(
-                        ErrorKind::Source,
-                        format!("{} is not a capture", paths[0].display()),
-                    )
-                    .with_hint(format!(
-                        "FROM '{}' reads it as what it is",
-                        paths[0].display()
-                    ))),
-                }
+                Ok(self.captures(&capture_paths(patterns)?, *reads))
+            }
+            Reference::Extracted(extraction, patterns, reads) => {
+                let sources = capture_paths(patterns)?;
+                let sources = sources.iter().map(Source::capture).collect();
+                Ok(self.table(Table::extracted(extraction), sources, *reads))
             }
             Reference::Records(patterns, layout, reads) => {
                 let layout = Arc::new(load_layout(layout)?);
@@ -273,20 +269,16 @@ impl Reference {
     }
 
     fn function(name: &str, arguments: &[FunctionArg]) -> Result<Option<Self>, Error> {
-        if !FUNCTIONS.contains(&name) {
-            if let Some(near) = similar(name, FUNCTIONS.into_iter()).first() {
-                return Err(
-                    Error::new(ErrorKind::Plan, format!("no table function named {name}"))
-                        .with_hint(format!("did you mean {near}(…)?")),
-                );
-            }
-            let planned = ["flows", "sip", "calls", "h248", "websocket", "clf"];
-            if planned.contains(&name) {
-                let message = format!("the table {name} is not there yet");
-                let hint = "packets('trace.pcap') and records('file', 'layout.toml') are";
-                return Err(Error::new(ErrorKind::Plan, message).with_hint(hint));
-            }
-            return Ok(None);
+        if !functions().any(|known| known == name) {
+            let near = similar(name, functions());
+            return match near.first() {
+                None => Ok(None),
+                Some(near) => Err(Error::new(
+                    ErrorKind::Plan,
+                    format!("no table function named {name}"),
+                )
+                .with_hint(format!("did you mean {near}(…)?"))),
+            };
         }
         let mut texts = Vec::new();
         let mut reads = Reads::default();
@@ -314,10 +306,15 @@ impl Reference {
                 ErrorKind::Plan,
                 "records needs a file and a layout: records('trace.bin', 'layout.toml')",
             )),
-            _ => Err(Error::new(
-                ErrorKind::Plan,
-                "packets needs a path: packets('trace.pcap')",
-            )),
+            _ => match Extraction::named(name) {
+                Some(extraction) if !texts.is_empty() => {
+                    Ok(Some(Self::Extracted(extraction, texts, reads)))
+                }
+                _ => Err(Error::new(
+                    ErrorKind::Plan,
+                    format!("{name} needs a path: {name}('trace.pcap')"),
+                )),
+            },
         }
     }
 }
@@ -416,6 +413,20 @@ impl VisitorMut for Replacer {
             }
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// The files that the patterns name, which are to be captures.
+fn capture_paths(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
+    let paths = expand(patterns)?;
+    match kind(&paths)? {
+        FileKind::Capture => Ok(paths),
+        _ => {
+            let first = paths.first().map(|path| path.display().to_string());
+            let first = first.unwrap_or_default();
+            let error = Error::new(ErrorKind::Source, format!("{first} is not a capture"));
+            Err(error.with_hint(format!("FROM '{first}' reads it as what it is")))
+        }
     }
 }
 
@@ -564,4 +575,7 @@ fn load_layout(path: &str) -> Result<Layout, Error> {
 }
 
 /// The table functions.
-const FUNCTIONS: [&str; 2] = ["packets", "records"];
+fn functions() -> impl Iterator<Item = &'static str> {
+    let extracted = EXTRACTIONS.iter().map(|extraction| extraction.name);
+    ["packets", "records"].into_iter().chain(extracted)
+}

@@ -65,9 +65,14 @@ impl CaptureScan {
             .map(|position| Arc::clone(&table.schema().fields()[*position]))
             .collect();
         let schema = Arc::new(Schema::new(fields));
+        // What packets carry may begin in one file and end in the next.
+        let partitions_max = match table.extraction() {
+            Some(_) => 1,
+            None => partitions_max,
+        };
         let partitions = partitions(&reading, partitions_max);
         let properties = PlanProperties::new(
-            equivalences(&schema, &reading, partitions.len()),
+            equivalences(&schema, &table, &reading, partitions.len()),
             Partitioning::UnknownPartitioning(partitions.len()),
             EmissionType::Incremental,
             Boundedness::Bounded,
@@ -82,6 +87,11 @@ impl CaptureScan {
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
         }
+    }
+
+    /// The rows are those of the sources, not made from them.
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.table.extraction().is_none()
     }
 
     pub(crate) const fn reading(&self) -> &Reading {
@@ -164,9 +174,14 @@ fn partitions(reading: &Reading, partitions_max: usize) -> Vec<Vec<Source>> {
 
 fn equivalences(
     schema: &SchemaRef,
+    table: &Table,
     reading: &Reading,
     partition_count: usize,
 ) -> EquivalenceProperties {
+    if table.extraction().is_some() {
+        // Rows leave when they are complete.
+        return EquivalenceProperties::new(Arc::clone(schema));
+    }
     let single = reading.sources.len() == 1 && partition_count == 1;
     // Numbers rise within a capture. Times need not, so nothing is promised unless the user does.
     let ordered_by = if reading.sorted {
@@ -207,6 +222,9 @@ impl DisplayAs for CaptureScan {
             }
         };
         write!(f, "reads{assign}{files}{separate}columns{assign}{columns}")?;
+        if let Some(extraction) = self.table.extraction() {
+            write!(f, "{separate}extracts{assign}{}", extraction.doc)?;
+        }
         let mut needs: Vec<Needs> = self.columns().map(Column::needs).collect();
         if let Some(predicate) = &self.predicate {
             predicate.visit_columns(&mut |column| needs.push(column.needs()));
@@ -335,7 +353,10 @@ impl Iterator for Steps {
         self.metrics.update(&self.counters);
         match batch {
             Ok(Some(batch)) => Some(Ok(batch.record_output(&self.metrics.baseline))),
-            Ok(None) => None,
+            Ok(None) => {
+                self.ledger.add_notes(self.scan.notes());
+                None
+            }
             // The scan's own words, without what kind of error it is to Arrow.
             Err(ArrowError::ComputeError(message)) => {
                 Some(Err(DataFusionError::Execution(message)))

@@ -3,7 +3,7 @@
 use weir_bytes::{u8_at, u16_be_at, u32_be_at, u64_be_at};
 
 use crate::protocol::PROTOCOLS;
-use crate::{Frame, Layer, Stop};
+use crate::{Frame, Layer, LinkType, Stop};
 
 /// A decoded packet, borrowing from the frame and from the decoder that made it.
 ///
@@ -26,13 +26,17 @@ pub(crate) struct Found {
     pub(crate) order: [Layer; Layer::COUNT],
 }
 
+impl Found {
+    const NOTHING: Self = Self {
+        facts: Facts::NOTHING,
+        spans: [Span::NOTHING; Layer::COUNT],
+        order: [Layer::Ethernet; Layer::COUNT],
+    };
+}
+
 impl Default for Found {
     fn default() -> Self {
-        Self {
-            facts: Facts::default(),
-            spans: [Span::default(); Layer::COUNT],
-            order: [Layer::Ethernet; Layer::COUNT],
-        }
+        Self::NOTHING
     }
 }
 
@@ -52,6 +56,12 @@ pub(crate) struct Span {
 impl Span {
     /// No IP header stands in front.
     pub(crate) const NO_IP: u32 = u32::MAX;
+    const NOTHING: Self = Self {
+        start: 0,
+        end: 0,
+        declared: 0,
+        ip: 0,
+    };
 }
 
 /// What decoding found beside the spans.
@@ -68,6 +78,16 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
+    const NOTHING: Self = Self {
+        present: LayerSet::EMPTY,
+        layers: 0,
+        in_reassembled: LayerSet::EMPTY,
+        network: None,
+        transport: None,
+        ip_protocol: None,
+        stop: None,
+    };
+
     /// True when the protocol above the outermost IP header is known and, where it is one that is
     /// decoded, its header is found.
     #[inline]
@@ -113,6 +133,19 @@ impl LayerSet {
     #[must_use]
     pub const fn contains_all(self, other: Self) -> bool {
         self.0 & other.0 == other.0
+    }
+}
+
+impl Packet<'static> {
+    /// A packet without bytes, headers, time or number: for what belongs to no packet in particular.
+    #[must_use]
+    pub fn none() -> Self {
+        static NOTHING: Found = Found::NOTHING;
+        Self {
+            frame: Frame::new(LinkType(u32::MAX), &[]),
+            reassembled: &[],
+            found: &NOTHING,
+        }
     }
 }
 

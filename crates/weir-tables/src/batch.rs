@@ -135,8 +135,8 @@ impl Builder {
                 self.push_value(Some(Value::Text(row.file)));
                 0
             }
-            Origin::Layout(index) => {
-                let value = row.view.and_then(|view| view.value(index));
+            origin => {
+                let value = row.given(origin);
                 self.push_value(value);
                 match value {
                     Some(Value::Bytes(bytes)) => bytes.len(),

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field as ArrowField, Schema, SchemaRef, TimeUnit};
 use weir_packet::{Field, Kind, Layer, Needs, fields};
 
+use crate::Extraction;
+
 /// A table: its columns in order, and the Arrow schema that they make.
 #[derive(Clone, Debug)]
 pub struct Table {
     columns: Arc<[Column]>,
     schema: SchemaRef,
+    extraction: Option<&'static Extraction>,
 }
 
 /// One column of a table.
@@ -37,6 +40,8 @@ pub enum Origin {
     Packet(&'static Field, Needs),
     /// A field of a user-defined record layout, by its number there.
     Layout(usize),
+    /// A field of what an extraction finds, by its number there.
+    Item(usize),
 }
 
 impl Table {
@@ -87,7 +92,23 @@ impl Table {
         Self {
             columns: columns.into(),
             schema: Arc::new(schema),
+            extraction: None,
         }
+    }
+
+    /// A table of what packets carry.
+    #[must_use]
+    pub fn extracted(extraction: &'static Extraction) -> Self {
+        Self {
+            extraction: Some(extraction),
+            ..Self::new((extraction.columns)())
+        }
+    }
+
+    /// What makes the rows, unless they are packets or records.
+    #[must_use]
+    pub const fn extraction(&self) -> Option<&'static Extraction> {
+        self.extraction
     }
 
     /// The columns in order.
@@ -134,7 +155,7 @@ impl Column {
     pub fn needs(&self) -> Needs {
         match self.origin {
             Origin::Packet(_, needs) => needs,
-            Origin::File | Origin::Layout(_) => Needs::Record,
+            Origin::File | Origin::Layout(_) | Origin::Item(_) => Needs::Record,
         }
     }
 

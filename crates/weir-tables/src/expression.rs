@@ -143,7 +143,7 @@ impl Expression {
                 }
                 _ => None,
             },
-            Origin::Layout(index) => match row.view?.value(index)? {
+            origin => match row.given(origin)? {
                 Value::Text(text) => Some(f(text)),
                 _ => None,
             },
@@ -160,8 +160,7 @@ impl Expression {
                 Get::Bytes(get) => get(row.packet).is_some(),
                 _ => false,
             },
-            Origin::Layout(index) => row.view.and_then(|view| view.value(index)).is_some(),
-            Origin::File => false,
+            origin => row.given(origin).is_some(),
         }
     }
 
@@ -176,11 +175,10 @@ impl Expression {
                 Get::Address(get) => get(row.packet),
                 _ => None,
             },
-            Origin::Layout(index) => match row.view?.value(index)? {
+            origin => match row.given(origin)? {
                 Value::Address(address) => Some(address),
                 _ => None,
             },
-            Origin::File => None,
         }
     }
 }
@@ -198,7 +196,7 @@ fn column_bits(column: &Column, row: &Row<'_>) -> Option<u64> {
             Get::Bool(get) => get(packet).map(u64::from),
             _ => None,
         },
-        Origin::Layout(index) => match (row.view?.value(index)?, column.kind) {
+        origin => match (row.given(origin)?, column.kind) {
             (Value::Unsigned(value), Kind::U8) => u8::try_from(value).ok().map(u64::from),
             (Value::Unsigned(value), Kind::U16) => u16::try_from(value).ok().map(u64::from),
             (Value::Unsigned(value), Kind::U32) => u32::try_from(value).ok().map(u64::from),
@@ -208,7 +206,6 @@ fn column_bits(column: &Column, row: &Row<'_>) -> Option<u64> {
             (Value::Bool(value), _) => Some(u64::from(value)),
             _ => None,
         },
-        Origin::File => None,
     }
 }
 

@@ -19,6 +19,9 @@
 //! layout), applies the predicates and gives batches; an [`Aggregation`] reads them into the groups of an
 //! [`Aggregate`] instead, without batches in between.
 //!
+//! An [`Extraction`] is a table of what packets carry, such as messages or connections; a [`Scan`] reads
+//! it like any other.
+//!
 //! This crate deliberately does not know SQL, plans, threads or the terminal.
 
 mod aggregate;
@@ -26,6 +29,7 @@ mod batch;
 mod column;
 mod counters;
 mod expression;
+mod extract;
 mod groups;
 mod key;
 mod predicate;
@@ -40,6 +44,7 @@ pub use batch::Batch;
 pub use column::{ADDRESS_EXTENSION, Column, Origin, Table, is_address};
 pub use counters::{Counters, Totals};
 pub use expression::{Calculation, Expression};
+pub use extract::{EXTRACTIONS, Extraction};
 pub use predicate::{Constant, Network, Operator, Predicate};
 pub use row::Row;
 pub use scan::{Aggregation, Scan, ScanOptions};

@@ -208,7 +208,7 @@ fn compare(column: &Column, row: &Row<'_>, constant: &Constant) -> Option<Orderi
     match constant {
         Constant::Integer(constant) => Some(integer(column, row)?.cmp(constant)),
         Constant::Bool(constant) => Some(boolean(column, row)?.cmp(constant)),
-        Constant::Float(constant) => match layout_value(column, row)? {
+        Constant::Float(constant) => match row.given(column.origin)? {
             Value::Float(value) => Some(value.total_cmp(constant)),
             _ => None,
         },
@@ -228,7 +228,7 @@ fn integer(column: &Column, row: &Row<'_>) -> Option<i128> {
             Get::Time(get) => get(packet).map(i128::from),
             _ => None,
         },
-        _ => match layout_value(column, row)? {
+        _ => match row.given(column.origin)? {
             Value::Unsigned(value) => Some(value.into()),
             Value::Signed(value) | Value::Time(value) => Some(value.into()),
             _ => None,
@@ -245,7 +245,7 @@ fn boolean(column: &Column, row: &Row<'_>) -> Option<bool> {
             },
             _,
         ) => get(row.packet),
-        _ => match layout_value(column, row)? {
+        _ => match row.given(column.origin)? {
             Value::Bool(value) => Some(value),
             _ => None,
         },
@@ -259,7 +259,7 @@ fn with_bytes<T>(column: &Column, row: &Row<'_>, f: impl FnOnce(&[u8]) -> T) -> 
             Get::Bytes(get) => get(row.packet).map(f),
             _ => None,
         },
-        _ => match layout_value(column, row)? {
+        _ => match row.given(column.origin)? {
             Value::Address(address) => Some(f(address.as_bytes())),
             Value::Bytes(bytes) => Some(f(bytes)),
             _ => None,
@@ -281,7 +281,7 @@ fn with_text<T>(column: &Column, row: &Row<'_>, f: impl FnOnce(&str) -> T) -> Op
             }
             _ => None,
         },
-        Origin::Layout(_) => match layout_value(column, row)? {
+        origin => match row.given(origin)? {
             Value::Text(text) => Some(f(text)),
             _ => None,
         },
@@ -292,7 +292,6 @@ fn is_null(column: &Column, row: &Row<'_>) -> bool {
     let packet = row.packet;
     match column.origin {
         Origin::File => false,
-        Origin::Layout(_) => layout_value(column, row).is_none(),
         Origin::Packet(Field { get, .. }, _) => match get {
             Get::Bool(get) => get(packet).is_none(),
             Get::U8(get) => get(packet).is_none(),
@@ -305,13 +304,7 @@ fn is_null(column: &Column, row: &Row<'_>) -> bool {
             Get::Text(get) => get(packet).is_none(),
             Get::Write(_) => with_text(column, row, |_| ()).is_none(),
         },
-    }
-}
-
-fn layout_value<'r>(column: &Column, row: &Row<'r>) -> Option<Value<'r>> {
-    match column.origin {
-        Origin::Layout(index) => row.view?.value(index),
-        _ => None,
+        origin => row.given(origin).is_none(),
     }
 }
 

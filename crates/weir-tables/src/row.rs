@@ -1,7 +1,10 @@
 //! One row as predicates and columns see it.
 
-use weir_packet::Packet;
 use weir_packet::layout::View;
+use weir_packet::{Packet, Value};
+
+use crate::Origin;
+use crate::extract::Item;
 
 /// A decoded record: what the columns of a table read their values from.
 #[derive(Clone, Copy)]
@@ -9,6 +12,7 @@ pub struct Row<'r> {
     pub(crate) file: &'r str,
     pub(crate) packet: &'r Packet<'r>,
     pub(crate) view: Option<&'r View<'r>>,
+    pub(crate) item: Option<&'r dyn Item>,
 }
 
 impl<'r> Row<'r> {
@@ -19,6 +23,7 @@ impl<'r> Row<'r> {
             file,
             packet,
             view: None,
+            item: None,
         }
     }
 
@@ -28,6 +33,25 @@ impl<'r> Row<'r> {
         Self {
             view: Some(view),
             ..self
+        }
+    }
+
+    /// The same row with what an extraction found in the packet.
+    #[allow(dead_code, reason = "until the first table is there")]
+    pub(crate) const fn with_item(self, item: &'r dyn Item) -> Self {
+        Self {
+            item: Some(item),
+            ..self
+        }
+    }
+
+    /// A value that neither the packet nor the file gives, but what lies around or in it.
+    #[inline]
+    pub(crate) fn given(&self, origin: Origin) -> Option<Value<'r>> {
+        match origin {
+            Origin::Layout(index) => self.view?.value(index),
+            Origin::Item(index) => self.item?.value(index),
+            Origin::File | Origin::Packet(..) => None,
         }
     }
 }

@@ -10,6 +10,7 @@ use weir_packet::{
     Decoder, Frame, LayerSet, LinkType, Needs, Options as DecodeOptions, Outline, Reason,
 };
 
+use crate::extract::Extract;
 use crate::raw::RawRow;
 use crate::records::{RawRecord, RecordReader};
 use crate::source::{Bytes, Cause};
@@ -49,7 +50,7 @@ impl Default for ScanOptions {
 /// predicate lets through. What is damaged ends its source, is kept as an error for
 /// [`Scan::take_errors`], and the next source goes on.
 pub struct Scan {
-    reading: Reading<Rows>,
+    reading: Reading<Gathering>,
 }
 
 /// A scan that gives groups instead of rows. Damage is handled as by [`Scan`].
@@ -64,6 +65,11 @@ trait Sink {
 
     /// No more rows are wanted for now.
     fn is_full(&self) -> bool;
+
+    /// After the end of all sources: takes up what is still open; false when that is all.
+    fn finish(&mut self) -> bool {
+        false
+    }
 
     /// Prepares for [`Sink::push_raw`] of usual packets, or of records of this layout; false when it
     /// cannot be asked.
@@ -136,11 +142,17 @@ struct Output<S> {
 }
 
 /// Rows that a predicate lets through, on their way into a batch.
-struct Rows {
+pub(crate) struct Rows {
     predicate: Option<Predicate>,
     batch: Batch,
     batch_rows: usize,
     rows_left: usize,
+}
+
+/// Packets on their way into rows: they are rows, or an extraction makes rows of them.
+struct Gathering {
+    rows: Rows,
+    extract: Option<Box<dyn Extract>>,
 }
 
 /// Watches that times do not run backwards.
@@ -178,8 +190,21 @@ impl Scan {
             batch_rows: options.batch_rows.max(1),
             rows_left: options.limit.unwrap_or(usize::MAX),
         };
+        let extraction = table.extraction();
+        let needs = columns.iter().map(Column::needs);
+        let needs = needs.chain(extraction.iter().flat_map(|it| it.needs.iter().copied()));
+        let gathering = Gathering {
+            rows,
+            extract: extraction.map(|extraction| (extraction.start)()),
+        };
         Self {
-            reading: Reading::new(rows, &columns, sources, options),
+            reading: Reading::new(
+                gathering,
+                &needs.collect::<Vec<_>>(),
+                &columns,
+                sources,
+                options,
+            ),
         }
     }
 
@@ -190,6 +215,15 @@ impl Scan {
         self
     }
 
+    /// What the user should know at the end: limits that were reached, and what was given up for them.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let extract = &self.reading.gather.output.sink.extract;
+        extract
+            .as_ref()
+            .map_or_else(Vec::new, |extract| extract.notes())
+    }
+
     /// The next batch; `None` at the end of all sources or at the limit. A batch has at least one
     /// row.
     ///
@@ -198,7 +232,7 @@ impl Scan {
     /// arrays, which would be a defect of this crate.
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
         while !self.reading.gather.output.sink.is_full() && self.reading.step()? {}
-        let rows = &mut self.reading.gather.output.sink;
+        let rows = &mut self.reading.gather.output.sink.rows;
         if rows.batch.rows() == 0 {
             self.reading.input = None;
             return Ok(None);
@@ -219,8 +253,9 @@ impl Aggregation {
     pub fn new(aggregate: Aggregate, sources: Vec<Source>, options: ScanOptions) -> Self {
         let mut columns = Vec::new();
         aggregate.visit_columns(&mut |column| columns.push(column.clone()));
+        let needs: Vec<Needs> = columns.iter().map(Column::needs).collect();
         Self {
-            reading: Reading::new(aggregate, &columns, sources, options),
+            reading: Reading::new(aggregate, &needs, &columns, sources, options),
         }
     }
 
@@ -258,9 +293,14 @@ impl Aggregation {
 }
 
 impl<S: Sink> Reading<S> {
-    fn new(sink: S, columns: &[Column], sources: Vec<Source>, options: ScanOptions) -> Self {
-        let needs = columns.iter().map(Column::needs);
-        let needs_headers = needs.clone().any(|need| need != Needs::Record);
+    fn new(
+        sink: S,
+        needs: &[Needs],
+        columns: &[Column],
+        sources: Vec<Source>,
+        options: ScanOptions,
+    ) -> Self {
+        let needs_headers = needs.iter().any(|need| *need != Needs::Record);
         let layout_columns = columns.iter().filter_map(|column| match column.origin {
             Origin::Layout(index) => Some(index),
             _ => None,
@@ -271,7 +311,7 @@ impl<S: Sink> Reading<S> {
             input: None,
             layout_columns: layout_columns.collect(),
             gather: Gather {
-                decoder: Decoder::new(options.decode.clone(), needs),
+                decoder: Decoder::new(options.decode.clone(), needs.iter().copied()),
                 needs_headers,
                 raw_layers: None,
                 options: options.decode,
@@ -289,7 +329,7 @@ impl<S: Sink> Reading<S> {
     /// Reads until the sink is full, for [`STEP_RECORDS`] at most; false at the end of all sources.
     fn step(&mut self) -> Result<bool, ArrowError> {
         let Some(input) = &mut self.input else {
-            return Ok(self.open_next());
+            return Ok(self.open_next() || self.gather.output.sink.finish());
         };
         let outcome = match input {
             Input::Capture(source, file, reader) => self
@@ -639,23 +679,52 @@ impl<S: Sink> Output<S> {
     }
 }
 
-impl Sink for Rows {
+impl Rows {
+    /// Takes up a row, unless the predicate drops it or the limit is reached: then it is false.
     #[inline]
-    fn push(&mut self, row: &Row<'_>) -> bool {
+    pub(crate) fn push_row(&mut self, row: &Row<'_>) -> bool {
         if let Some(predicate) = &self.predicate
             && predicate.decide(row) != Some(true)
         {
             return false;
         }
+        // A packet may give several rows.
+        let Some(left) = self.rows_left.checked_sub(1) else {
+            return false;
+        };
+        self.rows_left = left;
         self.batch.push(row);
-        self.rows_left -= 1;
         true
     }
 
-    fn is_full(&self) -> bool {
+    /// The batch is to be given out before more rows are pushed, or no more are wanted at all.
+    pub(crate) fn is_full(&self) -> bool {
         self.batch.rows() >= self.batch_rows
             || self.batch.bytes() >= BATCH_BYTES_MAX
             || self.rows_left == 0
+    }
+}
+
+impl Sink for Gathering {
+    #[inline]
+    fn push(&mut self, row: &Row<'_>) -> bool {
+        match &mut self.extract {
+            None => self.rows.push_row(row),
+            Some(extract) => {
+                extract.packet(row, &mut self.rows);
+                true
+            }
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.rows.is_full()
+    }
+
+    fn finish(&mut self) -> bool {
+        let wanted = self.rows.rows_left > 0;
+        let extract = self.extract.as_mut().filter(|_| wanted);
+        extract.is_some_and(|extract| extract.finish(&mut self.rows))
     }
 }
 

@@ -37,6 +37,11 @@ impl<R: Read> Input<R> {
         })
     }
 
+    /// Takes the bytes as they are.
+    pub(crate) fn plain(source: R, options: &Options) -> Self {
+        Self::Plain(Source::new(source, options.buffer_bytes))
+    }
+
     /// Reads some bytes; 0 means the end. Retries when interrupted.
     pub(crate) fn read(&mut self, out: &mut [u8]) -> Result<usize, InputError> {
         match self {

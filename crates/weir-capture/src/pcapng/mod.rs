@@ -10,6 +10,7 @@ use std::io::Read;
 use crate::{
     Error, Options,
     error::Reason,
+    split::{Candidate, Plausible},
     stream::{Found, Span, Stream},
 };
 
@@ -21,6 +22,8 @@ use self::section::{BlockHeader, Kind, PacketOptions, Section};
 pub(crate) struct Pcapng {
     section: Section,
     options: Options,
+    /// Section headers and interface descriptions read so far.
+    descriptions: u64,
 }
 
 impl Pcapng {
@@ -29,6 +32,7 @@ impl Pcapng {
         let mut pcapng = Self {
             section: Section::new(),
             options: options.clone(),
+            descriptions: 0,
         };
         match pcapng.begin_section(stream) {
             Ok(()) => Ok(pcapng),
@@ -47,6 +51,9 @@ impl Pcapng {
     #[inline(never)]
     pub(crate) fn find<R: Read>(&mut self, stream: &mut Stream<R>) -> Result<Option<Found>, Error> {
         loop {
+            if stream.is_at_stop() {
+                return Ok(None);
+            }
             let Some(header) = self.block_header(stream)? else {
                 return Ok(None);
             };
@@ -235,7 +242,24 @@ impl Pcapng {
             stream.interfaces.push(interface);
         }
         stream.buffer.consume(total);
+        self.descriptions += 1;
         Ok(())
+    }
+
+    /// Section headers and interface descriptions read so far: what blocks mean hangs on them.
+    pub(crate) fn descriptions(&self) -> u64 {
+        self.descriptions
+    }
+}
+
+impl Plausible for Pcapng {
+    fn record(&self, bytes: &[u8]) -> Option<Candidate> {
+        let len = self.section.plausible_block(bytes)?;
+        Some(Candidate { len, time_ns: None })
+    }
+
+    fn header_len(&self) -> usize {
+        BLOCK_LEN_MIN
     }
 }
 

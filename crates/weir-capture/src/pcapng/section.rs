@@ -154,6 +154,24 @@ impl Section {
         Ok(header)
     }
 
+    /// Length of the block at the start of `bytes`, when it looks like one of this section: of a known
+    /// type, and with the same length at both ends if both are there.
+    pub(super) fn plausible_block(&self, bytes: &[u8]) -> Option<usize> {
+        let [k0, k1, k2, k3, l0, l1, l2, l3] = *bytes.first_chunk()?;
+        let known = matches!(
+            self.u32([k0, k1, k2, k3]),
+            SECTION_TYPE | 1..=6 | 9 | 10 | 0x0bad | 0x4000_0bad | 0x204 | 0x216 | 0x221
+        );
+        let len = self.u32([l0, l1, l2, l3]);
+        let closing_at = (len as usize).checked_sub(4)?;
+        let closes = match bytes.get(closing_at..).and_then(<[u8]>::first_chunk) {
+            Some(closing) => self.u32(*closing) == len,
+            // It lies behind what is seen.
+            None => true,
+        };
+        (known && len % 4 == 0 && len as usize >= BLOCK_LEN_MIN && closes).then_some(len as usize)
+    }
+
     /// Begins the next section. `body` is the block without its head and its closing length.
     pub(super) fn begin(&mut self, body: &[u8]) -> Result<(), Reason> {
         let mut reader = Bytes::new(body);

@@ -9,4 +9,5 @@ mod files;
 mod pcap;
 mod pcapng;
 mod random;
+mod split;
 mod tshark;

@@ -1,0 +1,265 @@
+//! One capture file, read in parts side by side.
+//!
+//! Nothing in a capture says where a record begins but the record before it. So the places are guessed:
+//! where a chain of plausible records begins and holds for [`WINDOW_BYTES`]. A guess may be wrong (a
+//! capture inside a capture is full of plausible records), so a part counts only when the one before it
+//! arrives at its very first byte knowing the same of the file: [`Split::follows`]. Otherwise the one
+//! before reads on, [`Split::read_on`], and the answer is the same as if there had been no parts.
+
+use std::io::{self, Chain, Cursor, Read, Seek, SeekFrom};
+use std::sync::Arc;
+
+use crate::{Compression, Error, Format, Interface, Options, Reader, erf::Erf, pcap::Pcap};
+
+/// Where the parts of a capture file begin.
+#[derive(Debug)]
+pub struct Split {
+    /// The file up to its first record.
+    prefix: Arc<[u8]>,
+    format: Format,
+    knowledge: Knowledge,
+    /// Offset of the first record of each part, the first included.
+    starts: Vec<u64>,
+}
+
+/// The bytes that a part is read from: what the file begins with, then its own.
+pub type PartSource<R> = Chain<Cursor<Arc<[u8]>>, R>;
+
+/// What a reader knows of a file before its first record, as far as records are read by it.
+#[derive(Clone, Debug)]
+pub(crate) enum Knowledge {
+    Pcap(Pcap),
+    /// How many descriptions of sections and interfaces there were.
+    Pcapng(u64),
+    /// The ports seen, and the interfaces that they have become.
+    Erf(Erf, Vec<Interface>),
+}
+
+impl Knowledge {
+    /// Records are read by the one as by the other.
+    fn agrees(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Pcap(_), Self::Pcap(_)) => true,
+            (Self::Pcapng(ours), Self::Pcapng(theirs)) => ours == theirs,
+            (Self::Erf(ours, _), Self::Erf(theirs, _)) => ours == theirs,
+            _ => false,
+        }
+    }
+}
+
+/// A format as seen by who looks for a place where a record begins.
+pub(crate) trait Plausible {
+    /// The record at the start of `bytes`, when it looks like one; less than the whole of it may be
+    /// there, but its header is.
+    fn record(&self, bytes: &[u8]) -> Option<Candidate>;
+
+    /// Bytes of a header.
+    fn header_len(&self) -> usize;
+}
+
+/// What may be a record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate {
+    pub(crate) len: usize,
+    pub(crate) time_ns: Option<i64>,
+}
+
+impl Split {
+    /// Looks for places at which `file` falls into `parts` parts of about the same size. `None` when
+    /// it should be read in one: it is compressed, or no such places are found.
+    ///
+    /// Reads the start of the file and at most half a MiB for each part.
+    ///
+    /// # Errors
+    /// As [`Reader::with_options`].
+    pub fn new<R: Read + Seek>(
+        mut file: R,
+        parts: usize,
+        options: &Options,
+    ) -> Result<Option<Self>, Error> {
+        let len = file.seek(SeekFrom::End(0)).map_err(Error::io)?;
+        file.seek(SeekFrom::Start(0)).map_err(Error::io)?;
+        let mut reader = Reader::with_options(&mut file, options)?;
+        if reader.compression() != Compression::None {
+            return Ok(None);
+        }
+        // What stands before the first record of pcapng describes the interfaces.
+        let Ok(Some(first)) = reader.find() else {
+            return Ok(None);
+        };
+        let mut starts = vec![first.offset];
+        let format = reader.format();
+        if format == Format::Erf {
+            // Ports have no description: they are there from their first record on.
+            for _ in 0..RECORDS_OF_PORTS {
+                if !matches!(reader.find(), Ok(Some(_))) {
+                    break;
+                }
+            }
+        }
+        let knowledge = reader.knowledge();
+        let mut guess = Guess {
+            window: vec![0; WINDOW_BYTES],
+            near_ns: first.time_ns,
+        };
+        let mut places = Vec::new();
+        let share = len.saturating_sub(first.offset) / parts.max(1) as u64;
+        for part in 1..parts as u64 {
+            places.push(first.offset.saturating_add(share.saturating_mul(part)));
+        }
+        // Parsers are asked while the file is read elsewhere.
+        let parser = reader.into_parser();
+        for place in places {
+            if let Some(start) = guess.near(&mut file, place, parser.plausible())?
+                && starts.last().is_some_and(|last| start > *last)
+            {
+                starts.push(start);
+            }
+        }
+        if starts.len() < 2 {
+            return Ok(None);
+        }
+        let mut prefix = vec![0; usize::try_from(first.offset).unwrap_or(usize::MAX)];
+        file.seek(SeekFrom::Start(0))
+            .and_then(|_| file.read_exact(&mut prefix))
+            .map_err(Error::io)?;
+        Ok(Some(Self {
+            prefix: prefix.into(),
+            format,
+            knowledge,
+            starts,
+        }))
+    }
+
+    /// How many parts there are: at least two.
+    #[must_use]
+    pub fn parts(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The bytes of part number `part`, from 0, for [`Split::reader`].
+    ///
+    /// # Errors
+    /// When `file` cannot be positioned.
+    pub fn source<R: Read + Seek>(&self, part: usize, mut file: R) -> io::Result<PartSource<R>> {
+        let start = self.starts.get(part).copied().unwrap_or(u64::MAX);
+        file.seek(SeekFrom::Start(start))?;
+        Ok(Cursor::new(Arc::clone(&self.prefix)).chain(file))
+    }
+
+    /// Reads part number `part` from its [`Split::source`]. Its records are numbered from 1, until
+    /// [`Split::follows`].
+    ///
+    /// # Errors
+    /// As [`Reader::with_options`].
+    pub fn reader<R: Read>(
+        &self,
+        part: usize,
+        source: R,
+        options: &Options,
+    ) -> Result<Reader<R>, Error> {
+        let mut options = options.clone();
+        options.format = Some(self.format);
+        let mut reader = Reader::of_plain(source, &options)?;
+        // The blocks of the prefix give no record.
+        reader.pass_descriptions(self.prefix.len() as u64)?;
+        let start = self.starts.get(part).copied().unwrap_or(u64::MAX);
+        reader.begin_part(&self.knowledge, start, self.stop(part));
+        Ok(reader)
+    }
+
+    /// True when part number `part`, which is read, goes on where the one before it has come to, so
+    /// that it is what a reader of the whole file would have read. Its records are then numbered on.
+    pub fn follows<R: Read>(
+        &self,
+        before: &Reader<R>,
+        part: usize,
+        reader: &mut Reader<R>,
+    ) -> bool {
+        let follows = before.is_whole()
+            && reader.is_whole()
+            && self.knowledge.agrees(&before.knowledge())
+            && self.starts.get(part) == Some(&before.bytes_read());
+        if follows {
+            reader.count_in_front(before.number());
+        }
+        follows
+    }
+
+    /// Lets a reader that has come to the end of its part read part number `part` as well.
+    pub fn read_on<R: Read>(&self, reader: &mut Reader<R>, part: usize) {
+        reader.set_stop(self.stop(part));
+    }
+
+    /// Where a part ends: where the next begins.
+    fn stop(&self, part: usize) -> u64 {
+        let next = part.saturating_add(1);
+        self.starts.get(next).copied().unwrap_or(u64::MAX)
+    }
+}
+
+/// Looks for places where records begin.
+struct Guess {
+    window: Vec<u8>,
+    /// A time of the capture.
+    near_ns: Option<i64>,
+}
+
+impl Guess {
+    /// The first place behind `place` where a chain of plausible records begins that holds as far as
+    /// the window goes.
+    fn near<R: Read + Seek>(
+        &mut self,
+        file: &mut R,
+        place: u64,
+        format: &dyn Plausible,
+    ) -> Result<Option<u64>, Error> {
+        file.seek(SeekFrom::Start(place)).map_err(Error::io)?;
+        let mut filled = 0;
+        while let Some(free) = self
+            .window
+            .get_mut(filled..)
+            .filter(|free| !free.is_empty())
+        {
+            match file.read(free) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Error::io(error)),
+            }
+        }
+        let window = self.window.get(..filled).unwrap_or_default();
+        let start = (0..window.len()).find(|start| self.holds(format, window, *start));
+        Ok(start.map(|start| place.saturating_add(start as u64)))
+    }
+
+    /// A chain of plausible records leads from `start` to the end of the window.
+    fn holds(&self, format: &dyn Plausible, window: &[u8], start: usize) -> bool {
+        let mut rest = window.get(start..).unwrap_or_default();
+        let mut before = self.near_ns;
+        let mut records = 0;
+        while rest.len() >= format.header_len() {
+            let Some(candidate) = format.record(rest) else {
+                return false;
+            };
+            if let (Some(before), Some(time)) = (before, candidate.time_ns)
+                && before.abs_diff(time) > DISTANCE_NS_MAX
+            {
+                return false;
+            }
+            before = candidate.time_ns.or(before);
+            records += 1;
+            rest = rest.get(candidate.len..).unwrap_or_default();
+        }
+        records >= RECORDS_MIN
+    }
+}
+
+/// How far a chain is followed. Captures inside captures fit into one record, which is rarely so large.
+const WINDOW_BYTES: usize = 512 << 10;
+/// Records at the start of an ERF file in which its ports are expected to show.
+const RECORDS_OF_PORTS: usize = 4096;
+/// Records that make a chain.
+const RECORDS_MIN: usize = 4;
+/// Between the times of two records that follow one another: a year.
+const DISTANCE_NS_MAX: u64 = 366 * 24 * 3600 * 1_000_000_000;

@@ -1,0 +1,130 @@
+//! Tables whose rows are not packets but what packets carry: messages, dialogs, connections.
+//!
+//! An [`Extraction`] names such a table, its columns, and what makes its rows. Packets come to it in the
+//! order of the capture, rows leave it in the order in which they are complete.
+
+#![allow(dead_code, reason = "until the first table is there")]
+
+use std::fmt;
+
+use weir_packet::{Kind, Needs, Packet, Value};
+
+use crate::scan::Rows;
+use crate::{Column, Origin, Row};
+
+/// A table made from the packets of captures, such as `sip`.
+pub struct Extraction {
+    /// What it is called in FROM.
+    pub name: &'static str,
+    /// What it holds, in one line: `one row a SIP message`.
+    pub doc: &'static str,
+    /// The columns in order.
+    pub(crate) columns: fn() -> Vec<Column>,
+    /// How deep packets must be decoded for it.
+    pub(crate) needs: &'static [Needs],
+    /// Starts on captures that were not read yet.
+    pub(crate) start: fn() -> Box<dyn Extract>,
+}
+
+/// All tables that are made from packets.
+pub const EXTRACTIONS: &[Extraction] = &[];
+
+impl Extraction {
+    /// The table of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        EXTRACTIONS
+            .iter()
+            .find(|extraction| extraction.name.eq_ignore_ascii_case(name))
+    }
+}
+
+/// The same table: names are their own.
+impl PartialEq for Extraction {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl fmt::Debug for Extraction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// Makes rows out of packets.
+pub(crate) trait Extract: Send {
+    /// Takes up a packet, and pushes the rows that it completes. The time to push a row is once it is
+    /// complete; a packet should not give more than a few.
+    fn packet(&mut self, row: &Row<'_>, rows: &mut Rows);
+
+    /// After the last packet of the last source: pushes rows for what is still open, until there are no
+    /// more (then it is false) or `rows.is_full()`, in which case it is called again.
+    fn finish(&mut self, _rows: &mut Rows) -> bool {
+        false
+    }
+
+    /// What the user should know at the end: limits that were reached, what was given up for them.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// What an extraction found: the values of the columns that are its own.
+pub(crate) trait Item {
+    /// The value of the extraction's own column number `index`; `None` for NULL.
+    fn value(&self, index: usize) -> Option<Value<'_>>;
+}
+
+/// A column of an extraction. `G` is the function that gets its value of the extraction's item.
+pub(crate) struct ItemField<G> {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) doc: &'static str,
+    pub(crate) reference: &'static str,
+    pub(crate) get: G,
+}
+
+/// The columns of an extraction: first those of the packets table with these names, then its own. Only an
+/// extraction that pushes all its rows while a packet is at hand has columns of the packet.
+pub(crate) fn columns<G>(packet: &[&str], own: &[ItemField<G>]) -> Vec<Column> {
+    let packets = crate::Table::packets();
+    let known = packet.iter().filter_map(|name| {
+        let position = packets.position(name)?;
+        packets.columns().get(position).cloned()
+    });
+    let own = own.iter().enumerate().map(|(index, field)| Column {
+        name: field.name.into(),
+        kind: field.kind,
+        doc: field.doc.into(),
+        reference: field.reference.into(),
+        origin: Origin::Item(index),
+    });
+    known.chain(own).collect()
+}
+
+/// Pushes a row that belongs to no packet in particular.
+pub(crate) fn push_item(rows: &mut Rows, file: &str, item: &dyn Item) {
+    let packet = Packet::none();
+    rows.push_row(&Row::new(file, &packet).with_item(item));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_table_has_a_name_of_its_own_and_columns_with_meaning() {
+        let mut names: Vec<&str> = vec!["packets", "records"];
+        for extraction in EXTRACTIONS {
+            assert!(!names.contains(&extraction.name), "{}", extraction.name);
+            names.push(extraction.name);
+            let mut seen = std::collections::HashSet::new();
+            for column in (extraction.columns)() {
+                assert!(seen.insert(column.name.clone()), "{}", column.name);
+                assert_eq!(&*column.name, column.name.to_lowercase());
+                assert!(!column.doc.is_empty() && !column.reference.is_empty());
+            }
+        }
+    }
+}
