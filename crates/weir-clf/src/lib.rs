@@ -22,11 +22,15 @@
 //! - [`Writer`]: appends whole records from several threads, rotates, repairs what a crash left, and
 //!   writes the sidecar index beside the log; [`index()`] makes the sidecar of an old log.
 //! - [`Searcher`]: finds records of a [`Query`] in many segments; [`dialogs`] sorts them.
+//! - [`Follower`]: reads a log while it is written; [`Anonymizer`]: makes one that can be given away.
 //!
-//! This crate deliberately does not know SIP's syntax beyond the user part of a URI, captures, Arrow,
-//! SQL or the command line.
+//! - [`Recorder`]: makes records out of SIP messages.
+//!
+//! This crate deliberately does not know captures, Arrow, SQL or the command line.
 
+mod anonymize;
 mod fault;
+mod follow;
 mod forms;
 mod hash;
 mod hex;
@@ -39,8 +43,11 @@ mod record;
 mod rfc3339;
 mod search;
 mod segment;
+mod sip;
 
+pub use anonymize::Anonymizer;
 pub use fault::{Fault, FaultKind};
+pub use follow::Follower;
 pub use forms::rfc6873;
 pub use forms::{Encoder, Form};
 pub use index::build::{Coverage, Indexed, coverage, index};
@@ -61,3 +68,4 @@ pub use search::{
     SegmentPlan, Target, Test, all_segments, dialogs,
 };
 pub use segment::{Segment, segments};
+pub use sip::{Extras, Passage, Recorder};

@@ -116,26 +116,26 @@ impl Segment {
     }
 }
 
-struct SegmentReader<'a> {
-    segment: &'a Segment,
+struct SegmentReader<S> {
+    segment: S,
     at: u64,
     piece: Vec<u8>,
     used: usize,
 }
 
-impl Read for SegmentReader<'_> {
+impl<S: std::borrow::Borrow<Segment>> Read for SegmentReader<S> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        if self.segment.frames.is_none() {
-            let room =
-                usize::try_from(self.segment.len.saturating_sub(self.at)).unwrap_or(usize::MAX);
-            let room = room.min(out.len());
-            let count = self.segment.file.read_at(&mut out[..room], self.at)?;
+        let segment = self.segment.borrow();
+        if segment.frames.is_none() {
+            let left = segment.len.saturating_sub(self.at);
+            let room = usize::try_from(left).unwrap_or(usize::MAX).min(out.len());
+            let count = segment.file.read_at(&mut out[..room], self.at)?;
             self.at = self.at.saturating_add(count as u64);
             return Ok(count);
         }
         if self.used == self.piece.len() {
             let end = self.at.saturating_add(FRAME_BYTES as u64);
-            self.segment.read(self.at, end, &mut self.piece)?;
+            segment.read(self.at, end, &mut self.piece)?;
             self.at = self.at.saturating_add(self.piece.len() as u64);
             self.used = 0;
         }

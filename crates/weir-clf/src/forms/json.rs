@@ -224,7 +224,12 @@ fn bytes_of(value: &Value) -> Option<Vec<u8>> {
 
 fn optionals_of(object: &Map<String, Value>, out: &mut Vec<u8>) -> Option<()> {
     if let Some(damaged) = object.get("optional_damaged") {
-        out.extend_from_slice(&bytes_of(damaged)?);
+        let damaged = bytes_of(damaged)?;
+        // A line feed here would be a record more.
+        out.extend(damaged.iter().map(|&byte| match byte {
+            b'\r' | b'\n' => b' ',
+            byte => byte,
+        }));
     }
     let Some(fields) = object.get("optional") else {
         return Some(());

@@ -290,6 +290,9 @@ impl Encoder {
             longest = field.len().max(longest);
         }
         let optional = record.optional.encoded();
+        if !optional.is_empty() && !stays_in_line(optional) {
+            return self.push_without_optional(record);
+        }
         if longest > FIELD_BYTES_MAX || need.saturating_add(optional.len()) > RECORD_BYTES_MAX / 2 {
             return self.push_long(record);
         }
@@ -424,6 +427,19 @@ impl Encoder {
         self.push_as_is(record)
     }
 
+    /// Optional fields that would begin another line, or run into the last mandatory field.
+    #[cold]
+    #[inline(never)]
+    fn push_without_optional(&mut self, record: &Record<'_>) -> usize {
+        self.losses.note(Loss::Optional);
+        let len = self.push_as_is(&Record {
+            optional: Optionals::default(),
+            ..*record
+        });
+        self.changed = true;
+        len
+    }
+
     /// A field or the whole is longer than the form allows.
     #[cold]
     #[inline(never)]
@@ -442,6 +458,12 @@ impl Encoder {
         self.changed = true;
         len
     }
+}
+
+/// Whether encoded optional fields are what may stand behind a record's mandatory fields.
+#[inline]
+fn stays_in_line(optional: &[u8]) -> bool {
+    optional.first() == Some(&b'\t') && memchr::memchr(b'\n', optional).is_none()
 }
 
 /// The largest number of ten digits.
@@ -602,6 +624,19 @@ mod tests {
                 let changed = encoder.losses().count(Loss::Escaped);
                 assert_eq!(changed, u64::from(!evil.is_empty()));
             }
+        }
+    }
+
+    #[test]
+    fn optional_fields_forge_nothing_either() {
+        for evil in [&b"\t00@00000000,0001,00,a\nA000100,"[..], b"no separator"] {
+            let mut encoder = Encoder::default();
+            let len = encoder.push(&Record {
+                optional: Optionals::new(evil),
+                ..invite()
+            });
+            assert_eq!(check(encoder.bytes()), Ok(len));
+            assert_eq!(encoder.losses().count(Loss::Optional), 1);
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod common;
 mod convert;
+mod crash;
 mod search;
 mod vectors;
 mod writer;

@@ -107,7 +107,7 @@ fn a_sidecar_that_lies_changes_no_answer() {
     log(&other, &calls(24, 3000));
     let foreign = fs::read(sidecar_path(&other)).unwrap();
     let mut rng = Rng::new(31);
-    for round in 0..150 {
+    for round in 0..60 {
         let mut sidecar = good.clone();
         match round % 5 {
             0 => sidecar.truncate(rng.below(good.len() as u64) as usize),
