@@ -5,6 +5,7 @@
 //! a query failed; 2 usage or environment.
 
 mod args;
+mod clf;
 mod demo;
 mod fields;
 mod message;
@@ -38,6 +39,7 @@ fn run(cli: &Cli, messages: Messages) -> Result<ExitCode, Failure> {
         Command::Query(query) => query::run(query, global, messages),
         Command::Fields(fields) => fields::run(fields, global, messages),
         Command::Demo(demo) => demo::run(demo, global, messages),
+        Command::Clf(clf) => clf::run(clf, global, messages),
         Command::Completions { shell } => {
             printed(args::write_completions(*shell, &mut io::stdout()))
         }

@@ -1,0 +1,119 @@
+//! `weir clf`: SIP logs written, searched, converted, watched and checked.
+
+mod args;
+mod check;
+mod convert;
+mod packets;
+mod search;
+mod tail;
+mod write;
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+pub(crate) use args::Clf;
+use args::ClfCommand;
+use weir_clf::{Losses, Reader, ReaderOptions, Segment};
+
+use crate::args::{Global, Refusal};
+use crate::message::Messages;
+use crate::session::Failure;
+
+/// Runs one of the commands.
+pub(crate) fn run(clf: &Clf, _global: Global, messages: Messages) -> Result<ExitCode, Failure> {
+    match &clf.command {
+        ClfCommand::Write(write) => write::run(write, messages),
+        ClfCommand::Search(search) => search::run(search, messages),
+        ClfCommand::Convert(convert) => convert::convert(convert, messages),
+        ClfCommand::Anonymize(anonymize) => convert::anonymize(anonymize, messages),
+        ClfCommand::Index(index) => check::index(index, messages),
+        ClfCommand::Check(check) => check::check(check, messages),
+        ClfCommand::Tail(tail) => tail::run(tail, messages),
+    }
+}
+
+/// Reads a log of any form, plain or compressed; `-` is standard input.
+fn reader(path: &Path) -> Result<Reader<Box<dyn io::Read>>, Failure> {
+    let source: Box<dyn io::Read> = if path.as_os_str() == "-" {
+        Box::new(io::stdin())
+    } else {
+        // Opened as a segment for what that finds wrong; read from the beginning.
+        let segment = Segment::open(path).map_err(|error| Failure::file(path, &error))?;
+        Box::new(segment.into_reader())
+    };
+    Ok(Reader::with_options(source, ReaderOptions::default()))
+}
+
+/// A log that begins like no form, with what to do about it.
+fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    if error.kind() == io::ErrorKind::InvalidData {
+        let message = format!("{}: {error}", path.display());
+        return Refusal::usage(
+            message,
+            "weir clf write makes a log of captures and SIP messages",
+        )
+        .into();
+    }
+    Failure::file(path, error)
+}
+
+/// Where data goes: a file, or standard output.
+fn sink(path: Option<&Path>) -> Result<Box<dyn Write>, Failure> {
+    match path {
+        Some(path) if path.as_os_str() != "-" => {
+            let file = std::fs::File::create(path).map_err(|error| Failure::file(path, &error))?;
+            Ok(Box::new(file))
+        }
+        _ => Ok(Box::new(io::stdout().lock())),
+    }
+}
+
+/// What writing came to. A reader that has gone is no failure.
+fn wrote(outcome: io::Result<()>) -> Result<bool, Failure> {
+    match outcome {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::environment(format!(
+            "cannot write the result: {error}"
+        ))),
+    }
+}
+
+fn tell_losses(losses: &Losses, messages: Messages) {
+    for (_, text, count) in losses.iter() {
+        messages.note(&format!("{count} {text}"));
+    }
+}
+
+/// The first places that are no record, and how many more there are.
+#[derive(Default)]
+struct Damages {
+    count: u64,
+}
+
+impl Damages {
+    /// Places that are told one by one.
+    const TOLD_MAX: u64 = 10;
+
+    fn tell(&mut self, path: &Path, damage: &weir_clf::Damage, messages: Messages) {
+        self.count = self.count.saturating_add(1);
+        if self.count <= Self::TOLD_MAX {
+            messages.error(&format!(
+                "{}: byte {}: {}; {} bytes passed over",
+                path.display(),
+                damage.offset,
+                damage.fault,
+                damage.len
+            ));
+        }
+    }
+
+    /// The exit status.
+    fn close(&self, messages: Messages) -> ExitCode {
+        if self.count > Self::TOLD_MAX {
+            messages.error(&format!("{} more such places", self.count - Self::TOLD_MAX));
+        }
+        ExitCode::from(u8::from(self.count > 0))
+    }
+}

@@ -1,0 +1,127 @@
+//! `weir clf check` and `weir clf index`.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use weir_clf::{
+    Damage, FaultKind, Form, Item, Query, SearchOptions, Searcher, Segment, coverage,
+    index as make_index, rfc6873, sidecar_path,
+};
+
+use super::args::{Check, Logs};
+use super::{Damages, reader, unreadable};
+use crate::message::Messages;
+use crate::session::Failure;
+
+pub(super) fn check(check: &Check, messages: Messages) -> Result<ExitCode, Failure> {
+    let mut damages = Damages::default();
+    for path in &check.logs {
+        let mut records = 0_u64;
+        let mut reader = reader(path)?;
+        // A record is checked by its bytes, which the reader does not keep.
+        let segment = match path.as_os_str() == "-" {
+            true => None,
+            false => Some(Segment::open(path).map_err(|error| Failure::file(path, &error))?),
+        };
+        let mut written = Vec::new();
+        loop {
+            let item = reader.next().map_err(|error| unreadable(path, &error))?;
+            let (offset, len) = match item {
+                None => break,
+                Some(Item::Damage(damage)) => {
+                    damages.tell(path, &damage, messages);
+                    continue;
+                }
+                Some(Item::Record { offset, len, .. }) => (offset, len as u64),
+            };
+            records = records.saturating_add(1);
+            let (Some(segment), Some(Form::Rfc6873)) = (&segment, reader.form()) else {
+                continue;
+            };
+            segment
+                .read(offset, offset.saturating_add(len), &mut written)
+                .map_err(|error| Failure::file(path, &error))?;
+            match rfc6873::check(&written) {
+                Ok(_) => {}
+                Err(fault) if fault.kind == FaultKind::OptionalLength && !check.strict => {}
+                Err(fault) => damages.tell(path, &Damage { offset, len, fault }, messages),
+            }
+        }
+        messages.note(&format!("{}: {records} records", path.display()));
+        if let (Some(segment), Some(Form::Rfc6873)) = (&segment, reader.form()) {
+            sidecar(path, segment, records, messages, &mut damages)?;
+        }
+    }
+    Ok(damages.close(messages))
+}
+
+/// Whether the sidecar fits, and tells of all records.
+fn sidecar(
+    path: &Path,
+    segment: &Segment,
+    records: u64,
+    messages: Messages,
+    damages: &mut Damages,
+) -> Result<(), Failure> {
+    if !sidecar_path(path).exists() {
+        return Ok(());
+    }
+    let failed = |error: std::io::Error| Failure::file(path, &error);
+    let Some(covered) = coverage(segment).map_err(failed)? else {
+        messages.warning(&format!(
+            "{}: the sidecar does not fit and is not used",
+            path.display()
+        ));
+        messages.hint(&format!("weir clf index {} makes it anew", path.display()));
+        return Ok(());
+    };
+    let searcher = Searcher::open(&[path], SearchOptions::default()).map_err(failed)?;
+    let found = searcher.count(&Query::new()).map_err(failed)?.records;
+    let whole = covered.log_bytes == segment.len();
+    if found != records || (whole && covered.records != records) {
+        damages.count = damages.count.saturating_add(1);
+        messages.error(&format!(
+            "{}: the sidecar tells of {} records, the log has {records}",
+            path.display(),
+            covered.records
+        ));
+        messages.hint(&format!("weir clf index {} makes it anew", path.display()));
+    }
+    Ok(())
+}
+
+pub(super) fn index(logs: &Logs, messages: Messages) -> Result<ExitCode, Failure> {
+    let mut damaged = 0_u64;
+    for path in &logs.logs {
+        let failed = |error: std::io::Error| Failure::file(path, &error);
+        let mut reader = reader(path)?;
+        let form = match reader.next().map_err(|error| unreadable(path, &error))? {
+            None => None,
+            Some(_) => reader.form(),
+        };
+        if form.is_some_and(|form| form != Form::Rfc6873) {
+            let message = format!("{}: only logs of RFC 6873 have an index", path.display());
+            let hint = format!("weir clf convert {} --form rfc6873 -o LOG", path.display());
+            return Err(crate::args::Refusal::usage(message, hint).into());
+        }
+        let segment = Segment::open(path).map_err(failed)?;
+        let made = make_index(&segment).map_err(failed)?;
+        damaged = damaged.saturating_add(made.damaged);
+        messages.note(&format!(
+            "{}: {} records, {} bytes of index for {} of log",
+            path.display(),
+            made.records,
+            made.sidecar_bytes,
+            made.log_bytes
+        ));
+        if made.damaged > 0 {
+            messages.error(&format!(
+                "{}: {} places are no record",
+                path.display(),
+                made.damaged
+            ));
+            messages.hint(&format!("weir clf check {} says where", path.display()));
+        }
+    }
+    Ok(ExitCode::from(u8::from(damaged > 0)))
+}

@@ -1,0 +1,94 @@
+//! `weir clf convert` and `weir clf anonymize`.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use weir_clf::{Anonymizer, Encoder, Form, Item, Losses, Record};
+
+use super::args::{Anonymize, Convert};
+use super::{Damages, reader, sink, tell_losses, unreadable, wrote};
+use crate::message::Messages;
+use crate::session::Failure;
+
+/// Bytes that are written at a time.
+const PIECE_BYTES: usize = 256 << 10;
+
+pub(super) fn convert(convert: &Convert, messages: Messages) -> Result<ExitCode, Failure> {
+    let form = convert.form.form();
+    through(
+        &convert.input,
+        convert.output.as_deref(),
+        form,
+        messages,
+        &mut |record, encoder| {
+            encoder.push(record);
+        },
+    )
+}
+
+pub(super) fn anonymize(anonymize: &Anonymize, messages: Messages) -> Result<ExitCode, Failure> {
+    let path = &anonymize.key_file;
+    let key = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
+    if key.trim_ascii().len() < 8 {
+        let message = format!(
+            "{}: a key of fewer than 8 bytes can be guessed",
+            path.display()
+        );
+        let hint = "head -c 32 /dev/urandom > FILE makes one";
+        return Err(crate::args::Refusal::usage(message, hint).into());
+    }
+    let mut anonymizer = Anonymizer::new(key.trim_ascii());
+    let (input, output) = (&anonymize.input, anonymize.output.as_deref());
+    let form = anonymize.form.form();
+    through(input, output, form, messages, &mut |record, encoder| {
+        encoder.push(&anonymizer.anonymize(record));
+    })
+}
+
+/// Reads records, does something with each, writes what came of it.
+fn through(
+    input: &Path,
+    output: Option<&Path>,
+    form: Form,
+    messages: Messages,
+    each: &mut dyn FnMut(&Record<'_>, &mut Encoder),
+) -> Result<ExitCode, Failure> {
+    let mut reader = reader(input)?;
+    if output.is_some_and(|output| same_file(input, output)) {
+        let message = format!("{}: would be read and written at once", input.display());
+        return Err(crate::args::Refusal::usage(message, "give another file behind -o").into());
+    }
+    let mut out = sink(output)?;
+    let mut encoder = Encoder::new(form);
+    let mut damages = Damages::default();
+    let mut records = 0_u64;
+    while let Some(item) = reader.next().map_err(|error| unreadable(input, &error))? {
+        match item {
+            Item::Record { record, .. } => {
+                each(&record, &mut encoder);
+                records = records.saturating_add(1);
+            }
+            Item::Damage(damage) => damages.tell(input, &damage, messages),
+        }
+        if encoder.bytes().len() >= PIECE_BYTES {
+            if !wrote(out.write_all(encoder.bytes()))? {
+                return Ok(ExitCode::SUCCESS);
+            }
+            encoder.clear();
+        }
+    }
+    wrote(out.write_all(encoder.bytes()).and_then(|()| out.flush()))?;
+    let mut losses = Losses::default();
+    losses.add(&encoder.losses());
+    losses.add(reader.losses());
+    messages.note(&format!("{records} records"));
+    tell_losses(&losses, messages);
+    Ok(damages.close(messages))
+}
+
+fn same_file(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
+}

@@ -1,0 +1,71 @@
+//! `weir clf tail`.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use weir_clf::{Follower, SearchOptions, Searcher, rfc6873};
+
+use super::Damages;
+use super::args::Tail;
+use super::search::Output;
+use crate::message::Messages;
+use crate::session::Failure;
+
+/// How often a log is looked at that nothing was written to.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+pub(super) fn run(tail: &Tail, messages: Messages) -> Result<ExitCode, Failure> {
+    let query = tail.filter.query()?;
+    let failed = |error: std::io::Error| Failure::file(&tail.log, &error);
+    // Opened before the last records are looked for: what is written meanwhile is given twice rather
+    // than not at all, which the comparison of offsets below prevents.
+    let mut last: VecDeque<Vec<u8>> = VecDeque::new();
+    let mut follower = Follower::open(&tail.log, false).map_err(failed)?;
+    let until = follower.offset();
+    if tail.records > 0 && (tail.log.exists() || !tail.follow) {
+        let searcher = Searcher::open(&[&tail.log], SearchOptions::default())
+            .map_err(|error| Failure::environment(error.to_string()))?;
+        let found = searcher.search(&query, &mut |found| {
+            if found.offset >= until {
+                return ControlFlow::Break(());
+            }
+            if last.len() == tail.records {
+                last.pop_front();
+            }
+            last.push_back(found.written.to_vec());
+            ControlFlow::Continue(())
+        });
+        found.map_err(failed)?;
+    }
+    let out = RefCell::new(Output::new(tail.form.form(), None));
+    for written in &last {
+        if let Ok((record, _)) = rfc6873::decode(written) {
+            let _ = out.borrow_mut().push(&record, written);
+        }
+    }
+    let mut damages = Damages::default();
+    while tail.follow {
+        let mut gone = !out.borrow_mut().flushed();
+        let mut each = |record: &weir_clf::Record<'_>, written: &[u8]| {
+            if query.matches(record, written) {
+                gone |= out.borrow_mut().push(record, written).is_break();
+            }
+        };
+        let count = follower
+            .poll(&mut each, &mut |damage| {
+                damages.tell(&tail.log, &damage, messages)
+            })
+            .map_err(failed)?;
+        if gone {
+            break;
+        }
+        if count == 0 {
+            std::thread::sleep(PATIENCE);
+        }
+    }
+    out.into_inner().finish()?;
+    Ok(damages.close(messages))
+}
