@@ -49,6 +49,9 @@ websocket_negotiation 512 -
 websocket_input 2048 -
 websocket_inflate 2048 -
 websocket_study 4096 -
+clf_read 4096 -
+clf_write 2048 -
+clf_sidecar 2048 -
 '
 
 echo "building the targets"

@@ -17,6 +17,7 @@
 
 mod bits;
 pub mod capture;
+pub mod clf;
 pub mod dict;
 mod dribble;
 pub mod layout;
@@ -42,6 +43,9 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("layout_records", layout::records),
     ("table_scan", table::run),
     ("dict_operations", dict::run),
+    ("clf_read", clf::read),
+    ("clf_write", clf::write),
+    ("clf_sidecar", clf::sidecar),
     ("sip_message", sip::message),
     ("sip_stream", sip::stream),
     ("websocket_frames", websocket::frames),

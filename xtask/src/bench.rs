@@ -6,7 +6,7 @@ use std::fs;
 use anyhow::{Result, bail};
 use serde_json::json;
 
-use crate::{dict, root, scan, tribeca};
+use crate::{crate_bench, root, scan, tribeca};
 
 /// A benchmark by name.
 struct Bench {
@@ -29,7 +29,12 @@ const BENCHES: &[Bench] = &[
     Bench {
         name: "dict",
         what: "the dictionary at every size to ten million, beside hashbrown, indexmap, griddle, std and the seed's two",
-        run: dict::run,
+        run: || crate_bench::run("weir-dict", "dict"),
+    },
+    Bench {
+        name: "clf",
+        what: "a million SIP log records written, searched, indexed and converted, beside a text writer, dd, cat, grep, perl and sqlite",
+        run: || crate_bench::run("weir-clf", "clf"),
     },
 ];
 

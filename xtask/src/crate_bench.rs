@@ -1,4 +1,4 @@
-//! `cargo xtask bench dict`: runs the dictionary's own benchmark and takes its figures.
+//! Benchmarks that a crate brings itself: runs one and takes its figures.
 
 use std::process::Stdio;
 
@@ -7,10 +7,10 @@ use anyhow::{Context, Result, bail};
 use crate::bench::Comparison;
 use crate::cargo;
 
-/// Runs `cargo bench -p weir-dict`, whose lines that begin with `@` are comparisons: name, our
-/// figure, the peer's, the peer's name and the unit, with tabs between.
-pub(crate) fn run() -> Result<Vec<Comparison>> {
-    let words = ["bench", "--package", "weir-dict", "--bench", "dict"];
+/// Runs `cargo bench -p PACKAGE --bench BENCH`, whose lines that begin with `@` are comparisons: name,
+/// our figure, the peer's, the peer's name and the unit, with tabs between.
+pub(crate) fn run(package: &str, bench: &str) -> Result<Vec<Comparison>> {
+    let words = ["bench", "--package", package, "--bench", bench];
     eprintln!("$ cargo {}", words.join(" "));
     let output = cargo(&words)?
         .stderr(Stdio::inherit())

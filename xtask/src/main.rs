@@ -1,7 +1,7 @@
 //! The project's own chores: `cargo xtask` lists them.
 
 mod bench;
-mod dict;
+mod crate_bench;
 mod gate;
 mod measure;
 mod scan;
