@@ -23,6 +23,7 @@
 
 mod address;
 mod answer;
+mod clf;
 mod engine;
 mod error;
 mod function;

@@ -22,6 +22,7 @@ use weir_packet::Options as DecodeOptions;
 use weir_packet::layout::Layout;
 use weir_tables::{EXTRACTIONS, Extraction, Source, Table, is_address};
 
+use crate::clf::ClfTable;
 use crate::error::{Error, ErrorKind};
 use crate::ledger::Ledger;
 use crate::names::similar;
@@ -38,6 +39,8 @@ enum Reference {
     Packets(Vec<String>, Reads),
     /// `records(…, 'layout.toml')`.
     Records(Vec<String>, String, Reads),
+    /// `clf(…)`: SIP logs with all their segments.
+    Clf(Vec<String>),
     /// `sip(…)` and the like: what the packets of captures carry.
     Extracted(&'static Extraction, Vec<String>, Reads),
 }
@@ -174,6 +177,10 @@ impl Resolver<'_> {
                 let sources = sources.iter().map(Source::capture).collect();
                 Ok(self.table(Table::extracted(extraction), sources, *reads))
             }
+            Reference::Clf(patterns) => {
+                let table = ClfTable::new(log_paths(patterns)?, Arc::clone(self.ledger));
+                Ok(Arc::new(table))
+            }
             Reference::Records(patterns, layout, reads) => {
                 let layout = Arc::new(load_layout(layout)?);
                 let sources = expand(patterns)?
@@ -298,6 +305,11 @@ impl Reference {
         }
         match name {
             "packets" if !texts.is_empty() => Ok(Some(Self::Packets(texts, reads))),
+            "clf" if !texts.is_empty() => Ok(Some(Self::Clf(texts))),
+            "clf" => Err(Error::new(
+                ErrorKind::Plan,
+                "clf needs a path: clf('calls.clf')",
+            )),
             "records" if texts.len() >= 2 => {
                 let layout = texts.pop().unwrap_or_default();
                 Ok(Some(Self::Records(texts, layout, reads)))
@@ -428,6 +440,42 @@ fn capture_paths(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
             Err(error.with_hint(format!("FROM '{first}' reads it as what it is")))
         }
     }
+}
+
+/// The files of SIP logs, sealed segments first. What a glob finds beside them is no log.
+fn log_paths(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
+    let mut named = expand(patterns)?;
+    named.retain(|path| {
+        path.extension()
+            .is_none_or(|extension| extension != "index")
+    });
+    let mut paths = Vec::new();
+    for path in weir_clf::all_segments(&named)
+        .map_err(|error| Error::new(ErrorKind::Source, error.to_string()))?
+    {
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    if let Some(path) = paths.iter().find(|path| !is_log(path)) {
+        let path = path.display();
+        let error = Error::new(ErrorKind::Source, format!("{path} is no log of RFC 6873"));
+        return Err(error.with_hint(format!(
+            "weir clf convert {path} --form rfc6873 -o LOG makes one of the other forms"
+        )));
+    }
+    Ok(paths)
+}
+
+/// A log of RFC 6873, plain or compressed, or one in which there is nothing yet.
+fn is_log(path: &Path) -> bool {
+    let mut begin = Vec::new();
+    let read = weir_clf::Segment::open(path).and_then(|log| log.read(0, 4096, &mut begin));
+    read.is_ok()
+        && matches!(
+            weir_clf::Form::of(&begin),
+            None | Some(weir_clf::Form::Rfc6873)
+        )
 }
 
 fn expand(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
@@ -577,5 +625,5 @@ fn load_layout(path: &str) -> Result<Layout, Error> {
 /// The table functions.
 fn functions() -> impl Iterator<Item = &'static str> {
     let extracted = EXTRACTIONS.iter().map(|extraction| extraction.name);
-    ["packets", "records"].into_iter().chain(extracted)
+    ["packets", "records", "clf"].into_iter().chain(extracted)
 }

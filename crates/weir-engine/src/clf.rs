@@ -1,0 +1,488 @@
+//! `clf(…)`: SIP logs as a table. The index and the zones of a log decide what is read of it.
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayBuilder, ArrayRef, BooleanBuilder, RecordBatch, RecordBatchOptions, StringBuilder,
+    TimestampNanosecondBuilder, UInt16Builder, UInt32Builder, UInt64Builder,
+};
+use arrow::datatypes::{DataType, Field as ArrowField, Schema, SchemaRef, TimeUnit};
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::ScalarValue;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::TaskContext;
+use datafusion::logical_expr::expr::Between;
+use datafusion::logical_expr::{
+    BinaryExpr, Expr, Operator, TableProviderFilterPushDown, TableType,
+};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::stream::RecordBatchReceiverStream;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
+    SendableRecordBatchStream,
+};
+use weir_clf::{Condition, Field, Found, Plan, Query, SearchOptions, Searcher, Target, Test, Time};
+
+use crate::ledger::Ledger;
+
+/// What a column gives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Value {
+    Time,
+    Response,
+    Sent,
+    Encrypted,
+    Transport,
+    Flags,
+    Number,
+    Method,
+    Status,
+    Text(Field),
+    Segment,
+    Offset,
+}
+
+/// The columns, in their order.
+const COLUMNS: [(&str, Value); 22] = [
+    ("clf.time", Value::Time),
+    ("clf.response", Value::Response),
+    ("clf.sent", Value::Sent),
+    ("clf.encrypted", Value::Encrypted),
+    ("clf.transport", Value::Transport),
+    ("clf.flags", Value::Flags),
+    ("clf.cseq", Value::Number),
+    ("clf.method", Value::Method),
+    ("clf.status", Value::Status),
+    ("clf.r_uri", Value::Text(Field::RequestUri)),
+    ("clf.dst", Value::Text(Field::Destination)),
+    ("clf.src", Value::Text(Field::Source)),
+    ("clf.to_uri", Value::Text(Field::ToUri)),
+    ("clf.to_tag", Value::Text(Field::ToTag)),
+    ("clf.from_uri", Value::Text(Field::FromUri)),
+    ("clf.from_tag", Value::Text(Field::FromTag)),
+    ("clf.call_id", Value::Text(Field::CallId)),
+    ("clf.server_txn", Value::Text(Field::ServerTxn)),
+    ("clf.client_txn", Value::Text(Field::ClientTxn)),
+    ("clf.cseq_text", Value::Text(Field::CSeq)),
+    ("clf.segment", Value::Segment),
+    ("clf.offset", Value::Offset),
+];
+
+impl Value {
+    fn data_type(self) -> DataType {
+        match self {
+            Self::Time => DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
+            Self::Response | Self::Sent | Self::Encrypted => DataType::Boolean,
+            Self::Number => DataType::UInt32,
+            Self::Status => DataType::UInt16,
+            Self::Offset => DataType::UInt64,
+            _ => DataType::Utf8,
+        }
+    }
+}
+
+/// A log, with all its segments.
+#[derive(Debug)]
+pub(crate) struct ClfTable {
+    paths: Vec<PathBuf>,
+    schema: SchemaRef,
+    ledger: Arc<Ledger>,
+}
+
+impl ClfTable {
+    pub(crate) fn new(paths: Vec<PathBuf>, ledger: Arc<Ledger>) -> Self {
+        let fields: Vec<ArrowField> = COLUMNS
+            .iter()
+            .map(|(name, value)| ArrowField::new(*name, value.data_type(), true))
+            .collect();
+        Self {
+            paths,
+            schema: Arc::new(Schema::new(fields)),
+            ledger,
+        }
+    }
+}
+
+#[async_trait]
+impl TableProvider for ClfTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    /// What the search leaves out is what the filter would; the filter stays all the same.
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> Result<Vec<TableProviderFilterPushDown>> {
+        Ok(filters
+            .iter()
+            .map(|filter| match narrow(Query::new(), filter) {
+                Some(_) => TableProviderFilterPushDown::Inexact,
+                None => TableProviderFilterPushDown::Unsupported,
+            })
+            .collect())
+    }
+
+    async fn scan(
+        &self,
+        _state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let query = filters.iter().fold(Query::new(), |query, filter| {
+            narrow(query.clone(), filter).unwrap_or(query)
+        });
+        let projection = match projection {
+            Some(projection) => projection.clone(),
+            None => (0..COLUMNS.len()).collect(),
+        };
+        let schema = Arc::new(self.schema.project(&projection)?);
+        let searcher = Searcher::open(&self.paths, SearchOptions::default())
+            .map_err(|error| DataFusionError::Execution(error.to_string()))?;
+        let plan = searcher
+            .plan(&query)
+            .map_err(|error| DataFusionError::Execution(error.to_string()))?;
+        self.ledger.plan_bytes(plan.bytes().1);
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(Arc::clone(&schema)),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        Ok(Arc::new(ClfScan {
+            searcher: Arc::new(searcher),
+            query,
+            plan,
+            projection,
+            schema,
+            limit,
+            properties: Arc::new(properties),
+        }))
+    }
+}
+
+/// Adds to the query what a filter asks for; `None` when it asks for nothing that a log is searched
+/// by. The query lets through every row that the filter does.
+fn narrow(query: Query, filter: &Expr) -> Option<Query> {
+    match filter {
+        Expr::BinaryExpr(BinaryExpr {
+            left,
+            op: Operator::And,
+            right,
+        }) => match narrow(query.clone(), left) {
+            Some(narrower) => Some(narrow(narrower.clone(), right).unwrap_or(narrower)),
+            None => narrow(query, right),
+        },
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => match (&**left, &**right) {
+            (column, Expr::Literal(value, _)) => compare(query, column, *op, value),
+            (Expr::Literal(value, _), column) => compare(query, column, op.swap()?, value),
+            _ => None,
+        },
+        Expr::Between(Between {
+            expr,
+            negated: false,
+            low,
+            high,
+        }) => match (&**low, &**high) {
+            (Expr::Literal(low, _), Expr::Literal(high, _)) => {
+                let query = compare(query, expr, Operator::GtEq, low)?;
+                compare(query, expr, Operator::LtEq, high)
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn compare(query: Query, column: &Expr, op: Operator, literal: &ScalarValue) -> Option<Query> {
+    let name = match column {
+        Expr::Column(column) => &column.name,
+        Expr::Cast(cast) => match &*cast.expr {
+            // A status compared with a larger integer.
+            Expr::Column(column) if column.name == "clf.status" => &column.name,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let (_, value) = COLUMNS.iter().find(|(known, _)| known == name)?;
+    let exact = |target, text: Vec<u8>| Condition::new(target, Test::Exact(text));
+    match (value, op) {
+        (Value::Time, _) => {
+            let ScalarValue::TimestampNanosecond(Some(nanoseconds), Some(_)) = literal else {
+                return None;
+            };
+            let time = Time::from_nanoseconds(*nanoseconds);
+            match op {
+                Operator::Eq => Some(query.since(time).until(time)),
+                Operator::Gt | Operator::GtEq => Some(query.since(time)),
+                Operator::Lt | Operator::LtEq if *nanoseconds >= 0 => Some(query.until(time)),
+                _ => None,
+            }
+        }
+        (Value::Text(field), Operator::Eq) => {
+            Some(query.and(exact(Target::Field(*field), text(literal)?)))
+        }
+        (Value::Method, Operator::Eq) => Some(query.and(exact(Target::Method, text(literal)?))),
+        (Value::Status, Operator::Eq) => {
+            let status = match literal.cast_to(&DataType::UInt16).ok()? {
+                ScalarValue::UInt16(Some(status)) if (100..1000).contains(&status) => status,
+                _ => return None,
+            };
+            let text = status.to_string().into_bytes();
+            Some(query.and(exact(Target::Field(Field::Status), text)))
+        }
+        _ => None,
+    }
+}
+
+/// Text that stands in a log as it stands in a query.
+fn text(literal: &ScalarValue) -> Option<Vec<u8>> {
+    let text = literal.try_as_str()??;
+    // The replacement character stands for bytes that are no text.
+    let plain = !text.is_empty() && !text.contains(|c: char| c.is_control() || c == '\u{fffd}');
+    plain.then(|| text.as_bytes().to_vec())
+}
+
+/// Searches a log.
+#[derive(Debug)]
+struct ClfScan {
+    searcher: Arc<Searcher>,
+    query: Query,
+    plan: Plan,
+    projection: Vec<usize>,
+    schema: SchemaRef,
+    limit: Option<usize>,
+    properties: Arc<PlanProperties>,
+}
+
+impl DisplayAs for ClfScan {
+    fn fmt_as(&self, kind: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let separate = match kind {
+            DisplayFormatType::TreeRender => "\n",
+            _ => {
+                f.write_str("ClfScan: ")?;
+                "; "
+            }
+        };
+        let segments = &self.plan.segments;
+        let first = segments
+            .first()
+            .map_or_else(String::new, |first| first.path.display().to_string());
+        let read = segments
+            .iter()
+            .filter(|segment| segment.bytes_read > 0)
+            .count();
+        let zones: u64 = segments.iter().map(|segment| segment.zones).sum();
+        let zones_read: u64 = segments.iter().map(|segment| segment.zones_read).sum();
+        let (bytes, bytes_read) = self.plan.bytes();
+        write!(f, "reads={first}")?;
+        if segments.len() > 1 {
+            write!(f, " and {} more", segments.len() - 1)?;
+        }
+        write!(f, "{separate}segments={read} of {}", segments.len())?;
+        write!(f, "{separate}zones={zones_read} of {zones}")?;
+        write!(f, "{separate}bytes={bytes_read} of {bytes}")?;
+        if segments.iter().any(|segment| segment.keyed) {
+            write!(f, "{separate}keys=looked up in the index")?;
+        }
+        if let Some(limit) = self.limit {
+            write!(f, "{separate}limit={limit}")?;
+        }
+        Ok(())
+    }
+}
+
+impl ExecutionPlan for ClfScan {
+    fn name(&self) -> &'static str {
+        "ClfScan"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        _children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn execute(
+        &self,
+        _partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let config = context.session_config();
+        let ledger = config.get_extension::<Ledger>().unwrap_or_default();
+        let mut rows = Rows::new(
+            &self.projection,
+            Arc::clone(&self.schema),
+            config.batch_size(),
+        );
+        let mut left = self.limit.unwrap_or(usize::MAX);
+        let (searcher, query) = (Arc::clone(&self.searcher), self.query.clone());
+        let mut builder = RecordBatchReceiverStream::builder(Arc::clone(&self.schema), 2);
+        let sender = builder.tx();
+        builder.spawn_blocking(move || {
+            let paths: Vec<String> = searcher
+                .paths()
+                .map(|path| path.display().to_string())
+                .collect();
+            let searched = searcher.search(&query, &mut |found| {
+                if left == 0 {
+                    return ControlFlow::Break(());
+                }
+                left -= 1;
+                rows.push(&found, paths.get(found.segment).map_or("", String::as_str));
+                match rows.is_full() {
+                    true if sender.blocking_send(rows.take()).is_err() => ControlFlow::Break(()),
+                    _ => ControlFlow::Continue(()),
+                }
+            });
+            let searched =
+                searched.map_err(|error| DataFusionError::Execution(error.to_string()))?;
+            if searched.damaged > 0 {
+                let note = format!(
+                    "{} places of the log are no record: weir clf check says where",
+                    searched.damaged
+                );
+                ledger.add_notes(vec![note]);
+            }
+            if !rows.is_empty() {
+                // Who gave up waiting needs no rest.
+                let _ = sender.blocking_send(rows.take());
+            }
+            Ok(())
+        });
+        Ok(builder.build())
+    }
+}
+
+/// Rows on their way to a batch.
+struct Rows {
+    schema: SchemaRef,
+    columns: Vec<(Value, Builder)>,
+    rows: usize,
+    rows_max: usize,
+}
+
+enum Builder {
+    Time(TimestampNanosecondBuilder),
+    Flag(BooleanBuilder),
+    U16(UInt16Builder),
+    U32(UInt32Builder),
+    U64(UInt64Builder),
+    Text(StringBuilder),
+}
+
+impl Rows {
+    fn new(projection: &[usize], schema: SchemaRef, rows_max: usize) -> Self {
+        let columns = projection
+            .iter()
+            .filter_map(|position| COLUMNS.get(*position))
+            .map(|&(_, value)| {
+                let builder = match value.data_type() {
+                    DataType::Boolean => Builder::Flag(BooleanBuilder::new()),
+                    DataType::UInt16 => Builder::U16(UInt16Builder::new()),
+                    DataType::UInt32 => Builder::U32(UInt32Builder::new()),
+                    DataType::UInt64 => Builder::U64(UInt64Builder::new()),
+                    DataType::Utf8 => Builder::Text(StringBuilder::new()),
+                    _ => Builder::Time(TimestampNanosecondBuilder::new().with_timezone("UTC")),
+                };
+                (value, builder)
+            })
+            .collect();
+        Self {
+            schema,
+            columns,
+            rows: 0,
+            rows_max: rows_max.max(1),
+        }
+    }
+
+    const fn is_full(&self) -> bool {
+        self.rows >= self.rows_max
+    }
+
+    const fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    fn push(&mut self, found: &Found<'_>, segment: &str) {
+        self.rows += 1;
+        let record = &found.record;
+        let flags = record.flags;
+        for (value, builder) in &mut self.columns {
+            match (builder, *value) {
+                (Builder::Time(out), _) => out.append_value(record.time.as_nanoseconds()),
+                (Builder::Flag(out), Value::Response) => out.append_value(flags.response),
+                (Builder::Flag(out), Value::Sent) => out.append_value(flags.sent),
+                (Builder::Flag(out), _) => out.append_value(flags.encrypted),
+                (Builder::U16(out), _) => {
+                    // Three digits, so that a filter by number and one by text are the same.
+                    let three = record.field(Field::Status).len() == 3;
+                    out.append_option(record.status().filter(|_| three));
+                }
+                (Builder::U32(out), _) => out.append_option(record.cseq_number()),
+                (Builder::U64(out), _) => out.append_value(found.offset),
+                (Builder::Text(out), value) => {
+                    let letters = flags.letters();
+                    let bytes = match value {
+                        Value::Transport => Some(flags.transport.name().as_bytes()),
+                        Value::Flags => Some(&letters[..]),
+                        Value::Method => record.method(),
+                        Value::Segment => Some(segment.as_bytes()),
+                        Value::Text(field) => record.value(field),
+                        _ => None,
+                    };
+                    out.append_option(bytes.map(String::from_utf8_lossy));
+                }
+            }
+        }
+    }
+
+    /// The rows as a batch; begins anew.
+    fn take(&mut self) -> Result<RecordBatch> {
+        let arrays = self.columns.iter_mut().map(|(_, builder)| -> ArrayRef {
+            match builder {
+                Builder::Time(out) => ArrayBuilder::finish(out),
+                Builder::Flag(out) => ArrayBuilder::finish(out),
+                Builder::U16(out) => ArrayBuilder::finish(out),
+                Builder::U32(out) => ArrayBuilder::finish(out),
+                Builder::U64(out) => ArrayBuilder::finish(out),
+                Builder::Text(out) => ArrayBuilder::finish(out),
+            }
+        });
+        let arrays = arrays.collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
+        self.rows = 0;
+        Ok(RecordBatch::try_new_with_options(
+            Arc::clone(&self.schema),
+            arrays,
+            &options,
+        )?)
+    }
+}
