@@ -12,6 +12,17 @@ pub enum Direction {
     ToClient,
 }
 
+impl Direction {
+    /// `to_server` or `to_client`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ToServer => "to_server",
+            Self::ToClient => "to_client",
+        }
+    }
+}
+
 /// What the two heads of the handshake say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
