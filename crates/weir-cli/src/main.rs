@@ -12,6 +12,7 @@ mod output;
 mod progress;
 mod query;
 mod session;
+mod ws;
 
 use std::io;
 use std::process::ExitCode;
@@ -38,6 +39,7 @@ fn run(cli: &Cli, messages: Messages) -> Result<ExitCode, Failure> {
         Command::Query(query) => query::run(query, global, messages),
         Command::Fields(fields) => fields::run(fields, global, messages),
         Command::Demo(demo) => demo::run(demo, global, messages),
+        Command::Ws(ws) => ws::run(ws, global, messages),
         Command::Completions { shell } => {
             printed(args::write_completions(*shell, &mut io::stdout()))
         }

@@ -159,7 +159,12 @@ impl Engine {
         let cells = options.cells;
         let mut chains = Vec::new();
         if cells.takeover(true) {
-            for level in 1..=FAST_LEVELS as u8 {
+            let levels = if few_lazy(cells) {
+                9
+            } else {
+                FAST_LEVELS as u8
+            };
+            for level in 1..=levels {
                 for mem_level in (1..=9).rev() {
                     if cells.level(level) && cells.mem_level(mem_level) {
                         let windows = (9..=15).rev().filter(|&bits| cells.window(bits));
@@ -278,17 +283,18 @@ impl Engine {
         self.text.truncate(self.len);
         self.text.resize(self.len + PADDING, 0);
         let cells = self.options.cells;
-        if cells.lazy() {
+        let linked = linked(cells);
+        if linked {
             self.links.extend(&self.text, self.len);
         }
-        if (1..=FAST_LEVELS as u8).any(|level| cells.level(level)) {
+        if !self.chains.is_empty() || (1..=FAST_LEVELS as u8).any(|level| cells.level(level)) {
             // The last two strings of the batch before could not be hashed then.
             let from = self.messages[0].span.start.saturating_sub(2);
             self.hashes
                 .fill(&self.text, from, self.len, |m| cells.mem_level(m));
         }
         let mut pieces = Vec::new();
-        if cells.lazy() || cells.takeover(false) {
+        if linked || cells.takeover(false) {
             let mut from = 0;
             while from < self.messages.len() {
                 let start = self.messages[from].span.start;
@@ -448,14 +454,12 @@ impl Worker {
                 if span.passed == 0 {
                     fast.reset();
                 }
-                fast.message(
-                    shared.text,
-                    shared.hashes,
-                    span,
-                    level,
-                    window_bits,
-                    &mut self.symbols,
-                );
+                let (text, hashes) = (shared.text, shared.hashes);
+                if usize::from(level) > FAST_LEVELS {
+                    fast.message_lazy(text, hashes, span, level, &mut self.symbols);
+                } else {
+                    fast.message(text, hashes, span, level, window_bits, &mut self.symbols);
+                }
                 self.memo
                     .message_bytes(&self.symbols, span.start, mem_level, &mut self.costs)
             };
@@ -474,7 +478,8 @@ impl Worker {
             }
             if shared.cells.lazy() {
                 for takeover in [true, false] {
-                    if shared.cells.takeover(takeover) {
+                    let by_itself = takeover && few_lazy(shared.cells);
+                    if shared.cells.takeover(takeover) && !by_itself {
                         let chain = shared.cells.chain_max();
                         self.found.begin(span, !takeover, chain);
                         self.lazy(shared, message, takeover);
@@ -501,7 +506,8 @@ impl Worker {
         };
         for setting in Setting::all().filter(computed) {
             // The others are counted in `fast`.
-            if usize::from(setting.level) > FAST_LEVELS || !setting.takeover {
+            let by_itself = usize::from(setting.level) <= FAST_LEVELS || few_lazy(shared.cells);
+            if !by_itself || !setting.takeover {
                 self.sizes[usize::from(class)][setting.index()] += 1;
             }
         }
@@ -631,6 +637,24 @@ impl Worker {
             }
         }
     }
+}
+
+/// So few settings of lazy levels with takeover that each is faster by itself.
+fn few_lazy(cells: Cells) -> bool {
+    let count =
+        |from: u8, to: u8, has: &dyn Fn(u8) -> bool| (from..=to).filter(|&n| has(n)).count();
+    let levels = count(FAST_LEVELS as u8 + 1, 9, &|level| cells.level(level));
+    let windows = count(9, 15, &|bits| cells.window(bits));
+    let mem_levels = count(1, 9, &|mem_level| cells.mem_level(mem_level));
+    levels * windows * mem_levels <= FEW
+}
+
+/// Lazy settings that together take as long by themselves as with links that they share.
+const FEW: usize = 4;
+
+/// Some setting needs the links.
+fn linked(cells: Cells) -> bool {
+    cells.lazy() && (cells.takeover(false) || !few_lazy(cells))
 }
 
 /// When a smaller window gives what a larger one gave: no search chose anything farther than it
