@@ -166,11 +166,12 @@ impl Fast {
         hashes: &Hashes,
         span: Span,
         level: u8,
+        window_bits: u8,
         symbols: &mut Symbols,
     ) {
         let hash_of = hashes.of(self.mem_level);
         let parameters = LEVELS[usize::from(level) - 1];
-        let mut window = Window::new(self.window_bits, span.passed, span.start, span.end);
+        let mut window = Window::new(window_bits, span.passed, span.start, span.end);
         symbols.begin(window.base);
         let mask = self.back.len() - 1;
         let end = span.end;
