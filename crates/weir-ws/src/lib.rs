@@ -61,6 +61,7 @@ pub use kind::kind_of;
 pub use library::{Library, Snippet, snippet};
 pub use memory::{
     Memory, ZlibBuild, connection_memory, deflate_bytes, inflate_bytes, resident_bytes,
+    resident_inflate_bytes,
 };
 pub use report::html_report;
 pub use sample::{Estimate, SampleOptions, Sampled, sample};

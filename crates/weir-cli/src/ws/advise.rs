@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use weir_ws::exact::ClassSizes;
 use weir_ws::{
     Budget, Candidate, Library, Setting, ZlibBuild, advice_csv, advice_json, bytes_text,
-    connection_memory, html_report, snippet,
+    connection_memory, html_report, resident_bytes, resident_inflate_bytes, snippet,
 };
 
 use super::input::{self, Kept};
@@ -134,8 +134,28 @@ fn savings(chosen: &Candidate, total: &ClassSizes, budget: &Budget) -> Table {
         all(Setting::ZLIB),
         bytes_text(chosen.memory_bytes),
     ]);
+    let resident = |setting: Setting| {
+        let sent = (mean * RESIDENT_MESSAGES as f64) as u64;
+        let one = match setting.takeover {
+            true => {
+                resident_bytes(setting, budget.build, sent, mean as u64)
+                    + resident_inflate_bytes(setting.window_bits, budget.build, sent)
+            }
+            false => 0,
+        };
+        bytes_text(one.saturating_mul(budget.connections))
+    };
+    table.row(vec![
+        format!("resident after {RESIDENT_MESSAGES} messages each, about"),
+        "0 B".to_owned(),
+        resident(Setting::ZLIB),
+        resident(chosen.setting),
+    ]);
     table
 }
+
+/// By then the usual windows are full.
+const RESIDENT_MESSAGES: u64 = 300;
 
 fn front(advice: &weir_ws::Advice, measured: bool, text: &mut String) {
     let micros = match measured {

@@ -135,6 +135,27 @@ impl Connection {
         }
     }
 
+    /// So many of the next bytes of one direction were not captured: see [`Decoder::gap`]. During the
+    /// handshake this ends the reading.
+    pub fn gap(
+        &mut self,
+        direction: Direction,
+        bytes: u64,
+        each: &mut dyn FnMut(ConnectionEvent<'_>),
+    ) {
+        match self.state {
+            State::Other => {}
+            State::Handshake => self.close(each),
+            State::Open => {
+                if let Some(decoders) = &mut self.decoders {
+                    decoders[slot(direction)].gap(bytes, &mut |event| {
+                        each(ConnectionEvent::Wire(direction, event));
+                    });
+                }
+            }
+        }
+    }
+
     /// The connection is over.
     pub fn finish(&mut self, each: &mut dyn FnMut(ConnectionEvent<'_>)) {
         for (decoder, direction) in self
@@ -179,7 +200,7 @@ impl Connection {
             if looks_framed(request) && looks_framed(response) {
                 each(ConnectionEvent::MidStream);
                 let inflate = self.options.inflate;
-                self.open(inflate, inflate, 0, 0, each);
+                self.open([inflate; 2], [0; 2], true, each);
             } else {
                 self.close(each);
             }
@@ -209,13 +230,11 @@ impl Connection {
             message_bytes_max: limit,
         };
         let agreed = handshake.agreed;
-        self.open(
+        let inflate = [
             agreed.map(|a| inflate(a.client_no_context_takeover, a.client_window_bits())),
             agreed.map(|a| inflate(a.server_no_context_takeover, a.server_window_bits())),
-            request_end,
-            response_end,
-            each,
-        );
+        ];
+        self.open(inflate, [request_end, response_end], false, each);
     }
 
     fn close(&mut self, each: &mut dyn FnMut(ConnectionEvent<'_>)) {
@@ -224,37 +243,36 @@ impl Connection {
         each(ConnectionEvent::NotWebSocket);
     }
 
+    /// Begins to decode, with the transformation of each direction, after the heads.
     fn open(
         &mut self,
-        client: Option<InflateOptions>,
-        server: Option<InflateOptions>,
-        request_end: usize,
-        response_end: usize,
+        inflate: [Option<InflateOptions>; 2],
+        ends: [usize; 2],
+        mid_stream: bool,
         each: &mut dyn FnMut(ConnectionEvent<'_>),
     ) {
         self.state = State::Open;
         let decoder = |sender, inflate| {
-            Decoder::new(DecoderOptions {
+            let options = DecoderOptions {
                 sender: Some(sender),
                 inflate,
                 ..self.options
-            })
+            };
+            match mid_stream {
+                true => Decoder::mid_stream(options),
+                false => Decoder::new(options),
+            }
         };
+        let [client, server] = inflate;
         self.decoders = Some([
             decoder(Sender::Client, client),
             decoder(Sender::Server, server),
         ]);
-        let [request, response] = std::mem::take(&mut self.waiting);
-        self.decode(
-            Direction::ToServer,
-            request.get(request_end..).unwrap_or_default(),
-            each,
-        );
-        self.decode(
-            Direction::ToClient,
-            response.get(response_end..).unwrap_or_default(),
-            each,
-        );
+        let waiting = std::mem::take(&mut self.waiting);
+        let directions = [Direction::ToServer, Direction::ToClient];
+        for ((direction, waited), end) in directions.into_iter().zip(waiting).zip(ends) {
+            self.decode(direction, waited.get(end..).unwrap_or_default(), each);
+        }
     }
 }
 
