@@ -1,10 +1,12 @@
 //! `weir ws`: which permessage-deflate settings fit this traffic, and what do connections use today?
 
 mod advise;
+mod capture;
 mod cpu;
 mod extra;
 mod input;
 mod print;
+mod stats;
 mod study;
 
 use std::path::PathBuf;
@@ -22,6 +24,7 @@ pub(crate) fn run(ws: &Ws, global: Global, messages: Messages) -> Result<ExitCod
     match &ws.command {
         Command::Study(study) => study::run(study, global, messages),
         Command::Advise(advise) => advise::run(advise, global, messages),
+        Command::Stats(stats) => stats::run(stats, global, messages),
     }
 }
 
@@ -40,6 +43,7 @@ pub(crate) struct Ws {
 enum Command {
     Study(Study),
     Advise(Advise),
+    Stats(Stats),
 }
 
 /// `weir ws study`.
@@ -120,6 +124,25 @@ struct Advise {
     report: ReportArgs,
 }
 
+/// `weir ws stats`.
+#[derive(Args, Debug)]
+#[command(
+    about = "Audit the WebSocket connections of a capture: parameters, ratio, violations",
+    long_about = "Audit the WebSocket connections of a capture: what each agreed on, how much its \
+        messages shrank, how far they refer back, and where they break RFC 6455 or RFC 7692.",
+    after_help = STATS_EXAMPLES
+)]
+struct Stats {
+    /// Captures; '-' for standard input
+    #[arg(value_name = "CAPTURE", required = true)]
+    captures: Vec<PathBuf>,
+    /// No progress bar
+    #[arg(long, help_heading = "Reporting")]
+    no_progress: bool,
+    #[command(flatten)]
+    report: ReportArgs,
+}
+
 /// What is read, and how.
 #[derive(Args, Debug)]
 struct InputArgs {
@@ -155,6 +178,8 @@ enum InputFormat {
     Har,
     /// mitmproxy's flow file
     Mitmproxy,
+    /// A capture (pcap, pcapng, ERF; plain, gzip or zstd)
+    Capture,
     /// Binary messages, each after its length in two bytes, the highest first
     U16,
     /// In four bytes, the highest first
@@ -335,10 +360,11 @@ const WS_EXAMPLES: &str = "\
 Examples:
   weir ws study messages.ndjson
   weir ws advise messages.ndjson --connections 1M --memory 20GB
+  weir ws stats trace.pcap
   weir query \"SELECT * FROM websocket('trace.pcap') LIMIT 10\"";
 
 const STUDY_EXAMPLES: &str = "\
-Inputs: text (each line is a message), NDJSON, JSON records around messages, HTTP archives (HAR) with
+Inputs: captures (pcap, pcapng, ERF), text (each line is a message), NDJSON, JSON records around messages, HTTP archives (HAR) with
 _webSocketMessages, mitmproxy flow files, length-prefixed binary (named with --input-format).
 
 Examples:
@@ -352,6 +378,17 @@ Examples:
     weir ws study messages.ndjson --takeover yes --window 9-15 --level 1,6 --mem-level 5
   Two seconds instead of minutes:
     weir ws study large.ndjson --sample";
+
+const STATS_EXAMPLES: &str = "\
+Examples:
+  weir ws stats trace.pcap
+      what the connections agreed on, and what it brings
+  weir ws stats 'trace.pcap' --format csv
+      a line for each direction of each connection
+  weir query \"SELECT * FROM websocket('trace.pcap') WHERE websocket.violations IS NOT NULL\"
+      the messages that break a standard
+
+Exit status: 0 success; 1 a violation or damage was found; 2 usage or environment.";
 
 const ADVISE_EXAMPLES: &str = "\
 Examples:

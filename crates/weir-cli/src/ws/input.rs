@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use weir_tables::WebSocketSight;
 use weir_ws::{
-    Direction, Format, InputError, InputMessage, InputOptions, InputReader, InputReport, Opcode,
-    Prefix,
+    ConnectionEvent, Direction, Event, Format, InputMessage, InputOptions, InputReader,
+    InputReport, Opcode, Prefix,
 };
 
-use super::{InputArgs, InputFormat};
+use super::{InputArgs, InputFormat, capture};
 use crate::args::{Global, Refusal};
 use crate::message::Messages;
 use crate::progress::{Done, Progress};
@@ -20,13 +21,16 @@ use crate::session::Failure;
 /// What was read of all inputs.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
-    /// Headers `Sec-WebSocket-Extensions` of responses.
+    /// Different headers `Sec-WebSocket-Extensions` of responses.
     pub(super) extensions: Vec<String>,
     /// Something was damaged, and said.
     pub(super) damaged: bool,
     connections: u64,
     too_long: u64,
     no_message: u64,
+    /// Messages of captures of which a part is missing.
+    not_whole: u64,
+    mid_stream: u64,
 }
 
 /// Reads all inputs and hands every message on; says what was damaged.
@@ -43,7 +47,7 @@ pub(super) fn read(
     let progress = Progress::start(bar, move || seen.done());
     let mut totals = Totals::default();
     for path in &args.inputs {
-        let outcome = file(path, args, &counters, &mut totals, each);
+        let outcome = file(path, args, messages, &counters, &mut totals, each);
         if let Err(trouble) = outcome {
             match trouble {
                 Trouble::Refused(failure) => {
@@ -55,7 +59,7 @@ pub(super) fn read(
                     messages.error(&format!(
                         "{}: {}",
                         name(path),
-                        crate::message::chain(&error)
+                        crate::message::chain(error.as_ref())
                     ));
                     messages.hint("the messages before it were read");
                     totals.damaged = true;
@@ -70,12 +74,13 @@ pub(super) fn read(
 
 enum Trouble {
     Refused(Failure),
-    Damaged(InputError),
+    Damaged(Box<dyn std::error::Error>),
 }
 
 fn file(
     path: &Path,
     args: &InputArgs,
+    messages: Messages,
     counters: &Arc<Counters>,
     totals: &mut Totals,
     each: &mut dyn FnMut(&InputMessage<'_>),
@@ -89,11 +94,27 @@ fn file(
     let mut head = vec![0; HEAD_BYTES];
     let filled = fill(&mut source, &mut head).map_err(refused)?;
     head.truncate(filled);
+    let base = totals.connections;
+    let is_capture = match args.input_format {
+        InputFormat::Auto => capture::is_capture(&head),
+        wanted => wanted == InputFormat::Capture,
+    };
+    if is_capture {
+        let source = io::Cursor::new(head).chain(source);
+        let outcome = captured(source, counters, totals, &mut |message| {
+            let mut message = *message;
+            message.connection = message.connection.saturating_add(base);
+            each(&message);
+        });
+        for note in outcome.map_err(|error| Trouble::Damaged(Box::new(error)))? {
+            messages.note(&format!("{}: {note}", name(path)));
+        }
+        return Ok(());
+    }
     let format = format(args.input_format, &head);
     let mut options = InputOptions::default();
     options.message_bytes_max = args.message_max;
     options.flow_bytes_max = options.flow_bytes_max.max(args.message_max);
-    let base = totals.connections;
     let mut numbered = |message: &InputMessage<'_>| {
         counters.messages.fetch_add(1, Ordering::Relaxed);
         let mut message = *message;
@@ -116,12 +137,57 @@ fn file(
         let read = fill(&mut source, &mut piece).map_err(refused)?;
         piece.truncate(read);
     };
-    let report = outcome.map_err(Trouble::Damaged)?;
+    let report = outcome.map_err(|error| Trouble::Damaged(Box::new(error)))?;
     totals.add(&report);
     Ok(())
 }
 
-fn open(path: &Path) -> Result<File, Failure> {
+/// The messages of a capture that are there as a whole.
+fn captured(
+    source: impl Read,
+    counters: &Counters,
+    totals: &mut Totals,
+    each: &mut dyn FnMut(&InputMessage<'_>),
+) -> Result<Vec<String>, weir_capture::Error> {
+    let before = counters.bytes.load(Ordering::Relaxed);
+    let mut done = |bytes: u64, _: u64| {
+        let bytes = before.saturating_add(bytes);
+        counters.bytes.store(bytes, Ordering::Relaxed);
+    };
+    let mut connections = totals.connections;
+    let base = connections;
+    let outcome = capture::read(source, &mut done, &mut |sight: &WebSocketSight<'_>| {
+        connections = connections.max(base.saturating_add(sight.ends.connection));
+        match sight.event {
+            ConnectionEvent::Handshake(_) => {
+                let agreed = sight.ends.agreed.clone();
+                totals.extension(agreed.unwrap_or_else(|| "no compression".to_owned()));
+            }
+            ConnectionEvent::MidStream => totals.mid_stream = totals.mid_stream.saturating_add(1),
+            ConnectionEvent::Wire(direction, Event::Message(message)) => {
+                if message.opcode.is_control() {
+                    return;
+                }
+                if !message.whole {
+                    totals.not_whole = totals.not_whole.saturating_add(1);
+                    return;
+                }
+                counters.messages.fetch_add(1, Ordering::Relaxed);
+                each(&InputMessage::new(
+                    sight.ends.connection,
+                    Some(direction),
+                    message.opcode,
+                    message.payload,
+                ));
+            }
+            _ => {}
+        }
+    });
+    totals.connections = connections.saturating_add(1);
+    outcome
+}
+
+pub(super) fn open(path: &Path) -> Result<File, Failure> {
     let file = File::open(path).map_err(|error| Failure::file(path, &error))?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         let message = format!("{} is a folder", path.display());
@@ -147,7 +213,7 @@ fn fill(source: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
 
 fn format(wanted: InputFormat, head: &[u8]) -> Format {
     match wanted {
-        InputFormat::Auto => Format::sniff(head),
+        InputFormat::Auto | InputFormat::Capture => Format::sniff(head),
         InputFormat::Lines => Format::Lines,
         InputFormat::Records => Format::Records,
         InputFormat::Har => Format::Har,
@@ -172,9 +238,15 @@ impl Totals {
         self.connections = self.connections.saturating_add(report.connections);
         self.too_long = self.too_long.saturating_add(report.too_long);
         self.no_message = self.no_message.saturating_add(report.damaged);
-        let room = EXTENSIONS_MAX.saturating_sub(self.extensions.len());
-        self.extensions
-            .extend(report.extensions.iter().take(room).cloned());
+        for extension in &report.extensions {
+            self.extension(extension.clone());
+        }
+    }
+
+    fn extension(&mut self, extension: String) {
+        if self.extensions.len() < EXTENSIONS_MAX && !self.extensions.contains(&extension) {
+            self.extensions.push(extension);
+        }
     }
 
     fn say(&mut self, args: &InputArgs, messages: Messages) {
@@ -184,6 +256,19 @@ impl Totals {
                 self.too_long, args.message_max
             ));
             messages.hint("--message-max raises the limit");
+        }
+        if self.not_whole > 0 {
+            messages.warning(&format!(
+                "{} messages of the capture are not there as a whole and were passed over",
+                self.not_whole
+            ));
+            messages.hint("weir ws stats says why");
+        }
+        if self.mid_stream > 0 {
+            messages.note(&format!(
+                "{} connections began before the capture",
+                self.mid_stream
+            ));
         }
         if self.no_message > 0 {
             messages.error(&format!(

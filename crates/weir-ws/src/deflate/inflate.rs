@@ -199,6 +199,11 @@ impl Inflater {
         })
     }
 
+    /// Bytes of memory that the window takes.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.history.capacity()
+    }
+
     /// Something of this direction was not seen. Messages that refer to what was sent before now end
     /// with [`InflateErrorKind::WindowLost`]; others, and all once enough was seen again, inflate.
     pub fn lose_window(&mut self) {

@@ -158,16 +158,30 @@ impl Connection {
 
     /// The connection is over.
     pub fn finish(&mut self, each: &mut dyn FnMut(ConnectionEvent<'_>)) {
-        for (decoder, direction) in self
-            .decoders
-            .iter_mut()
-            .flatten()
-            .zip([Direction::ToServer, Direction::ToClient])
-        {
-            decoder.finish(&mut |event| {
+        for direction in [Direction::ToServer, Direction::ToClient] {
+            self.finish_direction(direction, each);
+        }
+    }
+
+    /// Nothing more comes in one direction.
+    pub fn finish_direction(
+        &mut self,
+        direction: Direction,
+        each: &mut dyn FnMut(ConnectionEvent<'_>),
+    ) {
+        if let Some(decoders) = &mut self.decoders {
+            decoders[slot(direction)].finish(&mut |event| {
                 each(ConnectionEvent::Wire(direction, event));
             });
         }
+    }
+
+    /// Bytes of memory that are held until more comes, about.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        let waiting = self.waiting.iter().map(Vec::capacity);
+        let decoders = self.decoders.iter().flatten().map(Decoder::held_bytes);
+        waiting.chain(decoders).sum()
     }
 
     /// True once it is known that this is no WebSocket connection.

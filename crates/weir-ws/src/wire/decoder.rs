@@ -107,7 +107,7 @@ pub enum ViolationKind {
     Window,
     /// References to messages before, although the sender is not to keep its window.
     Takeover,
-    /// The direction ends in the middle of a frame or message.
+    /// The direction ends in the middle of a frame or message, or could not be read to its end.
     Cut,
     /// Bytes that were not captured: no fault of the sender. What follows is read where the next frame is
     /// known to begin, else no more.
@@ -139,7 +139,7 @@ impl ViolationKind {
             Self::Inflate(_) => "message cannot be inflated",
             Self::Window => "distance beyond the negotiated window",
             Self::Takeover => "refers to messages before, without context takeover",
-            Self::Cut => "ends within a frame or message",
+            Self::Cut => "not read to its end",
             Self::Gap => "bytes were not captured",
         }
     }
@@ -328,9 +328,17 @@ impl Decoder {
         }
     }
 
+    /// Bytes of memory that the message under way and the window take, about.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        let window = self.inflater.as_ref().map_or(0, Inflater::held_bytes);
+        self.payload.capacity() + self.inflated.capacity() + self.control.capacity() + window
+    }
+
     /// The direction is over.
     pub fn finish(&mut self, each: &mut dyn FnMut(Event<'_>)) {
-        if self.frame.is_some() || !self.head.is_empty() || self.message.is_some() {
+        let under_way = self.frame.is_some() || !self.head.is_empty() || self.message.is_some();
+        if under_way || std::mem::take(&mut self.lost) {
             violate(each, ViolationKind::Cut, self.offset);
             self.frame = None;
             self.head.clear();
@@ -684,6 +692,7 @@ mod tests {
     fn a_gap_within_a_frame_costs_its_message_and_a_longer_one_the_rest() {
         let plain = DecoderOptions::default();
         let gap = "bytes were not captured";
+        let cut = "not read to its end";
         let hello: &[u8] = b"\x81\x05Hello";
         let cases: &[(&[(&[u8], u64)], &[&str])] = &[
             (
@@ -694,10 +703,10 @@ mod tests {
                 &[(b"\x81\x05He", 3), (hello, 0)],
                 &[gap, "He false", "Hello true"],
             ),
-            (&[(b"\x81\x05He", 4), (hello, 0)], &[gap]),
-            (&[(b"\x81", 1), (hello, 0)], &[gap]),
-            (&[(hello, 7), (hello, 0)], &["Hello true", gap]),
-            (&[(hello, 7), (hello, 3)], &["Hello true", gap]),
+            (&[(b"\x81\x05He", 4), (hello, 0)], &[gap, cut]),
+            (&[(b"\x81", 1), (hello, 0)], &[gap, cut]),
+            (&[(hello, 7), (hello, 0)], &["Hello true", gap, cut]),
+            (&[(hello, 7), (hello, 3)], &["Hello true", gap, cut]),
         ];
         for (pieces, expected) in cases {
             assert_eq!(with_gaps(pieces, plain), *expected, "{pieces:x?}");
