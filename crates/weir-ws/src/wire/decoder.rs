@@ -667,8 +667,10 @@ mod tests {
         assert_eq!(violations, [ViolationKind::Bomb]);
         assert!(messages[0].len() <= 10_000);
     }
-    /// Feeds pieces, and gaps where there is a number, to one decoder.
-    fn with_gaps(pieces: &[(&[u8], u64)], options: DecoderOptions) -> Vec<String> {
+    /// Bytes, and how many are missing after them.
+    type Piece<'p> = (&'p [u8], u64);
+
+    fn with_gaps(pieces: &[Piece<'_>], options: DecoderOptions) -> Vec<String> {
         let mut decoder = Decoder::new(options);
         let mut found = Vec::new();
         let mut each = |event: Event<'_>| {
@@ -694,7 +696,7 @@ mod tests {
         let gap = "bytes were not captured";
         let cut = "not read to its end";
         let hello: &[u8] = b"\x81\x05Hello";
-        let cases: &[(&[(&[u8], u64)], &[&str])] = &[
+        let cases: &[(&[Piece<'_>], &[&str])] = &[
             (
                 &[(b"\x81\x05He", 2), (b"o", 0), (hello, 0)],
                 &[gap, "He false", "Hello true"],
@@ -735,7 +737,7 @@ mod tests {
         .map(&mut frame);
         let (begin, _) = first.split_at(4);
         let hole = (first.len() - 4) as u64;
-        let pieces: &[(&[u8], u64)] = &[(begin, hole), (&second, 0), (&other, 0), (&fourth, 0)];
+        let pieces: &[Piece<'_>] = &[(begin, hole), (&second, 0), (&other, 0), (&fourth, 0)];
         let found = with_gaps(pieces, deflate);
         let lost = "refers to messages that were not captured";
         assert_eq!(found[0], "bytes were not captured");
