@@ -31,4 +31,5 @@ macro_rules! transcripts {
 
 transcripts!(
     colour, damage, demo, failures, fields, files, formats, help, pipes, stats, statements, usage,
+    websocket,
 );

@@ -22,3 +22,4 @@ mod oracle;
 mod tally;
 mod tshark;
 mod value;
+mod websocket;
