@@ -2,6 +2,7 @@
 
 mod advise;
 mod capture;
+mod codecs;
 mod cpu;
 mod extra;
 mod input;
@@ -70,6 +71,9 @@ struct Study {
     /// Also compare zlib's strategies
     #[arg(long, help_heading = "Study")]
     strategies: bool,
+    /// Also compare other builds of zlib, preset dictionaries and zstd
+    #[arg(long, help_heading = "Study")]
+    codecs: bool,
     #[command(flatten)]
     report: ReportArgs,
 }

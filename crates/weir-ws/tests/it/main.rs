@@ -8,4 +8,5 @@ mod inflate;
 mod input;
 mod interop;
 mod memory;
+mod snippets;
 mod studies;
