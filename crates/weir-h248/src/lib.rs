@@ -31,6 +31,7 @@ mod wire;
 
 mod arena;
 mod codec;
+mod digit_collector;
 mod digit_map;
 mod encoding;
 mod error;
@@ -41,6 +42,7 @@ mod options;
 pub mod packages;
 pub mod sdp;
 mod text;
+mod tracker;
 mod visit;
 mod zlib;
 
@@ -48,16 +50,20 @@ pub use arena::Arena;
 pub use codec::{
     ErlOptions, decode_ber, decode_erl, decode_per, encode_ber, encode_erl, encode_per,
 };
+pub use digit_collector::{DigitCollector, DigitCompletion, DigitMethod, DigitStep, DigitTimers};
 pub use digit_map::{DigitMap, DigitMatch};
 pub use encoding::{
     DecodeOptions, EncodeOptions, Encoding, OwnedMessage, decode, decode_as, detect, encode,
 };
 pub use error::{Error, ErrorKind};
-pub use framing::{Segments, tpkt, write_tpkt};
+pub use framing::{Segments, join_segments, tpkt, write_tpkt};
 pub use message::{Message, media::LocalRemote};
 pub use name::{BinaryId, Name, TerminationId, Value};
 pub use options::{BinaryOptions, Both, Limits, Names, TerminationIds};
 pub use text::{
     Mini, TextOptions, TextStyle, decode_mini, decode_text, encode_compact, encode_pretty,
+};
+pub use tracker::{
+    Endpoint, Matched, Role, Sent, Tracker, TrackerCounts, TrackerLimits, Unanswered,
 };
 pub use visit::Visitor;
