@@ -23,8 +23,7 @@
 //! words and the octets of its session descriptions; comparing looks through all three.
 //!
 //! This crate deliberately knows nothing of sockets, captures, tables, or timers that run; it does
-//! no IO and never looks at a clock. It does not check what a package demands of its values, and it
-//! does not keep extensions of ASN.1 types beyond version 3: decoders pass over them.
+//! no IO and never looks at a clock. It does not check what a package demands of its values.
 
 #[macro_use]
 mod wire;
@@ -35,6 +34,7 @@ mod digit_collector;
 mod digit_map;
 mod encoding;
 mod error;
+mod extension;
 mod framing;
 pub mod message;
 mod name;
@@ -56,6 +56,7 @@ pub use encoding::{
     DecodeOptions, EncodeOptions, Encoding, OwnedMessage, decode, decode_as, detect, encode,
 };
 pub use error::{Error, ErrorKind};
+pub use extension::{Extension, ExtensionContent};
 pub use framing::{Segments, join_segments, tpkt, write_tpkt};
 pub use message::{Message, media::LocalRemote};
 pub use name::{BinaryId, Name, TerminationId, Value};

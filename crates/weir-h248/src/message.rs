@@ -10,6 +10,7 @@ pub mod service;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::{
+    Extension,
     message::{
         audit::IndAudPropertyParm,
         command::{CommandReply, CommandRequest},
@@ -38,6 +39,9 @@ pub struct Message<'a> {
     pub mid: MId<'a>,
     /// Transactions, or an error about a message that could not be understood.
     pub body: MessageBody<'a>,
+    /// What the sender's version of the protocol has beyond version 3; empty when it was read from
+    /// text or from Erlang terms.
+    pub extensions: &'a [Extension<'a>],
 }
 
 impl Message<'_> {
@@ -85,6 +89,7 @@ impl<'a> From<Message<'a>> for MegacoMessage<'a> {
             version,
             mid,
             body,
+            extensions: _,
         } = message;
         Self {
             auth_header,
@@ -93,14 +98,15 @@ impl<'a> From<Message<'a>> for MegacoMessage<'a> {
     }
 }
 
-impl<'a> From<MegacoMessage<'a>> for Message<'a> {
-    fn from(message: MegacoMessage<'a>) -> Self {
-        let InnerMessage { version, mid, body } = message.mess;
-        Self {
-            auth_header: message.auth_header,
+impl<'a> MegacoMessage<'a> {
+    pub(crate) fn with(self, extensions: &'a [Extension<'a>]) -> Message<'a> {
+        let InnerMessage { version, mid, body } = self.mess;
+        Message {
+            auth_header: self.auth_header,
             version,
             mid,
             body,
+            extensions,
         }
     }
 }

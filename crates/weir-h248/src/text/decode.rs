@@ -67,6 +67,7 @@ impl<'a> Parser<'a> {
             version,
             mid,
             body,
+            extensions: &[],
         })
     }
 
