@@ -1,20 +1,25 @@
 //! What later versions of the protocol, or vendors, add to its records: kept as it was read.
 
-/// Components of a record that this crate does not know, in the octets that they came in.
+use crate::message::media::PropertyParm;
+
+/// Something that the protocol has no name for, as it was read: components of ASN.1 records beyond
+/// version 3, extension parameters of text (`X-abc=1`).
 ///
-/// They belong to the encoding that they were read from: BER and PER write them again where they
-/// were, the other encodings leave them out. A message that is changed otherwise than by replacing
+/// They belong to the encoding that they were read from, which writes them again where they were;
+/// the other encodings have no place for them and leave them out, as Erlang does. They play no part
+/// in comparing messages. A message that is changed otherwise than by replacing
 /// values keeps them in place only as long as the number of its records in front of them stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extension<'a> {
-    /// The record that has them: how many extensible records of the message begin before it, in
-    /// the order in which ASN.1 writes them.
+    /// The record that has it. In BER and PER: how many extensible records of the message begin
+    /// before it, in the order in which ASN.1 writes them. In text: how many ServiceChange requests
+    /// stand before the one that has it.
     pub record: u32,
     /// The components.
     pub content: ExtensionContent<'a>,
 }
 
-/// The octets of components that are not known.
+/// What is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExtensionContent<'a> {
@@ -29,6 +34,8 @@ pub enum ExtensionContent<'a> {
         /// The contents.
         octets: &'a [u8],
     },
+    /// Text: an extension parameter of a ServiceChange request (RFC 3525 B.2, `extension`).
+    Text(PropertyParm<'a>),
 }
 
 /// The extensions of one record, which stand side by side.

@@ -41,6 +41,7 @@ mod name;
 mod options;
 pub mod packages;
 pub mod sdp;
+mod show;
 mod text;
 mod tracker;
 mod visit;
@@ -61,6 +62,7 @@ pub use framing::{Segments, join_segments, tpkt, write_tpkt};
 pub use message::{Message, media::LocalRemote};
 pub use name::{BinaryId, Name, TerminationId, Value};
 pub use options::{BinaryOptions, Both, Limits, Names, TerminationIds};
+pub use show::{JsonWriter, TreeWriter};
 pub use text::{
     Mini, TextOptions, TextStyle, decode_mini, decode_text, encode_compact, encode_pretty,
 };

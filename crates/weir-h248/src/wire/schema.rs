@@ -24,6 +24,13 @@ macro_rules! sequence_wire {
     ($name:ident $(<$lt:lifetime>)? $erl:literal $since:literal {
         $( [$tag:literal] $kind:ident ($($from:literal)?) $field:ident => $marker:ty, )*
     }) => {
+        impl $(<$lt>)? $name $(<$lt>)? {
+            /// Tells `visitor` every component in order.
+            pub fn visit(&self, visitor: &mut dyn $crate::Visitor) {
+                <Self as $crate::wire::Wire<'_>>::visit(self, visitor);
+            }
+        }
+
         impl<'a> $crate::wire::Wire<'a> for $name $(<$lt>)? {
             type Value = Self;
             const TAG: u8 = 0x10;
@@ -388,6 +395,19 @@ macro_rules! choice {
         pub enum $name $(<$lt>)? {
             $( $(#[$vmeta])* $variant($ty), )*
         }
+        impl $(<$lt>)? $name $(<$lt>)? {
+            /// The name that ASN.1 gives to the alternative.
+            #[must_use]
+            pub fn asn1_name(&self) -> &'static str {
+                match self { $( Self::$variant(_) => $erl, )* }
+            }
+
+            /// Tells `visitor` which alternative it is, and what it holds.
+            pub fn visit(&self, visitor: &mut dyn $crate::Visitor) {
+                <Self as $crate::wire::Wire<'_>>::visit(self, visitor);
+            }
+        }
+
         impl<'a> $crate::wire::Wire<'a> for $name $(<$lt>)? {
             type Value = Self;
             const TAG: u8 = 0;

@@ -1,8 +1,8 @@
 //! What a later version adds to records comes back from the encoding that it came in.
 
 use weir_h248::{
-    Arena, BinaryOptions, EncodeOptions, Encoding, ExtensionContent, decode_ber, decode_per,
-    encode, encode_ber, encode_per,
+    Arena, BinaryOptions, EncodeOptions, Encoding, ExtensionContent, TextOptions, TextStyle,
+    decode_ber, decode_per, decode_text, encode, encode_ber, encode_compact, encode_per,
 };
 
 use crate::generate::Generator;
@@ -85,9 +85,26 @@ fn per_keeps_additions_of_later_versions() {
         }
         kept += 1;
         assert_eq!(back, message, "seed {seed}");
+        assert_eq!(back.extensions, message.extensions, "seed {seed}");
         let mut again = Vec::new();
         encode_per(&back, options, &mut again).unwrap();
         assert_eq!(out, again, "seed {seed}");
     }
     assert!(kept > 200, "{kept}");
+}
+
+#[test]
+fn text_keeps_extension_parameters() {
+    let text = "!/1 [1.2.3.4]\nT=1{C=-{SC=a{SV{MT=RS,RE=\"901\"}},\
+        SC=b{SV{MT=RS,RE=\"901\",X-one=\"a b\",X+2>7}}}}T=2{C=-{SC=c{SV{MT=FO,RE=\"904\",x-3=[a,b]}}}}";
+    let arena = Arena::new();
+    let message = decode_text(text.as_bytes(), &arena, TextOptions::strict()).unwrap();
+    let records: Vec<u32> = message.extensions.iter().map(|it| it.record).collect();
+    assert_eq!(records, [1, 1, 2]);
+    let mut out = Vec::new();
+    encode_compact(&message, TextStyle::default(), &mut out).unwrap();
+    assert_eq!(
+        out.escape_ascii().to_string(),
+        text.as_bytes().escape_ascii().to_string()
+    );
 }
