@@ -37,6 +37,7 @@ mod error;
 mod extension;
 mod framing;
 pub mod message;
+mod mini;
 mod name;
 mod options;
 pub mod packages;
@@ -60,12 +61,11 @@ pub use error::{Error, ErrorKind};
 pub use extension::{Extension, ExtensionContent};
 pub use framing::{Segments, join_segments, tpkt, write_tpkt};
 pub use message::{Message, media::LocalRemote};
+pub use mini::{Mini, decode_mini};
 pub use name::{BinaryId, Name, TerminationId, Value};
 pub use options::{BinaryOptions, Both, Limits, Names, TerminationIds};
 pub use show::{JsonWriter, TreeWriter};
-pub use text::{
-    Mini, TextOptions, TextStyle, decode_mini, decode_text, encode_compact, encode_pretty,
-};
+pub use text::{TextOptions, TextStyle, decode_text, encode_compact, encode_pretty};
 pub use tracker::{
     Endpoint, Matched, Role, Sent, Tracker, TrackerCounts, TrackerLimits, Unanswered,
 };
