@@ -44,7 +44,7 @@ pub use batch::Batch;
 pub use column::{ADDRESS_EXTENSION, Column, Origin, Table, is_address};
 pub use counters::{Counters, Totals};
 pub use expression::{Calculation, Expression};
-pub use extract::{EXTRACTIONS, Extraction};
+pub use extract::{EXTRACTIONS, Extraction, h248};
 pub use predicate::{Constant, Network, Operator, Predicate};
 pub use row::Row;
 pub use scan::{Aggregation, Scan, ScanOptions};

@@ -47,6 +47,16 @@ pub fn encode_compact(
     Writer::<false>::new(out, style, message.extensions).message(message)
 }
 
+impl MId<'_> {
+    /// The name or address as text writes it: `[1.2.3.4]:2944`, `<mgc.example.com>`.
+    #[must_use]
+    pub fn to_text(&self, style: TextStyle) -> String {
+        let mut out = Vec::new();
+        Writer::<false>::new(&mut out, style, &[]).mid(self);
+        String::from_utf8_lossy(&out).into_owned()
+    }
+}
+
 /// Appends text.
 pub(super) struct Writer<'o, const PRETTY: bool> {
     pub(super) out: &'o mut Vec<u8>,
