@@ -29,6 +29,7 @@
 mod wire;
 
 mod arena;
+mod check;
 mod codec;
 mod digit_collector;
 mod digit_map;
@@ -43,12 +44,14 @@ mod options;
 pub mod packages;
 pub mod sdp;
 mod show;
+pub mod study;
 mod text;
 mod tracker;
 mod visit;
 mod zlib;
 
 pub use arena::Arena;
+pub use check::{Finding, Severity, check};
 pub use codec::{
     ErlOptions, decode_ber, decode_erl, decode_per, encode_ber, encode_erl, encode_per,
 };
