@@ -6,7 +6,7 @@ use std::fs;
 use anyhow::{Result, bail};
 use serde_json::json;
 
-use crate::{dict, root, scan, tribeca};
+use crate::{dict, root, scan, tribeca, ws};
 
 /// A benchmark by name.
 struct Bench {
@@ -30,6 +30,11 @@ const BENCHES: &[Bench] = &[
         name: "dict",
         what: "the dictionary at every size to ten million, beside hashbrown, indexmap, griddle, std and the seed's two",
         run: dict::run,
+    },
+    Bench {
+        name: "ws",
+        what: "permessage-deflate: 1,296 exact settings over 10 MB beside zlib run for each; reading transcripts",
+        run: ws::run,
     },
 ];
 

@@ -64,11 +64,12 @@ pub(crate) struct Global {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    // What these three say of themselves stands at their types: a doc comment here would win.
+    // What these say of themselves stands at their types: a doc comment here would win.
     Query(Query),
     Fields(Fields),
     Demo(Demo),
     H248(H248),
+    Ws(crate::ws::Ws),
     /// Print a completion script for a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {
@@ -457,7 +458,7 @@ pub(crate) fn write_man_pages(dir: &Path) -> io::Result<()> {
 }
 
 /// `512m`, `2g`, `1.5GiB`, `4096`: bytes.
-fn parse_size(text: &str) -> Result<usize, String> {
+pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
     let unit_at = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());

@@ -4,6 +4,7 @@
 //! order of the capture, rows leave it in the order in which they are complete.
 
 pub mod h248;
+mod websocket;
 
 use std::fmt;
 
@@ -11,6 +12,8 @@ use weir_packet::{Kind, Needs, Packet, Value};
 
 use crate::scan::Rows;
 use crate::{Column, Origin, Row};
+
+pub use websocket::{WebSocketEnds, WebSocketSight, WebSockets};
 
 /// A table made from the packets of captures, such as `sip`.
 pub struct Extraction {
@@ -27,7 +30,7 @@ pub struct Extraction {
 }
 
 /// All tables that are made from packets.
-pub const EXTRACTIONS: &[Extraction] = &[h248::EXTRACTION];
+pub const EXTRACTIONS: &[Extraction] = &[h248::EXTRACTION, websocket::EXTRACTION];
 
 impl Extraction {
     /// The table of this name.

@@ -45,7 +45,7 @@ pub use batch::Batch;
 pub use column::{ADDRESS_EXTENSION, Column, Origin, Table, is_address};
 pub use counters::{Counters, Totals};
 pub use expression::{Calculation, Expression};
-pub use extract::{EXTRACTIONS, Extraction, h248};
+pub use extract::{EXTRACTIONS, Extraction, WebSocketEnds, WebSocketSight, WebSockets, h248};
 pub use parts::Parts;
 pub use predicate::{Constant, Network, Operator, Predicate};
 pub use row::Row;
