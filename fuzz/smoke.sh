@@ -47,6 +47,10 @@ websocket_negotiation 512 -
 websocket_input 2048 -
 websocket_inflate 2048 -
 websocket_study 4096 -
+h248_text 1024 -
+h248_ber 1024 -
+h248_per 512 -
+h248_erl 2048 -
 '
 
 echo "building the targets"

@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Only the crates that see foreign bytes are known here: those that read captures, decode packets
-//! and fill tables; and the dictionary, whose keys strangers choose. The engine and the command line are tested with plain tests.
+//! and fill tables; Megaco's decoders; and the dictionary, whose keys strangers choose. The engine and
+//! the command line are tested with plain tests.
 
 #![forbid(unsafe_code)]
 
@@ -19,6 +20,7 @@ mod bits;
 pub mod capture;
 pub mod dict;
 mod dribble;
+pub mod h248;
 pub mod layout;
 pub mod packet;
 pub mod structured;
@@ -46,4 +48,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("websocket_input", websocket::input),
     ("websocket_inflate", websocket::inflate),
     ("websocket_study", websocket::study),
+    ("h248_text", h248::text),
+    ("h248_ber", h248::ber),
+    ("h248_per", h248::per),
+    ("h248_erl", h248::erl),
 ];

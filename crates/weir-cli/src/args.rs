@@ -13,6 +13,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::h248::H248;
 use crate::message::{ColorChoice, Messages};
 use crate::output::{self, Format};
 
@@ -67,6 +68,7 @@ pub(crate) enum Command {
     Query(Query),
     Fields(Fields),
     Demo(Demo),
+    H248(H248),
     Ws(crate::ws::Ws),
     /// Print a completion script for a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]

@@ -7,6 +7,7 @@
 mod args;
 mod demo;
 mod fields;
+mod h248;
 mod message;
 mod output;
 mod progress;
@@ -39,6 +40,7 @@ fn run(cli: &Cli, messages: Messages) -> Result<ExitCode, Failure> {
         Command::Query(query) => query::run(query, global, messages),
         Command::Fields(fields) => fields::run(fields, global, messages),
         Command::Demo(demo) => demo::run(demo, global, messages),
+        Command::H248(h248) => h248::run(h248, global, messages),
         Command::Ws(ws) => ws::run(ws, global, messages),
         Command::Completions { shell } => {
             printed(args::write_completions(*shell, &mut io::stdout()))

@@ -9,6 +9,7 @@
 mod filters;
 mod fused;
 mod guide;
+mod parts;
 mod samples;
 mod slt;
 

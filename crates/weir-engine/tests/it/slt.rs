@@ -133,6 +133,12 @@ impl Runner {
         self.engine.ledger().counters().totals()
     }
 
+    /// The damage that was found since the last call.
+    pub(crate) fn errors(&self) -> Vec<String> {
+        let errors = self.engine.ledger().take_errors();
+        errors.iter().map(ToString::to_string).collect()
+    }
+
     /// What a record of the file gives; `None` for those that give nothing.
     fn answer(&mut self, question: &str) -> Option<String> {
         let question = question
