@@ -41,11 +41,14 @@ pub(super) fn read(
     outcome.map(|()| sockets.notes())
 }
 
-/// True when a file begins as a capture does, or as a compressed one.
+/// True when a file begins as a capture does, or as something compressed, which only captures are.
 pub(super) fn is_capture(head: &[u8]) -> bool {
-    let gzip = head.starts_with(&[0x1f, 0x8b]);
-    let zstd = head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
-    gzip || zstd || weir_capture::sniff(head).is_some()
+    is_compressed(head) || weir_capture::sniff(head).is_some()
+}
+
+/// True when a file begins as gzip or zstd.
+pub(super) fn is_compressed(head: &[u8]) -> bool {
+    head.starts_with(&[0x1f, 0x8b]) || head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
 }
 
 /// Records between two looks at the progress.

@@ -54,14 +54,14 @@ pub(super) fn read(
                     progress.finish();
                     return Err(failure);
                 }
-                Trouble::Damaged(error) => {
+                Trouble::Damaged(error, hint) => {
                     progress.finish();
                     messages.error(&format!(
                         "{}: {}",
                         name(path),
                         crate::message::chain(error.as_ref())
                     ));
-                    messages.hint("the messages before it were read");
+                    messages.hint(&hint);
                     totals.damaged = true;
                 }
             }
@@ -74,7 +74,8 @@ pub(super) fn read(
 
 enum Trouble {
     Refused(Failure),
-    Damaged(Box<dyn std::error::Error>),
+    /// With a hint.
+    Damaged(Box<dyn std::error::Error>, String),
 }
 
 fn file(
@@ -99,6 +100,7 @@ fn file(
         InputFormat::Auto => capture::is_capture(&head),
         wanted => wanted == InputFormat::Capture,
     };
+    let is_compressed = capture::is_compressed(&head);
     if is_capture {
         let source = io::Cursor::new(head).chain(source);
         let outcome = captured(source, counters, totals, &mut |message| {
@@ -106,7 +108,18 @@ fn file(
             message.connection = message.connection.saturating_add(base);
             each(&message);
         });
-        for note in outcome.map_err(|error| Trouble::Damaged(Box::new(error)))? {
+        let damaged = |error: weir_capture::Error| {
+            let hint = match (error.location(), error.hint()) {
+                (None, _) if is_compressed => {
+                    let name = path.display();
+                    format!("only captures are read compressed: gzip -dc {name} | weir ws study -")
+                }
+                (_, Some(hint)) => hint.to_owned(),
+                _ => BEFORE.to_owned(),
+            };
+            Trouble::Damaged(Box::new(error), hint)
+        };
+        for note in outcome.map_err(damaged)? {
             messages.note(&format!("{}: {note}", name(path)));
         }
         return Ok(());
@@ -137,7 +150,7 @@ fn file(
         let read = fill(&mut source, &mut piece).map_err(refused)?;
         piece.truncate(read);
     };
-    let report = outcome.map_err(|error| Trouble::Damaged(Box::new(error)))?;
+    let report = outcome.map_err(|error| Trouble::Damaged(Box::new(error), BEFORE.to_owned()))?;
     totals.add(&report);
     Ok(())
 }
@@ -385,6 +398,7 @@ impl Part {
     }
 }
 
+const BEFORE: &str = "the messages before it were read";
 /// Enough to tell what a file is.
 const HEAD_BYTES: usize = 16 << 10;
 const PIECE_BYTES: usize = 256 << 10;
