@@ -31,6 +31,11 @@ const BENCHES: &[Bench] = &[
         what: "the dictionary at every size to ten million, beside hashbrown, indexmap, griddle, std and the seed's two",
         run: dict::run,
     },
+    Bench {
+        name: "flows",
+        what: "a packet in the flow table at 150,000 connections, memory and pauses at ten million, beside hashbrown",
+        run: dict::flows,
+    },
 ];
 
 /// One figure of weir's beside a peer's.
