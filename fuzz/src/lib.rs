@@ -23,6 +23,7 @@ mod dribble;
 pub mod h248;
 pub mod layout;
 pub mod packet;
+pub mod sip;
 pub mod structured;
 pub mod table;
 pub mod websocket;
@@ -43,6 +44,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("layout_records", layout::records),
     ("table_scan", table::run),
     ("dict_operations", dict::run),
+    ("sip_message", sip::message),
+    ("sip_stream", sip::stream),
     ("websocket_frames", websocket::frames),
     ("websocket_negotiation", websocket::negotiation),
     ("websocket_input", websocket::input),
