@@ -3,7 +3,9 @@
 //! An [`Extraction`] names such a table, its columns, and what makes its rows. Packets come to it in the
 //! order of the capture, rows leave it in the order in which they are complete.
 
+mod calls;
 pub mod h248;
+mod sip;
 mod websocket;
 
 use std::fmt;
@@ -30,7 +32,12 @@ pub struct Extraction {
 }
 
 /// All tables that are made from packets.
-pub const EXTRACTIONS: &[Extraction] = &[h248::EXTRACTION, websocket::EXTRACTION];
+pub const EXTRACTIONS: &[Extraction] = &[
+    h248::EXTRACTION,
+    sip::EXTRACTION,
+    calls::EXTRACTION,
+    websocket::EXTRACTION,
+];
 
 impl Extraction {
     /// The table of this name.
