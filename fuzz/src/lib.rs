@@ -24,6 +24,7 @@ pub mod h248;
 pub mod flow;
 pub mod layout;
 pub mod packet;
+pub mod sip;
 pub mod structured;
 pub mod table;
 pub mod websocket;
@@ -46,6 +47,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("dict_operations", dict::run),
     ("flow_reassemble", flow::reassemble),
     ("flow_packets", flow::packets),
+    ("sip_message", sip::message),
+    ("sip_stream", sip::stream),
     ("websocket_frames", websocket::frames),
     ("websocket_negotiation", websocket::negotiation),
     ("websocket_input", websocket::input),

@@ -70,6 +70,7 @@ pub(crate) enum Command {
     Demo(Demo),
     H248(H248),
     Ws(crate::ws::Ws),
+    Sip(crate::sip::Sip),
     /// Print a completion script for a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {

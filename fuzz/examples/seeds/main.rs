@@ -6,6 +6,7 @@
 //! ```
 
 mod frames;
+mod sip;
 mod websocket;
 
 use std::fs;
@@ -43,7 +44,7 @@ fn main() -> io::Result<()> {
     write("dict_operations", &random(8, 600))?;
     write("flow_reassemble", &random(6, 400))?;
     write("flow_packets", &random(6, 400))?;
-    for (target, seeds) in websocket::all() {
+    for (target, seeds) in websocket::all().into_iter().chain(sip::all()) {
         write(target, &seeds)?;
     }
     for (target, encoding) in [
