@@ -270,10 +270,11 @@ fn mark_front(candidates: &mut [Candidate]) {
 fn choose(candidates: &[Candidate]) -> Option<Candidate> {
     let fitting = || candidates.iter().filter(|c| c.fits && c.ratio < 1.0);
     let best = fitting().map(|c| c.ratio).min_by(f64::total_cmp)?;
+    // The grid has 8 bits as well as 9, which is the same stream: name the honest one.
+    let has_nine = candidates.iter().any(|c| c.setting.window_bits == 9);
     fitting()
         .filter(|c| c.ratio <= best + SAME)
-        // The grid has 8 bits as well as 9, which is the same stream: name the honest one.
-        .filter(|c| c.setting.window_bits != 8)
+        .filter(|c| c.setting.window_bits != 8 || !has_nine)
         .min_by(|a, b| {
             a.memory_bytes
                 .cmp(&b.memory_bytes)

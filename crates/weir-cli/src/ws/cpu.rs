@@ -28,11 +28,17 @@ pub(super) fn measure(messages: &[&[u8]], cells: Cells, mean_bytes: f64) -> Opti
     let mut times = vec![None; weir_ws::CELLS];
     for setting in Setting::all() {
         let near = MEM_LEVELS.contains(&setting.mem_level);
+        // Eight bits are deflated with nine.
         let wanted = (1..=9).any(|mem_level| {
-            cells.contains(Setting {
+            let same = Setting {
                 mem_level,
                 ..setting
-            })
+            };
+            let eight = Setting {
+                window_bits: 8,
+                ..same
+            };
+            cells.contains(same) || (setting.window_bits == 9 && cells.contains(eight))
         });
         if !near || !wanted || setting.window_bits == 8 {
             continue;
@@ -135,5 +141,13 @@ mod tests {
         let long = vec![b'x'; 3 * RUN_BYTES_MAX];
         assert_eq!(part(&[b"ab", &long]).concat().len(), RUN_BYTES_MAX);
         assert!(measure(&[], cells, 0.0).is_none());
+        let eight = Cells::all().only_windows([8]).only_levels([1]);
+        let times = measure(&messages, eight, 1.0).unwrap();
+        let setting = Setting {
+            level: 1,
+            window_bits: 8,
+            ..Setting::ZLIB
+        };
+        assert!(times.micros(setting) > 0.0);
     }
 }

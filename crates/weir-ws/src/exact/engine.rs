@@ -393,6 +393,9 @@ impl ClassSizes {
                 ..setting
             };
             self.cells[setting.index()] = self.cells[nine.index()];
+            if !cells.contains(nine) {
+                self.cells[nine.index()] = 0;
+            }
         }
     }
 }

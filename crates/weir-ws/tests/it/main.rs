@@ -3,6 +3,7 @@
 
 mod advice;
 mod common;
+mod gaps;
 mod grid;
 mod inflate;
 mod input;
