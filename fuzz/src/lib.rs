@@ -20,6 +20,7 @@ mod bits;
 pub mod capture;
 pub mod dict;
 mod dribble;
+pub mod flow;
 pub mod h248;
 pub mod layout;
 pub mod packet;
@@ -43,6 +44,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("layout_records", layout::records),
     ("table_scan", table::run),
     ("dict_operations", dict::run),
+    ("flow_reassemble", flow::reassemble),
+    ("flow_packets", flow::packets),
     ("websocket_frames", websocket::frames),
     ("websocket_negotiation", websocket::negotiation),
     ("websocket_input", websocket::input),

@@ -41,6 +41,8 @@ fn main() -> io::Result<()> {
     write("layout_records", &records(&frames))?;
     write("table_scan", &scans(&captures, &frames))?;
     write("dict_operations", &random(8, 600))?;
+    write("flow_reassemble", &random(6, 400))?;
+    write("flow_packets", &random(6, 400))?;
     for (target, seeds) in websocket::all() {
         write(target, &seeds)?;
     }
