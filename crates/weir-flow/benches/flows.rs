@@ -47,7 +47,7 @@ fn sighting(number: u32, turn: u32, time_ns: i64) -> Sighting {
         address: Ipv4Addr::new(192, 168, (number >> 3) as u8, 1).into(),
         port: 443,
     };
-    let from_client = turn % 2 == 0;
+    let from_client = turn.is_multiple_of(2);
     let (from, to) = if from_client {
         (client, server)
     } else {

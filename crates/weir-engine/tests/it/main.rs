@@ -36,6 +36,6 @@ macro_rules! slt_files {
 }
 
 slt_files!(
-    addresses, damage, errors, explain, joins, names, numbers, order, pipes, records, references,
+    addresses, damage, errors, explain, flows, joins, names, numbers, order, pipes, records, references,
     views,
 );
