@@ -7,7 +7,7 @@ use weir_packet::{Address, Kind, Needs, Value, protocol_name};
 
 use super::{Extract, Extraction, Item, ItemField, columns, push_item};
 use crate::scan::Rows;
-use crate::{Column, Row};
+use crate::Row;
 
 /// See the module.
 pub(super) const EXTRACTION: Extraction = Extraction {
