@@ -41,6 +41,7 @@ slt_files!(
     damage,
     errors,
     explain,
+    flows,
     joins,
     names,
     numbers,
