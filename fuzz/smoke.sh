@@ -42,6 +42,10 @@ layout_parse 4096 layout
 layout_records 1024 -
 table_scan 1024 capture
 dict_operations 1024 -
+flow_reassemble 1024 -
+flow_packets 2048 packet
+sip_message 2048 -
+sip_stream 4096 -
 websocket_frames 2048 -
 websocket_negotiation 512 -
 websocket_input 2048 -

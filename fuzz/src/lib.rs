@@ -21,8 +21,10 @@ pub mod capture;
 pub mod dict;
 mod dribble;
 pub mod h248;
+pub mod flow;
 pub mod layout;
 pub mod packet;
+pub mod sip;
 pub mod structured;
 pub mod table;
 pub mod websocket;
@@ -43,6 +45,10 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("layout_records", layout::records),
     ("table_scan", table::run),
     ("dict_operations", dict::run),
+    ("flow_reassemble", flow::reassemble),
+    ("flow_packets", flow::packets),
+    ("sip_message", sip::message),
+    ("sip_stream", sip::stream),
     ("websocket_frames", websocket::frames),
     ("websocket_negotiation", websocket::negotiation),
     ("websocket_input", websocket::input),

@@ -36,6 +36,11 @@ const BENCHES: &[Bench] = &[
         what: "permessage-deflate: 1,296 exact settings over 10 MB beside zlib run for each; reading transcripts",
         run: ws::run,
     },
+    Bench {
+        name: "flows",
+        what: "a packet in the flow table at 150,000 connections, memory and pauses at ten million, beside hashbrown",
+        run: dict::flows,
+    },
 ];
 
 /// One figure of weir's beside a peer's.

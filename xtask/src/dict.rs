@@ -1,4 +1,4 @@
-//! `cargo xtask bench dict`: runs the dictionary's own benchmark and takes its figures.
+//! `cargo xtask bench dict` and `flows`: run the crates' own benchmarks and take their figures.
 
 use std::process::Stdio;
 
@@ -7,10 +7,20 @@ use anyhow::{Context, Result, bail};
 use crate::bench::Comparison;
 use crate::cargo;
 
-/// Runs `cargo bench -p weir-dict`, whose lines that begin with `@` are comparisons: name, our
-/// figure, the peer's, the peer's name and the unit, with tabs between.
+/// Runs the dictionary's benchmark.
 pub(crate) fn run() -> Result<Vec<Comparison>> {
-    let words = ["bench", "--package", "weir-dict", "--bench", "dict"];
+    of_crate("weir-dict", "dict")
+}
+
+/// Runs the flow table's benchmark.
+pub(crate) fn flows() -> Result<Vec<Comparison>> {
+    of_crate("weir-flow", "flows")
+}
+
+/// Runs `cargo bench` of a crate, whose lines that begin with `@` are comparisons: name, our figure,
+/// the peer's, the peer's name and the unit, with tabs between.
+fn of_crate(package: &str, bench: &str) -> Result<Vec<Comparison>> {
+    let words = ["bench", "--package", package, "--bench", bench];
     eprintln!("$ cargo {}", words.join(" "));
     let output = cargo(&words)?
         .stderr(Stdio::inherit())

@@ -13,6 +13,7 @@ mod output;
 mod progress;
 mod query;
 mod session;
+mod sip;
 mod ws;
 
 use std::io;
@@ -42,6 +43,7 @@ fn run(cli: &Cli, messages: Messages) -> Result<ExitCode, Failure> {
         Command::Demo(demo) => demo::run(demo, global, messages),
         Command::H248(h248) => h248::run(h248, global, messages),
         Command::Ws(ws) => ws::run(ws, global, messages),
+        Command::Sip(sip) => sip::run(sip, global, messages),
         Command::Completions { shell } => {
             printed(args::write_completions(*shell, &mut io::stdout()))
         }

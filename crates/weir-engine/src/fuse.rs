@@ -143,7 +143,7 @@ fn parts(pass: &Pass, aggregate: &Aggregate, threads: usize) -> usize {
 }
 
 /// The operator below those that only hand batches from one thread to another.
-fn behind_exchanges(plan: &Arc<dyn ExecutionPlan>) -> &Arc<dyn ExecutionPlan> {
+pub(crate) fn behind_exchanges(plan: &Arc<dyn ExecutionPlan>) -> &Arc<dyn ExecutionPlan> {
     let mut plan = plan;
     loop {
         let exchange = plan.downcast_ref::<CoalescePartitionsExec>().is_some()

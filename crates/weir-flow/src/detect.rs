@@ -384,7 +384,7 @@ const STUN_COOKIE: u32 = 0x2112_a442;
 /// The two first bits are zero and the length is a multiple of four (RFC 8489, 5).
 fn is_small(payload: &[u8]) -> bool {
     u16_be_at(payload, 0).is_some_and(|kind| kind < 0x4000)
-        && u16_be_at(payload, 2).is_some_and(|len| len % 4 == 0)
+        && u16_be_at(payload, 2).is_some_and(|len| len.is_multiple_of(4))
 }
 
 /// A header whose counts fit its length (RFC 1035, 4.1.1).

@@ -240,7 +240,7 @@ impl Flow {
 }
 
 const fn is_power_of_ten(mut count: u32) -> bool {
-    while count >= 10 && count % 10 == 0 {
+    while count >= 10 && count.is_multiple_of(10) {
         count /= 10;
     }
     count == 1

@@ -116,7 +116,7 @@ mod tests {
             assert!(ids.iter().step_by(3).any(|freed| *freed == id));
         }
         assert_eq!(slab.allocated_bytes(), bytes);
-        for (n, id) in ids.iter().enumerate().filter(|(n, _)| n % 3 != 0) {
+        for (n, id) in ids.iter().enumerate().filter(|(n, _)| !n.is_multiple_of(3)) {
             assert_eq!(slab.get(*id).unwrap().0, n as u32);
         }
     }

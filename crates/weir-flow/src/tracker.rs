@@ -16,8 +16,11 @@ pub struct Tracker {
     defragmenter: Defragmenter,
     /// Decodes packets that were put together.
     decoder: Decoder,
-    checksums: Vec<(Layer, fn(&Packet<'_>) -> Option<bool>)>,
+    checksums: Vec<ChecksumField>,
 }
+
+/// A header, and whether its checksum holds, where that can be told.
+type ChecksumField = (Layer, fn(&Packet<'_>) -> Option<bool>);
 
 /// Packets of each direction whose payload is looked at, to recognise the application.
 const LOOKED_AT_MAX: u32 = 16;
@@ -87,7 +90,7 @@ impl Tracker {
 #[inline]
 fn count(
     table: &mut FlowTable,
-    checksums: &[(Layer, fn(&Packet<'_>) -> Option<bool>)],
+    checksums: &[ChecksumField],
     packet: &Packet<'_>,
     ended: impl FnMut(FlowRecord),
 ) -> Option<Seen> {
@@ -163,18 +166,14 @@ pub(crate) fn payload<'p>(packet: &Packet<'p>) -> Option<&'p [u8]> {
     }
 }
 
-fn is_wrong(
-    checksums: &[(Layer, fn(&Packet<'_>) -> Option<bool>)],
-    packet: &Packet<'_>,
-    layer: Layer,
-) -> bool {
+fn is_wrong(checksums: &[ChecksumField], packet: &Packet<'_>, layer: Layer) -> bool {
     checksums
         .iter()
         .find(|(of, _)| *of == layer)
         .is_some_and(|(_, is_right)| is_right(packet) == Some(false))
 }
 
-fn checksum_fields() -> Vec<(Layer, fn(&Packet<'_>) -> Option<bool>)> {
+fn checksum_fields() -> Vec<ChecksumField> {
     let named = |name: &str| {
         fields().find_map(|(field, _): (&Field, _)| match field.get {
             Get::Bool(get) if field.name == name => Some(get),

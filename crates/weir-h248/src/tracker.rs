@@ -532,8 +532,10 @@ mod tests {
 
     #[test]
     fn what_is_old_or_too_much_is_forgotten() {
-        let mut limits = TrackerLimits::default();
-        limits.transactions_max = 2;
+        let limits = TrackerLimits {
+            transactions_max: 2,
+            ..TrackerLimits::default()
+        };
         let mut wire = Wire::new(limits);
         wire.say(0, false, "T=1{C=-{MF=a}}");
         wire.say(20 * SECOND, false, "T=1{C=-{MF=a}}");

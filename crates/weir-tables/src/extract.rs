@@ -3,7 +3,10 @@
 //! An [`Extraction`] names such a table, its columns, and what makes its rows. Packets come to it in the
 //! order of the capture, rows leave it in the order in which they are complete.
 
+mod calls;
+mod flows;
 pub mod h248;
+mod sip;
 mod websocket;
 
 use std::fmt;
@@ -30,7 +33,13 @@ pub struct Extraction {
 }
 
 /// All tables that are made from packets.
-pub const EXTRACTIONS: &[Extraction] = &[h248::EXTRACTION, websocket::EXTRACTION];
+pub const EXTRACTIONS: &[Extraction] = &[
+    flows::EXTRACTION,
+    sip::EXTRACTION,
+    calls::EXTRACTION,
+    h248::EXTRACTION,
+    websocket::EXTRACTION,
+];
 
 impl Extraction {
     /// The table of this name.

@@ -6,6 +6,7 @@
 //! ```
 
 mod frames;
+mod sip;
 mod websocket;
 
 use std::fs;
@@ -41,7 +42,9 @@ fn main() -> io::Result<()> {
     write("layout_records", &records(&frames))?;
     write("table_scan", &scans(&captures, &frames))?;
     write("dict_operations", &random(8, 600))?;
-    for (target, seeds) in websocket::all() {
+    write("flow_reassemble", &random(6, 400))?;
+    write("flow_packets", &random(6, 400))?;
+    for (target, seeds) in websocket::all().into_iter().chain(sip::all()) {
         write(target, &seeds)?;
     }
     for (target, encoding) in [

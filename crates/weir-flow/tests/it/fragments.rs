@@ -40,7 +40,7 @@ fn fragments_in_any_order_give_the_packet() {
         let len = 1 + random.below(9_000) as usize;
         let payload = random.bytes(len);
         let mtu = 68 + random.below(1_500) as usize;
-        let (whole, parts) = if round % 2 == 0 {
+        let (whole, parts) = if round.is_multiple_of(2) {
             let header = Ipv4::new(A, B, protocol::UDP).identification(round as u16);
             (header.packet(&payload), header.fragments(&payload, mtu))
         } else {
@@ -152,7 +152,7 @@ fn a_flood_of_first_fragments_stays_within_the_limits() {
     let mut defragmenter = Defragmenter::new(limits);
     for id in 0..20_000_u32 {
         let mut header = Ipv4::new(A, B, 99).identification(id as u16);
-        if id % 2 == 0 {
+        if id.is_multiple_of(2) {
             header = Ipv4::new(Ipv4Addr::from(id), B, 99);
         }
         let packet = header

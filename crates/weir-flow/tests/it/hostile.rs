@@ -98,7 +98,7 @@ fn flows_expire_while_others_come() {
     for number in 0..200_000_u32 {
         // A thousand a second.
         table.packet(&syn(number, 1, i64::from(number) * 1_000_000), |_| {
-            ended += 1
+            ended += 1;
         });
         assert!(table.len() < 8_000, "{}", table.len());
     }

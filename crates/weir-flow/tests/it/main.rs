@@ -1,4 +1,5 @@
 //! Tests of weir-flow from outside.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod capture;
 mod flows;

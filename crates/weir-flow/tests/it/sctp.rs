@@ -59,7 +59,7 @@ fn messages_cut_into_chunks_come_out_whole() {
             }
             expected.push((stream, message));
         }
-        if round % 2 == 0 {
+        if round.is_multiple_of(2) {
             // Out of order and repeated, as far as the network does such things.
             let mut pieces: Vec<Sent> = Vec::new();
             for piece in sent.chunks(6) {

@@ -102,13 +102,11 @@ fn naive(overlap: Overlap, segments: &[(u64, Vec<u8>, u32)]) -> Vec<Option<u8>> 
                 continue;
             }
             match captured.get(index) {
-                Some(byte) => {
-                    if overlap == Overlap::Last || !matches!(bytes[place], Byte::Is(_)) {
-                        bytes[place] = Byte::Is(*byte);
-                    }
+                Some(byte) if overlap == Overlap::Last || !matches!(bytes[place], Byte::Is(_)) => {
+                    bytes[place] = Byte::Is(*byte);
                 }
                 None if bytes[place] == Byte::Unknown => bytes[place] = Byte::NotCaptured,
-                None => {}
+                _ => {}
             }
         }
         while bytes.get(given).is_some_and(|byte| *byte != Byte::Unknown) {

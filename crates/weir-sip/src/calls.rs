@@ -1,0 +1,430 @@
+//! Which calls do these messages make?
+
+mod call;
+mod queue;
+mod session;
+
+pub use call::{Call, CallState, Party, Side, Told};
+
+use std::hash::BuildHasher;
+
+use weir_dict::{BytesDict, ProcessKey};
+
+use crate::digest::Digest;
+use crate::method::Method;
+use crate::transaction::{Flow, Transactions};
+use queue::{Queues, Wait};
+use session::{Keeper, Session};
+
+/// How much a [`Calls`] may take, and how long it waits. Times are of the messages, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CallLimits {
+    /// Calls that are followed at a time. Beyond it, the one that has been silent for the longest
+    /// time is told: those that ended first, then those without an answer. Default 131,072.
+    pub calls_max: usize,
+    /// Dialogs of one INVITE. Default 16.
+    pub dialogs_max: usize,
+    /// Bytes of a text that a call keeps: URI, tag, Call-ID. Default 1,024.
+    pub text_bytes_max: usize,
+    /// Bytes of the texts of all calls that are followed; beyond it, calls are told as beyond
+    /// `calls_max`. Default 256 MiB.
+    pub texts_bytes_max: usize,
+    /// Messages that are remembered to tell those that repeat them. Default 1,048,576.
+    pub repeats_max: usize,
+    /// Silence after which a call without an answer is told. Default 5 minutes.
+    pub setup_ns: u64,
+    /// Silence after which an answered call is told. Default 12 hours.
+    pub talk_ns: u64,
+    /// Silence after which a call that ended is told; until then repeated messages belong to it.
+    /// Default 32 s (RFC 3261 §17.1.1.2, 64 times T1).
+    pub linger_ns: u64,
+}
+
+impl Default for CallLimits {
+    fn default() -> Self {
+        const SECOND_NS: u64 = 1_000_000_000;
+        Self {
+            calls_max: 131_072,
+            dialogs_max: 16,
+            text_bytes_max: 1024,
+            texts_bytes_max: 256 << 20,
+            repeats_max: 1 << 20,
+            setup_ns: 300 * SECOND_NS,
+            talk_ns: 43_200 * SECOND_NS,
+            linger_ns: 32 * SECOND_NS,
+        }
+    }
+}
+
+/// What a [`Calls`] counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counters {
+    /// Messages that were looked at.
+    pub messages: u64,
+    /// Those of them that repeat another.
+    pub retransmissions: u64,
+    /// Those of them that belong to no call: registrations, subscriptions, options, and what lacks a
+    /// Call-ID.
+    pub outside: u64,
+    /// Calls told because there were too many.
+    pub evicted: u64,
+    /// Calls told because nothing was heard of them, though they had not ended.
+    pub expired: u64,
+    /// Texts that were longer than the limit.
+    pub texts_clipped: u64,
+    /// Messages of dialogs beyond the limit of their INVITE.
+    pub dialogs_refused: u64,
+    /// Messages that were not remembered, because too many were.
+    pub repeats_not_followed: u64,
+}
+
+/// What a [`Calls`] says of one message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Seen {
+    /// It repeats a message of its transaction; see [`Transactions`].
+    pub is_repeat: bool,
+    /// The [`Call::number`] that it belongs to.
+    pub call: Option<u64>,
+}
+
+/// Follows INVITE transactions and the dialogs that come of them (RFC 3261 §12, §17), and tells a
+/// [`Call`] for each when it has ended, when nothing is heard of it, or at the end of the input.
+///
+/// Messages may be seen at several hops: the first of a kind counts. Calls that were under way when
+/// the input began are calls without a start. The order in which calls are told depends on the
+/// messages alone.
+///
+/// ```
+/// use weir_sip::{Calls, CallState, Digest, Limits, Message};
+///
+/// let mut calls = Calls::default();
+/// let mut told = Vec::new();
+/// for (second, line, tag) in [
+///     (0, "INVITE sip:b@h SIP/2.0", ""),
+///     (1, "SIP/2.0 180 Ringing", ";tag=2"),
+///     (4, "SIP/2.0 200 OK", ";tag=2"),
+/// ] {
+///     let text = format!("{line}\r\nVia: SIP/2.0/UDP h;branch=z9hG4bK1\r\nFrom: <sip:a@h>;tag=1\r\n\
+///         To: <sip:b@h>{tag}\r\nCall-ID: x\r\nCSeq: 1 INVITE\r\n\r\n");
+///     let message = Message::parse(text.as_bytes(), &Limits::default())?;
+///     calls.take(second * 1_000_000_000, None, &Digest::of(&message), &mut |call| told.push(call));
+/// }
+/// calls.finish(&mut |call| told.push(call));
+/// assert_eq!(told[0].state, CallState::InCall);
+/// assert_eq!(told[0].setup_delay_ns, Some(4_000_000_000));
+/// # Ok::<(), weir_sip::Fault>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Calls {
+    limits: CallLimits,
+    counters: Counters,
+    transactions: Transactions,
+    /// Slots by Call-ID and tag of the caller, each with a NUL behind it.
+    index: BytesDict<u32>,
+    slots: Vec<Option<Slot>>,
+    free: Vec<u32>,
+    queues: Queues,
+    /// Calls that are in `slots`.
+    live: usize,
+    /// Bytes of their texts.
+    texts_bytes: usize,
+    begun: u64,
+    now_ns: i64,
+    key: Vec<u8>,
+}
+
+#[derive(Clone, Debug)]
+struct Slot {
+    session: Session,
+    key: Box<[u8]>,
+    texts_bytes: usize,
+    wait: Wait,
+    heard_ns: i64,
+}
+
+impl Default for Calls {
+    fn default() -> Self {
+        Self::new(CallLimits::default())
+    }
+}
+
+impl Calls {
+    /// Follows nothing yet.
+    #[must_use]
+    pub fn new(limits: CallLimits) -> Self {
+        Self {
+            limits,
+            counters: Counters::default(),
+            transactions: Transactions::new(limits.repeats_max),
+            index: BytesDict::new(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            queues: Queues::default(),
+            live: 0,
+            texts_bytes: 0,
+            begun: 0,
+            now_ns: i64::MIN,
+            key: Vec::new(),
+        }
+    }
+
+    /// What was counted so far.
+    #[must_use]
+    pub const fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Calls that are followed now.
+    #[must_use]
+    pub const fn live(&self) -> usize {
+        self.live
+    }
+
+    /// Takes up the next message; tells the calls that are over by its time. Messages come in the
+    /// order of time; a step backwards counts as no time at all.
+    pub fn take(
+        &mut self,
+        time_ns: i64,
+        flow: Option<Flow>,
+        digest: &Digest<'_>,
+        tell: &mut impl FnMut(Call),
+    ) -> Seen {
+        self.now_ns = self.now_ns.max(time_ns);
+        self.expire(tell);
+        let is_repeat = self.transactions.is_repeat(time_ns, flow, digest);
+        self.counters.messages = self.counters.messages.saturating_add(1);
+        self.counters.retransmissions = self
+            .counters
+            .retransmissions
+            .saturating_add(u64::from(is_repeat));
+        self.counters.repeats_not_followed = self.transactions.not_followed();
+        let call = self.place(time_ns, flow, digest, is_repeat, tell);
+        if call.is_none() {
+            self.counters.outside = self.counters.outside.saturating_add(1);
+        }
+        Seen { is_repeat, call }
+    }
+
+    /// Ends the input: tells all calls that are left, in the order of their numbers.
+    pub fn finish(&mut self, tell: &mut impl FnMut(Call)) {
+        let mut left: Vec<Slot> = self.slots.drain(..).flatten().collect();
+        left.sort_by_key(|slot| slot.session.number);
+        for slot in left {
+            let told = match slot.wait {
+                Wait::Linger => Told::Ended,
+                Wait::Setup | Wait::Talk => Told::InputEnded,
+            };
+            slot.session.tell(told, tell);
+        }
+        self.free.clear();
+        self.queues = Queues::default();
+        self.index = BytesDict::new();
+        self.live = 0;
+        self.texts_bytes = 0;
+    }
+
+    fn place(
+        &mut self,
+        time_ns: i64,
+        flow: Option<Flow>,
+        digest: &Digest<'_>,
+        is_repeat: bool,
+        tell: &mut impl FnMut(Call),
+    ) -> Option<u64> {
+        let call_id = digest.call_id?;
+        let mut found = self.find(call_id, digest.from_tag().unwrap_or_default());
+        let mut sender = Side::Caller;
+        if found.is_none()
+            && let Some(tag) = digest.to_tag()
+        {
+            found = self.find(call_id, tag);
+            sender = Side::Callee;
+        }
+        if let Some(slot) = found
+            && !is_repeat
+            && self
+                .slot(slot)
+                .is_some_and(|slot| slot.session.is_reused_by(digest))
+        {
+            self.tell(slot, Told::Reused, tell);
+            found = None;
+        }
+        let index = match found {
+            Some(index) => index,
+            None if begins_call(digest) => {
+                sender = Side::Caller;
+                self.begin(time_ns, flow, digest, tell)
+            }
+            None => return None,
+        };
+        let Self {
+            limits,
+            counters,
+            slots,
+            queues,
+            now_ns,
+            texts_bytes,
+            ..
+        } = self;
+        let slot = slots.get_mut(index as usize)?.as_mut()?;
+        let mut keeper = Keeper {
+            limits,
+            counters,
+            bytes: 0,
+        };
+        slot.session
+            .take(time_ns, sender, is_repeat, digest, &mut keeper);
+        queues.remove(slot.wait, index);
+        slot.wait = slot.session.wait();
+        slot.heard_ns = *now_ns;
+        queues.push(slot.wait, index);
+        slot.texts_bytes = slot.texts_bytes.saturating_add(keeper.bytes);
+        *texts_bytes = texts_bytes.saturating_add(keeper.bytes);
+        let number = slot.session.number;
+        while self.texts_bytes > self.limits.texts_bytes_max && self.live > 1 {
+            self.evict(tell);
+        }
+        Some(number)
+    }
+
+    /// The slot of a call, and the key of it in `self.key`.
+    fn find(&mut self, call_id: &[u8], tag: &[u8]) -> Option<u32> {
+        self.key.clear();
+        let max = self.limits.text_bytes_max;
+        for text in [call_id, tag] {
+            match text.split_at_checked(max) {
+                None => self.key.extend_from_slice(text),
+                // What is longer than a call keeps is told apart by a hash.
+                Some((kept, rest)) => {
+                    self.key.extend_from_slice(kept);
+                    let hash = ProcessKey.hash_one(rest);
+                    self.key.extend_from_slice(&hash.to_ne_bytes());
+                }
+            }
+            self.key.push(0);
+        }
+        self.index.get(&self.key).copied()
+    }
+
+    fn slot(&self, index: u32) -> Option<&Slot> {
+        self.slots.get(index as usize)?.as_ref()
+    }
+
+    fn begin(
+        &mut self,
+        time_ns: i64,
+        flow: Option<Flow>,
+        digest: &Digest<'_>,
+        tell: &mut impl FnMut(Call),
+    ) -> u32 {
+        if self.live >= self.limits.calls_max.max(1) {
+            self.evict(tell);
+        }
+        self.begun = self.begun.saturating_add(1);
+        let mut keeper = Keeper {
+            limits: &self.limits,
+            counters: &mut self.counters,
+            bytes: 0,
+        };
+        let session = Session::new(self.begun, time_ns, flow, digest, &mut keeper);
+        let texts_bytes = keeper.bytes;
+        let call_id = digest.call_id.unwrap_or_default();
+        // The key is made again: the search for the callee may have changed it.
+        self.find(call_id, digest.from_tag().unwrap_or_default());
+        let slot = Slot {
+            session,
+            key: self.key.as_slice().into(),
+            texts_bytes,
+            wait: Wait::Setup,
+            heard_ns: self.now_ns,
+        };
+        let index = match self.free.pop() {
+            Some(index) => index,
+            None => {
+                self.slots.push(None);
+                u32::try_from(self.slots.len().saturating_sub(1)).unwrap_or(u32::MAX)
+            }
+        };
+        if let Some(place) = self.slots.get_mut(index as usize) {
+            *place = Some(slot);
+        }
+        self.index.insert(&self.key, index);
+        self.queues.push(Wait::Setup, index);
+        self.live = self.live.saturating_add(1);
+        self.texts_bytes = self.texts_bytes.saturating_add(texts_bytes);
+        index
+    }
+
+    /// Tells the calls that have been silent for too long, the one with the earliest end of patience
+    /// first.
+    fn expire(&mut self, tell: &mut impl FnMut(Call)) {
+        loop {
+            let due = Wait::ALL
+                .into_iter()
+                .filter_map(|wait| {
+                    let index = self.queues.first(wait)?;
+                    let slot = self.slot(index)?;
+                    let deadline = slot.heard_ns.saturating_add_unsigned(self.patience(wait));
+                    Some((deadline, slot.session.number, wait, index))
+                })
+                .min_by_key(|(deadline, number, ..)| (*deadline, *number));
+            let Some((deadline, _, wait, index)) = due else {
+                return;
+            };
+            if deadline > self.now_ns {
+                return;
+            }
+            let told = match wait {
+                Wait::Linger => Told::Ended,
+                Wait::Setup | Wait::Talk => {
+                    self.counters.expired = self.counters.expired.saturating_add(1);
+                    Told::Expired
+                }
+            };
+            self.tell(index, told, tell);
+        }
+    }
+
+    fn evict(&mut self, tell: &mut impl FnMut(Call)) {
+        let oldest = Wait::ALL
+            .into_iter()
+            .find_map(|wait| self.queues.first(wait));
+        if let Some(index) = oldest {
+            self.counters.evicted = self.counters.evicted.saturating_add(1);
+            self.tell(index, Told::Evicted, tell);
+        }
+    }
+
+    fn tell(&mut self, index: u32, told: Told, tell: &mut impl FnMut(Call)) {
+        let slot = self.slots.get_mut(index as usize).and_then(Option::take);
+        if let Some(slot) = slot {
+            self.index.remove(&slot.key);
+            self.queues.remove(slot.wait, index);
+            self.free.push(index);
+            self.live = self.live.saturating_sub(1);
+            self.texts_bytes = self.texts_bytes.saturating_sub(slot.texts_bytes);
+            slot.session.tell(told, tell);
+        }
+    }
+
+    const fn patience(&self, wait: Wait) -> u64 {
+        match wait {
+            Wait::Setup => self.limits.setup_ns,
+            Wait::Talk => self.limits.talk_ns,
+            Wait::Linger => self.limits.linger_ns,
+        }
+    }
+}
+
+/// True for messages that tell of a call that is not known yet: an INVITE or a response to one, and
+/// a BYE of a dialog that began earlier.
+fn begins_call(digest: &Digest<'_>) -> bool {
+    match digest.method {
+        Some(Method::Invite) => true,
+        Some(Method::Bye) => digest.is_request() && digest.to_tag().is_some(),
+        _ => false,
+    }
+}

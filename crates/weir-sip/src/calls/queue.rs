@@ -1,0 +1,130 @@
+//! Which call has been silent for the longest time: lists through the slots of the calls.
+
+/// Why a call waits, which says for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wait {
+    /// For an answer.
+    Setup,
+    /// For the end of the conversation.
+    Talk,
+    /// For repeated messages behind its end.
+    Linger,
+}
+
+impl Wait {
+    pub(super) const ALL: [Self; 3] = [Self::Linger, Self::Setup, Self::Talk];
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    before: u32,
+    behind: u32,
+}
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    first: u32,
+    last: u32,
+}
+
+/// A list for each [`Wait`], those that were silent for the longest time first. Every operation
+/// takes the same short time.
+#[derive(Clone, Debug)]
+pub(super) struct Queues {
+    links: Vec<Link>,
+    ends: [Ends; 3],
+}
+
+impl Default for Queues {
+    fn default() -> Self {
+        Self {
+            links: Vec::new(),
+            ends: [Ends {
+                first: NONE,
+                last: NONE,
+            }; 3],
+        }
+    }
+}
+
+impl Queues {
+    /// The slot that has waited the longest.
+    pub(super) fn first(&self, wait: Wait) -> Option<u32> {
+        self.ends
+            .get(wait as usize)
+            .map(|ends| ends.first)
+            .filter(|slot| *slot != NONE)
+    }
+
+    /// Puts a slot that is in no list at the end of one.
+    pub(super) fn push(&mut self, wait: Wait, slot: u32) {
+        let Some(ends) = self.ends.get_mut(wait as usize) else {
+            return;
+        };
+        let link = Link {
+            before: ends.last,
+            behind: NONE,
+        };
+        let index = slot as usize;
+        if self.links.len() <= index {
+            self.links.resize(index.saturating_add(1), link);
+        }
+        if let Some(place) = self.links.get_mut(index) {
+            *place = link;
+        }
+        match self.links.get_mut(ends.last as usize) {
+            Some(last) => last.behind = slot,
+            None => ends.first = slot,
+        }
+        ends.last = slot;
+    }
+
+    /// Takes a slot out of the list that it is in.
+    pub(super) fn remove(&mut self, wait: Wait, slot: u32) {
+        let Some(link) = self.links.get(slot as usize).copied() else {
+            return;
+        };
+        let Some(ends) = self.ends.get_mut(wait as usize) else {
+            return;
+        };
+        match self.links.get_mut(link.before as usize) {
+            Some(before) => before.behind = link.behind,
+            None => ends.first = link.behind,
+        }
+        match self.links.get_mut(link.behind as usize) {
+            Some(behind) => behind.before = link.before,
+            None => ends.last = link.before,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drain(queues: &mut Queues, wait: Wait) -> Vec<u32> {
+        std::iter::from_fn(|| {
+            let slot = queues.first(wait)?;
+            queues.remove(wait, slot);
+            Some(slot)
+        })
+        .collect()
+    }
+
+    #[test]
+    fn slots_come_out_in_the_order_of_silence() {
+        let mut queues = Queues::default();
+        for slot in [3, 0, 2, 1] {
+            queues.push(Wait::Setup, slot);
+        }
+        queues.remove(Wait::Setup, 0);
+        queues.push(Wait::Talk, 0);
+        queues.remove(Wait::Setup, 3);
+        queues.push(Wait::Setup, 3);
+        assert_eq!(drain(&mut queues, Wait::Setup), [2, 1, 3]);
+        assert_eq!(drain(&mut queues, Wait::Talk), [0]);
+        assert_eq!(drain(&mut queues, Wait::Linger), []);
+    }
+}

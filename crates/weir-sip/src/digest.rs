@@ -1,0 +1,171 @@
+//! What logs, tables and trackers ask of a message, in one value.
+
+use crate::address::Address;
+use crate::header::HeaderName;
+use crate::message::Message;
+use crate::method::Method;
+use crate::scan::{List, trim};
+use crate::start::Start;
+use crate::via::{CSeq, Via};
+
+/// What a log or a table says of one message. Everything is borrowed; what a message lacks is
+/// `None` or empty.
+///
+/// ```
+/// use weir_sip::{Digest, Limits, Message, Method};
+///
+/// let bytes = b"SIP/2.0 180 Ringing\r\nVia: SIP/2.0/UDP h:5060;branch=z9hG4bK1\r\n\
+///     From: <sip:a@h>;tag=1\r\nTo: <sip:b@h>;tag=2\r\nCall-ID: x@h\r\nCSeq: 7 INVITE\r\n\r\n";
+/// let message = Message::parse(bytes, &Limits::default())?;
+/// let digest = Digest::of(&message);
+/// assert_eq!((digest.status, digest.method), (Some(180), Some(Method::Invite)));
+/// assert_eq!(digest.from.unwrap().tag(), Some(&b"1"[..]));
+/// # Ok::<(), weir_sip::Fault>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Digest<'a> {
+    /// Method of a request; of a response the method that its CSeq names.
+    pub method: Option<Method<'a>>,
+    /// Request URI as it is written; `None` for responses.
+    pub request_uri: Option<&'a [u8]>,
+    /// Status code, as [`Message::status`]; `None` for requests.
+    pub status: Option<u16>,
+    /// Reason phrase of a response.
+    pub reason: &'a [u8],
+    /// CSeq; `None` also where it is not sound.
+    pub cseq: Option<CSeq<'a>>,
+    /// From.
+    pub from: Option<Address<'a>>,
+    /// To.
+    pub to: Option<Address<'a>>,
+    /// Call-ID.
+    pub call_id: Option<&'a [u8]>,
+    /// The topmost Via: the last hop, and the transaction.
+    pub via: Option<Via<'a>>,
+    /// Elements of all Via headers: hops that a request has taken.
+    pub via_count: u32,
+    /// Max-Forwards, where it is a number up to 255.
+    pub max_forwards: Option<u8>,
+    /// The first Contact.
+    pub contact: Option<Address<'a>>,
+    /// User-Agent, or Server where there is none.
+    pub user_agent: Option<&'a [u8]>,
+    /// Content-Type.
+    pub content_type: Option<&'a [u8]>,
+    /// Content-Length, where it is a number.
+    pub content_length: Option<u64>,
+    /// Expires, where it is a number: seconds.
+    pub expires: Option<u64>,
+    /// RSeq of a reliable provisional response (RFC 3262).
+    pub rseq: Option<u64>,
+    /// The body.
+    pub body: &'a [u8],
+}
+
+impl<'a> Digest<'a> {
+    /// Takes apart what the fields of a digest need; costs one pass over the table of headers and
+    /// over their values.
+    #[must_use]
+    pub fn of(message: &Message<'a>) -> Self {
+        let mut digest = Self {
+            method: None,
+            request_uri: None,
+            status: None,
+            reason: b"",
+            cseq: None,
+            from: None,
+            to: None,
+            call_id: None,
+            via: None,
+            via_count: 0,
+            max_forwards: None,
+            contact: None,
+            user_agent: None,
+            content_type: None,
+            content_length: None,
+            expires: None,
+            rseq: None,
+            body: message.body(),
+        };
+        let mut server = None;
+        for header in message.headers().iter() {
+            let value = header.value;
+            match header.name {
+                HeaderName::Via => digest.vias(value),
+                HeaderName::From => first(&mut digest.from, || Some(Address::parse(value))),
+                HeaderName::To => first(&mut digest.to, || Some(Address::parse(value))),
+                HeaderName::CallId => first(&mut digest.call_id, || Some(value)),
+                HeaderName::CSeq => first(&mut digest.cseq, || CSeq::parse(value)),
+                HeaderName::Contact => first(&mut digest.contact, || {
+                    let text = List::new(value).next().filter(|text| !text.is_empty())?;
+                    Some(Address::parse(text))
+                }),
+                HeaderName::UserAgent => first(&mut digest.user_agent, || Some(value)),
+                HeaderName::Server => first(&mut server, || Some(value)),
+                HeaderName::ContentType => first(&mut digest.content_type, || Some(value)),
+                _ => {}
+            }
+        }
+        digest.user_agent = digest.user_agent.or(server);
+        digest.max_forwards = message
+            .number(HeaderName::MaxForwards)
+            .and_then(|number| u8::try_from(number).ok());
+        digest.content_length = message.number(HeaderName::ContentLength);
+        digest.expires = message.number(HeaderName::Expires);
+        digest.rseq = message.number(HeaderName::RSeq);
+        match message.start() {
+            Start::Request { method, uri, .. } => {
+                digest.method = Some(method);
+                digest.request_uri = Some(uri);
+            }
+            Start::Status { code, reason, .. } => {
+                digest.method = digest.cseq.map(|cseq| cseq.method);
+                digest.status = Some(code);
+                digest.reason = reason;
+            }
+        }
+        digest
+    }
+
+    fn vias(&mut self, value: &'a [u8]) {
+        for text in List::new(value).filter(|text| !text.is_empty()) {
+            self.via.get_or_insert_with(|| Via::parse(text));
+            self.via_count = self.via_count.saturating_add(1);
+        }
+    }
+
+    /// True for a request.
+    #[must_use]
+    pub const fn is_request(&self) -> bool {
+        self.request_uri.is_some()
+    }
+
+    /// The From tag.
+    #[must_use]
+    pub fn from_tag(&self) -> Option<&'a [u8]> {
+        self.from?.tag()
+    }
+
+    /// The To tag.
+    #[must_use]
+    pub fn to_tag(&self) -> Option<&'a [u8]> {
+        self.to?.tag()
+    }
+
+    /// True when the body is a session description (`application/sdp`).
+    #[must_use]
+    pub fn has_sdp(&self) -> bool {
+        let media_type = self.content_type.unwrap_or_default();
+        let media_type = media_type.split(|byte| *byte == b';').next();
+        media_type.is_some_and(|found| trim(found).eq_ignore_ascii_case(b"application/sdp"))
+            && !self.body.is_empty()
+    }
+}
+
+/// Fills a place that is empty.
+fn first<T>(place: &mut Option<T>, make: impl FnOnce() -> Option<T>) {
+    if place.is_none() {
+        *place = make();
+    }
+}

@@ -1,0 +1,365 @@
+//! Finding the messages of a stream (RFC 3261 §18.3, RFC 5626 §3.5.1).
+
+use memchr::memchr;
+
+use crate::header::HeaderName;
+use crate::limits::Limits;
+use crate::scan::{decimal, trim, trim_end};
+use crate::start::Start;
+
+/// What a [`Framer`] finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FramerEvent<'a> {
+    /// One whole message.
+    Message {
+        /// Offset of its first byte in the stream.
+        offset: u64,
+        /// Its bytes, to the end of its body.
+        bytes: &'a [u8],
+    },
+    /// A double line end: a client keeps the connection alive.
+    Ping,
+    /// A single line end: the answer to it.
+    Pong,
+    /// Bytes that are no message, or one that is longer than the limits or was cut short.
+    Lost {
+        /// Offset of the first of them in the stream.
+        offset: u64,
+        /// How many there are.
+        bytes: u64,
+    },
+}
+
+/// Cuts a stream into messages by Content-Length. A message without one has no body.
+///
+/// What is found does not depend on the pieces in which the stream comes. A message that lies in
+/// one piece is lent out of it; only what lacks its end is copied. After bytes that are no message
+/// the framer looks for the next line that begins one.
+///
+/// ```
+/// use weir_sip::{Framer, FramerEvent};
+///
+/// let mut framer = Framer::default();
+/// let mut found = Vec::new();
+/// for piece in [&b"BYE sip:h SIP/2.0\r\nl: 2\r\n"[..], b"\r\nhi\r\n\r\n"] {
+///     framer.feed(piece, &mut |event| found.push(format!("{event:?}").len()));
+/// }
+/// assert_eq!(found.len(), 2); // a message and a ping
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Framer {
+    limits: Limits,
+    /// The bytes that wait for more.
+    held: Vec<u8>,
+    /// How many of them were searched for the end of the head in vain.
+    searched: usize,
+    /// Length of the message whose body has yet to come; 0 when that is not known.
+    until: usize,
+    /// Where the first byte that waits, or the next one to come, lies in the stream.
+    offset: u64,
+    /// Bytes before `offset` that are no message and have not been reported.
+    lost: u64,
+}
+
+/// What the bytes at hand begin with.
+enum Step {
+    /// Nothing that can be told without more bytes. So many have been searched.
+    More(usize),
+    /// A message of this length, which is not all there.
+    Until(usize),
+    Message(usize),
+    Ping,
+    Pong,
+    Skip(usize),
+}
+
+impl Framer {
+    /// A framer with limits of one's own.
+    #[must_use]
+    pub const fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            held: Vec::new(),
+            searched: 0,
+            until: 0,
+            offset: 0,
+            lost: 0,
+        }
+    }
+
+    /// Takes the next bytes of the stream, and gives what they complete.
+    pub fn feed(&mut self, piece: &[u8], each: &mut impl FnMut(FramerEvent<'_>)) {
+        if self.held.is_empty() {
+            let used = self.walk(piece, false, each);
+            self.held
+                .extend_from_slice(piece.get(used..).unwrap_or_default());
+        } else {
+            let mut held = std::mem::take(&mut self.held);
+            held.extend_from_slice(piece);
+            let used = self.walk(&held, false, each);
+            held.drain(..used);
+            self.held = held;
+        }
+    }
+
+    /// Ends the stream, and gives what was left. The next bytes begin another one.
+    pub fn finish(&mut self, each: &mut impl FnMut(FramerEvent<'_>)) {
+        let held = std::mem::take(&mut self.held);
+        let used = self.walk(&held, true, each);
+        self.skip(held.len().saturating_sub(used));
+        self.report_lost(each);
+        *self = Self::new(self.limits);
+    }
+
+    /// Says that `missing` bytes of the stream are not there: what waited for its end is lost, and
+    /// the next message is looked for.
+    pub fn gap(&mut self, missing: u64, each: &mut impl FnMut(FramerEvent<'_>)) {
+        let held = std::mem::take(&mut self.held);
+        self.skip(held.len());
+        self.forget();
+        self.offset = self.offset.saturating_add(missing);
+        self.lost = self.lost.saturating_add(missing);
+        self.report_lost(each);
+    }
+
+    /// Bytes that wait for more; no more than the limits of one message.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Gives everything that `bytes` complete; how many they used.
+    fn walk(
+        &mut self,
+        bytes: &[u8],
+        is_end: bool,
+        each: &mut impl FnMut(FramerEvent<'_>),
+    ) -> usize {
+        let mut at = 0;
+        loop {
+            let rest = bytes.get(at..).unwrap_or_default();
+            if rest.is_empty() {
+                return at;
+            }
+            let len = match self.step(rest, is_end) {
+                Step::More(searched) => {
+                    self.searched = searched;
+                    return at;
+                }
+                Step::Until(len) => {
+                    self.until = len;
+                    return at;
+                }
+                Step::Skip(len) => {
+                    self.skip(len);
+                    at = at.saturating_add(len);
+                    self.forget();
+                    continue;
+                }
+                Step::Message(len) => {
+                    self.report_lost(each);
+                    each(FramerEvent::Message {
+                        offset: self.offset,
+                        bytes: rest.get(..len).unwrap_or_default(),
+                    });
+                    len
+                }
+                Step::Ping => {
+                    self.report_lost(each);
+                    each(FramerEvent::Ping);
+                    4
+                }
+                Step::Pong => {
+                    self.report_lost(each);
+                    each(FramerEvent::Pong);
+                    2
+                }
+            };
+            self.forget();
+            self.offset = self.offset.saturating_add(len as u64);
+            at = at.saturating_add(len);
+        }
+    }
+
+    /// Begins with the next message.
+    fn forget(&mut self) {
+        self.searched = 0;
+        self.until = 0;
+    }
+
+    fn skip(&mut self, len: usize) {
+        self.lost = self.lost.saturating_add(len as u64);
+        self.offset = self.offset.saturating_add(len as u64);
+    }
+
+    fn report_lost(&mut self, each: &mut impl FnMut(FramerEvent<'_>)) {
+        if self.lost > 0 {
+            each(FramerEvent::Lost {
+                offset: self.offset.saturating_sub(self.lost),
+                bytes: self.lost,
+            });
+            self.lost = 0;
+        }
+    }
+
+    fn step(&self, bytes: &[u8], is_end: bool) -> Step {
+        if self.until > 0 {
+            return if bytes.len() < self.until {
+                Step::Until(self.until)
+            } else {
+                Step::Message(self.until)
+            };
+        }
+        if self.lost == 0
+            && let Some(step) = keep_alive(bytes, is_end)
+        {
+            return step;
+        }
+        if self.searched == 0 {
+            // A first line shorter than the limit tells whether a message begins here.
+            match memchr(b'\n', bytes.get(..LINE_BYTES_MAX).unwrap_or(bytes)) {
+                Some(end) => {
+                    let line = trim_end(bytes.get(..end).unwrap_or_default());
+                    if Start::parse(line).is_none() {
+                        return Step::Skip(end.saturating_add(1));
+                    }
+                }
+                None if bytes.len() >= LINE_BYTES_MAX => return Step::Skip(LINE_BYTES_MAX),
+                None => return Step::More(0),
+            }
+        }
+        let limit = self.limits.head_bytes_max;
+        let head = bytes.get(..limit).unwrap_or(bytes);
+        let Some(head_len) = head_len(head, self.searched) else {
+            return if bytes.len() >= limit {
+                // All that was searched goes, so that no byte is searched twice.
+                Step::Skip(head.len())
+            } else {
+                Step::More(head.len().max(1))
+            };
+        };
+        let body_len = content_length(head.get(..head_len).unwrap_or_default());
+        if body_len > self.limits.body_bytes_max as u64 {
+            return Step::Skip(head_len);
+        }
+        let len = usize::try_from(body_len)
+            .map_or(usize::MAX, |body_len| head_len.saturating_add(body_len));
+        if bytes.len() < len {
+            return Step::Until(len);
+        }
+        Step::Message(len)
+    }
+}
+
+/// Line ends between messages (RFC 5626 §3.5.1, RFC 3261 §7.5).
+fn keep_alive(bytes: &[u8], is_end: bool) -> Option<Step> {
+    match bytes {
+        [b'\r', b'\n', b'\r', b'\n', ..] => Some(Step::Ping),
+        [b'\r'] | [b'\r', b'\n'] | [b'\r', b'\n', b'\r'] if !is_end => Some(Step::More(0)),
+        [b'\r', b'\n', ..] => Some(Step::Pong),
+        _ => None,
+    }
+}
+
+/// The length of start line and headers with the empty line behind them. The first `searched` bytes
+/// are known not to have its end.
+fn head_len(bytes: &[u8], searched: usize) -> Option<usize> {
+    let mut at = searched.saturating_sub(END_OF_HEAD_BYTES);
+    loop {
+        let rest = bytes.get(at..)?;
+        let end = memchr(b'\n', rest)?.saturating_add(1);
+        at = at.saturating_add(end);
+        match rest.get(end..)? {
+            [b'\n', ..] => return at.checked_add(1),
+            [b'\r', b'\n', ..] => return at.checked_add(2),
+            _ => {}
+        }
+    }
+}
+
+/// What the first sound Content-Length says; 0 without one.
+fn content_length(head: &[u8]) -> u64 {
+    let lines = head.split(|byte| *byte == b'\n');
+    lines
+        .filter(|line| matches!(line.first(), Some(b'c' | b'C' | b'l' | b'L')))
+        .filter_map(|line| crate::scan::split_once(line, b':'))
+        .find(|(name, _)| HeaderName::of(trim(name)) == HeaderName::ContentLength)
+        .and_then(|(_, value)| decimal(trim(value)))
+        .unwrap_or(0)
+}
+
+/// Bytes of a first line on a stream, at most.
+const LINE_BYTES_MAX: usize = 8192;
+
+/// LF CR LF: bytes to go back, so that an end of the head is found that two pieces share.
+const END_OF_HEAD_BYTES: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(stream: &[u8], limits: Limits) -> Vec<String> {
+        let mut framer = Framer::new(limits);
+        let mut found = Vec::new();
+        let mut each = |event: FramerEvent<'_>| found.push(shown(event));
+        framer.feed(stream, &mut each);
+        framer.finish(&mut each);
+        found
+    }
+
+    fn shown(event: FramerEvent<'_>) -> String {
+        match event {
+            FramerEvent::Message { offset, bytes } => format!("message {offset}+{}", bytes.len()),
+            FramerEvent::Lost { offset, bytes } => format!("lost {offset}+{bytes}"),
+            other => format!("{other:?}").to_lowercase(),
+        }
+    }
+
+    const BYE: &[u8] = b"BYE sip:h SIP/2.0\r\nl: 2\r\n\r\nhi";
+
+    #[test]
+    fn messages_and_keep_alives() {
+        let stream = [BYE, b"\r\n\r\n\r\n", BYE, b"\r\n"].concat();
+        assert_eq!(
+            frame(&stream, Limits::default()),
+            ["message 0+29", "ping", "pong", "message 35+29", "pong"]
+        );
+    }
+
+    #[test]
+    fn the_next_message_is_found_behind_bytes_that_are_none() {
+        let stream = [b"garbage\r\nmore\r\n\r\n", BYE, b"tail"].concat();
+        assert_eq!(
+            frame(&stream, Limits::default()),
+            ["lost 0+17", "message 17+29", "lost 46+4"]
+        );
+    }
+
+    #[test]
+    fn what_is_longer_than_the_limits_is_passed_over() {
+        let mut limits = Limits {
+            body_bytes_max: 1,
+            ..Limits::default()
+        };
+        let stream = [BYE, b"\r\nBYE sip:h SIP/2.0\r\n\r\n"].concat();
+        assert_eq!(frame(&stream, limits), ["lost 0+31", "message 31+21"]);
+        limits.body_bytes_max = 2;
+        limits.head_bytes_max = 24;
+        assert_eq!(frame(&stream, limits), ["lost 0+31", "message 31+21"]);
+    }
+
+    #[test]
+    fn a_gap_costs_the_message_it_is_in() {
+        let mut framer = Framer::default();
+        let mut found = Vec::new();
+        let mut each = |event: FramerEvent<'_>| found.push(shown(event));
+        framer.feed(&BYE[..20], &mut each);
+        framer.gap(100, &mut each);
+        framer.feed(b"rest\r\n", &mut each);
+        framer.feed(BYE, &mut each);
+        assert_eq!(framer.held_bytes(), 0);
+        framer.finish(&mut each);
+        assert_eq!(found, ["lost 0+120", "lost 120+6", "message 126+29"]);
+    }
+}

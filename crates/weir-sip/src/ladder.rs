@@ -1,0 +1,257 @@
+//! The messages of one call as a ladder: a column for each address, an arrow for each message.
+
+mod svg;
+mod text;
+
+use crate::digest::Digest;
+
+/// One message of a ladder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Time in nanoseconds from anywhere; the ladder shows what passed since the first.
+    pub time_ns: Option<i64>,
+    /// Who sent it, as the heading of a column: `10.0.0.1:5060`.
+    pub from: String,
+    /// Who received it.
+    pub to: String,
+    /// What it is: see [`Caption::label`].
+    pub label: String,
+    /// It repeats an earlier one.
+    pub is_repeat: bool,
+}
+
+/// What the label of a [`Step`] is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Caption<'a> {
+    /// Method of a request; `None` for responses.
+    pub method: Option<&'a [u8]>,
+    /// Status code and reason phrase of a response.
+    pub status: Option<(u16, &'a [u8])>,
+    /// Number and method of CSeq.
+    pub cseq: Option<(u32, &'a [u8])>,
+    /// The body is a session description.
+    pub has_sdp: bool,
+}
+
+impl<'a> Caption<'a> {
+    /// The caption of a message.
+    #[must_use]
+    pub fn of(digest: &Digest<'a>) -> Self {
+        Self {
+            method: digest
+                .method
+                .filter(|_| digest.is_request())
+                .map(|method| method.as_bytes()),
+            status: digest.status.map(|status| (status, digest.reason)),
+            cseq: digest
+                .cseq
+                .map(|cseq| (cseq.number, cseq.method.as_bytes())),
+            has_sdp: digest.has_sdp(),
+        }
+    }
+
+    /// Method, or status and reason; `(SDP)`; the number of CSeq, and for responses its method:
+    /// `200 OK (SDP) 1 INVITE`.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let mut label = match self.status {
+            Some((status, reason)) => format!("{status} {}", shown(reason)).trim_end().to_owned(),
+            None => shown(self.method.unwrap_or(b"?")),
+        };
+        if self.has_sdp {
+            label.push_str(" (SDP)");
+        }
+        if let Some((number, method)) = self.cseq {
+            label.push_str(&format!(" {number}"));
+            if self.status.is_some() {
+                label.push_str(&format!(" {}", shown(method)));
+            }
+        }
+        if label.chars().count() > LABEL_CHARS_MAX {
+            label = label.chars().take(LABEL_CHARS_MAX).chain(['…']).collect();
+        }
+        label
+    }
+}
+
+/// A call flow. What is drawn is a text for terminals, or an SVG or HTML page that needs no other
+/// file. All names and labels are escaped.
+///
+/// ```
+/// use weir_sip::{Ladder, Step};
+///
+/// let mut ladder = Ladder::new("Call-ID x");
+/// ladder.push(Step {
+///     time_ns: Some(0),
+///     from: "10.0.0.1:5060".into(),
+///     to: "10.0.0.2:5060".into(),
+///     label: "INVITE".into(),
+///     is_repeat: false,
+/// });
+/// assert!(ladder.text().contains("INVITE"));
+/// assert!(ladder.svg().starts_with("<svg"));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Ladder {
+    title: String,
+    columns: Vec<String>,
+    rungs: Vec<Rung>,
+    dropped: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Rung {
+    seconds: Option<f64>,
+    from: usize,
+    to: usize,
+    label: String,
+    is_repeat: bool,
+}
+
+impl Ladder {
+    /// Messages of a ladder, at most: those beyond it are counted only.
+    pub const STEPS_MAX: usize = 10_000;
+    /// Columns of a ladder, at most: messages from and to further addresses are counted only.
+    pub const COLUMNS_MAX: usize = 32;
+
+    /// A ladder without messages, under a title.
+    #[must_use]
+    pub fn new(title: &str) -> Self {
+        Self {
+            title: shown(title.as_bytes()),
+            ..Self::default()
+        }
+    }
+
+    /// Adds the next message.
+    pub fn push(&mut self, step: Step) {
+        if self.rungs.len() >= Self::STEPS_MAX {
+            self.dropped = self.dropped.saturating_add(1);
+            return;
+        }
+        let (Some(from), Some(to)) = (self.column(&step.from), self.column(&step.to)) else {
+            self.dropped = self.dropped.saturating_add(1);
+            return;
+        };
+        self.rungs.push(Rung {
+            seconds: step.time_ns.map(|time_ns| time_ns as f64 / 1e9),
+            from,
+            to,
+            label: shown(step.label.as_bytes()),
+            is_repeat: step.is_repeat,
+        });
+    }
+
+    /// Messages that have no place in it.
+    #[must_use]
+    pub const fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    fn column(&mut self, name: &str) -> Option<usize> {
+        let name = shown(name.as_bytes());
+        let found = self.columns.iter().position(|column| *column == name);
+        found.or_else(|| {
+            if self.columns.len() >= Self::COLUMNS_MAX {
+                return None;
+            }
+            self.columns.push(name);
+            self.columns.len().checked_sub(1)
+        })
+    }
+}
+
+/// As text for people: what is not UTF-8 and what would move a cursor is written as an escape.
+fn shown(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            if character.is_control() || is_directing(character) {
+                text.extend(character.escape_default());
+            } else {
+                text.push(character);
+            }
+        }
+        for byte in chunk.invalid() {
+            text.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    text
+}
+
+/// Characters that change the direction of those around them.
+const fn is_directing(character: char) -> bool {
+    matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Characters of a label.
+const LABEL_CHARS_MAX: usize = 60;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn sample() -> Ladder {
+        let mut ladder = Ladder::new("Call-ID <x>");
+        for (ns, from, to, label, is_repeat) in [
+            (10, "a:1", "proxy:2", "INVITE", false),
+            (1_500_000_010, "proxy:2", "b:3", "INVITE <script>", false),
+            (2_000_000_010, "b:3", "a:1", "200 OK\r\nX: y", true),
+            (2_100_000_010, "a:1", "a:1", "ACK", false),
+        ] {
+            ladder.push(Step {
+                time_ns: Some(ns),
+                from: from.into(),
+                to: to.into(),
+                label: label.into(),
+                is_repeat,
+            });
+        }
+        ladder
+    }
+
+    #[test]
+    fn what_has_no_place_is_counted() {
+        let mut ladder = Ladder::default();
+        let step = |from: usize| Step {
+            time_ns: None,
+            from: from.to_string(),
+            to: "to".into(),
+            label: String::new(),
+            is_repeat: false,
+        };
+        for from in 0..Ladder::STEPS_MAX + 40 {
+            ladder.push(step(from % 40));
+        }
+        assert_eq!(ladder.columns.len(), Ladder::COLUMNS_MAX);
+        assert!(ladder.dropped() > 40);
+        assert!(ladder.rungs.len() <= Ladder::STEPS_MAX);
+    }
+
+    #[test]
+    fn captions_say_what_a_message_is() {
+        let mut caption = Caption {
+            status: Some((200, b"OK")),
+            cseq: Some((1, b"INVITE")),
+            has_sdp: true,
+            ..Caption::default()
+        };
+        assert_eq!(caption.label(), "200 OK (SDP) 1 INVITE");
+        caption.status = Some((100, b""));
+        caption.has_sdp = false;
+        assert_eq!(caption.label(), "100 1 INVITE");
+        caption.status = None;
+        caption.method = Some(b"BYE");
+        assert_eq!(caption.label(), "BYE 1");
+        caption.status = Some((486, &[b'x'; 90]));
+        assert_eq!(caption.label().chars().count(), 61);
+    }
+
+    #[test]
+    fn nothing_moves_the_cursor() {
+        assert_eq!(
+            shown(b"a\x1b[2J\r\n\xff\xe2\x80\xae\xc3\xa9"),
+            "a\\u{1b}[2J\\r\\n\\xff\\u{202e}é"
+        );
+    }
+}

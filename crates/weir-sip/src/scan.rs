@@ -1,0 +1,172 @@
+//! Walking through the text of header values: white space, tokens, quotes and brackets.
+
+/// True for linear white space and the line ends of folded values (RFC 3261 §25.1, LWS).
+pub(crate) const fn is_white(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
+}
+
+/// True for the bytes of a token (RFC 3261 §25.1).
+pub(crate) const fn is_token_byte(byte: u8) -> bool {
+    matches!(byte,
+        b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z'
+        | b'-' | b'.' | b'!' | b'%' | b'*' | b'_' | b'+' | b'`' | b'\'' | b'~')
+}
+
+/// True for a token: at least one byte, and all of them of a token.
+pub(crate) fn is_token(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && bytes.iter().all(|byte| is_token_byte(*byte))
+}
+
+/// Without white space at both ends.
+#[inline]
+pub(crate) fn trim(bytes: &[u8]) -> &[u8] {
+    trim_start(trim_end(bytes))
+}
+
+#[inline]
+pub(crate) fn trim_start(mut bytes: &[u8]) -> &[u8] {
+    while let [first, rest @ ..] = bytes {
+        if !is_white(*first) {
+            break;
+        }
+        bytes = rest;
+    }
+    bytes
+}
+
+#[inline]
+pub(crate) fn trim_end(mut bytes: &[u8]) -> &[u8] {
+    while let [rest @ .., last] = bytes {
+        if !is_white(*last) {
+            break;
+        }
+        bytes = rest;
+    }
+    bytes
+}
+
+/// The bytes before the first `byte` and those behind it.
+#[inline]
+pub(crate) fn split_once(bytes: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
+    let at = bytes.iter().position(|found| *found == byte)?;
+    Some((bytes.get(..at)?, bytes.get(at.saturating_add(1)..)?))
+}
+
+/// The offset of the first byte that `wanted` accepts, outside of quoted strings and, unless it is
+/// `<` itself that is wanted, outside of angle brackets.
+#[inline]
+pub(crate) fn find_outside(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> Option<usize> {
+    let mut quoted = false;
+    let mut bracketed = false;
+    let mut escaped = false;
+    for (at, byte) in bytes.iter().copied().enumerate() {
+        if quoted {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => quoted = false,
+                _ => {}
+            }
+        } else if bracketed {
+            bracketed = byte != b'>';
+        } else if wanted(byte) {
+            return Some(at);
+        } else if byte == b'"' {
+            quoted = true;
+        } else if byte == b'<' {
+            bracketed = true;
+        }
+    }
+    None
+}
+
+/// The length of the quoted string at the start of `bytes`, with both quotes; `None` when it does
+/// not end.
+pub(crate) fn quoted_len(bytes: &[u8]) -> Option<usize> {
+    let mut escaped = false;
+    for (at, byte) in bytes.iter().enumerate().skip(1) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => return at.checked_add(1),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Where `part`, which borrows from `whole`, begins in it.
+pub(crate) fn offset_in(whole: &[u8], part: &[u8]) -> usize {
+    let offset = part.as_ptr().addr().wrapping_sub(whole.as_ptr().addr());
+    offset.min(whole.len())
+}
+
+/// A decimal number of digits only; `None` when it is empty, is anything else, or has no place in 64 bits.
+pub(crate) fn decimal(bytes: &[u8]) -> Option<u64> {
+    if bytes.is_empty() {
+        return None;
+    }
+    bytes.iter().try_fold(0_u64, |number, byte| {
+        let digit = byte.is_ascii_digit().then(|| byte.wrapping_sub(b'0'))?;
+        number.checked_mul(10)?.checked_add(u64::from(digit))
+    })
+}
+
+/// The elements of a comma-separated list, each without white space around it. Quotes and angle
+/// brackets keep a comma from separating.
+#[derive(Clone, Debug)]
+pub struct List<'a> {
+    rest: Option<&'a [u8]>,
+}
+
+impl<'a> List<'a> {
+    /// The elements of a header's value.
+    #[must_use]
+    pub fn new(value: &'a [u8]) -> Self {
+        Self { rest: Some(value) }
+    }
+}
+
+impl<'a> Iterator for List<'a> {
+    type Item = &'a [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let rest = self.rest?;
+        let end = find_outside(rest, |byte| byte == b',');
+        self.rest = end.and_then(|end| rest.get(end.saturating_add(1)..));
+        Some(trim(rest.get(..end.unwrap_or(rest.len()))?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_split_outside_of_quotes_and_brackets() {
+        let value = b" \"a,\\\"b\" <sip:x,y@h>;q=1 ,\r\n c , ,";
+        let elements: Vec<&[u8]> = List::new(value).collect();
+        assert_eq!(
+            elements,
+            [&b"\"a,\\\"b\" <sip:x,y@h>;q=1"[..], b"c", b"", b""]
+        );
+        assert_eq!(List::new(b"\"open, <a").count(), 1);
+    }
+
+    #[test]
+    fn numbers_are_digits_that_have_a_place() {
+        assert_eq!(decimal(b"0068"), Some(68));
+        assert_eq!(decimal(b"18446744073709551615"), Some(u64::MAX));
+        for bad in [&b""[..], b"-1", b"+1", b"1 ", b"18446744073709551616"] {
+            assert_eq!(decimal(bad), None);
+        }
+    }
+
+    #[test]
+    fn quoted_strings_end_behind_their_quote() {
+        assert_eq!(quoted_len(b"\"a\\\"b\" c"), Some(6));
+        assert_eq!(quoted_len(b"\"a\\\""), None);
+        assert_eq!(quoted_len(b"\""), None);
+    }
+}

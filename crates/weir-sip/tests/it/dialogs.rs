@@ -1,0 +1,328 @@
+//! What calls come of messages.
+
+use weir_sip::{Call, CallLimits, CallState, Side, Told};
+
+use crate::script::Script;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+fn calls(lines: &[&str]) -> Vec<Call> {
+    let mut script = Script::new(CallLimits::default());
+    script.play(lines);
+    script.finish()
+}
+
+fn call(lines: &[&str]) -> Call {
+    let mut calls = calls(lines);
+    assert_eq!(calls.len(), 1, "{calls:#?}");
+    calls.remove(0)
+}
+
+const ANSWERED: &[&str] = &[
+    "0 INVITE sip:bob@b SIP/2.0 | Contact: <sip:alice@10.0.0.1> | User-Agent: phone",
+    "0.1 SIP/2.0 100 Trying",
+    "2 SIP/2.0 180 Ringing | T: b",
+    "5 SIP/2.0 200 OK | T: b | Contact: <sip:bob@10.0.0.2>",
+    "5.1 ACK sip:bob@b SIP/2.0 | T: b | B: z9hG4bK-2",
+];
+
+#[test]
+fn a_call_that_the_callee_ends() {
+    let mut lines = ANSWERED.to_vec();
+    lines.push("65 BYE sip:alice@a SIP/2.0 | F: b | T: a | CSeq: 7 BYE | B: z9hG4bK-3");
+    lines.push("65.5 SIP/2.0 200 OK | F: b | T: a | CSeq: 7 BYE | B: z9hG4bK-3");
+    let call = call(&lines);
+    assert_eq!(call.state, CallState::Completed);
+    assert_eq!(call.told, Told::Ended);
+    assert_eq!(call.ended_by, Some(Side::Callee));
+    assert_eq!(call.status, Some(200));
+    assert_eq!(call.request_delay_ns, Some(2 * SECOND_NS));
+    assert_eq!(call.setup_delay_ns, Some(5 * SECOND_NS));
+    assert_eq!(call.duration_ns, Some(60 * SECOND_NS));
+    assert_eq!(call.disconnect_delay_ns, Some(SECOND_NS / 2));
+    assert_eq!((call.messages, call.retransmissions), (7, 0));
+    assert_eq!(call.caller.tag.as_deref(), Some(&b"a"[..]));
+    assert_eq!(call.callee.tag.as_deref(), Some(&b"b"[..]));
+    assert_eq!(
+        call.caller.contact.as_deref(),
+        Some(&b"sip:alice@10.0.0.1"[..])
+    );
+    assert_eq!(
+        call.callee.contact.as_deref(),
+        Some(&b"sip:bob@10.0.0.2"[..])
+    );
+    assert_eq!(call.caller.user_agent.as_deref(), Some(&b"phone"[..]));
+    assert_eq!((call.hops, call.max_forwards), (1, Some(70)));
+}
+
+#[test]
+fn retransmissions_are_told_apart_and_change_nothing() {
+    let mut script = Script::new(CallLimits::default());
+    script.play(ANSWERED);
+    let seen = script.play(&[
+        "5.5 SIP/2.0 200 OK | T: b | Contact: <sip:bob@10.0.0.2>",
+        "5.6 ACK sip:bob@b SIP/2.0 | T: b | B: z9hG4bK-2",
+        "9 BYE sip:bob@b SIP/2.0 | T: b | CSeq: 2 BYE | B: z9hG4bK-4",
+        "9.5 BYE sip:bob@b SIP/2.0 | T: b | CSeq: 2 BYE | B: z9hG4bK-4",
+        "9.6 SIP/2.0 200 OK | T: b | CSeq: 2 BYE | B: z9hG4bK-4",
+    ]);
+    let repeats: Vec<bool> = seen.iter().map(|seen| seen.is_repeat).collect();
+    assert_eq!(repeats, [true, true, false, true, false]);
+    assert!(seen.iter().all(|seen| seen.call == Some(1)));
+    let calls = script.finish();
+    assert_eq!(calls.len(), 1);
+    assert_eq!((calls[0].messages, calls[0].retransmissions), (10, 3));
+    assert_eq!(calls[0].duration_ns, Some(4 * SECOND_NS));
+    assert_eq!(calls[0].disconnect_delay_ns, Some(SECOND_NS * 6 / 10));
+}
+
+#[test]
+fn a_call_that_the_caller_gives_up() {
+    let call = call(&[
+        "0 INVITE sip:bob@b SIP/2.0",
+        "1 SIP/2.0 180 Ringing | T: b",
+        "4 CANCEL sip:bob@b SIP/2.0",
+        "4.1 SIP/2.0 200 OK | CSeq: 1 CANCEL | T: x",
+        "4.2 SIP/2.0 487 Request Terminated | T: b",
+        "4.3 ACK sip:bob@b SIP/2.0 | T: b",
+    ]);
+    assert_eq!(call.state, CallState::Cancelled);
+    assert_eq!(call.ended_by, Some(Side::Caller));
+    assert_eq!(call.status, Some(487));
+    assert_eq!(call.end_ns, Some(4_000_000_000));
+    assert_eq!((call.duration_ns, call.setup_delay_ns), (None, None));
+    assert_eq!(call.messages, 6);
+}
+
+#[test]
+fn a_cancel_that_comes_too_late_ends_nothing() {
+    let call = call(&[
+        "0 INVITE sip:bob@b SIP/2.0",
+        "1 CANCEL sip:bob@b SIP/2.0",
+        "1.1 SIP/2.0 200 OK | T: b",
+    ]);
+    assert_eq!((call.state, call.ended_by), (CallState::InCall, None));
+    assert_eq!(call.told, Told::InputEnded);
+}
+
+#[test]
+fn failures_by_kind() {
+    for (status, state, counts) in [
+        ("486 Busy Here", CallState::Busy, true),
+        ("600 Busy Everywhere", CallState::Busy, true),
+        ("404 Not Found", CallState::Rejected, true),
+        ("503 Service Unavailable", CallState::Rejected, true),
+        (
+            "407 Proxy Authentication Required",
+            CallState::Rejected,
+            false,
+        ),
+        ("302 Moved Temporarily", CallState::Redirected, false),
+    ] {
+        let response = format!("3 SIP/2.0 {status} | T: b");
+        let call = call(&["1 INVITE sip:bob@b SIP/2.0", &response]);
+        assert_eq!(call.state, state, "{status}");
+        assert_eq!(call.end_ns, Some(3_000_000_000));
+        assert_eq!(call.callee.tag.as_deref(), Some(&b"b"[..]));
+        // RFC 6076 §4.3.2 leaves challenges and redirections out.
+        assert_eq!(
+            call.request_delay_ns,
+            counts.then_some(2 * SECOND_NS),
+            "{status}"
+        );
+    }
+}
+
+#[test]
+fn a_challenge_is_part_of_the_call() {
+    let call = call(&[
+        "0 INVITE sip:bob@b SIP/2.0",
+        "1 SIP/2.0 407 Proxy Authentication Required | T: p",
+        "1.1 ACK sip:bob@b SIP/2.0 | T: p",
+        "2 INVITE sip:bob@b SIP/2.0 | CSeq: 2 INVITE | B: z9hG4bK-5",
+        "4 SIP/2.0 180 Ringing | T: b | CSeq: 2 INVITE | B: z9hG4bK-5",
+        "6 SIP/2.0 200 OK | T: b | CSeq: 2 INVITE | B: z9hG4bK-5",
+    ]);
+    assert_eq!((call.state, call.attempts), (CallState::InCall, 2));
+    assert_eq!(call.start_ns, Some(0));
+    assert_eq!(call.request_delay_ns, Some(2 * SECOND_NS));
+    assert_eq!(call.setup_delay_ns, Some(4 * SECOND_NS));
+}
+
+#[test]
+fn forks_are_dialogs_of_one_session() {
+    let calls = calls(&[
+        "0 INVITE sip:bob@b SIP/2.0",
+        "1 SIP/2.0 180 Ringing | T: b1",
+        "2 SIP/2.0 183 Session Progress | T: b2",
+        "3 SIP/2.0 200 OK | T: b2",
+        "9 BYE sip:bob@b SIP/2.0 | T: b2 | CSeq: 2 BYE | B: z9hG4bK-9",
+    ]);
+    assert_eq!(calls.len(), 2);
+    assert!(
+        calls
+            .iter()
+            .all(|call| call.number == 1 && call.dialogs == 2)
+    );
+    assert_eq!(calls[0].state, CallState::Superseded);
+    assert_eq!(calls[0].callee.tag.as_deref(), Some(&b"b1"[..]));
+    assert_eq!(calls[1].state, CallState::Completed);
+    assert_eq!(calls[1].duration_ns, Some(6 * SECOND_NS));
+    assert_eq!(calls[1].disconnect_delay_ns, None);
+}
+
+#[test]
+fn an_invite_within_the_dialog_begins_no_call() {
+    let mut lines = ANSWERED.to_vec();
+    lines.extend([
+        "20 INVITE sip:alice@a SIP/2.0 | F: b | T: a | CSeq: 3 INVITE | B: z9hG4bK-6",
+        "20.1 INVITE sip:alice@a SIP/2.0 | F: b | T: a | CSeq: 3 INVITE | B: z9hG4bK-6",
+        "20.2 SIP/2.0 488 Not Acceptable Here | F: b | T: a | CSeq: 3 INVITE | B: z9hG4bK-6",
+        "30 INVITE sip:bob@b SIP/2.0 | T: b | CSeq: 2 INVITE | B: z9hG4bK-7",
+        "31 SIP/2.0 200 OK | T: b | CSeq: 2 INVITE | B: z9hG4bK-7",
+    ]);
+    let call = call(&lines);
+    assert_eq!((call.state, call.reinvites), (CallState::InCall, 2));
+    assert_eq!(call.answer_ns, Some(5_000_000_000));
+    assert_eq!(call.status, Some(200));
+    assert_eq!(call.retransmissions, 1);
+}
+
+#[test]
+fn a_call_id_that_comes_again_is_another_call() {
+    let mut script = Script::new(CallLimits::default());
+    script.play(ANSWERED);
+    script.play(&[
+        "6 BYE sip:bob@b SIP/2.0 | T: b | CSeq: 2 BYE | B: z9hG4bK-8",
+        "7 INVITE sip:bob@b SIP/2.0 | CSeq: 9 INVITE | B: z9hG4bK-20",
+        "8 SIP/2.0 486 Busy Here | T: c | CSeq: 9 INVITE | B: z9hG4bK-20",
+        // Another caller with the same Call-ID.
+        "9 INVITE sip:bob@b SIP/2.0 | F: other | B: z9hG4bK-30",
+    ]);
+    let calls = script.finish();
+    let told: Vec<_> = calls
+        .iter()
+        .map(|call| (call.number, call.state, call.told))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (1, CallState::Completed, Told::Reused),
+            (2, CallState::Busy, Told::Ended),
+            (3, CallState::Trying, Told::InputEnded),
+        ]
+    );
+}
+
+#[test]
+fn calls_that_were_under_way_have_no_start() {
+    let call = call(&[
+        "6 BYE sip:bob@b SIP/2.0 | T: b | CSeq: 2 BYE",
+        "6.5 SIP/2.0 200 OK | T: b | CSeq: 2 BYE",
+    ]);
+    assert_eq!((call.state, call.start_ns), (CallState::Completed, None));
+    assert_eq!(call.disconnect_delay_ns, Some(SECOND_NS / 2));
+    assert_eq!((call.duration_ns, call.request_delay_ns), (None, None));
+}
+
+#[test]
+fn what_is_no_call_is_counted() {
+    let mut script = Script::new(CallLimits::default());
+    let seen = script.play(&[
+        "0 REGISTER sip:b SIP/2.0",
+        "1 SIP/2.0 200 OK | T: b | CSeq: 1 REGISTER",
+        "2 OPTIONS sip:b SIP/2.0",
+        "3 OPTIONS sip:b SIP/2.0",
+    ]);
+    assert!(seen.iter().all(|seen| seen.call.is_none()));
+    assert!(seen[3].is_repeat && !seen[2].is_repeat);
+    assert_eq!(script.calls.counters().outside, 4);
+    assert_eq!(script.finish(), []);
+}
+
+#[test]
+fn silence_ends_calls_in_the_order_of_time() {
+    let mut script = Script::new(CallLimits::default());
+    script.play(&[
+        "0 INVITE sip:b SIP/2.0 | I: first",
+        "1 INVITE sip:b SIP/2.0 | I: second",
+        "2 SIP/2.0 180 Ringing | I: first | T: b",
+        "3 SIP/2.0 486 Busy Here | I: second | T: b",
+        "34 OPTIONS sip:b SIP/2.0",
+    ]);
+    assert_eq!(script.told.len(), 0);
+    script.play(&["35 OPTIONS sip:b SIP/2.0"]);
+    assert_eq!(script.told.len(), 1, "32 s behind its end");
+    script.play(&["301.9 OPTIONS sip:b SIP/2.0"]);
+    assert_eq!(script.told.len(), 1);
+    script.play(&["302 OPTIONS sip:b SIP/2.0"]);
+    let told: Vec<_> = script
+        .told
+        .iter()
+        .map(|call| (call.call_id.as_slice(), call.told))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (&b"second"[..], Told::Ended),
+            (&b"first"[..], Told::Expired)
+        ]
+    );
+    assert_eq!(script.calls.counters().expired, 1);
+}
+
+#[test]
+fn limits_hold_and_are_counted() {
+    let mut limits = CallLimits::default();
+    (limits.calls_max, limits.dialogs_max, limits.text_bytes_max) = (3, 2, 8);
+    let mut script = Script::new(limits);
+    for number in 0..50 {
+        script.play(&[&format!(
+            "{number} INVITE sip:b SIP/2.0 | I: a-long-call-id-{number}"
+        )]);
+        assert!(script.calls.live() <= 3);
+    }
+    for tag in 0..5 {
+        script.play(&[&format!(
+            "50 SIP/2.0 180 Ringing | I: a-long-call-id-49 | T: {tag}"
+        )]);
+    }
+    let counters = script.calls.counters();
+    assert_eq!((counters.evicted, counters.dialogs_refused), (47, 3));
+    assert!(counters.texts_clipped >= 50);
+    let calls = script.finish();
+    assert_eq!(calls.len(), 51);
+    assert!(calls.iter().all(|call| call.call_id == b"a-long-c"));
+    // Evicted in the order in which they fell silent.
+    let numbers: Vec<u64> = calls.iter().map(|call| call.number).collect();
+    assert!(numbers.is_sorted());
+}
+
+#[test]
+fn the_texts_of_all_calls_together_have_a_limit() {
+    let limits = {
+        let mut limits = CallLimits::default();
+        limits.texts_bytes_max = 2000;
+        limits
+    };
+    let mut script = Script::new(limits);
+    let long = "x".repeat(300);
+    for number in 0..20 {
+        script.play(&[&format!("{number} INVITE sip:{long} SIP/2.0 | I: {number}")]);
+        assert!(script.calls.live() <= 6);
+    }
+    assert!(script.calls.live() >= 3);
+    assert!(script.calls.counters().evicted >= 14);
+    assert_eq!(script.finish().len(), 20);
+}
+
+#[test]
+fn time_that_runs_backwards_makes_no_negative_spans() {
+    let call = call(&[
+        "9 INVITE sip:bob@b SIP/2.0",
+        "5 SIP/2.0 200 OK | T: b",
+        "3 BYE sip:bob@b SIP/2.0 | T: b | CSeq: 2 BYE | B: z9hG4bK-8",
+    ]);
+    assert_eq!(call.state, CallState::Completed);
+    assert_eq!((call.setup_delay_ns, call.duration_ns), (None, None));
+}

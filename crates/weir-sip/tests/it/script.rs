@@ -1,0 +1,90 @@
+//! Calls made of short lines, for tests.
+
+use std::net::SocketAddr;
+
+use weir_sip::{Call, CallLimits, Calls, Digest, Flow, Limits, Message, Seen};
+
+/// Follows messages that are written as `SECOND START-LINE | HEADER: VALUE | …`.
+///
+/// `From`, `To`, `Call-ID`, `CSeq` and `Via` are those of Alice's INVITE unless a line says
+/// otherwise; `F:` and `T:` stand for the tags.
+pub(crate) struct Script {
+    pub(crate) calls: Calls,
+    pub(crate) told: Vec<Call>,
+}
+
+impl Script {
+    pub(crate) fn new(limits: CallLimits) -> Self {
+        Self {
+            calls: Calls::new(limits),
+            told: Vec::new(),
+        }
+    }
+
+    /// Takes the lines up, and gives what was told at once.
+    pub(crate) fn play(&mut self, lines: &[&str]) -> Vec<Seen> {
+        lines.iter().map(|line| self.one(line)).collect()
+    }
+
+    fn one(&mut self, line: &str) -> Seen {
+        let mut parts = line.split('|').map(str::trim);
+        let (second, start) = parts.next().unwrap().split_once(' ').unwrap();
+        let mut from_tag = "a";
+        let mut to_tag = "";
+        let mut call_id = "call@h";
+        let mut branch = "z9hG4bK-1";
+        let mut cseq = String::new();
+        let mut more = String::new();
+        for part in parts {
+            match part.split_once(": ").unwrap() {
+                ("F", tag) => from_tag = tag,
+                ("T", tag) => to_tag = tag,
+                ("I", id) => call_id = id,
+                ("B", id) => branch = id,
+                ("CSeq", value) => cseq = value.to_owned(),
+                _ => more.push_str(&format!("{part}\r\n")),
+            }
+        }
+        if cseq.is_empty() {
+            let method = start.split(' ').next().unwrap();
+            let method = if method == "SIP/2.0" {
+                "INVITE"
+            } else {
+                method
+            };
+            cseq = format!("1 {method}");
+        }
+        let tag = |tag: &str| match tag {
+            "" => String::new(),
+            tag => format!(";tag={tag}"),
+        };
+        let text = format!(
+            "{start}\r\nVia: SIP/2.0/UDP h;branch={branch}\r\nFrom: <sip:alice@a>{}\r\nTo: <sip:bob@b>{}\r\n\
+             Call-ID: {call_id}\r\nCSeq: {cseq}\r\nMax-Forwards: 70\r\n{more}Content-Length: 0\r\n\r\n",
+            tag(from_tag),
+            tag(to_tag),
+        );
+        let message = Message::parse(text.as_bytes(), &Limits::default()).unwrap();
+        assert!(message.check().first_error().is_none(), "{text}");
+        let socket = |port: u16| SocketAddr::from(([10, 0, 0, 1], port));
+        let is_from_alice = start.starts_with("SIP/2.0") != (from_tag == "a");
+        let (src, dst) = if is_from_alice { (1, 2) } else { (2, 1) };
+        let flow = Flow {
+            src: socket(src),
+            dst: socket(dst),
+        };
+        let time_ns = (second.parse::<f64>().unwrap() * 1e9) as i64;
+        let told = &mut self.told;
+        self.calls
+            .take(time_ns, Some(flow), &Digest::of(&message), &mut |call| {
+                told.push(call);
+            })
+    }
+
+    pub(crate) fn finish(mut self) -> Vec<Call> {
+        let told = &mut self.told;
+        self.calls.finish(&mut |call| told.push(call));
+        assert_eq!(self.calls.live(), 0);
+        self.told
+    }
+}
