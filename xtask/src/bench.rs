@@ -41,6 +41,11 @@ const BENCHES: &[Bench] = &[
         what: "a packet in the flow table at 150,000 connections, memory and pauses at ten million, beside hashbrown",
         run: dict::flows,
     },
+    Bench {
+        name: "h248",
+        what: "Megaco messages of Erlang's own study in every encoding, beside Erlang here and the seed",
+        run: dict::h248,
+    },
 ];
 
 /// One figure of weir's beside a peer's.

@@ -1,4 +1,4 @@
-//! `cargo xtask bench dict` and `flows`: run the crates' own benchmarks and take their figures.
+//! `cargo xtask bench dict`, `flows` and `h248`: run the crates' own benchmarks and take their figures.
 
 use std::process::Stdio;
 
@@ -15,6 +15,11 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
 /// Runs the flow table's benchmark.
 pub(crate) fn flows() -> Result<Vec<Comparison>> {
     of_crate("weir-flow", "flows")
+}
+
+/// Runs the Megaco codecs' benchmark.
+pub(crate) fn h248() -> Result<Vec<Comparison>> {
+    of_crate("weir-h248", "codec")
 }
 
 /// Runs `cargo bench` of a crate, whose lines that begin with `@` are comparisons: name, our figure,

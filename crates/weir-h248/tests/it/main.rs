@@ -4,6 +4,7 @@
 
 mod corpus;
 mod damage;
+mod erlang;
 mod extension;
 mod generate;
 mod rfc3525;
