@@ -42,6 +42,8 @@ layout_parse 4096 layout
 layout_records 1024 -
 table_scan 1024 capture
 dict_operations 1024 -
+flow_reassemble 1024 -
+flow_packets 2048 packet
 sip_message 2048 -
 sip_stream 4096 -
 websocket_frames 2048 -
@@ -52,6 +54,10 @@ websocket_study 4096 -
 clf_read 4096 -
 clf_write 2048 -
 clf_sidecar 2048 -
+h248_text 1024 -
+h248_ber 1024 -
+h248_per 512 -
+h248_erl 2048 -
 '
 
 echo "building the targets"

@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Only the crates that see foreign bytes are known here: those that read captures, decode packets
-//! and fill tables; and the dictionary, whose keys strangers choose. The engine and the command line are tested with plain tests.
+//! and fill tables; Megaco's decoders; and the dictionary, whose keys strangers choose. The engine and
+//! the command line are tested with plain tests.
 
 #![forbid(unsafe_code)]
 
@@ -20,6 +21,8 @@ pub mod capture;
 pub mod clf;
 pub mod dict;
 mod dribble;
+pub mod h248;
+pub mod flow;
 pub mod layout;
 pub mod packet;
 pub mod sip;
@@ -46,6 +49,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("clf_read", clf::read),
     ("clf_write", clf::write),
     ("clf_sidecar", clf::sidecar),
+    ("flow_reassemble", flow::reassemble),
+    ("flow_packets", flow::packets),
     ("sip_message", sip::message),
     ("sip_stream", sip::stream),
     ("websocket_frames", websocket::frames),
@@ -53,4 +58,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("websocket_input", websocket::input),
     ("websocket_inflate", websocket::inflate),
     ("websocket_study", websocket::study),
+    ("h248_text", h248::text),
+    ("h248_ber", h248::ber),
+    ("h248_per", h248::per),
+    ("h248_erl", h248::erl),
 ];

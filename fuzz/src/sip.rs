@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::net::SocketAddr;
 
 use weir_sip::{
-    CallLimits, Calls, Digest, Flow, Framer, FramerEvent, Ladder, Limits, List, Message, Step, Uri,
+    CallLimits, Calls, Caption, Digest, Flow, Framer, FramerEvent, Ladder, Limits, List, Message, Step, Uri,
     Via, looks_like_sip,
 };
 
@@ -80,8 +80,13 @@ pub fn stream(bytes: &[u8]) {
         let seen = calls.take(time_ns, Some(flow), &digest, &mut |_| told += 1);
         begun = begun.max(seen.call.unwrap_or(0));
         assert!(calls.live() <= 4);
-        let (from, to) = (flow.src.to_string(), flow.dst.to_string());
-        ladder.push(Step::new(Some(time_ns), from, to, &digest, seen.is_repeat));
+        ladder.push(Step {
+            time_ns: Some(time_ns),
+            from: flow.src.to_string(),
+            to: flow.dst.to_string(),
+            label: Caption::of(&digest).label(),
+            is_repeat: seen.is_repeat,
+        });
     };
     framer.feed(bits.0, &mut each);
     framer.finish(&mut each);

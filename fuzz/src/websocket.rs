@@ -50,7 +50,11 @@ pub fn frames(bytes: &[u8]) {
     for &(direction, head) in heads {
         connection.feed(direction, head, &mut look);
     }
-    connection.feed(Direction::ToClient, bits.0, &mut look);
+    let (before, after) = bits.0.split_at(piece.min(bits.0.len()));
+    connection.feed(Direction::ToClient, before, &mut look);
+    connection.gap(Direction::ToClient, u64::from(flags), &mut look);
+    connection.feed(Direction::ToClient, after, &mut look);
+    assert!(connection.held_bytes() <= 64 * LIMIT);
     connection.finish(&mut look);
 }
 

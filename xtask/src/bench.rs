@@ -6,7 +6,7 @@ use std::fs;
 use anyhow::{Result, bail};
 use serde_json::json;
 
-use crate::{crate_bench, root, scan, tribeca};
+use crate::{crate_bench, root, scan, tribeca, ws};
 
 /// A benchmark by name.
 struct Bench {
@@ -35,6 +35,21 @@ const BENCHES: &[Bench] = &[
         name: "clf",
         what: "a million SIP log records written, searched, indexed and converted, beside a text writer, dd, cat, grep, perl and sqlite",
         run: || crate_bench::run("weir-clf", "clf"),
+    },
+    Bench {
+        name: "ws",
+        what: "permessage-deflate: 1,296 exact settings over 10 MB beside zlib run for each; reading transcripts",
+        run: ws::run,
+    },
+    Bench {
+        name: "flows",
+        what: "a packet in the flow table at 150,000 connections, memory and pauses at ten million, beside hashbrown",
+        run: || crate_bench::run("weir-flow", "flows"),
+    },
+    Bench {
+        name: "h248",
+        what: "Megaco messages of Erlang's own study in every encoding, beside Erlang here and the seed",
+        run: || crate_bench::run("weir-h248", "codec"),
     },
 ];
 

@@ -8,6 +8,7 @@ mod scan;
 mod tidy;
 mod trace;
 mod tribeca;
+mod ws;
 
 use std::env;
 use std::path::{Path, PathBuf};

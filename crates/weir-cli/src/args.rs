@@ -8,11 +8,13 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::h248::H248;
 use crate::message::{ColorChoice, Messages};
 use crate::output::{self, Format};
 
@@ -68,6 +70,9 @@ pub(crate) enum Command {
     Fields(Fields),
     Demo(Demo),
     Clf(crate::clf::Clf),
+    H248(H248),
+    Ws(crate::ws::Ws),
+    Sip(crate::sip::Sip),
     /// Print a completion script for a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {
@@ -137,6 +142,18 @@ pub(crate) struct Query {
             time. Without it they follow one another in the order in which they are named"
     )]
     pub(crate) merge: bool,
+    /// How late records of a stream may be that are put in the order of time: 500ms, 2s
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = parse_duration,
+        help_heading = "Reading",
+        long_help = "How late records may be that are put in the order of time, such as 500ms, 2s or \
+            1m. Records that come later than that after others are left out and counted. Without it \
+            windows over standard input wait for a second, and files are read whole before their \
+            windows close"
+    )]
+    pub(crate) lateness: Option<Duration>,
     /// What HDLC records in ERF files carry
     #[arg(
         long,
@@ -487,6 +504,25 @@ pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
     Ok(bytes as usize)
 }
 
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let expected = || "expected a time such as 500ms, 2s or 1m".to_owned();
+    let unit_at = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(unit_at);
+    let seconds = match unit.trim().to_ascii_lowercase().as_str() {
+        "ns" => 1e-9,
+        "us" | "µs" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(expected()),
+    };
+    let number: f64 = number.parse().map_err(|_| expected())?;
+    Duration::try_from_secs_f64(number * seconds).map_err(|_| expected())
+}
+
 fn parse_rows(text: &str) -> Result<Rows, String> {
     if text.eq_ignore_ascii_case("all") {
         return Ok(Rows(None));
@@ -636,6 +672,26 @@ mod tests {
             hints,
             ["give one '-o FILE' for all statements, or one for each"]
         );
+    }
+
+    #[test]
+    fn times_are_read_with_their_units() {
+        for (text, expected) in [
+            ("500ms", Some(Duration::from_millis(500))),
+            ("2s", Some(Duration::from_secs(2))),
+            ("1.5 s", Some(Duration::from_millis(1500))),
+            ("1m", Some(Duration::from_secs(60))),
+            ("0s", Some(Duration::ZERO)),
+            ("10us", Some(Duration::from_micros(10))),
+            ("1h", Some(Duration::from_secs(3600))),
+            ("2", None),
+            ("s", None),
+            ("-1s", None),
+            ("1e400h", None),
+            ("99999999999999999999h", None),
+        ] {
+            assert_eq!(parse_duration(text).ok(), expected, "{text}");
+        }
     }
 
     #[test]

@@ -8,11 +8,14 @@ mod args;
 mod clf;
 mod demo;
 mod fields;
+mod h248;
 mod message;
 mod output;
 mod progress;
 mod query;
 mod session;
+mod sip;
+mod ws;
 
 use std::io;
 use std::process::ExitCode;
@@ -40,6 +43,9 @@ fn run(cli: &Cli, messages: Messages) -> Result<ExitCode, Failure> {
         Command::Fields(fields) => fields::run(fields, global, messages),
         Command::Demo(demo) => demo::run(demo, global, messages),
         Command::Clf(clf) => clf::run(clf, global, messages),
+        Command::H248(h248) => h248::run(h248, global, messages),
+        Command::Ws(ws) => ws::run(ws, global, messages),
+        Command::Sip(sip) => sip::run(sip, global, messages),
         Command::Completions { shell } => {
             printed(args::write_completions(*shell, &mut io::stdout()))
         }

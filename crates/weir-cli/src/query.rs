@@ -88,6 +88,7 @@ fn options(query: &Query) -> weir_engine::Options {
     options.threads = query.threads.map(NonZeroUsize::get);
     options.memory_limit_bytes = query.memory_limit;
     options.merge = query.merge;
+    options.lateness = query.lateness;
     options.decode.erf_hdlc = match query.hdlc {
         Hdlc::Guess => ErfHdlc::Guess,
         Hdlc::Chdlc => ErfHdlc::Chdlc,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use arrow::array::RecordBatch;
 use tokio::runtime::Runtime;
 use weir_engine::{Engine, ErrorKind, Statement};
 
@@ -31,6 +32,15 @@ impl Failure {
             code: 2,
             message,
             hint: None,
+        }
+    }
+
+    /// The work ran and did not find what it was to find: exit status 1.
+    pub(crate) fn missing(message: String, hint: String) -> Self {
+        Self {
+            code: 1,
+            message,
+            hint: Some(hint),
         }
     }
 
@@ -177,6 +187,21 @@ impl Session {
         Ok(match summary.closed {
             true => Reader::Gone,
             false => Reader::Listens,
+        })
+    }
+
+    /// Answers one statement, and hands its batches to `each`.
+    pub(crate) fn batches(
+        &self,
+        statement: Statement,
+        mut each: impl FnMut(&RecordBatch) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        self.runtime.block_on(async {
+            let mut answer = self.engine.answer(statement).await?;
+            while let Some(batch) = answer.next().await? {
+                each(&batch)?;
+            }
+            Ok(())
         })
     }
 

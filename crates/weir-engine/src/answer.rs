@@ -22,7 +22,7 @@ pub struct Answer {
     partitions: std::vec::IntoIter<Receiver<DfResult<RecordBatch>>>,
     current: Option<Receiver<DfResult<RecordBatch>>>,
     // Dropping the answer stops what still runs.
-    _tasks: JoinSet<()>,
+    tasks: JoinSet<()>,
 }
 
 impl Answer {
@@ -50,7 +50,7 @@ impl Answer {
             schema,
             partitions: partitions.into_iter(),
             current: None,
-            _tasks: tasks,
+            tasks,
         })
     }
 
@@ -58,6 +58,17 @@ impl Answer {
     #[must_use]
     pub const fn schema(&self) -> &SchemaRef {
         &self.schema
+    }
+
+    /// Waits until everything has ended: what a scan reports it has reported by then, and a panic
+    /// is no end of the rows.
+    async fn end(&mut self) -> Result<Option<RecordBatch>, Error> {
+        while let Some(ended) = self.tasks.join_next().await {
+            if let Err(error) = ended {
+                return Err(Error::new(ErrorKind::Run, error.to_string()));
+            }
+        }
+        Ok(None)
     }
 
     /// The next batch; `None` at the end.
@@ -69,7 +80,7 @@ impl Answer {
             let Some(receiver) = &mut self.current else {
                 self.current = self.partitions.next();
                 if self.current.is_none() {
-                    return Ok(None);
+                    return self.end().await;
                 }
                 continue;
             };

@@ -1,6 +1,7 @@
 //! The engine: a DataFusion session that knows captures.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::memory_pool::FairSpillPool;
@@ -20,6 +21,7 @@ use crate::names::Scope;
 use crate::number;
 use crate::reference::Resolver;
 use crate::statement::Statement;
+use crate::window::{self, PlanWindows};
 
 /// How an engine works.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +36,10 @@ pub struct Options {
     pub unfused: bool,
     /// Reads several captures of one FROM at once, in the order of time.
     pub merge: bool,
+    /// How late records may be that are answered in the order of time; `None` leaves that to each
+    /// source: a second for standard input where windows need the order, and for files no limit,
+    /// since they are read whole before windows close.
+    pub lateness: Option<Duration>,
     /// How ambiguous traffic is decoded.
     pub decode: DecodeOptions,
 }
@@ -82,6 +88,11 @@ impl Engine {
                 .position(|rule| rule.name() == "EnsureRequirements");
             rules.insert(place.unwrap_or(0), Arc::new(FuseAggregates));
         }
+        // In front of the rule that decides how to join.
+        let place = rules
+            .iter()
+            .position(|rule| rule.name() == "join_selection");
+        rules.insert(place.unwrap_or(0), Arc::new(PlanWindows));
         let state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(runtime)
@@ -89,7 +100,7 @@ impl Engine {
             .with_physical_optimizer_rules(rules)
             .build();
         let context = SessionContext::new_with_state(state);
-        for function in function::all() {
+        for function in function::all().into_iter().chain(window::function::all()) {
             context.register_udf(function);
         }
         Ok(Self {
@@ -138,6 +149,7 @@ impl Engine {
             ledger: &self.ledger,
             decode: &self.options.decode,
             merge: self.options.merge,
+            lateness: self.options.lateness,
         };
         let resolved = resolver.resolve(&mut statement).await?;
         let dotted = resolved.columns.iter().filter(|name| name.contains('.'));
@@ -154,6 +166,7 @@ impl Engine {
             .await
             .and_then(address::coerce)
             .and_then(number::widen)
+            .and_then(window::with_keys)
             .and_then(address::to_text)
             .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &resolved.columns))?;
         Ok((plan, resolved.columns))

@@ -27,7 +27,7 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::union::UnionExec;
 use weir_packet::Kind;
-use weir_tables::{Aggregate, Branch, Expression, Function, Predicate};
+use weir_tables::{Aggregate, Branch, Expression, Function, Parts, Predicate};
 
 use crate::scan::CaptureScan;
 use convert::{Scope, Types};
@@ -42,12 +42,14 @@ impl PhysicalOptimizerRule for FuseAggregates {
     fn optimize(
         &self,
         plan: Arc<dyn ExecutionPlan>,
-        _config: &ConfigOptions,
+        config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_down(|plan| match fused(&plan) {
-            Some(fused) => Ok(Transformed::yes(Arc::new(fused) as Arc<dyn ExecutionPlan>)),
-            None => Ok(Transformed::no(plan)),
-        })
+        plan.transform_down(
+            |plan| match fused(&plan, config.execution.target_partitions) {
+                Some(fused) => Ok(Transformed::yes(Arc::new(fused) as Arc<dyn ExecutionPlan>)),
+                None => Ok(Transformed::no(plan)),
+            },
+        )
         .data()
     }
 
@@ -61,7 +63,7 @@ impl PhysicalOptimizerRule for FuseAggregates {
 }
 
 /// The aggregate as one operator; `None` when a part of it is not known to it.
-fn fused(plan: &Arc<dyn ExecutionPlan>) -> Option<FusedAggregate> {
+fn fused(plan: &Arc<dyn ExecutionPlan>, threads: usize) -> Option<FusedAggregate> {
     let top = plan.downcast_ref::<AggregateExec>()?;
     let bottom = match top.mode() {
         AggregateMode::Single | AggregateMode::SinglePartitioned => top,
@@ -92,6 +94,7 @@ fn fused(plan: &Arc<dyn ExecutionPlan>) -> Option<FusedAggregate> {
             None => passes.push(Pass {
                 reading: scan.scan.reading().clone(),
                 partitions: scan.scan.partitions().to_vec(),
+                parts: 1,
                 branches: vec![branch],
             }),
         }
@@ -100,9 +103,10 @@ fn fused(plan: &Arc<dyn ExecutionPlan>) -> Option<FusedAggregate> {
         .into_iter()
         .map(|(function, _)| function)
         .collect();
-    // Types that go together, and keys that are not too long.
-    for pass in &passes {
-        Aggregate::new(pass.branches.clone(), &functions)?;
+    for pass in &mut passes {
+        // Types that go together, and keys that are not too long.
+        let aggregate = Aggregate::new(pass.branches.clone(), &functions)?;
+        pass.parts = parts(pass, &aggregate, threads);
     }
     let same_types = |pass: &Pass| {
         let first = passes.first().and_then(|pass| pass.branches.first());
@@ -127,8 +131,19 @@ fn fused(plan: &Arc<dyn ExecutionPlan>) -> Option<FusedAggregate> {
         .then(|| FusedAggregate::new(schema, passes, functions))
 }
 
+/// Parts of its one file that a pass may read side by side.
+fn parts(pass: &Pass, aggregate: &Aggregate, threads: usize) -> usize {
+    let reading = &pass.reading;
+    let [source] = reading.sources.as_slice() else {
+        return 1;
+    };
+    // One order over the file needs one who watches it.
+    let is_free = !reading.sorted && aggregate.allows_parts() && Parts::may_be_of(source);
+    if is_free { threads.max(1) } else { 1 }
+}
+
 /// The operator below those that only hand batches from one thread to another.
-fn behind_exchanges(plan: &Arc<dyn ExecutionPlan>) -> &Arc<dyn ExecutionPlan> {
+pub(crate) fn behind_exchanges(plan: &Arc<dyn ExecutionPlan>) -> &Arc<dyn ExecutionPlan> {
     let mut plan = plan;
     loop {
         let exchange = plan.downcast_ref::<CoalescePartitionsExec>().is_some()

@@ -16,8 +16,8 @@
 //! An [`Engine`] is a DataFusion session that knows captures: paths in FROM become tables
 //! (`reference`), dotted names become columns (`names`), addresses compare with text
 //! (`address`), arithmetic on unsigned columns does not wrap around (`number`), and what can be
-//! decided while packets are decoded is pushed into the scan (`pushdown`, `scan`), and aggregates
-//! are computed there (`fuse`).
+//! decided while packets are decoded is pushed into the scan (`pushdown`, `scan`), aggregates
+//! are computed there (`fuse`), and windows of streams leave when they are over (`window`).
 //!
 //! This crate deliberately does not know the terminal, output formats or command-line arguments.
 
@@ -36,6 +36,7 @@ mod reference;
 mod scan;
 mod statement;
 mod table;
+mod window;
 
 pub use answer::Answer;
 pub use engine::{Engine, Options};

@@ -6,10 +6,12 @@ use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
+use arrow::compute::kernels::cast_utils::parse_interval_month_day_nano;
 use arrow::datatypes::Schema;
 use datafusion::catalog::TableProvider;
-use datafusion::common::TableReference;
+use datafusion::common::{ScalarValue, TableReference};
 use datafusion::execution::options::{
     ArrowReadOptions, CsvReadOptions, JsonReadOptions, ParquetReadOptions,
 };
@@ -29,6 +31,7 @@ use crate::names::similar;
 use crate::scan::Reading;
 use crate::statement::Statement;
 use crate::table::CaptureTable;
+use crate::window::nanoseconds;
 
 /// What a table factor of a statement refers to.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +53,7 @@ enum Reference {
 struct Reads {
     merge: bool,
     sorted: bool,
+    lateness: Option<Duration>,
 }
 
 /// Turns references into tables.
@@ -58,6 +62,7 @@ pub(crate) struct Resolver<'e> {
     pub(crate) ledger: &'e Arc<Ledger>,
     pub(crate) decode: &'e DecodeOptions,
     pub(crate) merge: bool,
+    pub(crate) lateness: Option<Duration>,
 }
 
 /// What a statement's references gave.
@@ -203,6 +208,7 @@ impl Resolver<'_> {
             merge: reads.merge || self.merge,
             sorted: reads.sorted,
             decode: self.decode.clone(),
+            lateness: reads.lateness.or(self.lateness),
         };
         Arc::new(CaptureTable::new(table, reading, Arc::clone(self.ledger)))
     }
@@ -333,6 +339,10 @@ impl Reference {
 
 impl Reads {
     fn set(&mut self, function: &str, key: &str, value: &FunctionArgExpr) -> Result<(), Error> {
+        if key.eq_ignore_ascii_case("lateness") {
+            self.lateness = Some(lateness(value)?);
+            return Ok(());
+        }
         let value = match value {
             FunctionArgExpr::Expr(Expr::Value(value)) => match value.value {
                 Value::Boolean(value) => Some(value),
@@ -344,14 +354,16 @@ impl Reads {
             "merge" => &mut self.merge,
             "sorted" => &mut self.sorted,
             other => {
-                let near = similar(other, ["merge", "sorted"].into_iter());
+                let near = similar(other, ["merge", "sorted", "lateness"].into_iter());
                 let error = Error::new(
                     ErrorKind::Plan,
                     format!("{function} has no argument {other}"),
                 );
                 return Err(match near.first() {
-                    Some(near) => error.with_hint(format!("did you mean {near} => true?")),
-                    None => error.with_hint("merge => true and sorted => true are known"),
+                    Some(near) => error.with_hint(format!("did you mean {near} => …?")),
+                    None => error.with_hint(
+                        "merge => true, sorted => true and lateness => INTERVAL '1 second' are known",
+                    ),
                 });
             }
         };
@@ -363,6 +375,30 @@ impl Reads {
         })?;
         Ok(())
     }
+}
+
+/// How late records may be: `INTERVAL '1 second'`.
+fn lateness(value: &FunctionArgExpr) -> Result<Duration, Error> {
+    let interval = match value {
+        FunctionArgExpr::Expr(Expr::Interval(interval)) => match interval.value.as_ref() {
+            Expr::Value(value) => value.value.clone().into_string().map(|text| {
+                let unit = interval.leading_field.as_ref();
+                unit.map_or_else(|| text.clone(), |unit| format!("{text} {unit}"))
+            }),
+            _ => None,
+        },
+        _ => None,
+    };
+    let interval = interval.and_then(|text| parse_interval_month_day_nano(&text).ok());
+    let interval = interval.map(|interval| ScalarValue::IntervalMonthDayNano(Some(interval)));
+    let ns = interval.and_then(|interval| nanoseconds(&interval));
+    let ns = ns.and_then(|ns| u64::try_from(ns).ok());
+    ns.map(Duration::from_nanos).ok_or_else(|| {
+        Error::new(
+            ErrorKind::Plan,
+            "lateness is an interval without months: lateness => INTERVAL '1 second'",
+        )
+    })
 }
 
 fn strings(function: &str, expr: &Expr) -> Result<Vec<String>, Error> {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use arrow::compute::SortOptions;
@@ -35,6 +36,8 @@ pub(crate) struct Reading {
     /// The user says that the records are in the order of time; the scan fails when they are not.
     pub(crate) sorted: bool,
     pub(crate) decode: DecodeOptions,
+    /// How late records may be that the user wants in the order of time: a stream, even of a file.
+    pub(crate) lateness: Option<Duration>,
 }
 
 /// Reads captures into batches. Described by paths, columns and predicates alone, so that it could
@@ -111,6 +114,32 @@ impl CaptureScan {
         self.predicate.as_ref()
     }
 
+    /// Records come as they are sent, and answers are wanted before the end.
+    pub(crate) fn is_stream(&self) -> bool {
+        self.reading.sources.iter().any(Source::is_stdin)
+            || self.properties.boundedness.is_unbounded()
+    }
+
+    /// The column with the times of the records, when it is read.
+    pub(crate) fn time_column(&self) -> Option<Arc<dyn PhysicalExpr>> {
+        let index = self.schema().index_of(TIME).ok()?;
+        Some(Arc::new(PhysicalColumn::new(TIME, index)))
+    }
+
+    /// The same scan of one source after the other; `None` when it is that already.
+    pub(crate) fn in_sequence(&self) -> Option<Self> {
+        (self.partitions.len() > 1).then(|| {
+            Self::new(
+                self.table.clone(),
+                self.projection.clone(),
+                self.predicate.clone(),
+                self.reading.clone(),
+                self.limit,
+                1,
+            )
+        })
+    }
+
     /// The columns that it gives.
     pub(crate) fn columns(&self) -> impl Iterator<Item = &Column> {
         let columns = self.table.columns();
@@ -166,7 +195,7 @@ pub(crate) fn take_stdin(sources: &[Source], ledger: &Ledger) -> Result<bool> {
 fn partitions(reading: &Reading, partitions_max: usize) -> Vec<Vec<Source>> {
     let sources = &reading.sources;
     // One order over all sources needs one who watches it.
-    let together = reading.merge || reading.sorted;
+    let together = reading.merge || reading.sorted || reading.lateness.is_some();
     let partitions_max = if together { 1 } else { partitions_max.max(1) };
     let size = sources.len().div_ceil(partitions_max).max(1);
     sources.chunks(size).map(<[Source]>::to_vec).collect()
@@ -185,7 +214,7 @@ fn equivalences(
     let single = reading.sources.len() == 1 && partition_count == 1;
     // Numbers rise within a capture. Times need not, so nothing is promised unless the user does.
     let ordered_by = if reading.sorted {
-        Some("frame.time")
+        Some(TIME)
     } else {
         single.then_some("frame.number")
     };
@@ -237,7 +266,7 @@ impl DisplayAs for CaptureScan {
             write!(f, "{separate}limit{assign}{limit}")?;
         }
         if self.reading.merge {
-            write!(f, "{separate}merged by{assign}frame.time")?;
+            write!(f, "{separate}merged by{assign}{TIME}")?;
         }
         if let Some(ordering) = self.properties.output_ordering() {
             write!(f, "{separate}in order of{assign}{ordering}")?;
@@ -403,3 +432,6 @@ impl Metrics {
         }
     }
 }
+
+/// The column with the times of the records.
+pub(crate) const TIME: &str = "frame.time";

@@ -1,18 +1,24 @@
 //! Captures as tables of DataFusion.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::internal_err;
 use datafusion::error::Result;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::projection::ProjectionExec;
 use weir_tables::{Predicate, Source, Table};
 
 use crate::ledger::Ledger;
 use crate::pushdown::predicate;
-use crate::scan::{CaptureScan, Reading};
+use crate::scan::{CaptureScan, Reading, TIME};
+use crate::window::TimeOrder;
 
 /// A table over captures, or over files of a record layout.
 #[derive(Debug)]
@@ -82,13 +88,52 @@ impl TableProvider for CaptureTable {
             Some(_) => 1,
             None => state.config().target_partitions(),
         };
-        Ok(Arc::new(CaptureScan::new(
-            self.table.clone(),
-            projection,
-            predicate,
-            self.reading.clone(),
-            limit,
-            partitions_max,
-        )))
+        let scan = |projection: Vec<usize>, limit| {
+            let (table, reading) = (self.table.clone(), self.reading.clone());
+            CaptureScan::new(table, projection, predicate, reading, limit, partitions_max)
+        };
+        let time = self.table.schema().index_of(TIME).ok();
+        let lateness = self.reading.lateness.filter(|_| !self.reading.sorted);
+        Ok(match lateness.zip(time) {
+            Some((lateness, time)) => in_time_order(projection, time, lateness, |projection| {
+                scan(projection, None)
+            })?,
+            None => Arc::new(scan(projection, limit)),
+        })
     }
+}
+
+/// A scan whose records come in the order of time, be the times asked for or not.
+fn in_time_order(
+    projection: Vec<usize>,
+    time: usize,
+    lateness: Duration,
+    scan: impl FnOnce(Vec<usize>) -> CaptureScan,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let lateness_ns = i64::try_from(lateness.as_nanos()).unwrap_or(i64::MAX);
+    let wanted = projection.len();
+    let mut with_time = projection;
+    if !with_time.contains(&time) {
+        with_time.push(time);
+    }
+    let is_wanted = with_time.len() == wanted;
+    let scan = scan(with_time);
+    let Some(time) = scan.time_column() else {
+        return internal_err!("a scan lacks the times that it was to read");
+    };
+    let ordered = TimeOrder::new(Arc::new(scan), time, lateness_ns);
+    if is_wanted {
+        return Ok(Arc::new(ordered));
+    }
+    let schema = ordered.schema();
+    let columns = schema.fields().iter().enumerate().take(wanted);
+    let columns = columns.map(|(index, field)| {
+        let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new(field.name(), index));
+        (column, field.name().clone())
+    });
+    let columns: Vec<_> = columns.collect();
+    Ok(Arc::new(ProjectionExec::try_new(
+        columns,
+        Arc::new(ordered),
+    )?))
 }

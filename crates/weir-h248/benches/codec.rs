@@ -4,9 +4,10 @@
 //! message, mean over the 149 messages; each figure is the lower quartile of many rounds shorter than
 //! a slice of the scheduler, which alternate over all encodings: what other programs take of the
 //! machine hardly shows. The floor is a scalar tokenizer over the same texts, measured in
-//! the same run: on a slow or busy machine the ratio to it says more than the nanoseconds.
+//! the same run: on a slow or busy machine the ratio to it says more than the nanoseconds. Erlang's
+//! megaco is measured behind, where it is installed.
 
-use std::{fs, hint::black_box, path::Path, time::Instant};
+use std::{fs, hint::black_box, path::Path, process::Command, time::Instant};
 
 use weir_h248::{
     Arena, BinaryOptions, ErlOptions, Limits, Message, TextOptions, TextStyle, decode_ber,
@@ -191,6 +192,7 @@ fn main() {
         "{:<42} {:>5} {:>9} {:>9} {:>9}",
         "codec", "size", "encode ns", "decode ns", "total ns"
     );
+    let mut ours = Vec::new();
     for (((name, _), messages), (encode, decode)) in rows.iter().zip(&encoded).zip(&mut times) {
         let size = messages.iter().map(Vec::len).sum::<usize>() as f64 / count;
         let (encode, decode) = (quartile(encode), quartile(decode));
@@ -198,5 +200,70 @@ fn main() {
             "{name:<42} {size:>5.0} {encode:>9.0} {decode:>9.0} {:>9.0}",
             encode + decode
         );
+        ours.push((*name, encode, decode));
+    }
+    for (codec, encode, decode) in SEED {
+        compare(
+            &ours,
+            codec,
+            encode * 1000.0,
+            decode * 1000.0,
+            "the seed, then",
+        );
+    }
+    erlang(&root.join("pretty"), &ours);
+}
+
+/// What the original measured, in microseconds: codec, encode, decode.
+const SEED: [(&str, f64, f64); 10] = [
+    ("pretty", 30.0, 98.0),
+    ("compact", 26.0, 80.0),
+    ("per", 57.0, 58.0),
+    ("per [native]", 36.0, 37.0),
+    ("ber", 46.0, 51.0),
+    ("ber [native]", 26.0, 29.0),
+    ("erl_dist", 7.0, 13.0),
+    ("erl_dist [megaco_compressed]", 8.0, 9.0),
+    ("erl_dist [compressed]", 143.0, 31.0),
+    ("erl_dist [megaco_compressed,compressed]", 119.0, 17.0),
+];
+
+/// Lines for `cargo xtask bench h248`: what, ours, the peer's, the peer, the unit.
+fn compare(ours: &[(&str, f64, f64)], codec: &str, encode: f64, decode: f64, peer: &str) {
+    for (name, our_encode, our_decode) in ours {
+        if *name == codec {
+            println!("@{codec} encode\t{our_encode:.1}\t{encode:.1}\t{peer}\tns");
+            println!("@{codec} decode\t{our_decode:.1}\t{decode:.1}\t{peer}\tns");
+        }
+    }
+}
+
+/// The same of Erlang's megaco, in the same run on the same machine.
+fn erlang(folder: &Path, ours: &[(&str, f64, f64)]) {
+    let script =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benchmarks/erlang/megaco.escript");
+    let Ok(output) = Command::new("escript").arg(script).arg(folder).output() else {
+        println!("SKIPPED: Erlang is not installed");
+        return;
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    if !output.status.success() || text.is_empty() {
+        println!("SKIPPED: Erlang has no megaco");
+        return;
+    }
+    println!("Erlang here");
+    for line in text.lines() {
+        let fields: Vec<&str> = line.split(';').collect();
+        let [codec, size, encode, decode] = fields[..] else {
+            println!("{line}");
+            continue;
+        };
+        let number = |text: &str| text.parse::<f64>().expect("a number of Erlang's");
+        let (encode, decode) = (number(encode) * 1000.0, number(decode) * 1000.0);
+        println!(
+            "{codec:<42} {size:>5} {encode:>9.0} {decode:>9.0} {:>9.0}",
+            encode + decode
+        );
+        compare(ours, codec, encode, decode, "Erlang/OTP here");
     }
 }

@@ -3,7 +3,7 @@
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
 use crate::{
-    Arena, BinaryOptions, Error, ErrorKind, Limits, Message,
+    Arena, BinaryOptions, Error, ErrorKind, Extension, Limits, Message,
     error::{Failure, Stop},
     message::MegacoMessage,
     wire::{
@@ -43,7 +43,7 @@ pub fn decode_ber<'a>(
         }
         _ => Err(r.fail(ErrorKind::Syntax, input, "a SEQUENCE")),
     })();
-    finish(read, r.failure, input)
+    finish(read, r.failure.take(), input, || r.into_extensions())
 }
 
 /// Appends BER.
@@ -56,7 +56,7 @@ pub fn encode_ber(
     out: &mut Vec<u8>,
 ) -> Result<(), Error> {
     let start = out.len();
-    let mut w = BerWriter::new(out, options);
+    let mut w = BerWriter::new(out, options, message.extensions);
     MegacoMessage::ber_write(&MegacoMessage::from(*message), 0x10, &mut w);
     let error = w.error;
     written(error, out, start)
@@ -76,7 +76,7 @@ pub fn decode_per<'a>(
     if read.is_ok() && r.remaining() > 0 {
         read = Err(r.fail(ErrorKind::Syntax, "the end of the message"));
     }
-    finish(read, r.failure, input)
+    finish(read, r.failure.take(), input, || r.into_extensions())
 }
 
 /// Appends aligned PER, by the module of the version that the message bears.
@@ -89,7 +89,7 @@ pub fn encode_per(
     out: &mut Vec<u8>,
 ) -> Result<(), Error> {
     let start = out.len();
-    let mut w = PerWriter::new(out, options);
+    let mut w = PerWriter::new(out, options, message.extensions);
     MegacoMessage::per_write(&MegacoMessage::from(*message), &mut w);
     w.align();
     let error = w.error;
@@ -152,7 +152,7 @@ pub fn decode_erl<'a>(
         failure.offset = failure.offset.saturating_add(version_bytes);
         failure
     });
-    finish(read, failure, input)
+    finish(read, failure, input, || &[])
 }
 
 /// Appends an Erlang term.
@@ -194,9 +194,10 @@ fn finish<'a>(
     read: Result<MegacoMessage<'a>, Stop>,
     failure: Option<Failure>,
     input: &[u8],
+    extensions: impl FnOnce() -> &'a [Extension<'a>],
 ) -> Result<Message<'a>, Error> {
     match read {
-        Ok(message) => Ok(message.into()),
+        Ok(message) => Ok(message.with(extensions())),
         Err(Stop) => {
             let failure =
                 failure.unwrap_or_else(|| Failure::new(ErrorKind::Syntax, 0, "a message"));

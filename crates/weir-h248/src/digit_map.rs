@@ -32,12 +32,13 @@ struct Element {
     long: bool,
     /// As often as one likes, also never (`.`).
     repeats: bool,
-    /// The timer in front of the next: none, short or long.
+    /// The timer that runs until this element: the last that the alternative named in front of it.
     timer: Timer,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Timer {
+/// A timer that a map names; the long one is the stronger.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Timer {
     #[default]
     None,
     Short,
@@ -102,34 +103,43 @@ impl DigitMap {
     /// Costs a bit operation an element and digit.
     #[must_use]
     pub fn matching(&self, digits: &[u8]) -> DigitMatch {
-        let mut full = None;
-        let mut others = false;
-        let mut long_timer = false;
-        for (at, alternative) in self.alternatives.iter().enumerate() {
-            let Some((complete, more, long)) = run(alternative, digits) else {
-                continue;
-            };
-            long_timer |= long;
-            if complete && full.is_none() {
-                full = Some(at);
-                others |= more;
-            } else {
-                others = true;
-            }
-        }
-        match (full, others) {
-            (Some(at), false) => DigitMatch::Unambiguous(at),
-            (Some(at), true) => DigitMatch::Full(at),
-            (None, true) => DigitMatch::Partial { long_timer },
-            (None, false) => DigitMatch::None,
+        look(self, digits).0
+    }
+}
+
+/// What digits are to a map, and the timer that it names for the next.
+pub(crate) fn look(map: &DigitMap, digits: &[u8]) -> (DigitMatch, Timer) {
+    let mut full = None;
+    let mut others = false;
+    let mut timer = Timer::None;
+    for (at, alternative) in map.alternatives.iter().enumerate() {
+        let Some(reached) = run(alternative, digits) else {
+            continue;
+        };
+        timer = timer.max(reached.timer);
+        if reached.complete && full.is_none() {
+            full = Some(at);
+            others |= reached.more;
+        } else {
+            others = true;
         }
     }
+    let found = match (full, others) {
+        (Some(at), false) => DigitMatch::Unambiguous(at),
+        (Some(at), true) => DigitMatch::Full(at),
+        (None, true) => DigitMatch::Partial {
+            long_timer: timer == Timer::Long,
+        },
+        (None, false) => DigitMatch::None,
+    };
+    (found, timer)
 }
 
 fn alternative(mut text: &[u8]) -> Option<Vec<Element>> {
     let mut elements: Vec<Element> = Vec::new();
     let mut long = false;
     let mut timer = Timer::None;
+    let mut at_end = false;
     if text.is_empty() {
         return None;
     }
@@ -137,11 +147,11 @@ fn alternative(mut text: &[u8]) -> Option<Vec<Element>> {
         text = rest;
         let set = match character.to_ascii_lowercase() {
             b's' => {
-                timer = Timer::Short;
+                (timer, at_end) = (Timer::Short, true);
                 continue;
             }
             b'l' => {
-                timer = Timer::Long;
+                (timer, at_end) = (Timer::Long, true);
                 continue;
             }
             b'z' => {
@@ -170,10 +180,10 @@ fn alternative(mut text: &[u8]) -> Option<Vec<Element>> {
             repeats: false,
             timer,
         });
-        (long, timer) = (false, Timer::None);
+        (long, at_end) = (false, false);
     }
     // A timer at the very end says how long to wait for a digit that would be too many.
-    if timer != Timer::None {
+    if at_end {
         elements.push(Element {
             set: 0,
             long: false,
@@ -206,9 +216,18 @@ fn range(mut text: &[u8]) -> Option<u32> {
     (set != 0).then_some(set)
 }
 
-/// Whether the digits are all of an alternative, whether more digits could follow, and whether a
-/// long timer runs; nothing when the alternative does not begin like this.
-fn run(elements: &[Element], digits: &[u8]) -> Option<(bool, bool, bool)> {
+/// How far digits reach into an alternative.
+struct Reached {
+    /// They are all of it.
+    complete: bool,
+    /// More digits could follow.
+    more: bool,
+    /// The timer that it names for the next digit.
+    timer: Timer,
+}
+
+/// How far the digits reach; nothing when the alternative does not begin like this.
+fn run(elements: &[Element], digits: &[u8]) -> Option<Reached> {
     // Which elements may come next: repeated ones make it several.
     let mut places = vec![false; elements.len().saturating_add(1)];
     reach(elements, &mut places, 0);
@@ -238,19 +257,19 @@ fn run(elements: &[Element], digits: &[u8]) -> Option<(bool, bool, bool)> {
         return None;
     }
     let complete = places.last().copied().unwrap_or(false);
-    let open = |element: &Element, at: usize| {
-        places.get(at).copied().unwrap_or(false)
-            && (element.set != 0 || element.timer != Timer::None)
-    };
-    let more = elements
-        .iter()
-        .enumerate()
-        .any(|(at, element)| open(element, at));
-    let long = elements
-        .iter()
-        .enumerate()
-        .any(|(at, element)| places.get(at) == Some(&true) && element.timer == Timer::Long);
-    Some((complete, more, long))
+    let mut more = false;
+    let mut timer = Timer::None;
+    for (element, here) in elements.iter().zip(&places) {
+        if *here {
+            more |= element.set != 0 || element.timer != Timer::None;
+            timer = timer.max(element.timer);
+        }
+    }
+    Some(Reached {
+        complete,
+        more,
+        timer,
+    })
 }
 
 /// Marks a place, and those behind it that repeated elements permit to skip to.

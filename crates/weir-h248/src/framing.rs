@@ -3,7 +3,11 @@
 //! UDP and SCTP deliver a message at a time; in TCP each has a TPKT header (RFC 1006, H.248.1 Annex
 //! D.2). Replies of version 3 may come in segments, which belong together.
 
-use crate::{ErrorKind, error::Failure, message::TransactionReply};
+use crate::{
+    Arena, ErrorKind,
+    error::Failure,
+    message::{TransactionReply, TransactionResult},
+};
 
 /// Octets of a TPKT header.
 const TPKT_HEADER: usize = 4;
@@ -91,6 +95,18 @@ impl Segments {
         }
     }
 
+    /// How many have come.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// Whether none has come.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.seen.is_empty()
+    }
+
     /// Whether all have come: those from the first, 1, to the one that says it is the last.
     #[must_use]
     pub fn is_complete(&self) -> bool {
@@ -105,10 +121,82 @@ impl Segments {
     }
 }
 
+/// Puts the segments of one reply together, in whatever order they came: the reply that would have
+/// been sent without segmentation. Segments that came twice count once. An error in one of them is
+/// what the whole reply is.
+///
+/// Nothing when a segment is missing, when the last has not come, or when the segments are of
+/// several transactions.
+#[must_use]
+pub fn join_segments<'a>(
+    segments: &[TransactionReply<'a>],
+    arena: &'a Arena,
+) -> Option<TransactionReply<'a>> {
+    let first = segments.first()?;
+    let mut all = Segments::new();
+    let mut parts = Vec::new();
+    for segment in segments {
+        if segment.id != first.id {
+            return None;
+        }
+        if all.add(segment) {
+            parts.push(segment);
+        }
+    }
+    if !all.is_complete() {
+        return None;
+    }
+    parts.sort_by_key(|segment| segment.segment_number);
+    let mut actions = arena.growing(parts.len());
+    let mut result = None;
+    for part in &parts {
+        match part.result {
+            TransactionResult::Actions(more) => actions.extend_from_slice(more),
+            TransactionResult::Error(_) => result = result.or(Some(part.result)),
+        }
+    }
+    Some(TransactionReply {
+        id: first.id,
+        imm_ack_required: parts.iter().any(|part| part.imm_ack_required),
+        result: result.unwrap_or(TransactionResult::Actions(actions.into_bump_slice())),
+        segment_number: None,
+        segmentation_complete: false,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::TransactionResult;
+    use crate::{
+        TextOptions, decode_text,
+        message::{MessageBody, Transaction},
+    };
+
+    #[test]
+    fn segments_make_a_reply() {
+        let arena = Arena::new();
+        let reply = |text: &'static str| {
+            let message = decode_text(text.as_bytes(), &arena, TextOptions::strict()).unwrap();
+            match message.body {
+                MessageBody::Transactions([Transaction::Reply(reply)]) => *reply,
+                _ => panic!("{text}"),
+            }
+        };
+        let one = reply("!/3 [1.2.3.4]\nP=7/1{C=1{AV=a}}");
+        let two = reply("!/3 [1.2.3.4]\nP=7/2{C=2{AV=b}}");
+        let three = reply("!/3 [1.2.3.4]\nP=7/3/&{IA,C=3{AV=c}}");
+        let whole = reply("!/3 [1.2.3.4]\nP=7{IA,C=1{AV=a},C=2{AV=b},C=3{AV=c}}");
+        let joined = join_segments(&[three, one, two, one], &arena);
+        assert_eq!(joined, Some(whole));
+        assert_eq!(join_segments(&[three, one], &arena), None);
+        assert_eq!(join_segments(&[one, two], &arena), None);
+        assert_eq!(join_segments(&[], &arena), None);
+        let other = reply("!/3 [1.2.3.4]\nP=8/2{C=2{AV=b}}");
+        assert_eq!(join_segments(&[three, one, other], &arena), None);
+        let failed = reply("!/3 [1.2.3.4]\nP=7/2{ER=533{}}");
+        let joined = join_segments(&[three, one, failed], &arena).unwrap();
+        assert_eq!(joined.result, failed.result);
+    }
 
     #[test]
     fn every_prefix_of_a_stream_waits() {

@@ -23,41 +23,53 @@
 //! words and the octets of its session descriptions; comparing looks through all three.
 //!
 //! This crate deliberately knows nothing of sockets, captures, tables, or timers that run; it does
-//! no IO and never looks at a clock. It does not check what a package demands of its values, and it
-//! does not keep extensions of ASN.1 types beyond version 3: decoders pass over them.
+//! no IO and never looks at a clock. It does not check what a package demands of its values.
 
 #[macro_use]
 mod wire;
 
 mod arena;
+mod check;
 mod codec;
+mod digit_collector;
 mod digit_map;
 mod encoding;
 mod error;
+mod extension;
 mod framing;
 pub mod message;
+mod mini;
 mod name;
 mod options;
 pub mod packages;
 pub mod sdp;
+mod show;
+pub mod study;
 mod text;
+mod tracker;
 mod visit;
 mod zlib;
 
 pub use arena::Arena;
+pub use check::{Finding, Severity, check};
 pub use codec::{
     ErlOptions, decode_ber, decode_erl, decode_per, encode_ber, encode_erl, encode_per,
 };
+pub use digit_collector::{DigitCollector, DigitCompletion, DigitMethod, DigitStep, DigitTimers};
 pub use digit_map::{DigitMap, DigitMatch};
 pub use encoding::{
     DecodeOptions, EncodeOptions, Encoding, OwnedMessage, decode, decode_as, detect, encode,
 };
 pub use error::{Error, ErrorKind};
-pub use framing::{Segments, tpkt, write_tpkt};
+pub use extension::{Extension, ExtensionContent};
+pub use framing::{Segments, join_segments, tpkt, write_tpkt};
 pub use message::{Message, media::LocalRemote};
+pub use mini::{Mini, decode_mini};
 pub use name::{BinaryId, Name, TerminationId, Value};
 pub use options::{BinaryOptions, Both, Limits, Names, TerminationIds};
-pub use text::{
-    Mini, TextOptions, TextStyle, decode_mini, decode_text, encode_compact, encode_pretty,
+pub use show::{JsonWriter, TreeWriter};
+pub use text::{TextOptions, TextStyle, decode_text, encode_compact, encode_pretty};
+pub use tracker::{
+    Endpoint, Matched, Role, Sent, Tracker, TrackerCounts, TrackerLimits, Unanswered,
 };
 pub use visit::Visitor;

@@ -10,6 +10,7 @@ pub mod service;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::{
+    Extension,
     message::{
         audit::IndAudPropertyParm,
         command::{CommandReply, CommandRequest},
@@ -18,7 +19,6 @@ use crate::{
     name::TerminationId,
     visit::Visitor,
     wire::{
-        Wire,
         leaf::{ContextIds, IpV4, IpV6, Octets, Octets4, Uint15, Uint16, Uint32, Version},
         list::{List, Ref},
     },
@@ -28,7 +28,10 @@ use crate::{
 ///
 /// It borrows from the input and from the [`Arena`](crate::Arena) that it was decoded into. Every
 /// part is `Copy`, so that a message can also be written down as an expression and encoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// Two are equal when they say the same, however it was written and whatever
+/// [extensions](Self::extensions) they bear.
+#[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
     /// Proof of origin, where the transport gives none (clause 10).
     pub auth_header: Option<&'a AuthenticationHeader<'a>>,
@@ -38,7 +41,17 @@ pub struct Message<'a> {
     pub mid: MId<'a>,
     /// Transactions, or an error about a message that could not be understood.
     pub body: MessageBody<'a>,
+    /// What the sender says beyond version 3 of the protocol.
+    pub extensions: &'a [Extension<'a>],
 }
+
+impl PartialEq for Message<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        MegacoMessage::from(*self) == MegacoMessage::from(*other)
+    }
+}
+
+impl Eq for Message<'_> {}
 
 impl Message<'_> {
     /// Tells `visitor` every part in order.
@@ -85,6 +98,7 @@ impl<'a> From<Message<'a>> for MegacoMessage<'a> {
             version,
             mid,
             body,
+            extensions: _,
         } = message;
         Self {
             auth_header,
@@ -93,14 +107,15 @@ impl<'a> From<Message<'a>> for MegacoMessage<'a> {
     }
 }
 
-impl<'a> From<MegacoMessage<'a>> for Message<'a> {
-    fn from(message: MegacoMessage<'a>) -> Self {
-        let InnerMessage { version, mid, body } = message.mess;
-        Self {
-            auth_header: message.auth_header,
+impl<'a> MegacoMessage<'a> {
+    pub(crate) fn with(self, extensions: &'a [Extension<'a>]) -> Message<'a> {
+        let InnerMessage { version, mid, body } = self.mess;
+        Message {
+            auth_header: self.auth_header,
             version,
             mid,
             body,
+            extensions,
         }
     }
 }

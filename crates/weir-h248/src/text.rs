@@ -14,7 +14,7 @@ mod token;
 
 pub use decode::decode_text;
 pub use encode::{encode_compact, encode_pretty};
-pub use mini::{Mini, decode_mini};
+pub(crate) use mini::decode_mini;
 
 /// How text is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

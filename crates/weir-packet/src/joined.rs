@@ -54,7 +54,7 @@ pub(crate) static FIELDS: &[(Field, Needs)] = &[
                 let Some(number) = p.ip_protocol() else {
                     return Ok(false);
                 };
-                match name(number) {
+                match protocol_name(number) {
                     Some(name) => out.write_str(name)?,
                     None => write!(out, "{number}")?,
                 }
@@ -76,8 +76,10 @@ fn with_ports(packet: &Packet<'_>) -> Option<Layer> {
     })
 }
 
-/// Keyword of an IP protocol number, in lower case.
-fn name(number: u8) -> Option<&'static str> {
+/// Keyword of an IP protocol number (IANA), in lower case, as the column `proto` has it; `None` for
+/// numbers that have none here.
+#[must_use]
+pub fn protocol_name(number: u8) -> Option<&'static str> {
     Some(match number {
         1 => "icmp",
         2 => "igmp",

@@ -44,6 +44,7 @@ pub use address::Address;
 pub use decoder::Decoder;
 pub use field::{Field, Get, Kind, Needs, Value, fields};
 pub use frame::Frame;
+pub use joined::protocol_name;
 pub use link_type::LinkType;
 pub use options::{AtmVcMux, ErfHdlc, Options};
 pub use packet::{LayerSet, Packet};

@@ -27,6 +27,9 @@ pub struct CallLimits {
     pub dialogs_max: usize,
     /// Bytes of a text that a call keeps: URI, tag, Call-ID. Default 1,024.
     pub text_bytes_max: usize,
+    /// Bytes of the texts of all calls that are followed; beyond it, calls are told as beyond
+    /// `calls_max`. Default 256 MiB.
+    pub texts_bytes_max: usize,
     /// Messages that are remembered to tell those that repeat them. Default 1,048,576.
     pub repeats_max: usize,
     /// Silence after which a call without an answer is told. Default 5 minutes.
@@ -45,6 +48,7 @@ impl Default for CallLimits {
             calls_max: 131_072,
             dialogs_max: 16,
             text_bytes_max: 1024,
+            texts_bytes_max: 256 << 20,
             repeats_max: 1 << 20,
             setup_ns: 300 * SECOND_NS,
             talk_ns: 43_200 * SECOND_NS,
@@ -125,6 +129,8 @@ pub struct Calls {
     queues: Queues,
     /// Calls that are in `slots`.
     live: usize,
+    /// Bytes of their texts.
+    texts_bytes: usize,
     begun: u64,
     now_ns: i64,
     key: Vec<u8>,
@@ -134,6 +140,7 @@ pub struct Calls {
 struct Slot {
     session: Session,
     key: Box<[u8]>,
+    texts_bytes: usize,
     wait: Wait,
     heard_ns: i64,
 }
@@ -157,6 +164,7 @@ impl Calls {
             free: Vec::new(),
             queues: Queues::default(),
             live: 0,
+            texts_bytes: 0,
             begun: 0,
             now_ns: i64::MIN,
             key: Vec::new(),
@@ -215,6 +223,7 @@ impl Calls {
         self.queues = Queues::default();
         self.index = BytesDict::new();
         self.live = 0;
+        self.texts_bytes = 0;
     }
 
     fn place(
@@ -257,17 +266,28 @@ impl Calls {
             slots,
             queues,
             now_ns,
+            texts_bytes,
             ..
         } = self;
         let slot = slots.get_mut(index as usize)?.as_mut()?;
-        let mut keeper = Keeper { limits, counters };
+        let mut keeper = Keeper {
+            limits,
+            counters,
+            bytes: 0,
+        };
         slot.session
             .take(time_ns, sender, is_repeat, digest, &mut keeper);
         queues.remove(slot.wait, index);
         slot.wait = slot.session.wait();
         slot.heard_ns = *now_ns;
         queues.push(slot.wait, index);
-        Some(slot.session.number)
+        slot.texts_bytes = slot.texts_bytes.saturating_add(keeper.bytes);
+        *texts_bytes = texts_bytes.saturating_add(keeper.bytes);
+        let number = slot.session.number;
+        while self.texts_bytes > self.limits.texts_bytes_max && self.live > 1 {
+            self.evict(tell);
+        }
+        Some(number)
     }
 
     /// The slot of a call, and the key of it in `self.key`.
@@ -307,14 +327,17 @@ impl Calls {
         let mut keeper = Keeper {
             limits: &self.limits,
             counters: &mut self.counters,
+            bytes: 0,
         };
         let session = Session::new(self.begun, time_ns, flow, digest, &mut keeper);
+        let texts_bytes = keeper.bytes;
         let call_id = digest.call_id.unwrap_or_default();
         // The key is made again: the search for the callee may have changed it.
         self.find(call_id, digest.from_tag().unwrap_or_default());
         let slot = Slot {
             session,
             key: self.key.as_slice().into(),
+            texts_bytes,
             wait: Wait::Setup,
             heard_ns: self.now_ns,
         };
@@ -331,6 +354,7 @@ impl Calls {
         self.index.insert(&self.key, index);
         self.queues.push(Wait::Setup, index);
         self.live = self.live.saturating_add(1);
+        self.texts_bytes = self.texts_bytes.saturating_add(texts_bytes);
         index
     }
 
@@ -381,6 +405,7 @@ impl Calls {
             self.queues.remove(slot.wait, index);
             self.free.push(index);
             self.live = self.live.saturating_sub(1);
+            self.texts_bytes = self.texts_bytes.saturating_sub(slot.texts_bytes);
             slot.session.tell(told, tell);
         }
     }

@@ -4,7 +4,6 @@ mod svg;
 mod text;
 
 use crate::digest::Digest;
-use crate::method::Method;
 
 /// One message of a ladder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,48 +14,63 @@ pub struct Step {
     pub from: String,
     /// Who received it.
     pub to: String,
-    /// What it is: method, or status and reason, and what it carries.
+    /// What it is: see [`Caption::label`].
     pub label: String,
     /// It repeats an earlier one.
     pub is_repeat: bool,
 }
 
-impl Step {
-    /// A step with the label that is usual: method or status and reason, `(SDP)` where the body is a
-    /// session description, and the CSeq.
+/// What the label of a [`Step`] is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Caption<'a> {
+    /// Method of a request; `None` for responses.
+    pub method: Option<&'a [u8]>,
+    /// Status code and reason phrase of a response.
+    pub status: Option<(u16, &'a [u8])>,
+    /// Number and method of CSeq.
+    pub cseq: Option<(u32, &'a [u8])>,
+    /// The body is a session description.
+    pub has_sdp: bool,
+}
+
+impl<'a> Caption<'a> {
+    /// The caption of a message.
     #[must_use]
-    pub fn new(
-        time_ns: Option<i64>,
-        from: String,
-        to: String,
-        digest: &Digest<'_>,
-        is_repeat: bool,
-    ) -> Self {
-        let mut label = match digest.status {
-            Some(status) => format!("{status} {}", shown(digest.reason))
-                .trim_end()
-                .to_owned(),
-            None => shown(digest.method.as_ref().map_or(b"?", Method::as_bytes)),
+    pub fn of(digest: &Digest<'a>) -> Self {
+        Self {
+            method: digest
+                .method
+                .filter(|_| digest.is_request())
+                .map(|method| method.as_bytes()),
+            status: digest.status.map(|status| (status, digest.reason)),
+            cseq: digest
+                .cseq
+                .map(|cseq| (cseq.number, cseq.method.as_bytes())),
+            has_sdp: digest.has_sdp(),
+        }
+    }
+
+    /// Method, or status and reason; `(SDP)`; the number of CSeq, and for responses its method:
+    /// `200 OK (SDP) 1 INVITE`.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let mut label = match self.status {
+            Some((status, reason)) => format!("{status} {}", shown(reason)).trim_end().to_owned(),
+            None => shown(self.method.unwrap_or(b"?")),
         };
-        if digest.has_sdp() {
+        if self.has_sdp {
             label.push_str(" (SDP)");
         }
-        if let Some(cseq) = digest.cseq {
-            label.push_str(&format!(" {}", cseq.number));
-            if digest.status.is_some() {
-                label.push_str(&format!(" {}", shown(cseq.method.as_bytes())));
+        if let Some((number, method)) = self.cseq {
+            label.push_str(&format!(" {number}"));
+            if self.status.is_some() {
+                label.push_str(&format!(" {}", shown(method)));
             }
         }
         if label.chars().count() > LABEL_CHARS_MAX {
             label = label.chars().take(LABEL_CHARS_MAX).chain(['…']).collect();
         }
-        Self {
-            time_ns,
-            from,
-            to,
-            label,
-            is_repeat,
-        }
+        label
     }
 }
 
@@ -212,6 +226,25 @@ mod tests {
         assert_eq!(ladder.columns.len(), Ladder::COLUMNS_MAX);
         assert!(ladder.dropped() > 40);
         assert!(ladder.rungs.len() <= Ladder::STEPS_MAX);
+    }
+
+    #[test]
+    fn captions_say_what_a_message_is() {
+        let mut caption = Caption {
+            status: Some((200, b"OK")),
+            cseq: Some((1, b"INVITE")),
+            has_sdp: true,
+            ..Caption::default()
+        };
+        assert_eq!(caption.label(), "200 OK (SDP) 1 INVITE");
+        caption.status = Some((100, b""));
+        caption.has_sdp = false;
+        assert_eq!(caption.label(), "100 1 INVITE");
+        caption.status = None;
+        caption.method = Some(b"BYE");
+        assert_eq!(caption.label(), "BYE 1");
+        caption.status = Some((486, &[b'x'; 90]));
+        assert_eq!(caption.label().chars().count(), 61);
     }
 
     #[test]

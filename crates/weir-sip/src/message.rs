@@ -7,7 +7,7 @@ use crate::fault::{Fault, FaultKind, Faults};
 use crate::header::{HeaderName, Headers};
 use crate::limits::Limits;
 use crate::method::Method;
-use crate::scan::{List, decimal, offset_in, trim};
+use crate::scan::{List, decimal, offset_in, trim_end};
 use crate::start::{Start, skip_line_ends};
 use crate::via::{CSeq, Via};
 
@@ -244,7 +244,7 @@ fn line_at(bytes: &[u8], at: usize) -> (Line<'_>, usize) {
     let rest = bytes.get(at..).unwrap_or_default();
     let Some(end) = memchr(b'\n', rest) else {
         let line = Line {
-            text: trim(rest),
+            text: trim_end(rest),
             is_ended: false,
             is_bare: false,
         };
@@ -261,4 +261,64 @@ fn line_at(bytes: &[u8], at: usize) -> (Line<'_>, usize) {
         is_bare,
     };
     (line, at.saturating_add(end).saturating_add(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(text: &str) -> Vec<(String, String)> {
+        let message = Message::parse(text.as_bytes(), &Limits::default()).unwrap();
+        let shown = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        let headers = message.headers().iter();
+        headers
+            .map(|header| (shown(header.text), shown(&header.unfolded())))
+            .collect()
+    }
+
+    #[test]
+    fn headers_may_be_folded_and_cut() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(
+            headers("BYE sip:h SIP/2.0\r\nA : b\r\n c\r\nno colon\r\n d: e\r\nF:\r\n\r\nbody: x"),
+            [pair("A", "b c"), pair("F", "")]
+        );
+        assert_eq!(headers("BYE sip:h SIP/2.0\r\nA: b "), [pair("A", "b")]);
+        // White space in front belongs to the name, where no header is before it.
+        assert_eq!(headers("BYE sip:h SIP/2.0\r\n A: b"), [pair(" A", "b")]);
+        assert_eq!(
+            headers("BYE sip:h SIP/2.0\r\n A: b\r\n\r\n"),
+            [pair(" A", "b")]
+        );
+    }
+
+    #[test]
+    fn the_body_is_as_long_as_it_says_and_as_there_is() {
+        let body = |text: &str| {
+            let message = Message::parse(text.as_bytes(), &Limits::default()).unwrap();
+            let kinds: Vec<FaultKind> = message.faults().iter().map(|fault| fault.kind).collect();
+            (message.body().len(), kinds)
+        };
+        let head = "BYE sip:h SIP/2.0\r\n";
+        assert_eq!(
+            body(&format!("{head}l: 2\r\n\r\nabc")),
+            (2, vec![FaultKind::Trailing])
+        );
+        assert_eq!(
+            body(&format!("{head}l: 4\r\n\r\nabc")),
+            (3, vec![FaultKind::BodyShort])
+        );
+        assert_eq!(body(&format!("{head}l: x\r\n\r\nabc")), (3, vec![]));
+        assert_eq!(body(&format!("\r\n{head}\r\nabc")), (3, vec![]));
+        assert_eq!(body(&format!("{head}l: 4\r\n")), (0, vec![FaultKind::Cut]));
+    }
+
+    #[test]
+    fn headers_beyond_the_limit_are_not_seen() {
+        let text = format!("BYE sip:h SIP/2.0\r\n{}\r\nbody", "a: b\r\n".repeat(600));
+        let message = Message::parse(text.as_bytes(), &Limits::default()).unwrap();
+        assert_eq!(message.headers().len(), 512);
+        assert!(message.faults().has(FaultKind::TooManyHeaders));
+        assert_eq!(message.body(), b"body");
+    }
 }

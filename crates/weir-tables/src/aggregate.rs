@@ -220,6 +220,23 @@ impl Aggregate {
         }
     }
 
+    /// True when a file that is read in parts, which are then merged, gives the same to the last bit:
+    /// not for numbers of records, which a part does not know, nor for sums that are rounded.
+    #[must_use]
+    pub fn allows_parts(&self) -> bool {
+        let mut knows_number = true;
+        self.visit_columns(&mut |column| knows_number &= &*column.name != "frame.number");
+        let rounds = |measure: &Measure| match measure.function {
+            Function::SumFloat => true,
+            // Sums of small numbers are whole, and exact below 2^53.
+            Function::Average => {
+                !matches!(measure.kind, Kind::Bool | Kind::U8 | Kind::U16 | Kind::U32)
+            }
+            _ => false,
+        };
+        knows_number && !self.measures.iter().any(rounds)
+    }
+
     /// How many groups there are.
     #[must_use]
     pub const fn groups(&self) -> usize {
@@ -395,7 +412,8 @@ impl Aggregate {
             if let (Some(ours), Some(theirs)) =
                 (ours.get_mut(self.flags_at), theirs.get(self.flags_at))
             {
-                *ours |= theirs;
+                // What is NULL went with the value.
+                *ours |= theirs & SEEN_FLAGS;
             }
         }
         for (measure, theirs) in self.measures.iter_mut().zip(&other.measures) {
@@ -756,6 +774,9 @@ fn add_waiting(
         measure.add(groups, numbers, flags_at);
     }
 }
+
+/// Of the flags of a group: which measures have seen a value. The other half says what was NULL.
+const SEEN_FLAGS: u64 = (1 << 32) - 1;
 
 /// Rows that wait for each other before they are added to their groups: few enough to stay in the
 /// first cache, many enough to hide the wait for groups that are not.

@@ -31,6 +31,17 @@ pub struct Totals {
     pub unknown_link: u64,
 }
 
+impl Totals {
+    pub(crate) fn add(&mut self, more: &Self) {
+        self.records += more.records;
+        self.bytes += more.bytes;
+        self.source_bytes += more.source_bytes;
+        self.dropped += more.dropped;
+        self.stopped += more.stopped;
+        self.unknown_link += more.unknown_link;
+    }
+}
+
 impl Counters {
     /// Adds what a batch has brought.
     pub fn add(&self, more: &Totals) {
@@ -42,6 +53,19 @@ impl Counters {
         self.stopped.fetch_add(more.stopped, Ordering::Relaxed);
         self.unknown_link
             .fetch_add(more.unknown_link, Ordering::Relaxed);
+    }
+
+    /// Takes back what was added for a reading that does not count.
+    pub fn take_back(&self, less: &Totals) {
+        // Wrapping, as `add` of the complement: the sum of all stays what it is to be.
+        self.add(&Totals {
+            records: less.records.wrapping_neg(),
+            bytes: less.bytes.wrapping_neg(),
+            source_bytes: less.source_bytes.wrapping_neg(),
+            dropped: less.dropped.wrapping_neg(),
+            stopped: less.stopped.wrapping_neg(),
+            unknown_link: less.unknown_link.wrapping_neg(),
+        });
     }
 
     /// What they stand at now.

@@ -3,7 +3,11 @@
 //! An [`Extraction`] names such a table, its columns, and what makes its rows. Packets come to it in the
 //! order of the capture, rows leave it in the order in which they are complete.
 
-#![allow(dead_code, reason = "until the first table is there")]
+mod calls;
+mod flows;
+pub mod h248;
+mod sip;
+mod websocket;
 
 use std::fmt;
 
@@ -11,6 +15,8 @@ use weir_packet::{Kind, Needs, Packet, Value};
 
 use crate::scan::Rows;
 use crate::{Column, Origin, Row};
+
+pub use websocket::{WebSocketEnds, WebSocketSight, WebSockets};
 
 /// A table made from the packets of captures, such as `sip`.
 pub struct Extraction {
@@ -27,7 +33,13 @@ pub struct Extraction {
 }
 
 /// All tables that are made from packets.
-pub const EXTRACTIONS: &[Extraction] = &[];
+pub const EXTRACTIONS: &[Extraction] = &[
+    flows::EXTRACTION,
+    sip::EXTRACTION,
+    calls::EXTRACTION,
+    h248::EXTRACTION,
+    websocket::EXTRACTION,
+];
 
 impl Extraction {
     /// The table of this name.

@@ -61,6 +61,16 @@ impl RecordReader {
         }
     }
 
+    /// A reader of what stands behind `records` records and `offset` bytes of a file.
+    pub(crate) fn behind(layout: Arc<Layout>, bytes: Bytes, records: u64, offset: u64) -> Self {
+        Self {
+            offset,
+            number: records,
+            header_checked: true,
+            ..Self::new(layout, bytes)
+        }
+    }
+
     /// Bytes given out so far.
     pub(crate) const fn bytes_read(&self) -> u64 {
         self.offset

@@ -37,7 +37,6 @@ impl<'r> Row<'r> {
     }
 
     /// The same row with what an extraction found in the packet.
-    #[allow(dead_code, reason = "until the first table is there")]
     pub(crate) const fn with_item(self, item: &'r dyn Item) -> Self {
         Self {
             item: Some(item),

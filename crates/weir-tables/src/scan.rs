@@ -15,7 +15,8 @@ use crate::raw::RawRow;
 use crate::records::{RawRecord, RecordReader};
 use crate::source::{Bytes, Cause};
 use crate::{
-    Aggregate, Batch, Column, Counters, Origin, Predicate, Row, Source, SourceError, Table, Totals,
+    Aggregate, Batch, Column, Counters, Origin, Parts, Predicate, Row, Source, SourceError, Table,
+    Totals,
 };
 
 /// How a scan reads.
@@ -56,6 +57,15 @@ pub struct Scan {
 /// A scan that gives groups instead of rows. Damage is handled as by [`Scan`].
 pub struct Aggregation {
     reading: Reading<Aggregate>,
+    /// Set when this reads a part of a file only.
+    part: Option<Part>,
+}
+
+/// The part of a file that an aggregation reads.
+struct Part {
+    parts: Parts,
+    /// Number of the last part that was taken up.
+    number: usize,
 }
 
 /// Where rows go.
@@ -93,9 +103,13 @@ struct Reading<S> {
     sources: std::vec::IntoIter<Source>,
     merge: bool,
     input: Option<Input>,
+    /// What was read last, for who reads on in it.
+    ended: Option<Input>,
     gather: Gather<S>,
     errors: Vec<SourceError>,
     counters: Vec<Arc<Counters>>,
+    /// What was added to them.
+    published: Totals,
     /// Columns of a record layout that are read.
     layout_columns: Vec<usize>,
 }
@@ -256,7 +270,60 @@ impl Aggregation {
         let needs: Vec<Needs> = columns.iter().map(Column::needs).collect();
         Self {
             reading: Reading::new(aggregate, &needs, &columns, sources, options),
+            part: None,
         }
+    }
+
+    /// Reads part number `number` of a file into `aggregate`, for [`Aggregation::join`].
+    #[must_use]
+    pub fn of_part(
+        aggregate: Aggregate,
+        parts: &Parts,
+        number: usize,
+        options: ScanOptions,
+    ) -> Self {
+        let mut aggregation = Self::new(aggregate, Vec::new(), options);
+        aggregation.part = Some(Part {
+            parts: parts.clone(),
+            number,
+        });
+        aggregation.reading.begin_part(parts, number);
+        aggregation
+    }
+
+    /// Takes up what `next`, which has read the next part, has taken up. False when that part did not
+    /// begin where this one ended, so that it was read for nothing: this one then goes on through it
+    /// by [`Aggregation::step`].
+    pub fn join(&mut self, mut next: Self) -> bool {
+        let Some(part) = &mut self.part else {
+            return true;
+        };
+        part.number += 1;
+        let follows = match (&self.reading.ended, &mut next.reading.ended) {
+            (Some(Input::Capture(_, _, before)), Some(Input::Capture(_, _, reader))) => {
+                part.parts.follows(before, part.number, reader)
+            }
+            // Parts of records begin where they do, whatever was read.
+            (Some(Input::Records(..)), Some(Input::Records(..))) => true,
+            _ => false,
+        };
+        if follows {
+            self.reading.ended = next.reading.ended;
+            self.reading
+                .gather
+                .output
+                .sink
+                .merge(next.reading.gather.output.sink);
+            return true;
+        }
+        for counters in &next.reading.counters {
+            counters.take_back(&next.reading.published);
+        }
+        self.reading.input = self.reading.ended.take();
+        if let Some(Input::Capture(_, _, reader)) = &mut self.reading.input {
+            part.parts.read_on(reader, part.number);
+        }
+        false
     }
 
     /// Also adds what is read to `counters`, several times a second while it reads.
@@ -309,6 +376,8 @@ impl<S: Sink> Reading<S> {
             sources: sources.into_iter(),
             merge: options.merge,
             input: None,
+            ended: None,
+            published: Totals::default(),
             layout_columns: layout_columns.collect(),
             gather: Gather {
                 decoder: Decoder::new(options.decode.clone(), needs.iter().copied()),
@@ -349,7 +418,7 @@ impl<S: Sink> Reading<S> {
         self.gather.check_order()?;
         match outcome {
             Ok(Fill::More) => {}
-            Ok(Fill::End) => self.input = None,
+            Ok(Fill::End) => self.ended = self.input.take(),
             // The reader gives what is left, and then its end.
             Err(error) => self.errors.push(error),
         }
@@ -358,6 +427,7 @@ impl<S: Sink> Reading<S> {
 
     fn publish(&mut self) {
         let totals = std::mem::take(&mut self.gather.output.totals);
+        self.published.add(&totals);
         for counters in &self.counters {
             counters.add(&totals);
         }
@@ -371,24 +441,13 @@ impl<S: Sink> Reading<S> {
         let Some(source) = self.sources.next() else {
             return false;
         };
-        let file = source.path().display().to_string();
-        // Who watches the order looks at every record.
-        let plain = self.gather.order.is_none()
-            && self
-                .gather
-                .output
-                .sink
-                .prepare_raw(source.layout().map(|layout| &**layout));
-        self.gather.raw_layers = plain.then(|| self.gather.output.sink.raw_layers());
         let opened = match source.layout().cloned() {
-            None => source.open_capture(1).map(|reader| {
-                let file = CaptureFile::new(&source, &reader);
-                Input::Capture(source, file, reader)
-            }),
+            None => source
+                .open_capture(1)
+                .map(|reader| self.of_capture(source, reader)),
             Some(layout) => source.open_bytes().map(|bytes| {
-                let row = layout.row_for(&self.layout_columns, self.gather.needs_headers);
-                let reader = Box::new(RecordReader::new(layout, bytes));
-                Input::Records(source, file, reader, row)
+                let reader = RecordReader::new(Arc::clone(&layout), bytes);
+                self.of_records(source, &layout, reader)
             }),
         };
         match opened {
@@ -396,6 +455,44 @@ impl<S: Sink> Reading<S> {
             Err(error) => self.errors.push(error),
         }
         true
+    }
+
+    /// Opens a part of a file.
+    fn begin_part(&mut self, parts: &Parts, number: usize) {
+        let source = parts.source().clone();
+        let opened = match source.layout().cloned() {
+            None => parts
+                .open_capture(number)
+                .map(|reader| reader.map(|reader| self.of_capture(source, reader))),
+            Some(layout) => parts
+                .open_records(number)
+                .map(|reader| reader.map(|reader| self.of_records(source, &layout, reader))),
+        };
+        match opened {
+            Ok(input) => self.input = input,
+            Err(error) => self.errors.push(error),
+        }
+    }
+
+    fn of_capture(&mut self, source: Source, reader: Reader<Bytes>) -> Input {
+        self.prepare(None);
+        let file = CaptureFile::new(&source, &reader);
+        Input::Capture(source, file, reader)
+    }
+
+    fn of_records(&mut self, source: Source, layout: &Layout, reader: RecordReader) -> Input {
+        self.prepare(Some(layout));
+        let file = source.path().display().to_string();
+        let row = layout.row_for(&self.layout_columns, self.gather.needs_headers);
+        Input::Records(source, file, Box::new(reader), row)
+    }
+
+    /// Finds out whether records may go to the sink as they are.
+    fn prepare(&mut self, layout: Option<&Layout>) {
+        let sink = &mut self.gather.output.sink;
+        // Who watches the order looks at every record.
+        let plain = self.gather.order.is_none() && sink.prepare_raw(layout);
+        self.gather.raw_layers = plain.then(|| sink.raw_layers());
     }
 
     fn open_merge(&mut self) -> bool {

@@ -4,7 +4,8 @@
 //!
 //! Brute force is stock zlib, cell by cell, on the same messages in the same run; on more than
 //! 1 MB it runs a fixed sample of 1 cell in 35 over the whole transcript, and says so. CPU time of
-//! the process, because a machine may be busy with other things.
+//! the process, because a machine may be busy with other things. Lines that begin with `row` are for
+//! `cargo xtask bench ws`: name, ours, the peer's, the peer, the unit.
 #![allow(clippy::unwrap_used, reason = "a benchmark may panic")]
 
 use std::fmt::Write as _;
@@ -32,8 +33,38 @@ fn main() {
         weir_zlib::version()
     );
 
-    ingest("lines", Format::Lines, &text);
-    ingest("HAR", Format::Har, &archive(&messages));
+    let lines_ours = ingest("lines", Format::Lines, &text);
+    let har = archive(&messages);
+    let har_ours = ingest("HAR", Format::Har, &har);
+    let lines_peer = peer("std's lines", text.len(), || {
+        std::io::BufRead::split(&text[..], b'\n')
+            .map(|line| line.unwrap().len())
+            .sum()
+    });
+    let har_peer = peer("serde_json", har.len(), || {
+        let value: serde_json::Value = serde_json::from_slice(&har).unwrap();
+        let messages = &value["log"]["entries"][0]["_webSocketMessages"];
+        let data = messages
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|m| m["data"].as_str());
+        data.map(|data| data.unwrap().len()).sum()
+    });
+    row(
+        "read 1 GB of lines",
+        lines_ours,
+        lines_peer,
+        "std's BufRead",
+        "s CPU",
+    );
+    row(
+        "read 1 GB of HAR",
+        har_ours,
+        har_peer,
+        "serde_json",
+        "s CPU",
+    );
     let only = std::env::var("ONLY").unwrap_or_default();
     let parts = [
         ("all 1,296 cells", Cells::all()),
@@ -70,6 +101,7 @@ fn main() {
         ),
     ];
     let mut all = (0.0, None);
+    let mut one = 0.0;
     for (name, cells) in parts {
         if !name.contains(&only) {
             continue;
@@ -88,6 +120,9 @@ fn main() {
             "ours   {name:30} {seconds:8.2} s CPU, {:7.1} MB/s a cell",
             bytes as f64 * cells as f64 / seconds / 1e6
         );
+        if name == "one: 15/8 level 6 takeover" {
+            one = seconds;
+        }
         if all.1.is_none() {
             all = (seconds, Some(sizes));
         }
@@ -129,10 +164,45 @@ fn main() {
     );
     println!("ratio  {:.1} times faster than brute force", theirs / ours);
     println!("peak   {:.1} MB resident", peak_megabytes());
+    let name = format!("all 1,296 settings, {:.0} MB", bytes as f64 / 1e6);
+    let brute = format!(
+        "zlib {}, {} settings run",
+        weir_zlib::version(),
+        sample.len()
+    );
+    row(&name, ours, theirs, &brute, "s CPU");
+    let begin = cpu_seconds();
+    let setting = Setting::ZLIB;
+    let mut deflate =
+        weir_zlib::Deflate::new(setting.level, setting.window_bits, setting.mem_level, 0).unwrap();
+    for message in &messages {
+        out.clear();
+        deflate.message(message, &mut out);
+    }
+    let name = format!("one setting, {:.0} MB", bytes as f64 / 1e6);
+    let zlib = format!("zlib {}", weir_zlib::version());
+    row(&name, one, cpu_seconds() - begin, &zlib, "s CPU");
 }
 
-/// Reads a transcript from memory until half a second has passed.
-fn ingest(name: &str, format: Format, bytes: &[u8]) {
+fn row(name: &str, ours: f64, peer: f64, peer_name: &str, unit: &str) {
+    println!("row\t{name}\t{ours}\t{peer}\t{peer_name}\t{unit}");
+}
+
+/// CPU seconds that a peer takes for a gigabyte.
+fn peer(name: &str, bytes: usize, mut run: impl FnMut() -> usize) -> f64 {
+    let begin = cpu_seconds();
+    let mut read = 0;
+    while cpu_seconds() - begin < 0.5 {
+        assert!(run() > 0);
+        read += bytes;
+    }
+    let seconds = (cpu_seconds() - begin) / read as f64 * 1e9;
+    println!("peer   {name:30} {:8.2} GB/s", 1.0 / seconds);
+    seconds
+}
+
+/// Reads a transcript from memory until half a second has passed: CPU seconds for a gigabyte.
+fn ingest(name: &str, format: Format, bytes: &[u8]) -> f64 {
     let begin = cpu_seconds();
     let (mut read, mut found) = (0, 0);
     while cpu_seconds() - begin < 0.5 {
@@ -141,10 +211,9 @@ fn ingest(name: &str, format: Format, bytes: &[u8]) {
         read += bytes.len();
     }
     assert!(found > 0);
-    println!(
-        "ingest {name:30} {:8.2} GB/s",
-        read as f64 / (cpu_seconds() - begin) / 1e9
-    );
+    let seconds = (cpu_seconds() - begin) / read as f64 * 1e9;
+    println!("ingest {name:30} {:8.2} GB/s", 1.0 / seconds);
+    seconds
 }
 
 /// The messages as a browser's archive has them.

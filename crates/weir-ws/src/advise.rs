@@ -8,6 +8,7 @@ use crate::setting::{CELLS, Setting};
 #[derive(Clone, Debug)]
 pub struct CpuTimes {
     micros: Vec<f64>,
+    pub(crate) measured: bool,
 }
 
 impl CpuTimes {
@@ -16,7 +17,14 @@ impl CpuTimes {
     pub fn from_fn(measure: impl FnMut(Setting) -> f64) -> Self {
         Self {
             micros: Setting::all().map(measure).collect(),
+            measured: true,
         }
+    }
+
+    /// False for an [`estimate`](Self::estimate).
+    #[must_use]
+    pub fn is_measured(&self) -> bool {
+        self.measured
     }
 
     /// An estimate for stock zlib, from measurements on short JSON messages (133 bytes) on one core
@@ -28,7 +36,7 @@ impl CpuTimes {
         const LEVELS: [f64; 9] = [4.7, 4.9, 5.3, 5.9, 6.3, 7.8, 8.7, 10.8, 10.8];
         // What a message costs however short: trees that are built and thrown away.
         const EACH: f64 = 2.5;
-        Self::from_fn(|setting| {
+        let model = |setting: Setting| {
             let level = LEVELS[usize::from(setting.level.clamp(1, 9)) - 1];
             let bytes = (level - EACH) / 133.0 * message_bytes;
             // A reset clears the hash table of 2^(memLevel + 8) bytes, at about 10 GB/s.
@@ -38,7 +46,11 @@ impl CpuTimes {
                 f64::from(1u32 << (u32::from(setting.mem_level) + 8)) / 10_000.0
             };
             EACH + bytes + reset
-        })
+        };
+        Self {
+            measured: false,
+            ..Self::from_fn(model)
+        }
     }
 
     /// Microseconds of a setting.
@@ -120,6 +132,8 @@ pub struct Advice {
     pub saved_percent: f64,
     /// What to know before it is used.
     pub warnings: Vec<String>,
+    /// The CPU times were measured on this traffic, not estimated.
+    pub cpu_measured: bool,
 }
 
 impl Advice {
@@ -222,6 +236,7 @@ pub fn advise(sizes: &ClassSizes, times: &CpuTimes, budget: &Budget) -> Advice {
     }
     Advice {
         saved_percent: chosen.map_or(0.0, |chosen| (1.0 - chosen.ratio) * 100.0),
+        cpu_measured: times.measured,
         candidates,
         chosen,
         reason,
@@ -255,10 +270,11 @@ fn mark_front(candidates: &mut [Candidate]) {
 fn choose(candidates: &[Candidate]) -> Option<Candidate> {
     let fitting = || candidates.iter().filter(|c| c.fits && c.ratio < 1.0);
     let best = fitting().map(|c| c.ratio).min_by(f64::total_cmp)?;
+    // The grid has 8 bits as well as 9, which is the same stream: name the honest one.
+    let has_nine = candidates.iter().any(|c| c.setting.window_bits == 9);
     fitting()
         .filter(|c| c.ratio <= best + SAME)
-        // The grid has 8 bits as well as 9, which is the same stream: name the honest one.
-        .filter(|c| c.setting.window_bits != 8)
+        .filter(|c| c.setting.window_bits != 8 || !has_nine)
         .min_by(|a, b| {
             a.memory_bytes
                 .cmp(&b.memory_bytes)

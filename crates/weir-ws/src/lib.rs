@@ -24,7 +24,7 @@
 //! - [`exact`]: what stock zlib makes of messages, to the byte, for 1,296 settings at once;
 //!   [`sample()`]: the same from a sample, with intervals;
 //! - [`deflate_bytes`], [`inflate_bytes`]: what zlib allocates;
-//! - [`Study`], [`advise()`], [`snippet`], [`html_report`]: what to make of it; [`fragmentation`],
+//! - [`Study`], [`advise()`], [`snippet`], [`html_report`], [`study_json`], [`advice_csv`] and their like: what to make of it; [`fragmentation`],
 //!   [`threshold`], [`reconnects`], [`broadcast`], [`mixed`], [`reflections`]: what else matters.
 //!
 //! This crate deliberately knows nothing about captures and TCP (bytes come in order), Arrow, SQL or
@@ -34,6 +34,7 @@
 mod advise;
 mod deflate;
 pub mod exact;
+mod export;
 mod input;
 mod kind;
 mod library;
@@ -51,6 +52,7 @@ pub use deflate::{
     Inflated, Inflater, NegotiationError, NegotiationErrorKind, Offer, ServerPolicy, parse_offers,
     parse_response,
 };
+pub use export::{advice_csv, advice_json, study_csv, study_json};
 pub use input::{
     Each, Format, InputError, InputErrorKind, InputMessage, InputOptions, InputReader, InputReport,
     Prefix, read_messages,
@@ -59,6 +61,7 @@ pub use kind::kind_of;
 pub use library::{Library, Snippet, snippet};
 pub use memory::{
     Memory, ZlibBuild, connection_memory, deflate_bytes, inflate_bytes, resident_bytes,
+    resident_inflate_bytes,
 };
 pub use report::html_report;
 pub use sample::{Estimate, SampleOptions, Sampled, sample};

@@ -15,6 +15,7 @@ use std::path::Path;
 
 use weir_fuzz::layout::{LAYOUTS, SEPARATOR};
 use weir_fuzz::packet::LINK_TYPES;
+use weir_h248::{Arena, EncodeOptions, Encoding, TextOptions, decode_text, encode};
 use weir_testkit::Rng;
 use weir_testkit::capture::{
     Endian, ErfRecord, ErfWriter, Interface, PcapVariant, PcapWriter, PcapngWriter, erf_flags,
@@ -41,10 +42,73 @@ fn main() -> io::Result<()> {
     write("layout_records", &records(&frames))?;
     write("table_scan", &scans(&captures, &frames))?;
     write("dict_operations", &random(8, 600))?;
+    write("flow_reassemble", &random(6, 400))?;
+    write("flow_packets", &random(6, 400))?;
     for (target, seeds) in websocket::all().into_iter().chain(sip::all()) {
         write(target, &seeds)?;
     }
+    for (target, encoding) in [
+        ("h248_text", Encoding::Compact),
+        ("h248_ber", Encoding::Ber),
+        ("h248_per", Encoding::Per),
+        ("h248_erl", Encoding::Erl),
+    ] {
+        write(target, &messages(encoding))?;
+    }
     Ok(())
+}
+
+/// Megaco messages in an encoding.
+fn messages(encoding: Encoding) -> Vec<Seed> {
+    const ID: &str = "11111111/00000000/00000000";
+    let texts = [
+        (
+            "modify",
+            format!(
+                "!/1 [1.2.3.4]:5\nT=1{{C=-{{MF={ID}{{M{{ST=1{{O{{MO=SR,nt/jit=[1:2]}},L{{\nv=0\r\nc=IN IP4 $\r\n}}}}}},E=2{{al/of{{strict=exact}}}}}}}}}}"
+            ),
+        ),
+        (
+            "notify",
+            format!(
+                "!/3 [1.2.3.4]\nT=1{{C=1{{PR=15,EG,N={ID}{{OE=2{{19990729T22000000:dd/ce{{ds=\"12\"}}}}}}}}}}"
+            ),
+        ),
+        (
+            "service",
+            "!/2 <mgc>:2944\nT=1{C=-{SC=root{SV{MT=RS,PF=resgw/1,RE=\"901 x\"}}}}".into(),
+        ),
+        (
+            "embedded",
+            format!(
+                "!/3 gw\nT=1{{C=-{{MF={ID}{{E=2{{al/on{{KA,NBRN{{EM{{SG{{cg/rt{{SPADI=EX}}}},E=3{{al/of}}}}}},RSE}}}}}}}}}}"
+            ),
+        ),
+        (
+            "audit",
+            format!(
+                "!/2 [1::2]\nT=1{{C=-{{W-AV={ID}{{AT{{M{{TS{{SI}}}},SG{{SL=4{{ct/ct}}}},DM}}}}}}}}"
+            ),
+        ),
+        (
+            "reply",
+            format!(
+                "!/3 [1.2.3.4]\nP=1/2/&{{C=1{{AV={ID}{{SA{{rtp/ps=1}},PG{{al-1}}}},ER=502{{}}}}}}K{{9-13}}"
+            ),
+        ),
+    ];
+    texts
+        .into_iter()
+        .map(|(name, text)| {
+            let arena = Arena::new();
+            let message = decode_text(text.as_bytes(), &arena, TextOptions::strict())
+                .expect("the seed is a message");
+            let mut out = Vec::new();
+            encode(&message, encoding, &EncodeOptions::default(), &mut out)
+                .expect("every encoding has a place for the seed");
+            (name.into(), out)
+        })
+        .collect()
 }
 
 /// A capture of each variant of pcap, with a few frames.

@@ -169,7 +169,8 @@ impl Section {
             // It lies behind what is seen.
             None => true,
         };
-        (known && len % 4 == 0 && len as usize >= BLOCK_LEN_MIN && closes).then_some(len as usize)
+        (known && len.is_multiple_of(4) && len as usize >= BLOCK_LEN_MIN && closes)
+            .then_some(len as usize)
     }
 
     /// Begins the next section. `body` is the block without its head and its closing length.

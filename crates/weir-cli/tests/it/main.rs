@@ -30,5 +30,6 @@ macro_rules! transcripts {
 }
 
 transcripts!(
-    colour, damage, demo, failures, fields, files, formats, help, pipes, stats, statements, usage,
+    colour, damage, demo, failures, fields, files, formats, help, pipes, sip, stats, statements,
+    usage, websocket,
 );

@@ -16,10 +16,13 @@
 //! written into the file.
 
 use std::fmt::Write as _;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
 use weir_testkit::demo::write_demo;
+use weir_testkit::packet::{Ipv4, ethernet, protocol, udp};
 
 /// Runs `tests/transcripts/NAME.txt`.
 pub(crate) fn check(name: &str) {
@@ -97,9 +100,78 @@ fn folder(name: &str) -> PathBuf {
     // The link type, to one that is none; the file is big-endian.
     unknown[20..24].copy_from_slice(&4_000_u32.to_be_bytes());
     put("unknown.pcap", &unknown);
+    put("call.pcap", &call());
     put("notes.txt", b"10.0.0.1 is the router\n");
     put("hosts.csv", b"address,name\n10.0.5.10,resolver\n");
     folder
+}
+
+/// A SIP call of two seconds on an odd port, with a retransmission, in a capture.
+fn call() -> Vec<u8> {
+    let messages = [
+        (
+            0,
+            true,
+            "INVITE sip:bob@b.example SIP/2.0",
+            "",
+            "1 INVITE",
+            "v=0\r\n",
+        ),
+        (100, false, "SIP/2.0 180 Ringing", ";tag=b", "1 INVITE", ""),
+        (600, false, "SIP/2.0 180 Ringing", ";tag=b", "1 INVITE", ""),
+        (
+            1000,
+            false,
+            "SIP/2.0 200 OK",
+            ";tag=b",
+            "1 INVITE",
+            "v=0\r\n",
+        ),
+        (
+            1001,
+            true,
+            "ACK sip:bob@b.example SIP/2.0",
+            ";tag=b",
+            "1 ACK",
+            "",
+        ),
+        (
+            3000,
+            true,
+            "BYE sip:bob@b.example SIP/2.0",
+            ";tag=b",
+            "2 BYE",
+            "",
+        ),
+        (3020, false, "SIP/2.0 200 <b>OK</b>", ";tag=b", "2 BYE", ""),
+    ];
+    let (alice, bob) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+    let mut writer =
+        PcapWriter::new(Vec::new(), 1, 65_535, PcapVariant::Micro, Endian::Little).unwrap();
+    for (ms, from_alice, start, to_tag, cseq, body) in messages {
+        let kind = match body {
+            "" => "",
+            _ => "Content-Type: application/sdp\r\n",
+        };
+        let branch = cseq.replace(' ', "");
+        let text = format!(
+            "{start}\r\nVia: SIP/2.0/UDP 10.0.0.1:7060;branch=z9hG4bK{branch}\r\n\
+             From: \"Alice\" <sip:alice@a.example>;tag=a\r\nTo: <sip:bob@b.example>{to_tag}\r\n\
+             Call-ID: it's-1@10.0.0.1\r\nCSeq: {cseq}\r\nMax-Forwards: 70\r\n{kind}\
+             Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let (src, dst, ports) = match from_alice {
+            true => (alice, bob, (7060, 7061)),
+            false => (bob, alice, (7061, 7060)),
+        };
+        let datagram = udp(src.into(), dst.into(), ports.0, ports.1, text.as_bytes());
+        let packet = Ipv4::new(src, dst, protocol::UDP).packet(&datagram);
+        let frame = ethernet([2, 0, 0, 0, 0, 2], [2, 0, 0, 0, 0, 1], 0x0800, &packet);
+        let time_ns = 1_767_225_600_000_000_000 + ms * 1_000_000;
+        writer.packet(time_ns, frame.len() as u32, &frame).unwrap();
+    }
+    writer.into_inner()
 }
 
 /// What a command writes and how it ends.

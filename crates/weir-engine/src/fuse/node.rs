@@ -19,7 +19,9 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
     SendableRecordBatchStream,
 };
-use weir_tables::{Aggregate, Aggregation, Branch, Counters, Function, ScanOptions, Source};
+use weir_tables::{
+    Aggregate, Aggregation, Branch, Counters, Function, Parts, ScanOptions, Source, SourceError,
+};
 
 use crate::ledger::Ledger;
 use crate::scan::{Metrics, Reading, decodes, described, take_stdin};
@@ -30,6 +32,8 @@ pub(crate) struct Pass {
     pub(crate) reading: Reading,
     /// Files that are read side by side.
     pub(crate) partitions: Vec<Vec<Source>>,
+    /// Parts of the one file that are read side by side, at most; 1 for none.
+    pub(crate) parts: usize,
     pub(crate) branches: Vec<Branch>,
 }
 
@@ -91,6 +95,9 @@ impl DisplayAs for FusedAggregate {
             }
             if pass.partitions.len() > 1 {
                 write!(f, "{separate}side by side={}", pass.partitions.len())?;
+            }
+            if pass.parts > 1 {
+                write!(f, "{separate}parts of the file side by side={}", pass.parts)?;
             }
         }
         let Some(branch) = self.passes.first().and_then(|pass| pass.branches.first()) else {
@@ -240,24 +247,19 @@ impl Work {
         let mut whole: Option<(Aggregate, MemoryReservation)> = None;
         for pass in &self.passes {
             let counters = Arc::new(Counters::default());
-            let parts: Vec<_> = match pass.partitions.as_slice() {
-                [sources] => vec![self.read(pass, sources, &counters)],
-                partitions => std::thread::scope(|scope| {
-                    let threads: Vec<_> = partitions
-                        .iter()
-                        .map(|sources| scope.spawn(|| self.read(pass, sources, &counters)))
-                        .collect();
-                    let panicked = || {
-                        DataFusionError::Internal("a thread of the aggregate panicked".to_owned())
-                    };
-                    let join = threads.into_iter().map(ScopedJoinHandle::join);
-                    join.map(|part| part.unwrap_or_else(|_| Err(panicked())))
-                        .collect()
-                }),
+            let read = match self.parts(pass)? {
+                Some(parts) => vec![self.read_parts(pass, &parts, &counters)?],
+                None => side_by_side(&pass.partitions, |sources: &Vec<Source>| {
+                    let aggregation = self.aggregation(pass, |aggregate, options| {
+                        Aggregation::new(aggregate, sources.clone(), options)
+                    });
+                    self.drain(self.watched(aggregation?, &counters))
+                })?,
             };
             self.metrics.update(&counters);
-            for part in parts {
-                let (part, reservation) = part?;
+            for part in read {
+                self.ledger.add_errors(part.errors);
+                let (part, reservation) = (part.aggregation.into_aggregate(), part.reservation);
                 whole = Some(match whole {
                     None => (part, reservation),
                     Some((mut whole, kept)) => {
@@ -272,13 +274,50 @@ impl Work {
         whole.ok_or_else(|| DataFusionError::Internal("an aggregate of nothing".to_owned()))
     }
 
-    fn read(
+    /// Where the one file of a pass falls into parts; `None` when it is read in one.
+    fn parts(&self, pass: &Pass) -> Result<Option<Parts>> {
+        let ([sources], true) = (pass.partitions.as_slice(), pass.parts > 1) else {
+            return Ok(None);
+        };
+        let [source] = sources.as_slice() else {
+            return Ok(None);
+        };
+        // What is wrong with the file is found again, and told, by who reads it in one.
+        Ok(Parts::new(source, pass.parts).unwrap_or_default())
+    }
+
+    /// Reads the parts of a file side by side, and joins them in order.
+    fn read_parts(&self, pass: &Pass, parts: &Parts, counters: &Arc<Counters>) -> Result<Read> {
+        let numbers: Vec<usize> = (0..parts.count()).collect();
+        let read = side_by_side(&numbers, |number| {
+            let aggregation = self.aggregation(pass, |aggregate, options| {
+                Aggregation::of_part(aggregate, parts, *number, options)
+            });
+            self.drain(self.watched(aggregation?, counters))
+        })?;
+        let mut read = read.into_iter();
+        let Some(mut whole) = read.next() else {
+            return Err(DataFusionError::Internal("a file of no parts".to_owned()));
+        };
+        for next in read {
+            if !whole.aggregation.join(next.aggregation) {
+                // What the part found wrong is found again, and where it is.
+                let errors = whole.errors;
+                drop(next.reservation);
+                whole = self.drain(whole.aggregation)?;
+                whole.errors.splice(0..0, errors);
+            }
+            let bytes = whole.aggregation.aggregate().allocated_bytes();
+            whole.reservation.try_resize(bytes)?;
+        }
+        Ok(whole)
+    }
+
+    fn aggregation(
         &self,
         pass: &Pass,
-        sources: &[Source],
-        counters: &Arc<Counters>,
-    ) -> Result<(Aggregate, MemoryReservation)> {
-        let _timer = self.metrics.baseline.elapsed_compute().timer();
+        start: impl FnOnce(Aggregate, ScanOptions) -> Aggregation,
+    ) -> Result<Aggregation> {
         let aggregate = Aggregate::new(pass.branches.clone(), &self.functions);
         let aggregate = aggregate.ok_or_else(|| {
             DataFusionError::Internal("an aggregate that was checked is not one".to_owned())
@@ -287,17 +326,24 @@ impl Work {
         options.merge = pass.reading.merge;
         options.sorted = pass.reading.sorted;
         options.decode = pass.reading.decode.clone();
-        let mut aggregation = Aggregation::new(aggregate, sources.to_vec(), options)
+        Ok(start(aggregate, options))
+    }
+
+    fn watched(&self, aggregation: Aggregation, counters: &Arc<Counters>) -> Aggregation {
+        aggregation
             .with_counters(Arc::clone(&self.ledger.counters))
-            .with_counters(Arc::clone(counters));
+            .with_counters(Arc::clone(counters))
+    }
+
+    /// Reads to the end.
+    fn drain(&self, mut aggregation: Aggregation) -> Result<Read> {
+        let _timer = self.metrics.baseline.elapsed_compute().timer();
         let reservation =
             MemoryConsumer::new("FusedAggregate").register(self.context.memory_pool());
+        let mut errors = Vec::new();
         loop {
             let more = aggregation.step();
-            let errors = aggregation.take_errors();
-            if !errors.is_empty() {
-                self.ledger.add_errors(errors);
-            }
+            errors.append(&mut aggregation.take_errors());
             match more {
                 Ok(true) => reservation.try_resize(aggregation.aggregate().allocated_bytes())?,
                 Ok(false) => break,
@@ -310,6 +356,39 @@ impl Work {
                 break;
             }
         }
-        Ok((aggregation.into_aggregate(), reservation))
+        Ok(Read {
+            aggregation,
+            reservation,
+            errors,
+        })
     }
+}
+
+/// What was read to its end.
+struct Read {
+    aggregation: Aggregation,
+    reservation: MemoryReservation,
+    errors: Vec<SourceError>,
+}
+
+/// Does `work` on each of the pieces, on a thread each when there are several.
+fn side_by_side<P: Sync>(
+    pieces: &[P],
+    work: impl Fn(&P) -> Result<Read> + Sync,
+) -> Result<Vec<Read>> {
+    if let [piece] = pieces {
+        return Ok(vec![work(piece)?]);
+    }
+    std::thread::scope(|scope| {
+        let work = &work;
+        let threads: Vec<_> = pieces
+            .iter()
+            .map(|piece| scope.spawn(move || work(piece)))
+            .collect();
+        let panicked =
+            || DataFusionError::Internal("a thread of the aggregate panicked".to_owned());
+        let join = threads.into_iter().map(ScopedJoinHandle::join);
+        join.map(|part| part.unwrap_or_else(|_| Err(panicked())))
+            .collect()
+    })
 }

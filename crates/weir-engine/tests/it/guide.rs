@@ -5,8 +5,18 @@ use crate::slt::Runner;
 
 #[test]
 fn every_query_of_the_guide_gives_rows() {
+    assert!(queries_that_give_rows("queries.md") >= 15);
+}
+
+#[test]
+fn every_query_about_windows_gives_rows() {
+    assert!(queries_that_give_rows("windows.md") >= 9);
+}
+
+/// Runs the queries of a page, and says how many there are.
+fn queries_that_give_rows(page: &str) -> usize {
     samples::enter();
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/queries.md");
+    let path = format!("{}/../../docs/guide/{page}", env!("CARGO_MANIFEST_DIR"));
     let guide = std::fs::read_to_string(path).unwrap();
     let runner = Runner::new(&weir_engine::Options::default());
     let mut queries = 0;
@@ -18,5 +28,5 @@ fn every_query_of_the_guide_gives_rows() {
         }
         queries += 1;
     }
-    assert!(queries >= 15, "{queries} queries only");
+    queries
 }

@@ -9,8 +9,10 @@
 mod filters;
 mod fused;
 mod guide;
+mod parts;
 mod samples;
 mod slt;
+mod windows;
 
 /// A test for each file of `tests/slt`.
 macro_rules! slt_files {
@@ -35,6 +37,20 @@ macro_rules! slt_files {
 }
 
 slt_files!(
-    addresses, damage, errors, explain, joins, names, numbers, order, pipes, records, references,
+    addresses,
+    damage,
+    errors,
+    explain,
+    flows,
+    joins,
+    names,
+    numbers,
+    order,
+    pipes,
+    records,
+    references,
     views,
+    windows,
+    moving,
+    window_joins,
 );

@@ -22,7 +22,7 @@
 //!
 //! Records are separated by empty lines. `names` puts the names of the columns first; `sorted` sorts
 //! the rows where SQL gives no order. `damage` takes what the ledger has noted since it was asked
-//! last. `engine merge` and `engine threads 4` start a new engine. NULL is `NULL`, empty text is
+//! last, `notes` what else was noted. `engine merge` and `engine threads 4` start a new engine. NULL is `NULL`, empty text is
 //! `(empty)`, values are separated by a blank, and times and sizes that differ from run to run are
 //! `<masked>`. With `WEIR_BLESS=1` in the environment the answers are written into the file.
 
@@ -133,6 +133,12 @@ impl Runner {
         self.engine.ledger().counters().totals()
     }
 
+    /// The damage that was found since the last call.
+    pub(crate) fn errors(&self) -> Vec<String> {
+        let errors = self.engine.ledger().take_errors();
+        errors.iter().map(ToString::to_string).collect()
+    }
+
     /// What a record of the file gives; `None` for those that give nothing.
     fn answer(&mut self, question: &str) -> Option<String> {
         let question = question
@@ -162,6 +168,7 @@ impl Runner {
                 lines.sort();
                 Some(lines.join("\n"))
             }
+            ["notes"] => Some(self.engine.ledger().take_notes().join("\n")),
             ["query", "error"] => Some(match self.rows(sql) {
                 Ok(_) => "no error".to_owned(),
                 Err(error) => message(&error),

@@ -67,6 +67,8 @@ impl<'a> Parser<'a> {
             version,
             mid,
             body,
+            extensions: std::mem::replace(&mut self.extensions, self.arena.growing(0))
+                .into_bump_slice(),
         })
     }
 

@@ -3,7 +3,7 @@
 use std::net::Ipv6Addr;
 
 use crate::{
-    Error, ErrorKind, Message, TextStyle,
+    Error, ErrorKind, Extension, Message, TextStyle,
     message::{
         ALL_REQUESTS, ActionReply, ActionRequest, AuthenticationHeader, ContextAttrAuditRequest,
         ContextRequest, ErrorDescriptor, MId, MessageBody, SelectLogic, TopologyDirection,
@@ -32,7 +32,7 @@ pub fn encode_pretty(
     style: TextStyle,
     out: &mut Vec<u8>,
 ) -> Result<(), Error> {
-    Writer::<true>::new(out, style).message(message)
+    Writer::<true>::new(out, style, message.extensions).message(message)
 }
 
 /// Appends compact text: short words and no white space that is not needed.
@@ -44,7 +44,17 @@ pub fn encode_compact(
     style: TextStyle,
     out: &mut Vec<u8>,
 ) -> Result<(), Error> {
-    Writer::<false>::new(out, style).message(message)
+    Writer::<false>::new(out, style, message.extensions).message(message)
+}
+
+impl MId<'_> {
+    /// The name or address as text writes it: `[1.2.3.4]:2944`, `<mgc.example.com>`.
+    #[must_use]
+    pub fn to_text(&self, style: TextStyle) -> String {
+        let mut out = Vec::new();
+        Writer::<false>::new(&mut out, style, &[]).mid(self);
+        String::from_utf8_lossy(&out).into_owned()
+    }
 }
 
 /// Appends text.
@@ -55,18 +65,22 @@ pub(super) struct Writer<'o, const PRETTY: bool> {
     pub(super) version: u8,
     pub(super) indent: usize,
     pub(super) error: Option<&'static str>,
+    pub(super) extensions: &'o [Extension<'o>],
+    pub(super) service_changes: u32,
 }
 
 const TABS: &[u8; 32] = &[b'\t'; 32];
 
 impl<'o, const PRETTY: bool> Writer<'o, PRETTY> {
-    fn new(out: &'o mut Vec<u8>, style: TextStyle) -> Self {
+    fn new(out: &'o mut Vec<u8>, style: TextStyle, extensions: &'o [Extension<'o>]) -> Self {
         Self {
             out,
             style,
             version: 0,
             indent: 0,
             error: None,
+            extensions,
+            service_changes: 0,
         }
     }
 

@@ -1,6 +1,8 @@
 //! Descriptors: media, events, signals, digit maps, statistics, packages, service change.
 
 use crate::{
+    ExtensionContent,
+    extension::of_record,
     message::{
         MId,
         audit::AuditToken,
@@ -759,6 +761,15 @@ impl<const PRETTY: bool> Writer<'_, PRETTY> {
         if parm.incomplete {
             self.next(&mut first);
             self.token(Token::ServiceChangeIncomplete);
+        }
+        let record = self.service_changes;
+        self.service_changes = record.saturating_add(1);
+        for extension in of_record(self.extensions, record) {
+            if let ExtensionContent::Text(parameter) = &extension.content {
+                self.next(&mut first);
+                self.name(&parameter.name);
+                self.parm_value(parameter.value, parameter.extra);
+            }
         }
         self.close();
     }

@@ -1,7 +1,7 @@
 //! Words, punctuation, quoted strings: the ground that the parser stands on.
 
 use crate::{
-    Arena, TextOptions,
+    Arena, Extension, TextOptions,
     error::{ErrorKind, Failure, Stop},
     name::{Name, Value},
     text::token::{Token, token},
@@ -56,6 +56,9 @@ pub(crate) struct Parser<'a> {
     pub(crate) strict: bool,
     pub(crate) depth: u8,
     pub(crate) failure: Option<Failure>,
+    pub(crate) extensions: bumpalo::collections::Vec<'a, Extension<'a>>,
+    /// ServiceChange requests that were begun.
+    pub(crate) service_changes: u32,
 }
 
 pub(crate) type Res<T> = Result<T, Stop>;
@@ -70,6 +73,8 @@ impl<'a> Parser<'a> {
             strict: options.strict,
             depth: 0,
             failure: None,
+            extensions: arena.growing(0),
+            service_changes: 0,
         }
     }
 

@@ -1,32 +1,19 @@
-//! The head of a message whose rest may be broken.
+//! The head of a text whose rest may be broken.
 
 use crate::{
-    Arena, Error, TextOptions,
+    Arena, Error, Mini, TextOptions,
     error::{ErrorKind, Failure},
-    message::MId,
     text::{
         lexer::{Parser, Res},
         token::Token,
     },
 };
 
-/// What can be told of a message without reading its body: enough to answer it with an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Mini<'a> {
-    /// Version of the protocol.
-    pub version: u8,
-    /// Who sent it.
-    pub mid: MId<'a>,
-    /// Number of its first transaction, if that can be read.
-    pub transaction_id: Option<u32>,
-}
-
 /// Reads version, sender and first transaction of a text.
 ///
 /// # Errors
 /// As [`decode_text`](super::decode_text), when version or sender cannot be read.
-pub fn decode_mini<'a>(input: &'a [u8], arena: &'a Arena) -> Result<Mini<'a>, Error> {
+pub(crate) fn decode_mini<'a>(input: &'a [u8], arena: &'a Arena) -> Result<Mini<'a>, Error> {
     let mut parser = Parser::new(input, arena, TextOptions::default());
     let head = (|| {
         parser.skip();
@@ -41,11 +28,7 @@ pub fn decode_mini<'a>(input: &'a [u8], arena: &'a Arena) -> Result<Mini<'a>, Er
         Error::from_failure(failure, input, true)
     })?;
     let transaction_id = parser.first_transaction().ok();
-    Ok(Mini {
-        version,
-        mid,
-        transaction_id,
-    })
+    Ok(Mini::new(version, mid, transaction_id))
 }
 
 impl Parser<'_> {

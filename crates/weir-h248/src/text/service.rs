@@ -1,16 +1,19 @@
 //! Service change.
 
 use crate::{
+    Extension, ExtensionContent,
     error::ErrorKind,
-    message::event::TimeNotation,
     message::{
         MId,
         audit::{AuditDescriptor, AuditTokens},
+        event::TimeNotation,
+        media::PropertyParm,
         service::{
             ServiceChangeAddress, ServiceChangeMethod, ServiceChangeParm, ServiceChangeProfile,
             ServiceChangeResParm,
         },
     },
+    name::Name,
     text::{
         lexer::{Parser, Res, once, once_flag, within},
         token::Token,
@@ -19,6 +22,8 @@ use crate::{
 
 impl<'a> Parser<'a> {
     pub(super) fn service_change_parm(&mut self) -> Res<ServiceChangeParm<'a>> {
+        let record = self.service_changes;
+        self.service_changes = record.saturating_add(1);
         let mut method = None;
         let mut reason = None;
         let mut parm = ServiceChangeParm {
@@ -76,8 +81,12 @@ impl<'a> Parser<'a> {
                 _ => match (TimeNotation::parse(word), word) {
                     (Some(time), _) => once!(self, parm.timestamp, time),
                     (None, [b'X' | b'x', b'-' | b'+', ..]) => {
-                        // An extension: ASN.1 has no place for it, nor has Erlang.
-                        self.parm_value()?;
+                        let (value, extra) = self.parm_value()?;
+                        let name = Name::Text(word);
+                        self.extensions.push(Extension {
+                            record,
+                            content: ExtensionContent::Text(PropertyParm { name, value, extra }),
+                        });
                     }
                     (None, _) => self.audit_item(token, &mut tokens, &mut properties)?,
                 },

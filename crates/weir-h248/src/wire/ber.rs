@@ -2,8 +2,9 @@
 
 use super::Context;
 use crate::{
-    Arena, BinaryOptions,
+    Arena, BinaryOptions, Extension, ExtensionContent,
     error::{ErrorKind, Failure, Stop},
+    extension::of_record,
 };
 
 /// Appends BER. A length is patched once its contents are written: most are below 128 and fit the
@@ -12,16 +13,44 @@ pub(crate) struct BerWriter<'o> {
     pub(crate) out: &'o mut Vec<u8>,
     pub(crate) cx: Context,
     pub(crate) error: Option<&'static str>,
+    extensions: &'o [Extension<'o>],
+    record: u32,
 }
 
 const CONSTRUCTED: u8 = 0x20;
 
 impl<'o> BerWriter<'o> {
-    pub(crate) fn new(out: &'o mut Vec<u8>, options: BinaryOptions) -> Self {
+    pub(crate) fn new(
+        out: &'o mut Vec<u8>,
+        options: BinaryOptions,
+        extensions: &'o [Extension<'o>],
+    ) -> Self {
         Self {
             out,
             cx: Context::new(options),
             error: None,
+            extensions,
+            record: 0,
+        }
+    }
+
+    /// The number of an extensible record that begins.
+    #[inline]
+    pub(crate) fn next_record(&mut self) -> u32 {
+        let record = self.record;
+        self.record = record.wrapping_add(1);
+        record
+    }
+
+    /// Appends what is known of no version, behind what is.
+    #[inline]
+    pub(crate) fn additions(&mut self, record: u32) {
+        if !self.extensions.is_empty() {
+            for extension in of_record(self.extensions, record) {
+                if let ExtensionContent::Ber(octets) = extension.content {
+                    self.out.extend_from_slice(octets);
+                }
+            }
         }
     }
 
@@ -103,7 +132,8 @@ pub(crate) struct BerReader<'a> {
     pub(crate) cx: Context,
     pub(crate) failure: Option<Failure>,
     /// Elements of extensions that this crate does not know.
-    pub(crate) unknown: usize,
+    extensions: bumpalo::collections::Vec<'a, Extension<'a>>,
+    record: u32,
 }
 
 impl<'a> BerReader<'a> {
@@ -113,8 +143,22 @@ impl<'a> BerReader<'a> {
             arena,
             cx: Context::new(options),
             failure: None,
-            unknown: 0,
+            extensions: arena.growing(0),
+            record: 0,
         }
+    }
+
+    /// The number of an extensible record that begins.
+    #[inline]
+    pub(crate) fn next_record(&mut self) -> u32 {
+        let record = self.record;
+        self.record = record.wrapping_add(1);
+        record
+    }
+
+    /// What was found beyond the known versions.
+    pub(crate) fn into_extensions(self) -> &'a [Extension<'a>] {
+        self.extensions.into_bump_slice()
     }
 
     /// Stops at the start of `at`, which is a part of the input.
@@ -190,15 +234,16 @@ impl<'a> BerReader<'a> {
         Ok(count)
     }
 
-    /// Passes over components of extensions that are not known.
-    pub(crate) fn finish(&mut self, mut rest: &'a [u8], extensible: bool) -> Result<(), Stop> {
-        while !rest.is_empty() {
-            if !extensible {
-                return Err(self.fail(ErrorKind::Syntax, rest, "the end of the element"));
-            }
-            self.element(&mut rest)?;
-            self.unknown = self.unknown.saturating_add(1);
-        }
+    /// Keeps components that are not known, of a record that may have such; its number is given.
+    pub(crate) fn finish(&mut self, rest: &'a [u8], record: Option<u32>) -> Result<(), Stop> {
+        let Some(record) = record else {
+            return Err(self.fail(ErrorKind::Syntax, rest, "the end of the element"));
+        };
+        self.count(rest)?;
+        self.extensions.push(Extension {
+            record,
+            content: ExtensionContent::Ber(rest),
+        });
         Ok(())
     }
 

@@ -2,8 +2,9 @@
 
 use super::Context;
 use crate::{
-    Arena, BinaryOptions,
+    Arena, BinaryOptions, Extension, ExtensionContent,
     error::{ErrorKind, Failure, Stop},
+    extension::of_record,
 };
 
 /// Appends bits.
@@ -14,16 +15,80 @@ pub(crate) struct PerWriter<'o> {
     pending_len: u32,
     pub(crate) cx: Context,
     pub(crate) error: Option<&'static str>,
+    extensions: &'o [Extension<'o>],
+    record: u32,
 }
 
 impl<'o> PerWriter<'o> {
-    pub(crate) fn new(out: &'o mut Vec<u8>, options: BinaryOptions) -> Self {
+    pub(crate) fn new(
+        out: &'o mut Vec<u8>,
+        options: BinaryOptions,
+        extensions: &'o [Extension<'o>],
+    ) -> Self {
         Self {
             out,
             pending: 0,
             pending_len: 0,
             cx: Context::new(options),
             error: None,
+            extensions,
+            record: 0,
+        }
+    }
+
+    /// The number of an extensible record that begins.
+    #[inline]
+    pub(crate) fn next_record(&mut self) -> u32 {
+        let record = self.record;
+        self.record = record.wrapping_add(1);
+        record
+    }
+
+    /// The additions of a record that are known of no version.
+    #[inline]
+    pub(crate) fn additions(&self, record: u32) -> &'o [Extension<'o>] {
+        if self.extensions.is_empty() {
+            return &[];
+        }
+        let found = of_record(self.extensions, record);
+        match found.first().map(|extension| extension.content) {
+            Some(ExtensionContent::Per { .. }) => found,
+            _ => &[],
+        }
+    }
+
+    /// Which additions there are, as bits and their number: those known, `count` of them, and the
+    /// others behind.
+    pub(crate) fn unknown_bits(
+        &mut self,
+        unknown: &[Extension<'_>],
+        known: u64,
+        known_count: u32,
+    ) -> (u64, u32) {
+        let mut all_count = known_count;
+        // From the top of 32 bits down.
+        let mut bits = known << (32 - known_count);
+        for extension in unknown {
+            if let ExtensionContent::Per { index, count, .. } = extension.content {
+                all_count = all_count.max(u32::from(count));
+                if (known_count..all_count.min(32)).contains(&u32::from(index)) {
+                    bits |= 1_u64 << (31 - u32::from(index));
+                } else {
+                    self.fail("an addition beyond those that its record announces");
+                }
+            }
+        }
+        let all_count = all_count.min(32);
+        (bits >> (32 - all_count), all_count)
+    }
+
+    /// Appends additions that are known of no version.
+    pub(crate) fn unknown(&mut self, unknown: &[Extension<'_>]) {
+        for extension in unknown {
+            if let ExtensionContent::Per { octets, .. } = extension.content {
+                self.length(octets.len());
+                self.out.extend_from_slice(octets);
+            }
         }
     }
 
@@ -155,7 +220,8 @@ pub(crate) struct PerReader<'a> {
     pub(crate) arena: &'a Arena,
     pub(crate) cx: Context,
     pub(crate) failure: Option<Failure>,
-    pub(crate) unknown: usize,
+    extensions: bumpalo::collections::Vec<'a, Extension<'a>>,
+    record: u32,
 }
 
 impl<'a> PerReader<'a> {
@@ -167,8 +233,22 @@ impl<'a> PerReader<'a> {
             arena,
             cx: Context::new(options),
             failure: None,
-            unknown: 0,
+            extensions: arena.growing(0),
+            record: 0,
         }
+    }
+
+    /// The number of an extensible record that begins.
+    #[inline]
+    pub(crate) fn next_record(&mut self) -> u32 {
+        let record = self.record;
+        self.record = record.wrapping_add(1);
+        record
+    }
+
+    /// What was found beyond the known versions.
+    pub(crate) fn into_extensions(self) -> &'a [Extension<'a>] {
+        self.extensions.into_bump_slice()
     }
 
     #[cold]
@@ -298,11 +378,30 @@ impl<'a> PerReader<'a> {
         Ok(value)
     }
 
-    /// Passes over one open type.
-    pub(crate) fn skip_open(&mut self) -> Result<(), Stop> {
+    /// How many additions a record announces, used or not.
+    pub(crate) fn addition_count(&mut self) -> Result<u32, Stop> {
+        let count = self.small()?.wrapping_add(1);
+        if count > ADDITIONS_MAX {
+            return Err(self.fail(ErrorKind::Limit, "at most 32 additions to a record"));
+        }
+        Ok(count)
+    }
+
+    /// Keeps one open type, whose contents are not known.
+    pub(crate) fn keep_open(&mut self, record: u32, index: u8, count: u8) -> Result<(), Stop> {
         let len = self.length()?;
-        self.aligned(len)?;
-        self.unknown = self.unknown.saturating_add(1);
+        let octets = self.aligned(len)?;
+        self.extensions.push(Extension {
+            record,
+            content: ExtensionContent::Per {
+                index,
+                count,
+                octets,
+            },
+        });
         Ok(())
     }
 }
+
+/// Additions that a record may announce. Version 3 has at most six.
+const ADDITIONS_MAX: u32 = 32;

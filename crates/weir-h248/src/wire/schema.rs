@@ -24,14 +24,25 @@ macro_rules! sequence_wire {
     ($name:ident $(<$lt:lifetime>)? $erl:literal $since:literal {
         $( [$tag:literal] $kind:ident ($($from:literal)?) $field:ident => $marker:ty, )*
     }) => {
+        impl $(<$lt>)? $name $(<$lt>)? {
+            /// Tells `visitor` every component in order.
+            pub fn visit(&self, visitor: &mut dyn $crate::Visitor) {
+                <Self as $crate::wire::Wire<'_>>::visit(self, visitor);
+            }
+        }
+
         impl<'a> $crate::wire::Wire<'a> for $name $(<$lt>)? {
             type Value = Self;
             const TAG: u8 = 0x10;
 
             #[inline]
             fn ber_write(value: &Self, tag: u8, w: &mut $crate::wire::ber::BerWriter<'_>) {
+                let record = if $since < 9 { w.next_record() } else { 0 };
                 w.nested(tag, |w| {
                     $( component!(ber_write $kind, $marker, $tag, value.$field, w); )*
+                    if $since < 9 {
+                        w.additions(record);
+                    }
                 });
             }
 
@@ -39,6 +50,7 @@ macro_rules! sequence_wire {
                 contents: &'a [u8],
                 r: &mut $crate::wire::ber::BerReader<'a>,
             ) -> Result<Self, $crate::error::Stop> {
+                let record = if $since < 9 { r.next_record() } else { 0 };
                 let mut rest = contents;
                 $(
                     let $field = match r.component(&mut rest, $tag)? {
@@ -51,19 +63,24 @@ macro_rules! sequence_wire {
                     };
                 )*
                 if !rest.is_empty() {
-                    r.finish(rest, $since < 9)?;
+                    r.finish(rest, ($since < 9).then_some(record))?;
                 }
                 Ok(Self { $( $field, )* })
             }
 
             #[inline]
             fn per_write(value: &Self, w: &mut $crate::wire::per::PerWriter<'_>) {
+                let record = if $since < 9 { w.next_record() } else { 0 };
+                let unknown = if $since < 9 { w.additions(record) } else { &[] };
                 let mut additions = 0_u64;
                 let mut count = 0_u32;
                 // The additions that the module of this version has, and those that are used.
-                let mut module = w.cx.version;
+                let mut module = if unknown.is_empty() { w.cx.version } else { u8::MAX };
                 $( component!(module $kind ($($from)?), value.$field, module); )*
                 $( component!(count $kind ($($from)?), value.$field, module, additions, count); )*
+                if !unknown.is_empty() {
+                    (additions, count) = w.unknown_bits(unknown, additions, count);
+                }
                 if $since <= 1 || w.cx.version >= $since {
                     w.bit(additions != 0);
                 } else if additions != 0 {
@@ -75,12 +92,14 @@ macro_rules! sequence_wire {
                     w.small(count.wrapping_sub(1));
                     w.bits(additions as u32, count);
                     $( component!(per_addition $kind, $marker, value.$field, w); )*
+                    w.unknown(unknown);
                 }
             }
 
             fn per_read(
                 r: &mut $crate::wire::per::PerReader<'a>,
             ) -> Result<Self, $crate::error::Stop> {
+                let record = if $since < 9 { r.next_record() } else { 0 };
                 let extended = ($since <= 1 || r.cx.version >= $since) && r.bit()?;
                 let count = 0_u32 $( + component!(is_optional $kind, r) )*;
                 let mut optional = r.bits(count)? << (31 - count) << 1;
@@ -93,16 +112,18 @@ macro_rules! sequence_wire {
                         $( $field: component!(per_value $kind, $field), )*
                     });
                 }
-                let count = r.small()?.wrapping_add(1).min(32);
+                let count = r.addition_count()?;
                 let mut additions = r.bits(count)? << (32 - count);
+                let mut index = 0_u8 $( + component!(is_addition $kind) )*;
                 $(
                     let $field = component!(per_read_addition $kind, $marker, $field, additions, r);
                 )*
                 while additions != 0 {
                     if additions >> 31 != 0 {
-                        r.skip_open()?;
+                        r.keep_open(record, index, count as u8)?;
                     }
                     additions <<= 1;
+                    index = index.wrapping_add(1);
                 }
                 Ok(Self {
                     $( $field: component!(per_value $kind, $field), )*
@@ -199,6 +220,10 @@ macro_rules! component {
     (is_optional flag, $r:ident) => { 1 };
     (is_optional late, $r:ident) => { u32::from($r.cx.version >= 2) };
     (is_optional $kind:ident, $r:ident) => { 0 };
+
+    (is_addition ext) => { 1 };
+    (is_addition extflag) => { 1 };
+    (is_addition $kind:ident) => { 0 };
 
     (per_optional opt, $v:expr, $w:ident) => { $w.bit($v.is_some()) };
     (per_optional flag, $v:expr, $w:ident) => { $w.bit($v) };
@@ -370,6 +395,19 @@ macro_rules! choice {
         pub enum $name $(<$lt>)? {
             $( $(#[$vmeta])* $variant($ty), )*
         }
+        impl $(<$lt>)? $name $(<$lt>)? {
+            /// The name that ASN.1 gives to the alternative.
+            #[must_use]
+            pub fn asn1_name(&self) -> &'static str {
+                match self { $( Self::$variant(_) => $erl, )* }
+            }
+
+            /// Tells `visitor` which alternative it is, and what it holds.
+            pub fn visit(&self, visitor: &mut dyn $crate::Visitor) {
+                <Self as $crate::wire::Wire<'_>>::visit(self, visitor);
+            }
+        }
+
         impl<'a> $crate::wire::Wire<'a> for $name $(<$lt>)? {
             type Value = Self;
             const TAG: u8 = 0;

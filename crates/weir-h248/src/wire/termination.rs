@@ -228,6 +228,7 @@ impl<'a> Wire<'a> for TerminationId<'a> {
         let Some(packed) = Packed::of(value) else {
             return w.fail(UNMAPPED);
         };
+        let record = w.next_record();
         w.nested(tag, |w| {
             w.nested(0x80, |w| {
                 for octet in packed.wildcards() {
@@ -235,10 +236,12 @@ impl<'a> Wire<'a> for TerminationId<'a> {
                 }
             });
             w.octets(0x81, packed.id());
+            w.additions(record);
         });
     }
 
     fn ber_read(contents: &'a [u8], r: &mut BerReader<'a>) -> Result<Self, Stop> {
+        let record = r.next_record();
         let mut rest = contents;
         let mut wildcards = [0_u8; LEVELS_MAX];
         let mut count = 0_usize;
@@ -257,7 +260,9 @@ impl<'a> Wire<'a> for TerminationId<'a> {
             Some(id) if !id.is_empty() && id.len() <= LEVELS_MAX => id,
             _ => return Err(r.fail(ErrorKind::Range, contents, "one to eight octets of id")),
         };
-        r.finish(rest, true)?;
+        if !rest.is_empty() {
+            r.finish(rest, Some(record))?;
+        }
         let wildcards = wildcards.get(..count).unwrap_or_default();
         unpack(r.arena, r.cx.options.termination_ids, wildcards, id)
             .ok_or_else(|| r.fail(ErrorKind::Range, contents, WILDCARDS))
@@ -268,15 +273,24 @@ impl<'a> Wire<'a> for TerminationId<'a> {
         let Some(packed) = Packed::of(value) else {
             return w.fail(UNMAPPED);
         };
-        w.bit(false);
+        let record = w.next_record();
+        let unknown = w.additions(record);
+        w.bit(!unknown.is_empty());
         w.length(packed.wildcards().len());
         for octet in packed.wildcards() {
             w.bits(u32::from(*octet), 8);
         }
         Octets::<1, 8>::per_write(&packed.id(), w);
+        if !unknown.is_empty() {
+            let (bits, count) = w.unknown_bits(unknown, 0, 0);
+            w.small(count.wrapping_sub(1));
+            w.bits(bits as u32, count);
+            w.unknown(unknown);
+        }
     }
 
     fn per_read(r: &mut PerReader<'a>) -> Result<Self, Stop> {
+        let record = r.next_record();
         let extended = r.bit()?;
         let count = r.length()?;
         let mut wildcards = [0_u8; LEVELS_MAX];
@@ -288,10 +302,12 @@ impl<'a> Wire<'a> for TerminationId<'a> {
         }
         let id = Octets::<1, 8>::per_read(r)?;
         if extended {
-            let count = r.small()?.wrapping_add(1).min(32);
+            let count = r.addition_count()?;
             let additions = r.bits(count)?;
-            for _ in 0..additions.count_ones() {
-                r.skip_open()?;
+            for index in 0..count {
+                if additions >> (count - 1 - index) & 1 != 0 {
+                    r.keep_open(record, index as u8, count as u8)?;
+                }
             }
         }
         unpack(r.arena, r.cx.options.termination_ids, wildcards, id)

@@ -137,6 +137,7 @@ impl<'a> Generator<'a> {
             version: self.version,
             mid,
             body,
+            extensions: &[],
         }
     }
 

@@ -4,6 +4,8 @@
 
 mod corpus;
 mod damage;
+mod erlang;
+mod extension;
 mod generate;
 mod rfc3525;
 mod roundtrip;

@@ -64,6 +64,8 @@ struct Fork {
 pub(super) struct Keeper<'k> {
     pub(super) limits: &'k CallLimits,
     pub(super) counters: &'k mut Counters,
+    /// Bytes of the copies made so far.
+    pub(super) bytes: usize,
 }
 
 impl Keeper<'_> {
@@ -73,6 +75,7 @@ impl Keeper<'_> {
             kept.truncate(self.limits.text_bytes_max);
             self.counters.texts_clipped = self.counters.texts_clipped.saturating_add(1);
         }
+        self.bytes = self.bytes.saturating_add(kept.len());
         kept
     }
 

@@ -299,6 +299,24 @@ fn limits_hold_and_are_counted() {
 }
 
 #[test]
+fn the_texts_of_all_calls_together_have_a_limit() {
+    let limits = {
+        let mut limits = CallLimits::default();
+        limits.texts_bytes_max = 2000;
+        limits
+    };
+    let mut script = Script::new(limits);
+    let long = "x".repeat(300);
+    for number in 0..20 {
+        script.play(&[&format!("{number} INVITE sip:{long} SIP/2.0 | I: {number}")]);
+        assert!(script.calls.live() <= 6);
+    }
+    assert!(script.calls.live() >= 3);
+    assert!(script.calls.counters().evicted >= 14);
+    assert_eq!(script.finish().len(), 20);
+}
+
+#[test]
 fn time_that_runs_backwards_makes_no_negative_spans() {
     let call = call(&[
         "9 INVITE sip:bob@b SIP/2.0",

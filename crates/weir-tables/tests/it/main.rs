@@ -19,6 +19,8 @@ mod captures;
 mod compare;
 mod differences;
 mod oracle;
+mod sip;
 mod tally;
 mod tshark;
 mod value;
+mod websocket;

@@ -80,6 +80,8 @@ pub enum InflateErrorKind {
     Symbol,
     /// A distance beyond everything that was received.
     Distance,
+    /// A distance into messages that were not seen, or not whole: no fault of the sender.
+    WindowLost,
     /// The message is longer than [`InflateOptions::message_bytes_max`].
     Limit,
     /// Something follows the end that is not the sender's empty block.
@@ -97,6 +99,7 @@ impl fmt::Display for InflateError {
             InflateErrorKind::Codes => "code lengths make no prefix code",
             InflateErrorKind::Symbol => "no symbol has this code",
             InflateErrorKind::Distance => "distance beyond everything received",
+            InflateErrorKind::WindowLost => "distance into messages that were not seen",
             InflateErrorKind::Limit => "message longer than the limit",
             InflateErrorKind::Trailing => "data after the end of the compressed message",
         };
@@ -128,7 +131,8 @@ pub struct Inflater {
     options: InflateOptions,
     /// The last 32 KiB of the messages before.
     history: Vec<u8>,
-    /// A fault lost the window: matches into it are no violations of the sender's.
+    /// Messages before were not seen, or not whole: see [`Self::lose_window`].
+    lost: bool,
     literals: Table,
     distances: Table,
 }
@@ -142,6 +146,7 @@ impl Inflater {
         Self {
             options,
             history: Vec::new(),
+            lost: false,
             literals: Table::default(),
             distances: Table::default(),
         }
@@ -151,8 +156,8 @@ impl Inflater {
     /// the sender left out. Takes time and memory in proportion to the output, which is limited.
     ///
     /// # Errors
-    /// When the data are damaged or the limit is reached; what came out before stays in `out`, and
-    /// is the window of the next message.
+    /// When the data are damaged or the limit is reached; what came out before stays in `out`. The window
+    /// is lost then.
     pub fn message(
         &mut self,
         compressed: &[u8],
@@ -181,14 +186,29 @@ impl Inflater {
             self.history.drain(..drop);
             self.history.extend_from_slice(message);
         }
-        match result {
-            Ok(()) => Ok(seen),
-            Err(kind) => Err(InflateError {
-                kind,
-                offset: offset.min(compressed.len() as u64),
-                inflated: seen.bytes,
-            }),
-        }
+        let kind = match result {
+            Ok(()) => return Ok(seen),
+            Err(InflateErrorKind::Distance) if self.lost => InflateErrorKind::WindowLost,
+            Err(kind) => kind,
+        };
+        self.lose_window();
+        Err(InflateError {
+            kind,
+            offset: offset.min(compressed.len() as u64),
+            inflated: seen.bytes,
+        })
+    }
+
+    /// Bytes of memory that the window takes.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.history.capacity()
+    }
+
+    /// Something of this direction was not seen. Messages that refer to what was sent before now end
+    /// with [`InflateErrorKind::WindowLost`]; others, and all once enough was seen again, inflate.
+    pub fn lose_window(&mut self) {
+        self.lost = self.options.takeover;
+        self.history.clear();
     }
 }
 

@@ -3,13 +3,12 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::block::Costs;
-use super::emit::{Memo, Symbols};
 use super::fast::Fast;
 use super::hashes::Hashes;
-use super::level::{FAST_LEVELS, distance_max};
+use super::level::FAST_LEVELS;
 use super::links::Links;
-use super::slow::{Found, Slow, Span};
+use super::slow::Span;
+use super::worker::{Message, Shared, Worker, few_lazy};
 use crate::setting::{CELLS, Cells, Setting};
 
 /// What [`Engine`] computes, and how much memory and how many threads it may take.
@@ -138,13 +137,6 @@ pub struct Engine {
     too_long: u64,
 }
 
-/// A message in the buffer.
-#[derive(Clone, Copy, Debug)]
-struct Message {
-    span: Span,
-    class: u16,
-}
-
 /// Bytes that zlib's widest window may still refer to: twice the window, as its buffer.
 const HISTORY: usize = 1 << 16;
 /// Words are read beyond the end.
@@ -159,7 +151,12 @@ impl Engine {
         let cells = options.cells;
         let mut chains = Vec::new();
         if cells.takeover(true) {
-            for level in 1..=FAST_LEVELS as u8 {
+            let levels = if few_lazy(cells) {
+                9
+            } else {
+                FAST_LEVELS as u8
+            };
+            for level in 1..=levels {
                 for mem_level in (1..=9).rev() {
                     if cells.level(level) && cells.mem_level(mem_level) {
                         let windows = (9..=15).rev().filter(|&bits| cells.window(bits));
@@ -278,17 +275,29 @@ impl Engine {
         self.text.truncate(self.len);
         self.text.resize(self.len + PADDING, 0);
         let cells = self.options.cells;
-        if cells.lazy() {
+        let few = few_lazy(cells);
+        let linked = cells.lazy() && !few;
+        let is_alone = |setting: &Setting| {
+            few && !setting.takeover
+                && cells.takeover(false)
+                && usize::from(setting.level) > FAST_LEVELS
+                && cells.level(setting.level)
+                && setting.window_bits > 8
+                && cells.window(setting.window_bits)
+                && cells.mem_level(setting.mem_level)
+        };
+        let alone: Vec<Setting> = Setting::all().filter(is_alone).collect();
+        if linked {
             self.links.extend(&self.text, self.len);
         }
-        if (1..=FAST_LEVELS as u8).any(|level| cells.level(level)) {
+        if few || (1..=FAST_LEVELS as u8).any(|level| cells.level(level)) {
             // The last two strings of the batch before could not be hashed then.
             let from = self.messages[0].span.start.saturating_sub(2);
             self.hashes
                 .fill(&self.text, from, self.len, |m| cells.mem_level(m));
         }
         let mut pieces = Vec::new();
-        if cells.lazy() || cells.takeover(false) {
+        if linked || cells.takeover(false) {
             let mut from = 0;
             while from < self.messages.len() {
                 let start = self.messages[from].span.start;
@@ -306,6 +315,8 @@ impl Engine {
             links: &self.links,
             hashes: &self.hashes,
             cells,
+            few,
+            alone: &alone,
         };
         // The long pieces first: one for each level and memLevel whose chains hang on the parse.
         let jobs = self.chains.len() + pieces.len();
@@ -382,276 +393,9 @@ impl ClassSizes {
                 ..setting
             };
             self.cells[setting.index()] = self.cells[nine.index()];
-        }
-    }
-}
-
-/// What all pieces of work read.
-struct Shared<'a> {
-    text: &'a [u8],
-    messages: &'a [Message],
-    links: &'a Links,
-    hashes: &'a Hashes,
-    cells: Cells,
-}
-
-/// What one thread writes.
-#[derive(Debug)]
-struct Worker {
-    slow: Slow,
-    found: Found,
-    symbols: Symbols,
-    costs: Costs,
-    memo: Memo,
-    fast: Vec<Fast>,
-    sizes: Vec<Box<[u64; CELLS]>>,
-}
-
-impl Worker {
-    fn new(cells: Cells) -> Self {
-        Self {
-            slow: Slow::default(),
-            found: Found::default(),
-            symbols: Symbols::default(),
-            costs: Costs::new(),
-            memo: Memo::new(),
-            fast: if cells.takeover(false) {
-                (1..=9).map(|mem_level| Fast::new(15, mem_level)).collect()
-            } else {
-                Vec::new()
-            },
-            sizes: Vec::new(),
-        }
-    }
-
-    fn classes(&mut self, classes: usize) {
-        while self.sizes.len() < classes {
-            self.sizes.push(Box::new([0; CELLS]));
-        }
-    }
-
-    /// All messages with one fast setting, with takeover.
-    fn fast(&mut self, shared: &Shared<'_>, level: u8, fast: &mut Fast) {
-        let (window_bits, mem_level) = (fast.window_bits(), fast.mem_level());
-        let index = Setting {
-            takeover: true,
-            window_bits,
-            level,
-            mem_level,
-        }
-        .index();
-        for message in shared.messages {
-            let span = message.span;
-            let bytes = if span.start == span.end {
-                1
-            } else {
-                if span.passed == 0 {
-                    fast.reset();
-                }
-                fast.message(
-                    shared.text,
-                    shared.hashes,
-                    span,
-                    level,
-                    window_bits,
-                    &mut self.symbols,
-                );
-                self.memo
-                    .message_bytes(&self.symbols, span.start, mem_level, &mut self.costs)
-            };
-            self.sizes[usize::from(message.class)][index] += bytes;
-        }
-    }
-
-    /// Some messages with all settings that do not hang on the messages before, or only on their
-    /// text.
-    fn pieces(&mut self, shared: &Shared<'_>, range: std::ops::Range<usize>) {
-        for message in &shared.messages[range] {
-            let span = message.span;
-            if span.start == span.end {
-                self.empty(shared, message.class);
-                continue;
-            }
-            if shared.cells.lazy() {
-                for takeover in [true, false] {
-                    if shared.cells.takeover(takeover) {
-                        let chain = shared.cells.chain_max();
-                        self.found.begin(span, !takeover, chain);
-                        self.lazy(shared, message, takeover);
-                    }
-                }
-            }
-            if shared.cells.takeover(false) {
-                self.fast_alone(shared, message);
+            if !cells.contains(nine) {
+                self.cells[nine.index()] = 0;
             }
         }
-    }
-
-    /// An empty message is one byte, and touches no window.
-    fn empty(&mut self, shared: &Shared<'_>, class: u16) {
-        // Eight bits are computed as nine.
-        let computed = |setting: &Setting| {
-            let nine = setting.window_bits == 9 && shared.cells.window(9);
-            let eight = Setting {
-                window_bits: 8,
-                ..*setting
-            };
-            setting.window_bits > 8
-                && (shared.cells.contains(*setting) || (nine && shared.cells.contains(eight)))
-        };
-        for setting in Setting::all().filter(computed) {
-            // The others are counted in `fast`.
-            if usize::from(setting.level) > FAST_LEVELS || !setting.takeover {
-                self.sizes[usize::from(class)][setting.index()] += 1;
-            }
-        }
-    }
-
-    fn lazy(&mut self, shared: &Shared<'_>, message: &Message, takeover: bool) {
-        let mut span = message.span;
-        if !takeover {
-            span.passed = 0;
-        }
-        let sizes = &mut self.sizes[usize::from(message.class)];
-        for level in FAST_LEVELS as u8 + 1..=9 {
-            if !shared.cells.level(level) {
-                continue;
-            }
-            let mut collapse = Collapse::default();
-            let mut bytes = [0u64; 9];
-            for window_bits in (9..=15).rev() {
-                if !shared.cells.window(window_bits) {
-                    continue;
-                }
-                if !collapse.same(window_bits, span) {
-                    collapse = Collapse::begin();
-                    self.costs.stored_wanted = false;
-                    let (costs, memo) = (&mut self.costs, &mut self.memo);
-                    self.slow.message(
-                        shared.text,
-                        shared.links,
-                        &mut self.found,
-                        span,
-                        level,
-                        window_bits,
-                        |parsed| {
-                            collapse.farthest = collapse.farthest.max(parsed.symbols.farthest);
-                            let whole = parsed.symbols.list.len();
-                            let mut same: Option<u64> = None;
-                            for mem_level in (1..=9u8).rev() {
-                                if parsed.mem_levels >> (mem_level - 1) & 1 == 0
-                                    || !shared.cells.mem_level(mem_level)
-                                {
-                                    continue;
-                                }
-                                // One block is one block, however long it could have become.
-                                let one = whole < (1 << (mem_level + 6)) - 1;
-                                let size = match same {
-                                    Some(size) if one => size,
-                                    _ => memo.message_bytes(
-                                        parsed.symbols,
-                                        span.start,
-                                        mem_level,
-                                        costs,
-                                    ),
-                                };
-                                same = one.then_some(size);
-                                bytes[usize::from(mem_level) - 1] = size;
-                            }
-                        },
-                    );
-                    collapse.stored = self.costs.stored_wanted;
-                }
-                for mem_level in 1..=9u8 {
-                    if shared.cells.mem_level(mem_level) {
-                        let setting = Setting {
-                            takeover,
-                            window_bits,
-                            level,
-                            mem_level,
-                        };
-                        sizes[setting.index()] += bytes[usize::from(mem_level) - 1];
-                    }
-                }
-            }
-        }
-    }
-
-    /// The fast levels without takeover.
-    fn fast_alone(&mut self, shared: &Shared<'_>, message: &Message) {
-        let span = Span {
-            passed: 0,
-            ..message.span
-        };
-        let sizes = &mut self.sizes[usize::from(message.class)];
-        for level in 1..=FAST_LEVELS as u8 {
-            if !shared.cells.level(level) {
-                continue;
-            }
-            for mem_level in 1..=9u8 {
-                if !shared.cells.mem_level(mem_level) {
-                    continue;
-                }
-                let fast = &mut self.fast[usize::from(mem_level) - 1];
-                let mut collapse = Collapse::default();
-                let mut bytes = 0;
-                for window_bits in (9..=15).rev() {
-                    if !shared.cells.window(window_bits) {
-                        continue;
-                    }
-                    if !collapse.same(window_bits, span) {
-                        self.costs.stored_wanted = false;
-                        fast.begin_alone(span);
-                        fast.message(
-                            shared.text,
-                            shared.hashes,
-                            span,
-                            level,
-                            window_bits,
-                            &mut self.symbols,
-                        );
-                        bytes = self.memo.message_bytes(
-                            &self.symbols,
-                            span.start,
-                            mem_level,
-                            &mut self.costs,
-                        );
-                        collapse = Collapse::begin();
-                        collapse.farthest = self.symbols.farthest;
-                        collapse.stored = self.costs.stored_wanted;
-                    }
-                    let setting = Setting {
-                        takeover: false,
-                        window_bits,
-                        level,
-                        mem_level,
-                    };
-                    sizes[setting.index()] += bytes;
-                }
-            }
-        }
-    }
-}
-
-/// When a smaller window gives what a larger one gave: no search chose anything farther than it
-/// reaches, and no block asks whether its beginning is still in the buffer.
-#[derive(Clone, Copy, Debug, Default)]
-struct Collapse {
-    known: bool,
-    farthest: usize,
-    stored: bool,
-}
-
-impl Collapse {
-    fn begin() -> Self {
-        Self {
-            known: true,
-            ..Self::default()
-        }
-    }
-
-    fn same(&self, window_bits: u8, span: Span) -> bool {
-        let reach = distance_max(window_bits);
-        self.known && self.farthest < reach && !(self.stored && span.end - span.start > reach)
     }
 }

@@ -1,8 +1,9 @@
-//! The levels 1 to 3, where the hash chains hang on the parse: each setting has chains of its own.
+//! One setting with hash chains of its own, as zlib has them: the levels 1 to 3, where the chains hang
+//! on the parse, and a lazy level when so few settings are asked for that nothing is to be shared.
 
 use super::emit::Symbols;
 use super::hashes::Hashes;
-use super::level::{LEVELS, MATCH_MAX, MATCH_MIN};
+use super::level::{LEVELS, MATCH_MAX, MATCH_MIN, TOO_FAR};
 use super::links::{common, word};
 use super::slow::Span;
 use super::window::Window;
@@ -21,6 +22,19 @@ pub(crate) struct Fast {
     top: u32,
     /// Positions before the next message that are not in a chain yet.
     missing: usize,
+}
+
+/// How a search goes.
+#[derive(Clone, Copy)]
+struct Search {
+    /// Slots of the chains less one.
+    mask: usize,
+    /// Only longer matches count.
+    best: usize,
+    /// Candidates that are looked at.
+    chain: usize,
+    /// A match this long ends the search.
+    nice: usize,
 }
 
 impl Fast {
@@ -87,6 +101,157 @@ impl Fast {
         distance as usize
     }
 
+    /// zlib's `longest_match`: length and distance of the first of the longest matches at `at` that are
+    /// longer than `search.best`; the distance is 0 without one. `distance` is that of the first
+    /// candidate of the chain.
+    #[inline(always)]
+    fn longest(
+        &self,
+        text: &[u8],
+        at: usize,
+        end: usize,
+        window: &Window,
+        mut distance: usize,
+        search: Search,
+    ) -> (usize, usize) {
+        let Search {
+            mask,
+            mut best,
+            mut chain,
+            nice,
+        } = search;
+        let mut best_distance = 0;
+        let behind = at - window.base;
+        let limit = behind.min(window.distance_max);
+        // Only the first candidate may be as far away as the window allows, and the first byte of the
+        // buffer is no candidate.
+        if distance < limit || (distance == window.distance_max && distance < behind) {
+            let most = MATCH_MAX.min(end - at);
+            let nice = nice.min(most);
+            let here = word(text, at);
+            // Compares eight bytes first: most matches are no longer.
+            loop {
+                let from = at - distance;
+                let differ = here ^ word(text, from);
+                let length = if differ != 0 {
+                    ((differ.trailing_zeros() / 8) as usize).min(most)
+                } else if best < 8 || text[from + best] == text[at + best] {
+                    common(text, from, at, most)
+                } else {
+                    0
+                };
+                if length > best {
+                    best = length;
+                    best_distance = distance;
+                    if length >= nice {
+                        break;
+                    }
+                }
+                chain -= 1;
+                let slot = (from as u32).wrapping_add(self.bias) as usize & mask;
+                distance += usize::from(self.back[slot]);
+                if chain == 0 || distance >= limit {
+                    break;
+                }
+            }
+        }
+        (best, best_distance)
+    }
+
+    /// Parses the message at a lazy level (4 to 9), for one setting alone: what `Slow` does for many
+    /// together, in less time than they take.
+    pub(crate) fn message_lazy(
+        &mut self,
+        text: &[u8],
+        hashes: &Hashes,
+        span: Span,
+        level: u8,
+        window_bits: u8,
+        symbols: &mut Symbols,
+    ) {
+        let hash_of = hashes.of(self.mem_level);
+        let parameters = LEVELS[usize::from(level) - 1];
+        let mut window = Window::new(window_bits, span.passed, span.start, span.end);
+        symbols.begin(window.base);
+        let mask = self.back.len() - 1;
+        let end = span.end;
+        self.begin(hash_of, hashes.base, span, mask);
+        let mut at = span.start;
+        let (mut length, mut distance) = (MATCH_MIN - 1, 0);
+        let mut pending = false;
+        loop {
+            if window.fill(at) {
+                symbols.base(window.base);
+            }
+            if at >= end {
+                break;
+            }
+            let (previous, previous_distance) = (length, distance);
+            (length, distance) = (MATCH_MIN - 1, 0);
+            if end - at >= MATCH_MIN {
+                let first = self.insert(hash_of[at - hashes.base], at, mask);
+                if previous < parameters.lazy {
+                    let search = Search {
+                        mask,
+                        best: previous,
+                        chain: if previous >= parameters.good {
+                            parameters.chain >> 2
+                        } else {
+                            parameters.chain
+                        },
+                        nice: parameters.nice,
+                    };
+                    let found = self.longest(text, at, end, &window, first, search);
+                    let near = found.0 > MATCH_MIN || found.1 <= TOO_FAR;
+                    if found.1 > 0 && near {
+                        (length, distance) = found;
+                    }
+                }
+            }
+            if previous >= MATCH_MIN && length <= previous {
+                symbols.matched(previous, previous_distance);
+                // All positions of the match are in the chains, as far as there are strings.
+                let after = at + previous - 1;
+                let strings = after.min(end + 1 - MATCH_MIN);
+                for inside in at + 1..strings {
+                    self.insert(hash_of[inside - hashes.base], inside, mask);
+                }
+                at = after;
+                pending = false;
+                length = MATCH_MIN - 1;
+            } else {
+                if pending {
+                    symbols.literal(text[at - 1]);
+                }
+                pending = true;
+                at += 1;
+            }
+        }
+        if pending {
+            symbols.literal(text[end - 1]);
+            symbols.trailing = true;
+        }
+        self.end(span);
+    }
+
+    /// The last strings of the message before reach into this one.
+    #[inline]
+    fn begin(&mut self, hash_of: &[u16], hash_base: usize, span: Span, mask: usize) {
+        let length = span.end - span.start;
+        while self.missing > 0 && length + self.missing >= MATCH_MIN {
+            let before = span.start - self.missing;
+            self.insert(hash_of[before - hash_base], before, mask);
+            self.missing -= 1;
+        }
+    }
+
+    /// The last strings of this message wait for the next one.
+    #[inline]
+    fn end(&mut self, span: Span) {
+        let seen = (span.passed as usize).saturating_add(span.end - span.start);
+        self.missing = (MATCH_MIN - 1).min(seen);
+    }
+
     /// Parses the message at `level` (1 to 3) with at most the window bits that were given to
     /// [`Self::new`].
     pub(crate) fn message(
@@ -104,13 +269,7 @@ impl Fast {
         symbols.begin(window.base);
         let mask = (1usize << window_bits) - 1;
         let end = span.end;
-        let length = end - span.start;
-        // The last strings of the message before reach into this one.
-        while self.missing > 0 && length + self.missing >= MATCH_MIN {
-            let before = span.start - self.missing;
-            self.insert(hash_of[before - hashes.base], before, mask);
-            self.missing -= 1;
-        }
+        self.begin(hash_of, hashes.base, span, mask);
         let mut at = span.start;
         while at < end {
             if window.fill(at) {
@@ -120,40 +279,14 @@ impl Fast {
             let mut best_distance = 0;
             let ahead = end - at;
             if ahead >= MATCH_MIN {
-                let mut distance = self.insert(hash_of[at - hashes.base], at, mask);
-                let behind = at - window.base;
-                let limit = behind.min(window.distance_max);
-                if distance < limit || (distance == window.distance_max && distance < behind) {
-                    let most = MATCH_MAX.min(ahead);
-                    let nice = parameters.nice.min(most);
-                    let here = word(text, at);
-                    best = MATCH_MIN - 1;
-                    let mut chain = parameters.chain;
-                    loop {
-                        let from = at - distance;
-                        let differ = here ^ word(text, from);
-                        if differ & 0xff_ffff == 0 {
-                            let length = if differ != 0 {
-                                ((differ.trailing_zeros() / 8) as usize).min(most)
-                            } else {
-                                common(text, from, at, most)
-                            };
-                            if length > best {
-                                best = length;
-                                best_distance = distance;
-                                if length >= nice {
-                                    break;
-                                }
-                            }
-                        }
-                        chain -= 1;
-                        let slot = (from as u32).wrapping_add(self.bias) as usize & mask;
-                        distance += usize::from(self.back[slot]);
-                        if chain == 0 || distance >= limit {
-                            break;
-                        }
-                    }
-                }
+                let first = self.insert(hash_of[at - hashes.base], at, mask);
+                let search = Search {
+                    mask,
+                    best: MATCH_MIN - 1,
+                    chain: parameters.chain,
+                    nice: parameters.nice,
+                };
+                (best, best_distance) = self.longest(text, at, end, &window, first, search);
             }
             if best >= MATCH_MIN {
                 symbols.farthest = symbols.farthest.max(best_distance);
@@ -173,6 +306,6 @@ impl Fast {
         if window.fill(at) {
             symbols.base(window.base);
         }
-        self.missing = (MATCH_MIN - 1).min((span.passed as usize).saturating_add(length));
+        self.end(span);
     }
 }

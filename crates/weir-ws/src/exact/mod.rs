@@ -37,6 +37,7 @@ mod level;
 mod links;
 mod slow;
 mod window;
+mod worker;
 
 pub(crate) use level::LEVELS;
 

@@ -19,12 +19,45 @@ struct HarState {
     depth: usize,
     /// The depth of the array of messages that is being read.
     messages_at: Option<usize>,
-    last_key: Vec<u8>,
+    last: Member,
     next_is_messages: bool,
     name: Vec<u8>,
     value: Vec<u8>,
     connection: Option<u64>,
     fields: Fields,
+}
+
+/// The names that matter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Member {
+    Direction,
+    Opcode,
+    Time,
+    Connection,
+    Data,
+    Base64,
+    Messages,
+    Name,
+    Value,
+    #[default]
+    Other,
+}
+
+impl Member {
+    fn of(name: &[u8]) -> Self {
+        match name {
+            b"type" | b"direction" => Self::Direction,
+            b"opcode" => Self::Opcode,
+            b"time" => Self::Time,
+            b"connection" => Self::Connection,
+            b"data" | b"payload" => Self::Data,
+            b"base64" => Self::Base64,
+            b"_webSocketMessages" => Self::Messages,
+            b"name" => Self::Name,
+            b"value" => Self::Value,
+            _ => Self::Other,
+        }
+    }
 }
 
 /// The members of a message.
@@ -51,26 +84,26 @@ impl Fields {
         };
     }
 
-    /// A member's value; the name decides.
-    fn set(&mut self, key: &[u8], token: Token, text: &[u8], cut: bool) {
-        let word = std::str::from_utf8(text).unwrap_or_default();
-        match key {
-            b"type" | b"direction" => {
-                self.direction = match word {
-                    "send" | "client" | "to_server" | "out" => Some(Direction::ToServer),
-                    "receive" | "server" | "to_client" | "in" => Some(Direction::ToClient),
+    /// A member's value.
+    fn set(&mut self, member: Member, token: Token, text: &[u8], cut: bool) {
+        let word = || std::str::from_utf8(text).unwrap_or_default();
+        match member {
+            Member::Direction => {
+                self.direction = match text {
+                    b"send" | b"client" | b"to_server" | b"out" => Some(Direction::ToServer),
+                    b"receive" | b"server" | b"to_client" | b"in" => Some(Direction::ToClient),
                     _ => None,
                 };
             }
-            b"opcode" => self.opcode = word.parse().ok(),
-            b"time" => self.time = word.parse().ok(),
-            b"connection" => self.connection = word.parse().ok(),
-            b"data" | b"payload" | b"base64" if token == Token::String => {
+            Member::Opcode => self.opcode = word().parse().ok(),
+            Member::Time => self.time = word().parse().ok(),
+            Member::Connection => self.connection = word().parse().ok(),
+            Member::Data | Member::Base64 if token == Token::String => {
                 self.data.clear();
                 self.data.extend_from_slice(text);
                 self.has_data = true;
                 self.cut = cut;
-                self.base64 = key == b"base64";
+                self.base64 = member == Member::Base64;
             }
             _ => {}
         }
@@ -155,10 +188,9 @@ impl Sink for HarSink<'_, '_> {
         let inside = state.messages_at.is_some_and(|at| state.depth == at + 1);
         match token {
             Token::Key => {
-                state.last_key.clear();
-                state.last_key.extend_from_slice(text);
-                state.next_is_messages = text == b"_webSocketMessages";
-                if inside && text == b"data" {
+                state.last = Member::of(text);
+                state.next_is_messages = state.last == Member::Messages;
+                if inside && state.last == Member::Data {
                     return self.options.message_bytes_max;
                 }
                 return 1024;
@@ -193,14 +225,12 @@ impl Sink for HarSink<'_, '_> {
                 }
             }
             Token::String | Token::Word if inside => {
-                let key = std::mem::take(&mut state.last_key);
-                state.fields.set(&key, token, text, cut);
-                state.last_key = key;
+                state.fields.set(state.last, token, text, cut);
             }
             Token::String => {
-                match state.last_key.as_slice() {
-                    b"name" => state.name = text.to_ascii_lowercase(),
-                    b"value" => state.value = text.to_vec(),
+                match state.last {
+                    Member::Name => state.name = text.to_ascii_lowercase(),
+                    Member::Value => state.value = text.to_vec(),
                     _ => {}
                 }
                 if state.name == b"sec-websocket-extensions"
@@ -225,7 +255,7 @@ impl Sink for HarSink<'_, '_> {
 pub(super) struct Records {
     json: Json,
     depth: usize,
-    key: Vec<u8>,
+    last: Member,
     fields: Fields,
     options: InputOptions,
     /// One more than the largest number of a connection.
@@ -237,7 +267,7 @@ impl Records {
         Self {
             json: Json::new(),
             depth: 0,
-            key: Vec::new(),
+            last: Member::default(),
             fields: Fields::default(),
             options,
             connections: 0,
@@ -252,7 +282,7 @@ impl Records {
     ) -> Result<(), InputErrorKind> {
         let mut sink = RecordSink {
             depth: &mut self.depth,
-            key: &mut self.key,
+            last: &mut self.last,
             fields: &mut self.fields,
             connections: &mut self.connections,
             message_bytes_max: self.options.message_bytes_max,
@@ -265,7 +295,7 @@ impl Records {
     pub(super) fn finish(&mut self, report: &mut InputReport, each: &mut Each<'_>) {
         let mut sink = RecordSink {
             depth: &mut self.depth,
-            key: &mut self.key,
+            last: &mut self.last,
             fields: &mut self.fields,
             connections: &mut self.connections,
             message_bytes_max: self.options.message_bytes_max,
@@ -282,7 +312,7 @@ impl Records {
 
 struct RecordSink<'a, 'e> {
     depth: &'a mut usize,
-    key: &'a mut Vec<u8>,
+    last: &'a mut Member,
     fields: &'a mut Fields,
     connections: &'a mut u64,
     message_bytes_max: usize,
@@ -308,15 +338,14 @@ impl Sink for RecordSink<'_, '_> {
                 }
             }
             Token::Key if *self.depth == 1 => {
-                self.key.clear();
-                self.key.extend_from_slice(text);
-                if matches!(text, b"data" | b"payload" | b"base64") {
+                *self.last = Member::of(text);
+                if matches!(self.last, Member::Data | Member::Base64) {
                     // Four characters of base64 for three bytes.
                     return self.message_bytes_max.saturating_mul(4) / 3 + 4;
                 }
             }
             Token::String | Token::Word if *self.depth == 1 => {
-                self.fields.set(self.key, token, text, cut);
+                self.fields.set(*self.last, token, text, cut);
             }
             Token::String | Token::Word if *self.depth == 0 => self.report.damaged += 1,
             _ => {}

@@ -108,6 +108,23 @@ pub struct InputMessage<'a> {
 }
 
 impl<'a> InputMessage<'a> {
+    /// A message of a known connection and direction, such as one out of a capture.
+    #[must_use]
+    pub fn new(
+        connection: u64,
+        direction: Option<Direction>,
+        opcode: Opcode,
+        payload: &'a [u8],
+    ) -> Self {
+        Self {
+            connection,
+            direction,
+            opcode,
+            payload,
+            time: None,
+        }
+    }
+
     fn text(payload: &'a [u8]) -> Self {
         Self {
             connection: 0,

@@ -12,6 +12,17 @@ pub enum Direction {
     ToClient,
 }
 
+impl Direction {
+    /// `to_server` or `to_client`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ToServer => "to_server",
+            Self::ToClient => "to_client",
+        }
+    }
+}
+
 /// What the two heads of the handshake say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -124,18 +135,53 @@ impl Connection {
         }
     }
 
+    /// So many of the next bytes of one direction were not captured: see [`Decoder::gap`]. During the
+    /// handshake this ends the reading.
+    pub fn gap(
+        &mut self,
+        direction: Direction,
+        bytes: u64,
+        each: &mut dyn FnMut(ConnectionEvent<'_>),
+    ) {
+        match self.state {
+            State::Other => {}
+            State::Handshake => self.close(each),
+            State::Open => {
+                if let Some(decoders) = &mut self.decoders {
+                    decoders[slot(direction)].gap(bytes, &mut |event| {
+                        each(ConnectionEvent::Wire(direction, event));
+                    });
+                }
+            }
+        }
+    }
+
     /// The connection is over.
     pub fn finish(&mut self, each: &mut dyn FnMut(ConnectionEvent<'_>)) {
-        for (decoder, direction) in self
-            .decoders
-            .iter_mut()
-            .flatten()
-            .zip([Direction::ToServer, Direction::ToClient])
-        {
-            decoder.finish(&mut |event| {
+        for direction in [Direction::ToServer, Direction::ToClient] {
+            self.finish_direction(direction, each);
+        }
+    }
+
+    /// Nothing more comes in one direction.
+    pub fn finish_direction(
+        &mut self,
+        direction: Direction,
+        each: &mut dyn FnMut(ConnectionEvent<'_>),
+    ) {
+        if let Some(decoders) = &mut self.decoders {
+            decoders[slot(direction)].finish(&mut |event| {
                 each(ConnectionEvent::Wire(direction, event));
             });
         }
+    }
+
+    /// Bytes of memory that are held until more comes, about.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        let waiting = self.waiting.iter().map(Vec::capacity);
+        let decoders = self.decoders.iter().flatten().map(Decoder::held_bytes);
+        waiting.chain(decoders).sum()
     }
 
     /// True once it is known that this is no WebSocket connection.
@@ -168,7 +214,7 @@ impl Connection {
             if looks_framed(request) && looks_framed(response) {
                 each(ConnectionEvent::MidStream);
                 let inflate = self.options.inflate;
-                self.open(inflate, inflate, 0, 0, each);
+                self.open([inflate; 2], [0; 2], true, each);
             } else {
                 self.close(each);
             }
@@ -198,13 +244,11 @@ impl Connection {
             message_bytes_max: limit,
         };
         let agreed = handshake.agreed;
-        self.open(
+        let inflate = [
             agreed.map(|a| inflate(a.client_no_context_takeover, a.client_window_bits())),
             agreed.map(|a| inflate(a.server_no_context_takeover, a.server_window_bits())),
-            request_end,
-            response_end,
-            each,
-        );
+        ];
+        self.open(inflate, [request_end, response_end], false, each);
     }
 
     fn close(&mut self, each: &mut dyn FnMut(ConnectionEvent<'_>)) {
@@ -213,37 +257,36 @@ impl Connection {
         each(ConnectionEvent::NotWebSocket);
     }
 
+    /// Begins to decode, with the transformation of each direction, after the heads.
     fn open(
         &mut self,
-        client: Option<InflateOptions>,
-        server: Option<InflateOptions>,
-        request_end: usize,
-        response_end: usize,
+        inflate: [Option<InflateOptions>; 2],
+        ends: [usize; 2],
+        mid_stream: bool,
         each: &mut dyn FnMut(ConnectionEvent<'_>),
     ) {
         self.state = State::Open;
         let decoder = |sender, inflate| {
-            Decoder::new(DecoderOptions {
+            let options = DecoderOptions {
                 sender: Some(sender),
                 inflate,
                 ..self.options
-            })
+            };
+            match mid_stream {
+                true => Decoder::mid_stream(options),
+                false => Decoder::new(options),
+            }
         };
+        let [client, server] = inflate;
         self.decoders = Some([
             decoder(Sender::Client, client),
             decoder(Sender::Server, server),
         ]);
-        let [request, response] = std::mem::take(&mut self.waiting);
-        self.decode(
-            Direction::ToServer,
-            request.get(request_end..).unwrap_or_default(),
-            each,
-        );
-        self.decode(
-            Direction::ToClient,
-            response.get(response_end..).unwrap_or_default(),
-            each,
-        );
+        let waiting = std::mem::take(&mut self.waiting);
+        let directions = [Direction::ToServer, Direction::ToClient];
+        for ((direction, waited), end) in directions.into_iter().zip(waiting).zip(ends) {
+            self.decode(direction, waited.get(end..).unwrap_or_default(), each);
+        }
     }
 }
 

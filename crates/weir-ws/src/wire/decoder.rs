@@ -55,6 +55,9 @@ pub struct Message<'a> {
     pub frame_bytes: u64,
     /// Offset in the direction's bytes of the first frame.
     pub offset: u64,
+    /// The payload is all that was sent, inflated where it was compressed. Otherwise it is what could be
+    /// read of it; violations said why.
+    pub whole: bool,
 }
 
 /// Something that the standards forbid, or a limit that was reached.
@@ -104,8 +107,55 @@ pub enum ViolationKind {
     Window,
     /// References to messages before, although the sender is not to keep its window.
     Takeover,
-    /// The direction ends in the middle of a frame or message.
+    /// The direction ends in the middle of a frame or message, or could not be read to its end.
     Cut,
+    /// Bytes that were not captured: no fault of the sender. What follows is read where the next frame is
+    /// known to begin, else no more.
+    Gap,
+}
+
+impl ViolationKind {
+    /// In a few words, such as `reserved opcode`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ReservedBit => "reserved bit set",
+            Self::CompressedBit => "RSV1 in a frame that begins no message",
+            Self::ReservedOpcode => "reserved opcode",
+            Self::FragmentedControl => "control frame in fragments",
+            Self::LongControl => "control frame beyond 125 bytes",
+            Self::Length => "length in more bytes than need be",
+            Self::Masking => "masked by the server or not masked by the client",
+            Self::ContinuationAlone => "continuation without a beginning",
+            Self::Unfinished => "new message before the last was finished",
+            Self::AfterClose => "data after a close frame",
+            Self::Utf8 => "text is not UTF-8",
+            Self::CloseCode => "close frame without a valid status",
+            Self::TooLong => "message beyond the limit",
+            Self::Bomb => "message inflates beyond the limit",
+            Self::Inflate(InflateErrorKind::WindowLost) => {
+                "refers to messages that were not captured"
+            }
+            Self::Inflate(_) => "message cannot be inflated",
+            Self::Window => "distance beyond the negotiated window",
+            Self::Takeover => "refers to messages before, without context takeover",
+            Self::Cut => "not read to its end",
+            Self::Gap => "bytes were not captured",
+        }
+    }
+
+    /// The sender broke RFC 6455 or RFC 7692; false for what the capture lacks and for limits.
+    #[must_use]
+    pub fn is_fault(self) -> bool {
+        !matches!(
+            self,
+            Self::Cut
+                | Self::Gap
+                | Self::TooLong
+                | Self::Bomb
+                | Self::Inflate(InflateErrorKind::WindowLost)
+        )
+    }
 }
 
 /// What a [`Decoder`] finds.
@@ -146,6 +196,8 @@ pub struct Decoder {
     inflated: Vec<u8>,
     message: Option<Under>,
     closed: bool,
+    /// Where the next frame begins is not known.
+    lost: bool,
     offset: u64,
 }
 
@@ -166,6 +218,8 @@ struct Under {
     frame_bytes: u64,
     offset: u64,
     too_long: bool,
+    /// A part was not captured; only what came before is kept.
+    holed: bool,
 }
 
 impl Decoder {
@@ -182,13 +236,65 @@ impl Decoder {
             inflated: Vec::new(),
             message: None,
             closed: false,
+            lost: false,
             offset: 0,
         }
+    }
+
+    /// A decoder of a direction whose beginning was not seen.
+    pub(super) fn mid_stream(options: DecoderOptions) -> Self {
+        let mut decoder = Self::new(options);
+        if let Some(inflater) = &mut decoder.inflater {
+            inflater.lose_window();
+        }
+        decoder
+    }
+
+    /// So many of the next bytes were not captured. When they are within one frame, what follows is read
+    /// on, and the message is given as far as it goes; otherwise nothing is given any more.
+    pub fn gap(&mut self, bytes: u64, each: &mut dyn FnMut(Event<'_>)) {
+        if self.lost || bytes == 0 {
+            return;
+        }
+        violate(each, ViolationKind::Gap, self.offset);
+        self.offset = self.offset.saturating_add(bytes);
+        if let Some(inflater) = &mut self.inflater {
+            inflater.lose_window();
+        }
+        let Some(mut frame) = self.frame else {
+            self.lose();
+            return;
+        };
+        let left = frame.header.payload_len.saturating_sub(frame.done);
+        if bytes > left {
+            self.lose();
+            return;
+        }
+        frame.done = frame.done.saturating_add(bytes);
+        if let (false, Some(message)) = (frame.header.opcode.is_control(), &mut self.message) {
+            message.holed = true;
+        }
+        self.frame = Some(frame);
+        if frame.done == frame.header.payload_len {
+            self.frame = None;
+            self.end_frame(&frame, each);
+        }
+    }
+
+    fn lose(&mut self) {
+        self.lost = true;
+        self.frame = None;
+        self.message = None;
+        self.head = Vec::new();
+        self.payload = Vec::new();
     }
 
     /// Takes the next bytes, in pieces of any size, and hands on what they complete. Linear in the
     /// bytes and in what they inflate to.
     pub fn feed(&mut self, bytes: &[u8], each: &mut dyn FnMut(Event<'_>)) {
+        if self.lost {
+            return;
+        }
         let mut rest = bytes;
         loop {
             let Some(mut frame) = self.frame else {
@@ -222,9 +328,17 @@ impl Decoder {
         }
     }
 
+    /// Bytes of memory that the message under way and the window take, about.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        let window = self.inflater.as_ref().map_or(0, Inflater::held_bytes);
+        self.payload.capacity() + self.inflated.capacity() + self.control.capacity() + window
+    }
+
     /// The direction is over.
     pub fn finish(&mut self, each: &mut dyn FnMut(Event<'_>)) {
-        if self.frame.is_some() || !self.head.is_empty() || self.message.is_some() {
+        let under_way = self.frame.is_some() || !self.head.is_empty() || self.message.is_some();
+        if under_way || std::mem::take(&mut self.lost) {
             violate(each, ViolationKind::Cut, self.offset);
             self.frame = None;
             self.head.clear();
@@ -283,6 +397,7 @@ impl Decoder {
                     frame_bytes: 0,
                     offset,
                     too_long: false,
+                    holed: false,
                 });
             }
         }
@@ -295,6 +410,9 @@ impl Decoder {
 
     fn take(&mut self, frame: &Frame, piece: &[u8]) {
         let control = frame.header.opcode.is_control();
+        if !control && self.message.is_some_and(|message| message.holed) {
+            return;
+        }
         let payload = if control {
             &mut self.control
         } else {
@@ -340,6 +458,7 @@ impl Decoder {
                 payload_wire_bytes: header.payload_len,
                 frame_bytes,
                 offset: frame.offset,
+                whole: true,
             }));
             return;
         }
@@ -364,7 +483,7 @@ impl Decoder {
             wrong(ViolationKind::TooLong);
         }
         let mut inflated = None;
-        let mut readable = true;
+        let mut readable = !under.holed;
         let mut payload = &self.payload;
         if let (true, Some(inflater)) = (under.compressed, &mut self.inflater) {
             self.inflated.clear();
@@ -386,9 +505,15 @@ impl Decoder {
                     readable = false;
                 }
                 Err(error) => {
-                    wrong(ViolationKind::Inflate(error.kind));
+                    // That what was not captured is missing is said already.
+                    if !under.holed {
+                        wrong(ViolationKind::Inflate(error.kind));
+                    }
                     readable = false;
                 }
+            }
+            if under.holed {
+                inflater.lose_window();
             }
             payload = &self.inflated;
         } else if under.compressed {
@@ -410,6 +535,7 @@ impl Decoder {
             payload_wire_bytes: under.payload_wire_bytes,
             frame_bytes: under.frame_bytes,
             offset: under.offset,
+            whole: readable && !under.too_long,
         }));
         // A bomb's memory is given back.
         self.payload.shrink_to(1 << 20);
@@ -540,5 +666,95 @@ mod tests {
         let (violations, messages) = kinds(&frame, options);
         assert_eq!(violations, [ViolationKind::Bomb]);
         assert!(messages[0].len() <= 10_000);
+    }
+    /// Bytes, and how many are missing after them.
+    type Piece<'p> = (&'p [u8], u64);
+
+    fn with_gaps(pieces: &[Piece<'_>], options: DecoderOptions) -> Vec<String> {
+        let mut decoder = Decoder::new(options);
+        let mut found = Vec::new();
+        let mut each = |event: Event<'_>| {
+            found.push(match event {
+                Event::Violation(violation) => violation.kind.name().to_owned(),
+                Event::Message(message) => {
+                    let text = String::from_utf8_lossy(message.payload);
+                    format!("{text} {}", message.whole)
+                }
+            });
+        };
+        for (bytes, gap) in pieces {
+            decoder.feed(bytes, &mut each);
+            decoder.gap(*gap, &mut each);
+        }
+        decoder.finish(&mut each);
+        found
+    }
+
+    #[test]
+    fn a_gap_within_a_frame_costs_its_message_and_a_longer_one_the_rest() {
+        let plain = DecoderOptions::default();
+        let gap = "bytes were not captured";
+        let cut = "not read to its end";
+        let hello: &[u8] = b"\x81\x05Hello";
+        let cases: &[(&[Piece<'_>], &[&str])] = &[
+            (
+                &[(b"\x81\x05He", 2), (b"o", 0), (hello, 0)],
+                &[gap, "He false", "Hello true"],
+            ),
+            (
+                &[(b"\x81\x05He", 3), (hello, 0)],
+                &[gap, "He false", "Hello true"],
+            ),
+            (&[(b"\x81\x05He", 4), (hello, 0)], &[gap, cut]),
+            (&[(b"\x81", 1), (hello, 0)], &[gap, cut]),
+            (&[(hello, 7), (hello, 0)], &["Hello true", gap, cut]),
+            (&[(hello, 7), (hello, 3)], &["Hello true", gap, cut]),
+        ];
+        for (pieces, expected) in cases {
+            assert_eq!(with_gaps(pieces, plain), *expected, "{pieces:x?}");
+        }
+    }
+
+    #[test]
+    fn what_refers_to_a_message_with_a_gap_is_not_made_up() {
+        let deflate = DecoderOptions {
+            inflate: Some(InflateOptions::default()),
+            ..DecoderOptions::default()
+        };
+        let mut deflater = crate::Deflater::new(crate::DeflateOptions::default());
+        let mut frame = |text: &str| {
+            let mut frame = vec![0xc1, 0];
+            deflater.message(text.as_bytes(), &mut frame);
+            frame[1] = frame.len() as u8 - 2;
+            frame
+        };
+        let [first, second, other, fourth] = [
+            "the quick brown fox",
+            "the quick brown fox",
+            "JUMPS",
+            "JUMPS JUMPS",
+        ]
+        .map(&mut frame);
+        let (begin, _) = first.split_at(4);
+        let hole = (first.len() - 4) as u64;
+        let pieces: &[Piece<'_>] = &[(begin, hole), (&second, 0), (&other, 0), (&fourth, 0)];
+        let found = with_gaps(pieces, deflate);
+        let lost = "refers to messages that were not captured";
+        assert_eq!(found[0], "bytes were not captured");
+        assert!(found[1].ends_with(" false"), "{found:?}");
+        assert_eq!(found[2], lost);
+        assert!(found[3].ends_with(" false"), "{found:?}");
+        assert_eq!(found[4..], ["JUMPS true", "JUMPS JUMPS true"]);
+
+        // The same when the beginning of the direction was not seen at all.
+        let mut decoder = Decoder::mid_stream(deflate);
+        let mut kinds = Vec::new();
+        decoder.feed(&second, &mut |event| {
+            if let Event::Violation(violation) = event {
+                kinds.push((violation.kind, violation.kind.is_fault()));
+            }
+        });
+        let lost = ViolationKind::Inflate(InflateErrorKind::WindowLost);
+        assert_eq!(kinds, [(lost, false)]);
     }
 }

@@ -168,6 +168,11 @@ fn one_setting_within_the_budget() {
             assert!(!snippet.code.is_empty());
         }
     }
+    // Only 8 bits were studied: they can be had, with a word of warning.
+    let eight = self::sizes(&messages, Cells::all().only_windows([8]));
+    let advice = advise(&eight, &times, &Budget::new(1000, 1 << 30));
+    assert_eq!(advice.chosen.unwrap().setting.window_bits, 8);
+    assert!(advice.warnings[0].contains("zlib deflates with 9"));
     let nothing = advise(&sizes, &times, &Budget::new(1_000_000, 1000));
     assert!(
         nothing.chosen.is_none() && nothing.reason.starts_with("nothing fits"),

@@ -1,25 +1,21 @@
 //! Every size equals stock zlib's.
 
-use weir_ws::exact::{Engine, EngineOptions};
+use weir_ws::exact::{ClassSizes, Engine, EngineOptions};
 use weir_ws::{Cells, Setting};
 
 use crate::common::{Random, lines, shared, zlib};
 
 /// Compares each message of some settings with zlib.
 fn check(name: &str, messages: &[&[u8]], settings: impl Iterator<Item = Setting>, batch: usize) {
-    let mut options = EngineOptions::default();
-    options.classes_max = 1 << 16;
-    options.batch_bytes = batch;
-    let mut engine = Engine::new(options);
-    for message in messages {
-        engine.message(message, 0);
-    }
-    let sizes = engine.finish().total();
+    let sizes = of_cells(Cells::all(), messages, batch);
     let mut wrong = 0;
     let mut checked = 0;
     for setting in settings {
         let theirs: u64 = zlib(setting, messages).iter().sum();
         checked += 1;
+        // One setting alone goes another way than all together.
+        let alone = of_cells(Cells::one(setting), messages, batch).compressed(setting);
+        assert_eq!(alone, theirs, "{name}, {setting} by itself");
         if sizes.compressed(setting) != theirs {
             wrong += 1;
             eprintln!(
@@ -34,6 +30,17 @@ fn check(name: &str, messages: &[&[u8]], settings: impl Iterator<Item = Setting>
         checked > 0 && wrong == 0,
         "{name}: {wrong} of {checked} settings differ"
     );
+}
+
+fn of_cells(cells: Cells, messages: &[&[u8]], batch: usize) -> ClassSizes {
+    let mut options = EngineOptions::default();
+    options.cells = cells;
+    options.batch_bytes = batch;
+    let mut engine = Engine::new(options);
+    for message in messages {
+        engine.message(message, 0);
+    }
+    engine.finish().total()
 }
 
 fn first_difference(setting: Setting, messages: &[&[u8]]) {

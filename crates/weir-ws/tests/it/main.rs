@@ -3,9 +3,11 @@
 
 mod advice;
 mod common;
+mod gaps;
 mod grid;
 mod inflate;
 mod input;
 mod interop;
 mod memory;
+mod snippets;
 mod studies;

@@ -1,0 +1,124 @@
+//! `weir h248 compare`.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use weir_h248::study::Study;
+use weir_h248::{Arena, DecodeOptions, decode};
+
+use super::decode::report;
+use super::input::{self, Found, Next};
+use super::{Context, InputArgs, exit, print};
+use crate::session::Failure;
+
+#[derive(Args, Debug)]
+#[command(
+    about = "Measure what messages cost in every encoding: size, encode, decode and total time",
+    after_help = EXAMPLES
+)]
+pub(super) struct Compare {
+    #[command(flatten)]
+    input: InputArgs,
+    /// How the averages are written; json has every message, too
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "table",
+        help_heading = "Output"
+    )]
+    format: Format,
+    /// Write a page with the plots of size, encode, decode and total time
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    html: Option<PathBuf>,
+    /// Microseconds that one measurement lasts at least; each is made five times, the median counts
+    #[arg(long, value_name = "MICROSECONDS", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    time: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A table in plain text
+    Table,
+    /// JSON
+    Json,
+}
+
+/// Studies every message, then writes what was asked for.
+pub(super) fn run(args: &Compare, context: Context) -> Result<ExitCode, Failure> {
+    let mut study = Study::new();
+    let mut clock = Stopwatch::new(Duration::from_micros(args.time));
+    let mut damaged = false;
+    let mut each = |found: Found| {
+        let arena = Arena::new();
+        match decode(&found.octets, &arena, &DecodeOptions::default()) {
+            Ok(message) => study.message(&found.name, &message, &mut |work| clock.time(work)),
+            Err(error) => {
+                damaged = true;
+                report(context, &found, &error);
+            }
+        }
+        Ok(Next::Go)
+    };
+    let summary = input::messages(&args.input, context, &mut each)?;
+    if let Some(path) = &args.html {
+        fs::write(path, study.to_html()).map_err(|error| Failure::file(path, &error))?;
+    }
+    if study.messages().is_empty() {
+        context.messages.note("no Megaco message was found");
+    } else {
+        let text = match args.format {
+            Format::Table => study.to_table(),
+            Format::Json => study.to_json(),
+        };
+        print(text.as_bytes())?;
+    }
+    Ok(exit(damaged || summary.damaged))
+}
+
+/// Times work that may be too short for the clock.
+struct Stopwatch {
+    at_least: Duration,
+}
+
+/// Measurements of the same work: the median counts.
+const MEASUREMENTS: usize = 5;
+
+impl Stopwatch {
+    fn new(at_least: Duration) -> Self {
+        Self { at_least }
+    }
+
+    /// Nanoseconds a run.
+    fn time(&mut self, work: &mut dyn FnMut()) -> f64 {
+        // As many runs as the time takes; the runs that find it out warm caches up.
+        let mut runs = 1_u32;
+        while runs < 1 << 24 && self.runs(runs, work) < self.at_least {
+            runs = runs.saturating_mul(2);
+        }
+        let mut times = [Duration::ZERO; MEASUREMENTS];
+        times.fill_with(|| self.runs(runs, work));
+        times.sort_unstable();
+        let median = times.get(MEASUREMENTS / 2).copied().unwrap_or_default();
+        median.as_nanos() as f64 / f64::from(runs)
+    }
+
+    fn runs(&self, runs: u32, work: &mut dyn FnMut()) -> Duration {
+        let begun = Instant::now();
+        (0..runs).for_each(|_| work());
+        begun.elapsed()
+    }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  weir h248 compare trace.pcap
+  weir h248 compare messages --html report.html
+  weir h248 compare messages --format json > figures.json
+
+Times are those of this machine and this build; averages are over the messages that an encoding can
+carry. When the messages are those of Erlang/OTP's own study, its figures stand beside.
+
+Exit status: 0 success; 1 a message is damaged (the others were measured); 2 usage or environment.";

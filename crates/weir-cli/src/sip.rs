@@ -1,0 +1,264 @@
+//! `weir sip`: what can be done with SIP calls beside asking SQL.
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int64Type, UInt32Type};
+use clap::{Args, Subcommand, ValueEnum};
+use weir_packet::Address;
+use weir_sip::{Caption, Ladder, Step};
+
+use crate::args::Global;
+use crate::message::Messages;
+use crate::session::{Failure, LazyFile, Session};
+
+/// `weir sip`.
+#[derive(Args, Debug)]
+#[command(about = "Look at SIP calls", arg_required_else_help = true)]
+pub(crate) struct Sip {
+    #[command(subcommand)]
+    command: SipCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum SipCommand {
+    // What it says of itself stands at its type.
+    Ladder(LadderArgs),
+}
+
+/// `weir sip ladder`.
+#[derive(Args, Debug)]
+#[command(
+    about = "Draw the messages of a call as a ladder",
+    long_about = "Draw the messages of a call as a ladder.\n\n\
+        A column for each address and port, an arrow for each SIP message over UDP that has the \
+        Call-ID, with the seconds since the first. Messages that repeat another are drawn dotted.",
+    after_help = LADDER_EXAMPLES
+)]
+struct LadderArgs {
+    /// Captures; several are merged in the order of time
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<String>,
+    /// The Call-ID, as it is written in the messages
+    #[arg(long, value_name = "ID")]
+    call_id: String,
+    /// How the ladder is drawn [default: by the name of the output file, or text]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<LadderFormat>,
+    /// Write to a file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum LadderFormat {
+    /// Characters, one line a message
+    Text,
+    /// An image that browsers and editors show
+    Svg,
+    /// A page with the image
+    Html,
+}
+
+impl LadderFormat {
+    fn of_path(path: &Path) -> Self {
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("svg") => Self::Svg,
+            Some("html" | "htm") => Self::Html,
+            _ => Self::Text,
+        }
+    }
+}
+
+/// Does what the user asked for.
+pub(crate) fn run(sip: &Sip, _global: Global, messages: Messages) -> Result<ExitCode, Failure> {
+    match &sip.command {
+        SipCommand::Ladder(args) => ladder(args, messages),
+    }
+}
+
+fn ladder(args: &LadderArgs, messages: Messages) -> Result<ExitCode, Failure> {
+    let session = Session::new(&weir_engine::Options::default(), messages, false)?;
+    let mut ladder = Ladder::new(&format!("Call-ID {}", args.call_id));
+    let mut found = 0_u64;
+    for statement in session.parse(&statement(args))? {
+        session.batches(statement, |batch| {
+            let steps = steps(batch).map_err(|error| Failure::environment(error.to_string()))?;
+            for step in steps {
+                found += 1;
+                ladder.push(step);
+            }
+            Ok(())
+        })?;
+    }
+    if found == 0 {
+        // What was found damaged may be why.
+        session.close(false);
+        return Err(Failure::missing(
+            format!("no SIP message with Call-ID '{}'", args.call_id),
+            format!(
+                "weir query \"SELECT sip.call_id, call.state FROM calls({})\" lists the calls",
+                paths(&args.files)
+            ),
+        ));
+    }
+    let format = args.format.unwrap_or_else(|| {
+        let path = args.output.as_deref();
+        path.map_or(LadderFormat::Text, LadderFormat::of_path)
+    });
+    let drawn = match format {
+        LadderFormat::Text => ladder.text(),
+        LadderFormat::Svg => ladder.svg(),
+        LadderFormat::Html => ladder.html(),
+    };
+    match &args.output {
+        Some(path) if path.as_os_str() != "-" => {
+            let mut file = LazyFile::new(path, false);
+            let written = file.write_all(drawn.as_bytes()).and_then(|()| file.flush());
+            written.map_err(|error| Failure::environment(error.to_string()))?;
+        }
+        _ => {
+            crate::printed(io::stdout().write_all(drawn.as_bytes()))?;
+        }
+    }
+    Ok(session.close(false))
+}
+
+/// What the steps are made of.
+fn statement(args: &LadderArgs) -> String {
+    format!(
+        "SELECT frame.time AS time, addr.src AS src, port.src AS src_port, \
+         addr.dst AS dst, port.dst AS dst_port, sip.method AS method, sip.status_code AS status, \
+         sip.reason_phrase AS reason, sip.cseq.seq AS seq, sip.cseq.method AS cseq_method, \
+         sip.resend AS resend, \
+         lower(sip.content_type) LIKE 'application/sdp%' AND sip.msg_body IS NOT NULL AS sdp \
+         FROM sip({}{}) WHERE sip.call_id = {}",
+        paths(&args.files),
+        if args.files.len() > 1 {
+            ", merge => true"
+        } else {
+            ""
+        },
+        quoted(&args.call_id)
+    )
+}
+
+fn paths(files: &[String]) -> String {
+    let quoted: Vec<String> = files.iter().map(|file| quoted(file)).collect();
+    quoted.join(", ")
+}
+
+/// A literal of SQL.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// The steps of a batch of [`statement`].
+fn steps(batch: &RecordBatch) -> Result<Vec<Step>, arrow::error::ArrowError> {
+    let column = |name: &str| -> Result<&ArrayRef, arrow::error::ArrowError> {
+        let missing = || arrow::error::ArrowError::SchemaError(format!("no column {name}"));
+        batch.column_by_name(name).ok_or_else(missing)
+    };
+    let number = |name: &str| cast(column(name)?, &DataType::UInt32);
+    let text = |name: &str| texts(column(name)?);
+    let times = cast(column("time")?, &DataType::Int64)?;
+    let times = times.as_primitive::<Int64Type>();
+    let (src, dst) = (text("src")?, text("dst")?);
+    let (src_port, dst_port) = (number("src_port")?, number("dst_port")?);
+    let (method, reason, cseq_method) = (text("method")?, text("reason")?, text("cseq_method")?);
+    let (status, seq) = (number("status")?, number("seq")?);
+    let (resend, sdp) = (column("resend")?.as_boolean(), column("sdp")?.as_boolean());
+    let steps = (0..batch.num_rows()).map(|row| Step {
+        time_ns: times.is_valid(row).then(|| times.value(row)),
+        from: socket(at(&src, row), number_at(&src_port, row)),
+        to: socket(at(&dst, row), number_at(&dst_port, row)),
+        label: Caption {
+            method: at(&method, row).map(str::as_bytes),
+            status: number_at(&status, row)
+                .and_then(|status| u16::try_from(status).ok())
+                .map(|status| (status, at(&reason, row).unwrap_or_default().as_bytes())),
+            cseq: number_at(&seq, row)
+                .map(|seq| (seq, at(&cseq_method, row).unwrap_or_default().as_bytes())),
+            has_sdp: sdp.is_valid(row) && sdp.value(row),
+        }
+        .label(),
+        is_repeat: resend.is_valid(row) && resend.value(row),
+    });
+    Ok(steps.collect())
+}
+
+/// Texts, and addresses as texts.
+fn texts(array: &ArrayRef) -> Result<StringArray, arrow::error::ArrowError> {
+    if let Some(addresses) = array.as_binary_view_opt() {
+        let shown = addresses.iter().map(|bytes| {
+            let address = Address::from_bytes(bytes?)?;
+            Some(address.to_string())
+        });
+        return Ok(shown.collect());
+    }
+    Ok(cast(array, &DataType::Utf8)?.as_string::<i32>().clone())
+}
+
+fn at(array: &StringArray, row: usize) -> Option<&str> {
+    array.is_valid(row).then(|| array.value(row))
+}
+
+fn number_at(array: &ArrayRef, row: usize) -> Option<u32> {
+    let array = array.as_primitive::<UInt32Type>();
+    array.is_valid(row).then(|| array.value(row))
+}
+
+/// The heading of a column.
+fn socket(address: Option<&str>, port: Option<u32>) -> String {
+    let address = address.unwrap_or("?");
+    let port = port.and_then(|port| u16::try_from(port).ok());
+    match (address.parse(), port) {
+        (Ok(ip), Some(port)) => SocketAddr::new(ip, port).to_string(),
+        (_, Some(port)) => format!("{address}:{port}"),
+        (_, None) => address.to_owned(),
+    }
+}
+
+const LADDER_EXAMPLES: &str = "\
+Examples:
+  The calls of a capture, with their Call-IDs:
+    weir query \"SELECT sip.call_id, call.from.user, call.to.user, call.state FROM calls('trace.pcap')\"
+  One of them in the terminal:
+    weir sip ladder trace.pcap --call-id 1-23716@127.0.0.1
+  As a page for a ticket, out of the captures of both sides:
+    weir sip ladder west.pcap east.pcap --call-id 1-23716@127.0.0.1 -o call.html";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_user_names_stays_a_literal() {
+        assert_eq!(quoted("a'b' OR ''='"), "'a''b'' OR ''''='''");
+        assert_eq!(paths(&["x".into(), "y'".into()]), "'x', 'y'''");
+    }
+
+    #[test]
+    fn headings_are_sockets() {
+        assert_eq!(socket(Some("10.0.0.1"), Some(5060)), "10.0.0.1:5060");
+        assert_eq!(socket(Some("2001:db8::1"), Some(1)), "[2001:db8::1]:1");
+        assert_eq!(socket(Some("::1"), None), "::1");
+        assert_eq!(socket(None, Some(70_000)), "?");
+    }
+
+    #[test]
+    fn the_format_comes_from_the_name_of_the_file() {
+        for (path, format) in [
+            ("a.svg", LadderFormat::Svg),
+            ("a.html", LadderFormat::Html),
+            ("a.txt", LadderFormat::Text),
+            ("a", LadderFormat::Text),
+        ] {
+            assert_eq!(LadderFormat::of_path(Path::new(path)), format);
+        }
+    }
+}

@@ -1,0 +1,438 @@
+//! `weir ws`: which permessage-deflate settings fit this traffic, and what do connections use today?
+
+mod advise;
+mod capture;
+mod codecs;
+mod cpu;
+mod extra;
+mod input;
+mod print;
+mod stats;
+mod study;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand, ValueEnum};
+use weir_ws::{Cells, Library};
+
+use crate::args::{Global, parse_size};
+use crate::message::Messages;
+use crate::session::Failure;
+
+/// Runs one of the commands.
+pub(crate) fn run(ws: &Ws, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
+    match &ws.command {
+        Command::Study(study) => study::run(study, global, messages),
+        Command::Advise(advise) => advise::run(advise, global, messages),
+        Command::Stats(stats) => stats::run(stats, global, messages),
+    }
+}
+
+/// `weir ws`.
+#[derive(Args, Debug)]
+#[command(
+    about = "Study WebSocket compression: settings, memory, CPU, what connections use",
+    after_help = WS_EXAMPLES
+)]
+pub(crate) struct Ws {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Study(Study),
+    Advise(Advise),
+    Stats(Stats),
+}
+
+/// `weir ws study`.
+#[derive(Args, Debug)]
+#[command(
+    about = "Compute what every permessage-deflate setting makes of messages",
+    long_about = "Compute what every permessage-deflate setting makes of messages.\n\n\
+        The grid is context takeover (yes, no) by window bits (8 to 15) by level (1 to 9) by memLevel \
+        (1 to 9): 1,296 settings. Sizes are those of stock zlib, to the byte. CPU times are measured \
+        with stock zlib on a part of the messages, on this machine. Memory is what zlib allocates.",
+    after_help = STUDY_EXAMPLES
+)]
+struct Study {
+    #[command(flatten)]
+    input: InputArgs,
+    #[command(flatten)]
+    grid: GridArgs,
+    /// Study blocks of the messages, and give 95 % confidence intervals: seconds instead of minutes
+    #[arg(long, help_heading = "Study")]
+    sample: bool,
+    /// Also study fragments, a threshold, reconnects, broadcast, mixed kinds and reflected text
+    #[arg(long, help_heading = "Study")]
+    more: bool,
+    /// Also compare zlib's strategies
+    #[arg(long, help_heading = "Study")]
+    strategies: bool,
+    /// Also compare other builds of zlib, preset dictionaries and zstd
+    #[arg(long, help_heading = "Study")]
+    codecs: bool,
+    #[command(flatten)]
+    report: ReportArgs,
+}
+
+/// `weir ws advise`.
+#[derive(Args, Debug)]
+#[command(
+    about = "Recommend one setting for so many connections in so much memory",
+    long_about = "Recommend one setting for so many connections in so much memory.\n\n\
+        Of the settings that fit, the smallest ratio wins, give or take half a percent of the bytes; \
+        among these the least memory, then the least CPU time. The setting is for both ends: both \
+        windows are limited, and takeover is on or off for both directions.",
+    after_help = ADVISE_EXAMPLES
+)]
+struct Advise {
+    #[command(flatten)]
+    input: InputArgs,
+    /// Connections at the same time, such as 20000, 50k or 1M
+    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Budget")]
+    connections: u64,
+    /// Memory for the compression contexts of all connections, such as 512m or 20GB
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Budget")]
+    memory: usize,
+    /// Cores for compressing
+    #[arg(long, value_name = "CORES", value_parser = parse_cores, requires = "rate", help_heading = "Budget")]
+    cpu: Option<f64>,
+    /// Messages a second that are sent on all connections together, such as 200k
+    #[arg(long, value_name = "MSGS", value_parser = parse_count, help_heading = "Budget")]
+    rate: Option<u64>,
+    /// The zlib that the library is built with
+    #[arg(
+        long,
+        value_name = "BUILD",
+        default_value = "stock",
+        help_heading = "Budget"
+    )]
+    zlib: Build,
+    /// Show the configuration for this library only: ws, netty, aiohttp, …
+    #[arg(long, value_name = "NAME", value_parser = parse_library, help_heading = "Output")]
+    library: Option<Library>,
+    /// Messages shorter than this are sent as they are, in the configurations
+    #[arg(
+        long,
+        value_name = "BYTES",
+        default_value_t = 0,
+        help_heading = "Output"
+    )]
+    threshold: u64,
+    #[command(flatten)]
+    grid: GridArgs,
+    #[command(flatten)]
+    report: ReportArgs,
+}
+
+/// `weir ws stats`.
+#[derive(Args, Debug)]
+#[command(
+    about = "Audit the WebSocket connections of a capture: parameters, ratio, violations",
+    long_about = "Audit the WebSocket connections of a capture: what each agreed on, how much its \
+        messages shrank, how far they refer back, and where they break RFC 6455 or RFC 7692.",
+    after_help = STATS_EXAMPLES
+)]
+struct Stats {
+    /// Captures; '-' for standard input
+    #[arg(value_name = "CAPTURE", required = true)]
+    captures: Vec<PathBuf>,
+    /// No progress bar
+    #[arg(long, help_heading = "Reporting")]
+    no_progress: bool,
+    #[command(flatten)]
+    report: ReportArgs,
+}
+
+/// What is read, and how.
+#[derive(Args, Debug)]
+struct InputArgs {
+    /// Transcripts, archives or captures; '-' for standard input
+    #[arg(value_name = "INPUT", required = true)]
+    inputs: Vec<PathBuf>,
+    /// What the input is [default: its content tells]
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "auto",
+        hide_default_value = true,
+        help_heading = "Reading"
+    )]
+    input_format: InputFormat,
+    /// Messages beyond this are passed over and counted
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "64m", help_heading = "Reading")]
+    message_max: usize,
+    /// No progress bar
+    #[arg(long, help_heading = "Reporting")]
+    no_progress: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum InputFormat {
+    /// Its content tells; a file that is nothing else is lines
+    Auto,
+    /// Each line is a message
+    Lines,
+    /// Each line is a JSON object with data, payload or base64, and direction, connection, opcode
+    Records,
+    /// An HTTP archive with _webSocketMessages
+    Har,
+    /// mitmproxy's flow file
+    Mitmproxy,
+    /// A capture (pcap, pcapng, ERF; plain, gzip or zstd)
+    Capture,
+    /// Binary messages, each after its length in two bytes, the highest first
+    U16,
+    /// In four bytes, the highest first
+    U32,
+    /// In four bytes, the lowest first
+    U32le,
+    /// In seven bits a byte, the lowest first, as in Protocol Buffers
+    Varint,
+}
+
+/// The settings of interest.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Settings")]
+struct GridArgs {
+    /// Only with, or only without context takeover
+    #[arg(long, value_name = "YES|NO")]
+    takeover: Option<YesNo>,
+    /// Only these window bits, such as 9-12,15
+    #[arg(long, value_name = "BITS", value_parser = |text: &str| parse_numbers(text, 8, 15))]
+    window: Option<Numbers>,
+    /// Only these levels
+    #[arg(long, value_name = "LEVELS", value_parser = |text: &str| parse_numbers(text, 1, 9))]
+    level: Option<Numbers>,
+    /// Only these memLevels
+    #[arg(long, value_name = "LEVELS", value_parser = |text: &str| parse_numbers(text, 1, 9))]
+    mem_level: Option<Numbers>,
+    /// Where CPU times come from
+    #[arg(long, value_name = "HOW", default_value = "measured")]
+    cpu_times: CpuTimesFrom,
+    /// Threads [default: one for each core]
+    #[arg(long, value_name = "N")]
+    threads: Option<std::num::NonZeroUsize>,
+}
+
+impl GridArgs {
+    fn cells(&self) -> Cells {
+        let mut cells = Cells::all();
+        if let Some(takeover) = self.takeover {
+            cells = cells.only_takeover(takeover == YesNo::Yes);
+        }
+        if let Some(windows) = &self.window {
+            cells = cells.only_windows(windows.0.iter().copied());
+        }
+        if let Some(levels) = &self.level {
+            cells = cells.only_levels(levels.0.iter().copied());
+        }
+        if let Some(mem_levels) = &self.mem_level {
+            cells = cells.only_mem_levels(mem_levels.0.iter().copied());
+        }
+        cells
+    }
+
+    fn study_options(&self) -> weir_ws::StudyOptions {
+        let mut options = weir_ws::StudyOptions::default();
+        options.engine.cells = self.cells();
+        if let Some(threads) = self.threads {
+            options.engine.threads = threads.get();
+        }
+        options
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum YesNo {
+    Yes,
+    No,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum CpuTimesFrom {
+    /// Stock zlib runs over a part of the messages: some seconds
+    Measured,
+    /// A formula from measurements of short JSON messages: the same on every run
+    Estimate,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Build {
+    /// Stock zlib
+    Stock,
+    /// zlib-ng or zlib-rs
+    Ng,
+}
+
+/// How the report is written.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Output")]
+struct ReportArgs {
+    /// How the report is written [default: by the name of -o, else tables]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<ReportFormat>,
+    /// Write to a file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ReportFormat {
+    /// Tables for reading
+    Table,
+    /// One JSON object, with every setting
+    Json,
+    /// A line for every setting
+    Csv,
+    /// One HTML file with plots, without anything to load
+    Html,
+}
+
+/// Several numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Numbers(Vec<u8>);
+
+/// `9-12,15`.
+fn parse_numbers(text: &str, least: u8, most: u8) -> Result<Numbers, String> {
+    let wrong = || {
+        format!(
+            "expected numbers from {least} to {most}, such as {least}-{}",
+            most - 1
+        )
+    };
+    let mut numbers = Vec::new();
+    for part in text.split(',') {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        let from: u8 = from.trim().parse().map_err(|_| wrong())?;
+        let to: u8 = to.trim().parse().map_err(|_| wrong())?;
+        if from < least || to > most || from > to {
+            return Err(wrong());
+        }
+        numbers.extend(from..=to);
+    }
+    Ok(Numbers(numbers))
+}
+
+/// `20000`, `50k`, `1.5M`.
+fn parse_count(text: &str) -> Result<u64, String> {
+    let wrong = || "expected a number such as 20000, 50k or 1M".to_owned();
+    let (number, scale) = match text.trim().char_indices().next_back() {
+        Some((at, 'k' | 'K')) => (&text.trim()[..at], 1e3),
+        Some((at, 'm' | 'M')) => (&text.trim()[..at], 1e6),
+        Some((at, 'g' | 'G')) => (&text.trim()[..at], 1e9),
+        _ => (text.trim(), 1.0),
+    };
+    let count = number.parse::<f64>().map_err(|_| wrong())? * scale;
+    if !(1.0..=1e15).contains(&count) {
+        return Err(wrong());
+    }
+    Ok(count as u64)
+}
+
+fn parse_cores(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(cores) if cores > 0.0 && cores < 1e6 => Ok(cores),
+        _ => Err("expected a number of cores, such as 2 or 0.5".to_owned()),
+    }
+}
+
+/// A library by a part of its name.
+fn parse_library(text: &str) -> Result<Library, String> {
+    let lower = text.to_lowercase();
+    let names = || {
+        Library::ALL
+            .iter()
+            .map(|library| (library, library.name().to_lowercase()))
+    };
+    let found = names()
+        .find(|(_, name)| name.split([' ', '/']).next() == Some(&lower))
+        .or_else(|| names().find(|(_, name)| name.contains(&lower)));
+    match found {
+        Some((library, _)) if !lower.is_empty() => Ok(*library),
+        _ => {
+            let all: Vec<&str> = Library::ALL.iter().map(|library| library.name()).collect();
+            Err(format!("expected one of: {}", all.join(", ")))
+        }
+    }
+}
+
+const WS_EXAMPLES: &str = "\
+Examples:
+  weir ws study messages.ndjson
+  weir ws advise messages.ndjson --connections 1M --memory 20GB
+  weir ws stats trace.pcap
+  weir query \"SELECT * FROM websocket('trace.pcap') LIMIT 10\"";
+
+const STUDY_EXAMPLES: &str = "\
+Inputs: captures (pcap, pcapng, ERF), text (each line is a message), NDJSON, JSON records around messages, HTTP archives (HAR) with
+_webSocketMessages, mitmproxy flow files, length-prefixed binary (named with --input-format).
+
+Examples:
+  The grid of a transcript:
+    weir ws study messages.ndjson
+  A page with plots:
+    weir ws study site.har -o study.html
+  Every setting, for another program:
+    weir ws study messages.ndjson --format csv > grid.csv
+  What a library with three knobs offers:
+    weir ws study messages.ndjson --takeover yes --window 9-15 --level 1,6 --mem-level 5
+  Two seconds instead of minutes:
+    weir ws study large.ndjson --sample";
+
+const STATS_EXAMPLES: &str = "\
+Examples:
+  weir ws stats trace.pcap
+      what the connections agreed on, and what it brings
+  weir ws stats 'trace.pcap' --format csv
+      a line for each direction of each connection
+  weir query \"SELECT * FROM websocket('trace.pcap') WHERE websocket.violations IS NOT NULL\"
+      the messages that break a standard
+
+Exit status: 0 success; 1 a violation or damage was found; 2 usage or environment.";
+
+const ADVISE_EXAMPLES: &str = "\
+Examples:
+  A million connections in 20 GB:
+    weir ws advise messages.ndjson --connections 1M --memory 20GB
+  With half a core for 50,000 messages a second:
+    weir ws advise messages.ndjson --connections 1M --memory 20GB --cpu 0.5 --rate 50k
+  The configuration for one library:
+    weir ws advise messages.ndjson --connections 20k --memory 1g --library netty
+  Everything as a page or for a program:
+    weir ws advise messages.ndjson --connections 1M --memory 20GB -o advice.html
+    weir ws advise messages.ndjson --connections 1M --memory 20GB --format json";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_counts_and_libraries_are_read() {
+        assert_eq!(
+            parse_numbers("9-11,15", 8, 15),
+            Ok(Numbers(vec![9, 10, 11, 15]))
+        );
+        for wrong in ["", "7", "16", "12-9", "x", "9-", "9,,10"] {
+            assert!(parse_numbers(wrong, 8, 15).is_err(), "{wrong}");
+        }
+        for (text, count) in [
+            ("20000", 20_000),
+            ("50k", 50_000),
+            ("1M", 1_000_000),
+            ("1.5m", 1_500_000),
+        ] {
+            assert_eq!(parse_count(text), Ok(count));
+        }
+        for wrong in ["", "k", "0", "-1", "many", "1e99"] {
+            assert!(parse_count(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(parse_library("ws"), Ok(Library::Ws));
+        assert_eq!(parse_library("Gorilla"), Ok(Library::Gorilla));
+        assert_eq!(parse_library(".net"), Ok(Library::DotNet));
+        assert!(parse_library("").is_err() && parse_library("rails").is_err());
+    }
+}

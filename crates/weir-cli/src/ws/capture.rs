@@ -1,0 +1,55 @@
+//! WebSocket connections out of a capture.
+
+use std::io::Read;
+
+use weir_capture::Reader;
+use weir_packet::{Decoder, Frame, LinkType, Needs, Options};
+use weir_tables::{WebSocketSight, WebSockets};
+
+/// Reads a capture to its end, and hands on what is seen of WebSocket connections; gives notes about
+/// limits. `read` is told the bytes of the source and the records, now and then.
+///
+/// # Errors
+/// When the capture is damaged; everything before was handed on.
+pub(super) fn read(
+    source: impl Read,
+    read: &mut dyn FnMut(u64, u64),
+    each: &mut dyn FnMut(&WebSocketSight<'_>),
+) -> Result<Vec<String>, weir_capture::Error> {
+    let mut sockets = WebSockets::new();
+    let mut reader = Reader::new(source)?;
+    let mut decoder = Decoder::new(Options::default(), [Needs::Transport]);
+    let mut records = 0u64;
+    let outcome = loop {
+        if records.is_multiple_of(LOOK_RECORDS) {
+            read(reader.source_bytes(), records);
+        }
+        match reader.next() {
+            Ok(Some(record)) => {
+                let mut frame = Frame::new(LinkType(record.link_type), record.data);
+                frame.number = record.number;
+                frame.time_ns = record.time_ns;
+                frame.wire_len = record.wire_len;
+                sockets.packet(&decoder.decode(frame), each);
+                records += 1;
+            }
+            Ok(None) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+    };
+    sockets.finish(each);
+    outcome.map(|()| sockets.notes())
+}
+
+/// True when a file begins as a capture does, or as something compressed, which only captures are.
+pub(super) fn is_capture(head: &[u8]) -> bool {
+    is_compressed(head) || weir_capture::sniff(head).is_some()
+}
+
+/// True when a file begins as gzip or zstd.
+pub(super) fn is_compressed(head: &[u8]) -> bool {
+    head.starts_with(&[0x1f, 0x8b]) || head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
+}
+
+/// Records between two looks at the progress.
+const LOOK_RECORDS: u64 = 1024;

@@ -1,0 +1,268 @@
+//! What else than stock zlib could compress these messages: other builds, dictionaries, zstd.
+//!
+//! Of what permessage-deflate allows, only stock zlib and zlib-rs are; preset dictionaries and zstd need
+//! both ends to be of one's own. The first half of the messages fills windows and trains dictionaries,
+//! the second half is measured.
+
+use std::time::Instant;
+
+use flate2::{Compress, Compression, FlushCompress};
+use weir_ws::{DeflateOptions, Deflater, Setting, ZlibBuild, bytes_text, connection_memory};
+use weir_zlib::Deflate;
+use zstd::zstd_safe::zstd_sys::ZSTD_EndDirective;
+use zstd::zstd_safe::{CCtx, CParameter, DCtx, InBuffer, OutBuffer};
+
+use super::print::Table;
+use crate::output::grouped;
+
+/// Bytes of a trained dictionary, and of one that is the last of what was sent before.
+const TRAINED_BYTES: usize = 16 << 10;
+const PRESET_BYTES: usize = 32 << 10;
+
+/// Something that compresses a message into the buffer; false when it cannot.
+type Run<'r> = Box<dyn FnMut(&[u8], &mut Vec<u8>) -> bool + 'r>;
+
+struct Codec<'r> {
+    name: &'static str,
+    run: Run<'r>,
+    /// Bytes of both directions at one end, or that they are only known afterwards.
+    memory: u64,
+    needs_warmth: bool,
+}
+
+/// A table of the codecs.
+pub(super) fn compare(messages: &[&[u8]], text: &mut String) {
+    let (first, second) = messages.split_at(messages.len() / 2);
+    let bytes: u64 = second.iter().map(|message| message.len() as u64).sum();
+    if bytes == 0 || first.is_empty() {
+        text.push_str("\nCodecs: too few messages to compare\n");
+        return;
+    }
+    let mut table = Table::new(&["codec", "ratio", "\u{b5}s a message", "memory a connection"]);
+    for mut codec in codecs(first) {
+        let mut out = Vec::new();
+        let mut sent = 0;
+        let mut fine = true;
+        if codec.needs_warmth {
+            for message in first {
+                out.clear();
+                fine &= (codec.run)(message, &mut out);
+            }
+        }
+        let begun = Instant::now();
+        for message in second {
+            out.clear();
+            fine &= (codec.run)(message, &mut out);
+            sent += out.len() as u64;
+        }
+        let micros = begun.elapsed().as_secs_f64() * 1e6 / second.len() as f64;
+        if fine {
+            table.row(vec![
+                codec.name.to_owned(),
+                format!("{:.4}", sent as f64 / bytes as f64),
+                format!("{micros:.1}"),
+                bytes_text(codec.memory),
+            ]);
+        }
+    }
+    let title = format!(
+        "Other codecs, on {} messages after as many before",
+        grouped(second.len() as u64)
+    );
+    table.write(&title, text);
+    text.push_str("  preset dictionaries and zstd are not permessage-deflate: both ends have to be one's own\n");
+}
+
+fn codecs<'m>(first: &[&'m [u8]]) -> Vec<Codec<'m>> {
+    let zlib = Setting::ZLIB;
+    let memory = |build| connection_memory(zlib, zlib, build).total();
+    let mut all = Vec::new();
+    let mut add = |name, run: Option<Run<'m>>, memory, needs_warmth| {
+        all.extend(run.map(|run| Codec {
+            name,
+            run,
+            memory,
+            needs_warmth,
+        }));
+    };
+    add(
+        "zlib 15/8 level 6, takeover",
+        stock(true),
+        memory(ZlibBuild::STOCK),
+        true,
+    );
+    add("zlib 15/8 level 6, no takeover", stock(false), 0, false);
+    for (name, level) in [
+        ("zlib-rs level 1, takeover", 1),
+        ("zlib-rs level 6, takeover", 6),
+    ] {
+        add(
+            name,
+            Some(rust(level)),
+            memory(ZlibBuild::NEXT_GENERATION),
+            true,
+        );
+    }
+    let preset = last_bytes(first, PRESET_BYTES);
+    add(
+        "zlib-rs level 6, no takeover, preset dictionary of 32 KiB",
+        Some(with_preset(preset)),
+        0,
+        false,
+    );
+    for (name, level) in [("zstd level 1, stream", 1), ("zstd level 3, stream", 3)] {
+        if let Some((run, bytes)) = zstd_stream(level) {
+            add(name, Some(run), bytes, true);
+        }
+    }
+    add(
+        "zstd level 3, trained dictionary of 16 KiB, no window",
+        trained(first),
+        0,
+        false,
+    );
+    all
+}
+
+fn stock<'r>(takeover: bool) -> Option<Run<'r>> {
+    let mut deflate = Deflate::new(6, 15, 8, 0)?;
+    Some(Box::new(move |message, out| {
+        if !takeover {
+            deflate.reset();
+        }
+        deflate.message(message, out);
+        true
+    }))
+}
+
+fn rust<'r>(level: u8) -> Run<'r> {
+    let mut deflater = Deflater::new(DeflateOptions {
+        level,
+        ..DeflateOptions::default()
+    });
+    Box::new(move |message, out| {
+        deflater.message(message, out);
+        true
+    })
+}
+
+/// Each message by itself, after the dictionary.
+fn with_preset<'r>(dictionary: Vec<u8>) -> Run<'r> {
+    let mut stream = Compress::new_with_window_bits(Compression::new(6), false, 15);
+    Box::new(move |message, out| {
+        stream.reset();
+        if stream.set_dictionary(&dictionary).is_err() {
+            return false;
+        }
+        out.reserve(message.len() + message.len() / 8 + 64);
+        let fine = stream
+            .compress_vec(message, out, FlushCompress::Sync)
+            .is_ok();
+        if out.ends_with(&[0, 0, 0xff, 0xff]) {
+            out.truncate(out.len() - 4);
+        }
+        fine && stream.total_in() == message.len() as u64
+    })
+}
+
+/// The last bytes of the messages.
+fn last_bytes(messages: &[&[u8]], most: usize) -> Vec<u8> {
+    let all = messages.concat();
+    all.get(all.len().saturating_sub(most)..)
+        .unwrap_or_default()
+        .to_vec()
+}
+
+/// One frame without end, flushed after each message; its memory with a decoder's is that of a stream
+/// with a window of 32 KiB, as zlib's.
+fn zstd_stream<'r>(level: i32) -> Option<(Run<'r>, u64)> {
+    let mut context = CCtx::try_create()?;
+    context
+        .set_parameter(CParameter::CompressionLevel(level))
+        .ok()?;
+    context.set_parameter(CParameter::WindowLog(15)).ok()?;
+    // What it allocates is known once it has compressed something.
+    let mut out = Vec::with_capacity(1024);
+    flush(&mut context, b"a first message", &mut out).then_some(())?;
+    let mut decoder = DCtx::try_create()?;
+    let mut back = Vec::with_capacity(1024);
+    let mut output = OutBuffer::around(&mut back);
+    decoder
+        .decompress_stream(&mut output, &mut InBuffer::around(&out))
+        .ok()?;
+    let bytes = context.sizeof() + decoder.sizeof();
+    let run: Run<'r> = Box::new(move |message, out| flush(&mut context, message, out));
+    Some((run, bytes as u64))
+}
+
+fn flush(context: &mut CCtx<'_>, message: &[u8], out: &mut Vec<u8>) -> bool {
+    out.reserve(message.len() + message.len() / 8 + 256);
+    let begin = out.len();
+    let mut output = OutBuffer::around_pos(out, begin);
+    let mut input = InBuffer::around(message);
+    let left = context.compress_stream2(&mut output, &mut input, ZSTD_EndDirective::ZSTD_e_flush);
+    left == Ok(0) && input.pos() == message.len()
+}
+
+/// Each message as a frame of its own, with a dictionary trained on those before.
+fn trained<'r>(first: &[&[u8]]) -> Option<Run<'r>> {
+    let dictionary = zstd::dict::from_samples(first, TRAINED_BYTES).ok()?;
+    let mut compressor = zstd::bulk::Compressor::with_dictionary(3, &dictionary).ok()?;
+    compressor.include_checksum(false).ok()?;
+    compressor.include_dictid(false).ok()?;
+    compressor.include_contentsize(false).ok()?;
+    Some(Box::new(move |message, out| {
+        let Ok(frame) = compressor.compress(message) else {
+            return false;
+        };
+        out.extend_from_slice(&frame);
+        true
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_codec_compresses_text_that_comes_back() {
+        let texts: Vec<String> = (0..600)
+            .map(|n| {
+                format!(
+                    "{{\"type\":\"tick\",\"number\":{n},\"name\":\"the name of number {}\"}}",
+                    n % 7
+                )
+            })
+            .collect();
+        let messages: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
+        let mut text = String::new();
+        compare(&messages, &mut text);
+        let lines: Vec<&str> = text
+            .lines()
+            .filter(|line| line.contains(" level "))
+            .collect();
+        assert_eq!(lines.len(), 8, "{text}");
+        let ratio = |begin: &str| -> f64 {
+            let line = lines
+                .iter()
+                .find(|line| line.trim_start().starts_with(begin))
+                .unwrap();
+            let words: Vec<&str> = line.split_whitespace().collect();
+            words[words.len() - 4].parse().unwrap()
+        };
+        let with = ratio("zlib 15/8 level 6, takeover");
+        let without = ratio("zlib 15/8 level 6, no takeover");
+        for name in [
+            "zlib-rs level 6, takeover",
+            "zlib-rs level 6, no takeover, preset",
+            "zstd level 3, stream",
+            "zstd level 3, trained",
+        ] {
+            let found = ratio(name);
+            assert!(
+                found > 0.02 && found < without,
+                "{name}: {found}, {with}, {without}"
+            );
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Tables for reading, and where reports go.
+
+use std::io::{self, Write};
+
+use super::{ReportArgs, ReportFormat};
+use crate::output::text::{escaped, width};
+use crate::session::{Failure, LazyFile};
+
+/// A table in text: the first column to the left, numbers to the right.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// With a line of headings.
+    pub(super) fn new(headings: &[&str]) -> Self {
+        let headings = headings.iter().map(|&heading| heading.to_owned());
+        Self {
+            rows: vec![headings.collect()],
+        }
+    }
+
+    /// Adds a line.
+    pub(super) fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
+    /// Nothing but headings.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.len() < 2
+    }
+
+    /// Appends a title and the table, unless it is empty.
+    pub(super) fn write(&self, title: &str, text: &mut String) {
+        if self.is_empty() {
+            return;
+        }
+        text.push('\n');
+        text.push_str(title);
+        text.push('\n');
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or_default();
+        let widths: Vec<usize> = (0..columns)
+            .map(|column| {
+                let cells = self.rows.iter().filter_map(|row| row.get(column));
+                cells.map(|cell| width(&escaped(cell))).max().unwrap_or(0)
+            })
+            .collect();
+        for row in &self.rows {
+            let mut line = String::from("  ");
+            for (column, (cell, wide)) in row.iter().zip(&widths).enumerate() {
+                let cell = escaped(cell);
+                let blanks = " ".repeat(wide.saturating_sub(width(&cell)));
+                if column == 0 {
+                    line.push_str(&cell);
+                    line.push_str(&blanks);
+                } else {
+                    line.push_str("  ");
+                    line.push_str(&blanks);
+                    line.push_str(&cell);
+                }
+            }
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+    }
+}
+
+impl ReportArgs {
+    /// How to write, by the flag, else by the name of the file, else tables.
+    pub(super) fn chosen(&self) -> ReportFormat {
+        let extension = self.output.as_ref().and_then(|path| path.extension());
+        let of_name = match extension.and_then(|extension| extension.to_str()) {
+            Some("json") => ReportFormat::Json,
+            Some("csv") => ReportFormat::Csv,
+            Some("html" | "htm") => ReportFormat::Html,
+            _ => ReportFormat::Table,
+        };
+        self.format.unwrap_or(of_name)
+    }
+
+    /// Writes the report. A reader that has gone is no failure.
+    pub(super) fn write(&self, report: &str) -> Result<(), Failure> {
+        let path = self.output.as_ref().filter(|path| path.as_os_str() != "-");
+        let written = match path {
+            Some(path) => {
+                let mut file = LazyFile::new(path, false);
+                file.write_all(report.as_bytes())
+                    .and_then(|()| file.flush())
+            }
+            None => {
+                let mut out = io::stdout().lock();
+                out.write_all(report.as_bytes()).and_then(|()| out.flush())
+            }
+        };
+        match written {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(Failure::environment(match path {
+                    Some(_) => error.to_string(),
+                    None => format!("standard output: {error}"),
+                }))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_stand_below_each_other_and_nothing_steers_the_terminal() {
+        let mut table = Table::new(&["kind", "bytes"]);
+        let mut text = String::new();
+        table.write("Nothing", &mut text);
+        assert_eq!(text, "");
+        table.row(vec!["\u{1b}[2J".to_owned(), "7".to_owned()]);
+        table.row(vec!["a".to_owned(), "1,000,000".to_owned()]);
+        table.write("Kinds", &mut text);
+        let expected =
+            "\nKinds\n  kind         bytes\n  \\x1b[2J          7\n  a        1,000,000\n";
+        assert_eq!(text, expected);
+    }
+}

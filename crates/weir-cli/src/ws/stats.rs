@@ -1,0 +1,439 @@
+//! `weir ws stats`: what the connections of captures agreed on, what it brings, and what is wrong.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use weir_tables::{WebSocketEnds, WebSocketSight};
+use weir_ws::{ConnectionEvent, Direction, Event, Message, ViolationKind};
+
+use super::print::Table;
+use super::{ReportFormat, Stats, capture, input};
+use crate::args::{Global, Refusal};
+use crate::message::Messages;
+use crate::output::grouped;
+use crate::output::text::push_json_string;
+use crate::progress::{Done, Progress};
+use crate::session::Failure;
+
+/// Reads the captures, adds up, reports.
+pub(super) fn run(args: &Stats, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
+    let format = args.report.chosen();
+    if format == ReportFormat::Html {
+        return Err(Refusal::usage(
+            "the statistics are written as tables, CSV or JSON",
+            "weir ws study CAPTURE -o report.html makes a page",
+        )
+        .into());
+    }
+    let counters = Arc::new((AtomicU64::new(0), AtomicU64::new(0)));
+    let seen = Arc::clone(&counters);
+    let sizes = args
+        .captures
+        .iter()
+        .map(|path| std::fs::metadata(path).ok());
+    let total: Option<u64> = sizes.map(|size| size.map(|size| size.len())).sum();
+    let bar = !args.no_progress && !global.quiet && io::stderr().is_terminal();
+    let progress = Progress::start(bar, move || Done {
+        bytes: seen.0.load(Ordering::Relaxed),
+        records: seen.1.load(Ordering::Relaxed),
+        bytes_total: total.filter(|&total| total > 0),
+    });
+    let mut audit = Audit::default();
+    let mut damaged = false;
+    for (number, path) in args.captures.iter().enumerate() {
+        let source: Box<dyn Read> = match path.as_os_str() == "-" {
+            true => Box::new(io::stdin().lock()),
+            false => Box::<File>::new(input::open(path)?),
+        };
+        let before = counters.0.load(Ordering::Relaxed);
+        let mut done = |bytes: u64, records: u64| {
+            counters
+                .0
+                .store(before.saturating_add(bytes), Ordering::Relaxed);
+            counters.1.store(records, Ordering::Relaxed);
+        };
+        let mut each = |sight: &WebSocketSight<'_>| audit.sight(number, sight);
+        match capture::read(source, &mut done, &mut each) {
+            Ok(notes) => {
+                for note in notes {
+                    messages.note(&format!("{}: {note}", input::name(path)));
+                }
+            }
+            Err(error) => {
+                progress.finish();
+                damaged = true;
+                say(path, &error, messages);
+            }
+        }
+    }
+    progress.finish();
+    let report = match format {
+        ReportFormat::Csv => audit.csv(args),
+        ReportFormat::Json => audit.json(args),
+        _ => audit.tables(),
+    };
+    args.report.write(&report)?;
+    let faults = audit.violations.keys().any(|kind| is_fault(kind));
+    Ok(ExitCode::from(u8::from(damaged || faults)))
+}
+
+fn say(path: &Path, error: &weir_capture::Error, messages: Messages) {
+    let text = crate::message::chain(error);
+    messages.error(&format!("{}: {text}", input::name(path)));
+    if let Some(hint) = error.hint() {
+        messages.hint(hint);
+    }
+}
+
+/// All connections.
+#[derive(Debug, Default)]
+struct Audit {
+    /// By capture and number.
+    connections: BTreeMap<(usize, u64), Connection>,
+    /// Those beyond [`CONNECTIONS_MAX`], which are only in the sums.
+    further: u64,
+    directions: [Sums; 2],
+    /// Parameters that were agreed on, and how many connections did.
+    agreed: HashMap<String, u64>,
+    /// By name: how often.
+    violations: BTreeMap<&'static str, u64>,
+}
+
+/// Connections with a line of their own.
+const CONNECTIONS_MAX: usize = 1 << 16;
+/// Of these in the table for reading.
+const CONNECTIONS_SHOWN: usize = 20;
+
+#[derive(Debug)]
+struct Connection {
+    ends: WebSocketEnds,
+    directions: [Sums; 2],
+}
+
+/// Of one direction.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    messages: u64,
+    compressed: u64,
+    control: u64,
+    fragmented: u64,
+    /// Of the data messages.
+    message_bytes: u64,
+    payload_bytes: u64,
+    frame_bytes: u64,
+    /// Of those that were sent compressed.
+    inflated_bytes: u64,
+    deflated_bytes: u64,
+    distance_max: u32,
+    stored_blocks: u64,
+    fixed_blocks: u64,
+    dynamic_blocks: u64,
+    violations: u64,
+}
+
+impl Sums {
+    fn add(&mut self, message: &Message<'_>) {
+        self.frame_bytes = self.frame_bytes.saturating_add(message.frame_bytes);
+        if message.opcode.is_control() {
+            self.control += 1;
+            return;
+        }
+        let bytes = message.payload.len() as u64;
+        self.messages += 1;
+        self.fragmented += u64::from(message.fragments > 1);
+        self.message_bytes = self.message_bytes.saturating_add(bytes);
+        self.payload_bytes = self
+            .payload_bytes
+            .saturating_add(message.payload_wire_bytes);
+        if message.compressed {
+            self.compressed += 1;
+            self.inflated_bytes = self.inflated_bytes.saturating_add(bytes);
+            self.deflated_bytes = self
+                .deflated_bytes
+                .saturating_add(message.payload_wire_bytes);
+        }
+        if let Some(inflated) = message.inflated {
+            self.distance_max = self.distance_max.max(inflated.distance_max);
+            self.stored_blocks += u64::from(inflated.stored_blocks);
+            self.fixed_blocks += u64::from(inflated.fixed_blocks);
+            self.dynamic_blocks += u64::from(inflated.dynamic_blocks);
+        }
+    }
+
+    /// Of the compressed messages.
+    fn ratio(&self) -> Option<f64> {
+        (self.inflated_bytes > 0).then(|| self.deflated_bytes as f64 / self.inflated_bytes as f64)
+    }
+}
+
+/// What the names of violations stand for: the standards, not the capture.
+fn is_fault(name: &str) -> bool {
+    let beside = [
+        ViolationKind::Cut,
+        ViolationKind::Gap,
+        ViolationKind::TooLong,
+        ViolationKind::Bomb,
+    ];
+    let lost = ViolationKind::Inflate(weir_ws::InflateErrorKind::WindowLost);
+    !beside.iter().chain([&lost]).any(|kind| kind.name() == name)
+}
+
+impl Audit {
+    fn sight(&mut self, capture: usize, sight: &WebSocketSight<'_>) {
+        let key = (capture, sight.ends.connection);
+        let room = self.connections.len() < CONNECTIONS_MAX;
+        if let ConnectionEvent::Handshake(_) | ConnectionEvent::MidStream = sight.event {
+            self.further += u64::from(!room);
+            let agreed = match (&sight.ends.agreed, sight.ends.mid_stream) {
+                (_, true) => "not known: the connection began before the capture",
+                (Some(agreed), _) => agreed,
+                (None, _) => "no compression",
+            };
+            *self.agreed.entry(agreed.to_owned()).or_default() += 1;
+            if room {
+                let connection = Connection {
+                    ends: sight.ends.clone(),
+                    directions: [Sums::default(); 2],
+                };
+                self.connections.insert(key, connection);
+            }
+            if let ConnectionEvent::Handshake(handshake) = sight.event
+                && handshake.fault.is_some()
+            {
+                *self.violations.entry(HANDSHAKE_FAULT).or_default() += 1;
+            }
+            return;
+        }
+        let ConnectionEvent::Wire(direction, event) = sight.event else {
+            return;
+        };
+        let slot = usize::from(direction == Direction::ToClient);
+        let own = self.connections.get_mut(&key);
+        let own = own.and_then(|connection| connection.directions.get_mut(slot));
+        for sums in own.into_iter().chain(self.directions.get_mut(slot)) {
+            match event {
+                Event::Message(message) => sums.add(&message),
+                Event::Violation(_) => sums.violations += 1,
+                _ => {}
+            }
+        }
+        if let Event::Violation(violation) = event {
+            *self.violations.entry(violation.kind.name()).or_default() += 1;
+        }
+    }
+
+    fn tables(&self) -> String {
+        let count = self.connections.len() as u64 + self.further;
+        let mut text = format!("{} WebSocket connections\n", grouped(count));
+        let mut table = Table::new(&["agreed on", "connections"]);
+        let mut agreed: Vec<_> = self.agreed.iter().collect();
+        agreed.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
+        for (parameters, count) in agreed.iter().take(CONNECTIONS_SHOWN) {
+            table.row(vec![(*parameters).clone(), grouped(**count)]);
+        }
+        table.write("What the handshakes agreed on", &mut text);
+        let mut table = Table::new(&["", "to server", "to client"]);
+        for (name, get) in LINES {
+            table.row(vec![
+                (*name).to_owned(),
+                get(&self.directions[0]),
+                get(&self.directions[1]),
+            ]);
+        }
+        table.write("All connections", &mut text);
+        let mut table = Table::new(&["violation", "times"]);
+        for (kind, count) in &self.violations {
+            table.row(vec![(*kind).to_owned(), grouped(*count)]);
+        }
+        table.write("Violations, limits and missing bytes", &mut text);
+        let headings = [
+            "connection",
+            "agreed on",
+            "to server",
+            "ratio",
+            "to client",
+            "ratio",
+            "violations",
+        ];
+        let mut table = Table::new(&headings);
+        for connection in self.connections.values().take(CONNECTIONS_SHOWN) {
+            let [to_server, to_client] = &connection.directions;
+            let ratio = |sums: &Sums| sums.ratio().map_or("-".to_owned(), |r| format!("{r:.3}"));
+            table.row(vec![
+                connection.name(),
+                connection.agreed().to_owned(),
+                grouped(to_server.messages),
+                ratio(to_server),
+                grouped(to_client.messages),
+                ratio(to_client),
+                grouped(to_server.violations + to_client.violations),
+            ]);
+        }
+        table.write("Messages and ratio by connection", &mut text);
+        let hidden = count.saturating_sub(CONNECTIONS_SHOWN as u64);
+        if hidden > 0 {
+            text.push_str(&format!(
+                "  {hidden} more connections: --format csv has them\n"
+            ));
+        }
+        text
+    }
+
+    /// One line for each direction of each connection.
+    fn csv(&self, args: &Stats) -> String {
+        let mut text =
+            String::from("capture,connection,client,server,target,agreed,mid_stream,direction");
+        for (name, _) in NUMBERS {
+            text.push(',');
+            text.push_str(name);
+        }
+        text.push('\n');
+        for (capture, connection, direction, sums) in self.lines(args) {
+            let ends = &connection.ends;
+            let target = ends.handshake.as_ref().map_or("", |it| it.target.as_str());
+            text.push_str(&format!(
+                "{},{},{},{},{},{},{},{}",
+                quoted(&capture),
+                ends.connection,
+                end_text(ends.client),
+                end_text(ends.server),
+                quoted(target),
+                quoted(connection.agreed()),
+                ends.mid_stream,
+                direction.name(),
+            ));
+            for (_, get) in NUMBERS {
+                text.push_str(&format!(",{}", get(sums)));
+            }
+            text.push('\n');
+        }
+        text
+    }
+
+    /// An array of the same.
+    fn json(&self, args: &Stats) -> String {
+        let mut text = String::from("[");
+        for (n, (capture, connection, direction, sums)) in self.lines(args).enumerate() {
+            let ends = &connection.ends;
+            text.push_str(if n > 0 { ",\n{" } else { "\n{" });
+            let target = ends.handshake.as_ref().map_or("", |it| it.target.as_str());
+            let client = end_text(ends.client);
+            let server = end_text(ends.server);
+            let texts = [
+                ("capture", capture.as_str()),
+                ("client", &client),
+                ("server", &server),
+                ("target", target),
+                ("agreed", connection.agreed()),
+                ("direction", direction.name()),
+            ];
+            for (name, value) in texts {
+                text.push_str(&format!("\"{name}\":"));
+                push_json_string(&mut text, value);
+                text.push(',');
+            }
+            text.push_str(&format!(
+                "\"connection\":{},\"mid_stream\":{}",
+                ends.connection, ends.mid_stream
+            ));
+            for (name, get) in NUMBERS {
+                text.push_str(&format!(",\"{name}\":{}", get(sums)));
+            }
+            text.push('}');
+        }
+        text.push_str("\n]\n");
+        text
+    }
+
+    fn lines(&self, args: &Stats) -> impl Iterator<Item = (String, &Connection, Direction, &Sums)> {
+        let names: Vec<String> = args.captures.iter().map(|path| input::name(path)).collect();
+        self.connections
+            .iter()
+            .flat_map(move |((capture, _), connection)| {
+                let name = names.get(*capture).cloned().unwrap_or_default();
+                let directions = [Direction::ToServer, Direction::ToClient];
+                let lines = directions.into_iter().zip(&connection.directions);
+                lines.map(move |(direction, sums)| (name.clone(), connection, direction, sums))
+            })
+    }
+}
+
+const HANDSHAKE_FAULT: &str = "handshake breaks RFC 7692";
+
+impl Connection {
+    fn name(&self) -> String {
+        let ends = &self.ends;
+        format!("{} > {}", end_text(ends.client), end_text(ends.server))
+    }
+
+    fn agreed(&self) -> &str {
+        match (&self.ends.agreed, self.ends.mid_stream) {
+            (_, true) => "not known",
+            (Some(agreed), _) => agreed,
+            (None, _) => "no compression",
+        }
+    }
+}
+
+fn end_text(end: weir_flow::Endpoint) -> String {
+    std::net::SocketAddr::new(end.address, end.port).to_string()
+}
+
+/// A value of a CSV line (RFC 4180).
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+type Line = (&'static str, fn(&Sums) -> String);
+
+const LINES: &[Line] = &[
+    ("messages", |s| grouped(s.messages)),
+    ("  sent compressed", |s| grouped(s.compressed)),
+    ("  in fragments", |s| grouped(s.fragmented)),
+    ("control frames", |s| grouped(s.control)),
+    ("bytes of messages", |s| grouped(s.message_bytes)),
+    ("bytes of payloads on the wire", |s| {
+        grouped(s.payload_bytes)
+    }),
+    ("bytes of frames", |s| grouped(s.frame_bytes)),
+    ("ratio of the compressed messages", |s| {
+        s.ratio()
+            .map_or("-".to_owned(), |ratio| format!("{ratio:.4}"))
+    }),
+    ("largest distance", |s| grouped(s.distance_max.into())),
+    ("blocks stored, fixed, dynamic", |s| {
+        format!(
+            "{}, {}, {}",
+            s.stored_blocks, s.fixed_blocks, s.dynamic_blocks
+        )
+    }),
+    ("violations", |s| grouped(s.violations)),
+];
+
+type Number = (&'static str, fn(&Sums) -> u64);
+
+const NUMBERS: &[Number] = &[
+    ("messages", |s| s.messages),
+    ("compressed_messages", |s| s.compressed),
+    ("fragmented_messages", |s| s.fragmented),
+    ("control_frames", |s| s.control),
+    ("message_bytes", |s| s.message_bytes),
+    ("payload_bytes", |s| s.payload_bytes),
+    ("frame_bytes", |s| s.frame_bytes),
+    ("inflated_bytes", |s| s.inflated_bytes),
+    ("deflated_bytes", |s| s.deflated_bytes),
+    ("distance_max", |s| s.distance_max.into()),
+    ("stored_blocks", |s| s.stored_blocks),
+    ("fixed_blocks", |s| s.fixed_blocks),
+    ("dynamic_blocks", |s| s.dynamic_blocks),
+    ("violations", |s| s.violations),
+];

@@ -1,0 +1,56 @@
+//! Windows: groups of records that follow one another in time or in number.
+//!
+//! `tumble(time, length)` and `hop(time, length, slide)` cut time, or the numbers of records, into
+//! windows of one length; `session(time, gap)` ends where nothing came for so long;
+//! `closed_by(predicate)` ends with the record for which the predicate holds. They stand in GROUP BY.
+//!
+//! A rule of the physical optimiser ([`PlanWindows`]) gives aggregates over them to a
+//! [`WindowAggregate`](aggregate::WindowAggregate), which lets go of a window as soon as no record
+//! can come any more that belongs into it. That takes records in the order of time. Where the source
+//! is a stream, a [`TimeOrder`](time_order::TimeOrder) puts them into it as far as they are late by
+//! no more than the lateness allowed, and counts those that it must leave out. It is also what lets a
+//! join of two streams forget ([`IntervalJoin`](join::IntervalJoin)). Files are read to their end
+//! before anything is decided, and nothing in them is late.
+
+mod aggregate;
+mod assign;
+pub(crate) mod function;
+mod groups;
+mod join;
+mod keys;
+mod length;
+mod logical;
+mod rule;
+mod time_order;
+
+pub(crate) use length::nanoseconds;
+pub(crate) use logical::with_keys;
+pub(crate) use rule::PlanWindows;
+pub(crate) use time_order::TimeOrder;
+
+use std::time::Duration;
+
+use arrow::record_batch::RecordBatch;
+use datafusion::error::Result;
+use futures::{Stream, TryStreamExt};
+
+/// How late a record of a stream may be where nobody said: the ports of a capture card interleave
+/// their records up to a second out of order.
+pub(crate) const LATENESS_DEFAULT: Duration = Duration::from_secs(1);
+
+/// Batches of at most so many rows.
+fn in_pieces(
+    batches: impl Stream<Item = Result<RecordBatch>>,
+    rows_max: usize,
+) -> impl Stream<Item = Result<RecordBatch>> {
+    let rows_max = rows_max.max(1);
+    let pieces = batches.map_ok(move |batch| {
+        let starts = (0..batch.num_rows()).step_by(rows_max);
+        let pieces = starts.map(move |start| {
+            let rows = batch.num_rows().saturating_sub(start).min(rows_max);
+            Ok(batch.slice(start, rows))
+        });
+        futures::stream::iter(pieces)
+    });
+    pieces.try_flatten()
+}

@@ -1,0 +1,99 @@
+//! Windows in logical plans: what the optimiser must not take apart.
+
+use std::sync::Arc;
+
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{Column, plan_err};
+use datafusion::error::Result;
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, Projection};
+
+use super::function::{CLOSED_BY, GROUPED, SESSION, barrier};
+
+/// Gives sessions and windows closed by a record the other keys of their GROUP BY as arguments: each
+/// group has its own. (The optimiser may put more keys beside them: those of a DISTINCT.)
+///
+/// # Errors
+/// When windows stand where they cannot be computed.
+pub(crate) fn with_keys(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let keyed = plan.transform_up_with_subqueries(|plan| match plan {
+        LogicalPlan::Aggregate(aggregate) => aggregate_with_keys(aggregate),
+        plan => Ok(Transformed::no(plan)),
+    })?;
+    Ok(keyed.data)
+}
+
+fn aggregate_with_keys(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {
+    let windows = aggregate
+        .group_expr
+        .iter()
+        .filter(|expr| function(expr).is_some());
+    match windows.count() {
+        0 => {
+            for expr in &aggregate.group_expr {
+                if let Expr::GroupingSet(sets) = expr
+                    && sets
+                        .distinct_expr()
+                        .iter()
+                        .any(|expr| function(expr).is_some())
+                {
+                    return plan_err!("a window is no part of GROUPING SETS, ROLLUP or CUBE");
+                }
+            }
+            return Ok(Transformed::no(LogicalPlan::Aggregate(aggregate)));
+        }
+        1 => {}
+        _ => return plan_err!("GROUP BY has one window, of hop, session and closed_by"),
+    }
+    let keys: Vec<Expr> = aggregate
+        .group_expr
+        .iter()
+        .filter(|expr| function(expr).is_none())
+        .map(|expr| expr.clone().unalias())
+        .collect();
+    let groups = aggregate
+        .group_expr
+        .iter()
+        .map(|expr| match function(expr) {
+            Some(call) if [SESSION, CLOSED_BY].contains(&call.func.name()) => {
+                let name = expr.schema_name().to_string();
+                let args = call.args.iter().cloned().chain(keys.iter().cloned());
+                let func = Arc::clone(&call.func);
+                Expr::ScalarFunction(ScalarFunction::new_udf(func, args.collect())).alias(name)
+            }
+            _ => expr.clone(),
+        });
+    let groups: Vec<Expr> = groups.collect();
+    let is_window: Vec<bool> = groups.iter().map(|expr| function(expr).is_some()).collect();
+    let keyed = LogicalPlan::Aggregate(Aggregate::try_new(
+        aggregate.input,
+        groups,
+        aggregate.aggr_expr,
+    )?);
+    // Conditions on the window stay above what computes it.
+    let columns = keyed
+        .schema()
+        .iter()
+        .enumerate()
+        .map(|(index, (relation, field))| {
+            let column = Expr::Column(Column::new(relation.cloned(), field.name()));
+            match is_window.get(index) {
+                Some(true) => barrier()
+                    .call(vec![column])
+                    .alias_qualified(relation.cloned(), field.name()),
+                _ => column,
+            }
+        });
+    let columns: Vec<Expr> = columns.collect();
+    let projection = Projection::try_new(columns, Arc::new(keyed))?;
+    Ok(Transformed::yes(LogicalPlan::Projection(projection)))
+}
+
+/// The window that an expression of GROUP BY is, when a row alone does not tell it.
+fn function(expr: &Expr) -> Option<&ScalarFunction> {
+    match expr {
+        Expr::Alias(alias) => function(&alias.expr),
+        Expr::ScalarFunction(call) if GROUPED.contains(&call.func.name()) => Some(call),
+        _ => None,
+    }
+}

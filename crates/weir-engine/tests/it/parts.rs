@@ -1,0 +1,146 @@
+//! One large file that is read in parts on several threads gives, row by row, what it gives on one.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+
+use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
+use weir_testkit::trace::{atm_cells, ethernet_pcap, frame_relay_erf};
+
+use crate::samples;
+use crate::slt::Runner;
+
+/// Large enough for three parts.
+const BYTES: u64 = 13 << 20;
+
+fn runner(threads: usize) -> Runner {
+    let mut options = weir_engine::Options::default();
+    options.threads = Some(threads);
+    Runner::new(&options)
+}
+
+fn made(name: &str, make: impl FnOnce(BufWriter<File>)) -> String {
+    samples::enter();
+    if !Path::new(name).exists() {
+        make(BufWriter::new(File::create(name).unwrap()));
+    }
+    name.to_owned()
+}
+
+/// The answer, which is the same for all numbers of threads; says whether the file was read in parts.
+fn answer(sql: &str) -> (Vec<String>, bool) {
+    let one = runner(1);
+    let expected = one.rows(sql).unwrap().rows;
+    let bytes = one.totals();
+    for threads in 2..=3 {
+        let several = runner(threads);
+        let rows = several.rows(sql).unwrap().rows;
+        let differing = rows
+            .iter()
+            .zip(&expected)
+            .find(|(rows, expected)| rows != expected);
+        assert_eq!(differing, None, "{threads} threads: {sql}");
+        assert_eq!(rows.len(), expected.len(), "{threads} threads: {sql}");
+        // What is read for nothing does not count.
+        assert_eq!(several.totals(), bytes, "{threads} threads: {sql}");
+    }
+    let plan = runner(3)
+        .rows(&format!("EXPLAIN {sql}"))
+        .unwrap()
+        .rows
+        .join("\n");
+    (expected, plan.contains("parts of the file side by side"))
+}
+
+#[test]
+fn parts_of_every_format_give_what_the_file_gives() {
+    let pcap = made("parts.pcap", |out| {
+        ethernet_pcap(out, 5, BYTES).unwrap();
+    });
+    let erf = made("parts.erf", |out| {
+        frame_relay_erf(out, 5, BYTES).unwrap();
+    });
+    let cells = made("parts.bin", |out| {
+        atm_cells(out, 5, BYTES).unwrap();
+    });
+    let layout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benchmarks/tribeca/atm.toml");
+    let cells = format!("records('{cells}', '{}')", layout.display());
+    for sql in [
+        format!("SELECT count(*), sum(frame.len), avg(ip.len) FROM '{pcap}'"),
+        format!(
+            "SELECT port.src, port.dst, count(*), first_value(ip.id), last_value(frame.time)
+            FROM '{pcap}' GROUP BY 1, 2"
+        ),
+        format!(
+            "SELECT proto, count(DISTINCT addr.src), max(frame.time) FROM '{pcap}' GROUP BY 1 ORDER BY 1"
+        ),
+        format!("SELECT frame.interface_name, erf.flags.cap, count(*) FROM '{erf}' GROUP BY 1, 2"),
+        format!("SELECT fr.dlci, sum(ip.len) FROM '{erf}' WHERE ip.version = 4 GROUP BY 1"),
+        format!("SELECT vpi, vci, count(*) FROM {cells} GROUP BY 1, 2"),
+    ] {
+        let (rows, in_parts) = answer(&sql);
+        assert!(!rows.is_empty() && in_parts, "{sql}");
+    }
+    // Which number a record has is known to who has read those before it.
+    for sql in [
+        format!("SELECT max(frame.number) FROM '{pcap}'"),
+        format!("SELECT count(*) FROM packets('{erf}', sorted => true)"),
+    ] {
+        let plan = runner(3)
+            .rows(&format!("EXPLAIN {sql}"))
+            .unwrap()
+            .rows
+            .join("\n");
+        assert!(
+            plan.contains("FusedAggregate") && !plan.contains("side by side"),
+            "{plan}"
+        );
+    }
+}
+
+#[test]
+fn a_capture_inside_a_capture_counts_once() {
+    let outer = made("inside.pcap", |out| {
+        // USB transfers may be as large as a capture.
+        let (link_type, snaplen) = (189, u32::MAX);
+        let mut inner = Vec::new();
+        ethernet_pcap(&mut inner, 7, 3 << 20).unwrap();
+        let mut outer =
+            PcapWriter::new(out, link_type, snaplen, PcapVariant::Micro, Endian::Little).unwrap();
+        for second in 0..5 {
+            let len = u32::try_from(inner.len()).unwrap();
+            outer
+                .packet(1_700_000_000_000_000_000 + second, len, &inner)
+                .unwrap();
+        }
+    });
+    let (rows, in_parts) = answer(&format!("SELECT count(*), sum(frame.len) FROM '{outer}'"));
+    assert!(in_parts);
+    assert!(rows.join(" ").starts_with('5'), "{rows:?}");
+}
+
+#[test]
+fn damage_in_a_part_is_told_once_and_where_it_is() {
+    let damaged = made("damaged-parts.pcap", |_| {
+        let mut bytes = Vec::new();
+        ethernet_pcap(&mut bytes, 5, BYTES).unwrap();
+        // Somewhere behind the middle, a record claims more bytes than any has.
+        let (mut at, middle) = (24, bytes.len() * 2 / 3);
+        while at < middle {
+            let len = u32::from_le_bytes(bytes[at + 8..at + 12].try_into().unwrap());
+            at += 16 + len as usize;
+        }
+        bytes[at + 8..at + 12].fill(0xff);
+        std::fs::write("damaged-parts.pcap", &bytes).unwrap();
+    });
+    let sql = format!("SELECT count(*), sum(frame.len) FROM '{damaged}'");
+    answer(&sql);
+    let told = |threads| {
+        let runner = runner(threads);
+        runner.rows(&sql).unwrap();
+        runner.errors()
+    };
+    let expected = told(1);
+    assert_eq!(expected.len(), 1, "{expected:?}");
+    assert_eq!(told(3), expected);
+}

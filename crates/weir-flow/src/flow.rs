@@ -1,0 +1,349 @@
+//! What the table keeps of a flow: 176 bytes, and more only of flows that are not regular.
+
+use crate::detect::Application;
+use crate::history::{Event, First, More};
+use crate::key::{FlowKey, Sender};
+use crate::slab::{NONE, Slab, Slot};
+
+/// State of one end of a TCP connection, as Zeek tells them apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum State {
+    /// Nothing was seen of this end.
+    #[default]
+    Inactive,
+    /// It sent a SYN.
+    SynSent,
+    /// It sent a SYN with ACK, though it was thought to be the originator.
+    SynAckSent,
+    /// It sent something without a SYN before.
+    Partial,
+    Established,
+    /// It sent a FIN.
+    Closed,
+    /// It sent a RST.
+    Reset,
+}
+
+/// One end of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Side {
+    packets: u32,
+    ip_bytes_low: u32,
+    payload_bytes_low: u32,
+    /// Sequence number of the SYN, or one below the first one seen.
+    pub(crate) start: u32,
+    /// One beyond the last sequence number seen.
+    pub(crate) last: u32,
+    /// The highest number that the peer has acknowledged.
+    pub(crate) ack: u32,
+    ip_bytes_high: u16,
+    payload_bytes_high: u16,
+    pub(crate) state: State,
+    pub(crate) previous_state: State,
+    pub(crate) flags: u8,
+    /// Time to live of the first packet.
+    pub(crate) ttl: u8,
+}
+
+impl Side {
+    /// A packet was counted for it.
+    pub(crate) const SEEN: u8 = 1;
+    /// It sent a FIN.
+    pub(crate) const FIN: u8 = 2;
+    /// Its close was noted: everything before it was delivered.
+    pub(crate) const DID_CLOSE: u8 = 4;
+    /// Its close waits for data that are missing.
+    pub(crate) const CLOSE_WAITS: u8 = 8;
+    /// A packet of it went through the TCP state machine, or was counted for UDP and the like.
+    pub(crate) const ACTIVE: u8 = 16;
+
+    #[inline]
+    pub(crate) const fn is(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    #[inline]
+    pub(crate) fn count(&mut self, ip_bytes: u32, payload_bytes: u32) {
+        self.packets = self.packets.saturating_add(1);
+        let (low, carry) = self.ip_bytes_low.overflowing_add(ip_bytes);
+        self.ip_bytes_low = low;
+        self.ip_bytes_high = self.ip_bytes_high.saturating_add(carry.into());
+        let (low, carry) = self.payload_bytes_low.overflowing_add(payload_bytes);
+        self.payload_bytes_low = low;
+        self.payload_bytes_high = self.payload_bytes_high.saturating_add(carry.into());
+    }
+
+    pub(crate) const fn packets(&self) -> u32 {
+        self.packets
+    }
+
+    pub(crate) const fn ip_bytes(&self) -> u64 {
+        (self.ip_bytes_high as u64) << 32 | self.ip_bytes_low as u64
+    }
+
+    pub(crate) const fn payload_bytes(&self) -> u64 {
+        (self.payload_bytes_high as u64) << 32 | self.payload_bytes_low as u64
+    }
+
+    /// Forgets what was counted, after a partial result.
+    pub(crate) fn forget_counts(&mut self) {
+        self.packets = 0;
+        self.ip_bytes_low = 0;
+        self.ip_bytes_high = 0;
+        self.payload_bytes_low = 0;
+        self.payload_bytes_high = 0;
+    }
+
+    pub(crate) fn set_state(&mut self, state: State) {
+        if state != self.state {
+            self.previous_state = self.state;
+            self.state = state;
+        }
+    }
+
+    /// True once it was established and while it is, or was then closed in order.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.state == State::Established
+            || self.state == State::Closed && self.previous_state == State::Established
+    }
+}
+
+/// A flow in the table.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub(crate) key: FlowKey,
+    /// The originator and the responder.
+    pub(crate) sides: [Side; 2],
+    pub(crate) first_ns: i64,
+    pub(crate) last_ns: i64,
+    /// Time of the last SYN until the handshake is over; then, of a closed flow, when it closed.
+    pub(crate) mark_ns: i64,
+    pub(crate) number: u64,
+    pub(crate) history: First,
+    /// From the SYN to the ACK that ends the handshake, ns; 0 while it is not known.
+    pub(crate) round_trip_ns: u32,
+    /// The rarer facts, or [`NONE`].
+    pub(crate) detail: u32,
+    pub(crate) previous: u32,
+    pub(crate) next: u32,
+    /// Kinds of events that are in the history already, the responder's ten bits higher.
+    pub(crate) seen: u32,
+    pub(crate) slot: u16,
+    /// How many partial results were given.
+    pub(crate) part: u16,
+    pub(crate) flags: u8,
+    pub(crate) application: Application,
+}
+
+impl Default for Flow {
+    fn default() -> Self {
+        Self {
+            key: FlowKey::unused(),
+            sides: [Side::default(); 2],
+            first_ns: 0,
+            last_ns: 0,
+            mark_ns: 0,
+            number: 0,
+            history: First::default(),
+            round_trip_ns: 0,
+            detail: NONE,
+            previous: NONE,
+            next: NONE,
+            seen: 0,
+            slot: 0,
+            part: 0,
+            flags: 0,
+            application: Application::Unknown,
+        }
+    }
+}
+
+impl Slot for Flow {
+    fn link(&mut self) -> &mut u32 {
+        &mut self.next
+    }
+}
+
+impl Flow {
+    /// The originator is the key's high end.
+    pub(crate) const ORIGINATOR_IS_HIGH: u8 = 1;
+    /// Some of the connection was before the first packet.
+    pub(crate) const PARTIAL: u8 = 2;
+    /// Closed by both ends, or reset.
+    pub(crate) const CLOSED: u8 = 4;
+    /// It began with a SYN, and ends soon when nobody answers.
+    pub(crate) const ATTEMPT: u8 = 8;
+    /// A SYN of the originator and its answer were seen.
+    pub(crate) const HANDSHAKE: u8 = 16;
+    /// The slot is in use.
+    pub(crate) const LIVE: u8 = 32;
+    /// Nothing more is looked for in its payload.
+    pub(crate) const DETECTED: u8 = 64;
+
+    pub(crate) const fn is(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// Index of the sender among the sides: 0 for the originator.
+    #[inline]
+    pub(crate) fn side_of(&self, sender: Sender) -> usize {
+        let is_high = sender == Sender::High;
+        usize::from(is_high != self.is(Self::ORIGINATOR_IS_HIGH))
+    }
+
+    /// Turns originator and responder round.
+    pub(crate) fn flip(&mut self, details: &mut Details) {
+        self.sides.swap(0, 1);
+        self.flags ^= Self::ORIGINATOR_IS_HIGH;
+        self.flags &= !Self::PARTIAL;
+        self.seen = (self.seen & 0x3ff) << 10 | self.seen >> 10 & 0x3ff;
+        if let Some(detail) = details.get_mut(self.detail) {
+            detail.sides.swap(0, 1);
+        }
+        self.note(Event::Flip, 0, details);
+    }
+
+    /// Adds a letter to the history.
+    pub(crate) fn note(&mut self, event: Event, side: usize, details: &mut Details) {
+        if !self.history.push(event, side == 1)
+            && let Some(detail) = details.of(self)
+        {
+            detail.history.push(event, side == 1);
+        }
+    }
+
+    /// Adds a letter the first time only; true when it was there before.
+    #[inline]
+    pub(crate) fn note_once(&mut self, event: Event, side: usize, details: &mut Details) -> bool {
+        let bit = 1 << (event as u32 + 10 * side as u32);
+        if self.seen & bit != 0 {
+            return true;
+        }
+        self.seen |= bit;
+        self.note(event, side, details);
+        false
+    }
+
+    /// Adds a letter the 1st, 10th, 100th… time.
+    pub(crate) fn note_scaled(
+        &mut self,
+        event: Event,
+        side: usize,
+        count: u32,
+        details: &mut Details,
+    ) {
+        if is_power_of_ten(count) {
+            self.note(event, side, details);
+        }
+    }
+}
+
+const fn is_power_of_ten(mut count: u32) -> bool {
+    while count >= 10 && count.is_multiple_of(10) {
+        count /= 10;
+    }
+    count == 1
+}
+
+/// What few flows have.
+#[derive(Debug, Default)]
+pub(crate) struct Detail {
+    pub(crate) sides: [SideDetail; 2],
+    pub(crate) history: More,
+    link: u32,
+}
+
+/// What few ends of flows have.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SideDetail {
+    /// Segments with data that are no keep-alives and hold nothing new.
+    pub(crate) retransmissions: u32,
+    /// Segments below the highest number seen that fill a hole.
+    pub(crate) out_of_order: u32,
+    /// What Zeek counts as retransmissions: both of these and keep-alives.
+    pub(crate) old_segments: u32,
+    pub(crate) zero_windows: u32,
+    pub(crate) gaps: u32,
+    pub(crate) bad_checksums: u32,
+    pub(crate) missed_bytes: u64,
+    /// Where the last RST was, from the start.
+    pub(crate) reset_at: Option<u32>,
+    /// How often `last` and `ack` went beyond 2^32.
+    pub(crate) wraps: u32,
+    pub(crate) ack_wraps: u32,
+    /// Ranges of sequence numbers that were not seen, in order; the first `hole_count` count.
+    pub(crate) holes: [(u32, u32); Self::HOLES_MAX],
+    pub(crate) hole_count: u8,
+}
+
+impl SideDetail {
+    pub(crate) const HOLES_MAX: usize = 4;
+
+    /// Forgets what was counted, after a partial result.
+    pub(crate) fn forget_counts(&mut self) {
+        self.retransmissions = 0;
+        self.out_of_order = 0;
+        self.zero_windows = 0;
+        self.missed_bytes = 0;
+        self.wraps = 0;
+        self.ack_wraps = 0;
+    }
+}
+
+impl Slot for Detail {
+    fn link(&mut self) -> &mut u32 {
+        &mut self.link
+    }
+}
+
+/// The details of all flows that have any.
+#[derive(Debug)]
+pub(crate) struct Details {
+    slab: Slab<Detail>,
+    max: usize,
+    /// Flows that went without, as there were too many.
+    pub(crate) refused: u64,
+}
+
+impl Details {
+    pub(crate) const fn new(max: usize) -> Self {
+        Self {
+            slab: Slab::new(),
+            max,
+            refused: 0,
+        }
+    }
+
+    pub(crate) fn get(&self, id: u32) -> Option<&Detail> {
+        self.slab.get(id)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: u32) -> Option<&mut Detail> {
+        self.slab.get_mut(id)
+    }
+
+    /// The detail of a flow, which is made when there is none yet; `None` when there are too many.
+    pub(crate) fn of(&mut self, flow: &mut Flow) -> Option<&mut Detail> {
+        if flow.detail == NONE {
+            if self.slab.len() >= self.max {
+                self.refused += 1;
+                return None;
+            }
+            flow.detail = self.slab.insert(Detail::default())?;
+        }
+        self.slab.get_mut(flow.detail)
+    }
+
+    pub(crate) fn remove(&mut self, id: u32) {
+        if id != NONE {
+            self.slab.remove(id);
+        }
+    }
+
+    pub(crate) fn allocated_bytes(&self) -> usize {
+        self.slab.allocated_bytes()
+    }
+}
+
+const _: () = assert!(size_of::<Flow>() <= 176);

@@ -1,0 +1,551 @@
+//! IP packets, put together from their fragments.
+
+use std::collections::VecDeque;
+
+use weir_bytes::{u8_at, u16_be_at, u32_be_at};
+use weir_dict::Dict;
+use weir_packet::{Layer, Packet};
+
+/// Which bytes count where fragments overlap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Overlap {
+    /// Those that came first.
+    First,
+    /// Those that came last.
+    Last,
+    /// None: the packet is dropped, unless the fragment repeats one that is there already.
+    Drop,
+}
+
+/// Limits of a [`Defragmenter`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FragmentLimits {
+    /// How overlaps of IPv4 fragments are read; the first bytes count by default.
+    pub overlap_v4: Overlap,
+    /// How overlaps of IPv6 fragments are read; they are dropped by default (RFC 8200, 4.5).
+    pub overlap_v6: Overlap,
+    /// A packet is given up so long after its first fragment came; 30 seconds by default.
+    pub timeout_ns: u64,
+    /// Most packets that wait for fragments; 16,384 by default. The oldest goes when there are more.
+    pub packets_max: usize,
+    /// Most bytes of fragments that wait; 64 MiB by default. The oldest packet goes when there are
+    /// more.
+    pub bytes_max: usize,
+    /// Most fragments of one packet; 1,024 by default. A packet with more is dropped.
+    pub fragments_max: u16,
+}
+
+impl Default for FragmentLimits {
+    fn default() -> Self {
+        Self {
+            overlap_v4: Overlap::First,
+            overlap_v6: Overlap::Drop,
+            timeout_ns: 30_000_000_000,
+            packets_max: 1 << 14,
+            bytes_max: 64 << 20,
+            fragments_max: 1_024,
+        }
+    }
+}
+
+/// What a [`Defragmenter`] did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FragmentCounters {
+    /// Fragments taken in.
+    pub fragments: u64,
+    /// Packets put together.
+    pub complete: u64,
+    /// Packets given up because not all fragments came in time.
+    pub timed_out: u64,
+    /// Packets given up because too many, or too many bytes, waited.
+    pub evicted: u64,
+    /// Packets dropped because fragments overlap and the policy says so.
+    pub overlapping: u64,
+    /// Packets dropped because their fragments contradict each other or are too many.
+    pub invalid: u64,
+    /// Fragments that were not captured whole.
+    pub cut: u64,
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fragmented<'d> {
+    /// It is no fragment.
+    Whole,
+    /// It is one, and others are missing or it was dropped.
+    Waits,
+    /// It is one that was not captured whole, and of no use for others.
+    Cut,
+    /// It was the last one missing: the packet, from its IP header, which says that it is whole.
+    Complete {
+        /// IP header and payload.
+        bytes: &'d [u8],
+        /// [`Layer::Ipv4`] or [`Layer::Ipv6`].
+        layer: Layer,
+    },
+}
+
+/// Puts IP packets together from their fragments, in bounded memory.
+#[derive(Debug)]
+pub struct Defragmenter {
+    limits: FragmentLimits,
+    waiting: Dict<Key, Waiting>,
+    /// Keys in the order of their first fragments, with those that wait no more.
+    order: VecDeque<(Key, u64)>,
+    bytes: usize,
+    next_serial: u64,
+    now_ns: i64,
+    complete: Vec<u8>,
+    counters: FragmentCounters,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    addresses: [u8; 32],
+    identification: u32,
+    /// Protocol of IPv4, which belongs to the key there (RFC 791, 3.2); 256 for IPv6.
+    protocol: u16,
+}
+
+/// A packet that waits for fragments.
+#[derive(Debug)]
+struct Waiting {
+    serial: u64,
+    since_ns: i64,
+    /// Headers in front of the payload, once the first fragment came.
+    header: Vec<u8>,
+    payload: Vec<u8>,
+    /// What of the payload is there, in order and apart from each other.
+    ranges: Vec<(u32, u32)>,
+    /// Length of the payload, once the last fragment came.
+    total: Option<u32>,
+    fragments: u16,
+}
+
+/// A fragment as its packet shows it.
+struct Fragment<'p> {
+    key: Key,
+    offset: u32,
+    more: bool,
+    payload: &'p [u8],
+    header: &'p [u8],
+    /// Where in `header` the protocol of the payload belongs, and which it is.
+    next: Option<(usize, u8)>,
+    layer: Layer,
+}
+
+enum Parsed<'p> {
+    Whole,
+    Cut,
+    Fragment(Fragment<'p>),
+}
+
+/// Why a packet is dropped.
+enum Bad {
+    Overlap,
+    Invalid,
+}
+
+impl Defragmenter {
+    /// Without any packets.
+    #[must_use]
+    pub fn new(limits: FragmentLimits) -> Self {
+        Self {
+            limits,
+            waiting: Dict::new(),
+            order: VecDeque::new(),
+            bytes: 0,
+            next_serial: 0,
+            now_ns: i64::MIN,
+            complete: Vec::new(),
+            counters: FragmentCounters::default(),
+        }
+    }
+
+    /// What was counted so far.
+    #[must_use]
+    pub const fn counters(&self) -> FragmentCounters {
+        self.counters
+    }
+
+    /// How many packets wait for fragments.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Bytes of fragments that wait, with their headers.
+    #[must_use]
+    pub const fn waiting_bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Takes a packet in, by its outermost IP header. A packet that is no fragment costs a look at
+    /// that header.
+    #[inline]
+    pub fn packet(&mut self, packet: &Packet<'_>) -> Fragmented<'_> {
+        match parse(packet) {
+            Parsed::Whole => Fragmented::Whole,
+            Parsed::Cut => {
+                self.counters.fragments += 1;
+                self.counters.cut += 1;
+                Fragmented::Cut
+            }
+            Parsed::Fragment(fragment) => {
+                let time_ns = packet.frame().time_ns.unwrap_or(self.now_ns);
+                self.fragment(&fragment, time_ns)
+            }
+        }
+    }
+
+    #[cold]
+    fn fragment(&mut self, fragment: &Fragment<'_>, time_ns: i64) -> Fragmented<'_> {
+        self.now_ns = self.now_ns.max(time_ns);
+        self.counters.fragments += 1;
+        self.expire();
+        let overlap = match fragment.layer {
+            Layer::Ipv4 => self.limits.overlap_v4,
+            _ => self.limits.overlap_v6,
+        };
+        if !self.waiting.contains_key(&fragment.key) {
+            self.begin(fragment.key);
+        }
+        let Some(waiting) = self.waiting.get_mut(&fragment.key) else {
+            return Fragmented::Waits;
+        };
+        let before = waiting.held();
+        let added = waiting.add(fragment, overlap, self.limits.fragments_max);
+        // `held` never falls.
+        self.bytes += waiting.held() - before;
+        match added {
+            Err(bad) => {
+                match bad {
+                    Bad::Overlap => self.counters.overlapping += 1,
+                    Bad::Invalid => self.counters.invalid += 1,
+                }
+                self.remove(&fragment.key);
+                Fragmented::Waits
+            }
+            Ok(false) => {
+                while self.bytes > self.limits.bytes_max && self.evict_oldest() {}
+                Fragmented::Waits
+            }
+            Ok(true) => match self.remove(&fragment.key) {
+                Some(waiting) => {
+                    self.counters.complete += 1;
+                    self.complete = waiting.into_packet(fragment.layer);
+                    Fragmented::Complete {
+                        bytes: &self.complete,
+                        layer: fragment.layer,
+                    }
+                }
+                None => Fragmented::Waits,
+            },
+        }
+    }
+
+    fn begin(&mut self, key: Key) {
+        while self.waiting.len() >= self.limits.packets_max.max(1) && self.evict_oldest() {}
+        if self.order.len() > 2 * self.waiting.len() + 64 {
+            let waiting = &self.waiting;
+            self.order
+                .retain(|(key, serial)| waiting.get(key).is_some_and(|one| one.serial == *serial));
+        }
+        let serial = self.next_serial;
+        self.next_serial += 1;
+        self.order.push_back((key, serial));
+        self.waiting.insert(
+            key,
+            Waiting {
+                serial,
+                since_ns: self.now_ns,
+                header: Vec::new(),
+                payload: Vec::new(),
+                ranges: Vec::new(),
+                total: None,
+                fragments: 0,
+            },
+        );
+    }
+
+    /// Gives up the packets that waited too long.
+    fn expire(&mut self) {
+        let timeout_ns = i64::try_from(self.limits.timeout_ns).unwrap_or(i64::MAX);
+        while let Some((key, serial)) = self.order.front() {
+            let waiting = self.waiting.get(key).filter(|one| one.serial == *serial);
+            match waiting {
+                Some(one) if one.since_ns.saturating_add(timeout_ns) > self.now_ns => return,
+                Some(_) => {
+                    let key = *key;
+                    self.counters.timed_out += 1;
+                    self.remove(&key);
+                }
+                None => {}
+            }
+            self.order.pop_front();
+        }
+    }
+
+    /// Gives up the packet that waited longest; false when none waits.
+    fn evict_oldest(&mut self) -> bool {
+        while let Some((key, serial)) = self.order.pop_front() {
+            let is_waiting = self
+                .waiting
+                .get(&key)
+                .is_some_and(|one| one.serial == serial);
+            if is_waiting {
+                self.counters.evicted += 1;
+                self.remove(&key);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn remove(&mut self, key: &Key) -> Option<Waiting> {
+        let waiting = self.waiting.remove(key)?;
+        self.bytes = self.bytes.saturating_sub(waiting.held());
+        Some(waiting)
+    }
+}
+
+impl Waiting {
+    fn held(&self) -> usize {
+        self.header.len() + self.payload.len() + self.ranges.capacity() * size_of::<(u32, u32)>()
+    }
+
+    /// Takes a fragment in; true when it was the last one missing.
+    fn add(
+        &mut self,
+        fragment: &Fragment<'_>,
+        overlap: Overlap,
+        fragments_max: u16,
+    ) -> Result<bool, Bad> {
+        let len = u32::try_from(fragment.payload.len()).map_err(|_| Bad::Invalid)?;
+        let (start, end) = (fragment.offset, fragment.offset + len);
+        let limit = PACKET_MAX.saturating_sub(u32::try_from(fragment.header.len()).unwrap_or(0));
+        let is_whole_units = !fragment.more || len.is_multiple_of(8) && len > 0;
+        if end > limit || !is_whole_units || self.fragments >= fragments_max {
+            return Err(Bad::Invalid);
+        }
+        self.fragments += 1;
+        if !fragment.more {
+            if self.total.is_some_and(|total| total != end) {
+                return Err(Bad::Invalid);
+            }
+            self.total = Some(end);
+        }
+        let highest = self.ranges.last().map_or(0, |range| range.1).max(end);
+        if self.total.is_some_and(|total| highest > total) {
+            return Err(Bad::Invalid);
+        }
+        if start == 0 && (self.header.is_empty() || overlap == Overlap::Last) {
+            self.header = fragment.header.to_vec();
+            if let Some((at, protocol)) = fragment.next
+                && let Some(place) = self.header.get_mut(at)
+            {
+                *place = protocol;
+            }
+        }
+        self.place(fragment.payload, start, end, overlap)?;
+        let is_all = matches!(self.ranges.as_slice(), [(0, end)] if Some(*end) == self.total);
+        Ok(is_all && !self.header.is_empty())
+    }
+
+    fn place(&mut self, bytes: &[u8], start: u32, end: u32, overlap: Overlap) -> Result<(), Bad> {
+        if start == end {
+            return Ok(());
+        }
+        if self.payload.len() < end as usize {
+            self.payload.resize(end as usize, 0);
+        }
+        let overlaps = self
+            .ranges
+            .iter()
+            .any(|(from, to)| *from < end && start < *to);
+        let place = self.payload.get_mut(start as usize..end as usize);
+        let place = place.ok_or(Bad::Invalid)?;
+        if overlaps {
+            if overlap == Overlap::Drop {
+                let is_inside = self
+                    .ranges
+                    .iter()
+                    .any(|(from, to)| *from <= start && end <= *to);
+                return if is_inside && place == bytes {
+                    Ok(())
+                } else {
+                    Err(Bad::Overlap)
+                };
+            }
+            if overlap == Overlap::First {
+                self.fill_holes(bytes, start, end);
+                return Ok(());
+            }
+        }
+        place.copy_from_slice(bytes);
+        self.add_range(start, end);
+        Ok(())
+    }
+
+    /// Copies only what is not there yet.
+    fn fill_holes(&mut self, bytes: &[u8], start: u32, end: u32) {
+        let mut at = start;
+        let mut copy = |from: u32, to: u32| {
+            let source = bytes.get((from - start) as usize..(to - start) as usize);
+            let place = self.payload.get_mut(from as usize..to as usize);
+            if let (Some(source), Some(place)) = (source, place) {
+                place.copy_from_slice(source);
+            }
+        };
+        for (from, to) in &self.ranges {
+            if *from > at {
+                copy(at, (*from).min(end).max(at));
+            }
+            at = at.max(*to);
+            if at >= end {
+                break;
+            }
+        }
+        if at < end {
+            copy(at, end);
+        }
+        self.add_range(start, end);
+    }
+
+    fn add_range(&mut self, mut start: u32, mut end: u32) {
+        let first = self.ranges.partition_point(|(_, to)| *to < start);
+        let after = self.ranges.partition_point(|(from, _)| *from <= end);
+        if let Some(merged) = self.ranges.get(first..after) {
+            for (from, to) in merged {
+                start = start.min(*from);
+                end = end.max(*to);
+            }
+        }
+        self.ranges.splice(first..after.max(first), [(start, end)]);
+    }
+
+    /// The packet, with a header that says that it is whole.
+    fn into_packet(mut self, layer: Layer) -> Vec<u8> {
+        let total = self.header.len() + self.payload.len();
+        let mut set = |at: usize, number: u16| {
+            if let Some(place) = self.header.get_mut(at..at + 2) {
+                place.copy_from_slice(&number.to_be_bytes());
+            }
+        };
+        if layer == Layer::Ipv4 {
+            // Checked when fragments came: at most PACKET_MAX.
+            set(2, u16::try_from(total).unwrap_or(u16::MAX));
+            set(6, 0);
+            set(10, 0);
+            let sum = checksum(&self.header);
+            if let Some(place) = self.header.get_mut(10..12) {
+                place.copy_from_slice(&sum.to_be_bytes());
+            }
+        } else {
+            set(
+                4,
+                u16::try_from(total.saturating_sub(40)).unwrap_or(u16::MAX),
+            );
+        }
+        self.header.append(&mut self.payload);
+        self.header
+    }
+}
+
+/// The largest packet that a header can describe.
+const PACKET_MAX: u32 = 65_535;
+
+/// The Internet checksum of an IP header (RFC 1071).
+fn checksum(header: &[u8]) -> u16 {
+    let mut sum = 0_u32;
+    for at in (0..header.len()).step_by(2) {
+        sum += u32::from(u16_be_at(header, at).unwrap_or(0));
+    }
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+#[inline]
+fn parse<'p>(packet: &Packet<'p>) -> Parsed<'p> {
+    match packet.network() {
+        Some(Layer::Ipv4) => {
+            let is_fragment = packet
+                .u16_be(Layer::Ipv4, 6)
+                .is_some_and(|fragment| fragment & 0x3fff != 0);
+            if is_fragment {
+                parse_v4(packet).unwrap_or(Parsed::Cut)
+            } else {
+                Parsed::Whole
+            }
+        }
+        Some(Layer::Ipv6) if packet.has(Layer::Ipv6Fragment) => {
+            parse_v6(packet).unwrap_or(Parsed::Cut)
+        }
+        _ => Parsed::Whole,
+    }
+}
+
+fn parse_v4<'p>(packet: &Packet<'p>) -> Option<Parsed<'p>> {
+    let bytes = packet.bytes(Layer::Ipv4)?;
+    let header_len = usize::from(u8_at(bytes, 0)? & 15) * 4;
+    let total = usize::from(u16_be_at(bytes, 2)?);
+    let fragment = u16_be_at(bytes, 6)?;
+    let mut addresses = [0; 32];
+    addresses.get_mut(..8)?.copy_from_slice(bytes.get(12..20)?);
+    Some(Parsed::Fragment(Fragment {
+        key: Key {
+            addresses,
+            identification: u16_be_at(bytes, 4)?.into(),
+            protocol: u8_at(bytes, 9)?.into(),
+        },
+        offset: u32::from(fragment & 0x1fff) * 8,
+        more: fragment & 0x2000 != 0,
+        payload: bytes.get(header_len..total)?,
+        header: bytes.get(..header_len)?,
+        next: None,
+        layer: Layer::Ipv4,
+    }))
+}
+
+fn parse_v6<'p>(packet: &Packet<'p>) -> Option<Parsed<'p>> {
+    let bytes = packet.bytes(Layer::Ipv6)?;
+    let total = usize::from(u16_be_at(bytes, 4)?) + 40;
+    // The headers in front of the fragment header: each says what the next one is.
+    let (mut next_at, mut at) = (6, 40);
+    while u8_at(bytes, next_at)? != FRAGMENT {
+        if !matches!(u8_at(bytes, next_at)?, HOP_BY_HOP | ROUTING | DESTINATION) {
+            // That of a packet inside this one.
+            return Some(Parsed::Whole);
+        }
+        next_at = at;
+        at += (usize::from(u8_at(bytes, at + 1)?) + 1) * 8;
+    }
+    let fragment = u16_be_at(bytes, at + 2)?;
+    if fragment & 0xfff9 == 0 {
+        // Alone: it is the whole packet (RFC 6946).
+        return Some(Parsed::Whole);
+    }
+    Some(Parsed::Fragment(Fragment {
+        key: Key {
+            addresses: *bytes.get(8..40)?.first_chunk()?,
+            identification: u32_be_at(bytes, at + 4)?,
+            protocol: 256,
+        },
+        offset: u32::from(fragment & 0xfff8),
+        more: fragment & 1 != 0,
+        payload: bytes.get(at + 8..total)?,
+        header: bytes.get(..at)?,
+        next: Some((next_at, u8_at(bytes, at)?)),
+        layer: Layer::Ipv6,
+    }))
+}
+
+const HOP_BY_HOP: u8 = 0;
+const ROUTING: u8 = 43;
+const FRAGMENT: u8 = 44;
+const DESTINATION: u8 = 60;

@@ -1,0 +1,73 @@
+//! Limits and timeouts, and what was counted where they were met.
+
+use crate::key::Scope;
+
+/// Timeouts and limits of a [`FlowTable`](crate::FlowTable). The defaults are Zeek's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Options {
+    /// What tells flows apart beside addresses, ports and protocol.
+    pub scope: Scope,
+    /// TCP connections end when nothing came for so long; 5 minutes by default.
+    pub tcp_idle_ns: u64,
+    /// A SYN that nobody answers ends after so long; 5 seconds by default.
+    pub tcp_attempt_ns: u64,
+    /// Packets are counted to a closed connection for so long; 5 seconds by default.
+    pub tcp_close_ns: u64,
+    /// UDP flows end when nothing came for so long; 1 minute by default.
+    pub udp_idle_ns: u64,
+    /// ICMP flows end when nothing came for so long; 1 minute by default.
+    pub icmp_idle_ns: u64,
+    /// SCTP flows end when nothing came for so long; 5 minutes by default, as associations are
+    /// silent between heartbeats of 30 seconds.
+    pub sctp_idle_ns: u64,
+    /// Flows of other protocols end when nothing came for so long; 1 minute by default.
+    pub other_idle_ns: u64,
+    /// Longer flows are given out in parts of this length; never by default.
+    pub active_ns: Option<u64>,
+    /// Most flows at one time; 10 million by default, which need 2 GB. When there are more, the one
+    /// that would end first is given out.
+    pub flows_max: usize,
+    /// Most flows at one time that have retransmissions, gaps, resets and the like, which take 240
+    /// bytes more each; a million by default. Others go without these columns.
+    pub details_max: usize,
+    /// Packets with a wrong checksum are noted and not counted, as Zeek does unless told otherwise.
+    /// False by default: on the machine that sends, captures have no checksums yet.
+    pub checksums: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        const SECOND: u64 = 1_000_000_000;
+        Self {
+            scope: Scope::Addresses,
+            tcp_idle_ns: 300 * SECOND,
+            tcp_attempt_ns: 5 * SECOND,
+            tcp_close_ns: 5 * SECOND,
+            udp_idle_ns: 60 * SECOND,
+            icmp_idle_ns: 60 * SECOND,
+            sctp_idle_ns: 300 * SECOND,
+            other_idle_ns: 60 * SECOND,
+            active_ns: None,
+            flows_max: 10_000_000,
+            details_max: 1_000_000,
+            checksums: false,
+        }
+    }
+}
+
+/// What a table did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counters {
+    /// Packets taken in.
+    pub packets: u64,
+    /// Flows begun.
+    pub flows: u64,
+    /// Most flows at one time.
+    pub flows_peak: u64,
+    /// Flows given out because the table was full.
+    pub evicted: u64,
+    /// Rare events that were not noted because there were too many flows with some.
+    pub details_refused: u64,
+}

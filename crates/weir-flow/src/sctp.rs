@@ -1,0 +1,323 @@
+//! User messages of SCTP, put together from their chunks.
+
+use weir_bytes::{u8_at, u16_be_at, u32_be_at};
+use weir_dict::Dict;
+use weir_packet::{Layer, Packet};
+
+use crate::key::{FlowKey, Scope, Sender};
+
+/// Limits of [`SctpMessages`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SctpLimits {
+    /// What tells associations apart beside addresses and ports.
+    pub scope: Scope,
+    /// Longest message in bytes; 1 MiB by default. Longer ones are dropped.
+    pub message_bytes_max: usize,
+    /// Most bytes of chunks that wait for others; 64 MiB by default. When there are more, all are
+    /// dropped.
+    pub bytes_max: usize,
+    /// Most streams of associations that have chunks waiting; 65,536 by default. When there are more,
+    /// all are dropped.
+    pub streams_max: usize,
+    /// Most chunks that wait in one stream of an association; 4,096 by default. When there are more,
+    /// those of the stream are dropped.
+    pub chunks_max: usize,
+}
+
+impl Default for SctpLimits {
+    fn default() -> Self {
+        Self {
+            scope: Scope::Addresses,
+            message_bytes_max: 1 << 20,
+            bytes_max: 64 << 20,
+            streams_max: 1 << 16,
+            chunks_max: 4_096,
+        }
+    }
+}
+
+/// What [`SctpMessages`] did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SctpCounters {
+    /// Chunks of data taken in.
+    pub chunks: u64,
+    /// Messages given out.
+    pub messages: u64,
+    /// Chunks that were there already.
+    pub repeated: u64,
+    /// Chunks dropped because a limit was reached.
+    pub dropped: u64,
+    /// Chunks that were not captured whole.
+    pub cut: u64,
+}
+
+/// A user message.
+#[derive(Clone, Copy, Debug)]
+pub struct SctpMessage<'a> {
+    /// The association's ends.
+    pub key: &'a FlowKey,
+    /// Which end sent it.
+    pub sender: Sender,
+    /// Stream identifier.
+    pub stream: u16,
+    /// Payload protocol identifier (IANA): 7 is H.248.
+    pub protocol: u32,
+    /// Sent without order.
+    pub unordered: bool,
+    /// Its bytes: of the packet, when the message is in one chunk.
+    pub bytes: &'a [u8],
+}
+
+/// Puts user messages of SCTP together (RFC 9260, 3.3.1 and 6.9). Messages are given out when they are
+/// complete, which is the order of their last chunks. Interleaved data (RFC 8260) are put together by
+/// their message identifiers.
+#[derive(Debug)]
+pub struct SctpMessages {
+    limits: SctpLimits,
+    waiting: Dict<StreamKey, Vec<Chunk>>,
+    bytes: usize,
+    /// Numbers of the last messages that were in one chunk, to tell repetitions.
+    seen: Dict<(FlowKey, Sender), [u32; SEEN]>,
+    whole: Vec<u8>,
+    counters: SctpCounters,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct StreamKey {
+    flow: FlowKey,
+    sender: Sender,
+    stream: u16,
+    unordered: bool,
+    /// Of interleaved data; 0 else.
+    message: Option<u32>,
+}
+
+#[derive(Debug)]
+struct Chunk {
+    /// Transmission sequence number, or of interleaved data the number of the fragment.
+    number: u32,
+    flags: u8,
+    protocol: u32,
+    bytes: Vec<u8>,
+}
+
+/// A chunk of data as its packet shows it.
+struct Data<'p> {
+    key: StreamKey,
+    tsn: u32,
+    number: u32,
+    flags: u8,
+    protocol: u32,
+    bytes: &'p [u8],
+}
+
+impl SctpMessages {
+    /// Without any chunks.
+    #[must_use]
+    pub fn new(limits: SctpLimits) -> Self {
+        Self {
+            limits,
+            waiting: Dict::new(),
+            bytes: 0,
+            seen: Dict::new(),
+            whole: Vec::new(),
+            counters: SctpCounters::default(),
+        }
+    }
+
+    /// What was counted so far.
+    #[must_use]
+    pub const fn counters(&self) -> SctpCounters {
+        self.counters
+    }
+
+    /// Bytes of chunks that wait for others.
+    #[must_use]
+    pub const fn held(&self) -> usize {
+        self.bytes
+    }
+
+    /// Takes a packet in, and hands on the messages that it completes. Packets that are not SCTP do
+    /// nothing.
+    pub fn packet(&mut self, packet: &Packet<'_>, mut each: impl FnMut(&SctpMessage<'_>)) {
+        if packet.transport() != Some(Layer::Sctp) || packet.is_fragment(Layer::Sctp) {
+            return;
+        }
+        let Some((flow, sender)) = FlowKey::of_packet(packet, self.limits.scope) else {
+            return;
+        };
+        let mut rest = packet
+            .bytes(Layer::Sctp)
+            .and_then(|bytes| bytes.get(12..))
+            .unwrap_or_default();
+        while let (Some(kind), Some(len)) = (u8_at(rest, 0), u16_be_at(rest, 2)) {
+            let len = usize::from(len);
+            if len < 4 {
+                return;
+            }
+            if matches!(kind, DATA | I_DATA) {
+                match rest.get(..len).and_then(|chunk| data(flow, sender, chunk)) {
+                    Some(data) => self.chunk(&data, &mut each),
+                    None => self.counters.cut += 1,
+                }
+            }
+            rest = rest.get(len.next_multiple_of(4)..).unwrap_or_default();
+        }
+    }
+
+    fn chunk(&mut self, data: &Data<'_>, each: &mut impl FnMut(&SctpMessage<'_>)) {
+        self.counters.chunks += 1;
+        if self.is_repeated(data) {
+            self.counters.repeated += 1;
+            return;
+        }
+        if data.flags & (FIRST | LAST) == FIRST | LAST {
+            self.counters.messages += 1;
+            each(&data.key.message_of(data.protocol, data.bytes));
+            return;
+        }
+        self.keep(data);
+        if let Some(protocol) = self.take_whole(&data.key) {
+            self.counters.messages += 1;
+            each(&data.key.message_of(protocol, &self.whole));
+        }
+    }
+
+    /// True for a transmission number that came just before.
+    fn is_repeated(&mut self, data: &Data<'_>) -> bool {
+        if self.seen.len() >= self.limits.streams_max {
+            self.seen.clear();
+        }
+        let seen = self.seen.entry((data.key.flow, data.key.sender));
+        let seen = seen.or_insert_with(|| [data.tsn.wrapping_sub(SEEN as u32); SEEN]);
+        // A number has one place, so that it is found as long as no later one took it.
+        let place = seen.get_mut(data.tsn as usize % SEEN);
+        place.is_some_and(|place| std::mem::replace(place, data.tsn) == data.tsn)
+    }
+
+    fn keep(&mut self, data: &Data<'_>) {
+        let too_many = self.waiting.len() >= self.limits.streams_max;
+        if too_many || self.bytes + data.bytes.len() > self.limits.bytes_max {
+            self.counters.dropped += self
+                .waiting
+                .values()
+                .map(|one| one.len() as u64)
+                .sum::<u64>();
+            self.waiting.clear();
+            self.bytes = 0;
+        }
+        let chunks = self.waiting.entry(data.key).or_default();
+        let held: usize = chunks.iter().map(|chunk| chunk.bytes.len()).sum();
+        if chunks.len() >= self.limits.chunks_max
+            || held + data.bytes.len() > self.limits.message_bytes_max
+        {
+            self.counters.dropped += chunks.len() as u64;
+            self.bytes = self.bytes.saturating_sub(held);
+            chunks.clear();
+        }
+        let at =
+            chunks.partition_point(|chunk| (chunk.number.wrapping_sub(data.number) as i32) < 0);
+        chunks.insert(
+            at,
+            Chunk {
+                number: data.number,
+                flags: data.flags,
+                protocol: data.protocol,
+                bytes: data.bytes.to_vec(),
+            },
+        );
+        self.bytes += data.bytes.len();
+    }
+
+    /// Takes out a message that is complete; gives its protocol.
+    fn take_whole(&mut self, key: &StreamKey) -> Option<u32> {
+        let chunks = self.waiting.get_mut(key)?;
+        let mut first = None;
+        let mut range = None;
+        for (index, chunk) in chunks.iter().enumerate() {
+            let follows = index > 0
+                && chunks
+                    .get(index - 1)
+                    .is_some_and(|before| before.number.wrapping_add(1) == chunk.number);
+            if chunk.flags & FIRST != 0 {
+                first = Some(index);
+            } else if !follows {
+                first = None;
+            }
+            if let Some(first) = first
+                && chunk.flags & LAST != 0
+            {
+                range = Some(first..index + 1);
+                break;
+            }
+        }
+        let range = range?;
+        self.whole.clear();
+        let mut protocol = 0;
+        for chunk in chunks.drain(range) {
+            if chunk.flags & FIRST != 0 {
+                protocol = chunk.protocol;
+            }
+            self.whole.extend_from_slice(&chunk.bytes);
+        }
+        self.bytes = self.bytes.saturating_sub(self.whole.len());
+        if chunks.is_empty() {
+            self.waiting.remove(key);
+        }
+        Some(protocol)
+    }
+}
+
+impl StreamKey {
+    const fn message_of<'a>(&'a self, protocol: u32, bytes: &'a [u8]) -> SctpMessage<'a> {
+        SctpMessage {
+            key: &self.flow,
+            sender: self.sender,
+            stream: self.stream,
+            protocol,
+            unordered: self.unordered,
+            bytes,
+        }
+    }
+}
+
+fn data(flow: FlowKey, sender: Sender, chunk: &[u8]) -> Option<Data<'_>> {
+    let is_interleaved = u8_at(chunk, 0)? == I_DATA;
+    let flags = u8_at(chunk, 1)?;
+    let tsn = u32_be_at(chunk, 4)?;
+    let unordered = flags & UNORDERED != 0;
+    let stream = u16_be_at(chunk, 8)?;
+    let (message, number, protocol, bytes) = if is_interleaved {
+        // The first fragment has the protocol where others have their number.
+        let field = u32_be_at(chunk, 16)?;
+        let is_first = flags & FIRST != 0;
+        let number = if is_first { 0 } else { field };
+        (Some(u32_be_at(chunk, 12)?), number, field, chunk.get(20..)?)
+    } else {
+        (None, tsn, u32_be_at(chunk, 12)?, chunk.get(16..)?)
+    };
+    Some(Data {
+        key: StreamKey {
+            flow,
+            sender,
+            stream,
+            unordered,
+            message,
+        },
+        tsn,
+        number,
+        flags,
+        protocol,
+        bytes,
+    })
+}
+
+const DATA: u8 = 0;
+const I_DATA: u8 = 64;
+const LAST: u8 = 1;
+const FIRST: u8 = 2;
+const UNORDERED: u8 = 4;
+/// Transmission numbers of each end that are remembered.
+const SEEN: usize = 64;

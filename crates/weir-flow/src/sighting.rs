@@ -1,0 +1,131 @@
+//! What the flow table needs to know of a packet.
+
+use weir_packet::{Layer, Packet};
+
+use crate::key::{FlowKey, Scope, Sender};
+use crate::tcp::Segment;
+
+/// A packet as the flow table sees it: 88 bytes of facts, so that packets can wait for others of
+/// their batch while their bytes are gone.
+#[derive(Clone, Copy, Debug)]
+pub struct Sighting {
+    /// Whose packet it is.
+    pub key: FlowKey,
+    /// Which end sent it.
+    pub sender: Sender,
+    /// Capture time, nanoseconds since 1970-01-01 UTC; `None` where the capture has none.
+    pub time_ns: Option<i64>,
+    /// Length in bytes of the IP packet, as its header says.
+    pub ip_bytes: u32,
+    /// Length in bytes of what the transport carries, captured or not.
+    pub payload_bytes: u32,
+    /// Time to live, or hop limit.
+    pub ttl: u8,
+    /// The checksum of TCP, UDP or ICMP is wrong; such a packet is noted and not counted.
+    pub bad_checksum: bool,
+    /// What TCP says.
+    pub segment: Option<Segment>,
+}
+
+impl Sighting {
+    /// The facts of a packet; `None` without IP, of a later fragment, and where the transport's
+    /// header is cut.
+    #[inline]
+    #[must_use]
+    pub fn of_packet(packet: &Packet<'_>, scope: Scope) -> Option<Self> {
+        let (key, sender) = FlowKey::of_packet(packet, scope)?;
+        let (ip_bytes, ttl) = ip_facts(packet)?;
+        let (payload_bytes, segment) = match packet.transport() {
+            Some(Layer::Tcp) => {
+                let segment = tcp_facts(packet)?;
+                (segment.len, Some(segment))
+            }
+            // The length that the header states: what the IP packet holds beyond is not UDP's.
+            Some(Layer::Udp) => (
+                u32::from(packet.u16_be(Layer::Udp, 4)?).saturating_sub(8),
+                None,
+            ),
+            Some(layer) => (
+                packet.declared_len(layer)?.saturating_sub(fixed_len(layer)),
+                None,
+            ),
+            None => (0, None),
+        };
+        Some(Self {
+            key,
+            sender,
+            time_ns: packet.frame().time_ns,
+            ip_bytes,
+            payload_bytes,
+            ttl,
+            bad_checksum: false,
+            segment,
+        })
+    }
+}
+
+/// Length and time to live of the outermost IP header.
+#[inline]
+fn ip_facts(packet: &Packet<'_>) -> Option<(u32, u8)> {
+    match packet.network()? {
+        Layer::Ipv4 => {
+            let len = match packet.u16_be(Layer::Ipv4, 2)? {
+                // Segmentation offload: the adapter would have filled it in.
+                0 => packet.declared_len(Layer::Ipv4)?,
+                len => len.into(),
+            };
+            Some((len, packet.u8(Layer::Ipv4, 8)?))
+        }
+        _ => {
+            let len = match packet.u16_be(Layer::Ipv6, 4)? {
+                0 => packet.declared_len(Layer::Ipv6)?,
+                len => u32::from(len) + 40,
+            };
+            Some((len, packet.u8(Layer::Ipv6, 7)?))
+        }
+    }
+}
+
+#[inline]
+fn tcp_facts(packet: &Packet<'_>) -> Option<Segment> {
+    let header = packet.bytes(Layer::Tcp)?.first_chunk::<20>()?;
+    let [
+        _,
+        _,
+        _,
+        _,
+        s3,
+        s2,
+        s1,
+        s0,
+        a3,
+        a2,
+        a1,
+        a0,
+        offset,
+        flags,
+        w1,
+        w0,
+        ..,
+    ] = *header;
+    let header_len = u32::from(offset >> 4) * 4;
+    if header_len < 20 {
+        return None;
+    }
+    Some(Segment {
+        seq: u32::from_be_bytes([s3, s2, s1, s0]),
+        ack: u32::from_be_bytes([a3, a2, a1, a0]),
+        flags,
+        window: u16::from_be_bytes([w1, w0]),
+        len: packet.declared_len(Layer::Tcp)?.checked_sub(header_len)?,
+    })
+}
+
+/// Length of a header that is always the same, of those whose payload is what is left.
+fn fixed_len(layer: Layer) -> u32 {
+    match layer {
+        Layer::Udp | Layer::UdpLite | Layer::Icmp | Layer::Icmpv6 => 8,
+        Layer::Sctp | Layer::Dccp => 12,
+        _ => 0,
+    }
+}

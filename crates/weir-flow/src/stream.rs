@@ -1,0 +1,438 @@
+//! One direction of a TCP connection, put in order.
+
+use crate::fragment::Overlap;
+use crate::tcp::beyond;
+
+/// What a [`Reassembler`] gives out, in the order of the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// Bytes, of the segment that was handed in wherever they are contiguous with what came before.
+    Bytes(&'a [u8]),
+    /// So many bytes were not captured.
+    Gap(u64),
+}
+
+/// Puts the segments of one direction in order: out of order, repeated, overlapping, with gaps, over
+/// the wrap of sequence numbers, from the middle of a connection.
+///
+/// A segment that comes in order is handed through without a copy and without an allocation. Others
+/// wait until what is missing comes, or is given up ([`Self::give_up`]).
+///
+/// ```
+/// use weir_flow::{Overlap, Part, Reassembler};
+///
+/// let mut stream = Reassembler::new(Overlap::First);
+/// let mut text = Vec::new();
+/// let mut each = |_, part: Part<'_>| match part {
+///     Part::Bytes(bytes) => text.extend_from_slice(bytes),
+///     Part::Gap(len) => text.extend(std::iter::repeat_n(b'?', len as usize)),
+/// };
+/// stream.begin(1_000);
+/// stream.data(1_003, b"lo w", 4, &mut each);
+/// stream.data(1_000, b"hello", 5, &mut each);
+/// stream.data(1_009, b"ld", 2, &mut each);
+/// stream.give_up(&mut each);
+/// assert_eq!(text, b"hello w??ld");
+/// ```
+#[derive(Debug)]
+pub struct Reassembler {
+    /// Sequence number of the next byte.
+    next_seq: u32,
+    /// Bytes given out so far, with those of gaps.
+    offset: u64,
+    began: bool,
+    overlap: Overlap,
+    /// What waits, by offset and apart from each other.
+    pieces: Vec<Piece>,
+    /// What the pieces cost.
+    held: usize,
+    /// Where the stream ends, once a FIN was seen.
+    end: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Piece {
+    offset: u64,
+    len: u64,
+    /// Empty where they were sent and not captured.
+    bytes: Vec<u8>,
+}
+
+impl Piece {
+    const fn end(&self) -> u64 {
+        self.offset.saturating_add(self.len)
+    }
+
+    fn held(&self) -> usize {
+        self.bytes.capacity() + size_of::<Self>()
+    }
+
+    /// Cuts off what is before `offset`.
+    fn skip_to(&mut self, offset: u64) {
+        let skipped = offset.saturating_sub(self.offset).min(self.len);
+        let count = usize::try_from(skipped).unwrap_or(usize::MAX);
+        self.bytes.drain(..count.min(self.bytes.len()));
+        self.offset = self.offset.saturating_add(skipped);
+        self.len -= skipped;
+    }
+
+    /// Cuts off what is from `offset` on.
+    fn cut_at(&mut self, offset: u64) {
+        self.len = self.len.min(offset.saturating_sub(self.offset));
+        self.bytes
+            .truncate(usize::try_from(self.len).unwrap_or(usize::MAX));
+    }
+}
+
+impl Reassembler {
+    /// A stream of which nothing was seen. [`Overlap::Drop`] drops segments that differ from what
+    /// waits, and is [`Overlap::First`] else.
+    #[must_use]
+    pub const fn new(overlap: Overlap) -> Self {
+        Self {
+            next_seq: 0,
+            offset: 0,
+            began: false,
+            overlap,
+            pieces: Vec::new(),
+            held: 0,
+            end: None,
+        }
+    }
+
+    /// Says that the first byte has the number `seq`: one more than that of the SYN. Only the first
+    /// call, and only before data, has an effect.
+    pub const fn begin(&mut self, seq: u32) {
+        if !self.began {
+            self.began = true;
+            self.next_seq = seq;
+        }
+    }
+
+    /// True once the number of the first byte is known.
+    #[must_use]
+    pub const fn began(&self) -> bool {
+        self.began
+    }
+
+    /// Bytes given out so far, with those of gaps.
+    #[must_use]
+    pub const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Bytes of memory that wait for something missing.
+    #[must_use]
+    pub const fn held(&self) -> usize {
+        self.held
+    }
+
+    /// True when all up to the FIN was given out.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.end.is_some_and(|end| self.offset >= end)
+    }
+
+    /// True when something is missing in front of what waits.
+    #[must_use]
+    pub fn has_hole(&self) -> bool {
+        !self.pieces.is_empty()
+    }
+
+    /// True when all that is before `ack` was given out.
+    #[must_use]
+    pub const fn is_before(&self, ack: u32) -> bool {
+        !self.began || beyond(ack, self.next_seq) <= 0
+    }
+
+    /// Notes that the stream ends in front of the number `seq`, that of a FIN.
+    pub fn finish(&mut self, seq: u32) {
+        self.begin(seq);
+        if self.end.is_none() {
+            self.end = self.offset_of(seq);
+        }
+    }
+
+    /// Takes a segment in, whose first byte has the number `seq` and that has `len` bytes, of which
+    /// `captured` were captured. Where no SYN was seen, the stream begins with it. `each` gets what is
+    /// in order now, with its offset in the stream.
+    #[inline]
+    pub fn data(
+        &mut self,
+        seq: u32,
+        captured: &[u8],
+        len: u32,
+        mut each: impl FnMut(u64, Part<'_>),
+    ) {
+        self.begin(seq);
+        let captured = captured
+            .get(..captured.len().min(len as usize))
+            .unwrap_or_default();
+        let ahead = beyond(seq, self.next_seq);
+        let is_whole = captured.len() == len as usize;
+        if ahead == 0 && self.pieces.is_empty() && is_whole && self.end.is_none() {
+            self.give(captured, &mut each);
+            return;
+        }
+        self.any(seq, captured, len, &mut each);
+    }
+
+    fn any(
+        &mut self,
+        seq: u32,
+        mut captured: &[u8],
+        len: u32,
+        each: &mut impl FnMut(u64, Part<'_>),
+    ) {
+        let ahead = beyond(seq, self.next_seq);
+        let mut len = u64::from(len);
+        let old = u64::from(ahead.min(0).unsigned_abs());
+        if old >= len {
+            return;
+        }
+        captured = usize::try_from(old)
+            .ok()
+            .and_then(|old| captured.get(old..))
+            .unwrap_or_default();
+        len -= old;
+        let start = self
+            .offset
+            .saturating_add(u64::try_from(ahead).unwrap_or(0));
+        if let Some(end) = self.end {
+            // Beyond a FIN there is nothing.
+            len = len.min(end.saturating_sub(start));
+            let count = usize::try_from(len).unwrap_or(usize::MAX);
+            captured = captured
+                .get(..count.min(captured.len()))
+                .unwrap_or_default();
+        }
+        if len == 0 {
+            return;
+        }
+        let end = start.saturating_add(len);
+        let known = start.saturating_add(captured.len() as u64);
+        match self.overlap {
+            Overlap::Last => self.remove(start, known),
+            Overlap::Drop if self.differs(start, captured) => return,
+            Overlap::First | Overlap::Drop => {}
+        }
+        // What was captured fills what was sent and not captured before.
+        if known > start {
+            self.remove_missing(start, known);
+        }
+        self.place(start, captured, each);
+        if known < end {
+            self.place_missing(known, end);
+        }
+        self.flow(each);
+    }
+
+    /// Puts bytes where nothing is yet; gives those out at once that are next.
+    fn place(&mut self, start: u64, bytes: &[u8], each: &mut impl FnMut(u64, Part<'_>)) {
+        let end = start.saturating_add(bytes.len() as u64);
+        let mut at = start;
+        while at < end {
+            let index = self.pieces.partition_point(|piece| piece.end() <= at);
+            let (free_until, resume) = match self.pieces.get(index) {
+                Some(piece) if piece.offset < end => (piece.offset, piece.end()),
+                _ => (end, end),
+            };
+            if at < free_until {
+                let (from, to) = (at - start, free_until - start);
+                let part = bytes.get(from as usize..to as usize).unwrap_or_default();
+                if at == self.offset {
+                    self.give(part, each);
+                    self.flow(each);
+                    at = free_until.max(self.offset);
+                    continue;
+                }
+                self.keep(index, at, part);
+            }
+            at = resume;
+        }
+    }
+
+    /// Keeps bytes that are not next, in front of piece `index`.
+    fn keep(&mut self, index: usize, offset: u64, bytes: &[u8]) {
+        if let Some(before) = index.checked_sub(1).and_then(|at| self.pieces.get_mut(at))
+            && before.end() == offset
+            && !before.bytes.is_empty()
+        {
+            self.held -= before.held();
+            before.bytes.extend_from_slice(bytes);
+            before.len += bytes.len() as u64;
+            self.held += before.held();
+            return;
+        }
+        let piece = Piece {
+            offset,
+            len: bytes.len() as u64,
+            bytes: bytes.to_vec(),
+        };
+        self.held += piece.held();
+        self.pieces.insert(index, piece);
+    }
+
+    /// Notes that the bytes from `start` to `end` were not captured, where nothing else is known.
+    fn place_missing(&mut self, start: u64, end: u64) {
+        let mut at = start.max(self.offset);
+        while at < end {
+            let index = self.pieces.partition_point(|piece| piece.end() <= at);
+            let (free_until, resume) = match self.pieces.get(index) {
+                Some(piece) if piece.offset < end => (piece.offset, piece.end()),
+                _ => (end, end),
+            };
+            if at < free_until {
+                let piece = Piece {
+                    offset: at,
+                    len: free_until - at,
+                    bytes: Vec::new(),
+                };
+                self.held += piece.held();
+                self.pieces.insert(index, piece);
+            }
+            at = resume;
+        }
+    }
+
+    /// Forgets what waits between `start` and `end`.
+    fn remove(&mut self, start: u64, end: u64) {
+        self.remove_if(start, end, |_| true);
+    }
+
+    fn remove_missing(&mut self, start: u64, end: u64) {
+        self.remove_if(start, end, |piece| piece.bytes.is_empty());
+    }
+
+    fn remove_if(&mut self, start: u64, end: u64, goes: impl Fn(&Piece) -> bool) {
+        let mut index = self.pieces.partition_point(|piece| piece.end() <= start);
+        while let Some(piece) = self.pieces.get_mut(index) {
+            if piece.offset >= end {
+                break;
+            }
+            if !goes(piece) {
+                index += 1;
+                continue;
+            }
+            self.held -= piece.held();
+            let after = (piece.end() > end).then(|| {
+                let len = piece.end() - end;
+                let skipped = usize::try_from(end - piece.offset).unwrap_or(usize::MAX);
+                Piece {
+                    offset: end,
+                    len,
+                    bytes: piece.bytes.get(skipped..).unwrap_or_default().to_vec(),
+                }
+            });
+            if piece.offset < start {
+                piece.cut_at(start);
+                self.held += piece.held();
+                index += 1;
+            } else {
+                self.pieces.remove(index);
+            }
+            if let Some(after) = after {
+                self.held += after.held();
+                self.pieces.insert(index, after);
+                break;
+            }
+        }
+    }
+
+    /// True when bytes differ from those that wait at their place.
+    fn differs(&self, start: u64, bytes: &[u8]) -> bool {
+        let end = start.saturating_add(bytes.len() as u64);
+        let index = self.pieces.partition_point(|piece| piece.end() <= start);
+        self.pieces.iter().skip(index).any(|piece| {
+            let from = piece.offset.max(start);
+            let to = piece.end().min(end);
+            if from >= to || piece.bytes.is_empty() {
+                return false;
+            }
+            let ours = piece
+                .bytes
+                .get((from - piece.offset) as usize..(to - piece.offset) as usize);
+            ours != bytes.get((from - start) as usize..(to - start) as usize)
+        })
+    }
+
+    /// Gives up what is missing in front of the first piece that waits, and gives that out with all
+    /// that follows it. False when nothing waits.
+    pub fn skip_hole(&mut self, mut each: impl FnMut(u64, Part<'_>)) -> bool {
+        let Some(first) = self.pieces.first() else {
+            return false;
+        };
+        let missing = first.offset.saturating_sub(self.offset);
+        if missing > 0 {
+            self.pass(missing, &mut each);
+        }
+        self.flow(&mut each);
+        true
+    }
+
+    /// Gives up all that is missing, up to the FIN if there was one.
+    pub fn give_up(&mut self, mut each: impl FnMut(u64, Part<'_>)) {
+        while self.skip_hole(&mut each) {}
+        if let Some(end) = self.end
+            && end > self.offset
+        {
+            self.pass(end - self.offset, &mut each);
+        }
+    }
+
+    /// Gives out the pieces that are next.
+    fn flow(&mut self, each: &mut impl FnMut(u64, Part<'_>)) {
+        let mut done = 0;
+        while let Some(piece) = self.pieces.get_mut(done) {
+            if piece.offset > self.offset {
+                break;
+            }
+            done += 1;
+            let mut piece = std::mem::replace(
+                piece,
+                Piece {
+                    offset: 0,
+                    len: 0,
+                    bytes: Vec::new(),
+                },
+            );
+            self.held -= piece.held();
+            piece.skip_to(self.offset);
+            if piece.bytes.is_empty() {
+                self.pass(piece.len, each);
+            } else {
+                self.give(&piece.bytes, each);
+            }
+        }
+        self.pieces.drain(..done);
+    }
+
+    #[inline]
+    fn give(&mut self, bytes: &[u8], each: &mut impl FnMut(u64, Part<'_>)) {
+        if !bytes.is_empty() {
+            let offset = self.offset;
+            self.advance(bytes.len() as u64);
+            each(offset, Part::Bytes(bytes));
+        }
+    }
+
+    fn pass(&mut self, len: u64, each: &mut impl FnMut(u64, Part<'_>)) {
+        if len > 0 {
+            let offset = self.offset;
+            self.advance(len);
+            each(offset, Part::Gap(len));
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self, len: u64) {
+        self.offset = self.offset.saturating_add(len);
+        self.next_seq = self.next_seq.wrapping_add(len as u32);
+    }
+
+    /// The offset of a number that is near the next one.
+    fn offset_of(&self, seq: u32) -> Option<u64> {
+        let ahead = i64::from(beyond(seq, self.next_seq));
+        self.offset.checked_add_signed(ahead)
+    }
+}

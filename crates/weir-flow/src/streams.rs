@@ -1,0 +1,700 @@
+//! The TCP streams of a capture: packets in, bytes in order out.
+
+use std::collections::VecDeque;
+
+use weir_dict::Dict;
+use weir_packet::{Decoder, Frame, Layer, LinkType, Packet};
+
+use crate::fragment::{Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Overlap};
+use crate::key::{Endpoint, FlowKey, Scope, Sender};
+use crate::sighting::Sighting;
+use crate::stream::{Part, Reassembler};
+use crate::tcp::{ACK, FIN, RST, SYN, Segment};
+use crate::tracker::payload;
+
+/// Limits of [`Streams`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StreamLimits {
+    /// What tells connections apart beside addresses and ports.
+    pub scope: Scope,
+    /// Which bytes count where segments overlap; the first by default.
+    pub overlap: Overlap,
+    /// Most connections at one time; 65,536 by default. The one that was silent longest, as far as
+    /// is known, goes when there are more.
+    pub connections_max: usize,
+    /// Most bytes of memory that wait in one direction of a connection; 1 MiB by default. What is
+    /// missing is given up when there are more.
+    pub direction_bytes_max: usize,
+    /// Most bytes of memory that wait in all; 256 MiB by default. The connection that would need
+    /// more gives up what it misses.
+    pub bytes_max: usize,
+    /// What the receiver acknowledged and was not seen is waited for so long; 1 second by default,
+    /// as captures may have packets in another order than the network.
+    pub patience_ns: u64,
+    /// A connection is forgotten when nothing came for so long; 5 minutes by default.
+    pub idle_ns: u64,
+}
+
+impl Default for StreamLimits {
+    fn default() -> Self {
+        Self {
+            scope: Scope::Addresses,
+            overlap: Overlap::First,
+            connections_max: 1 << 16,
+            direction_bytes_max: 1 << 20,
+            bytes_max: 256 << 20,
+            patience_ns: 1_000_000_000,
+            idle_ns: 300_000_000_000,
+        }
+    }
+}
+
+/// What [`Streams`] did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StreamCounters {
+    /// Segments with data taken in.
+    pub segments: u64,
+    /// Connections begun.
+    pub connections: u64,
+    /// Bytes given out.
+    pub bytes: u64,
+    /// Bytes missing in what was given out.
+    pub missing_bytes: u64,
+    /// Connections forgotten because there were too many.
+    pub evicted: u64,
+    /// Times that something missing was given up because too much waited for it.
+    pub overflows: u64,
+    /// Most bytes of memory that waited at one time.
+    pub held_peak: u64,
+}
+
+/// A piece of a stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Chunk<'a> {
+    /// Number of the connection in the order of the first packets, from 1.
+    pub connection: u64,
+    /// Its ends and protocol.
+    pub key: &'a FlowKey,
+    /// Which end sent it.
+    pub sender: Sender,
+    /// The sender began the connection, as far as is known: it sent the SYN, or the first packet.
+    pub from_originator: bool,
+    /// Time of the packet that made it ready, which may be later than the one that had the bytes.
+    pub time_ns: Option<i64>,
+    /// Number of that packet's frame.
+    pub frame: u64,
+    /// Bytes of the stream before it, with those of gaps.
+    pub offset: u64,
+    /// What it is.
+    pub content: Content<'a>,
+}
+
+/// What a [`Chunk`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content<'a> {
+    /// Bytes, borrowed from the packet wherever they are contiguous.
+    Bytes(&'a [u8]),
+    /// So many bytes were not captured.
+    Gap(u64),
+    /// Nothing more comes in this direction.
+    End(StreamEnd),
+}
+
+/// Why a stream ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StreamEnd {
+    /// With a FIN.
+    Finished,
+    /// With a RST, of either end.
+    Reset,
+    /// It was silent for too long, the table was full, or a new connection took its ports.
+    Forgotten,
+    /// The capture ended.
+    CaptureEnd,
+}
+
+/// Whether a connection is worth following.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// Go on.
+    Follow,
+    /// Nothing more of it is wanted, in either direction: it costs a look-up a packet from now on.
+    Ignore,
+}
+
+impl Chunk<'_> {
+    /// The end that sent it.
+    #[must_use]
+    pub fn source(&self) -> Endpoint {
+        match self.sender {
+            Sender::Low => self.key.low(),
+            Sender::High => self.key.high(),
+        }
+    }
+
+    /// The end that received it.
+    #[must_use]
+    pub fn destination(&self) -> Endpoint {
+        match self.sender {
+            Sender::Low => self.key.high(),
+            Sender::High => self.key.low(),
+        }
+    }
+}
+
+/// Follows the TCP connections of a capture and gives out what each end sent, in order.
+///
+/// Fragments of IP are put together first. Of each packet only the outermost IP header counts.
+///
+/// ```no_run
+/// use weir_flow::{Content, Interest, StreamLimits, Streams};
+/// # fn packets() -> Vec<weir_packet::Packet<'static>> { Vec::new() }
+///
+/// let mut streams = Streams::new(StreamLimits::default());
+/// for packet in packets() {
+///     streams.packet(&packet, |chunk| match chunk.content {
+///         // Not the protocol that is looked for: nothing more of it is kept.
+///         Content::Bytes(bytes) if chunk.offset == 0 && !weir_flow::is_sip(bytes) => Interest::Ignore,
+///         _ => Interest::Follow,
+///     });
+/// }
+/// streams.finish(|chunk| println!("{} ends", chunk.connection));
+/// ```
+#[derive(Debug)]
+pub struct Streams {
+    defragmenter: Defragmenter,
+    /// Decodes packets that were put together.
+    decoder: Decoder,
+    table: Table,
+}
+
+/// The connections.
+#[derive(Debug)]
+struct Table {
+    limits: StreamLimits,
+    connections: Dict<FlowKey, Box<Connection>>,
+    /// Keys in the order in which they are looked at, with those that are gone.
+    order: VecDeque<(FlowKey, u64)>,
+    /// Connections that both ends have closed, and when. They stay a while, as copies of their last
+    /// packets are none of a new connection.
+    closed: VecDeque<(FlowKey, u64, i64)>,
+    held: usize,
+    now_ns: i64,
+    next_number: u64,
+    counters: StreamCounters,
+}
+
+#[derive(Debug)]
+struct Connection {
+    number: u64,
+    originator: Sender,
+    last_ns: i64,
+    /// Queued when it was last looked at.
+    queued_ns: i64,
+    ignored: bool,
+    is_queued_as_closed: bool,
+    /// SYN of the originator, to tell a new connection of the same ports.
+    syn: Option<u32>,
+    directions: [Direction; 2],
+}
+
+#[derive(Debug)]
+struct Direction {
+    stream: Reassembler,
+    ended: bool,
+    /// Since when something is acknowledged that is missing.
+    missing_since_ns: Option<i64>,
+}
+
+/// What a chunk says beside its content.
+#[derive(Clone, Copy)]
+struct Occasion {
+    time_ns: Option<i64>,
+    frame: u64,
+}
+
+impl Streams {
+    /// Without connections, and with the default limits for fragments.
+    #[must_use]
+    pub fn new(limits: StreamLimits) -> Self {
+        Self::with_fragments(limits, FragmentLimits::default())
+    }
+
+    /// Without connections.
+    #[must_use]
+    pub fn with_fragments(limits: StreamLimits, fragments: FragmentLimits) -> Self {
+        Self {
+            defragmenter: Defragmenter::new(fragments),
+            decoder: Decoder::default(),
+            table: Table {
+                limits,
+                connections: Dict::new(),
+                order: VecDeque::new(),
+                closed: VecDeque::new(),
+                held: 0,
+                now_ns: i64::MIN,
+                next_number: 1,
+                counters: StreamCounters::default(),
+            },
+        }
+    }
+
+    /// What was counted so far.
+    #[must_use]
+    pub const fn counters(&self) -> (StreamCounters, FragmentCounters) {
+        (self.table.counters, self.defragmenter.counters())
+    }
+
+    /// How many connections are followed or ignored.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.table.connections.len()
+    }
+
+    /// True without connections.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of memory that wait for something missing.
+    #[must_use]
+    pub const fn held(&self) -> usize {
+        self.table.held
+    }
+
+    /// Takes a packet in, and hands on what is in order now. Packets that are not TCP do nothing.
+    pub fn packet(&mut self, packet: &Packet<'_>, each: impl FnMut(&Chunk<'_>) -> Interest) {
+        match self.defragmenter.packet(packet) {
+            Fragmented::Whole | Fragmented::Cut => self.table.packet(packet, each),
+            Fragmented::Waits => {}
+            Fragmented::Complete { bytes, layer } => {
+                let mut frame = Frame::new(LinkType(0), bytes);
+                frame.time_ns = packet.frame().time_ns;
+                frame.number = packet.frame().number;
+                self.table
+                    .packet(&self.decoder.decode_as(frame, layer), each);
+            }
+        }
+    }
+
+    /// Gives out all that waits, and the end of each stream, in the order of the connections: the
+    /// capture is over.
+    pub fn finish(&mut self, each: impl FnMut(&Chunk<'_>) -> Interest) {
+        self.table.finish(each);
+    }
+}
+
+impl Table {
+    fn packet(&mut self, packet: &Packet<'_>, mut each: impl FnMut(&Chunk<'_>) -> Interest) {
+        if packet.transport() != Some(Layer::Tcp) {
+            return;
+        }
+        let Some(sighting) = Sighting::of_packet(packet, self.limits.scope) else {
+            return;
+        };
+        let Some(segment) = sighting.segment else {
+            return;
+        };
+        let occasion = Occasion {
+            time_ns: sighting.time_ns,
+            frame: packet.frame().number,
+        };
+        self.now_ns = self.now_ns.max(sighting.time_ns.unwrap_or(self.now_ns));
+        self.expire(occasion, &mut each);
+        let bytes = payload(packet).unwrap_or_default();
+        self.segment(&sighting, &segment, bytes, occasion, &mut each);
+    }
+
+    fn segment(
+        &mut self,
+        sighting: &Sighting,
+        segment: &Segment,
+        bytes: &[u8],
+        occasion: Occasion,
+        each: &mut impl FnMut(&Chunk<'_>) -> Interest,
+    ) {
+        let key = sighting.key;
+        let is_syn = segment.flags & (SYN | ACK) == SYN;
+        let known = self.connections.get(&key);
+        if known.is_some_and(|known| is_syn && known.is_reused(sighting.sender, segment.seq)) {
+            self.forget(&key, StreamEnd::Forgotten, occasion, each);
+        }
+        if !self.connections.contains_key(&key) {
+            // What neither begins a connection nor has data makes none.
+            if segment.flags & SYN == 0 && segment.len == 0 {
+                return;
+            }
+            self.begin(key, sighting.sender, segment, occasion, each);
+        }
+        let Self {
+            connections,
+            counters,
+            held,
+            limits,
+            now_ns,
+            ..
+        } = self;
+        let Some(connection) = connections.get_mut(&key) else {
+            return;
+        };
+        connection.last_ns = *now_ns;
+        if connection.ignored {
+            return;
+        }
+        counters.segments += u64::from(segment.len > 0);
+        let before = connection.held();
+        connection.take_in(sighting.sender, segment, bytes);
+        let mut out = Out {
+            key: &key,
+            connection: connection.number,
+            originator: connection.originator,
+            occasion,
+            counters,
+            interest: Interest::Follow,
+            each,
+        };
+        connection.deliver(sighting.sender, segment, bytes, limits, *now_ns, &mut out);
+        let direction = connection.direction_mut(sighting.sender);
+        let others = held.saturating_sub(before);
+        while direction.stream.has_hole()
+            && (direction.stream.held() > limits.direction_bytes_max
+                || direction.stream.held() + others > limits.bytes_max)
+        {
+            out.counters.overflows += 1;
+            direction
+                .stream
+                .skip_hole(|offset, part| out.part(sighting.sender, offset, part));
+        }
+        connection.end_directions(segment, &mut out);
+        if out.interest == Interest::Ignore {
+            connection.ignore();
+        }
+        *held = others + connection.held();
+        counters.held_peak = counters.held_peak.max(*held as u64);
+        if connection.is_over() && !connection.is_queued_as_closed {
+            connection.is_queued_as_closed = true;
+            let number = connection.number;
+            self.closed.push_back((key, number, self.now_ns));
+        }
+    }
+
+    fn begin(
+        &mut self,
+        key: FlowKey,
+        sender: Sender,
+        segment: &Segment,
+        occasion: Occasion,
+        each: &mut impl FnMut(&Chunk<'_>) -> Interest,
+    ) {
+        while self.connections.len() >= self.limits.connections_max.max(1) {
+            if self.forget_closed(i64::MAX) {
+                continue;
+            }
+            let Some((oldest, number)) = self.order.pop_front() else {
+                break;
+            };
+            let is_there = self.connections.get(&oldest).map(|one| one.number) == Some(number);
+            if is_there {
+                self.counters.evicted += 1;
+                self.forget(&oldest, StreamEnd::Forgotten, occasion, each);
+            }
+        }
+        if self.order.len() > 2 * self.connections.len() + 64 {
+            let connections = &self.connections;
+            self.order.retain(|(key, number)| {
+                connections.get(key).map(|one| one.number) == Some(*number)
+            });
+        }
+        let number = self.next_number;
+        self.next_number += 1;
+        self.counters.connections += 1;
+        self.order.push_back((key, number));
+        // A SYN with ACK is the answer to the one that began.
+        let is_answer = segment.flags & (SYN | ACK) == SYN | ACK;
+        let direction = || Direction {
+            stream: Reassembler::new(self.limits.overlap),
+            ended: false,
+            missing_since_ns: None,
+        };
+        self.connections.insert(
+            key,
+            Box::new(Connection {
+                number,
+                originator: if is_answer { other(sender) } else { sender },
+                last_ns: self.now_ns,
+                queued_ns: self.now_ns,
+                ignored: false,
+                is_queued_as_closed: false,
+                syn: None,
+                directions: [direction(), direction()],
+            }),
+        );
+    }
+
+    /// Forgets connections that were silent for too long. Looks at a few.
+    fn expire(&mut self, occasion: Occasion, each: &mut impl FnMut(&Chunk<'_>) -> Interest) {
+        while self.forget_closed(self.now_ns.saturating_sub(CLOSED_NS)) {}
+        let idle_ns = i64::try_from(self.limits.idle_ns).unwrap_or(i64::MAX);
+        for _ in 0..LOOKS {
+            let Some((key, number)) = self.order.front().copied() else {
+                return;
+            };
+            let connection = self.connections.get_mut(&key);
+            match connection.filter(|one| one.number == number) {
+                Some(one) if one.queued_ns.saturating_add(idle_ns) > self.now_ns => return,
+                Some(one) if one.last_ns.saturating_add(idle_ns) > self.now_ns => {
+                    // Not before its last packet, so that the queue stays in order.
+                    one.queued_ns = self.now_ns;
+                    self.order.push_back((key, number));
+                }
+                Some(_) => self.forget(&key, StreamEnd::Forgotten, occasion, each),
+                None => {}
+            }
+            self.order.pop_front();
+        }
+    }
+
+    /// Forgets the connection that closed first, if it did by `until_ns`.
+    fn forget_closed(&mut self, until_ns: i64) -> bool {
+        let closed = self
+            .closed
+            .pop_front_if(|(_, _, since_ns)| *since_ns <= until_ns);
+        let Some((key, number, _)) = closed else {
+            return false;
+        };
+        if self
+            .connections
+            .get(&key)
+            .is_some_and(|one| one.number == number)
+        {
+            self.remove(&key);
+        }
+        true
+    }
+
+    /// Gives out what waits of a connection, and its end.
+    fn forget(
+        &mut self,
+        key: &FlowKey,
+        end: StreamEnd,
+        occasion: Occasion,
+        each: &mut impl FnMut(&Chunk<'_>) -> Interest,
+    ) {
+        if let Some(mut connection) = self.remove(key)
+            && !connection.ignored
+        {
+            let mut out = Out {
+                key,
+                connection: connection.number,
+                originator: connection.originator,
+                occasion,
+                counters: &mut self.counters,
+                interest: Interest::Follow,
+                each,
+            };
+            for sender in [Sender::Low, Sender::High] {
+                connection.direction_mut(sender).end(sender, end, &mut out);
+            }
+        }
+    }
+
+    fn remove(&mut self, key: &FlowKey) -> Option<Box<Connection>> {
+        let connection = self.connections.remove(key)?;
+        self.held = self.held.saturating_sub(connection.held());
+        Some(connection)
+    }
+
+    fn finish(&mut self, mut each: impl FnMut(&Chunk<'_>) -> Interest) {
+        let mut keys: Vec<(u64, FlowKey)> = self
+            .connections
+            .iter()
+            .map(|(key, connection)| (connection.number, *key))
+            .collect();
+        keys.sort_unstable_by_key(|(number, _)| *number);
+        let occasion = Occasion {
+            time_ns: (self.now_ns > i64::MIN).then_some(self.now_ns),
+            frame: 0,
+        };
+        for (_, key) in keys {
+            self.forget(&key, StreamEnd::CaptureEnd, occasion, &mut each);
+        }
+    }
+}
+
+impl Connection {
+    fn direction_mut(&mut self, sender: Sender) -> &mut Direction {
+        &mut self.directions[usize::from(sender == Sender::High)]
+    }
+
+    fn held(&self) -> usize {
+        self.directions.iter().map(|one| one.stream.held()).sum()
+    }
+
+    fn is_over(&self) -> bool {
+        self.directions.iter().all(|one| one.ended)
+    }
+
+    /// A SYN with another number than the first one, once there were data or an end.
+    fn is_reused(&self, sender: Sender, seq: u32) -> bool {
+        let is_other = self.originator != sender || self.syn.is_some_and(|syn| syn != seq);
+        let happened = self
+            .directions
+            .iter()
+            .any(|one| one.ended || one.stream.offset() > 0 || one.stream.has_hole());
+        is_other && happened
+    }
+
+    fn ignore(&mut self) {
+        self.ignored = true;
+        for direction in &mut self.directions {
+            direction.stream = Reassembler::new(Overlap::First);
+        }
+    }
+
+    /// Notes where the streams begin.
+    fn take_in(&mut self, sender: Sender, segment: &Segment, bytes: &[u8]) {
+        if segment.flags & SYN != 0 {
+            let first = segment.seq.wrapping_add(1);
+            if segment.flags & ACK == 0 && sender == self.originator {
+                self.syn.get_or_insert(segment.seq);
+            }
+            self.direction_mut(sender).stream.begin(first);
+            if segment.flags & ACK != 0 && bytes.is_empty() {
+                // It answers the SYN that was missed, or comes later in the capture.
+                self.direction_mut(other(sender)).stream.begin(segment.ack);
+            }
+        }
+    }
+
+    /// Hands on what a segment makes ready in its own direction, and what its acknowledgment gives up
+    /// in the other one.
+    fn deliver<F: FnMut(&Chunk<'_>) -> Interest>(
+        &mut self,
+        sender: Sender,
+        segment: &Segment,
+        bytes: &[u8],
+        limits: &StreamLimits,
+        now_ns: i64,
+        out: &mut Out<'_, F>,
+    ) {
+        let first = segment.seq.wrapping_add((segment.flags & SYN != 0).into());
+        let direction = self.direction_mut(sender);
+        if segment.len > 0 && segment.flags & RST == 0 && !direction.ended {
+            let each = |offset, part: Part<'_>| out.part(sender, offset, part);
+            direction.stream.data(first, bytes, segment.len, each);
+        }
+        if segment.flags & FIN != 0 {
+            direction.stream.finish(first.wrapping_add(segment.len));
+        }
+        if segment.flags & ACK == 0 || segment.flags & RST != 0 {
+            return;
+        }
+        let patience_ns = i64::try_from(limits.patience_ns).unwrap_or(i64::MAX);
+        let sender = other(sender);
+        let direction = self.direction_mut(sender);
+        if !direction.stream.has_hole() || direction.stream.is_before(segment.ack) {
+            direction.missing_since_ns = None;
+            return;
+        }
+        let since_ns = *direction.missing_since_ns.get_or_insert(now_ns);
+        if now_ns.saturating_sub(since_ns) >= patience_ns {
+            direction.missing_since_ns = None;
+            direction
+                .stream
+                .skip_hole(|offset, part| out.part(sender, offset, part));
+        }
+    }
+
+    /// Ends the directions that a FIN or RST ends.
+    fn end_directions<F: FnMut(&Chunk<'_>) -> Interest>(
+        &mut self,
+        segment: &Segment,
+        out: &mut Out<'_, F>,
+    ) {
+        for sender in [Sender::Low, Sender::High] {
+            let direction = self.direction_mut(sender);
+            if segment.flags & RST != 0 {
+                direction.end(sender, StreamEnd::Reset, out);
+            } else if direction.stream.is_over() {
+                direction.end(sender, StreamEnd::Finished, out);
+            }
+        }
+    }
+}
+
+impl Direction {
+    fn end<F: FnMut(&Chunk<'_>) -> Interest>(
+        &mut self,
+        sender: Sender,
+        end: StreamEnd,
+        out: &mut Out<'_, F>,
+    ) {
+        if self.ended {
+            return;
+        }
+        self.ended = true;
+        self.stream
+            .give_up(|offset, part| out.part(sender, offset, part));
+        out.hand_on(sender, self.stream.offset(), Content::End(end));
+    }
+}
+
+/// Where chunks go.
+struct Out<'o, F> {
+    key: &'o FlowKey,
+    connection: u64,
+    originator: Sender,
+    occasion: Occasion,
+    counters: &'o mut StreamCounters,
+    interest: Interest,
+    each: &'o mut F,
+}
+
+impl<F: FnMut(&Chunk<'_>) -> Interest> Out<'_, F> {
+    fn part(&mut self, sender: Sender, offset: u64, part: Part<'_>) {
+        let content = match part {
+            Part::Bytes(bytes) => {
+                self.counters.bytes += bytes.len() as u64;
+                Content::Bytes(bytes)
+            }
+            Part::Gap(len) => {
+                self.counters.missing_bytes = self.counters.missing_bytes.saturating_add(len);
+                Content::Gap(len)
+            }
+        };
+        self.hand_on(sender, offset, content);
+    }
+
+    fn hand_on(&mut self, sender: Sender, offset: u64, content: Content<'_>) {
+        if self.interest == Interest::Ignore {
+            return;
+        }
+        self.interest = (self.each)(&Chunk {
+            connection: self.connection,
+            key: self.key,
+            sender,
+            from_originator: sender == self.originator,
+            time_ns: self.occasion.time_ns,
+            frame: self.occasion.frame,
+            offset,
+            content,
+        });
+    }
+}
+
+const fn other(sender: Sender) -> Sender {
+    match sender {
+        Sender::Low => Sender::High,
+        Sender::High => Sender::Low,
+    }
+}
+
+/// How long a closed connection is remembered.
+const CLOSED_NS: i64 = 5_000_000_000;
+
+/// Connections that one packet looks at, at most, to see whether they were silent for too long.
+const LOOKS: usize = 4;

@@ -1,0 +1,648 @@
+//! The flows that are going on.
+
+use std::hash::BuildHasher;
+
+use weir_dict::{Dict, ProcessKey};
+
+use crate::detect::Application;
+use crate::flow::{Details, Flow, Side, State};
+use crate::history::{Event, History};
+use crate::key::FlowKey;
+use crate::options::{Counters, Options};
+use crate::ports::is_server;
+use crate::record::{ConnState, End, FlowRecord, Totals};
+use crate::sighting::Sighting;
+use crate::slab::{NONE, Slab};
+use crate::tcp::{self, Connection, Segment};
+use crate::wheel::Wheel;
+
+/// Keeps flows, and gives out each one when it is over.
+///
+/// A packet allocates nothing unless its flow is new, and no packet waits for more than
+/// [`FlowTable::LOOKS`] flows to be looked at. Flows are found by a keyed hash of 32 bits in a
+/// [`Dict`] that grows a few hundred entries at a time; those few whose hashes collide stand in
+/// another by their whole keys.
+///
+/// ```
+/// use weir_flow::{Endpoint, FlowKey, FlowTable, Options, Sighting};
+///
+/// let here = Endpoint { address: "10.0.0.1".parse().unwrap(), port: 4000 };
+/// let there = Endpoint { address: "10.0.0.2".parse().unwrap(), port: 53 };
+/// let mut table = FlowTable::new(Options::default());
+/// let mut flows = Vec::new();
+/// for (from, to, time_ns) in [(here, there, 0), (there, here, 1_000)] {
+///     let (key, sender) = FlowKey::new(from, to, 17, 0);
+///     let sighting = Sighting {
+///         key, sender, time_ns: Some(time_ns), ip_bytes: 60, payload_bytes: 32, ttl: 64,
+///         bad_checksum: false, segment: None,
+///     };
+///     table.packet(&sighting, |flow| flows.push(flow));
+/// }
+/// table.finish(|flow| flows.push(flow));
+/// assert_eq!(flows.len(), 1);
+/// assert_eq!(flows[0].state.as_str(), "SF");
+/// assert_eq!(flows[0].sent.ip_bytes, 60);
+/// ```
+#[derive(Debug)]
+pub struct FlowTable {
+    options: Options,
+    by_hash: Dict<u32, u32>,
+    by_key: Dict<FlowKey, u32>,
+    flows: Slab<Flow>,
+    details: Details,
+    wheel: Wheel,
+    now_ns: i64,
+    next_number: u64,
+    counters: Counters,
+}
+
+/// Where a packet was counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Number of the flow, as [`FlowRecord::number`].
+    pub number: u64,
+    /// The packet came from the originator.
+    pub from_originator: bool,
+    /// The first packet of the flow.
+    pub is_first: bool,
+    id: u32,
+}
+
+impl FlowTable {
+    /// Flows that one packet looks at, at most, to see whether they are over.
+    pub const LOOKS: usize = 32;
+
+    /// Packets of a batch that are looked up together.
+    pub const BATCH: usize = 64;
+
+    /// An empty table.
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        Self {
+            details: Details::new(options.details_max),
+            options,
+            by_hash: Dict::new(),
+            by_key: Dict::new(),
+            flows: Slab::new(),
+            wheel: Wheel::new(),
+            now_ns: i64::MIN,
+            next_number: 1,
+            counters: Counters::default(),
+        }
+    }
+
+    /// How many flows are going on.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// True without flows.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What was counted so far.
+    #[must_use]
+    pub const fn counters(&self) -> Counters {
+        Counters {
+            details_refused: self.details.refused,
+            ..self.counters
+        }
+    }
+
+    /// Bytes asked of the allocator.
+    #[must_use]
+    pub fn allocated_bytes(&self) -> usize {
+        self.by_hash.allocated_bytes()
+            + self.by_key.allocated_bytes()
+            + self.flows.allocated_bytes()
+            + self.details.allocated_bytes()
+    }
+
+    /// The limits and timeouts.
+    #[must_use]
+    pub const fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Counts a packet to its flow. Flows that are over are handed to `ended`.
+    #[inline]
+    pub fn packet(&mut self, sighting: &Sighting, ended: impl FnMut(FlowRecord)) -> Option<Seen> {
+        let hash = hash_of(&sighting.key);
+        let id = self.find(hash, &sighting.key);
+        self.take_in(sighting, hash, id, ended)
+    }
+
+    /// As [`Self::packet`] for many packets. Costs a third of it when there are many flows, as up to
+    /// [`Self::BATCH`] flows are looked up together.
+    #[inline]
+    pub fn packets(&mut self, sightings: &[Sighting], mut ended: impl FnMut(FlowRecord)) {
+        for batch in sightings.chunks(Self::BATCH) {
+            let mut hashes = [0; Self::BATCH];
+            let mut ids = [NONE; Self::BATCH];
+            for (hash, sighting) in hashes.iter_mut().zip(batch) {
+                *hash = hash_of(&sighting.key);
+            }
+            let hashes = hashes.get(..batch.len()).unwrap_or_default();
+            self.by_hash.get_batch(hashes, |index, id| {
+                if let (Some(place), Some(id)) = (ids.get_mut(index), id) {
+                    *place = *id;
+                }
+            });
+            // Reading all of them first has their cache misses overlap.
+            let mut touched = 0_u64;
+            for id in ids.get(..batch.len()).unwrap_or_default() {
+                if let Some(flow) = self.flows.get(*id) {
+                    touched ^= flow.number ^ flow.first_ns as u64 ^ u64::from(flow.sides[1].last);
+                }
+            }
+            std::hint::black_box(touched);
+            for ((sighting, hash), id) in batch.iter().zip(hashes).zip(ids) {
+                // Those before it in the batch may have changed what was found.
+                let id = if self.is_at(id, &sighting.key) {
+                    id
+                } else {
+                    self.find(*hash, &sighting.key)
+                };
+                self.take_in(sighting, *hash, id, &mut ended);
+            }
+        }
+    }
+
+    /// Says what a flow carries; see [`Application`].
+    pub fn set_application(&mut self, seen: &Seen, application: Application, is_final: bool) {
+        if let Some(flow) = self.flows.get_mut(seen.id)
+            && flow.number == seen.number
+        {
+            flow.application = application;
+            if is_final {
+                flow.flags |= Flow::DETECTED;
+            }
+        }
+    }
+
+    /// What a flow is known to carry; `None` once nothing more is to be looked for.
+    #[must_use]
+    pub fn open_application(&self, seen: &Seen) -> Option<Application> {
+        let flow = self.flows.get(seen.id)?;
+        let is_open = flow.number == seen.number && !flow.is(Flow::DETECTED);
+        is_open.then_some(flow.application)
+    }
+
+    /// Packets of the sender of `seen` so far, with this one.
+    #[must_use]
+    pub fn packets_of(&self, seen: &Seen) -> u32 {
+        let flow = self.flows.get(seen.id);
+        flow.map_or(0, |flow| {
+            flow.sides[usize::from(!seen.from_originator)].packets()
+        })
+    }
+
+    /// Gives out what is over at `now_ns`, at most `looks` flows looked at. True when there may be
+    /// more.
+    pub fn expire(&mut self, now_ns: i64, looks: usize, mut ended: impl FnMut(FlowRecord)) -> bool {
+        self.now_ns = self.now_ns.max(now_ns);
+        for _ in 0..looks {
+            let Some(id) = self.wheel.due(self.now_ns) else {
+                return false;
+            };
+            let Some(flow) = self.flows.get(id) else {
+                return false;
+            };
+            let deadline = deadline(flow, &self.options);
+            if deadline <= self.now_ns {
+                self.end_one(id, None, &mut ended);
+            } else {
+                self.wheel.remove(&mut self.flows, id);
+                self.wheel.insert(&mut self.flows, id, deadline);
+            }
+        }
+        true
+    }
+
+    /// Gives out all flows, in the order of their last looks: the capture is over.
+    pub fn finish(&mut self, mut ended: impl FnMut(FlowRecord)) {
+        while let Some(id) = self.wheel.first() {
+            self.end_one(id, Some(End::CaptureEnd), &mut ended);
+        }
+    }
+
+    #[inline]
+    fn is_at(&self, id: u32, key: &FlowKey) -> bool {
+        let flow = self.flows.get(id);
+        flow.is_some_and(|flow| flow.is(Flow::LIVE) && flow.key == *key)
+    }
+
+    #[inline]
+    fn find(&self, hash: u32, key: &FlowKey) -> u32 {
+        match self.by_hash.get(&hash) {
+            Some(id) if self.is_at(*id, key) => *id,
+            _ if self.by_key.is_empty() => NONE,
+            _ => self.by_key.get(key).copied().unwrap_or(NONE),
+        }
+    }
+
+    #[inline]
+    fn take_in(
+        &mut self,
+        sighting: &Sighting,
+        hash: u32,
+        mut id: u32,
+        mut ended: impl FnMut(FlowRecord),
+    ) -> Option<Seen> {
+        let now_ns = match sighting.time_ns {
+            Some(time) if time > self.now_ns => {
+                self.now_ns = time;
+                time
+            }
+            Some(time) => time,
+            None => self.now_ns.max(0),
+        };
+        self.counters.packets += 1;
+        self.expire(now_ns, Self::LOOKS, &mut ended);
+        if !self.is_at(id, &sighting.key) {
+            // It was none, or has just ended.
+            id = NONE;
+        } else if let Some(end) = self.is_over(id, sighting) {
+            self.end_one(id, end, &mut ended);
+            id = NONE;
+        }
+        let is_first = id == NONE;
+        if is_first {
+            id = self.begin(sighting, hash, now_ns, &mut ended)?;
+        } else {
+            self.cut(id, now_ns, &mut ended);
+        }
+        let flow = self.flows.get_mut(id)?;
+        let side = flow.side_of(sighting.sender);
+        note(flow, &mut self.details, side, sighting, now_ns);
+        Some(Seen {
+            number: flow.number,
+            // A flip may have happened.
+            from_originator: flow.side_of(sighting.sender) == 0,
+            is_first,
+            id,
+        })
+    }
+
+    /// Whether the flow that has the packet's key was over before the packet: `Some(None)` for a
+    /// timeout.
+    #[inline]
+    fn is_over(&self, id: u32, sighting: &Sighting) -> Option<Option<End>> {
+        let flow = self.flows.get(id)?;
+        if deadline(flow, &self.options) <= self.now_ns {
+            return Some(None);
+        }
+        let segment = sighting.segment.as_ref()?;
+        is_reuse(flow, segment).then_some(Some(End::Reused))
+    }
+
+    /// Gives out a part of a flow that lasts.
+    #[inline]
+    fn cut(&mut self, id: u32, now_ns: i64, ended: &mut impl FnMut(FlowRecord)) {
+        let Some(active_ns) = self.options.active_ns else {
+            return;
+        };
+        let Some(flow) = self.flows.get_mut(id) else {
+            return;
+        };
+        let lasted = u64::try_from(now_ns.saturating_sub(flow.first_ns)).unwrap_or(0);
+        if lasted < active_ns {
+            return;
+        }
+        ended(record(flow, &self.details, End::Active));
+        flow.part = flow.part.saturating_add(1);
+        flow.first_ns = now_ns;
+        flow.last_ns = now_ns;
+        flow.sides.iter_mut().for_each(Side::forget_counts);
+        for side in &mut flow.sides {
+            // The bytes that were given out already are not counted again.
+            if side.state != State::Inactive {
+                let top = if tcp::beyond(side.ack, side.last) > 0 {
+                    side.ack
+                } else {
+                    side.last
+                };
+                side.start = top.wrapping_sub(1);
+                side.ack = if tcp::beyond(side.ack, side.start) < 0 {
+                    side.start
+                } else {
+                    side.ack
+                };
+            }
+        }
+        if let Some(detail) = self.details.get_mut(flow.detail) {
+            for side in &mut detail.sides {
+                side.forget_counts();
+            }
+        }
+    }
+
+    /// Begins a flow.
+    fn begin(
+        &mut self,
+        sighting: &Sighting,
+        hash: u32,
+        now_ns: i64,
+        ended: &mut impl FnMut(FlowRecord),
+    ) -> Option<u32> {
+        if self.flows.len() >= self.options.flows_max {
+            let id = self.wheel.first()?;
+            self.counters.evicted += 1;
+            self.end_one(id, Some(End::Evicted), ended);
+        }
+        if self.flows.len() == 0 {
+            self.wheel.start(self.now_ns);
+        }
+        let key = sighting.key;
+        let mut flow = Flow {
+            key,
+            first_ns: now_ns,
+            last_ns: now_ns,
+            mark_ns: now_ns,
+            number: self.next_number,
+            flags: Flow::LIVE
+                | if sighting.sender == crate::Sender::High {
+                    Flow::ORIGINATOR_IS_HIGH
+                } else {
+                    0
+                },
+            ..Flow::default()
+        };
+        if comes_from_server(sighting) {
+            flow.flip(&mut self.details);
+        }
+        let mut first_deadline = now_ns.saturating_add(idle_ns(key.protocol(), &self.options));
+        if sighting
+            .segment
+            .is_some_and(|segment| segment.flags & tcp::SYN != 0)
+        {
+            first_deadline = after(now_ns, self.options.tcp_attempt_ns);
+        }
+        let id = self.flows.insert(flow)?;
+        let mut collides = false;
+        self.by_hash
+            .entry(hash)
+            .and_modify(|_| collides = true)
+            .or_insert(id);
+        if collides {
+            self.by_key.insert(key, id);
+        }
+        self.wheel.insert(&mut self.flows, id, first_deadline);
+        self.next_number += 1;
+        self.counters.flows += 1;
+        self.counters.flows_peak = self.counters.flows_peak.max(self.flows.len() as u64);
+        Some(id)
+    }
+
+    /// Gives a flow out and forgets it.
+    fn end_one(&mut self, id: u32, end: Option<End>, ended: &mut impl FnMut(FlowRecord)) {
+        self.wheel.remove(&mut self.flows, id);
+        let Some(flow) = self.flows.remove(id) else {
+            return;
+        };
+        let hash = hash_of(&flow.key);
+        if self.by_hash.get(&hash) == Some(&id) {
+            self.by_hash.remove(&hash);
+        } else {
+            self.by_key.remove(&flow.key);
+        }
+        let end = end.unwrap_or(if flow.is(Flow::CLOSED) {
+            End::Closed
+        } else {
+            End::Idle
+        });
+        ended(record(&flow, &self.details, end));
+        self.details.remove(flow.detail);
+    }
+}
+
+#[inline]
+fn hash_of(key: &FlowKey) -> u32 {
+    let hash = ProcessKey.hash_one(key);
+    (hash ^ hash >> 32) as u32
+}
+
+fn after(time_ns: i64, duration_ns: u64) -> i64 {
+    time_ns.saturating_add(i64::try_from(duration_ns).unwrap_or(i64::MAX))
+}
+
+fn idle_ns(protocol: u8, options: &Options) -> i64 {
+    let ns = match protocol {
+        TCP => options.tcp_idle_ns,
+        UDP | UDP_LITE => options.udp_idle_ns,
+        ICMP | ICMPV6 => options.icmp_idle_ns,
+        SCTP => options.sctp_idle_ns,
+        _ => options.other_idle_ns,
+    };
+    i64::try_from(ns).unwrap_or(i64::MAX)
+}
+
+/// When a flow is over if nothing more comes.
+#[inline]
+fn deadline(flow: &Flow, options: &Options) -> i64 {
+    if flow.is(Flow::CLOSED) {
+        return after(flow.mark_ns, options.tcp_close_ns);
+    }
+    let waits = matches!(flow.sides[0].state, State::SynSent | State::SynAckSent)
+        && flow.sides[1].state == State::Inactive;
+    if flow.is(Flow::ATTEMPT) && waits {
+        return after(flow.first_ns, options.tcp_attempt_ns);
+    }
+    flow.last_ns
+        .saturating_add(idle_ns(flow.key.protocol(), options))
+}
+
+/// True when the first packet seen of a flow looks like an answer.
+fn comes_from_server(sighting: &Sighting) -> bool {
+    let (from, to) = match sighting.sender {
+        crate::Sender::Low => (sighting.key.low(), sighting.key.high()),
+        crate::Sender::High => (sighting.key.high(), sighting.key.low()),
+    };
+    let protocol = sighting.key.protocol();
+    let is_tcp = protocol == TCP;
+    let servers = (is_server(protocol, from.port), is_server(protocol, to.port));
+    match (servers, &sighting.segment) {
+        ((false, _), _) => false,
+        (_, None) if is_tcp => false,
+        ((true, to_server), Some(segment)) => {
+            let syn = segment.flags & tcp::SYN != 0;
+            let handshake = syn && segment.flags & tcp::ACK != 0;
+            // A SYN says who begins. Where both are servers' ports, a SYN ACK may be a scan.
+            (!syn || handshake) && (!to_server || !syn && from.port < to.port)
+        }
+        ((true, to_server), None) => !to_server && !is_broadcast(&to.address),
+    }
+}
+
+fn is_broadcast(address: &std::net::IpAddr) -> bool {
+    matches!(address, std::net::IpAddr::V4(four) if four.is_broadcast())
+}
+
+/// True when a segment begins another connection of the same addresses and ports.
+#[inline]
+fn is_reuse(flow: &Flow, segment: &Segment) -> bool {
+    if segment.flags & tcp::SYN == 0 {
+        return false;
+    }
+    let [originator, responder] = &flow.sides;
+    let mut begins = originator;
+    if segment.flags & tcp::ACK != 0 {
+        if originator.state != State::Inactive {
+            return false;
+        }
+        begins = responder;
+    }
+    if originator.is(Side::DID_CLOSE) && responder.is(Side::DID_CLOSE) {
+        return true;
+    }
+    if segment.seq == begins.start {
+        return false;
+    }
+    // The SYN, captured after its answer.
+    let reversed = segment.flags & tcp::ACK == 0
+        && begins.state == State::SynAckSent
+        && responder.state == State::Inactive
+        && segment.seq == responder.start;
+    !reversed
+}
+
+/// Counts a packet to `side` of its flow.
+#[inline]
+fn note(flow: &mut Flow, details: &mut Details, side: usize, sighting: &Sighting, now_ns: i64) {
+    let mut connection = Connection { flow, details };
+    if sighting.bad_checksum {
+        connection.count(side, Event::Checksum, |detail| &mut detail.bad_checksums);
+        return;
+    }
+    let Connection { flow, .. } = &mut connection;
+    let end = &mut flow.sides[side];
+    if !end.is(Side::SEEN) {
+        end.flags |= Side::SEEN;
+        end.ttl = sighting.ttl;
+    }
+    end.count(sighting.ip_bytes, sighting.payload_bytes);
+    if let Some(segment) = &sighting.segment {
+        connection.segment(side, segment, now_ns);
+        return;
+    }
+    end.flags |= Side::ACTIVE;
+    flow.last_ns = flow.last_ns.max(now_ns);
+    if matches!(flow.key.protocol(), UDP | UDP_LITE) {
+        let Connection { flow, details } = connection;
+        flow.note_once(Event::Data, side, details);
+    }
+}
+
+fn record(flow: &Flow, details: &Details, end: End) -> FlowRecord {
+    let detail = details.get(flow.detail);
+    let more = detail.map(|detail| detail.history).unwrap_or_default();
+    let history = History::new(flow.history, more);
+    let ends = if flow.is(Flow::ORIGINATOR_IS_HIGH) {
+        [flow.key.high(), flow.key.low()]
+    } else {
+        [flow.key.low(), flow.key.high()]
+    };
+    let [sent, received] = [0, 1].map(|side| totals(flow, details, side));
+    FlowRecord {
+        number: flow.number,
+        part: flow.part,
+        key: flow.key,
+        originator: ends[0],
+        responder: ends[1],
+        first_ns: flow.first_ns,
+        last_ns: flow.last_ns,
+        sent,
+        received,
+        state: conn_state(
+            flow,
+            &history,
+            sent.stream_bytes == 0 && received.stream_bytes == 0,
+        ),
+        history,
+        round_trip_ns: (flow.round_trip_ns > 0).then_some(flow.round_trip_ns),
+        application: flow.application,
+        end,
+    }
+}
+
+fn totals(flow: &Flow, details: &Details, side: usize) -> Totals {
+    let end = &flow.sides[side];
+    let detail = details.get(flow.detail).map(|detail| detail.sides[side]);
+    let detail = detail.unwrap_or_default();
+    Totals {
+        packets: end.packets().into(),
+        ip_bytes: end.ip_bytes(),
+        payload_bytes: end.payload_bytes(),
+        stream_bytes: match flow.key.protocol() {
+            TCP => tcp::bytes_by_sequence(flow, details, side),
+            _ => end.payload_bytes(),
+        },
+        retransmissions: detail.retransmissions,
+        out_of_order: detail.out_of_order,
+        zero_windows: detail.zero_windows,
+        missed_bytes: detail.missed_bytes,
+        ttl: end.is(Side::SEEN).then_some(end.ttl),
+    }
+}
+
+/// Zeek's `conn_state`, by its script `base/protocols/conn/main.zeek`.
+fn conn_state(flow: &Flow, history: &History, is_empty: bool) -> ConnState {
+    let [originator, responder] = &flow.sides;
+    match flow.key.protocol() {
+        UDP | UDP_LITE => {
+            return match (originator.is(Side::ACTIVE), responder.is(Side::ACTIVE)) {
+                (true, true) => ConnState::Sf,
+                (true, false) => ConnState::S0,
+                (false, true) => ConnState::Shr,
+                (false, false) => ConnState::Oth,
+            };
+        }
+        TCP => {}
+        _ => return ConnState::Oth,
+    }
+    let is_silent = |state| matches!(state, State::Inactive | State::Partial);
+    let (from, to) = (originator.state, responder.state);
+    match (from, to) {
+        (State::SynSent | State::SynAckSent, State::Reset) => ConnState::Rej,
+        (State::Reset, State::Reset) if is_empty => ConnState::Rej,
+        (_, State::Reset) if is_silent(from) => ConnState::Rstrh,
+        (_, State::Reset) => ConnState::Rstr,
+        (State::Reset, _) if is_silent(to) => {
+            if is_attempt_then_reset(history.as_str()) {
+                ConnState::Rstos0
+            } else {
+                ConnState::Oth
+            }
+        }
+        (State::Reset, _) => ConnState::Rsto,
+        (State::Closed, State::Closed) => ConnState::Sf,
+        (State::Closed, _) if is_silent(to) => ConnState::Sh,
+        (State::Closed, _) => ConnState::S2,
+        (_, State::Closed) if is_silent(from) => ConnState::Shr,
+        (_, State::Closed) => ConnState::S3,
+        (State::SynSent, State::Inactive) => ConnState::S0,
+        (State::Established, State::Established) => ConnState::S1,
+        _ => ConnState::Oth,
+    }
+}
+
+/// A SYN of the originator, then its RST, and in between nothing of it that speaks against an
+/// attempt: Zeek's `\^?S[^HAFGIQ]*R.*`.
+fn is_attempt_then_reset(history: &str) -> bool {
+    let history = history.strip_prefix('^').unwrap_or(history);
+    let Some(after_syn) = history.strip_prefix('S') else {
+        return false;
+    };
+    let between = after_syn.split('R').next().unwrap_or_default();
+    after_syn.contains('R') && !between.contains(['H', 'A', 'F', 'G', 'I', 'Q'])
+}
+
+const ICMP: u8 = 1;
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+const ICMPV6: u8 = 58;
+const SCTP: u8 = 132;
+const UDP_LITE: u8 = 136;

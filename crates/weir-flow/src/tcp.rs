@@ -1,0 +1,676 @@
+//! The state of a TCP connection, packet by packet, as Zeek follows it.
+
+use crate::flow::{Details, Flow, Side, SideDetail, State};
+use crate::history::Event;
+
+/// What a segment says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segment {
+    /// Sequence number of the first byte, or of the SYN.
+    pub seq: u32,
+    /// Acknowledgment number.
+    pub ack: u32,
+    /// The lower eight flag bits of the header.
+    pub flags: u8,
+    /// The window as it was sent, without scaling.
+    pub window: u16,
+    /// Bytes of data, captured or not.
+    pub len: u32,
+}
+
+/// The FIN flag.
+pub(crate) const FIN: u8 = 1;
+/// The SYN flag.
+pub(crate) const SYN: u8 = 2;
+/// The RST flag.
+pub(crate) const RST: u8 = 4;
+/// The ACK flag.
+pub(crate) const ACK: u8 = 16;
+
+impl Segment {
+    const fn is(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// Numbers that it takes: those of its data, SYN and FIN. The data of a RST are none of the
+    /// stream.
+    const fn span(&self) -> u32 {
+        let data = if self.is(RST) { 0 } else { self.len };
+        data.wrapping_add(self.is(SYN) as u32)
+            .wrapping_add(self.is(FIN) as u32)
+    }
+}
+
+/// A jump of a SYN or RST beyond this is not believed.
+const JUMP_MAX: i32 = 1 << 20;
+
+/// Data without any acknowledgment beyond this mean that the acknowledgments go another way.
+const UNACKNOWLEDGED_MAX: u64 = 16_384;
+
+/// How far `a` is beyond `b` in sequence space.
+#[inline]
+pub(crate) const fn beyond(a: u32, b: u32) -> i32 {
+    a.wrapping_sub(b) as i32
+}
+
+/// A flow and the facts of others, while a segment changes them.
+pub(crate) struct Connection<'t> {
+    pub(crate) flow: &'t mut Flow,
+    pub(crate) details: &'t mut Details,
+}
+
+impl Connection<'_> {
+    /// Takes in a segment from `side` at `now_ns`.
+    #[inline]
+    pub(crate) fn segment(&mut self, side: usize, segment: &Segment, now_ns: i64) {
+        // A flip may make the sender the other side.
+        let mut side = side;
+        let peer = 1 - side;
+        self.note_partial(side, segment);
+        let old_last = self.begin(side, segment);
+        let relative = segment.seq.wrapping_sub(self.flow.sides[side].start);
+        let underflow = self.is_before_start(side, segment.seq, old_last);
+        self.note_flags(side, segment, relative);
+        self.note_window(side, segment);
+        if !(self.flow.sides[0].is(Side::DID_CLOSE) && self.flow.sides[1].is(Side::DID_CLOSE)) {
+            self.flow.last_ns = self.flow.last_ns.max(now_ns);
+        }
+        if segment.is(FIN) {
+            self.flow.sides[side].flags |= Side::FIN;
+        }
+        let acknowledged = if segment.is(ACK) {
+            self.acknowledge(peer, segment)
+        } else {
+            None
+        };
+        let advance = self.advance(side, segment);
+        if segment.len > 0 && !segment.is(RST) && !underflow {
+            self.place_data(side, segment, old_last, advance);
+        }
+        let closes = self.change_state(&mut side, segment);
+        if let Some(from) = acknowledged {
+            self.find_gaps(1 - side, from, segment.ack);
+        }
+        self.note_round_trip(side, segment, now_ns);
+        self.flow.sides[side].flags |= Side::ACTIVE;
+        for end in [side, 1 - side] {
+            let waits = self.flow.sides[end].is(Side::CLOSE_WAITS);
+            if waits || closes && end == side {
+                self.close(end);
+            }
+        }
+    }
+
+    fn note_partial(&mut self, side: usize, segment: &Segment) {
+        let flow = &mut *self.flow;
+        if flow.sides[side].is(Side::ACTIVE) {
+            return;
+        }
+        let partial = if side == 0 {
+            !segment.is(SYN) || segment.is(ACK)
+        } else {
+            flow.is(Flow::PARTIAL) || !segment.is(SYN)
+        };
+        flow.flags = flow.flags & !Flow::PARTIAL | if partial { Flow::PARTIAL } else { 0 };
+    }
+
+    /// Begins the numbers of a side that was not seen, or begins them again. Gives the highest
+    /// number seen before this segment.
+    #[inline]
+    fn begin(&mut self, side: usize, segment: &Segment) -> u32 {
+        let one_past = segment.seq.wrapping_add(segment.span());
+        let end = &mut self.flow.sides[side];
+        let again = match end.state {
+            State::Inactive => {
+                if segment.is(SYN) {
+                    true
+                } else {
+                    // As if a SYN had been seen, so that the first byte has the number 1.
+                    end.start = segment.seq.wrapping_sub(1);
+                    end.ack = end.start;
+                    end.last = segment.seq;
+                    false
+                }
+            }
+            State::SynSent | State::SynAckSent | State::Established | State::Partial => {
+                segment.is(SYN)
+                    && (segment.seq != end.start || end.state as u8 >= State::Partial as u8)
+            }
+            // A RST with numbers of its own may have been forged.
+            State::Reset => segment.is(SYN) && end.previous_state == State::Inactive,
+            State::Closed => false,
+        };
+        if again {
+            end.start = segment.seq;
+            end.ack = segment.seq;
+            end.last = one_past;
+            if let Some(detail) = self.details.get_mut(self.flow.detail) {
+                let detail = &mut detail.sides[side];
+                detail.wraps = 0;
+                detail.ack_wraps = 0;
+                detail.hole_count = 0;
+            }
+            // What follows the SYN is new.
+            return segment.seq.wrapping_add(1);
+        }
+        end.last
+    }
+
+    fn note_flags(&mut self, side: usize, segment: &Segment, relative: u32) {
+        let (syn, fin, rst) = (segment.is(SYN), segment.is(FIN), segment.is(RST));
+        let Self { flow, details } = self;
+        match u8::from(syn) + u8::from(fin) + u8::from(rst) {
+            0 if segment.len > 0 => {
+                flow.note_once(Event::Data, side, details);
+            }
+            0 if segment.is(ACK) => {
+                flow.note_once(Event::Ack, side, details);
+            }
+            0 => {}
+            1 if syn => {
+                let event = if segment.is(ACK) {
+                    Event::Handshake
+                } else {
+                    Event::Syn
+                };
+                // Both kinds share a bit: a second one counts when its number differs.
+                let bit = 1 << (Event::Syn as u32 + 10 * side as u32);
+                if flow.seen & bit == 0 || relative != 0 {
+                    flow.note(event, side, details);
+                }
+                flow.seen |= bit;
+            }
+            1 if fin => {
+                let end = &flow.sides[side];
+                let at = relative.wrapping_add(segment.len);
+                let last_fin = end.last.wrapping_sub(end.start).wrapping_sub(1);
+                if flow.note_once(Event::Fin, side, details) && at != last_fin {
+                    flow.note(Event::Fin, side, details);
+                }
+            }
+            1 => {
+                let seen = flow.note_once(Event::Reset, side, details);
+                let Some(detail) = details.of(flow) else {
+                    return;
+                };
+                let before = detail.sides[side].reset_at.replace(relative);
+                if seen && before != Some(relative) {
+                    flow.note(Event::Reset, side, details);
+                }
+            }
+            _ if fin && rst => {
+                flow.note_once(Event::Inconsistent, side, details);
+            }
+            _ => {
+                flow.note_once(Event::MultiFlag, side, details);
+            }
+        }
+    }
+
+    #[inline]
+    fn note_window(&mut self, side: usize, segment: &Segment) {
+        // After the peer's FIN, or a RST, nobody minds the window.
+        if segment.window == 0
+            && !segment.is(RST)
+            && self.flow.sides[1 - side].state != State::Closed
+            && self.flow.sides[side].state != State::Reset
+        {
+            self.count(side, Event::ZeroWindow, |detail| &mut detail.zero_windows);
+        }
+    }
+
+    /// Counts something that is rare, with its letter at the 1st, 10th, 100th… time.
+    pub(crate) fn count(
+        &mut self,
+        side: usize,
+        event: Event,
+        counter: impl FnOnce(&mut SideDetail) -> &mut u32,
+    ) {
+        let Self { flow, details } = self;
+        if let Some(detail) = details.of(flow) {
+            let counter = counter(&mut detail.sides[side]);
+            *counter = counter.saturating_add(1);
+            let count = *counter;
+            flow.note_scaled(event, side, count, details);
+        }
+    }
+
+    /// Takes note of an acknowledgment of `peer`'s data. Gives the number up to which they were
+    /// seen or given up before.
+    #[inline]
+    fn acknowledge(&mut self, peer: usize, segment: &Segment) -> Option<u32> {
+        let end = &mut self.flow.sides[peer];
+        if end.state == State::Inactive {
+            // As if a SYN had been seen.
+            end.start = segment.ack.wrapping_sub(1);
+            end.ack = end.start;
+            end.last = end.start;
+            return None;
+        }
+        // That of a RST is not trusted.
+        if segment.is(RST) {
+            return None;
+        }
+        let before = end.ack;
+        let advance = beyond(segment.ack, before);
+        // More likely broken than a large connection that happens to come by 0.
+        if segment.ack == 0 && advance > JUMP_MAX || advance <= 0 {
+            return None;
+        }
+        end.ack = segment.ack;
+        if segment.ack < before {
+            let Self { flow, details } = self;
+            if let Some(detail) = details.of(flow) {
+                detail.sides[peer].ack_wraps += 1;
+            }
+        }
+        Some(before)
+    }
+
+    /// Moves the highest number on. Gives how far the segment is beyond it.
+    #[inline]
+    fn advance(&mut self, side: usize, segment: &Segment) -> i32 {
+        let one_past = segment.seq.wrapping_add(segment.span());
+        let end = &mut self.flow.sides[side];
+        let advance = beyond(one_past, end.last);
+        let jumps = !(-JUMP_MAX..=JUMP_MAX).contains(&advance);
+        let moves = if (segment.is(SYN) || segment.is(RST)) && jumps {
+            false
+        } else if segment.is(FIN) && end.last == end.start.wrapping_add(1) {
+            // Only SYN and FIN of a large connection were captured.
+            true
+        } else {
+            end.state != State::Reset && advance > 0
+        };
+        if moves {
+            let wrapped = one_past < end.last;
+            end.last = one_past;
+            if wrapped {
+                let Self { flow, details } = self;
+                if let Some(detail) = details.of(flow) {
+                    detail.sides[side].wraps += 1;
+                }
+            }
+        } else if !jumps && end.state != State::Reset && segment.len > 0 && advance <= 0 {
+            self.count(side, Event::Retransmission, |detail| {
+                &mut detail.old_segments
+            });
+        }
+        advance
+    }
+
+    /// Finds the holes that data leave or fill.
+    #[inline]
+    fn place_data(&mut self, side: usize, segment: &Segment, old_last: u32, advance: i32) {
+        let from = segment.seq.wrapping_add(segment.is(SYN).into());
+        let to = from.wrapping_add(segment.len);
+        let end = &self.flow.sides[side];
+        if beyond(from, old_last) >= 0 {
+            // What was acknowledged without having been seen is given up.
+            let known = if beyond(end.ack, old_last) > 0 {
+                end.ack
+            } else {
+                old_last
+            };
+            if beyond(from, known) > 0 && end.state != State::Inactive {
+                let Self { flow, details } = self;
+                if let Some(detail) = details.of(flow) {
+                    detail.sides[side].open_hole(known, from);
+                }
+            }
+            return;
+        }
+        let keep_alive = segment.len <= 1 && beyond(from, old_last) == -1;
+        let Self { flow, details } = self;
+        let filled = details
+            .get_mut(flow.detail)
+            .is_some_and(|detail| detail.sides[side].fill_holes(from, to));
+        if advance > 0 || keep_alive {
+            return;
+        }
+        if let Some(detail) = details.of(flow) {
+            let detail = &mut detail.sides[side];
+            let counter = if filled {
+                &mut detail.out_of_order
+            } else {
+                &mut detail.retransmissions
+            };
+            *counter = counter.saturating_add(1);
+        }
+    }
+
+    /// Counts what `side`'s peer acknowledged from `from` to `to` and was not seen.
+    fn find_gaps(&mut self, side: usize, from: u32, to: u32) {
+        let Self { flow, details } = self;
+        let end = flow.sides[side];
+        // The first acknowledgment of a connection whose start was not seen says nothing.
+        let begin = (0..=2).contains(&beyond(to, end.start)) && flow.is(Flow::PARTIAL);
+        let clean = flow.sides.iter().all(Side::is_clean);
+        let counts = clean && !begin;
+        let mut missed = [0_u32; SideDetail::HOLES_MAX + 1];
+        if let Some(detail) = details.get_mut(flow.detail) {
+            let detail = &mut detail.sides[side];
+            for missed in &mut missed {
+                match detail.give_up(to) {
+                    Some(len) => *missed = len,
+                    None => break,
+                }
+            }
+        }
+        // Beyond what was seen at all.
+        let mut known = end.last;
+        if known == end.start {
+            // The SYN that is counted though none was seen.
+            known = known.wrapping_add(1);
+        }
+        if beyond(from, known) > 0 {
+            known = from;
+        }
+        if let Some(last) = missed.last_mut() {
+            *last = u32::try_from(beyond(to, known)).unwrap_or(0);
+        }
+        for len in missed.into_iter().filter(|len| *len > 0 && counts) {
+            if let Some(detail) = self.details.of(self.flow) {
+                let missed = &mut detail.sides[side].missed_bytes;
+                *missed = missed.saturating_add(len.into());
+            }
+            self.count(side, Event::Gap, |detail| &mut detail.gaps);
+        }
+    }
+
+    /// The state machine; true when the segment closes its side. `side` changes with a flip.
+    #[inline]
+    fn change_state(&mut self, side: &mut usize, segment: &Segment) -> bool {
+        match self.flow.sides[*side].state {
+            State::Inactive => self.leave_inactive(side, segment),
+            State::SynSent | State::SynAckSent => {
+                let end = &mut self.flow.sides[*side];
+                if segment.is(FIN) {
+                    end.set_state(State::Closed);
+                }
+                if segment.is(RST) {
+                    end.set_state(State::Reset);
+                }
+                segment.is(FIN) || segment.is(RST)
+            }
+            State::Established | State::Partial => self.leave_established(*side, segment),
+            State::Closed => {
+                // After both have sent a FIN, a RST changes nothing.
+                let peer_closed = self.flow.sides[1 - *side].state == State::Closed;
+                if segment.is(RST) && !peer_closed {
+                    let end = &mut self.flow.sides[*side];
+                    end.set_state(State::Reset);
+                    return !end.is(Side::DID_CLOSE);
+                }
+                false
+            }
+            State::Reset => false,
+        }
+    }
+
+    fn leave_inactive(&mut self, side: &mut usize, segment: &Segment) -> bool {
+        if segment.is(SYN) {
+            if *side == 0 {
+                let state = if segment.is(ACK) {
+                    State::SynAckSent
+                } else {
+                    State::SynSent
+                };
+                self.flow.sides[0].set_state(state);
+                self.flow.flags |= Flow::ATTEMPT;
+            } else {
+                self.answer(side, segment);
+            }
+        }
+        let (me, peer) = (*side, 1 - *side);
+        if segment.is(FIN) {
+            self.flow.sides[me].set_state(State::Closed);
+        }
+        if segment.is(RST) {
+            self.flow.sides[me].set_state(State::Reset);
+        }
+        if self.flow.sides[me].state == State::Inactive {
+            if me == 1 && segment.len == 0 && self.flow.sides[0].state == State::SynSent {
+                // Some acknowledge a SYN before they answer it.
+            } else if segment.is(ACK) && self.flow.sides[peer].state == State::Established {
+                // Only the SYN was missed.
+                self.flow.sides[me].set_state(State::Established);
+                self.flow.flags &= !Flow::PARTIAL;
+            } else {
+                self.flow.sides[me].set_state(State::Partial);
+            }
+        }
+        segment.is(FIN) || segment.is(RST)
+    }
+
+    /// A SYN of the responder.
+    fn answer(&mut self, side: &mut usize, segment: &Segment) {
+        let originator = &self.flow.sides[0];
+        let reversed = !segment.is(ACK)
+            && originator.state == State::SynAckSent
+            && segment.seq == self.flow.sides[1].start;
+        if reversed {
+            // The answer was captured before the SYN.
+            self.flow.flip(self.details);
+            *side = 0;
+            self.flow.sides[1].set_state(State::Established);
+            self.flow.sides[0].set_state(State::Established);
+            return;
+        }
+        if originator.state == State::SynSent {
+            self.flow.sides[0].set_state(State::Established);
+            if segment.is(ACK) {
+                self.flow.flags |= Flow::HANDSHAKE;
+            }
+        }
+        self.flow.sides[1].set_state(State::Established);
+    }
+
+    fn leave_established(&mut self, side: usize, segment: &Segment) -> bool {
+        let peer = self.flow.sides[1 - side];
+        let end = &mut self.flow.sides[side];
+        if segment.is(SYN)
+            && !segment.is(ACK)
+            && end.state == State::Partial
+            && peer.state == State::Inactive
+        {
+            end.set_state(State::SynSent);
+        }
+        if segment.is(FIN) && !segment.is(RST) {
+            end.set_state(State::Closed);
+            if peer.state == State::Reset && peer.previous_state == State::Closed {
+                // The peer's RST followed its FIN: an orderly end after all.
+                self.flow.sides[1 - side].set_state(State::Closed);
+            }
+        }
+        if segment.is(RST) {
+            self.flow.sides[side].set_state(State::Reset);
+        }
+        segment.is(FIN) || segment.is(RST)
+    }
+
+    /// From the last SYN to the ACK that ends the handshake, as Wireshark's `initial_rtt`.
+    #[inline]
+    fn note_round_trip(&mut self, side: usize, segment: &Segment, now_ns: i64) {
+        let flow = &mut *self.flow;
+        if flow.is(Flow::CLOSED) {
+            return;
+        }
+        if segment.is(SYN) {
+            if !segment.is(ACK) && side == 0 {
+                flow.mark_ns = now_ns;
+            }
+        } else if flow.is(Flow::HANDSHAKE)
+            && flow.round_trip_ns == 0
+            && side == 0
+            && segment.is(ACK)
+            && !segment.is(RST)
+        {
+            let elapsed = now_ns.saturating_sub(flow.mark_ns).max(0);
+            flow.round_trip_ns = u32::try_from(elapsed).unwrap_or(u32::MAX).max(1);
+        }
+    }
+
+    /// Notes the close of a side when all before it was seen; else it waits.
+    fn close(&mut self, side: usize) {
+        if self.flow.sides[side].is(Side::DID_CLOSE) {
+            return;
+        }
+        if self.is_pending(side) {
+            self.flow.sides[side].flags |= Side::CLOSE_WAITS;
+            return;
+        }
+        let peer = self.flow.sides[1 - side];
+        let end = &mut self.flow.sides[side];
+        end.flags = end.flags & !Side::CLOSE_WAITS | Side::DID_CLOSE;
+        let complete =
+            end.state == State::Reset || peer.is(Side::DID_CLOSE) || peer.state == State::Inactive;
+        if complete && !self.flow.is(Flow::CLOSED) {
+            self.flow.flags |= Flow::CLOSED;
+            self.flow.mark_ns = self.flow.last_ns;
+        }
+    }
+
+    /// True while data of `side` are missing, or of its peer were not acknowledged.
+    fn is_pending(&self, side: usize) -> bool {
+        let detail = self.details.get(self.flow.detail);
+        if detail.is_some_and(|detail| detail.sides[side].hole_count > 0) {
+            return true;
+        }
+        let peer = &self.flow.sides[1 - side];
+        let sent = peer.last.wrapping_sub(u32::from(peer.is(Side::FIN)));
+        let unacknowledged = beyond(peer.ack, peer.start) <= 1
+            && u64::from(sent.wrapping_sub(peer.start)) > UNACKNOWLEDGED_MAX;
+        self.flow.sides[side].state != State::Reset
+            && peer.state != State::Inactive
+            && peer.payload_bytes() > 0
+            && beyond(sent, peer.ack) > 0
+            && !unacknowledged
+    }
+
+    /// True for a number from before the connection, as far as the highest one tells.
+    #[inline]
+    fn is_before_start(&self, side: usize, seq: u32, old_last: u32) -> bool {
+        let end = &self.flow.sides[side];
+        let back = i64::from(beyond(seq, old_last));
+        if back >= 0 {
+            return false;
+        }
+        let detail = self.details.get(self.flow.detail);
+        let wraps = detail.map_or(0, |detail| detail.sides[side].wraps);
+        let reached = full(old_last, wraps).saturating_sub(i64::from(end.start));
+        reached.saturating_add(back) < 0
+    }
+}
+
+impl SideDetail {
+    /// Notes that the numbers from `from` to `to` were not seen. Where there are too many holes, the
+    /// oldest is forgotten.
+    fn open_hole(&mut self, from: u32, to: u32) {
+        if usize::from(self.hole_count) == Self::HOLES_MAX {
+            self.remove_hole(0);
+        }
+        if let Some(hole) = self.holes.get_mut(usize::from(self.hole_count)) {
+            *hole = (from, to);
+            self.hole_count += 1;
+        }
+    }
+
+    /// Notes that the numbers from `from` to `to` were seen; true when some had not been.
+    fn fill_holes(&mut self, from: u32, to: u32) -> bool {
+        let mut filled = false;
+        let mut index = 0;
+        while index < usize::from(self.hole_count) {
+            let Some(hole) = self.holes.get_mut(index) else {
+                break;
+            };
+            let (start, end) = *hole;
+            if beyond(to, start) <= 0 || beyond(end, from) <= 0 {
+                index += 1;
+                continue;
+            }
+            filled = true;
+            let before = beyond(from, start) > 0;
+            let after = beyond(end, to) > 0;
+            match (before, after) {
+                (false, false) => {
+                    self.remove_hole(index);
+                    continue;
+                }
+                (true, false) => hole.1 = from,
+                (false, true) => hole.0 = to,
+                (true, true) => {
+                    hole.1 = from;
+                    self.insert_hole(index + 1, (to, end));
+                }
+            }
+            index += 1;
+        }
+        filled
+    }
+
+    fn insert_hole(&mut self, at: usize, hole: (u32, u32)) {
+        let count = usize::from(self.hole_count);
+        let full = count == Self::HOLES_MAX;
+        if full {
+            // The part beyond is forgotten rather than the one that is waited for first.
+            return;
+        }
+        if let Some(places) = self.holes.get_mut(at..=count) {
+            places.rotate_right(1);
+            if let Some(first) = places.first_mut() {
+                *first = hole;
+            }
+            self.hole_count += 1;
+        }
+    }
+
+    fn remove_hole(&mut self, at: usize) {
+        if let Some(places) = self.holes.get_mut(at..usize::from(self.hole_count)) {
+            places.rotate_left(1);
+            self.hole_count -= 1;
+        }
+    }
+
+    /// Gives up the first hole below `to`, or its part below; gives its length.
+    fn give_up(&mut self, to: u32) -> Option<u32> {
+        let hole = self.holes.first_mut().filter(|_| self.hole_count > 0)?;
+        let (start, end) = *hole;
+        if beyond(to, start) <= 0 {
+            return None;
+        }
+        if beyond(end, to) > 0 {
+            hole.0 = to;
+            return Some(to.wrapping_sub(start));
+        }
+        self.remove_hole(0);
+        Some(end.wrapping_sub(start))
+    }
+}
+
+/// A sequence number with its wraps.
+fn full(number: u32, wraps: u32) -> i64 {
+    i64::from(wraps) << 32 | i64::from(number)
+}
+
+/// Payload bytes of a side by its sequence numbers, as Zeek's `orig_bytes` and `resp_bytes`.
+pub(crate) fn bytes_by_sequence(flow: &Flow, details: &Details, side: usize) -> u64 {
+    let (end, peer) = (&flow.sides[side], &flow.sides[1 - side]);
+    let detail = details.get(flow.detail).map(|detail| detail.sides[side]);
+    let (wraps, ack_wraps) = detail.map_or((0, 0), |detail| (detail.wraps, detail.ack_wraps));
+    let acknowledged = beyond(end.ack, end.start);
+    if end.previous_state == State::SynSent
+        && end.state == State::Reset
+        && peer.state == State::Inactive
+        && !(0..=1).contains(&acknowledged)
+    {
+        // A connection of before, found half open and given up.
+        return 0;
+    }
+    let top = full(end.last, wraps).max(full(end.ack, ack_wraps));
+    let size = top.saturating_sub(i64::from(end.start));
+    let size = if size < 0 { 0 } else { size as u64 };
+    // Neither the SYN, which is counted even where none was seen, nor the FIN is data.
+    let size = size.saturating_sub(1);
+    size.saturating_sub(u64::from(end.is(Side::FIN)))
+}

@@ -1,0 +1,193 @@
+//! Packets to flows: fragments put together, checksums looked at, applications recognised.
+
+use weir_packet::{Decoder, Field, Frame, Get, Layer, LinkType, Packet, fields};
+
+use crate::detect::{Application, Context, detect};
+use crate::fragment::{Defragmenter, FragmentCounters, FragmentLimits, Fragmented};
+use crate::options::{Counters, Options};
+use crate::record::FlowRecord;
+use crate::sighting::Sighting;
+use crate::table::{FlowTable, Seen};
+
+/// A [`FlowTable`] that is fed with packets as they come out of a [`Decoder`].
+#[derive(Debug)]
+pub struct Tracker {
+    table: FlowTable,
+    defragmenter: Defragmenter,
+    /// Decodes packets that were put together.
+    decoder: Decoder,
+    checksums: Vec<ChecksumField>,
+}
+
+/// A header, and whether its checksum holds, where that can be told.
+type ChecksumField = (Layer, fn(&Packet<'_>) -> Option<bool>);
+
+/// Packets of each direction whose payload is looked at, to recognise the application.
+const LOOKED_AT_MAX: u32 = 16;
+
+impl Tracker {
+    /// Without flows, and with the default limits for fragments.
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        Self::with_fragments(options, FragmentLimits::default())
+    }
+
+    /// Without flows.
+    #[must_use]
+    pub fn with_fragments(options: Options, fragments: FragmentLimits) -> Self {
+        let checksums = if options.checksums {
+            checksum_fields()
+        } else {
+            Vec::new()
+        };
+        Self {
+            table: FlowTable::new(options),
+            defragmenter: Defragmenter::new(fragments),
+            decoder: Decoder::default(),
+            checksums,
+        }
+    }
+
+    /// The flows.
+    #[must_use]
+    pub const fn table(&self) -> &FlowTable {
+        &self.table
+    }
+
+    /// What was counted so far.
+    #[must_use]
+    pub const fn counters(&self) -> (Counters, FragmentCounters) {
+        (self.table.counters(), self.defragmenter.counters())
+    }
+
+    /// Counts a packet to its flow. Gives which one; `None` without IP, of a fragment that is not the
+    /// last one missing, and where the transport's header is cut. Flows that are over are handed to
+    /// `ended`.
+    #[inline]
+    pub fn packet(&mut self, packet: &Packet<'_>, ended: impl FnMut(FlowRecord)) -> Option<Seen> {
+        match self.defragmenter.packet(packet) {
+            // The first of fragments that were cut by a snap length has the headers.
+            Fragmented::Whole | Fragmented::Cut => {
+                count(&mut self.table, &self.checksums, packet, ended)
+            }
+            Fragmented::Waits => None,
+            Fragmented::Complete { bytes, layer } => {
+                let mut frame = Frame::new(LinkType(0), bytes);
+                frame.time_ns = packet.frame().time_ns;
+                frame.number = packet.frame().number;
+                let packet = self.decoder.decode_as(frame, layer);
+                count(&mut self.table, &self.checksums, &packet, ended)
+            }
+        }
+    }
+
+    /// Gives out all flows: the capture is over.
+    pub fn finish(&mut self, ended: impl FnMut(FlowRecord)) {
+        self.table.finish(ended);
+    }
+}
+
+#[inline]
+fn count(
+    table: &mut FlowTable,
+    checksums: &[ChecksumField],
+    packet: &Packet<'_>,
+    ended: impl FnMut(FlowRecord),
+) -> Option<Seen> {
+    let mut sighting = Sighting::of_packet(packet, table.options().scope)?;
+    if !checksums.is_empty() {
+        if is_wrong(checksums, packet, Layer::Ipv4) {
+            // Its addresses may be wrong.
+            return None;
+        }
+        let transport = packet.transport();
+        sighting.bad_checksum = transport.is_some_and(|layer| is_wrong(checksums, packet, layer));
+    }
+    let seen = table.packet(&sighting, ended)?;
+    if sighting.payload_bytes > 0 {
+        recognise(table, packet, &sighting, &seen);
+    }
+    Some(seen)
+}
+
+/// Looks at the payload until it is known what the flow carries.
+fn recognise(table: &mut FlowTable, packet: &Packet<'_>, sighting: &Sighting, seen: &Seen) {
+    let Some(known) = table.open_application(seen) else {
+        return;
+    };
+    let Some(payload) = payload(packet) else {
+        return;
+    };
+    let server = match (sighting.sender, seen.from_originator) {
+        (crate::Sender::Low, true) | (crate::Sender::High, false) => sighting.key.high(),
+        _ => sighting.key.low(),
+    };
+    let context = Context {
+        is_stream: sighting.segment.is_some(),
+        from_originator: seen.from_originator,
+        server_port: server.port,
+    };
+    let found = detect(payload, &context);
+    let is_spent = table.packets_of(seen) >= LOOKED_AT_MAX;
+    match found {
+        Application::Unknown if is_spent => table.set_application(seen, known, true),
+        Application::Unknown => {}
+        // The answer may say that it goes on as something else.
+        Application::Http if known != Application::Http => {
+            table.set_application(seen, found, false);
+        }
+        Application::Http => table.set_application(seen, found, is_spent),
+        // One packet says little.
+        Application::Rtp if known != Application::Rtp => {
+            table.set_application(seen, found, false);
+        }
+        _ => table.set_application(seen, found, true),
+    }
+}
+
+/// The captured bytes above TCP, UDP or UDP-Lite.
+#[must_use]
+pub(crate) fn payload<'p>(packet: &Packet<'p>) -> Option<&'p [u8]> {
+    match packet.transport()? {
+        Layer::Tcp => {
+            let bytes = packet.bytes(Layer::Tcp)?;
+            bytes.get(usize::from(bytes.get(12)? >> 4) * 4..)
+        }
+        layer @ (Layer::Udp | Layer::UdpLite) => {
+            let bytes = packet.bytes(layer)?.get(8..)?;
+            // What the IP packet holds beyond the datagram is not UDP's.
+            let len = match layer {
+                Layer::Udp => usize::from(packet.u16_be(layer, 4)?).saturating_sub(8),
+                _ => bytes.len(),
+            };
+            bytes.get(..len.min(bytes.len()))
+        }
+        _ => None,
+    }
+}
+
+fn is_wrong(checksums: &[ChecksumField], packet: &Packet<'_>, layer: Layer) -> bool {
+    checksums
+        .iter()
+        .find(|(of, _)| *of == layer)
+        .is_some_and(|(_, is_right)| is_right(packet) == Some(false))
+}
+
+fn checksum_fields() -> Vec<ChecksumField> {
+    let named = |name: &str| {
+        fields().find_map(|(field, _): (&Field, _)| match field.get {
+            Get::Bool(get) if field.name == name => Some(get),
+            _ => None,
+        })
+    };
+    [
+        (Layer::Ipv4, "ip.checksum_ok"),
+        (Layer::Tcp, "tcp.checksum_ok"),
+        (Layer::Udp, "udp.checksum_ok"),
+        (Layer::Icmp, "icmp.checksum_ok"),
+        (Layer::Icmpv6, "icmpv6.checksum_ok"),
+    ]
+    .into_iter()
+    .filter_map(|(layer, name)| Some((layer, named(name)?)))
+    .collect()
+}

@@ -1,0 +1,194 @@
+//! Packets cut into fragments, and put together again.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use weir_flow::{Defragmenter, FragmentLimits, Fragmented, Overlap};
+use weir_packet::Layer;
+use weir_testkit::Rng;
+use weir_testkit::packet::{Ipv4, Ipv6, protocol, udp};
+
+use crate::capture::{Sent, decode, shuffle};
+
+const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+/// Link types of bare IP packets.
+const IP: u32 = 101;
+
+/// The packets that come out.
+fn put_together(defragmenter: &mut Defragmenter, packets: &[Sent]) -> Vec<(Layer, Vec<u8>)> {
+    let mut complete = Vec::new();
+    decode(packets, |packet| {
+        if let Fragmented::Complete { bytes, layer } = defragmenter.packet(packet) {
+            complete.push((layer, bytes.to_vec()));
+        }
+    });
+    complete
+}
+
+fn sent(packets: Vec<Vec<u8>>) -> Vec<Sent> {
+    packets
+        .into_iter()
+        .map(|bytes| Sent::new(0, IP, bytes))
+        .collect()
+}
+
+#[test]
+fn fragments_in_any_order_give_the_packet() {
+    let mut random = Rng::new(1);
+    let mut defragmenter = Defragmenter::new(FragmentLimits::default());
+    for round in 0..400_u32 {
+        let len = 1 + random.below(9_000) as usize;
+        let payload = random.bytes(len);
+        let mtu = 68 + random.below(1_500) as usize;
+        let (whole, parts) = if round.is_multiple_of(2) {
+            let header = Ipv4::new(A, B, protocol::UDP).identification(round as u16);
+            (header.packet(&payload), header.fragments(&payload, mtu))
+        } else {
+            let header = Ipv6::new(Ipv6Addr::LOCALHOST, Ipv6Addr::UNSPECIFIED, protocol::UDP);
+            let header = match round % 3 {
+                0 => header.hop_by_hop(&[5, 2, 0, 0]),
+                1 => header,
+                _ => header.destination_options(&[1, 4, 0, 0, 0, 0]),
+            };
+            (
+                header.packet(&payload),
+                header.fragments(&payload, mtu, round),
+            )
+        };
+        if parts.len() == 1 {
+            continue;
+        }
+        let mut parts = sent(parts);
+        // Duplicates of all, and any order.
+        parts.extend_from_within(..);
+        shuffle(&mut random, &mut parts);
+        let complete = put_together(&mut defragmenter, &parts);
+        assert!(!complete.is_empty(), "round {round}");
+        assert_eq!(complete[0].1, whole, "round {round}");
+    }
+}
+
+#[test]
+fn a_fragmented_datagram_is_one_packet_of_its_flow() {
+    let payload = udp(A.into(), B.into(), 7, 8, &[1; 3_000]);
+    let parts = Ipv4::new(A, B, protocol::UDP)
+        .identification(9)
+        .fragments(&payload, 1_500);
+    assert_eq!(parts.len(), 3);
+    let flows = crate::capture::flows(&sent(parts), weir_flow::Options::default());
+    assert_eq!(flows.len(), 1);
+    let sent = flows[0].sent;
+    assert_eq!(
+        (sent.packets, sent.ip_bytes, sent.payload_bytes),
+        (1, 3_028, 3_000)
+    );
+}
+
+/// Two fragments that contradict each other in the bytes 8 to 16, and the rest.
+fn overlapping(version: u8) -> Vec<Sent> {
+    let part = |offset: usize, more: bool, byte: u8, len: usize| {
+        let payload = vec![byte; len];
+        if version == 4 {
+            Ipv4::new(A, B, protocol::UDP)
+                .identification(1)
+                .fragment(offset, more)
+                .packet(&payload)
+        } else {
+            Ipv6::new(Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST, protocol::UDP)
+                .fragment(offset, more, 1)
+                .packet(&payload)
+        }
+    };
+    sent(vec![
+        part(0, true, 1, 16),
+        part(8, true, 2, 16),
+        part(24, false, 3, 5),
+    ])
+}
+
+#[test]
+fn overlaps_are_read_by_the_policy() {
+    for (policy, expected) in [(Overlap::First, [1, 2]), (Overlap::Last, [2, 2])] {
+        let mut limits = FragmentLimits::default();
+        limits.overlap_v4 = policy;
+        limits.overlap_v6 = policy;
+        for (version, header) in [(4, 20), (6, 40)] {
+            let mut defragmenter = Defragmenter::new(limits.clone());
+            let complete = put_together(&mut defragmenter, &overlapping(version));
+            let payload = &complete[0].1[header..];
+            let mut bytes = vec![1; 8];
+            bytes.extend(vec![expected[0]; 8]);
+            bytes.extend(vec![expected[1]; 8]);
+            bytes.extend([3; 5]);
+            assert_eq!(payload, bytes, "{policy:?} of version {version}");
+        }
+    }
+    // By default those of IPv6 are dropped, and the rest with them.
+    let mut defragmenter = Defragmenter::new(FragmentLimits::default());
+    assert!(put_together(&mut defragmenter, &overlapping(6)).is_empty());
+    assert_eq!(defragmenter.counters().overlapping, 1);
+}
+
+#[test]
+fn what_is_missing_for_too_long_is_given_up() {
+    let mut parts = sent(
+        Ipv4::new(A, B, 99)
+            .identification(3)
+            .fragments(&[7; 100], 68),
+    );
+    let last = parts.len() - 1;
+    parts[last].time_ns = 30_000_000_001;
+    let mut defragmenter = Defragmenter::new(FragmentLimits::default());
+    assert!(put_together(&mut defragmenter, &parts).is_empty());
+    assert_eq!(defragmenter.counters().timed_out, 1);
+    assert_eq!(defragmenter.waiting(), 1);
+}
+
+#[test]
+fn a_flood_of_first_fragments_stays_within_the_limits() {
+    let mut limits = FragmentLimits::default();
+    limits.packets_max = 100;
+    limits.bytes_max = 50_000;
+    let mut defragmenter = Defragmenter::new(limits);
+    for id in 0..20_000_u32 {
+        let mut header = Ipv4::new(A, B, 99).identification(id as u16);
+        if id.is_multiple_of(2) {
+            header = Ipv4::new(Ipv4Addr::from(id), B, 99);
+        }
+        let packet = header
+            .fragment(0, true)
+            .packet(&vec![0; 1_000 * (id as usize % 2) + 8]);
+        put_together(&mut defragmenter, &sent(vec![packet]));
+        assert!(defragmenter.waiting() <= 100);
+        assert!(defragmenter.waiting_bytes() <= 50_000);
+    }
+    let counters = defragmenter.counters();
+    assert_eq!(counters.evicted + defragmenter.waiting() as u64, 20_000);
+}
+
+#[test]
+fn contradictions_are_dropped() {
+    let part = |offset: usize, more: bool, len: usize| {
+        Ipv4::new(A, B, 99)
+            .identification(5)
+            .fragment(offset, more)
+            .packet(&vec![0; len])
+    };
+    for parts in [
+        // Beyond the end; two ends; not in units of eight; beyond 65,535.
+        vec![part(0, false, 8), part(8, true, 8)],
+        vec![part(16, false, 8), part(8, false, 8)],
+        vec![part(0, true, 9)],
+        vec![part(65_528, false, 100)],
+    ] {
+        // A first packet without an offset and more is no fragment.
+        let mut defragmenter = Defragmenter::new(FragmentLimits::default());
+        assert!(put_together(&mut defragmenter, &sent(parts.clone())).is_empty());
+        let invalid = defragmenter.counters().invalid;
+        assert!(
+            invalid == 1 || parts[0][6] == 0,
+            "{:?}",
+            defragmenter.counters()
+        );
+    }
+}

@@ -1,0 +1,10 @@
+//! Tests of weir-flow from outside.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod capture;
+mod flows;
+mod fragments;
+mod hostile;
+mod oracle;
+mod sctp;
+mod streams;

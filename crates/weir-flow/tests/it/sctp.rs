@@ -1,0 +1,96 @@
+//! User messages of SCTP.
+
+use std::net::Ipv4Addr;
+
+use weir_flow::{SctpLimits, SctpMessages};
+use weir_testkit::Rng;
+use weir_testkit::packet::{Chunk, Ipv4, protocol, sctp};
+
+use crate::capture::{Sent, decode, shuffle};
+
+const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+const IP: u32 = 101;
+
+fn packet(chunks: &[Chunk]) -> Sent {
+    let bytes = Ipv4::new(A, B, protocol::SCTP).packet(&sctp(2_944, 2_944, 7, chunks));
+    Sent::new(0, IP, bytes)
+}
+
+/// A chunk of data with any flags: 2 begins a message, 1 ends it.
+fn part(tsn: u32, stream: u16, flags: u8, payload: &[u8]) -> Chunk {
+    let mut value = tsn.to_be_bytes().to_vec();
+    value.extend(stream.to_be_bytes());
+    value.extend([0, 0]);
+    value.extend(7_u32.to_be_bytes());
+    value.extend(payload);
+    Chunk::Other(0, flags, value)
+}
+
+fn run(packets: &[Sent], limits: SctpLimits) -> (Vec<(u16, Vec<u8>)>, SctpMessages) {
+    let mut messages = SctpMessages::new(limits);
+    let mut out = Vec::new();
+    decode(packets, |packet| {
+        messages.packet(packet, |message| {
+            assert_eq!(message.protocol, 7);
+            out.push((message.stream, message.bytes.to_vec()));
+        });
+    });
+    (out, messages)
+}
+
+#[test]
+fn messages_cut_into_chunks_come_out_whole() {
+    let mut random = Rng::new(1);
+    for round in 0..300_u32 {
+        let mut sent = Vec::new();
+        let mut expected = Vec::new();
+        let mut tsn = u32::MAX - random.below(20) as u32;
+        for _ in 0..random.below(8) {
+            let stream = random.below(3) as u16;
+            let len = 1 + random.below(300) as usize;
+            let message = random.bytes(len);
+            let parts: Vec<&[u8]> = message.chunks(1 + random.below(100) as usize).collect();
+            for (index, bytes) in parts.iter().enumerate() {
+                let first = if index == 0 { 2 } else { 0 };
+                let last = u8::from(index + 1 == parts.len());
+                sent.push(packet(&[part(tsn, stream, first | last, bytes)]));
+                tsn = tsn.wrapping_add(1);
+            }
+            expected.push((stream, message));
+        }
+        if round.is_multiple_of(2) {
+            // Out of order and repeated, as far as the network does such things.
+            let mut pieces: Vec<Sent> = Vec::new();
+            for piece in sent.chunks(6) {
+                let mut piece = piece.to_vec();
+                shuffle(&mut random, &mut piece);
+                piece.extend_from_within(..1.min(piece.len()));
+                pieces.extend(piece);
+            }
+            sent = pieces;
+        }
+        let (mut out, messages) = run(&sent, SctpLimits::default());
+        out.sort();
+        expected.sort();
+        assert_eq!(out, expected, "round {round}");
+        assert_eq!(messages.held(), 0);
+    }
+}
+
+#[test]
+fn what_never_ends_stays_within_the_limits() {
+    let mut limits = SctpLimits::default();
+    limits.bytes_max = 10_000;
+    limits.message_bytes_max = 3_000;
+    limits.streams_max = 20;
+    let packets: Vec<Sent> = (0..5_000_u32)
+        .map(|n| packet(&[part(n, (n % 50) as u16, 2, &[1; 100])]))
+        .collect();
+    let mut messages = SctpMessages::new(limits);
+    decode(&packets, |packet| {
+        messages.packet(packet, |_| panic!("no message ends"));
+        assert!(messages.held() <= 10_000);
+    });
+    assert!(messages.counters().dropped > 1_000);
+}

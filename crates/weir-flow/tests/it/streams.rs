@@ -1,0 +1,352 @@
+//! Streams put in order, against a naive reassembler.
+
+use std::net::Ipv4Addr;
+
+use weir_flow::{Content, Interest, Overlap, Part, Reassembler, StreamEnd, StreamLimits, Streams};
+use weir_testkit::Rng;
+use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
+
+use crate::capture::{Sent, decode, shuffle};
+
+/// Hands segments in; gives what came out, with `None` for bytes of gaps.
+fn run(overlap: Overlap, start: u32, segments: &[(u64, Vec<u8>, u32)]) -> (Vec<Option<u8>>, usize) {
+    let mut stream = Reassembler::new(overlap);
+    let mut out = Vec::new();
+    stream.begin(start);
+    let mut each = |offset: u64, part: Part<'_>| {
+        assert_eq!(offset, out.len() as u64);
+        match part {
+            Part::Bytes(bytes) => out.extend(bytes.iter().copied().map(Some)),
+            Part::Gap(len) => out.extend(std::iter::repeat_n(None, len as usize)),
+        }
+    };
+    for (offset, bytes, len) in segments {
+        stream.data(start.wrapping_add(*offset as u32), bytes, *len, &mut each);
+    }
+    stream.give_up(&mut each);
+    assert_eq!(stream.held(), 0);
+    (out, stream.offset() as usize)
+}
+
+#[test]
+fn cut_duplicated_reordered_and_overlapped_segments_give_the_stream() {
+    let mut random = Rng::new(2);
+    for round in 0..3_000 {
+        let len = 1 + random.below(3_000) as usize;
+        let stream = random.bytes(len);
+        // The wrap is often in the middle.
+        let start = if round % 2 == 0 {
+            0_u32.wrapping_sub(random.below(stream.len() as u64) as u32)
+        } else {
+            random.below(1 << 32) as u32
+        };
+        let mut segments = Vec::new();
+        let mut at = 0;
+        while at < stream.len() {
+            let len = 1 + random.below(200) as usize;
+            let end = (at + len).min(stream.len());
+            // It begins before what was sent already, at times.
+            let from = at.saturating_sub(random.below(3) as usize * random.below(150) as usize);
+            let bytes = stream[from..end].to_vec();
+            let len = bytes.len() as u32;
+            segments.push((from as u64, bytes, len));
+            if random.below(4) == 0 {
+                segments.push(segments.last().unwrap().clone());
+            }
+            at = end;
+        }
+        match round % 3 {
+            0 => shuffle(&mut random, &mut segments),
+            1 => {
+                for _ in 0..segments.len() {
+                    let at = random.below(segments.len() as u64) as usize;
+                    let other = (at + random.below(4) as usize).min(segments.len() - 1);
+                    segments.swap(at, other);
+                }
+            }
+            _ => {}
+        }
+        for overlap in [Overlap::First, Overlap::Last, Overlap::Drop] {
+            let (out, _) = run(overlap, start, &segments);
+            let out: Vec<u8> = out.into_iter().map(|byte| byte.unwrap()).collect();
+            assert!(out == stream, "round {round}, {overlap:?}");
+        }
+    }
+}
+
+/// What a naive reassembler makes of segments that contradict each other: an array of bytes, written
+/// one at a time; what is contiguous from the start was given out and stays.
+fn naive(overlap: Overlap, segments: &[(u64, Vec<u8>, u32)]) -> Vec<Option<u8>> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Byte {
+        Unknown,
+        NotCaptured,
+        Is(u8),
+    }
+    let size = segments
+        .iter()
+        .map(|(at, _, len)| at + u64::from(*len))
+        .max();
+    let mut bytes = vec![Byte::Unknown; size.unwrap_or(0) as usize];
+    let mut given = 0;
+    for (at, captured, len) in segments {
+        let places = *at as usize..*at as usize + *len as usize;
+        let differs = places.clone().zip(captured).any(|(place, byte)| {
+            place >= given && matches!(bytes[place], Byte::Is(other) if other != *byte)
+        });
+        if overlap == Overlap::Drop && differs {
+            continue;
+        }
+        for (index, place) in places.enumerate() {
+            if place < given {
+                continue;
+            }
+            match captured.get(index) {
+                Some(byte) if overlap == Overlap::Last || !matches!(bytes[place], Byte::Is(_)) => {
+                    bytes[place] = Byte::Is(*byte);
+                }
+                None if bytes[place] == Byte::Unknown => bytes[place] = Byte::NotCaptured,
+                _ => {}
+            }
+        }
+        while bytes.get(given).is_some_and(|byte| *byte != Byte::Unknown) {
+            given += 1;
+        }
+    }
+    // What was dropped left no trace.
+    while bytes.pop_if(|byte| *byte == Byte::Unknown).is_some() {}
+    bytes
+        .into_iter()
+        .map(|byte| match byte {
+            Byte::Is(byte) => Some(byte),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn segments_that_contradict_each_other_are_read_by_the_policy() {
+    let mut random = Rng::new(3);
+    for round in 0..30_000 {
+        let mut segments = Vec::new();
+        for _ in 0..1 + random.below(12) {
+            let len = random.below(12) as usize;
+            let captured = random.bytes(len);
+            let cut = if random.below(3) == 0 {
+                random.below(6) as u32
+            } else {
+                0
+            };
+            let len = captured.len() as u32 + cut;
+            segments.push((random.below(40), captured, len));
+        }
+        for overlap in [Overlap::First, Overlap::Last, Overlap::Drop] {
+            let start = u32::MAX - 20;
+            let (out, _) = run(overlap, start, &segments);
+            let expected = naive(overlap, &segments);
+            assert_eq!(out, expected, "round {round}, {overlap:?}: {segments:?}");
+        }
+    }
+}
+
+const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+const IP: u32 = 101;
+
+fn segment(time_ms: i64, to_b: bool, flags: u8, seq: u32, ack: u32, data: &[u8]) -> Sent {
+    let (from, to, ports) = if to_b {
+        (A, B, (40_000, 5_060))
+    } else {
+        (B, A, (5_060, 40_000))
+    };
+    let segment = Tcp::new(ports.0, ports.1)
+        .flags(flags)
+        .numbers(seq, ack)
+        .segment(from.into(), to.into(), data);
+    let ip = Ipv4::new(from, to, protocol::TCP).packet(&segment);
+    Sent::new(time_ms * 1_000_000, IP, ip)
+}
+
+const ACK: u8 = tcp_flags::ACK;
+const SYN: u8 = tcp_flags::SYN;
+
+/// What comes out of each direction, with gaps as `[n]` and ends as `<why>`.
+fn follow(packets: &[Sent], limits: StreamLimits) -> (String, String, Streams) {
+    let mut streams = Streams::new(limits);
+    let mut text = [String::new(), String::new()];
+    let mut note = |chunk: &weir_flow::Chunk<'_>| {
+        let text = &mut text[usize::from(!chunk.from_originator)];
+        match chunk.content {
+            Content::Bytes(bytes) => text.push_str(std::str::from_utf8(bytes).unwrap()),
+            Content::Gap(len) => *text += &format!("[{len}]"),
+            Content::End(end) => *text += &format!("<{end:?}>"),
+        }
+        Interest::Follow
+    };
+    decode(packets, |packet| streams.packet(packet, &mut note));
+    streams.finish(&mut note);
+    let [there, back] = text;
+    (there, back, streams)
+}
+
+#[test]
+fn both_directions_of_a_connection() {
+    let packets = [
+        segment(0, true, SYN, 99, 0, b""),
+        segment(1, false, SYN | ACK, 199, 100, b""),
+        segment(2, true, ACK, 106, 200, b"world"),
+        segment(3, true, ACK, 100, 200, b"hello "),
+        segment(4, true, ACK, 100, 200, b"hello "),
+        // A keep-alive.
+        segment(5, true, ACK, 110, 200, b"?"),
+        segment(6, false, ACK, 200, 111, b"yes"),
+        segment(7, true, tcp_flags::FIN | ACK, 111, 203, b"!"),
+        segment(8, false, tcp_flags::FIN | ACK, 203, 113, b""),
+    ];
+    let (there, back, streams) = follow(&packets, StreamLimits::default());
+    assert_eq!(there, "hello world!<Finished>");
+    assert_eq!(back, "yes<Finished>");
+    assert!(streams.is_empty() && streams.held() == 0);
+    assert_eq!(streams.counters().0.connections, 1);
+}
+
+#[test]
+fn data_before_the_syn_in_the_capture_are_not_lost() {
+    let packets = [
+        segment(1, false, SYN | ACK, 199, 100, b""),
+        segment(2, true, ACK, 103, 200, b"def"),
+        segment(0, true, SYN, 99, 0, b""),
+        segment(3, true, ACK, 100, 200, b"abc"),
+    ];
+    let (there, _, _) = follow(&packets, StreamLimits::default());
+    assert_eq!(there, "abcdef<CaptureEnd>");
+}
+
+#[test]
+fn what_is_acknowledged_and_never_comes_is_a_gap() {
+    let middle = [
+        segment(0, true, ACK, 100, 7, b"ab"),
+        segment(1, true, ACK, 105, 7, b"fg"),
+        segment(2, false, ACK, 7, 107, b""),
+    ];
+    let (there, _, _) = follow(&middle, StreamLimits::default());
+    assert_eq!(there, "ab[3]fg<CaptureEnd>");
+    // Later acknowledgments end the wait, earlier than the capture does.
+    let mut packets = middle.to_vec();
+    packets.push(segment(1_100, false, ACK, 7, 107, b"late"));
+    let mut streams = Streams::new(StreamLimits::default());
+    let mut seen = Vec::new();
+    decode(&packets, |packet| {
+        streams.packet(packet, |chunk| {
+            seen.push((chunk.frame, chunk.offset));
+            Interest::Follow
+        });
+    });
+    seen.sort_unstable();
+    assert_eq!(seen, [(1, 0), (4, 0), (4, 2), (4, 5)]);
+    let counters = streams.counters().0;
+    assert_eq!((counters.missing_bytes, counters.bytes), (3, 8));
+}
+
+#[test]
+fn a_reset_gives_out_what_waits() {
+    let packets = [
+        segment(0, true, SYN, 99, 0, b""),
+        segment(1, true, ACK, 103, 7, b"late"),
+        segment(2, false, tcp_flags::RST, 7, 0, b""),
+    ];
+    let (there, back, _) = follow(&packets, StreamLimits::default());
+    assert_eq!(
+        (there.as_str(), back.as_str()),
+        ("[3]late<Reset>", "<Reset>")
+    );
+}
+
+#[test]
+fn a_new_connection_of_the_same_ports_is_another_stream() {
+    let packets = [
+        segment(0, true, SYN, 99, 0, b""),
+        segment(1, true, ACK, 100, 7, b"one"),
+        segment(2, true, SYN, 5_000, 0, b""),
+        segment(3, true, ACK, 5_001, 7, b"two"),
+    ];
+    let (there, _, streams) = follow(&packets, StreamLimits::default());
+    assert_eq!(there, "one<Forgotten>two<CaptureEnd>");
+    assert_eq!(streams.counters().0.connections, 2);
+}
+
+#[test]
+fn connections_without_interest_cost_nothing() {
+    let mut streams = Streams::new(StreamLimits::default());
+    let mut chunks = 0;
+    let packets: Vec<Sent> = (0..100)
+        .map(|n| segment(n, n % 2 == 0, ACK, 100 + 10 * n as u32, 7, b"ten bytes!"))
+        .collect();
+    decode(&packets, |packet| {
+        streams.packet(packet, |_| {
+            chunks += 1;
+            Interest::Ignore
+        });
+    });
+    streams.finish(|_| {
+        chunks += 1;
+        Interest::Follow
+    });
+    assert_eq!((chunks, streams.held()), (1, 0));
+}
+
+#[test]
+fn a_flood_of_tiny_segments_stays_within_the_limits() {
+    let mut limits = StreamLimits::default();
+    limits.direction_bytes_max = 10_000;
+    limits.bytes_max = 15_000;
+    limits.connections_max = 10;
+    let mut streams = Streams::new(limits);
+    let mut random = Rng::new(4);
+    let mut packets = Vec::new();
+    for n in 0..40_000_u32 {
+        // Every other byte, so that nothing is ever contiguous; of few connections, then of many.
+        let ports = if n < 20_000 { 5 } else { 20 };
+        let port = 1_000 + random.below(ports) as u16;
+        let tcp = Tcp::new(port, 80).numbers(2 * n, 1);
+        let ip = Ipv4::new(A, B, protocol::TCP).packet(&tcp.segment(A.into(), B.into(), b"x"));
+        packets.push(Sent::new(i64::from(n), IP, ip));
+    }
+    let mut held_max = 0;
+    decode(&packets, |packet| {
+        streams.packet(packet, |_| Interest::Follow);
+        held_max = held_max.max(streams.held());
+        assert!(streams.len() <= 10);
+    });
+    assert!(held_max <= 15_000, "{held_max}");
+    let counters = streams.counters().0;
+    assert!(
+        counters.overflows > 100 && counters.evicted > 100,
+        "{counters:?}"
+    );
+}
+
+#[test]
+fn the_reason_of_an_end_is_told() {
+    let packets = [
+        segment(0, true, SYN, 99, 0, b""),
+        segment(1, true, ACK, 100, 7, b"x"),
+        // Much later, something else.
+        {
+            let tcp = Tcp::new(1, 2).segment(A.into(), B.into(), b"y");
+            let ip = Ipv4::new(A, B, protocol::TCP).packet(&tcp);
+            Sent::new(400 * 1_000_000_000, IP, ip)
+        },
+    ];
+    let mut ends = Vec::new();
+    let mut streams = Streams::new(StreamLimits::default());
+    decode(&packets, |packet| {
+        streams.packet(packet, |chunk| {
+            if let Content::End(end) = chunk.content {
+                ends.push(end);
+            }
+            Interest::Follow
+        });
+    });
+    assert_eq!(ends, [StreamEnd::Forgotten, StreamEnd::Forgotten]);
+}

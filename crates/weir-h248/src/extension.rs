@@ -1,0 +1,50 @@
+//! What later versions of the protocol, or vendors, add to its records: kept as it was read.
+
+use crate::message::media::PropertyParm;
+
+/// Something that the protocol has no name for, as it was read: components of ASN.1 records beyond
+/// version 3, extension parameters of text (`X-abc=1`).
+///
+/// They belong to the encoding that they were read from, which writes them again where they were;
+/// the other encodings have no place for them and leave them out, as Erlang does. They play no part
+/// in comparing messages. A message that is changed otherwise than by replacing
+/// values keeps them in place only as long as the number of its records in front of them stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extension<'a> {
+    /// The record that has it. In BER and PER: how many extensible records of the message begin
+    /// before it, in the order in which ASN.1 writes them. In text: how many ServiceChange requests
+    /// stand before the one that has it.
+    pub record: u32,
+    /// The components.
+    pub content: ExtensionContent<'a>,
+}
+
+/// What is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ExtensionContent<'a> {
+    /// BER: the elements with their tags and lengths, to the end of the record.
+    Ber(&'a [u8]),
+    /// PER: one addition, the contents of its open type.
+    Per {
+        /// Its place among the additions of the record, from 0.
+        index: u8,
+        /// How many additions the sender's version of the record has, used or not: 1 to 32.
+        count: u8,
+        /// The contents.
+        octets: &'a [u8],
+    },
+    /// Text: an extension parameter of a ServiceChange request (RFC 3525 B.2, `extension`).
+    Text(PropertyParm<'a>),
+}
+
+/// The extensions of one record, which stand side by side.
+pub(crate) fn of_record<'e>(extensions: &'e [Extension<'e>], record: u32) -> &'e [Extension<'e>] {
+    let here = |extension: &Extension<'_>| extension.record == record;
+    let start = extensions.iter().position(here).unwrap_or(extensions.len());
+    let found = extensions.get(start..).unwrap_or_default();
+    let len = found
+        .iter()
+        .position(|extension| extension.record != record);
+    found.get(..len.unwrap_or(found.len())).unwrap_or_default()
+}

@@ -1,0 +1,459 @@
+//! The table `h248`: one row a Megaco command, with its reply.
+
+mod carrier;
+mod columns;
+mod command;
+
+use std::collections::{HashMap, VecDeque};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use weir_h248::message::{
+    ActionReply, MId, Message, MessageBody, Transaction, TransactionReply, TransactionResult,
+};
+use weir_h248::{
+    Arena, DecodeOptions, Endpoint, Role, Sent, TextStyle, Tracker, TrackerLimits, Unanswered,
+    decode_as, decode_mini,
+};
+use weir_packet::{Layer, Needs, Packet};
+
+use self::columns::FIELDS;
+use self::command::{
+    Carried, CommandRow, Part, Place, ROW_BYTES, RowKind, reply_error, reply_name, rows_of_action,
+};
+use super::{Extract, Extraction, columns, push_item};
+use crate::Row;
+use crate::scan::Rows;
+
+pub use self::carrier::{Lifted, lift};
+
+/// See the module.
+pub(super) const EXTRACTION: Extraction = Extraction {
+    name: "h248",
+    doc: "one row a Megaco (H.248) command, with its reply",
+    columns: || columns(&["frame.file"], FIELDS),
+    needs: &[Needs::Transport],
+    start: || Box::new(H248::new()),
+};
+
+/// Octets of messages and rows that wait for their replies. When it is reached, all rows that wait
+/// are given without.
+const WAITING_BYTES_MAX: usize = 64 << 20;
+
+/// Follows the transactions and gives a row once it is complete.
+struct H248 {
+    arena: Arena,
+    tracker: Tracker,
+    /// Rows whose reply may still come, by the token that the tracker has for their request.
+    waiting: HashMap<u64, Waiting>,
+    waiting_bytes: usize,
+    next_token: u64,
+    /// Complete rows on their way out.
+    ready: VecDeque<CommandRow>,
+    file: Arc<str>,
+    /// Requests that were given up for [`WAITING_BYTES_MAX`].
+    given_up: u64,
+    /// Octets over TCP that belong to no message in one segment.
+    tcp_octets: u64,
+}
+
+struct Waiting {
+    rows: Vec<CommandRow>,
+    /// The first row that the next reply may be to.
+    next: usize,
+    bytes: usize,
+}
+
+impl H248 {
+    fn new() -> Self {
+        Self {
+            arena: Arena::new(),
+            tracker: Tracker::new(TrackerLimits::default()),
+            waiting: HashMap::new(),
+            waiting_bytes: 0,
+            next_token: 0,
+            ready: VecDeque::new(),
+            file: "".into(),
+            given_up: 0,
+            tcp_octets: 0,
+        }
+    }
+
+    fn message(&mut self, lifted: Lifted<'_>, packet: &Packet<'_>, from: Endpoint, to: Endpoint) {
+        let mut arena = std::mem::take(&mut self.arena);
+        let options = DecodeOptions::default();
+        let mut carried = Carried {
+            file: Arc::clone(&self.file),
+            frame_number: packet.frame().number,
+            time_ns: packet.frame().time_ns,
+            from,
+            to,
+            transport: lifted.transport,
+            encoding: lifted.encoding,
+            version: None,
+            mid: None,
+            octets: lifted.octets.into(),
+        };
+        match decode_as(lifted.encoding, lifted.octets, &arena, &options) {
+            Ok(message) => {
+                carried.version = Some(message.version);
+                carried.mid = Some(mid_text(&message.mid));
+                self.decoded(&message, &Arc::new(carried));
+            }
+            Err(error) => {
+                let mini = decode_mini(lifted.octets, &arena).ok();
+                carried.version = mini.map(|mini| mini.version);
+                carried.mid = mini.map(|mini| mid_text(&mini.mid));
+                let mut row = CommandRow::new(RowKind::Damaged, &Arc::new(carried));
+                row.transaction_id = mini.and_then(|mini| mini.transaction_id);
+                row.stopped = Some(error.to_string());
+                self.ready.push_back(row);
+            }
+        }
+        arena.reset();
+        self.arena = arena;
+    }
+
+    fn decoded(&mut self, message: &Message<'_>, carried: &Arc<Carried>) {
+        if let MessageBody::Error(error) = message.body {
+            let mut row = CommandRow::new(RowKind::Error, carried);
+            row.set_error(error);
+            self.ready.push_back(row);
+        }
+        let sent = Sent {
+            at_ns: carried.time_ns.unwrap_or_default(),
+            from: carried.from,
+            to: carried.to,
+        };
+        let token = self.next_token;
+        let transactions = message.transactions();
+        self.next_token = token.saturating_add(transactions.len() as u64);
+        let mut roles = Vec::new();
+        let mut lost = Vec::new();
+        self.tracker.message(
+            sent,
+            message,
+            token,
+            |place, role| roles.push((place, role)),
+            |unanswered| lost.push(unanswered),
+        );
+        for unanswered in lost {
+            self.unanswered(unanswered);
+        }
+        for (place, role) in roles {
+            match (transactions.get(place), role) {
+                (Some(Transaction::Request(request)), Role::Request) => {
+                    let mut rows = Vec::new();
+                    for (at, action) in request.actions.iter().enumerate() {
+                        rows_of_action(carried, place, request.id, at, action, &mut rows);
+                    }
+                    self.wait(token.saturating_add(place as u64), carried, rows);
+                }
+                (_, Role::RequestAgain(matched)) => {
+                    self.update(matched.token, |row| row.repetitions = matched.repetitions);
+                }
+                (_, Role::Pending(Some(matched))) => {
+                    self.update(matched.token, |row| row.pendings = matched.pendings);
+                }
+                (
+                    Some(Transaction::Reply(reply)),
+                    Role::Reply {
+                        request,
+                        complete,
+                        again,
+                    },
+                ) => match request {
+                    Some(matched) if !again => {
+                        self.reply(matched.token, matched.since_ns, carried, place, reply);
+                        if complete {
+                            self.complete(matched.token);
+                        }
+                    }
+                    Some(_) => {}
+                    None => self.lone_reply(carried, place, reply),
+                },
+                _ => {}
+            }
+        }
+    }
+
+    fn wait(&mut self, token: u64, carried: &Arc<Carried>, rows: Vec<CommandRow>) {
+        let bytes = rows
+            .len()
+            .saturating_mul(ROW_BYTES)
+            .saturating_add(carried.octets.len());
+        if self.waiting_bytes.saturating_add(bytes) > WAITING_BYTES_MAX {
+            self.given_up = self.given_up.saturating_add(self.waiting.len() as u64);
+            self.give_up();
+        }
+        self.waiting_bytes = self.waiting_bytes.saturating_add(bytes);
+        let waiting = Waiting {
+            rows,
+            next: 0,
+            bytes,
+        };
+        self.waiting.insert(token, waiting);
+    }
+
+    fn update(&mut self, token: u64, change: impl Fn(&mut CommandRow)) {
+        if let Some(waiting) = self.waiting.get_mut(&token) {
+            waiting.rows.iter_mut().for_each(change);
+        }
+    }
+
+    /// Gives each row of a request what a reply, or a segment of one, says about it.
+    fn reply(
+        &mut self,
+        token: u64,
+        since_ns: i64,
+        carried: &Arc<Carried>,
+        transaction: usize,
+        reply: &TransactionReply<'_>,
+    ) {
+        let Some(waiting) = self.waiting.get_mut(&token) else {
+            return;
+        };
+        waiting.bytes = waiting.bytes.saturating_add(carried.octets.len());
+        self.waiting_bytes = self.waiting_bytes.saturating_add(carried.octets.len());
+        for row in &mut waiting.rows {
+            if reply.segment_number.is_some() {
+                row.segments = row.segments.saturating_add(1);
+            }
+            if row.answer.is_none() {
+                row.answer = Some((Arc::clone(carried), since_ns));
+            }
+        }
+        match reply.result {
+            TransactionResult::Error(error) => {
+                waiting.rows.iter_mut().for_each(|row| row.set_error(error));
+            }
+            TransactionResult::Actions(actions) => {
+                for (at, action) in actions.iter().enumerate() {
+                    waiting.action(carried, transaction, at, action);
+                }
+            }
+        }
+    }
+
+    /// Rows for a reply whose request was not seen.
+    fn lone_reply(
+        &mut self,
+        carried: &Arc<Carried>,
+        transaction: usize,
+        reply: &TransactionReply<'_>,
+    ) {
+        let row_of = |context_id| {
+            let mut row = CommandRow::new(RowKind::Reply, carried);
+            row.transaction_id = Some(reply.id);
+            row.context_id = context_id;
+            row.reply_context_id = context_id;
+            row.answer = Some((Arc::clone(carried), 0));
+            row.segments = u32::from(reply.segment_number.is_some());
+            row
+        };
+        match reply.result {
+            TransactionResult::Error(error) => {
+                let mut row = row_of(None);
+                row.set_error(error);
+                self.ready.push_back(row);
+            }
+            TransactionResult::Actions(actions) => {
+                for (at, action) in actions.iter().enumerate() {
+                    for (command, reply) in action.commands.iter().enumerate() {
+                        let mut row = row_of(Some(action.context_id));
+                        row.command = Some(reply_name(reply));
+                        row.replies
+                            .push(part(carried, transaction, at, Some(command)));
+                        if let Some(error) = reply_error(reply) {
+                            row.set_error(error);
+                        }
+                        self.ready.push_back(row);
+                    }
+                    if action.commands.is_empty() || action.error.is_some() {
+                        let mut row = row_of(Some(action.context_id));
+                        row.replies.push(part(carried, transaction, at, None));
+                        if let Some(error) = action.error {
+                            row.set_error(error);
+                        }
+                        self.ready.push_back(row);
+                    }
+                }
+            }
+        }
+    }
+
+    fn complete(&mut self, token: u64) {
+        if let Some(waiting) = self.waiting.remove(&token) {
+            self.waiting_bytes = self.waiting_bytes.saturating_sub(waiting.bytes);
+            self.ready.extend(waiting.rows);
+        }
+    }
+
+    fn unanswered(&mut self, unanswered: Unanswered) {
+        self.complete(unanswered.token);
+    }
+
+    /// Gives out all rows that wait, in the order of their requests.
+    fn give_up(&mut self) {
+        let mut tokens: Vec<u64> = self.waiting.keys().copied().collect();
+        tokens.sort_unstable();
+        tokens.into_iter().for_each(|token| self.complete(token));
+    }
+
+    fn push_ready(&mut self, rows: &mut Rows) {
+        while let Some(row) = self.ready.pop_front() {
+            push_item(rows, &row.message.file, &row);
+        }
+    }
+}
+
+impl Waiting {
+    /// What a reply says about one context.
+    fn action(
+        &mut self,
+        carried: &Arc<Carried>,
+        transaction: usize,
+        at: usize,
+        action: &ActionReply<'_>,
+    ) {
+        for (command, reply) in action.commands.iter().enumerate() {
+            let name = reply_name(reply);
+            let candidates = self.rows.iter_mut().enumerate().skip(self.next);
+            let found = candidates
+                .into_iter()
+                .find(|(_, row)| row.command == Some(name));
+            let Some((index, row)) = found else { continue };
+            row.replies
+                .push(part(carried, transaction, at, Some(command)));
+            row.reply_context_id = Some(action.context_id);
+            if let Some(error) = reply_error(reply) {
+                row.set_error(error);
+            }
+            // A wildcard may have another reply.
+            self.next = if row.many {
+                index
+            } else {
+                index.saturating_add(1)
+            };
+        }
+        if !action.commands.is_empty() && action.error.is_none() {
+            return;
+        }
+        // What the reply says about the context itself is for the command that was not done, or for
+        // an action without commands.
+        let next = self
+            .rows
+            .iter_mut()
+            .skip(self.next)
+            .find(|row| row.replies.is_empty());
+        if let Some(row) = next {
+            row.replies.push(part(carried, transaction, at, None));
+            row.reply_context_id = Some(action.context_id);
+            if let Some(error) = action.error {
+                row.set_error(error);
+            }
+            self.next = self.next.saturating_add(1);
+        }
+    }
+}
+
+fn part(carried: &Arc<Carried>, transaction: usize, action: usize, command: Option<usize>) -> Part {
+    Part {
+        message: Arc::clone(carried),
+        place: Place {
+            transaction,
+            action,
+            command,
+        },
+    }
+}
+
+/// As text writes it.
+fn mid_text(mid: &MId<'_>) -> String {
+    mid.to_text(TextStyle::default())
+}
+
+/// The ends of the way of a packet.
+fn endpoints(packet: &Packet<'_>) -> Option<(Endpoint, Endpoint)> {
+    let network = packet.network()?;
+    let (from, to) = match network {
+        Layer::Ipv4 => (
+            ip4(packet.part(network, 12, 4)?)?,
+            ip4(packet.part(network, 16, 4)?)?,
+        ),
+        _ => (
+            ip6(packet.part(network, 8, 16)?)?,
+            ip6(packet.part(network, 24, 16)?)?,
+        ),
+    };
+    let transport = packet.transport()?;
+    let end = |address, offset| {
+        Some(Endpoint {
+            address,
+            port: packet.u16_be(transport, offset)?,
+        })
+    };
+    Some((end(from, 0)?, end(to, 2)?))
+}
+
+fn ip4(bytes: &[u8]) -> Option<IpAddr> {
+    Some(IpAddr::from(*bytes.first_chunk::<4>()?))
+}
+
+fn ip6(bytes: &[u8]) -> Option<IpAddr> {
+    Some(IpAddr::from(*bytes.first_chunk::<16>()?))
+}
+
+impl Extract for H248 {
+    fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
+        let packet = row.packet;
+        let Some((from, to)) = endpoints(packet) else {
+            return;
+        };
+        if *self.file != *row.file {
+            self.file = row.file.into();
+        }
+        let mut found: Vec<Lifted<'_>> = Vec::new();
+        let left_over = lift(packet, &mut |lifted| found.push(lifted));
+        self.tcp_octets = self.tcp_octets.saturating_add(left_over as u64);
+        for lifted in found {
+            self.message(lifted, packet, from, to);
+        }
+        self.push_ready(rows);
+    }
+
+    fn finish(&mut self, rows: &mut Rows) -> bool {
+        self.give_up();
+        while !rows.is_full() {
+            let Some(row) = self.ready.pop_front() else {
+                return false;
+            };
+            push_item(rows, &row.message.file, &row);
+        }
+        true
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.given_up > 0 {
+            notes.push(format!(
+                "h248: {} requests were given without their replies, as {} MiB of messages waited",
+                self.given_up,
+                WAITING_BYTES_MAX >> 20
+            ));
+        }
+        let evicted = self.tracker.counts().evicted;
+        if evicted > 0 {
+            notes.push(format!(
+                "h248: {evicted} requests were given without their replies, as too many were open"
+            ));
+        }
+        if self.tcp_octets > 0 {
+            notes.push(format!(
+                "h248: {} octets over TCP were not read: messages that do not lie in one segment",
+                self.tcp_octets
+            ));
+        }
+        notes
+    }
+}

@@ -1,0 +1,142 @@
+//! The table `websocket`: one row a WebSocket message.
+
+mod columns;
+mod connections;
+
+use std::collections::{HashMap, VecDeque};
+
+use weir_packet::Needs;
+use weir_ws::{ConnectionEvent, Direction, Event, Message, ViolationKind};
+
+pub use self::connections::{WebSocketEnds, WebSocketSight, WebSockets};
+
+use self::columns::{FIELDS, MessageRow};
+use super::{Extract, Extraction, columns, push_item};
+use crate::Row;
+use crate::scan::Rows;
+
+/// See the module.
+pub(super) const EXTRACTION: Extraction = Extraction {
+    name: "websocket",
+    doc: "one row a WebSocket message",
+    columns: || columns(&["frame.file"], FIELDS),
+    needs: &[Needs::Transport],
+    start: || Box::new(WebSocket::default()),
+};
+
+/// Rows that come out after the last packet have a copy of their payload, up to this many bytes of them
+/// all; further ones are without.
+const LAST_BYTES_MAX: usize = 1 << 30;
+
+#[derive(Default)]
+struct WebSocket {
+    sockets: WebSockets,
+    violations: Violations,
+    /// What was left when the capture ended.
+    last: Option<VecDeque<MessageRow<'static>>>,
+    last_bytes: usize,
+    /// Of the rows in `last`, those without their payload.
+    without_payload: u64,
+    file: String,
+}
+
+/// Violations that wait for their message, by connection and direction. Emptied with the direction.
+#[derive(Default)]
+struct Violations(HashMap<(u64, bool), Vec<ViolationKind>>);
+
+impl Violations {
+    /// The row of something seen, if it is one.
+    fn row<'m>(&mut self, sight: &WebSocketSight<'m>) -> Option<MessageRow<'m>> {
+        let ConnectionEvent::Wire(direction, event) = sight.event else {
+            return None;
+        };
+        let key = (sight.ends.connection, direction == Direction::ToServer);
+        match event {
+            Event::Violation(violation) => {
+                let kinds = self.0.entry(key).or_default();
+                if !kinds.contains(&violation.kind) {
+                    kinds.push(violation.kind);
+                }
+                // No message comes after these.
+                let is_last = violation.kind == ViolationKind::Cut;
+                is_last.then(|| self.take(key, sight, direction, None))
+            }
+            Event::Message(message) => Some(self.take(key, sight, direction, Some(message))),
+            _ => None,
+        }
+    }
+
+    fn take<'m>(
+        &mut self,
+        key: (u64, bool),
+        sight: &WebSocketSight<'m>,
+        direction: Direction,
+        message: Option<Message<'m>>,
+    ) -> MessageRow<'m> {
+        let kinds = self.0.remove(&key).unwrap_or_default();
+        let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+        MessageRow::new(sight, direction, message, names.join("; "))
+    }
+}
+
+impl Extract for WebSocket {
+    fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
+        let Self {
+            sockets,
+            violations,
+            file,
+            ..
+        } = self;
+        if file != row.file {
+            row.file.clone_into(file);
+        }
+        sockets.packet(row.packet, &mut |sight| {
+            if let Some(message) = violations.row(sight) {
+                rows.push_row(&row.with_item(&message));
+            }
+        });
+    }
+
+    fn finish(&mut self, rows: &mut Rows) -> bool {
+        if self.last.is_none() {
+            let mut last = VecDeque::new();
+            let Self {
+                sockets,
+                violations,
+                last_bytes,
+                without_payload,
+                ..
+            } = self;
+            sockets.finish(&mut |sight| {
+                if let Some(message) = violations.row(sight) {
+                    *last_bytes = last_bytes.saturating_add(message.payload.len());
+                    let keep = *last_bytes <= LAST_BYTES_MAX;
+                    *without_payload = without_payload.saturating_add(u64::from(!keep));
+                    last.push_back(message.into_owned(keep));
+                }
+            });
+            self.last = Some(last);
+        }
+        let Some(last) = &mut self.last else {
+            return false;
+        };
+        while !rows.is_full() {
+            let Some(message) = last.pop_front() else {
+                return false;
+            };
+            push_item(rows, &self.file, &message);
+        }
+        true
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = self.sockets.notes();
+        if self.without_payload > 0 {
+            notes.push(format!(
+                "{} messages that were complete only at the end of the capture are without payload",
+                self.without_payload
+            ));
+        }
+        notes
+    }
+}

@@ -1,0 +1,398 @@
+//! The columns of the table `websocket`, and the row that they get their values of.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+use weir_flow::Endpoint;
+use weir_packet::{Address, Kind, Value};
+use weir_ws::{Direction, Message, Opcode};
+
+use super::{WebSocketEnds, WebSocketSight};
+use crate::extract::{Item, ItemField};
+
+/// A message, or violations that no message came after.
+#[derive(Clone, Debug)]
+pub(super) struct MessageRow<'m> {
+    pub(super) ends: Cow<'m, WebSocketEnds>,
+    pub(super) payload: Cow<'m, [u8]>,
+    direction: Direction,
+    frame: u64,
+    time_ns: Option<i64>,
+    message: Option<Facts>,
+    violations: String,
+}
+
+/// A message without its payload.
+#[derive(Clone, Copy, Debug)]
+struct Facts {
+    opcode: Opcode,
+    compressed: bool,
+    fragments: u64,
+    payload_wire_bytes: u64,
+    frame_bytes: u64,
+    offset: u64,
+    message_bytes: u64,
+    whole: bool,
+    distance_max: Option<u32>,
+}
+
+impl<'m> MessageRow<'m> {
+    pub(super) fn new(
+        sight: &WebSocketSight<'m>,
+        direction: Direction,
+        message: Option<Message<'m>>,
+        violations: String,
+    ) -> Self {
+        Self {
+            ends: Cow::Borrowed(sight.ends),
+            payload: Cow::Borrowed(message.map_or(&[], |message| message.payload)),
+            direction,
+            frame: sight.frame,
+            time_ns: sight.time_ns,
+            message: message.map(|message| Facts {
+                opcode: message.opcode,
+                compressed: message.compressed,
+                fragments: message.fragments,
+                payload_wire_bytes: message.payload_wire_bytes,
+                frame_bytes: message.frame_bytes,
+                offset: message.offset,
+                message_bytes: message.payload.len() as u64,
+                whole: message.whole,
+                distance_max: message.inflated.map(|inflated| inflated.distance_max),
+            }),
+            violations,
+        }
+    }
+
+    /// The same with a payload of its own, or without.
+    pub(super) fn into_owned(self, keep_payload: bool) -> MessageRow<'static> {
+        let payload = match keep_payload {
+            true => self.payload.into_owned(),
+            false => Vec::new(),
+        };
+        MessageRow {
+            ends: Cow::Owned(self.ends.into_owned()),
+            payload: Cow::Owned(payload),
+            direction: self.direction,
+            frame: self.frame,
+            time_ns: self.time_ns,
+            message: self.message,
+            violations: self.violations,
+        }
+    }
+
+    fn ends(&self) -> (Endpoint, Endpoint) {
+        match self.direction {
+            Direction::ToServer => (self.ends.client, self.ends.server),
+            Direction::ToClient => (self.ends.server, self.ends.client),
+        }
+    }
+
+    fn is(&self, opcode: Opcode) -> bool {
+        self.message.is_some_and(|message| message.opcode == opcode)
+    }
+
+    /// The payload of a text.
+    fn text(&self) -> Option<&str> {
+        match self.is(Opcode::Text) {
+            true => std::str::from_utf8(&self.payload).ok(),
+            false => None,
+        }
+    }
+
+    /// The payload of what is neither a readable text nor a control frame.
+    fn binary(&self) -> Option<&[u8]> {
+        let message = self.message?;
+        (!message.opcode.is_control() && self.text().is_none()).then_some(&self.payload)
+    }
+
+    /// Status and reason of a close frame.
+    fn close(&self) -> Option<(u16, &[u8])> {
+        let (status, reason) = self.payload.split_first_chunk::<2>()?;
+        self.is(Opcode::Close)
+            .then_some((u16::from_be_bytes(*status), reason))
+    }
+}
+
+impl Item for MessageRow<'_> {
+    fn value(&self, index: usize) -> Option<Value<'_>> {
+        FIELDS.get(index).and_then(|field| (field.get)(self))
+    }
+}
+
+type Get = for<'r> fn(&'r MessageRow<'_>) -> Option<Value<'r>>;
+
+fn address(end: Endpoint) -> Option<Value<'static>> {
+    Some(Value::Address(match end.address {
+        IpAddr::V4(address) => address.into(),
+        IpAddr::V6(address) => Address::from(address),
+    }))
+}
+
+const WEIR: &str = "weir";
+const FRAMES: &str = "RFC 6455, 5.2";
+const DEFLATE: &str = "RFC 7692, 7";
+
+/// A column.
+const fn field(
+    name: &'static str,
+    kind: Kind,
+    doc: &'static str,
+    reference: &'static str,
+    get: Get,
+) -> ItemField<Get> {
+    ItemField {
+        name,
+        kind,
+        doc,
+        reference,
+        get,
+    }
+}
+
+/// Wireshark's names where it has the same; what it shows of a frame is here of the whole message.
+pub(super) const FIELDS: &[ItemField<Get>] = &[
+    field(
+        "frame.number",
+        Kind::U64,
+        "number of the packet that completed the message",
+        WEIR,
+        |row| (row.frame > 0).then_some(Value::Unsigned(row.frame)),
+    ),
+    field(
+        "frame.time",
+        Kind::Time,
+        "time of that packet",
+        WEIR,
+        |row| row.time_ns.map(Value::Time),
+    ),
+    field(
+        "addr.src",
+        Kind::Address,
+        "address of the sender",
+        "RFC 791, 3.1",
+        |row| address(row.ends().0),
+    ),
+    field(
+        "addr.dst",
+        Kind::Address,
+        "address of the receiver",
+        "RFC 791, 3.1",
+        |row| address(row.ends().1),
+    ),
+    field(
+        "port.src",
+        Kind::U16,
+        "TCP port of the sender",
+        "RFC 9293, 3.1",
+        |row| Some(Value::Unsigned(row.ends().0.port.into())),
+    ),
+    field(
+        "port.dst",
+        Kind::U16,
+        "TCP port of the receiver",
+        "RFC 9293, 3.1",
+        |row| Some(Value::Unsigned(row.ends().1.port.into())),
+    ),
+    field(
+        "websocket.connection",
+        Kind::U64,
+        "number of the TCP connection in the capture, from 1",
+        WEIR,
+        |row| Some(Value::Unsigned(row.ends.connection)),
+    ),
+    field(
+        "websocket.direction",
+        Kind::Text,
+        "to_server or to_client",
+        WEIR,
+        |row| Some(Value::Text(row.direction.name())),
+    ),
+    field(
+        "websocket.opcode",
+        Kind::U8,
+        "opcode of the first frame",
+        FRAMES,
+        |row| {
+            row.message
+                .map(|message| Value::Unsigned(message.opcode.bits().into()))
+        },
+    ),
+    field(
+        "websocket.type",
+        Kind::Text,
+        "text, binary, close, ping or pong",
+        FRAMES,
+        |row| {
+            row.message
+                .map(|message| Value::Text(message.opcode.name()))
+        },
+    ),
+    field(
+        "websocket.pmc",
+        Kind::Bool,
+        "sent compressed (per-message compression, RSV1)",
+        "RFC 7692, 6",
+        |row| row.message.map(|message| Value::Bool(message.compressed)),
+    ),
+    field(
+        "websocket.fragment.count",
+        Kind::U32,
+        "frames that the message was sent in",
+        "RFC 6455, 5.4",
+        |row| {
+            row.message
+                .map(|message| Value::Unsigned(message.fragments))
+        },
+    ),
+    field(
+        "websocket.payload_length",
+        Kind::U64,
+        "bytes of the payload on the wire",
+        FRAMES,
+        |row| {
+            row.message
+                .map(|message| Value::Unsigned(message.payload_wire_bytes))
+        },
+    ),
+    field(
+        "websocket.frame_length",
+        Kind::U64,
+        "bytes of the frames, headers included",
+        FRAMES,
+        |row| {
+            row.message
+                .map(|message| Value::Unsigned(message.frame_bytes))
+        },
+    ),
+    field(
+        "websocket.message_length",
+        Kind::U64,
+        "bytes of the message, inflated",
+        DEFLATE,
+        |row| {
+            row.message
+                .map(|message| Value::Unsigned(message.message_bytes))
+        },
+    ),
+    field(
+        "websocket.payload.text",
+        Kind::Text,
+        "the text, inflated",
+        "RFC 6455, 5.6",
+        |row| row.text().map(Value::Text),
+    ),
+    field(
+        "websocket.payload.binary",
+        Kind::Bytes,
+        "the binary message, inflated; also a text that is not UTF-8",
+        "RFC 6455, 5.6",
+        |row| row.binary().map(Value::Bytes),
+    ),
+    field(
+        "websocket.payload.close.status_code",
+        Kind::U16,
+        "why the connection is closed",
+        "RFC 6455, 7.4",
+        |row| {
+            row.close()
+                .map(|(status, _)| Value::Unsigned(status.into()))
+        },
+    ),
+    field(
+        "websocket.payload.close.reason",
+        Kind::Text,
+        "the same in words",
+        "RFC 6455, 7.1.6",
+        |row| {
+            let (_, reason) = row.close()?;
+            std::str::from_utf8(reason)
+                .ok()
+                .filter(|text| !text.is_empty())
+                .map(Value::Text)
+        },
+    ),
+    field(
+        "websocket.payload.ping",
+        Kind::Bytes,
+        "payload of a ping",
+        "RFC 6455, 5.5.2",
+        |row| row.is(Opcode::Ping).then(|| Value::Bytes(&row.payload)),
+    ),
+    field(
+        "websocket.payload.pong",
+        Kind::Bytes,
+        "payload of a pong",
+        "RFC 6455, 5.5.3",
+        |row| row.is(Opcode::Pong).then(|| Value::Bytes(&row.payload)),
+    ),
+    field(
+        "websocket.whole",
+        Kind::Bool,
+        "the payload is all of the message; false where bytes are missing or cannot be inflated",
+        WEIR,
+        |row| row.message.map(|message| Value::Bool(message.whole)),
+    ),
+    field(
+        "websocket.offset",
+        Kind::U64,
+        "offset of the first frame among the direction's frames",
+        WEIR,
+        |row| row.message.map(|message| Value::Unsigned(message.offset)),
+    ),
+    field(
+        "websocket.distance_max",
+        Kind::U32,
+        "the largest distance that the compressed message refers back, in bytes",
+        "RFC 1951, 3.2.5",
+        |row| {
+            let distance = row.message?.distance_max?;
+            Some(Value::Unsigned(distance.into()))
+        },
+    ),
+    field(
+        "websocket.violations",
+        Kind::Text,
+        "what the standards forbid, limits that were reached, bytes that are missing",
+        "RFC 6455; RFC 7692",
+        |row| (!row.violations.is_empty()).then_some(Value::Text(&row.violations)),
+    ),
+    field(
+        "websocket.target",
+        Kind::Text,
+        "target of the handshake's request, such as /chat",
+        "RFC 6455, 4.1",
+        |row| {
+            row.ends
+                .handshake
+                .as_ref()
+                .map(|handshake| Value::Text(&handshake.target))
+        },
+    ),
+    field(
+        "websocket.host",
+        Kind::Text,
+        "host of the handshake's request",
+        "RFC 6455, 4.1",
+        |row| {
+            row.ends
+                .handshake
+                .as_ref()
+                .map(|handshake| Value::Text(&handshake.host))
+        },
+    ),
+    field(
+        "websocket.extensions",
+        Kind::Text,
+        "parameters of permessage-deflate that were agreed on",
+        "RFC 7692, 7.1",
+        |row| row.ends.agreed.as_deref().map(Value::Text),
+    ),
+    field(
+        "websocket.mid_stream",
+        Kind::Bool,
+        "the connection began before the capture; compression is assumed as frames say",
+        WEIR,
+        |row| Some(Value::Bool(row.ends.mid_stream)),
+    ),
+];

@@ -1,0 +1,331 @@
+//! The WebSocket connections of a capture: packets in, handshakes, messages and violations out.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use weir_flow::{Chunk, Content, Endpoint, Interest, Sender, StreamLimits, Streams};
+use weir_packet::Packet;
+use weir_ws::{
+    Connection, ConnectionEvent, DecoderOptions, Direction, Handshake, Header, InflateOptions,
+    Opcode,
+};
+
+/// Finds WebSocket connections among the TCP connections of a capture and reads them: those whose
+/// handshake is there (RFC 6455 section 4), and those that began before the capture, by their frames.
+///
+/// Whatever is kept is limited: connections and what waits for missing segments as
+/// [`StreamLimits`] says, a message as [`DecoderOptions`] says, and all messages and windows together.
+#[derive(Debug)]
+pub struct WebSockets {
+    streams: Streams,
+    followed: Connections,
+}
+
+/// A connection, as far as it is known.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct WebSocketEnds {
+    /// Its number among the TCP connections of the capture, from 1.
+    pub connection: u64,
+    /// Who opened it, or masks.
+    pub client: Endpoint,
+    /// The other end.
+    pub server: Endpoint,
+    /// What the heads say; `None` before, and when the capture began later.
+    pub handshake: Option<Handshake>,
+    /// The parameters of permessage-deflate that were agreed on, as in the response.
+    pub agreed: Option<String>,
+    /// The capture began later than the connection.
+    pub mid_stream: bool,
+}
+
+/// Something that was seen on a connection.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct WebSocketSight<'a> {
+    /// The connection.
+    pub ends: &'a WebSocketEnds,
+    /// What.
+    pub event: ConnectionEvent<'a>,
+    /// Time of the packet that made it known, in nanoseconds since 1970.
+    pub time_ns: Option<i64>,
+    /// Number of that packet in its capture; 0 after the last one.
+    pub frame: u64,
+}
+
+#[derive(Debug, Default)]
+struct Connections {
+    open: HashMap<u64, Followed>,
+    held_bytes: usize,
+    given_up: u64,
+    gap_bytes: u64,
+}
+
+#[derive(Debug)]
+struct Followed {
+    ends: WebSocketEnds,
+    client: Sender,
+    connection: Connection,
+    held_bytes: usize,
+}
+
+/// Bytes of a message on the wire, and of one that is inflated.
+const MESSAGE_BYTES_MAX: usize = 16 << 20;
+/// Bytes of messages under way and windows, of all connections.
+const HELD_BYTES_MAX: usize = 512 << 20;
+
+impl Default for WebSockets {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl WebSockets {
+    /// Before the first packet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            streams: Streams::new(StreamLimits::default()),
+            followed: Connections::default(),
+        }
+    }
+
+    /// Takes the next packet of the capture, decoded to its transport header.
+    pub fn packet(&mut self, packet: &Packet<'_>, each: &mut dyn FnMut(&WebSocketSight<'_>)) {
+        let followed = &mut self.followed;
+        self.streams
+            .packet(packet, |chunk| followed.chunk(chunk, each));
+    }
+
+    /// The capture is over: gives what waited for missing segments.
+    pub fn finish(&mut self, each: &mut dyn FnMut(&WebSocketSight<'_>)) {
+        let followed = &mut self.followed;
+        self.streams.finish(|chunk| followed.chunk(chunk, each));
+    }
+
+    /// What was given up for the limits, in words.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let (streams, _) = self.streams.counters();
+        let mut notes = Vec::new();
+        let mut note = |count: u64, what: &str| {
+            if count > 0 {
+                notes.push(format!("{count} {what}"));
+            }
+        };
+        note(
+            self.followed.given_up,
+            "WebSocket connections were given up because messages and windows took more than 512 MiB",
+        );
+        note(
+            streams.evicted,
+            "TCP connections were forgotten because there were too many at one time",
+        );
+        note(
+            self.followed.gap_bytes,
+            "bytes of WebSocket connections were not captured",
+        );
+        notes
+    }
+}
+
+impl Connections {
+    fn chunk(&mut self, chunk: &Chunk<'_>, each: &mut dyn FnMut(&WebSocketSight<'_>)) -> Interest {
+        let followed = match self.open.entry(chunk.connection) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let Content::Bytes(bytes) = chunk.content else {
+                    return Interest::Follow;
+                };
+                let Some(from_client) = is_from_client(bytes) else {
+                    return Interest::Ignore;
+                };
+                place.insert(Followed::new(chunk, from_client))
+            }
+        };
+        if let Content::Gap(bytes) = chunk.content {
+            self.gap_bytes = self.gap_bytes.saturating_add(bytes);
+        }
+        let goes_on = followed.chunk(chunk, each);
+        let held = followed.connection.held_bytes();
+        self.held_bytes = self.held_bytes.saturating_sub(followed.held_bytes);
+        followed.held_bytes = held;
+        if goes_on && self.held_bytes.saturating_add(held) <= HELD_BYTES_MAX {
+            self.held_bytes = self.held_bytes.saturating_add(held);
+            return Interest::Follow;
+        }
+        self.given_up = self.given_up.saturating_add(u64::from(goes_on));
+        self.open.remove(&chunk.connection);
+        Interest::Ignore
+    }
+}
+
+impl Followed {
+    fn new(chunk: &Chunk<'_>, from_client: bool) -> Self {
+        let (client, server) = match from_client {
+            true => (chunk.source(), chunk.destination()),
+            false => (chunk.destination(), chunk.source()),
+        };
+        let mut options = DecoderOptions::default();
+        options.message_bytes_max = MESSAGE_BYTES_MAX;
+        // Assumed of connections whose handshake is not there; frames say whether it is used.
+        options.inflate = Some(InflateOptions {
+            message_bytes_max: MESSAGE_BYTES_MAX,
+            ..InflateOptions::default()
+        });
+        Self {
+            ends: WebSocketEnds {
+                connection: chunk.connection,
+                client,
+                server,
+                handshake: None,
+                agreed: None,
+                mid_stream: false,
+            },
+            client: match (from_client, chunk.sender) {
+                (true, sender) => sender,
+                (false, Sender::Low) => Sender::High,
+                (false, Sender::High) => Sender::Low,
+            },
+            connection: Connection::new(options),
+            held_bytes: 0,
+        }
+    }
+
+    /// False when nothing more is wanted.
+    fn chunk(&mut self, chunk: &Chunk<'_>, each: &mut dyn FnMut(&WebSocketSight<'_>)) -> bool {
+        let direction = match chunk.sender == self.client {
+            true => Direction::ToServer,
+            false => Direction::ToClient,
+        };
+        let ends = &mut self.ends;
+        let mut goes_on = true;
+        let mut hand_on = |event: ConnectionEvent<'_>| {
+            match event {
+                ConnectionEvent::Handshake(handshake) => {
+                    ends.agreed = handshake.agreed.map(|agreed| agreed.to_string());
+                    ends.handshake = Some(handshake.clone());
+                }
+                ConnectionEvent::MidStream => ends.mid_stream = true,
+                ConnectionEvent::NotWebSocket => {
+                    goes_on = false;
+                    return;
+                }
+                _ => {}
+            }
+            each(&WebSocketSight {
+                ends,
+                event,
+                time_ns: chunk.time_ns,
+                frame: chunk.frame,
+            });
+        };
+        match chunk.content {
+            Content::Bytes(bytes) => self.connection.feed(direction, bytes, &mut hand_on),
+            Content::Gap(bytes) => self.connection.gap(direction, bytes, &mut hand_on),
+            Content::End(_) => self.connection.finish_direction(direction, &mut hand_on),
+        }
+        goes_on
+    }
+}
+
+/// Whether the first bytes of a direction are a client's or a server's; `None` when they are no
+/// WebSocket's. Without a handshake, frames have to look like frames all the way: only clients mask.
+fn is_from_client(bytes: &[u8]) -> Option<bool> {
+    let begins = |with: &[u8]| with.starts_with(bytes) || bytes.starts_with(with);
+    if bytes.is_empty() {
+        return None;
+    }
+    if begins(b"GET ") {
+        let is_whole = bytes.windows(4).any(|end| end == b"\r\n\r\n");
+        let word: &[u8] = b"websocket";
+        let upgrades = || {
+            bytes
+                .windows(word.len())
+                .any(|at| at.eq_ignore_ascii_case(word))
+        };
+        return (!is_whole || upgrades()).then_some(true);
+    }
+    if begins(b"HTTP/1.") {
+        return Some(false);
+    }
+    let masked = bytes.get(1)? & 0x80 != 0;
+    are_frames(bytes, masked).then_some(masked)
+}
+
+/// A chain of frames from here on, the first of which is whole or a control frame or the beginning of
+/// a message.
+fn are_frames(bytes: &[u8], masked: bool) -> bool {
+    let mut rest = bytes;
+    let mut first = true;
+    while !rest.is_empty() {
+        let Some(header) = Header::parse(rest) else {
+            return !first;
+        };
+        let control = header.opcode.is_control();
+        let plausible = !header.rsv2
+            && !header.rsv3
+            && !matches!(header.opcode, Opcode::Reserved(_))
+            && header.mask.is_some() == masked
+            && header.header_len == header.shortest_len()
+            && !(control && (!header.fin || header.rsv1 || header.payload_len > 125))
+            && !(first && header.opcode == Opcode::Continuation && !header.fin);
+        if !plausible {
+            return false;
+        }
+        let after = rest
+            .get(usize::from(header.header_len)..)
+            .unwrap_or_default();
+        let Some(payload) = usize::try_from(header.payload_len)
+            .ok()
+            .and_then(|len| after.get(..len))
+        else {
+            // The frame goes on in the next segment.
+            return header.payload_len <= MESSAGE_BYTES_MAX as u64;
+        };
+        if header.opcode == Opcode::Text && header.fin && !header.rsv1 {
+            let mut text = payload.to_vec();
+            weir_ws::mask(header.mask.unwrap_or_default(), 0, &mut text);
+            if std::str::from_utf8(&text).is_err() {
+                return false;
+            }
+        }
+        rest = after.get(payload.len()..).unwrap_or_default();
+        first = false;
+    }
+    !first
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_bytes_tell_whose_they_are() {
+        let cases: &[(&[u8], Option<bool>)] = &[
+            (b"", None),
+            (b"G", Some(true)),
+            (b"GET /chat HTTP/1.1\r\nUpg", Some(true)),
+            (b"GET / HTTP/1.1\r\nUpgrade: WebSocket\r\n\r\n", Some(true)),
+            (b"GET / HTTP/1.1\r\nHost: h\r\n\r\n", None),
+            (b"HTTP/1.1 101 Switching", Some(false)),
+            (b"POST / HTTP/1.1\r\n", None),
+            (b"\x81\x02hi", Some(false)),
+            (b"\x81\x82\0\0\0\0hi\x89\x80\0\0\0\0", Some(true)),
+            // A text that goes on later, and one that is not UTF-8.
+            (b"\x81\x7e\x10\x00abc", Some(false)),
+            (b"\x81\x02\xff\xff", None),
+            // DNS over TCP, TLS, SSH, SIP.
+            (b"\x00\x1d\x12\x34\x01\x00\x00\x01", None),
+            (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", None),
+            (b"SSH-2.0-OpenSSH_9.2\r\n", None),
+            (b"INVITE sip:a@b SIP/2.0\r\n", None),
+            // A frame whose length could be shorter, a masked and an unmasked one.
+            (b"\x81\x7e\x00\x02hi", None),
+            (b"\x81\x02hi\x81\x82\0\0\0\0hi", None),
+        ];
+        for (bytes, expected) in cases {
+            assert_eq!(is_from_client(bytes), *expected, "{}", bytes.escape_ascii());
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! One file read in parts side by side, into one aggregate.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::sync::Arc;
+
+use weir_capture::{Reader, Split};
+use weir_packet::layout::Layout;
+
+use crate::records::RecordReader;
+use crate::source::{Bytes, Cause};
+use crate::{Source, SourceError};
+
+/// Where the parts of a file begin.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    source: Source,
+    cut: Cut,
+}
+
+#[derive(Clone, Debug)]
+enum Cut {
+    /// At guessed places: a part counts when the one before arrives at it.
+    Capture(Arc<Split>),
+    /// Every so many bytes.
+    Records {
+        layout: Arc<Layout>,
+        record_len: u64,
+        /// Records of each part but the last, which has the rest.
+        records: u64,
+        parts: usize,
+    },
+}
+
+impl Parts {
+    /// Cuts the file into `parts` parts of about the same size. `None` when it should be read in one:
+    /// it is compressed, no file, too small, or its records do not show where they begin.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is no capture.
+    pub fn new(source: &Source, parts: usize) -> Result<Option<Self>, SourceError> {
+        let Some(len) = source.len() else {
+            return Ok(None);
+        };
+        let parts = parts.min(usize::try_from(len / PART_BYTES_MIN).unwrap_or(usize::MAX));
+        if parts < 2 {
+            return Ok(None);
+        }
+        let cut = match source.layout() {
+            Some(layout) => Cut::records(layout, len, parts),
+            None => {
+                let options = weir_capture::Options::default();
+                let file = open(source)?;
+                Split::new(file, parts, &options)
+                    .map_err(|error| source.error(Cause::Capture(error)))?
+                    .map(|split| Cut::Capture(Arc::new(split)))
+            }
+        };
+        Ok(cut.map(|cut| Self {
+            source: source.clone(),
+            cut,
+        }))
+    }
+
+    /// True when a file of this kind and size is worth cutting, as far as can be told without reading it.
+    #[must_use]
+    pub fn may_be_of(source: &Source) -> bool {
+        let large = source.len().is_some_and(|len| len >= 2 * PART_BYTES_MIN);
+        large
+            && source
+                .layout()
+                .is_none_or(|layout| layout.plain_record_len().is_some())
+    }
+
+    /// How many parts there are: at least two.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        match &self.cut {
+            Cut::Capture(split) => split.parts(),
+            Cut::Records { parts, .. } => *parts,
+        }
+    }
+
+    pub(crate) const fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Opens a part of a capture.
+    pub(crate) fn open_capture(&self, part: usize) -> Result<Option<Reader<Bytes>>, SourceError> {
+        let Cut::Capture(split) = &self.cut else {
+            return Ok(None);
+        };
+        let io = |error| self.source.error(Cause::Io(error));
+        let file = split.source(part, open(&self.source)?).map_err(io)?;
+        let bytes: Bytes = Box::new(file);
+        let reader = split.reader(part, bytes, &weir_capture::Options::default());
+        reader
+            .map(Some)
+            .map_err(|error| self.source.error(Cause::Capture(error)))
+    }
+
+    /// Opens a part of a file of records.
+    pub(crate) fn open_records(&self, part: usize) -> Result<Option<RecordReader>, SourceError> {
+        let Cut::Records {
+            layout,
+            record_len,
+            records,
+            parts,
+        } = &self.cut
+        else {
+            return Ok(None);
+        };
+        let before = records.saturating_mul(part as u64);
+        let header = layout.file_header_len() as u64;
+        let start = match part {
+            0 => 0,
+            _ => header.saturating_add(before.saturating_mul(*record_len)),
+        };
+        let mut file = open(&self.source)?;
+        file.seek(SeekFrom::Start(start))
+            .map_err(|error| self.source.error(Cause::Io(error)))?;
+        let len = records.saturating_mul(*record_len);
+        let bytes: Bytes = match part {
+            // Not a byte of the next part, or the last record would look cut.
+            0 => Box::new(file.take(len.saturating_add(header))),
+            _ if part + 1 < *parts => Box::new(file.take(len)),
+            _ => Box::new(file),
+        };
+        let layout = Arc::clone(layout);
+        Ok(Some(match part {
+            0 => RecordReader::new(layout, bytes),
+            _ => RecordReader::behind(layout, bytes, before, start),
+        }))
+    }
+
+    /// True when part number `part` of a capture, which is read, goes on where the one before it ended.
+    pub(crate) fn follows(
+        &self,
+        before: &Reader<Bytes>,
+        part: usize,
+        reader: &mut Reader<Bytes>,
+    ) -> bool {
+        match &self.cut {
+            Cut::Capture(split) => split.follows(before, part, reader),
+            Cut::Records { .. } => false,
+        }
+    }
+
+    /// Lets the reader of the part before read part number `part` of a capture as well.
+    pub(crate) fn read_on(&self, reader: &mut Reader<Bytes>, part: usize) {
+        if let Cut::Capture(split) = &self.cut {
+            split.read_on(reader, part);
+        }
+    }
+}
+
+impl Cut {
+    fn records(layout: &Arc<Layout>, len: u64, parts: usize) -> Option<Self> {
+        let record_len = layout.plain_record_len()? as u64;
+        let records = len.checked_sub(layout.file_header_len() as u64)? / record_len;
+        let records = records / parts as u64;
+        (records > 0).then(|| Self::Records {
+            layout: Arc::clone(layout),
+            record_len,
+            records,
+            parts,
+        })
+    }
+}
+
+fn open(source: &Source) -> Result<File, SourceError> {
+    File::open(source.path()).map_err(|error| source.error(Cause::Io(error)))
+}
+
+/// A part below this is not worth a thread and a look for its beginning.
+const PART_BYTES_MIN: u64 = 4 << 20;

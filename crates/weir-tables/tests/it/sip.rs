@@ -1,0 +1,220 @@
+//! The tables `sip` and `calls` against tshark.
+
+use std::path::{Path, PathBuf};
+
+use arrow::array::{Array, AsArray, RecordBatch, StringArray};
+use arrow::compute::{cast, concat_batches};
+use arrow::datatypes::{DataType, Float64Type};
+use weir_tables::{Extraction, Scan, ScanOptions, Source, Table};
+
+use crate::tshark;
+
+fn shared(name: &str) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../../shared/data/sip")
+        .join(name);
+    if !path.exists() {
+        eprintln!("SKIPPED: there is no {}", path.display());
+        return None;
+    }
+    Some(path)
+}
+
+/// Reads a table whole, `batch_rows` rows at a time.
+fn read(table: &str, sources: &[&Path], batch_rows: usize) -> RecordBatch {
+    let table = Table::extracted(Extraction::named(table).unwrap());
+    let projection: Vec<usize> = (0..table.columns().len()).collect();
+    let mut options = ScanOptions::default();
+    options.batch_rows = batch_rows;
+    let sources = sources.iter().map(Source::capture).collect();
+    let mut scan = Scan::new(&table, &projection, None, sources, options);
+    let mut batches = Vec::new();
+    while let Some(batch) = scan.next_batch().unwrap() {
+        batches.push(batch);
+    }
+    assert!(scan.take_errors().is_empty());
+    assert_eq!(scan.notes(), Vec::<String>::new());
+    concat_batches(table.schema(), &batches).unwrap()
+}
+
+/// A column as text; NULL is empty.
+fn column(batch: &RecordBatch, name: &str) -> Vec<String> {
+    let array = batch
+        .column_by_name(name)
+        .unwrap_or_else(|| panic!("{name}"));
+    let texts = cast(array, &DataType::Utf8).unwrap();
+    let texts: &StringArray = texts.as_string();
+    texts
+        .iter()
+        .map(|text| text.unwrap_or("").to_owned())
+        .collect()
+}
+
+/// Columns with tshark's names for them.
+const SAME: &[(&str, &str)] = &[
+    ("frame.number", "frame.number"),
+    ("udp.srcport", "udp.srcport"),
+    ("sip.method", "sip.Method"),
+    ("sip.status_code", "sip.Status-Code"),
+    ("sip.request_line", "sip.Request-Line"),
+    ("sip.status_line", "sip.Status-Line"),
+    ("sip.r_uri", "sip.r-uri"),
+    ("sip.r_uri.user", "sip.r-uri.user"),
+    ("sip.r_uri.host", "sip.r-uri.host"),
+    ("sip.r_uri.port", "sip.r-uri.port"),
+    ("sip.call_id", "sip.Call-ID"),
+    ("sip.cseq", "sip.CSeq"),
+    ("sip.cseq.seq", "sip.CSeq.seq"),
+    ("sip.cseq.method", "sip.CSeq.method"),
+    ("sip.from", "sip.From"),
+    ("sip.from.user", "sip.from.user"),
+    ("sip.from.host", "sip.from.host"),
+    ("sip.from.port", "sip.from.port"),
+    ("sip.from.tag", "sip.from.tag"),
+    ("sip.to", "sip.To"),
+    ("sip.to.user", "sip.to.user"),
+    ("sip.to.host", "sip.to.host"),
+    ("sip.to.tag", "sip.to.tag"),
+    ("sip.contact", "sip.Contact"),
+    ("sip.via.transport", "sip.Via.transport"),
+    ("sip.via.sent_by.address", "sip.Via.sent-by.address"),
+    ("sip.via.sent_by.port", "sip.Via.sent-by.port"),
+    ("sip.via.branch", "sip.Via.branch"),
+    ("sip.max_forwards", "sip.Max-Forwards"),
+    ("sip.user_agent", "sip.User-Agent"),
+    ("sip.server", "sip.Server"),
+    ("sip.expires", "sip.Expires"),
+    ("sip.content_type", "sip.Content-Type"),
+    ("sip.content_length", "sip.Content-Length"),
+];
+
+#[test]
+fn tshark_agrees_on_every_message() {
+    if !tshark::is_installed() {
+        eprintln!("SKIPPED: tshark is not installed: nothing judges the columns of sip");
+        return;
+    }
+    for (name, messages) in [
+        ("sipp-1000.pcap", 6000),
+        ("captures/zeek-wireshark.pcap", 81),
+        ("captures/zeek-sip-long-request-response-paths.pcap", 2),
+        ("captures/zeek-invalid-content-length.pcap", 2),
+        ("captures/zeek-sip-junk-before-request.pcap", 1),
+    ] {
+        let Some(path) = shared(name) else { continue };
+        let batch = read("sip", &[&path], 1000);
+        assert_eq!(batch.num_rows(), messages, "{name}");
+        let fields: Vec<String> = SAME.iter().map(|(_, field)| (*field).to_owned()).collect();
+        let rows = tshark::rows(&path, &fields, &[]).unwrap();
+        // tshark has a row for every packet.
+        let theirs: Vec<Vec<&str>> = rows
+            .iter()
+            .filter(|row| !row[2].is_empty() || !row[3].is_empty())
+            .collect();
+        assert_eq!(theirs.len(), messages, "{name}");
+        for (at, (ours, field)) in SAME.iter().enumerate() {
+            for (row, value) in column(&batch, ours).iter().enumerate() {
+                let known = DIFFERENCES
+                    .iter()
+                    .any(|(file, column)| name.ends_with(file) && column == ours);
+                if !known {
+                    assert_eq!(value, theirs[row][at], "{name}, message {row}: {field}");
+                }
+            }
+        }
+    }
+}
+
+/// Columns that differ in a capture.
+const DIFFERENCES: &[(&str, &str)] = &[
+    // A number that is none: tshark reads it as far as it has digits.
+    ("zeek-invalid-content-length.pcap", "sip.content_length"),
+];
+
+#[test]
+fn calls_are_the_dialogs_of_the_messages() {
+    let Some(path) = shared("sipp-1000.pcap") else {
+        return;
+    };
+    let messages = read("sip", &[&path], 8192);
+    assert!(
+        column(&messages, "sip.resend")
+            .iter()
+            .all(|resend| resend == "false")
+    );
+    assert!(column(&messages, "sip.faults").iter().all(String::is_empty));
+    let body = &column(&messages, "sip.msg_body")[0];
+    assert!(body.starts_with("v=0\r\no=user1 53655765") && body.len() == 129);
+
+    let calls = read("calls", &[&path], 8192);
+    assert_eq!(calls.num_rows(), 1000);
+    // However many rows a batch has.
+    assert_eq!(read("calls", &[&path], 7), calls);
+    let invites: Vec<String> = column(&messages, "sip.call_id")
+        .into_iter()
+        .zip(column(&messages, "sip.method"))
+        .filter_map(|(id, method)| (method == "INVITE").then_some(id))
+        .collect();
+    assert_eq!(column(&calls, "sip.call_id"), invites);
+    for (name, value) in [
+        ("call.state", "completed"),
+        ("call.status", "200"),
+        ("call.ended_by", "caller"),
+        ("call.from.user", "sipp"),
+        ("call.to.user", "service"),
+        ("call.messages", "6"),
+        ("call.hops", "1"),
+        ("call.max_forwards", "70"),
+        ("port.src", "5071"),
+        ("port.dst", "5070"),
+    ] {
+        assert!(
+            column(&calls, name).iter().all(|found| found == value),
+            "{name}"
+        );
+    }
+    let seconds = |name: &str| {
+        calls
+            .column_by_name(name)
+            .unwrap()
+            .as_primitive::<Float64Type>()
+            .clone()
+    };
+    let (request, setup) = (seconds("call.request_delay"), seconds("call.setup_delay"));
+    assert_eq!((request.null_count(), setup.null_count()), (0, 0));
+    assert!(
+        request
+            .iter()
+            .zip(setup.iter())
+            .all(|(request, setup)| request <= setup)
+    );
+}
+
+#[test]
+fn calls_go_on_from_one_capture_to_the_next() {
+    let Some(path) = shared("sipp-1000.pcap") else {
+        return;
+    };
+    // The file header and each record; a rotation in the middle of a call.
+    let bytes = std::fs::read(&path).unwrap();
+    let mut at = 24;
+    for _ in 0..3002 {
+        let len = u32::from_le_bytes(bytes[at + 8..at + 12].try_into().unwrap());
+        at += 16 + len as usize;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (first, second) = (folder.path().join("1.pcap"), folder.path().join("2.pcap"));
+    std::fs::write(&first, &bytes[..at]).unwrap();
+    std::fs::write(&second, [&bytes[..24], &bytes[at..]].concat()).unwrap();
+    assert_eq!(
+        read("calls", &[&first, &second], 8192),
+        read("calls", &[&path], 8192)
+    );
+    // The second alone begins in the middle of a call.
+    let second = read("calls", &[&second], 8192);
+    let without_start = column(&second, "call.start")
+        .iter()
+        .filter(|start| start.is_empty())
+        .count();
+    assert!(without_start >= 1);
+}

@@ -1,0 +1,320 @@
+//! The table `websocket`: what real libraries sent comes out, and tshark sees the same.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::process::Command;
+
+use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::datatypes::{UInt8Type, UInt16Type, UInt64Type};
+use weir_tables::{Extraction, Scan, ScanOptions, Source, Table};
+use weir_testkit::Rng;
+use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
+use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
+
+use crate::tshark;
+
+const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+
+/// Both directions of a TCP connection, cut into segments of any size, some of them twice and some in
+/// another order.
+struct Conversation {
+    port: u16,
+    sent: [u32; 2],
+    packets: Vec<Vec<u8>>,
+}
+
+impl Conversation {
+    fn new(port: u16) -> Self {
+        let mut conversation = Self {
+            port,
+            sent: [1, 1],
+            packets: Vec::new(),
+        };
+        let (syn, ack) = (tcp_flags::SYN, tcp_flags::ACK);
+        let segment = conversation.segment(true, 0, 0, syn, b"");
+        conversation.packets.push(segment);
+        let segment = conversation.segment(false, 0, 1, syn | ack, b"");
+        conversation.packets.push(segment);
+        conversation
+    }
+
+    fn segment(&self, client: bool, seq: u32, ack: u32, flags: u8, payload: &[u8]) -> Vec<u8> {
+        let (from, to) = match client {
+            true => ((CLIENT, self.port), (SERVER, 8765)),
+            false => ((SERVER, 8765), (CLIENT, self.port)),
+        };
+        let tcp = Tcp::new(from.1, to.1).numbers(seq, ack).flags(flags);
+        let segment = tcp.segment(from.0.into(), to.0.into(), payload);
+        Ipv4::new(from.0, to.0, protocol::TCP).packet(&segment)
+    }
+
+    fn send(&mut self, client: bool, bytes: &[u8], random: &mut Rng) {
+        let mut segments = Vec::new();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (piece, after) = rest.split_at(rest.len().min(1 + random.below(1400) as usize));
+            rest = after;
+            let slot = usize::from(!client);
+            let (seq, ack) = (self.sent[slot], self.sent[1 - slot]);
+            segments.push(self.segment(client, seq, ack, tcp_flags::ACK, piece));
+            self.sent[slot] += piece.len() as u32;
+            if random.below(10) == 0 {
+                segments.push(segments.last().unwrap().clone());
+            }
+        }
+        if segments.len() > 2 && random.below(3) == 0 {
+            let last = segments.len() - 1;
+            segments.swap(last - 1, last);
+        }
+        self.packets.append(&mut segments);
+    }
+}
+
+fn write(packets: impl Iterator<Item = Vec<u8>>, path: &Path) {
+    let file = std::io::BufWriter::new(std::fs::File::create(path).unwrap());
+    // Raw IP.
+    let mut writer = PcapWriter::new(file, 101, 65_535, PcapVariant::Nano, Endian::Little).unwrap();
+    for (n, packet) in (0u64..).zip(packets) {
+        let time = 1_700_000_000_000_000_000 + n * 1_000_000;
+        writer.packet(time, packet.len() as u32, &packet).unwrap();
+    }
+    writer.into_inner().flush().unwrap();
+}
+
+fn rows(path: &Path) -> Vec<RecordBatch> {
+    let table = Table::extracted(Extraction::named("websocket").unwrap());
+    let positions: Vec<usize> = (0..table.columns().len()).collect();
+    let sources = vec![Source::capture(path)];
+    let mut scan = Scan::new(&table, &positions, None, sources, ScanOptions::default());
+    let mut batches = Vec::new();
+    while let Some(batch) = scan.next_batch().unwrap() {
+        batches.push(batch);
+    }
+    assert!(scan.take_errors().is_empty());
+    assert_eq!(scan.notes(), Vec::<String>::new());
+    batches
+}
+
+fn hex(text: &str) -> Vec<u8> {
+    let digit = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).unwrap();
+    (0..text.len()).step_by(2).map(digit).collect()
+}
+
+/// What the script prints, as connections on ports of their own and the messages of each direction.
+type Messages = HashMap<(u16, bool), Vec<Vec<u8>>>;
+
+fn interop(random: &mut Rng) -> Option<(Vec<Conversation>, Messages)> {
+    let script = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../weir-ws/tests/it/interop.py"
+    );
+    let output = Command::new("python3").arg(script).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    if !output.status.success() {
+        return None;
+    }
+    let mut conversations: Vec<Conversation> = Vec::new();
+    let mut sent = Messages::new();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let client = words.get(1) == Some(&"C");
+        let bytes = || {
+            hex(words
+                .last()
+                .filter(|_| words.len() > 2 + usize::from(words[0] == "sent"))
+                .map_or("", |word| word))
+        };
+        match words[0] {
+            "case" => conversations.push(Conversation::new(10_000 + conversations.len() as u16)),
+            "bytes" => conversations.last_mut()?.send(client, &bytes(), random),
+            _ => {
+                let port = conversations.last()?.port;
+                sent.entry((port, client)).or_default().push(bytes());
+            }
+        }
+    }
+    Some((conversations, sent))
+}
+
+#[test]
+fn messages_of_real_libraries_come_out_of_a_capture_as_they_were_sent() {
+    let mut random = Rng::new(11);
+    let Some((conversations, sent)) = interop(&mut random) else {
+        eprintln!("SKIPPED: python's websockets is not installed (pip install websockets aiohttp)");
+        return;
+    };
+    assert!(conversations.len() >= 36);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("interop.pcap");
+    // All connections side by side.
+    let most = conversations
+        .iter()
+        .map(|it| it.packets.len())
+        .max()
+        .unwrap();
+    let mut conversations = conversations;
+    let packets = (0..most).flat_map(|n| {
+        let packets: Vec<Vec<u8>> = conversations
+            .iter_mut()
+            .filter_map(|it| it.packets.get_mut(n).map(std::mem::take))
+            .collect();
+        packets
+    });
+    write(packets, &path);
+    let mut found = Messages::new();
+    let mut compressed = 0;
+    for batch in rows(&path) {
+        let column = |name: &str| batch.column_by_name(name).unwrap();
+        let opcodes = column("websocket.opcode").as_primitive::<UInt8Type>();
+        let texts = column("websocket.payload.text").as_string_view();
+        let binaries = column("websocket.payload.binary").as_binary_view();
+        let directions = column("websocket.direction").as_string_view();
+        let sources = column("port.src").as_primitive::<UInt16Type>();
+        let destinations = column("port.dst").as_primitive::<UInt16Type>();
+        for row in 0..batch.num_rows() {
+            assert!(column("websocket.violations").is_null(row));
+            assert!(column("websocket.whole").as_boolean().value(row));
+            compressed += u64::from(column("websocket.pmc").as_boolean().value(row));
+            let client = directions.value(row) == "to_server";
+            let port = match client {
+                true => sources.value(row),
+                false => destinations.value(row),
+            };
+            let messages = found.entry((port, client)).or_default();
+            match opcodes.value(row) {
+                1 => messages.push(texts.value(row).as_bytes().to_vec()),
+                2 => messages.push(binaries.value(row).to_vec()),
+                _ => {}
+            }
+        }
+    }
+    assert!(compressed > 1000, "{compressed}");
+    assert_eq!(found.len(), sent.len());
+    for (key, sent) in &sent {
+        assert!(
+            &found[key] == sent,
+            "connection of port {}, from the client: {}",
+            key.0,
+            key.1
+        );
+    }
+}
+
+#[test]
+fn a_missing_segment_costs_what_it_held_and_is_said() {
+    let mut random = Rng::new(3);
+    let mut conversation = Conversation::new(20_000);
+    let request = b"GET /x HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\n\r\n";
+    let response = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n";
+    conversation.send(true, request, &mut random);
+    conversation.send(false, response, &mut random);
+    let frame = |text: &str| [&[0x81, text.len() as u8][..], text.as_bytes()].concat();
+    let long = "x".repeat(100);
+    let seq = conversation.sent[1];
+    let begin = [&[0x81, 100][..], &long.as_bytes()[..20]].concat();
+    let after = [&long.as_bytes()[60..], &frame("and on")].concat();
+    for (offset, bytes) in [(0, &begin), (62, &after)] {
+        let segment = conversation.segment(false, seq + offset, 1, tcp_flags::ACK, bytes);
+        conversation.packets.push(segment);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gap.pcap");
+    write(conversation.packets.into_iter(), &path);
+    let table = Table::extracted(Extraction::named("websocket").unwrap());
+    let names = [
+        "websocket.payload.text",
+        "websocket.whole",
+        "websocket.violations",
+        "websocket.message_length",
+    ];
+    let positions = names.map(|name| table.position(name).unwrap());
+    let sources = vec![Source::capture(&path)];
+    let mut scan = Scan::new(&table, &positions, None, sources, ScanOptions::default());
+    let batch = scan.next_batch().unwrap().unwrap();
+    let texts = batch.column(0).as_string_view();
+    let found: Vec<(&str, bool, bool)> = (0..batch.num_rows())
+        .map(|row| {
+            let whole = batch.column(1).as_boolean().value(row);
+            let said = batch.column(2).as_string_view();
+            let said = !said.is_null(row) && said.value(row) == "bytes were not captured";
+            (texts.value(row), whole, said)
+        })
+        .collect();
+    assert_eq!(found, [(&long[..20], false, true), ("and on", true, false)]);
+    assert_eq!(
+        batch.column(3).as_primitive::<UInt64Type>().values(),
+        &[20, 6]
+    );
+    assert!(scan.next_batch().unwrap().is_none());
+    assert_eq!(
+        scan.notes(),
+        ["40 bytes of WebSocket connections were not captured"]
+    );
+}
+
+#[test]
+fn tshark_sees_the_same_messages_in_the_captures_beside_the_checkout() {
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../../shared/data/websocket/captures"
+    );
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        eprintln!("SKIPPED: {folder} is not there");
+        return;
+    };
+    if !tshark::is_installed() {
+        eprintln!("SKIPPED: tshark is not installed");
+        return;
+    }
+    let mut messages = 0;
+    for entry in entries {
+        let path = entry.unwrap().path();
+        let fields = ["frame.number", "websocket.opcode", "websocket.fin"];
+        let mut command = Command::new("tshark");
+        command
+            .args(["-n", "-T", "fields", "-E", "occurrence=a", "-r"])
+            .arg(&path);
+        for field in fields {
+            command.args(["-e", field]);
+        }
+        // zeek's captures are of any port.
+        let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        let mut theirs = Vec::new();
+        for line in text.lines() {
+            let words: Vec<&str> = line.split('\t').collect();
+            let opcodes = words.get(1).filter(|word| !word.is_empty());
+            let flags = words.get(2).copied().unwrap_or_default();
+            let Some(opcodes) = opcodes else { continue };
+            for (opcode, fin) in opcodes.split(',').zip(flags.split(',')) {
+                let opcode: u8 = opcode.parse().unwrap();
+                // A continuation ends the message whose opcode came before.
+                if matches!(fin, "1" | "True") && opcode > 0 {
+                    theirs.push((words[0].parse::<u64>().unwrap(), opcode));
+                }
+            }
+        }
+        let mut ours = Vec::new();
+        for batch in rows(&path) {
+            let column = |name: &str| batch.column_by_name(name).unwrap();
+            let fragments =
+                column("websocket.fragment.count").as_primitive::<arrow::datatypes::UInt32Type>();
+            for row in 0..batch.num_rows() {
+                let frame = column("frame.number")
+                    .as_primitive::<UInt64Type>()
+                    .value(row);
+                let opcode = column("websocket.opcode")
+                    .as_primitive::<UInt8Type>()
+                    .value(row);
+                messages += 1;
+                if fragments.value(row) == 1 {
+                    ours.push((frame, opcode));
+                }
+            }
+        }
+        assert_eq!(ours, theirs, "{}", path.display());
+    }
+    assert!(messages >= 25, "{messages} messages");
+}
