@@ -10,3 +10,4 @@ mod pcap;
 mod pcapng;
 mod random;
 mod tshark;
+mod write;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::ScopedJoinHandle;
 
+use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -22,6 +23,7 @@ use datafusion::physical_plan::{
 use weir_tables::{Aggregate, Aggregation, Branch, Counters, Function, ScanOptions, Source};
 
 use crate::ledger::Ledger;
+use crate::live::Live;
 use crate::scan::{Metrics, Reading, decodes, described, take_stdin};
 
 /// One reading of some files, and all that takes up its rows.
@@ -56,6 +58,14 @@ impl FusedAggregate {
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
         }
+    }
+}
+
+impl FusedAggregate {
+    /// All that it reads, once a pass.
+    pub(crate) fn sources(&self) -> Vec<&Source> {
+        let passes = self.passes.iter();
+        passes.flat_map(|pass| &pass.reading.sources).collect()
     }
 }
 
@@ -184,7 +194,11 @@ impl ExecutionPlan for FusedAggregate {
         let schema = self.schema();
         let rows_max = context.session_config().batch_size();
         let cancelled = Arc::new(AtomicBool::new(false));
+        let live = context.session_config().get_extension::<Live>();
         let work = Work {
+            live: live.unwrap_or_default(),
+            schema: Arc::clone(&schema),
+            rows_max,
             passes: self.passes.clone(),
             functions: self.functions.clone(),
             ledger,
@@ -197,7 +211,9 @@ impl ExecutionPlan for FusedAggregate {
         let sender = builder.tx();
         builder.spawn_blocking(move || {
             let _guard = Cancel(cancelled);
-            let (mut aggregate, _reservation) = work.run()?;
+            let outcome = work.run();
+            work.live.close();
+            let (mut aggregate, _reservation) = outcome?;
             while let Some(batch) = aggregate.next_batch(&schema, rows_max)? {
                 let batch = batch.record_output(&work.metrics.baseline);
                 if sender.blocking_send(Ok(batch)).is_err() {
@@ -225,6 +241,10 @@ impl Drop for Cancel {
 
 /// One execution.
 struct Work {
+    live: Arc<Live>,
+    schema: SchemaRef,
+    /// Rows of a batch.
+    rows_max: usize,
     passes: Vec<Pass>,
     functions: Vec<Function>,
     ledger: Arc<Ledger>,
@@ -272,6 +292,16 @@ impl Work {
         whole.ok_or_else(|| DataFusionError::Internal("an aggregate of nothing".to_owned()))
     }
 
+    /// The groups as they stand.
+    fn glance(&self, aggregate: &mut Aggregate) -> Result<Vec<RecordBatch>> {
+        let mut batches = Vec::new();
+        while let Some(batch) = aggregate.next_batch(&self.schema, self.rows_max)? {
+            batches.push(batch);
+        }
+        aggregate.rewind();
+        Ok(batches)
+    }
+
     fn read(
         &self,
         pass: &Pass,
@@ -287,6 +317,10 @@ impl Work {
         options.merge = pass.reading.merge;
         options.sorted = pass.reading.sorted;
         options.decode = pass.reading.decode.clone();
+        let growing = sources.iter().any(Source::is_growing);
+        if growing {
+            options.keeper.clone_from(&self.live.keeper);
+        }
         let mut aggregation = Aggregation::new(aggregate, sources.to_vec(), options)
             .with_counters(Arc::clone(&self.ledger.counters))
             .with_counters(Arc::clone(counters));
@@ -309,7 +343,12 @@ impl Work {
             if self.cancelled.load(Ordering::Relaxed) {
                 break;
             }
+            if growing {
+                let groups = aggregation.aggregate_mut();
+                self.live.give(|| self.glance(groups))?;
+            }
         }
+        self.ledger.add_notes(aggregation.notes());
         Ok((aggregation.into_aggregate(), reservation))
     }
 }

@@ -6,6 +6,7 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+mod copy;
 mod filters;
 mod fused;
 mod guide;
@@ -35,6 +36,6 @@ macro_rules! slt_files {
 }
 
 slt_files!(
-    addresses, damage, errors, explain, joins, names, numbers, order, pipes, records, references,
-    views,
+    addresses, copy, damage, errors, explain, joins, names, numbers, order, pipes, records,
+    references, views,
 );
