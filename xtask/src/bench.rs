@@ -6,7 +6,7 @@ use std::fs;
 use anyhow::{Result, bail};
 use serde_json::json;
 
-use crate::{dict, root, scan, tribeca};
+use crate::{dict, live, root, scan, tribeca};
 
 /// A benchmark by name.
 struct Bench {
@@ -30,6 +30,11 @@ const BENCHES: &[Bench] = &[
         name: "dict",
         what: "the dictionary at every size to ten million, beside hashbrown, indexmap, griddle, std and the seed's two",
         run: dict::run,
+    },
+    Bench {
+        name: "live",
+        what: "packets over loopback as fast as they can be sent, beside tcpdump; WEIR_LIVE_SECONDS=300 for five minutes",
+        run: live::run_bench,
     },
 ];
 

@@ -7,11 +7,13 @@
 mod args;
 mod demo;
 mod fields;
+mod live;
 mod message;
 mod output;
 mod progress;
 mod query;
 mod session;
+mod watch;
 
 use std::io;
 use std::process::ExitCode;
@@ -36,6 +38,7 @@ fn run(cli: &Cli, messages: Messages) -> Result<ExitCode, Failure> {
     let global = cli.global;
     match &cli.command {
         Command::Query(query) => query::run(query, global, messages),
+        Command::Live(live) => live::run(live, global, messages),
         Command::Fields(fields) => fields::run(fields, global, messages),
         Command::Demo(demo) => demo::run(demo, global, messages),
         Command::Completions { shell } => {

@@ -1,6 +1,7 @@
 //! The filter beside the predicate, on random packets: what the predicate keeps, the filter lets through.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::LazyLock;
 
 use weir_packet::{Decoder, Frame};
 use weir_testkit::packet::{
@@ -169,9 +170,12 @@ fn frame(random: &mut Random) -> (Vec<u8>, Vec<u8>) {
     (frame, seen)
 }
 
+fn column(name: &str) -> Column {
+    static TABLE: LazyLock<Table> = LazyLock::new(Table::packets);
+    TABLE.columns()[TABLE.position(name).unwrap()].clone()
+}
+
 fn predicate(random: &mut Random, depth: usize) -> Predicate {
-    let table = Table::packets();
-    let column = |name: &str| table.columns()[table.position(name).unwrap()].clone();
     let operators = [
         Operator::Equal,
         Operator::NotEqual,
@@ -251,6 +255,7 @@ fn predicate(random: &mut Random, depth: usize) -> Predicate {
 fn the_filter_lets_through_what_the_predicate_keeps() {
     let mut random = Random(0x5eed_0bf1_1e57_0001);
     let (mut kept, mut dropped) = (0, 0);
+    let mut decoder = Decoder::default();
     for _ in 0..4_000 {
         let predicate = predicate(&mut random, 2);
         let Some(program) = compile(&predicate, LinkType::ETHERNET) else {
@@ -258,7 +263,6 @@ fn the_filter_lets_through_what_the_predicate_keeps() {
         };
         for _ in 0..25 {
             let (frame, seen) = frame(&mut random);
-            let mut decoder = Decoder::default();
             let packet = decoder.decode(Frame::new(LinkType::ETHERNET, &frame));
             let keeps = predicate.decide(&Row::new("live", &packet)) == Some(true);
             let passes = run(&program, &seen) != 0;
@@ -273,10 +277,6 @@ fn the_filter_lets_through_what_the_predicate_keeps() {
 
 #[test]
 fn the_filter_decides_what_is_plain() {
-    let column = |name: &str| {
-        let table = Table::packets();
-        table.columns()[table.position(name).unwrap()].clone()
-    };
     let port = |name: &str, port: i128| {
         Predicate::Compare(column(name), Operator::Equal, Constant::Integer(port))
     };
