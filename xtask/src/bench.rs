@@ -6,7 +6,7 @@ use std::fs;
 use anyhow::{Result, bail};
 use serde_json::json;
 
-use crate::{dict, root, scan, tribeca, ws};
+use crate::{dict, live, root, scan, tribeca, ws};
 
 /// A benchmark by name.
 struct Bench {
@@ -45,6 +45,11 @@ const BENCHES: &[Bench] = &[
         name: "h248",
         what: "Megaco messages of Erlang's own study in every encoding, beside Erlang here and the seed",
         run: dict::h248,
+    },
+    Bench {
+        name: "live",
+        what: "packets over loopback as fast as they can be sent, beside tcpdump; WEIR_LIVE_SECONDS=300 for five minutes",
+        run: live::run_bench,
     },
 ];
 

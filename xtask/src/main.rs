@@ -3,6 +3,7 @@
 mod bench;
 mod dict;
 mod gate;
+mod live;
 mod measure;
 mod scan;
 mod tidy;

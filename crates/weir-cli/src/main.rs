@@ -8,12 +8,14 @@ mod args;
 mod demo;
 mod fields;
 mod h248;
+mod live;
 mod message;
 mod output;
 mod progress;
 mod query;
 mod session;
 mod sip;
+mod watch;
 mod ws;
 
 use std::io;
@@ -39,6 +41,7 @@ fn run(cli: &Cli, messages: Messages) -> Result<ExitCode, Failure> {
     let global = cli.global;
     match &cli.command {
         Command::Query(query) => query::run(query, global, messages),
+        Command::Live(live) => live::run(live, global, messages),
         Command::Fields(fields) => fields::run(fields, global, messages),
         Command::Demo(demo) => demo::run(demo, global, messages),
         Command::H248(h248) => h248::run(h248, global, messages),

@@ -23,11 +23,13 @@
 
 mod address;
 mod answer;
+mod copy;
 mod engine;
 mod error;
 mod function;
 mod fuse;
 mod ledger;
+mod live;
 mod names;
 mod number;
 mod pushdown;
@@ -37,7 +39,7 @@ mod statement;
 mod table;
 mod window;
 
-pub use answer::Answer;
+pub use answer::{Answer, Glance};
 pub use engine::{Engine, Options};
 pub use error::{Error, ErrorKind};
 pub use ledger::Ledger;
