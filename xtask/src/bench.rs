@@ -6,7 +6,7 @@ use std::fs;
 use anyhow::{Result, bail};
 use serde_json::json;
 
-use crate::{crate_bench, root, scan, tribeca, ws};
+use crate::{crate_bench, live, root, scan, tribeca, ws};
 
 /// A benchmark by name.
 struct Bench {
@@ -50,6 +50,11 @@ const BENCHES: &[Bench] = &[
         name: "h248",
         what: "Megaco messages of Erlang's own study in every encoding, beside Erlang here and the seed",
         run: || crate_bench::run("weir-h248", "codec"),
+    },
+    Bench {
+        name: "live",
+        what: "packets over loopback as fast as they can be sent, beside tcpdump; WEIR_LIVE_SECONDS=300 for five minutes",
+        run: live::run_bench,
     },
 ];
 

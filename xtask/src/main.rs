@@ -3,6 +3,7 @@
 mod bench;
 mod crate_bench;
 mod gate;
+mod live;
 mod measure;
 mod scan;
 mod tidy;

@@ -142,7 +142,12 @@ impl<R: Read> Buffer<R> {
                 Ok(0) => self.ended = true,
                 Ok(read) => self.end += read,
                 Err(error) => {
+                    // After a pause there may be more.
+                    let paused = error.is_pause();
                     self.failure = Some(error);
+                    if paused {
+                        break;
+                    }
                     self.ended = true;
                 }
             }
@@ -158,8 +163,15 @@ impl<R: Read> Buffer<R> {
             let step = left.min(here);
             self.consume(step as usize);
             left -= step;
-            if left == 0 || !self.ensure(1)? {
-                return Ok(count - left);
+            if left == 0 {
+                return Ok(count);
+            }
+            match self.ensure(1) {
+                Ok(true) => {}
+                Ok(false) => return Ok(count - left),
+                // What was passed over would be forgotten.
+                Err(error) if error.is_pause() => {}
+                Err(error) => return Err(error),
             }
         }
     }

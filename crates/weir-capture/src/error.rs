@@ -193,6 +193,13 @@ impl Error {
         self.inner.kind
     }
 
+    /// True when the source has nothing for now (its read said [`io::ErrorKind::WouldBlock`]): asked
+    /// again, the reader goes on where it was. Only a plain source can pause, not a compressed one.
+    #[must_use]
+    pub fn is_pause(&self) -> bool {
+        matches!(&self.inner.detail, Detail::Io(source) if source.kind() == io::ErrorKind::WouldBlock)
+    }
+
     /// The next thing to try, where it is known: half a sentence without a final full stop.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {

@@ -1,4 +1,4 @@
-//! How do I read the packets in this file?
+//! How do I read the packets in this file, and keep some of them in another?
 //!
 //! Whatever it is: pcap, pcapng or ERF; plain, gzip or zstd; a file, a pipe, or several files in
 //! the order of time. Format and compression are found by content.
@@ -22,7 +22,7 @@
 //!
 //! This crate deliberately does not know what is in a packet (that is weir-packet's question), nor
 //! about tables, threads or standard input: anything that implements [`Read`](std::io::Read) is a
-//! source. It never writes captures.
+//! source, and anything that implements [`Write`](std::io::Write) is where a [`Writer`] puts records.
 
 mod buffer;
 mod detect;
@@ -38,6 +38,7 @@ mod reader;
 mod record;
 mod split;
 mod stream;
+mod write;
 
 pub use detect::sniff;
 pub use error::{Error, ErrorKind, Location, Reason};
@@ -47,3 +48,4 @@ pub use options::{Options, record_bytes_max_of};
 pub use reader::Reader;
 pub use record::{BufferedRecord, Compression, Format, Interface, Record};
 pub use split::{PartSource, Split};
+pub use write::{WriteError, WriteRecord, Writer};

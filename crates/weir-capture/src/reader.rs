@@ -123,7 +123,8 @@ impl<R: Read> Reader<R> {
     /// The next record, or `None` at the end.
     ///
     /// # Errors
-    /// Once, at the first damage or when the source fails; afterwards the capture is at its end.
+    /// Once, at the first damage or when the source fails; afterwards the capture is at its end. A
+    /// pause of the source ([`Error::is_pause`]) is no end.
     // Always inlined, so that what the caller does not ask of a record is never put together.
     #[inline(always)]
     #[allow(
@@ -232,10 +233,11 @@ impl<R: Read> Reader<R> {
             Parser::Pcapng(pcapng) => pcapng.find(&mut self.stream),
             Parser::Erf(erf) => erf.find(&mut self.stream),
         };
-        self.finished = !matches!(found, Ok(Some(_)));
-        if found.is_err() {
-            self.failed = true;
-        }
+        self.finished = match &found {
+            Ok(found) => found.is_none(),
+            Err(error) => !error.is_pause(),
+        };
+        self.failed |= self.finished && found.is_err();
         found
     }
 

@@ -67,6 +67,10 @@ pub struct Reader<R> {
 
 /// What a [`Reader`] finds.
 #[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "lent one at a time; a box would allocate for each record"
+)]
 pub enum Item<'a> {
     /// A record.
     Record {
@@ -132,6 +136,10 @@ impl<R: Read> Reader<R> {
     ///
     /// # Errors
     /// When the source cannot be read, or begins like no form ([`io::ErrorKind::InvalidData`]).
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "an item borrows the reader, which no iterator's may"
+    )]
     pub fn next(&mut self) -> io::Result<Option<Item<'_>>> {
         let form = match self.form {
             Some(form) => form,

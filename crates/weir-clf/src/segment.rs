@@ -107,12 +107,12 @@ impl Segment {
 
     /// Reads from the beginning to the end.
     pub fn reader(&self) -> impl Read + '_ {
-        SegmentReader {
-            segment: self,
-            at: 0,
-            piece: Vec::new(),
-            used: 0,
-        }
+        SegmentReader::new(self)
+    }
+
+    /// As [`Segment::reader`], for a reader that outlives the place where the segment was opened.
+    pub fn into_reader(self) -> impl Read {
+        SegmentReader::new(self)
     }
 }
 
@@ -121,6 +121,17 @@ struct SegmentReader<S> {
     at: u64,
     piece: Vec<u8>,
     used: usize,
+}
+
+impl<S> SegmentReader<S> {
+    const fn new(segment: S) -> Self {
+        Self {
+            segment,
+            at: 0,
+            piece: Vec::new(),
+            used: 0,
+        }
+    }
 }
 
 impl<S: std::borrow::Borrow<Segment>> Read for SegmentReader<S> {
@@ -348,13 +359,14 @@ pub(crate) fn numbered(path: &Path) -> io::Result<Vec<(u64, PathBuf, bool)>> {
             Some(digits) => (digits, true),
             None => (suffix, false),
         };
-        if digits.len() >= 6 && digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            if let Ok(number) = digits.parse() {
-                let mut path = path.as_os_str().to_owned();
-                path.push(".");
-                path.push(suffix);
-                found.push((number, PathBuf::from(path), compressed));
-            }
+        if digits.len() >= 6
+            && digits.bytes().all(|byte| byte.is_ascii_digit())
+            && let Ok(number) = digits.parse()
+        {
+            let mut path = path.as_os_str().to_owned();
+            path.push(".");
+            path.push(suffix);
+            found.push((number, PathBuf::from(path), compressed));
         }
     }
     Ok(found)

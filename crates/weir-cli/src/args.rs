@@ -67,6 +67,7 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     // What these say of themselves stands at their types: a doc comment here would win.
     Query(Query),
+    Live(Live),
     Fields(Fields),
     Demo(Demo),
     Clf(crate::clf::Clf),
@@ -154,6 +155,24 @@ pub(crate) struct Query {
             windows close"
     )]
     pub(crate) lateness: Option<Duration>,
+    /// Read captures on as they grow, until Ctrl-C
+    #[arg(
+        long,
+        help_heading = "Reading",
+        long_help = "Read captures on as they grow, until Ctrl-C, which brings the final answer. Rows \
+            are given as they come; counts and sums are drawn again every second on a terminal"
+    )]
+    pub(crate) follow: bool,
+    /// How often counts and sums are shown while a capture grows: 1s, 500ms, 5m
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = parse_period,
+        help_heading = "Reading",
+        long_help = "How often counts and sums are shown while a capture grows, such as 1s, 500ms or \
+            5m [default: 1s on a terminal, and only at the end elsewhere]"
+    )]
+    pub(crate) every: Option<Duration>,
     /// What HDLC records in ERF files carry
     #[arg(
         long,
@@ -171,6 +190,83 @@ pub(crate) struct Query {
     /// No progress bar
     #[arg(long, help_heading = "Reporting")]
     pub(crate) no_progress: bool,
+}
+
+/// `weir live`.
+#[derive(Args, Debug)]
+#[command(
+    about = "Answer SQL over packets as they cross an interface",
+    long_about = "Answer SQL over packets as they cross an interface.\n\n\
+        The table is called live. Rows are given as their packets come; counts and sums are drawn \
+        again every second on a terminal. Ctrl-C, --duration or --count end it with the final answer. \
+        What the kernel can decide of WHERE it decides before a packet is copied.",
+    override_usage = "weir live -i <INTERFACE> [OPTIONS] <SQL>\n       weir live -D",
+    after_help = LIVE_EXAMPLES
+)]
+pub(crate) struct Live {
+    /// SQL, one statement over the table live
+    #[arg(value_name = "SQL")]
+    pub(crate) sql: Option<String>,
+    /// The interface, such as eth0 or lo
+    #[arg(short, long, value_name = "INTERFACE", help_heading = "Capturing")]
+    pub(crate) interface: Option<String>,
+    /// List the interfaces
+    #[arg(short = 'D', long, help_heading = "Capturing")]
+    pub(crate) list_interfaces: bool,
+    /// Keep the packets that match WHERE in a capture, too
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        help_heading = "Capturing",
+        long_help = "Keep the packets that match WHERE in a capture, too (pcap with nanoseconds). It \
+            holds whole records at any moment"
+    )]
+    pub(crate) write: Option<PathBuf>,
+    /// Also take packets that are for others
+    #[arg(short, long, help_heading = "Capturing")]
+    pub(crate) promiscuous: bool,
+    /// Bytes kept of each packet
+    #[arg(
+        short,
+        long,
+        value_name = "BYTES",
+        default_value_t = weir_live::SNAP_LEN_MAX,
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(weir_live::SNAP_LEN_MAX)),
+        help_heading = "Capturing"
+    )]
+    pub(crate) snaplen: u32,
+    /// Memory for packets that wait to be read: 32m, 1g
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = parse_size,
+        default_value = "32m",
+        help_heading = "Capturing"
+    )]
+    pub(crate) buffer: usize,
+    /// End after so long: 10s, 5m, 1h
+    #[arg(long, value_name = "TIME", value_parser = parse_period, help_heading = "Capturing")]
+    pub(crate) duration: Option<Duration>,
+    /// End after so many packets that match WHERE
+    #[arg(short, long, value_name = "N", help_heading = "Capturing")]
+    pub(crate) count: Option<u64>,
+    /// How often counts and sums are shown before the end: 1s, 500ms, 5m
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = parse_period,
+        help_heading = "Output",
+        long_help = "How often counts and sums are shown before the end, such as 1s, 500ms or 5m \
+            [default: 1s on a terminal, and only at the end elsewhere]"
+    )]
+    pub(crate) every: Option<Duration>,
+    /// Where the rows go, and how.
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// Say on standard error what was read and passed over, and how fast
+    #[arg(long, help_heading = "Reporting")]
+    pub(crate) stats: bool,
 }
 
 /// What HDLC records in ERF files carry.
@@ -504,17 +600,26 @@ pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
     Ok(bytes as usize)
 }
 
+/// A time that is not 0.
+fn parse_period(text: &str) -> Result<Duration, String> {
+    match parse_duration(text)? {
+        Duration::ZERO => Err("expected more than no time at all".to_owned()),
+        period => Ok(period),
+    }
+}
+
+/// `500ms`, `10s`, `5m`, `1h`; a number alone counts seconds.
 fn parse_duration(text: &str) -> Result<Duration, String> {
-    let expected = || "expected a time such as 500ms, 2s or 1m".to_owned();
     let unit_at = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());
     let (number, unit) = text.split_at(unit_at);
+    let expected = || "expected a time such as 500ms, 10s, 5m or 1h".to_owned();
     let seconds = match unit.trim().to_ascii_lowercase().as_str() {
         "ns" => 1e-9,
         "us" | "µs" => 1e-6,
         "ms" => 1e-3,
-        "s" => 1.0,
+        "" | "s" => 1.0,
         "m" | "min" => 60.0,
         "h" => 3600.0,
         _ => return Err(expected()),
@@ -565,6 +670,18 @@ Examples:
         -o count.csv -o sources.csv
   What would be decoded:
     weir query \"EXPLAIN SELECT ip.src FROM 'trace.pcap' WHERE ip.ttl < 5\"";
+
+const LIVE_EXAMPLES: &str = "\
+Examples:
+  Who talks now, drawn again every second until Ctrl-C:
+    weir live -i eth0 \"SELECT addr.src, count(*), sum(frame.len) AS bytes FROM live
+                       GROUP BY addr.src ORDER BY bytes DESC LIMIT 10\"
+  Name look-ups as they happen, for another program:
+    weir live -i eth0 \"SELECT frame.time, ip.src, udp.length FROM live WHERE port.dst = 53\" | jq .
+  Keep a minute of one host in a capture:
+    weir live -i eth0 -w host.pcap --duration 1m \"SELECT count(*) FROM live WHERE ip.src = '10.0.0.7'\"
+  Without root, once for all:
+    sudo setcap cap_net_raw+ep $(which weir)";
 
 const FIELDS_EXAMPLES: &str = "\
 Examples:
@@ -684,7 +801,6 @@ mod tests {
             ("0s", Some(Duration::ZERO)),
             ("10us", Some(Duration::from_micros(10))),
             ("1h", Some(Duration::from_secs(3600))),
-            ("2", None),
             ("s", None),
             ("-1s", None),
             ("1e400h", None),
@@ -718,6 +834,46 @@ mod tests {
         ] {
             assert_eq!(parse_size(text).ok(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn periods_are_times_that_are_not_zero() {
+        for (text, expected) in [
+            ("500ms", Some(500)),
+            ("10s", Some(10_000)),
+            ("10", Some(10_000)),
+            ("1.5 m", Some(90_000)),
+            ("2h", Some(7_200_000)),
+            ("0s", None),
+            ("1d", None),
+            ("ms", None),
+            ("-1s", None),
+            ("1e99", None),
+            ("", None),
+        ] {
+            let expected = expected.map(Duration::from_millis);
+            assert_eq!(parse_period(text).ok(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_live_question_says_where_and_how_long() {
+        let line =
+            "live -i lo SELECT_1 -w a.pcap -p -s 96 --buffer 64m --duration 1m -c 5 --every 2s";
+        let Command::Live(live) = parse_line(line).unwrap().command else {
+            panic!("{line}");
+        };
+        assert_eq!(live.interface.as_deref(), Some("lo"));
+        assert_eq!(live.sql.as_deref(), Some("SELECT 1"));
+        assert_eq!(live.write.as_deref(), Some(Path::new("a.pcap")));
+        assert!(live.promiscuous && !live.list_interfaces);
+        assert_eq!(
+            (live.snaplen, live.buffer, live.count),
+            (96, 64 << 20, Some(5))
+        );
+        assert_eq!(live.duration, Some(Duration::from_secs(60)));
+        assert_eq!(live.every, Some(Duration::from_secs(2)));
+        assert!(parse_line("live -i lo x --snaplen 0").is_err());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::args::{Demo, Global};
 use crate::message::Messages;
 use crate::output::{Format, Options};
 use crate::session::{Failure, Reader, Session};
+use crate::watch::Refresh;
 
 /// Writes the samples, then asks and answers each question of the tour.
 pub(crate) fn run(demo: &Demo, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
@@ -41,7 +42,13 @@ pub(crate) fn run(demo: &Demo, global: Global, messages: Messages) -> Result<Exi
             return Ok(ExitCode::SUCCESS);
         }
         for statement in session.parse(&sql)? {
-            if session.answer(statement, &options, Box::new(io::stdout()))? == Reader::Gone {
+            if session.answer(
+                statement,
+                &options,
+                Box::new(io::stdout()),
+                Refresh::default(),
+            )? == Reader::Gone
+            {
                 return Ok(ExitCode::SUCCESS);
             }
         }

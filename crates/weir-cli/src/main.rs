@@ -9,12 +9,14 @@ mod clf;
 mod demo;
 mod fields;
 mod h248;
+mod live;
 mod message;
 mod output;
 mod progress;
 mod query;
 mod session;
 mod sip;
+mod watch;
 mod ws;
 
 use std::io;
@@ -40,6 +42,7 @@ fn run(cli: &Cli, messages: Messages) -> Result<ExitCode, Failure> {
     let global = cli.global;
     match &cli.command {
         Command::Query(query) => query::run(query, global, messages),
+        Command::Live(live) => live::run(live, global, messages),
         Command::Fields(fields) => fields::run(fields, global, messages),
         Command::Demo(demo) => demo::run(demo, global, messages),
         Command::Clf(clf) => clf::run(clf, global, messages),

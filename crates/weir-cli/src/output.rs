@@ -132,6 +132,8 @@ pub(crate) struct Options {
     pub(crate) rows_max: Option<u64>,
     /// Show every column of a table in full, however wide, also those that are NULL throughout.
     pub(crate) all_columns: bool,
+    /// Show rows at once: no one knows when the next ones come.
+    pub(crate) prompt: bool,
 }
 
 impl Options {
@@ -144,6 +146,7 @@ impl Options {
             colour: false,
             rows_max: None,
             all_columns: false,
+            prompt: false,
         }
     }
 
@@ -156,6 +159,7 @@ impl Options {
             colour,
             rows_max: Some(ROWS_MAX_DEFAULT),
             all_columns: false,
+            prompt: false,
         }
     }
 }
@@ -270,6 +274,12 @@ trait Encoder: Send {
 pub(crate) fn terminal_width() -> Option<u16> {
     let told = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0);
     told.or_else(|| std::env::var("COLUMNS").ok()?.parse().ok())
+}
+
+/// Lines of the terminal on standard output; `None` when it is none, or does not tell.
+pub(crate) fn terminal_height() -> Option<u16> {
+    let told = terminal_size::terminal_size_of(std::io::stdout());
+    told.map(|(_, height)| height.0)
 }
 
 /// Rows that a table on a terminal shows unless `--rows` says otherwise.

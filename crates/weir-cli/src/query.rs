@@ -12,6 +12,7 @@ use weir_packet::ErfHdlc;
 use crate::args::{Global, Hdlc, Query, Refusal};
 use crate::message::Messages;
 use crate::session::{Apart, Failure, LazyFile, Reader, Session};
+use crate::watch::Refresh;
 
 /// Answers the statements one after the other.
 pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
@@ -43,7 +44,11 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
         .filter(|statement| statement.gives_rows())
         .count();
     let mut index = 0;
-    let stdout_terminal = io::stdout().is_terminal();
+    let terminal = io::stdout().is_terminal();
+    let refresh = Refresh {
+        every: query.every.or(terminal.then_some(Refresh::EVERY)),
+    };
+    let stdout_terminal = terminal;
     let written = Arc::new(AtomicBool::new(false));
     for statement in statements {
         let file = query.output.file(index, answers)?;
@@ -70,7 +75,7 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
             false => out,
         };
         index += usize::from(statement.gives_rows());
-        match session.answer(statement, &output, out) {
+        match session.answer(statement, &output, out, refresh) {
             Ok(Reader::Listens) => {}
             Ok(Reader::Gone) => return Ok(ExitCode::SUCCESS),
             Err(failure) => {
@@ -89,6 +94,7 @@ fn options(query: &Query) -> weir_engine::Options {
     options.memory_limit_bytes = query.memory_limit;
     options.merge = query.merge;
     options.lateness = query.lateness;
+    options.follow = query.follow;
     options.decode.erf_hdlc = match query.hdlc {
         Hdlc::Guess => ErfHdlc::Guess,
         Hdlc::Chdlc => ErfHdlc::Chdlc,

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use arrow::array::RecordBatch;
+use signal_hook::consts::{SIGINT, SIGTERM};
 use tokio::runtime::Runtime;
 use weir_engine::{Engine, ErrorKind, Statement};
 
@@ -16,6 +17,7 @@ use crate::args::Refusal;
 use crate::message::Messages;
 use crate::output::{self, Flow, Writer, grouped};
 use crate::progress::{Done, Progress};
+use crate::watch::{self, Refresh};
 
 /// Why a command could not do its work.
 #[derive(Debug)]
@@ -72,6 +74,12 @@ impl From<weir_engine::Error> for Failure {
     }
 }
 
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        output::Error::Write(error).into()
+    }
+}
+
 impl From<output::Error> for Failure {
     fn from(error: output::Error) -> Self {
         Self {
@@ -81,6 +89,16 @@ impl From<output::Error> for Failure {
             },
             message: crate::message::chain(&error),
             hint: error.hint(),
+        }
+    }
+}
+
+impl From<weir_live::Error> for Failure {
+    fn from(error: weir_live::Error) -> Self {
+        Self {
+            code: 2,
+            message: error.to_string(),
+            hint: error.hint().map(ToOwned::to_owned),
         }
     }
 }
@@ -105,6 +123,8 @@ pub(crate) struct Session {
     messages: Messages,
     progress: bool,
     started: Instant,
+    /// Signals are heeded already.
+    ends_on_interrupt: AtomicBool,
 }
 
 /// Whether the user wants more statements answered.
@@ -138,6 +158,7 @@ impl Session {
             messages,
             progress: progress && io::stderr().is_terminal(),
             started: Instant::now(),
+            ends_on_interrupt: AtomicBool::new(false),
         })
     }
 
@@ -151,12 +172,28 @@ impl Session {
         self.engine.ledger().take_stdin();
     }
 
-    /// Answers one statement into `out`.
+    /// The first Ctrl-C brings sources without an end to theirs, so that the final answer is given; the
+    /// second ends the program.
+    pub(crate) fn end_on_interrupt(&self) -> Result<(), Failure> {
+        if self.ends_on_interrupt.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        let flag = self.engine.stop().flag();
+        for signal in [SIGINT, SIGTERM] {
+            signal_hook::flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(flag))
+                .and_then(|_| signal_hook::flag::register(signal, Arc::clone(flag)))
+                .map_err(|error| Failure::environment(format!("signals: {error}")))?;
+        }
+        Ok(())
+    }
+
+    /// Answers one statement into `out`; groups of sources that still grow are shown now and then.
     pub(crate) fn answer(
         &self,
         statement: Statement,
         options: &output::Options,
         out: Box<dyn Write + Send>,
+        refresh: Refresh,
     ) -> Result<Reader, Failure> {
         let ledger = Arc::clone(self.engine.ledger());
         let progress = Progress::start(self.progress, move || {
@@ -171,6 +208,17 @@ impl Session {
         let out = Box::new(progress.before(out));
         let outcome = self.runtime.block_on(async {
             let mut answer = self.engine.answer(statement).await?;
+            if answer.is_growing() {
+                progress.finish();
+                self.end_on_interrupt()?;
+                let when = match (answer.streams(), answer.glance().is_some()) {
+                    (true, _) => "rows are given as they come",
+                    (false, true) if refresh.every.is_some() => "groups are shown as they stand",
+                    _ => "the answer is given at the end",
+                };
+                self.messages.note(&format!("{when}; Ctrl-C ends it"));
+                return watch::write(answer, options, out, refresh).await;
+            }
             let mut writer = Writer::new(options, Arc::clone(answer.schema()), out)?;
             while let Some(batch) = answer.next().await? {
                 if writer.write(&batch)? == Flow::Closed {
@@ -179,6 +227,8 @@ impl Session {
             }
             Ok::<_, Failure>(writer.finish()?)
         });
+        // What still reads a source without an end has no one to read for.
+        self.engine.stop().ask();
         progress.finish();
         let summary = outcome?;
         for note in summary.notes() {
@@ -340,3 +390,5 @@ impl Write for Apart {
 }
 
 const STACK_BYTES: usize = 16 << 20;
+/// Exit status of a program that was interrupted.
+const INTERRUPTED: i32 = 130;

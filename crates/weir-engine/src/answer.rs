@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use datafusion::error::Result as DfResult;
 use datafusion::execution::TaskContext;
-use datafusion::physical_plan::{ExecutionPlan, execute_stream_partitioned};
+use datafusion::physical_plan::{ExecutionPlan, collect, execute_stream_partitioned};
 use futures::StreamExt;
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::JoinSet;
 
+use crate::copy::{self, CaptureCopy};
 use crate::error::{Error, ErrorKind};
+use crate::live::{Live, with_groups};
 
 /// The answer to a statement: batches of rows, as they come.
 ///
@@ -19,8 +20,11 @@ use crate::error::{Error, ErrorKind};
 /// other, so that files are answered in their order.
 pub struct Answer {
     schema: SchemaRef,
-    partitions: std::vec::IntoIter<Receiver<DfResult<RecordBatch>>>,
-    current: Option<Receiver<DfResult<RecordBatch>>>,
+    partitions: std::vec::IntoIter<Receiver<Result<RecordBatch, Error>>>,
+    current: Option<Receiver<Result<RecordBatch, Error>>>,
+    growing: bool,
+    streams: bool,
+    glance: Option<Glance>,
     // Dropping the answer stops what still runs.
     tasks: JoinSet<()>,
 }
@@ -40,6 +44,8 @@ impl Answer {
             partitions.push(receiver);
             tasks.spawn(async move {
                 while let Some(batch) = stream.next().await {
+                    let batch =
+                        batch.map_err(|error| Error::from_datafusion(ErrorKind::Run, error, &[]));
                     if sender.send(batch).await.is_err() {
                         break;
                     }
@@ -50,8 +56,58 @@ impl Answer {
             schema,
             partitions: partitions.into_iter(),
             current: None,
+            growing: false,
+            streams: true,
+            glance: None,
             tasks,
         })
+    }
+
+    /// The answer to a `COPY` into a capture: the number of records that were written.
+    pub(crate) fn copied(records: Self, copy: CaptureCopy) -> Self {
+        let (sender, receiver) = channel(BATCHES_AHEAD);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move {
+            // Who does not wait for the count does not want it.
+            let _ = sender.send(copy.run(records).await).await;
+        });
+        Self {
+            schema: copy::count_schema(),
+            partitions: vec![receiver].into_iter(),
+            current: None,
+            growing: false,
+            streams: true,
+            glance: None,
+            tasks,
+        }
+    }
+
+    /// The answer over a source that has no end of its own.
+    pub(crate) fn growing(self, glance: Option<Glance>, streams: bool) -> Self {
+        Self {
+            growing: true,
+            streams,
+            glance,
+            ..self
+        }
+    }
+
+    /// True when the answer comes to its end only when the engine is told to stop.
+    #[must_use]
+    pub const fn is_growing(&self) -> bool {
+        self.growing
+    }
+
+    /// True when rows come as soon as their packets do, and not only at the end.
+    #[must_use]
+    pub const fn streams(&self) -> bool {
+        self.streams
+    }
+
+    /// A way to look at the answer as it stands, for groups over a source without an end.
+    #[must_use]
+    pub fn glance(&self) -> Option<Glance> {
+        self.glance.clone()
     }
 
     /// The columns of the answer: plain Arrow types, addresses as text.
@@ -87,12 +143,49 @@ impl Answer {
             match receiver.recv().await {
                 Some(Ok(batch)) if batch.num_rows() == 0 => {}
                 Some(Ok(batch)) => return Ok(Some(batch)),
-                Some(Err(error)) => {
-                    return Err(Error::from_datafusion(ErrorKind::Run, error, &[]));
-                }
+                Some(Err(error)) => return Err(error),
                 None => self.current = None,
             }
         }
+    }
+}
+
+/// Looks at an answer before its end: the whole of it, as if the source had ended now.
+#[derive(Clone)]
+pub struct Glance {
+    live: Arc<Live>,
+    plan: Arc<dyn ExecutionPlan>,
+    context: Arc<TaskContext>,
+}
+
+impl Glance {
+    pub(crate) const fn new(
+        live: Arc<Live>,
+        plan: Arc<dyn ExecutionPlan>,
+        context: Arc<TaskContext>,
+    ) -> Self {
+        Self {
+            live,
+            plan,
+            context,
+        }
+    }
+
+    /// The rows as they stand; `None` when the end has come, and the answer itself is at hand.
+    ///
+    /// # Errors
+    /// When what follows the groups fails.
+    pub async fn rows(&self) -> Result<Option<Vec<RecordBatch>>, Error> {
+        let Some(asked) = self.live.ask() else {
+            return Ok(None);
+        };
+        let Ok(groups) = asked.await else {
+            return Ok(None);
+        };
+        let failed = |error| Error::from_datafusion(ErrorKind::Run, error, &[]);
+        let plan = with_groups(Arc::clone(&self.plan), &groups).map_err(failed)?;
+        let rows = collect(plan, Arc::clone(&self.context)).await;
+        rows.map(Some).map_err(failed)
     }
 }
 

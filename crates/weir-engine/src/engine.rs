@@ -10,13 +10,16 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use weir_packet::Options as DecodeOptions;
+use weir_tables::{Feed, Keeper, Stop};
 
 use crate::address;
-use crate::answer::Answer;
+use crate::answer::{Answer, Glance};
+use crate::copy::{self, CaptureCopy};
 use crate::error::{Error, ErrorKind};
 use crate::function;
 use crate::fuse::FuseAggregates;
 use crate::ledger::Ledger;
+use crate::live::{self, Live};
 use crate::names::Scope;
 use crate::number;
 use crate::reference::Resolver;
@@ -42,12 +45,21 @@ pub struct Options {
     pub lateness: Option<Duration>,
     /// How ambiguous traffic is decoded.
     pub decode: DecodeOptions,
+    /// Captures are read on as they grow, until [`Engine::stop`] is asked.
+    pub follow: bool,
+    /// What the table `live` is.
+    pub feed: Option<Arc<dyn Feed>>,
+    /// Keeps the packets of sources without an end that are taken up.
+    pub keeper: Option<Keeper>,
+    /// Brings sources without an end to theirs.
+    pub stop: Stop,
 }
 
 /// Answers SQL over captures. Cheap to make; views that a statement creates live as long as it.
 pub struct Engine {
     context: SessionContext,
     ledger: Arc<Ledger>,
+    live: Arc<Live>,
     options: Options,
 }
 
@@ -58,12 +70,14 @@ impl Engine {
     /// When the place for spilled data cannot be made ready.
     pub fn new(options: &Options) -> Result<Self, Error> {
         let ledger = Arc::new(Ledger::default());
+        let live = Arc::new(Live::new(options.keeper.clone()));
         let mut config = SessionConfig::new()
             .with_information_schema(true)
             // Batches dealt out to several threads would come back in another order, and cost
             // more than most of what is done with them; scans run side by side file by file.
             .with_round_robin_repartition(false)
-            .with_extension(Arc::clone(&ledger));
+            .with_extension(Arc::clone(&ledger))
+            .with_extension(Arc::clone(&live));
         // It loses columns: a join key computed from a field of a struct is not found any more.
         config
             .options_mut()
@@ -106,6 +120,7 @@ impl Engine {
         Ok(Self {
             context,
             ledger,
+            live,
             options: options.clone(),
         })
     }
@@ -124,12 +139,26 @@ impl Engine {
         &self.ledger
     }
 
+    /// Brings sources without an end to theirs, once it is asked.
+    #[must_use]
+    pub const fn stop(&self) -> &Stop {
+        &self.options.stop
+    }
+
     /// Plans a statement and starts it.
     ///
     /// # Errors
     /// When a file cannot be opened, or a name or a type does not fit.
     pub async fn answer(&self, statement: Statement) -> Result<Answer, Error> {
-        let (plan, columns) = self.plan(statement).await?;
+        let copy = CaptureCopy::of(&statement)?;
+        let explained = statement.is_explain();
+        let (plan, columns) = match &copy {
+            None => self.plan(statement, false).await?,
+            Some(_) => {
+                let (plan, columns) = self.plan(statement.without_copy(), true).await?;
+                (copy::records_only(plan)?, columns)
+            }
+        };
         let failed = |error| Error::from_datafusion(ErrorKind::Plan, error, &columns);
         let frame = self
             .context
@@ -139,18 +168,46 @@ impl Engine {
         let schema = Arc::new(frame.schema().as_arrow().clone());
         let task = Arc::new(frame.task_ctx());
         let plan = frame.create_physical_plan().await.map_err(failed)?;
-        Answer::start(schema, plan, &task)
+        if live::growing(&plan) > 0 && !explained {
+            let plan = live::prepared(plan, self.options.keeper.is_some())?;
+            let answer = Answer::start(schema, Arc::clone(&plan), &task)?;
+            return Ok(match copy {
+                Some(copy) => Answer::copied(answer, copy).growing(None, false),
+                None => {
+                    let streams = live::is_streaming(&plan);
+                    let groups = live::has_groups(&plan);
+                    let glance = groups.then(|| Glance::new(Arc::clone(&self.live), plan, task));
+                    answer.growing(glance, streams)
+                }
+            });
+        }
+        let answer = Answer::start(schema, plan, &task)?;
+        Ok(match copy {
+            Some(copy) if !explained => Answer::copied(answer, copy),
+            _ => answer,
+        })
     }
 
-    /// The logical plan of a statement, and the columns that its tables have.
-    async fn plan(&self, mut statement: Statement) -> Result<(LogicalPlan, Vec<String>), Error> {
+    /// The logical plan of a statement, whose packets have their records with them when `records` is
+    /// asked for, and the columns that its tables have.
+    async fn plan(
+        &self,
+        mut statement: Statement,
+        records: bool,
+    ) -> Result<(LogicalPlan, Vec<String>), Error> {
         let resolver = Resolver {
             context: &self.context,
             ledger: &self.ledger,
             decode: &self.options.decode,
             merge: self.options.merge,
             lateness: self.options.lateness,
+            records,
+            follow: self.options.follow,
+            stop: &self.options.stop,
         };
+        if let Some(feed) = &self.options.feed {
+            resolver.register_live(feed)?;
+        }
         let resolved = resolver.resolve(&mut statement).await?;
         let dotted = resolved.columns.iter().filter(|name| name.contains('.'));
         let scope = Scope {

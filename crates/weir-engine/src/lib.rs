@@ -24,11 +24,13 @@
 mod address;
 mod answer;
 mod clf;
+mod copy;
 mod engine;
 mod error;
 mod function;
 mod fuse;
 mod ledger;
+mod live;
 mod names;
 mod number;
 mod pushdown;
@@ -38,7 +40,7 @@ mod statement;
 mod table;
 mod window;
 
-pub use answer::Answer;
+pub use answer::{Answer, Glance};
 pub use engine::{Engine, Options};
 pub use error::{Error, ErrorKind};
 pub use ledger::Ledger;

@@ -5,7 +5,7 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::{Between, InList, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator as SqlOperator};
 use weir_packet::Kind;
-use weir_tables::{Column, Constant, Expression, Network, Operator, Predicate, Table};
+use weir_tables::{Column, Constant, Expression, Network, Operator, Origin, Predicate, Table};
 
 use crate::function::CIDR_MATCH;
 use crate::fuse::convert;
@@ -124,7 +124,8 @@ fn column(expr: &Expr, table: &Table) -> Option<Column> {
     match expr {
         Expr::Column(column) => {
             let position = table.position(&column.name)?;
-            table.columns().get(position).cloned()
+            let column = table.columns().get(position).cloned();
+            column.filter(|column| !matches!(column.origin, Origin::Record))
         }
         Expr::Cast(cast) => {
             let column = column(&cast.expr, table)?;

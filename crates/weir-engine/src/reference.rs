@@ -22,7 +22,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use weir_packet::Options as DecodeOptions;
 use weir_packet::layout::Layout;
-use weir_tables::{EXTRACTIONS, Extraction, Source, Table, is_address};
+use weir_tables::{EXTRACTIONS, Extraction, Feed, Source, Stop, Table, is_address};
 
 use crate::clf::ClfTable;
 use crate::error::{Error, ErrorKind};
@@ -54,7 +54,11 @@ struct Reads {
     merge: bool,
     sorted: bool,
     lateness: Option<Duration>,
+    follow: bool,
 }
+
+/// The table of packets as they arrive.
+const LIVE: &str = "live";
 
 /// Turns references into tables.
 pub(crate) struct Resolver<'e> {
@@ -63,6 +67,11 @@ pub(crate) struct Resolver<'e> {
     pub(crate) decode: &'e DecodeOptions,
     pub(crate) merge: bool,
     pub(crate) lateness: Option<Duration>,
+    /// Tables of packets have each record whole, too: a capture is to be written.
+    pub(crate) records: bool,
+    /// Captures are read on as they grow.
+    pub(crate) follow: bool,
+    pub(crate) stop: &'e Stop,
 }
 
 /// What a statement's references gave.
@@ -170,16 +179,14 @@ impl Resolver<'_> {
             Reference::Files(patterns) => {
                 let paths = expand(patterns)?;
                 match kind(&paths)? {
-                    FileKind::Capture => Ok(self.captures(&paths, Reads::default())),
+                    FileKind::Capture => self.captures(&paths, Reads::default()),
                     other => self.foreign(other, &paths).await,
                 }
             }
-            Reference::Packets(patterns, reads) => {
-                Ok(self.captures(&capture_paths(patterns)?, *reads))
-            }
+            Reference::Packets(patterns, reads) => self.captures(&capture_paths(patterns)?, *reads),
             Reference::Extracted(extraction, patterns, reads) => {
                 let sources = capture_paths(patterns)?;
-                let sources = sources.iter().map(Source::capture).collect();
+                let sources = self.sources(&sources, *reads)?;
                 Ok(self.table(Table::extracted(extraction), sources, *reads))
             }
             Reference::Clf(patterns) => {
@@ -197,9 +204,44 @@ impl Resolver<'_> {
         }
     }
 
-    fn captures(&self, paths: &[PathBuf], reads: Reads) -> Arc<dyn TableProvider> {
-        let sources = paths.iter().map(Source::capture).collect();
-        self.table(Table::packets(), sources, reads)
+    fn captures(&self, paths: &[PathBuf], reads: Reads) -> Result<Arc<dyn TableProvider>, Error> {
+        let sources = self.sources(paths, reads)?;
+        Ok(self.table(self.packets(), sources, reads))
+    }
+
+    /// The captures at `paths`, followed when that is asked for.
+    fn sources(&self, paths: &[PathBuf], reads: Reads) -> Result<Vec<Source>, Error> {
+        let sources = paths.iter().map(Source::capture);
+        if !(reads.follow || self.follow) {
+            return Ok(sources.collect());
+        }
+        if paths.len() > 1 {
+            return Err(Error::new(
+                ErrorKind::Plan,
+                format!("one capture can be followed, not {}", paths.len()),
+            )
+            .with_hint("name the file that still grows"));
+        }
+        // Standard input is read to its end in any case.
+        let followed = sources.map(|source| match source.is_stdin() {
+            true => source,
+            false => source.followed(self.stop.clone()),
+        });
+        Ok(followed.collect())
+    }
+
+    /// Makes `live` the table of the packets that `feed` gives.
+    pub(crate) fn register_live(&self, feed: &Arc<dyn Feed>) -> Result<(), Error> {
+        let sources = vec![Source::feed(Arc::clone(feed))];
+        let table = self.table(self.packets(), sources, Reads::default());
+        self.register(LIVE.to_owned(), table)
+    }
+
+    fn packets(&self) -> Table {
+        match self.records {
+            true => Table::packets().with_records(),
+            false => Table::packets(),
+        }
     }
 
     fn table(&self, table: Table, sources: Vec<Source>, reads: Reads) -> Arc<dyn TableProvider> {
@@ -353,8 +395,10 @@ impl Reads {
         let target = match key.to_ascii_lowercase().as_str() {
             "merge" => &mut self.merge,
             "sorted" => &mut self.sorted,
+            "follow" => &mut self.follow,
             other => {
-                let near = similar(other, ["merge", "sorted", "lateness"].into_iter());
+                let known = ["merge", "sorted", "follow", "lateness"];
+                let near = similar(other, known.into_iter());
                 let error = Error::new(
                     ErrorKind::Plan,
                     format!("{function} has no argument {other}"),
@@ -362,7 +406,7 @@ impl Reads {
                 return Err(match near.first() {
                     Some(near) => error.with_hint(format!("did you mean {near} => …?")),
                     None => error.with_hint(
-                        "merge => true, sorted => true and lateness => INTERVAL '1 second' are known",
+                        "merge => true, sorted => true, follow => true and lateness => INTERVAL '1 second' are known",
                     ),
                 });
             }

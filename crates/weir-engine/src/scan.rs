@@ -26,6 +26,7 @@ use weir_packet::{Layer, Needs, Options as DecodeOptions};
 use weir_tables::{Column, Counters, Predicate, Scan, ScanOptions, Source, Table};
 
 use crate::ledger::Ledger;
+use crate::live::Live;
 
 /// What is read, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -322,6 +323,10 @@ impl ExecutionPlan for CaptureScan {
         options.merge = self.reading.merge;
         options.sorted = self.reading.sorted;
         options.decode = self.reading.decode.clone();
+        let growing = sources.iter().any(Source::is_growing);
+        if growing && let Some(live) = context.session_config().get_extension::<Live>() {
+            options.keeper.clone_from(&live.keeper);
+        }
         let predicate = self.predicate.clone();
         let counters = Arc::new(Counters::default());
         let scan = Scan::new(&self.table, &self.projection, predicate, sources, options)
@@ -333,7 +338,7 @@ impl ExecutionPlan for CaptureScan {
             metrics: Metrics::new(&self.metrics, partition),
             counters,
         };
-        if from_stdin {
+        if from_stdin || growing {
             // A read from a pipe may block for long: keep it away from the threads of the plan.
             let mut builder = RecordBatchReceiverStream::builder(self.schema(), 2);
             let sender = builder.tx();

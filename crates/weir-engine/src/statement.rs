@@ -2,7 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::parser::{CopyToSource, DFParserBuilder, Statement as DfStatement};
+use datafusion::sql::parser::{
+    CopyToSource, CopyToStatement, DFParserBuilder, Statement as DfStatement,
+};
 use datafusion::sql::sqlparser::ast::{
     self, ObjectName, PipeOperator, Query, SelectFlavor, SelectItem, SetExpr, TableAlias,
     TableFactor, Visit, VisitMut, Visitor, VisitorMut,
@@ -69,6 +71,25 @@ impl Statement {
             DfStatement::CreateExternalTable(_) => false,
             _ => true,
         }
+    }
+
+    /// The `COPY` of the statement, when it has one.
+    pub(crate) fn copy(&self) -> Option<&CopyToStatement> {
+        match innermost(&self.inner) {
+            DfStatement::CopyTo(copy) => Some(copy),
+            _ => None,
+        }
+    }
+
+    /// Puts the query in place of the `COPY` of it.
+    pub(crate) fn without_copy(mut self) -> Self {
+        let inner = innermost_mut(&mut self.inner);
+        if let DfStatement::CopyTo(copy) = inner
+            && let CopyToSource::Query(query) = &copy.source
+        {
+            *inner = DfStatement::Statement(Box::new(ast::Statement::Query(query.clone())));
+        }
+        self
     }
 
     /// Visits every part of the statement.

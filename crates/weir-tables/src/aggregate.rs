@@ -308,6 +308,18 @@ impl Aggregate {
         taken
     }
 
+    /// Begins anew to give out the groups, which stay: those so far, each as it stands.
+    pub const fn rewind(&mut self) {
+        self.given = 0;
+    }
+
+    /// Rows for which it does not hold are taken up by no branch.
+    pub(crate) fn wanted(&self) -> Option<Predicate> {
+        let branches = self.branches.iter();
+        let predicates: Option<Vec<_>> = branches.map(|branch| branch.predicate.clone()).collect();
+        predicates.map(Predicate::Or)
+    }
+
     /// Prepares to take up usual packets, or records of this layout, as they are. False when the
     /// question asks for more than plain fields.
     pub(crate) fn prepare_raw(&mut self, layout: Option<&Layout>) -> bool {

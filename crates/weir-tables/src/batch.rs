@@ -11,7 +11,7 @@ use arrow::datatypes::{DataType, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
 use weir_packet::{Get, Kind, Value};
 
-use crate::{Column, Origin, Row, Table};
+use crate::{Column, Origin, Row, Table, kept};
 
 /// Rows on their way into a batch: one builder a projected column, reused from batch to batch.
 pub struct Batch {
@@ -20,6 +20,8 @@ pub struct Batch {
     rows: usize,
     /// Bytes of payloads and texts gathered so far.
     bytes: usize,
+    /// A record whole, on its way into its column.
+    packed: Vec<u8>,
 }
 
 enum Builder {
@@ -59,6 +61,7 @@ impl Batch {
             builders,
             rows: 0,
             bytes: 0,
+            packed: Vec::new(),
         }
     }
 
@@ -84,7 +87,7 @@ impl Batch {
     #[inline]
     pub fn push(&mut self, row: &Row<'_>) {
         for (column, builder) in &mut self.builders {
-            self.bytes += builder.push(column, row);
+            self.bytes += builder.push(column, row, &mut self.packed);
         }
         self.rows += 1;
     }
@@ -127,13 +130,18 @@ impl Builder {
 
     /// Adds the value; gives the bytes of variable length that were copied.
     #[inline]
-    fn push(&mut self, column: &Column, row: &Row<'_>) -> usize {
+    fn push(&mut self, column: &Column, row: &Row<'_>, packed: &mut Vec<u8>) -> usize {
         match column.origin {
             Origin::Packet(field, _) => self.push_field(field.get, row),
             // The same text is stored once a batch.
             Origin::File => {
                 self.push_value(Some(Value::Text(row.file)));
                 0
+            }
+            Origin::Record => {
+                kept::pack(row.packet.frame(), packed);
+                self.push_value(Some(Value::Bytes(packed)));
+                packed.len()
             }
             origin => {
                 let value = row.given(origin);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field as ArrowField, Schema, SchemaRef, TimeUnit};
 use weir_packet::{Field, Kind, Layer, Needs, fields};
 
-use crate::Extraction;
+use crate::{Extraction, kept};
 
 /// A table: its columns in order, and the Arrow schema that they make.
 #[derive(Clone, Debug)]
@@ -42,6 +42,8 @@ pub enum Origin {
     Layout(usize),
     /// A field of what an extraction finds, by its number there.
     Item(usize),
+    /// The record whole, see [`crate::RECORD_COLUMN`].
+    Record,
 }
 
 impl Table {
@@ -105,6 +107,15 @@ impl Table {
         }
     }
 
+    /// The same table with each record whole as its last column, [`crate::RECORD_COLUMN`]; only tables
+    /// whose rows are the records of captures have it.
+    #[must_use]
+    pub fn with_records(&self) -> Self {
+        let mut columns = self.columns.to_vec();
+        columns.push(kept::column());
+        Self::new(columns)
+    }
+
     /// What makes the rows, unless they are packets or records.
     #[must_use]
     pub const fn extraction(&self) -> Option<&'static Extraction> {
@@ -155,7 +166,7 @@ impl Column {
     pub fn needs(&self) -> Needs {
         match self.origin {
             Origin::Packet(_, needs) => needs,
-            Origin::File | Origin::Layout(_) | Origin::Item(_) => Needs::Record,
+            Origin::File | Origin::Layout(_) | Origin::Item(_) | Origin::Record => Needs::Record,
         }
     }
 

@@ -26,12 +26,15 @@
 
 mod aggregate;
 mod batch;
+pub mod bpf;
 mod column;
 mod counters;
 mod expression;
 mod extract;
 mod groups;
+mod kept;
 mod key;
+mod live;
 mod parts;
 mod predicate;
 mod raw;
@@ -46,6 +49,8 @@ pub use column::{ADDRESS_EXTENSION, Column, Origin, Table, is_address};
 pub use counters::{Counters, Totals};
 pub use expression::{Calculation, Expression};
 pub use extract::{EXTRACTIONS, Extraction, WebSocketEnds, WebSocketSight, WebSockets, h248};
+pub use kept::{RECORD_COLUMN, kept_record};
+pub use live::{Feed, Keeper, Stop};
 pub use parts::Parts;
 pub use predicate::{Constant, Network, Operator, Predicate};
 pub use row::Row;

@@ -170,6 +170,11 @@ impl Network {
         })
     }
 
+    /// The address, and the bits of it that count.
+    pub(crate) const fn parts(&self) -> (&Address, u8) {
+        (&self.address, self.prefix_bits)
+    }
+
     /// Reads `10.0.0.0/8`, `2001:db8::/32`, or an address, which is a network of one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {

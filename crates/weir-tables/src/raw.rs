@@ -1,6 +1,7 @@
 //! Questions that can be answered from the bytes of a usual packet, without decoding it whole: plain
 //! fields compared with constants, used as keys and added up.
 
+use weir_capture::WriteRecord;
 use weir_packet::layout::{Layout, PlainNumber};
 use weir_packet::{Kind, LayerSet, LinkType, Options, Outline, Spot};
 
@@ -17,7 +18,7 @@ pub(crate) struct RawRow<'r> {
     pub(crate) data: &'r [u8],
 }
 
-impl RawRow<'_> {
+impl<'r> RawRow<'r> {
     /// Draws the outline of its packet; false when it is not a usual one.
     #[inline]
     pub(crate) fn draw(&self, options: &Options, wanted: LayerSet, outline: &mut Outline) -> bool {
@@ -25,6 +26,14 @@ impl RawRow<'_> {
             return true;
         }
         outline.draw(self.link_type, self.data, self.wire_len, options, wanted)
+    }
+
+    /// The record as it is written into a capture.
+    pub(crate) fn to_write(self) -> WriteRecord<'r> {
+        let time_ns = self.time_ns.unwrap_or(0);
+        let mut record = WriteRecord::new(self.link_type.0, time_ns, self.data);
+        record.wire_len = self.wire_len;
+        record
     }
 
     /// No header of the capturing system counts in the record's length, or ERF's, which says it

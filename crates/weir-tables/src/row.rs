@@ -50,7 +50,7 @@ impl<'r> Row<'r> {
         match origin {
             Origin::Layout(index) => self.view?.value(index),
             Origin::Item(index) => self.item?.value(index),
-            Origin::File | Origin::Packet(..) => None,
+            Origin::File | Origin::Packet(..) | Origin::Record => None,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
-use weir_capture::{Format, Merge, Reader, Record};
+use weir_capture::{Format, Merge, Reader, Record, WriteError};
 use weir_packet::layout::{Layout, Row as LayoutRow, Start};
 use weir_packet::{
     Decoder, Frame, LayerSet, LinkType, Needs, Options as DecodeOptions, Outline, Reason,
@@ -15,8 +15,8 @@ use crate::raw::RawRow;
 use crate::records::{RawRecord, RecordReader};
 use crate::source::{Bytes, Cause};
 use crate::{
-    Aggregate, Batch, Column, Counters, Origin, Parts, Predicate, Row, Source, SourceError, Table,
-    Totals,
+    Aggregate, Batch, Column, Counters, Keeper, Origin, Parts, Predicate, Row, Source, SourceError,
+    Table, Totals, kept,
 };
 
 /// How a scan reads.
@@ -31,6 +31,8 @@ pub struct ScanOptions {
     pub merge: bool,
     /// The records are said to be in the order of time: the scan fails when they are not.
     pub sorted: bool,
+    /// Keeps the records that are taken up, and says when there are enough.
+    pub keeper: Option<Keeper>,
     /// How ambiguous traffic is decoded.
     pub decode: DecodeOptions,
 }
@@ -42,6 +44,7 @@ impl Default for ScanOptions {
             limit: None,
             merge: false,
             sorted: false,
+            keeper: None,
             decode: DecodeOptions::default(),
         }
     }
@@ -81,6 +84,11 @@ trait Sink {
         false
     }
 
+    /// Rows for which it does not hold are dropped in any case.
+    fn wanted(&self) -> Option<Predicate> {
+        None
+    }
+
     /// Prepares for [`Sink::push_raw`] of usual packets, or of records of this layout; false when it
     /// cannot be asked.
     fn prepare_raw(&mut self, _layout: Option<&Layout>) -> bool {
@@ -112,6 +120,10 @@ struct Reading<S> {
     published: Totals,
     /// Columns of a record layout that are read.
     layout_columns: Vec<usize>,
+    /// The source has nothing for now.
+    paused: bool,
+    /// Sources without an end of their own were stopped within a record.
+    cut_growing: usize,
 }
 
 /// What is read at the moment.
@@ -152,6 +164,7 @@ struct Gather<S> {
 /// Where decoded rows go, and how many: apart from the decoder, from which they borrow.
 struct Output<S> {
     sink: S,
+    keeper: Option<Keeper>,
     totals: Totals,
 }
 
@@ -233,9 +246,11 @@ impl Scan {
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let extract = &self.reading.gather.output.sink.extract;
-        extract
+        let mut notes = extract
             .as_ref()
-            .map_or_else(Vec::new, |extract| extract.notes())
+            .map_or_else(Vec::new, |extract| extract.notes());
+        notes.extend(self.reading.note());
+        notes
     }
 
     /// The next batch; `None` at the end of all sources or at the limit. A batch has at least one
@@ -245,7 +260,11 @@ impl Scan {
     /// When the records were said to be in the order of time and are not; or when Arrow refuses the
     /// arrays, which would be a defect of this crate.
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
-        while !self.reading.gather.output.sink.is_full() && self.reading.step()? {}
+        while !self.reading.gather.output.sink.is_full() && self.reading.step()? {
+            if self.reading.paused && self.reading.gather.output.sink.rows.batch.rows() > 0 {
+                break;
+            }
+        }
         let rows = &mut self.reading.gather.output.sink.rows;
         if rows.batch.rows() == 0 {
             self.reading.input = None;
@@ -346,10 +365,21 @@ impl Aggregation {
         std::mem::take(&mut self.reading.errors)
     }
 
+    /// What the user should know at the end.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        self.reading.note().into_iter().collect()
+    }
+
     /// The groups so far.
     #[must_use]
     pub const fn aggregate(&self) -> &Aggregate {
         &self.reading.gather.output.sink
+    }
+
+    /// The groups so far, to take them out of.
+    pub const fn aggregate_mut(&mut self) -> &mut Aggregate {
+        &mut self.reading.gather.output.sink
     }
 
     /// The groups.
@@ -387,16 +417,24 @@ impl<S: Sink> Reading<S> {
                 order: options.sorted.then(Order::default),
                 output: Output {
                     sink,
+                    keeper: options.keeper,
                     totals: Totals::default(),
                 },
             },
             errors: Vec::new(),
             counters: Vec::new(),
+            paused: false,
+            cut_growing: 0,
         }
     }
 
     /// Reads until the sink is full, for [`STEP_RECORDS`] at most; false at the end of all sources.
     fn step(&mut self) -> Result<bool, ArrowError> {
+        self.paused = false;
+        if self.gather.output.is_satisfied() {
+            self.input = None;
+            self.sources = Vec::new().into_iter();
+        }
         let Some(input) = &mut self.input else {
             return Ok(self.open_next() || self.gather.output.sink.finish());
         };
@@ -419,10 +457,32 @@ impl<S: Sink> Reading<S> {
         match outcome {
             Ok(Fill::More) => {}
             Ok(Fill::End) => self.ended = self.input.take(),
+            Err(error) if error.is_pause() => {
+                self.paused = true;
+                if let Some(keeper) = &self.gather.output.keeper {
+                    keeper.flush().map_err(keeping_failed)?;
+                }
+            }
+            // Who writes the file has not come to the end of the record: no damage.
+            Err(error) if self.is_stopped_growing(&error) => self.cut_growing += 1,
             // The reader gives what is left, and then its end.
             Err(error) => self.errors.push(error),
         }
         Ok(true)
+    }
+
+    fn note(&self) -> Option<String> {
+        let note = "the capture ended within a record, which is left out";
+        (self.cut_growing > 0).then(|| note.to_owned())
+    }
+
+    /// True when a source that still grew was stopped within a record.
+    fn is_stopped_growing(&self, error: &SourceError) -> bool {
+        let growing = match &self.input {
+            Some(Input::Capture(source, ..)) => source.is_growing(),
+            _ => false,
+        };
+        growing && error.is_cut()
     }
 
     fn publish(&mut self) {
@@ -443,7 +503,7 @@ impl<S: Sink> Reading<S> {
         };
         let opened = match source.layout().cloned() {
             None => source
-                .open_capture(1)
+                .open_capture(1, self.gather.output.sink.wanted().as_ref())
                 .map(|reader| self.of_capture(source, reader)),
             Some(layout) => source.open_bytes().map(|bytes| {
                 let reader = RecordReader::new(Arc::clone(&layout), bytes);
@@ -500,7 +560,7 @@ impl<S: Sink> Reading<S> {
         let mut readers = Vec::new();
         let count = self.sources.len();
         for source in self.sources.by_ref() {
-            match source.open_capture(count) {
+            match source.open_capture(count, None) {
                 Ok(reader) => {
                     sources.push(source);
                     readers.push(reader);
@@ -539,11 +599,14 @@ impl<S: Sink> Gather<S> {
         let mut outcome = Ok(Fill::More);
         let mut left = STEP_RECORDS;
         while left > 0 {
-            if self.output.sink.is_full() {
+            if self.output.sink.is_full() || self.output.is_satisfied() {
                 break;
             }
             if let Some(wanted) = self.raw_layers {
                 left -= self.fill_raw(reader, wanted, left);
+                if self.output.is_satisfied() {
+                    break;
+                }
             }
             left = left.saturating_sub(1);
             match reader.next() {
@@ -705,7 +768,8 @@ impl<S: Sink> Gather<S> {
 
     /// Hands on usual packets as they lie in the buffer, without decoding them; gives how many.
     fn fill_raw(&mut self, reader: &mut Reader<Bytes>, wanted: LayerSet, most: usize) -> usize {
-        let (sink, options) = (&mut self.output.sink, &self.options);
+        let (output, options) = (&mut self.output, &self.options);
+        let (sink, keeper) = (&mut output.sink, &output.keeper);
         let mut dropped = 0;
         let mut outline = Outline::default();
         let taken = reader.take_buffered(most, |record| {
@@ -716,10 +780,16 @@ impl<S: Sink> Gather<S> {
                 link_type: LinkType(record.link_type),
                 data: record.data,
             };
-            if !row.draw(options, wanted, &mut outline) {
+            if keeper.as_ref().is_some_and(Keeper::is_full)
+                || !row.draw(options, wanted, &mut outline)
+            {
                 return false;
             }
-            dropped += u64::from(!sink.push_raw(&row, &outline));
+            let taken = sink.push_raw(&row, &outline);
+            dropped += u64::from(!taken);
+            if let (true, Some(keeper)) = (taken, keeper) {
+                keeper.keep(&row.to_write());
+            }
             true
         });
         self.output.totals.records += taken as u64;
@@ -772,7 +842,14 @@ impl<S: Sink> Output<S> {
         }
         if !self.sink.push(row) {
             self.totals.dropped += 1;
+        } else if let Some(keeper) = &self.keeper {
+            keeper.keep(&kept::to_write(row.packet.frame()));
         }
+    }
+
+    /// The keeper has enough.
+    fn is_satisfied(&self) -> bool {
+        self.keeper.as_ref().is_some_and(Keeper::is_full)
     }
 }
 
@@ -818,6 +895,10 @@ impl Sink for Gathering {
         self.rows.is_full()
     }
 
+    fn wanted(&self) -> Option<Predicate> {
+        self.rows.predicate.clone()
+    }
+
     fn finish(&mut self) -> bool {
         let wanted = self.rows.rows_left > 0;
         let extract = self.extract.as_mut().filter(|_| wanted);
@@ -833,6 +914,10 @@ impl Sink for Aggregate {
 
     fn is_full(&self) -> bool {
         false
+    }
+
+    fn wanted(&self) -> Option<Predicate> {
+        Self::wanted(self)
     }
 
     fn prepare_raw(&mut self, layout: Option<&Layout>) -> bool {
@@ -857,6 +942,11 @@ impl Order {
         }
         self.last_ns = frame.time_ns;
     }
+}
+
+/// An output that cannot be written ends the scan.
+fn keeping_failed(error: WriteError) -> ArrowError {
+    ArrowError::ComputeError(format!("the packets cannot be kept: {error}"))
 }
 
 /// Bytes of payloads and texts in a batch, beyond which it is given out with fewer rows.

@@ -5,15 +5,28 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use weir_capture::Reader;
+use weir_capture::{Compression, Reader, Reason};
 use weir_packet::layout::Layout;
+
+use crate::Predicate;
+use crate::live::{Feed, Follow, Stop};
 
 /// Something that a scan reads: a path or standard input, and how its bytes are to be understood.
 #[derive(Clone)]
 pub struct Source {
     path: PathBuf,
     layout: Option<Arc<Layout>>,
+    growth: Growth,
+}
+
+/// Whether a source has an end of its own.
+#[derive(Clone)]
+enum Growth {
+    Ends,
+    Follows(Stop),
+    Feeds(Arc<dyn Feed>),
 }
 
 /// The same file, read alike.
@@ -24,7 +37,7 @@ impl PartialEq for Source {
             (Some(ours), Some(theirs)) => Arc::ptr_eq(ours, theirs),
             _ => false,
         };
-        same_layout && self.path == other.path
+        same_layout && self.path == other.path && self.is_growing() == other.is_growing()
     }
 }
 
@@ -35,6 +48,7 @@ impl Source {
         Self {
             path: path.into(),
             layout: None,
+            growth: Growth::Ends,
         }
     }
 
@@ -44,7 +58,33 @@ impl Source {
         Self {
             path: path.into(),
             layout: Some(layout),
+            growth: Growth::Ends,
         }
+    }
+
+    /// The same capture, read on as it grows until `stop` is asked.
+    #[must_use]
+    pub fn followed(self, stop: Stop) -> Self {
+        Self {
+            growth: Growth::Follows(stop),
+            ..self
+        }
+    }
+
+    /// Packets as they arrive.
+    #[must_use]
+    pub fn feed(feed: Arc<dyn Feed>) -> Self {
+        Self {
+            path: feed.name().into(),
+            layout: None,
+            growth: Growth::Feeds(feed),
+        }
+    }
+
+    /// True when it has no end of its own: reading it waits for more.
+    #[must_use]
+    pub const fn is_growing(&self) -> bool {
+        !matches!(self.growth, Growth::Ends)
     }
 
     /// The path; `-` for standard input.
@@ -62,12 +102,15 @@ impl Source {
     /// True for standard input, which can be read once only.
     #[must_use]
     pub fn is_stdin(&self) -> bool {
-        self.path.as_os_str() == "-"
+        self.path.as_os_str() == "-" && !matches!(self.growth, Growth::Feeds(_))
     }
 
     /// Bytes that reading it will take, when that is known.
     #[must_use]
     pub fn len(&self) -> Option<u64> {
+        if self.is_growing() {
+            return None;
+        }
         let metadata = std::fs::metadata(&self.path).ok()?;
         metadata.is_file().then_some(metadata.len())
     }
@@ -88,13 +131,37 @@ impl Source {
         }
     }
 
-    /// Opens the capture; `readers` of them are open at once and share the memory for buffers.
-    pub(crate) fn open_capture(&self, readers: usize) -> Result<Reader<Bytes>, SourceError> {
-        let bytes = self.open_bytes()?;
+    /// Opens the capture; `readers` of them are open at once and share the memory for buffers. Records
+    /// that are not `wanted` may be left out.
+    pub(crate) fn open_capture(
+        &self,
+        readers: usize,
+        wanted: Option<&Predicate>,
+    ) -> Result<Reader<Bytes>, SourceError> {
+        let failed = |error| self.error(Cause::Io(error));
+        let mut may_pause = None;
+        let bytes: Bytes = match &self.growth {
+            Growth::Ends => self.open_bytes()?,
+            Growth::Feeds(feed) => feed.start(wanted).map_err(failed)?,
+            Growth::Follows(stop) => {
+                let follow = Follow::open(&self.path, stop.clone()).map_err(failed)?;
+                may_pause = Some(Arc::clone(follow.may_pause()));
+                Box::new(follow)
+            }
+        };
         let mut options = weir_capture::Options::default();
         let share = BUFFERS_BYTES_MAX / readers.max(1);
         options.buffer_bytes = options.buffer_bytes.min(share.max(BUFFER_BYTES_MIN));
-        Reader::with_options(bytes, &options).map_err(|error| self.error(Cause::Capture(error)))
+        let reader = Reader::with_options(bytes, &options)
+            .map_err(|error| self.error(Cause::Capture(error)))?;
+        if let Some(may_pause) = may_pause {
+            if reader.compression() != Compression::None {
+                let reason = "a compressed capture cannot be followed while it grows";
+                return Err(failed(io::Error::other(reason)));
+            }
+            may_pause.store(true, Ordering::Relaxed);
+        }
+        Ok(reader)
     }
 
     pub(crate) fn error(&self, cause: Cause) -> SourceError {
@@ -142,6 +209,17 @@ pub enum Cause {
 }
 
 impl SourceError {
+    /// True when the source has nothing for now: asked again, it may.
+    pub(crate) fn is_pause(&self) -> bool {
+        matches!(&self.cause, Cause::Capture(error) if error.is_pause())
+    }
+
+    /// True when the source ended in the middle of a record.
+    pub(crate) fn is_cut(&self) -> bool {
+        matches!(&self.cause, Cause::Capture(error)
+            if matches!(error.reason(), Some(Reason::Cut { .. })))
+    }
+
     /// What the user could try.
     #[must_use]
     pub fn hint(&self) -> Option<String> {

@@ -69,6 +69,13 @@ impl<R: Read> Input<R> {
     }
 }
 
+impl InputError {
+    /// See [`Error::is_pause`].
+    pub(crate) fn is_pause(&self) -> bool {
+        matches!(self, Self::Io(error) if error.kind() == io::ErrorKind::WouldBlock)
+    }
+}
+
 impl From<io::Error> for InputError {
     fn from(error: io::Error) -> Self {
         Self::Io(error)

@@ -11,3 +11,4 @@ mod pcapng;
 mod random;
 mod split;
 mod tshark;
+mod write;

@@ -185,11 +185,13 @@ fn flags_of(object: &Map<String, Value>) -> Option<Flags> {
             .get(name)
             .map(|value| value.as_str().unwrap_or_default())
     };
-    let mut flags = Flags::default();
-    flags.response = match word("type")? {
-        "request" => false,
-        "response" => true,
-        _ => return None,
+    let mut flags = Flags {
+        response: match word("type")? {
+            "request" => false,
+            "response" => true,
+            _ => return None,
+        },
+        ..Flags::default()
     };
     if let Some(copy) = word("retransmission") {
         flags.retransmission = COPIES.iter().find(|(_, name)| *name == copy)?.0;

@@ -363,7 +363,7 @@ impl Encoder {
         }
         let milliseconds = time.nanoseconds / 1_000_000 % 1000;
         self.losses.note_if(
-            time.nanoseconds % 1_000_000 != 0 || time.seconds > SECONDS_MAX,
+            !time.nanoseconds.is_multiple_of(1_000_000) || time.seconds > SECONDS_MAX,
             Loss::Time,
         );
         let digit = |number: u32| b'0' + (number % 10) as u8;
@@ -519,10 +519,12 @@ mod tests {
     use crate::optional::push_optional;
 
     fn invite() -> Record<'static> {
-        let mut record = Record::default();
-        record.time = Time {
-            seconds: 1_328_821_153,
-            nanoseconds: 10_000_000,
+        let mut record = Record {
+            time: Time {
+                seconds: 1_328_821_153,
+                nanoseconds: 10_000_000,
+            },
+            ..Record::default()
         };
         for (field, value) in Field::ALL.into_iter().zip([
             "1 INVITE",

@@ -494,12 +494,12 @@ impl Committer {
     }
 
     fn join(&mut self) {
-        if let Some(thread) = self.compressing.take() {
-            if let Ok(Err(error)) = thread.join() {
-                self.summary
-                    .warnings
-                    .push(format!("a sealed segment is not compressed: {error}"));
-            }
+        if let Some(thread) = self.compressing.take()
+            && let Ok(Err(error)) = thread.join()
+        {
+            self.summary
+                .warnings
+                .push(format!("a sealed segment is not compressed: {error}"));
         }
     }
 

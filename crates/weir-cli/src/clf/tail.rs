@@ -47,8 +47,9 @@ pub(super) fn run(tail: &Tail, messages: Messages) -> Result<ExitCode, Failure> 
         }
     }
     let mut damages = Damages::default();
-    while tail.follow {
-        let mut gone = !out.borrow_mut().flushed();
+    let mut gone = !tail.follow;
+    while !gone {
+        gone = !out.borrow_mut().flushed();
         let mut each = |record: &weir_clf::Record<'_>, written: &[u8]| {
             if query.matches(record, written) {
                 gone |= out.borrow_mut().push(record, written).is_break();
@@ -56,13 +57,10 @@ pub(super) fn run(tail: &Tail, messages: Messages) -> Result<ExitCode, Failure> 
         };
         let count = follower
             .poll(&mut each, &mut |damage| {
-                damages.tell(&tail.log, &damage, messages)
+                damages.tell(&tail.log, &damage, messages);
             })
             .map_err(failed)?;
-        if gone {
-            break;
-        }
-        if count == 0 {
+        if count == 0 && !gone {
             std::thread::sleep(PATIENCE);
         }
     }

@@ -262,8 +262,9 @@ impl Encoder for Table {
         // A capped table always waits for the end: it holds few rows, though a slice of a batch
         // counts with the bytes of the whole.
         let full = self.buffered_rows > BUFFERED_ROWS || self.buffered_bytes > BUFFERED_BYTES;
-        if full && self.rows_max() > BUFFERED_ROWS {
-            self.settle(false)?;
+        let prompt = self.options.prompt;
+        if prompt || (full && self.rows_max() > BUFFERED_ROWS) {
+            self.settle(prompt)?;
             self.pipe.flush()?;
         }
         Ok(())

@@ -5,6 +5,7 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+mod live;
 mod transcript;
 
 /// A test for each file of `tests/transcripts`.

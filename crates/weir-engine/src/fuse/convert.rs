@@ -12,7 +12,7 @@ use datafusion::physical_expr::expressions::{
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use weir_packet::Kind;
 use weir_tables::{
-    Branch, Calculation, Column, Constant, Expression, Function, Network, Predicate,
+    Branch, Calculation, Column, Constant, Expression, Function, Network, Origin, Predicate,
 };
 
 use crate::function::CIDR_MATCH;
@@ -28,9 +28,13 @@ pub(crate) struct Scope {
 
 impl Scope {
     pub(crate) fn of_scan(scan: &CaptureScan) -> Self {
-        let columns = scan.columns().cloned().map(Expression::Column);
+        // A record whole is no value to compute with.
+        let columns = scan.columns().cloned().map(|column| match column.origin {
+            Origin::Record => None,
+            _ => Some(Expression::Column(column)),
+        });
         Self {
-            columns: columns.map(Some).collect(),
+            columns: columns.collect(),
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::ScopedJoinHandle;
 
+use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -24,6 +25,7 @@ use weir_tables::{
 };
 
 use crate::ledger::Ledger;
+use crate::live::Live;
 use crate::scan::{Metrics, Reading, decodes, described, take_stdin};
 
 /// One reading of some files, and all that takes up its rows.
@@ -35,6 +37,13 @@ pub(crate) struct Pass {
     /// Parts of the one file that are read side by side, at most; 1 for none.
     pub(crate) parts: usize,
     pub(crate) branches: Vec<Branch>,
+}
+
+impl Pass {
+    /// One of the sources has no end yet.
+    fn is_growing(&self) -> bool {
+        self.reading.sources.iter().any(Source::is_growing)
+    }
 }
 
 /// Reads captures into groups. Described by paths, columns and predicates alone, as a scan is.
@@ -60,6 +69,14 @@ impl FusedAggregate {
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
         }
+    }
+}
+
+impl FusedAggregate {
+    /// All that it reads, once a pass.
+    pub(crate) fn sources(&self) -> Vec<&Source> {
+        let passes = self.passes.iter();
+        passes.flat_map(|pass| &pass.reading.sources).collect()
     }
 }
 
@@ -191,7 +208,11 @@ impl ExecutionPlan for FusedAggregate {
         let schema = self.schema();
         let rows_max = context.session_config().batch_size();
         let cancelled = Arc::new(AtomicBool::new(false));
+        let live = context.session_config().get_extension::<Live>();
         let work = Work {
+            live: live.unwrap_or_default(),
+            schema: Arc::clone(&schema),
+            rows_max,
             passes: self.passes.clone(),
             functions: self.functions.clone(),
             ledger,
@@ -204,7 +225,9 @@ impl ExecutionPlan for FusedAggregate {
         let sender = builder.tx();
         builder.spawn_blocking(move || {
             let _guard = Cancel(cancelled);
-            let (mut aggregate, _reservation) = work.run()?;
+            let outcome = work.run();
+            work.live.close();
+            let (mut aggregate, _reservation) = outcome?;
             while let Some(batch) = aggregate.next_batch(&schema, rows_max)? {
                 let batch = batch.record_output(&work.metrics.baseline);
                 if sender.blocking_send(Ok(batch)).is_err() {
@@ -232,6 +255,10 @@ impl Drop for Cancel {
 
 /// One execution.
 struct Work {
+    live: Arc<Live>,
+    schema: SchemaRef,
+    /// Rows of a batch.
+    rows_max: usize,
     passes: Vec<Pass>,
     functions: Vec<Function>,
     ledger: Arc<Ledger>,
@@ -253,7 +280,7 @@ impl Work {
                     let aggregation = self.aggregation(pass, |aggregate, options| {
                         Aggregation::new(aggregate, sources.clone(), options)
                     });
-                    self.drain(self.watched(aggregation?, &counters))
+                    self.drain(pass, self.watched(aggregation?, &counters))
                 })?,
             };
             self.metrics.update(&counters);
@@ -293,7 +320,7 @@ impl Work {
             let aggregation = self.aggregation(pass, |aggregate, options| {
                 Aggregation::of_part(aggregate, parts, *number, options)
             });
-            self.drain(self.watched(aggregation?, counters))
+            self.drain(pass, self.watched(aggregation?, counters))
         })?;
         let mut read = read.into_iter();
         let Some(mut whole) = read.next() else {
@@ -304,13 +331,23 @@ impl Work {
                 // What the part found wrong is found again, and where it is.
                 let errors = whole.errors;
                 drop(next.reservation);
-                whole = self.drain(whole.aggregation)?;
+                whole = self.drain(pass, whole.aggregation)?;
                 whole.errors.splice(0..0, errors);
             }
             let bytes = whole.aggregation.aggregate().allocated_bytes();
             whole.reservation.try_resize(bytes)?;
         }
         Ok(whole)
+    }
+
+    /// The groups as they stand.
+    fn glance(&self, aggregate: &mut Aggregate) -> Result<Vec<RecordBatch>> {
+        let mut batches = Vec::new();
+        while let Some(batch) = aggregate.next_batch(&self.schema, self.rows_max)? {
+            batches.push(batch);
+        }
+        aggregate.rewind();
+        Ok(batches)
     }
 
     fn aggregation(
@@ -326,6 +363,9 @@ impl Work {
         options.merge = pass.reading.merge;
         options.sorted = pass.reading.sorted;
         options.decode = pass.reading.decode.clone();
+        if pass.is_growing() {
+            options.keeper.clone_from(&self.live.keeper);
+        }
         Ok(start(aggregate, options))
     }
 
@@ -336,7 +376,7 @@ impl Work {
     }
 
     /// Reads to the end.
-    fn drain(&self, mut aggregation: Aggregation) -> Result<Read> {
+    fn drain(&self, pass: &Pass, mut aggregation: Aggregation) -> Result<Read> {
         let _timer = self.metrics.baseline.elapsed_compute().timer();
         let reservation =
             MemoryConsumer::new("FusedAggregate").register(self.context.memory_pool());
@@ -355,7 +395,12 @@ impl Work {
             if self.cancelled.load(Ordering::Relaxed) {
                 break;
             }
+            if pass.is_growing() {
+                let groups = aggregation.aggregate_mut();
+                self.live.give(|| self.glance(groups))?;
+            }
         }
+        self.ledger.add_notes(aggregation.notes());
         Ok(Read {
             aggregation,
             reservation,

@@ -6,6 +6,7 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+mod copy;
 mod filters;
 mod fused;
 mod guide;
@@ -38,6 +39,7 @@ macro_rules! slt_files {
 
 slt_files!(
     addresses,
+    copy,
     damage,
     errors,
     explain,

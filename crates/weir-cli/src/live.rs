@@ -1,0 +1,198 @@
+//! `weir live`: SQL over packets as they cross an interface.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use weir_capture::{WriteError, Writer};
+use weir_live::{Counts, Instruction, Interface};
+use weir_packet::LinkType;
+use weir_tables::{Feed, Keeper, Predicate, Stop, bpf};
+
+use crate::args::{Global, Live, Refusal};
+use crate::message::Messages;
+use crate::output::{Format, grouped};
+use crate::session::{Failure, LazyFile, Session};
+use crate::watch::Refresh;
+
+/// Captures until it is interrupted, and answers.
+pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
+    if live.list_interfaces {
+        return list();
+    }
+    let (Some(name), Some(sql)) = (&live.interface, &live.sql) else {
+        return Err(Refusal::usage(
+            "an interface and a question are needed",
+            "write: weir live -i lo \"SELECT … FROM live\"; weir live -D lists the interfaces",
+        )
+        .into());
+    };
+    let mut options = weir_live::Options::default();
+    options.snap_len = live.snaplen;
+    options.promiscuous = live.promiscuous;
+    options.ring_bytes = live.buffer;
+    let interface = Interface::open(name, &options)?;
+    let counts = Arc::clone(interface.counts());
+    let stop = Stop::default();
+    let keeper = keeper(live, &interface)?;
+    let feed = InterfaceFeed {
+        name: name.clone(),
+        link_type: LinkType(interface.link_type()),
+        interface: Mutex::new(Some(interface)),
+        stop: stop.clone(),
+        messages,
+    };
+    let mut options = weir_engine::Options::default();
+    options.feed = Some(Arc::new(feed));
+    options.keeper.clone_from(&keeper);
+    options.stop = stop.clone();
+    let session = Session::new(&options, messages, false)?;
+    let mut statements = session.parse(sql)?.into_iter();
+    let (Some(statement), None) = (statements.next(), statements.next()) else {
+        return Err(Refusal::usage(
+            "a live question is one statement",
+            "packets come by once; keep them with -w FILE, and query the file",
+        )
+        .into());
+    };
+    session.end_on_interrupt()?;
+    let file = live.output.file(0, 1)?;
+    let stdout_terminal = io::stdout().is_terminal();
+    let mut output = live.output.options(file, stdout_terminal, global.color);
+    if file.is_none() && live.output.format.is_none() && !stdout_terminal {
+        output.format = Format::Ndjson;
+    }
+    let out: Box<dyn Write + Send> = match file {
+        Some(path) => Box::new(LazyFile::new(path, false)),
+        None => Box::new(io::stdout()),
+    };
+    if let Some(duration) = live.duration {
+        let stop = stop.clone();
+        thread::spawn(move || {
+            thread::sleep(duration);
+            stop.ask();
+        });
+    }
+    let refresh = Refresh {
+        every: live.every.or(stdout_terminal.then_some(Refresh::EVERY)),
+    };
+    let outcome = session.answer(statement, &output, out, refresh);
+    // Whoever still reads comes to an end, too.
+    stop.ask();
+    let code = session.close(live.stats);
+    report(name, &counts, live, keeper.as_ref(), messages)?;
+    outcome.map(|_| code)
+}
+
+fn list() -> Result<ExitCode, Failure> {
+    let mut out = io::stdout().lock();
+    for name in weir_live::interfaces()? {
+        if writeln!(out, "{name}").is_err() {
+            break;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where the packets go that are taken up, and how many there may be.
+fn keeper(live: &Live, interface: &Interface) -> Result<Option<Keeper>, Failure> {
+    let writer = match &live.write {
+        None => None,
+        Some(path) => {
+            let file = File::create(path).map_err(|error| Failure::file(path, &error))?;
+            let file: Box<dyn Write + Send> = Box::new(file);
+            let writer = Writer::pcap_of(file, interface.link_type());
+            Some(writer.map_err(|error| kept_badly(live, &error))?)
+        }
+    };
+    let wanted = writer.is_some() || live.count.is_some();
+    Ok(wanted.then(|| Keeper::new(writer, live.count)))
+}
+
+fn kept_badly(live: &Live, error: &WriteError) -> Failure {
+    let path = live.write.as_deref().unwrap_or(Path::new("-"));
+    Failure::environment(format!("{}: {error}", path.display()))
+}
+
+/// Says what the kernel has counted, and what was kept.
+fn report(
+    name: &str,
+    counts: &Counts,
+    live: &Live,
+    keeper: Option<&Keeper>,
+    messages: Messages,
+) -> Result<(), Failure> {
+    let (received, dropped) = (counts.received(), counts.dropped());
+    messages.note(&format!(
+        "{} packets received on {name}, {} dropped by the kernel, {} read",
+        grouped(received),
+        grouped(dropped),
+        grouped(counts.delivered()),
+    ));
+    if dropped > 0 {
+        messages.warning(&format!(
+            "{} of {} packets came faster than they were read and are missing; --buffer gives them more room, and a narrower WHERE less to do",
+            grouped(dropped),
+            grouped(received),
+        ));
+    }
+    if let (Some(keeper), Some(path)) = (keeper, &live.write) {
+        keeper.flush().map_err(|error| kept_badly(live, &error))?;
+        let kept = grouped(keeper.records());
+        messages.note(&format!("{kept} packets kept in {}", path.display()));
+    }
+    Ok(())
+}
+
+/// An interface as the engine sees it.
+struct InterfaceFeed {
+    name: String,
+    link_type: LinkType,
+    /// Until it is started.
+    interface: Mutex<Option<Interface>>,
+    stop: Stop,
+    messages: Messages,
+}
+
+impl Feed for InterfaceFeed {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn start(&self, wanted: Option<&Predicate>) -> io::Result<Box<dyn Read + Send>> {
+        let interface = self.interface.lock();
+        let interface = interface.unwrap_or_else(PoisonError::into_inner).take();
+        let interface =
+            interface.ok_or_else(|| io::Error::other("packets that are to come are read once"))?;
+        let filter = wanted.and_then(|wanted| bpf::compile(wanted, self.link_type));
+        let filter: Vec<Instruction> = filter.unwrap_or_default().iter().map(instruction).collect();
+        let stop = Arc::clone(self.stop.flag());
+        let packets = interface.start(&filter, stop).map_err(io::Error::other)?;
+        let filtered = match filter.len() {
+            0 => "all packets".to_owned(),
+            count => format!("a filter of {count} instructions in the kernel"),
+        };
+        self.messages
+            .note(&format!("capturing on {}: {filtered}", self.name));
+        Ok(Box::new(packets))
+    }
+}
+
+fn instruction(from: &bpf::Instruction) -> Instruction {
+    Instruction {
+        code: from.code,
+        jump_true: from.jump_true,
+        jump_false: from.jump_false,
+        constant: from.constant,
+    }
+}
+
+impl fmt::Debug for InterfaceFeed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "interface {}", self.name)
+    }
+}

@@ -1,0 +1,189 @@
+//! Answers that have no end of their own: rows as they come, or groups that are drawn again and again.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use tokio::sync::mpsc::{Receiver, channel};
+use weir_engine::Answer;
+
+use crate::output::{self, Flow, Format, Summary, Writer};
+use crate::session::Failure;
+
+/// How often groups are shown before the end; `None` for the final answer only.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Refresh {
+    pub(crate) every: Option<Duration>,
+}
+
+impl Refresh {
+    /// On a terminal, unless the user says otherwise.
+    pub(crate) const EVERY: Duration = Duration::from_secs(1);
+}
+
+/// Writes an answer to its end.
+pub(crate) async fn write(
+    mut answer: Answer,
+    options: &output::Options,
+    out: Box<dyn Write + Send>,
+    refresh: Refresh,
+) -> Result<Summary, Failure> {
+    let mut options = options.clone();
+    let Some((glance, every)) = answer.glance().zip(refresh.every) else {
+        if answer.streams() {
+            // Rows are shown as they come, however many.
+            options.prompt = true;
+            options.rows_max = None;
+        }
+        return rows(&mut answer, None, &options, out).await;
+    };
+    let mut screen = Screen {
+        out: Shared(Arc::new(Mutex::new(out))),
+        redraws: options.terminal && options.format == Format::Table,
+        lines: 0,
+    };
+    let mut ticks = ticks(every);
+    let first = loop {
+        tokio::select! {
+            first = answer.next() => break first?,
+            _ = ticks.recv() => {
+                let Some(batches) = glance.rows().await? else {
+                    continue;
+                };
+                if screen.show(&answer, &options, &batches)? == Flow::Closed {
+                    return Ok(Summary { closed: true, ..Summary::default() });
+                }
+            }
+        }
+    };
+    screen.clear()?;
+    rows(&mut answer, first, &options, Box::new(screen.out)).await
+}
+
+/// Writes the rows that are left, behind those of a batch.
+async fn rows(
+    answer: &mut Answer,
+    first: Option<RecordBatch>,
+    options: &output::Options,
+    out: Box<dyn Write + Send>,
+) -> Result<Summary, Failure> {
+    let mut writer = Writer::new(options, Arc::clone(answer.schema()), out)?;
+    let mut next = match first {
+        Some(batch) => Some(batch),
+        None => answer.next().await?,
+    };
+    while let Some(batch) = next {
+        if writer.write(&batch)? == Flow::Closed {
+            break;
+        }
+        next = answer.next().await?;
+    }
+    Ok(writer.finish()?)
+}
+
+/// A tick now and then, for as long as someone receives them.
+fn ticks(every: Duration) -> Receiver<()> {
+    let (sender, receiver) = channel(1);
+    thread::spawn(move || {
+        while !sender.is_closed() {
+            thread::sleep(every);
+            // One that is still waiting is enough.
+            let _ = sender.try_send(());
+        }
+    });
+    receiver
+}
+
+/// Where groups are shown as they stand: over one another on a terminal, one behind the other elsewhere.
+struct Screen {
+    out: Shared,
+    redraws: bool,
+    /// Lines of the table that is shown.
+    lines: usize,
+}
+
+impl Screen {
+    fn show(
+        &mut self,
+        answer: &Answer,
+        options: &output::Options,
+        batches: &[RecordBatch],
+    ) -> Result<Flow, Failure> {
+        let mut options = options.clone();
+        if self.redraws {
+            let fitting =
+                output::terminal_height().map(|height| height.saturating_sub(FRAME_LINES));
+            options.rows_max = match (options.rows_max, fitting.map(u64::from)) {
+                (Some(most), Some(fitting)) => Some(most.min(fitting)),
+                (most, fitting) => most.or(fitting),
+            };
+        }
+        let table = Shared::<Vec<u8>>::default();
+        let mut writer = Writer::new(
+            &options,
+            Arc::clone(answer.schema()),
+            Box::new(table.clone()),
+        )?;
+        for batch in batches {
+            if writer.write(batch)? == Flow::Closed {
+                return Ok(Flow::Closed);
+            }
+        }
+        writer.finish()?;
+        let table = table.with(std::mem::take);
+        let outcome = self.clear().and_then(|()| {
+            self.out.write_all(&table)?;
+            self.out.flush()
+        });
+        if self.redraws {
+            self.lines = table.iter().filter(|byte| **byte == b'\n').count();
+        }
+        match outcome {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Flow::Closed),
+            outcome => {
+                outcome.map_err(output::Error::Write)?;
+                Ok(Flow::Open)
+            }
+        }
+    }
+
+    /// Takes the table off the screen.
+    fn clear(&mut self) -> io::Result<()> {
+        if self.lines > 0 {
+            write!(self.out, "\r\x1b[{}A\x1b[J", self.lines)?;
+            self.lines = 0;
+        }
+        Ok(())
+    }
+}
+
+/// An output that several hold.
+#[derive(Debug, Default)]
+struct Shared<W = Box<dyn Write + Send>>(Arc<Mutex<W>>);
+
+impl<W> Shared<W> {
+    fn with<T>(&self, work: impl FnOnce(&mut W) -> T) -> T {
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl<W> Clone for Shared<W> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<W: Write> Write for Shared<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.with(|out| out.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.with(Write::flush)
+    }
+}
+
+/// Lines of a table that are no rows, and the one of the cursor.
+const FRAME_LINES: u16 = 5;

@@ -1,0 +1,313 @@
+//! `weir live` on loopback, and captures that are read while they grow. What needs the capability to
+//! capture is skipped loudly without it.
+
+#![cfg(target_os = "linux")]
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::UdpSocket;
+use std::path::PathBuf;
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use weir_capture::{WriteRecord, Writer};
+
+fn folder(name: &str) -> PathBuf {
+    let name = format!("live-{name}-{}", std::process::id());
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn weir(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+    command
+        .args(words)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// A `weir live` that captures already, and what it says; `None` where it may not.
+fn capturing(words: &[&str]) -> Option<(Child, BufReader<ChildStderr>)> {
+    let mut child = weir(&[&["live", "-i", "lo"], words].concat())
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    stderr.read_line(&mut line).unwrap();
+    if line.contains("Operation not permitted") {
+        eprintln!("SKIPPED: {line}");
+        child.wait().unwrap();
+        return None;
+    }
+    while !line.contains("capturing on lo") {
+        assert!(!line.starts_with("error:"), "{line}");
+        line.clear();
+        assert!(stderr.read_line(&mut line).unwrap() > 0);
+    }
+    Some((child, stderr))
+}
+
+/// Sends packets to a port of its own.
+struct Sender(UdpSocket, UdpSocket);
+
+impl Sender {
+    fn new() -> Self {
+        let to = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let from = UdpSocket::bind("127.0.0.1:0").unwrap();
+        from.connect(to.local_addr().unwrap()).unwrap();
+        Self(from, to)
+    }
+
+    fn port(&self) -> u16 {
+        self.1.local_addr().unwrap().port()
+    }
+
+    fn send(&self, count: u32) {
+        for _ in 0..count {
+            self.0.send(&[7; 58]).unwrap();
+        }
+    }
+}
+
+fn interrupt(child: &Child) {
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+}
+
+fn ended(child: Child, stderr: &mut impl Read) -> (Output, String) {
+    let output = child.wait_with_output().unwrap();
+    let mut said = String::new();
+    stderr.read_to_string(&mut said).unwrap();
+    (output, said)
+}
+
+#[test]
+fn ctrl_c_brings_the_final_groups() {
+    let sender = Sender::new();
+    let port = sender.port();
+    let file = folder("groups").join("kept.pcap");
+    let sql = format!(
+        "SELECT count(*) AS packets, sum(frame.len) AS bytes FROM live WHERE udp.dstport = {port}"
+    );
+    let Some((child, mut stderr)) = capturing(&[&sql, "-w", file.to_str().unwrap()]) else {
+        return;
+    };
+    sender.send(1_000);
+    thread::sleep(Duration::from_millis(300));
+    interrupt(&child);
+    let (output, said) = ended(child, &mut stderr);
+    let rows = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(rows.trim(), r#"{"packets":1000,"bytes":100000}"#, "{said}");
+    assert!(output.status.success());
+    // The kernel has left out what is for others.
+    assert!(
+        said.contains("1,000 packets received on lo, 0 dropped by the kernel, 1,000 read"),
+        "{said}"
+    );
+    assert!(said.contains("1,000 packets kept in"), "{said}");
+    let sql = format!(
+        "SELECT count(*), min(frame.len), max(udp.dstport) FROM '{}'",
+        file.display()
+    );
+    let output = weir(&["query", &sql, "--format", "tsv"]).output().unwrap();
+    let rows = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(
+        rows.lines().last(),
+        Some(format!("1000\t100\t{port}").as_str())
+    );
+}
+
+#[test]
+fn rows_come_before_the_end() {
+    let sender = Sender::new();
+    let port = sender.port();
+    let sql = format!("SELECT ip.src, udp.length FROM live WHERE udp.dstport = {port}");
+    let Some((mut child, _stderr)) = capturing(&[&sql]) else {
+        return;
+    };
+    let mut rows = BufReader::new(child.stdout.take().unwrap());
+    for _ in 0..3 {
+        sender.send(1);
+        let mut row = String::new();
+        rows.read_line(&mut row).unwrap();
+        assert_eq!(row, "{\"ip.src\":\"127.0.0.1\",\"udp.length\":66}\n");
+    }
+    interrupt(&child);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn groups_are_shown_as_they_stand() {
+    let sender = Sender::new();
+    let port = sender.port();
+    let sql = format!(
+        "SELECT count(*) AS packets FROM live WHERE udp.dstport = {port} HAVING count(*) > 0 ORDER BY 1"
+    );
+    let Some((mut child, _stderr)) = capturing(&[&sql, "--every", "100ms"]) else {
+        return;
+    };
+    let mut rows = BufReader::new(child.stdout.take().unwrap());
+    for count in [5, 10] {
+        sender.send(5);
+        loop {
+            let mut row = String::new();
+            assert!(rows.read_line(&mut row).unwrap() > 0);
+            if row.trim() == format!("{{\"packets\":{count}}}") {
+                break;
+            }
+        }
+    }
+    interrupt(&child);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_count_ends_it_at_the_packet() {
+    let sender = Sender::new();
+    let file = folder("count").join("kept.pcap");
+    let sql = format!(
+        "SELECT count(*) AS n FROM live WHERE port.dst = {}",
+        sender.port()
+    );
+    let words = [&sql, "--count", "7", "-w", file.to_str().unwrap()];
+    let Some((child, mut stderr)) = capturing(&words) else {
+        return;
+    };
+    sender.send(40);
+    let (output, said) = ended(child, &mut stderr);
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), r#"{"n":7}"#);
+    assert!(said.contains("7 packets kept in"), "{said}");
+}
+
+/// Killed at any moment, it leaves whole records but for the last one.
+#[test]
+fn what_is_kept_survives_a_kill() {
+    for round in 0..6 {
+        let sender = Sender::new();
+        let file = folder("kill").join(format!("kept-{round}.pcap"));
+        let sql = format!(
+            "SELECT count(*) FROM live WHERE udp.dstport = {}",
+            sender.port()
+        );
+        let Some((mut child, _stderr)) = capturing(&[&sql, "-w", file.to_str().unwrap()]) else {
+            return;
+        };
+        for _ in 0..8 {
+            sender.send(200 + 77 * round);
+            thread::sleep(Duration::from_millis(u64::from(13 * round)));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let mut reader = weir_capture::open(&file).unwrap();
+        loop {
+            match reader.next() {
+                Ok(Some(record)) => assert_eq!((record.data.len(), record.wire_len), (100, 100)),
+                Ok(None) => break,
+                Err(error) => {
+                    let cut = matches!(error.reason(), Some(weir_capture::Reason::Cut { .. }));
+                    assert!(cut, "{error}");
+                    assert!(matches!(reader.next(), Ok(None)));
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_captured_is_said() {
+    for (words, message) in [
+        (
+            &["live", "-i", "none0", "SELECT 1"][..],
+            "error: no interface is called none0\nhint: there are ",
+        ),
+        (
+            &["live", "SELECT * FROM live"],
+            "error: an interface and a question are needed\n",
+        ),
+    ] {
+        let output = weir(words).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.starts_with(message), "{said}");
+    }
+    let output = weir(&["live", "-D"]).output().unwrap();
+    assert!(
+        String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .any(|line| line == "lo")
+    );
+}
+
+/// A capture that grows: its rows come as they are written, half a record waits for its other half.
+#[test]
+fn a_capture_that_grows_is_followed() {
+    let path = folder("follow").join("grows.pcap");
+    let mut file = File::create(&path).unwrap();
+    let records = |numbers: std::ops::Range<i64>| {
+        let mut writer = Writer::pcap_of(Vec::new(), 1).unwrap();
+        for number in numbers {
+            let data = vec![0xff; 60 + number as usize];
+            writer.write(&WriteRecord::new(1, number, &data)).unwrap();
+        }
+        writer.finish().unwrap()
+    };
+    file.write_all(&records(0..2)).unwrap();
+    let sql = format!("SELECT frame.number, frame.len FROM '{}'", path.display());
+    let mut child = weir(&["query", "--follow", &sql]).spawn().unwrap();
+    let mut rows = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut expect = |expected: &str| assert_eq!(rows.next().unwrap().unwrap(), expected);
+    expect("frame.number,frame.len");
+    expect("1,60");
+    expect("2,61");
+    let more = records(2..4);
+    file.write_all(&more[24..80]).unwrap();
+    thread::sleep(Duration::from_millis(200));
+    file.write_all(&more[80..]).unwrap();
+    expect("3,62");
+    expect("4,63");
+    // The beginning of a record is no damage while its writer is at it.
+    file.write_all(&more[24..50]).unwrap();
+    thread::sleep(Duration::from_millis(200));
+    interrupt(&child);
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("ended within a record"), "{said}");
+}
+
+#[test]
+fn groups_of_a_capture_that_grows_come_at_the_end() {
+    let path = folder("groups-follow").join("grows.pcap");
+    let mut writer = Writer::pcap_of(File::create(&path).unwrap(), 1).unwrap();
+    let sql = format!(
+        "SELECT count(*) AS n FROM packets('{}', follow => true)",
+        path.display()
+    );
+    let mut child = weir(&["query", &sql]).spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    stderr.read_line(&mut line).unwrap();
+    assert_eq!(
+        line,
+        "note: the answer is given at the end; Ctrl-C ends it\n"
+    );
+    for number in 0..20 {
+        writer
+            .write(&WriteRecord::new(1, number, &[0; 60]))
+            .unwrap();
+        writer.flush().unwrap();
+        thread::sleep(Duration::from_millis(20));
+    }
+    thread::sleep(Duration::from_millis(500));
+    interrupt(&child);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "n\n20\n");
+    assert!(output.status.success());
+}

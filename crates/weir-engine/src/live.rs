@@ -1,0 +1,184 @@
+//! Plans over sources that have no end of their own: what may run, and looks at groups as they stand.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow::array::RecordBatch;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::datasource::memory::MemorySourceConfig;
+use datafusion::error::Result as DfResult;
+use datafusion::physical_plan::execution_plan::EmissionType;
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use tokio::sync::oneshot::{Receiver, Sender, channel};
+use weir_tables::{Keeper, Source};
+
+use crate::error::{Error, ErrorKind};
+use crate::fuse::FusedAggregate;
+use crate::scan::CaptureScan;
+
+/// What the scans of a session share about sources without an end.
+#[derive(Debug, Default)]
+pub(crate) struct Live {
+    pub(crate) keeper: Option<Keeper>,
+    asked: Mutex<Asked>,
+}
+
+/// A wish for the groups as they stand.
+#[derive(Debug, Default)]
+enum Asked {
+    #[default]
+    Nothing,
+    For(Sender<Vec<RecordBatch>>),
+    /// There is no more to look at than the final answer.
+    Closed,
+}
+
+impl Live {
+    pub(crate) fn new(keeper: Option<Keeper>) -> Self {
+        Self {
+            keeper,
+            ..Self::default()
+        }
+    }
+
+    /// Asks the aggregate for its groups as they stand; `None` when it has come to its end.
+    pub(crate) fn ask(&self) -> Option<Receiver<Vec<RecordBatch>>> {
+        let mut asked = self.lock();
+        if matches!(*asked, Asked::Closed) {
+            return None;
+        }
+        let (sender, receiver) = channel();
+        *asked = Asked::For(sender);
+        Some(receiver)
+    }
+
+    /// Gives the groups to who asked for them, if someone did.
+    pub(crate) fn give<E>(
+        &self,
+        groups: impl FnOnce() -> Result<Vec<RecordBatch>, E>,
+    ) -> Result<(), E> {
+        let asked = std::mem::take(&mut *self.lock());
+        if let Asked::For(sender) = asked {
+            // Who does not wait any more does not want them.
+            let _ = sender.send(groups()?);
+        }
+        Ok(())
+    }
+
+    /// The final answer follows.
+    pub(crate) fn close(&self) {
+        *self.lock() = Asked::Closed;
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Asked> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The sources that a node reads itself.
+fn sources(plan: &Arc<dyn ExecutionPlan>) -> Vec<&Source> {
+    if let Some(scan) = plan.downcast_ref::<CaptureScan>() {
+        return scan.reading().sources.iter().collect();
+    }
+    let fused = plan.downcast_ref::<FusedAggregate>();
+    fused.map_or_else(Vec::new, FusedAggregate::sources)
+}
+
+/// How many readings of sources without an end a plan has.
+pub(crate) fn growing(plan: &Arc<dyn ExecutionPlan>) -> usize {
+    let own = sources(plan).iter().filter(|one| one.is_growing()).count();
+    let children = plan.children();
+    children.iter().fold(own, |sum, child| sum + growing(child))
+}
+
+/// Makes a plan over sources without an end ready to run.
+///
+/// # Errors
+/// When packets are to be kept and not all of WHERE is decided where they are read, or when they are
+/// wanted twice.
+pub(crate) fn prepared(
+    plan: Arc<dyn ExecutionPlan>,
+    keeps: bool,
+) -> Result<Arc<dyn ExecutionPlan>, Error> {
+    if growing(&plan) > 1 {
+        return Err(Error::new(
+            ErrorKind::Plan,
+            "packets that are still to come can be read once in a statement",
+        )
+        .with_hint("keep them with weir live -w FILE, and query the file as often as you like"));
+    }
+    if keeps && let Some(filter) = undecided(&plan) {
+        return Err(Error::new(
+            ErrorKind::Plan,
+            format!("which packets to keep is not decided while they are decoded: {filter}"),
+        )
+        .with_hint(
+            "compare columns with constants in WHERE, or keep all packets and query the file",
+        ));
+    }
+    // A filter gathers rows for a full batch, which may take days.
+    plan.transform_down(|plan| match plan.downcast_ref::<FilterExec>() {
+        Some(filter) => filter
+            .with_batch_size(1)
+            .map(|filter| Transformed::yes(Arc::new(filter) as Arc<dyn ExecutionPlan>)),
+        None => Ok(Transformed::no(plan)),
+    })
+    .data()
+    .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &[]))
+}
+
+/// A condition on the rows of a growing source that is decided above its scan.
+fn undecided(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
+    if let Some(filter) = plan.downcast_ref::<FilterExec>()
+        && is_scanned(filter.input())
+    {
+        return Some(filter.predicate().to_string());
+    }
+    plan.children().into_iter().find_map(undecided)
+}
+
+/// Rows come from a scan one by one, as they are.
+fn is_scanned(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    match plan.children().as_slice() {
+        [] => sources(plan).iter().any(|source| source.is_growing()) && is_scan(plan),
+        [input] => plan.pipeline_behavior() == EmissionType::Incremental && is_scanned(input),
+        _ => false,
+    }
+}
+
+fn is_scan(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    plan.downcast_ref::<CaptureScan>().is_some()
+}
+
+/// True when rows leave the plan while the source still grows.
+pub(crate) fn is_streaming(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    plan.pipeline_behavior() == EmissionType::Incremental
+        && plan.children().into_iter().all(is_streaming)
+}
+
+/// True when a plan has groups that can be looked at before its end.
+pub(crate) fn has_groups(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let mut found = false;
+    let walked = plan.apply(|plan| {
+        let fused = plan.downcast_ref::<FusedAggregate>();
+        found |= fused.is_some_and(|fused| fused.sources().iter().any(|one| one.is_growing()));
+        Ok(TreeNodeRecursion::Continue)
+    });
+    walked.is_ok() && found
+}
+
+/// The plan with these groups in place of those that it would read.
+pub(crate) fn with_groups(
+    plan: Arc<dyn ExecutionPlan>,
+    groups: &[RecordBatch],
+) -> DfResult<Arc<dyn ExecutionPlan>> {
+    plan.transform_down(|plan| match plan.downcast_ref::<FusedAggregate>() {
+        Some(_) => {
+            let schema = plan.schema();
+            let groups = MemorySourceConfig::try_new_exec(&[groups.to_vec()], schema, None)?;
+            Ok(Transformed::yes(groups as Arc<dyn ExecutionPlan>))
+        }
+        None => Ok(Transformed::no(plan)),
+    })
+    .data()
+}

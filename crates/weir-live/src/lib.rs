@@ -1,0 +1,126 @@
+//! What crosses this interface now?
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! use std::sync::atomic::AtomicBool;
+//!
+//! let interface = weir_live::Interface::open("lo", &weir_live::Options::default())?;
+//! let stop = Arc::new(AtomicBool::new(false));
+//! let mut reader = weir_capture::Reader::new(interface.start(&[], stop)?)?;
+//! loop {
+//!     match reader.next() {
+//!         Ok(Some(record)) => println!("{} bytes", record.wire_len),
+//!         Ok(None) => break,
+//!         Err(error) if error.is_pause() => {}
+//!         Err(error) => return Err(error.into()),
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! An [`Interface`] is opened, which tells its link type and needs the privilege; then it is started,
+//! with a filter for the kernel, and gives a [`Packets`]: a pcap without an end, which
+//! [`weir_capture::Reader`] reads like any other. [`Counts`] tells what arrived and what was lost.
+//!
+//! Only Linux has it, on packet sockets with a ring of memory that the kernel fills (`packet(7)`,
+//! `TPACKET_V3`). Elsewhere [`Interface::open`] says that it is not supported.
+//!
+//! This crate deliberately does not know what is in a packet, nor SQL, nor how a filter is made from a
+//! question. It has `unsafe` code in `linux/socket.rs` (system calls) and `linux/ring.rs` (the memory
+//! shared with the kernel), each piece behind the smallest safe function.
+
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+mod error;
+#[cfg(target_os = "linux")]
+mod linux;
+
+#[cfg(not(target_os = "linux"))]
+use elsewhere as system;
+#[cfg(target_os = "linux")]
+use linux as system;
+
+pub use error::{Error, ErrorKind};
+pub use system::{Interface, Packets, interfaces};
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How to capture. Take [`Options::default`] and change what you need.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// Bytes kept of a packet, at most.
+    pub snap_len: u32,
+    /// Also takes packets that are for others.
+    pub promiscuous: bool,
+    /// Bytes of the ring: packets that wait to be read. Beyond it they are lost, and counted.
+    pub ring_bytes: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            snap_len: SNAP_LEN_MAX,
+            promiscuous: false,
+            ring_bytes: 32 << 20,
+        }
+    }
+}
+
+/// The longest packet that captures hold.
+pub const SNAP_LEN_MAX: u32 = 256 << 10;
+
+/// One instruction of a filter that the kernel runs on each packet: classic BPF, as in
+/// `struct sock_filter`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Instruction {
+    /// What it does.
+    pub code: u16,
+    /// Instructions passed over when a comparison holds.
+    pub jump_true: u8,
+    /// Instructions passed over when it does not.
+    pub jump_false: u8,
+    /// The constant, offset or jump.
+    pub constant: u32,
+}
+
+/// What the kernel has counted of a capture.
+#[derive(Debug, Default)]
+pub struct Counts {
+    received: AtomicU64,
+    dropped: AtomicU64,
+    delivered: AtomicU64,
+}
+
+impl Counts {
+    /// Packets that passed the filter, those that were lost among them.
+    #[must_use]
+    pub fn received(&self) -> u64 {
+        self.received.load(Ordering::Relaxed)
+    }
+
+    /// Packets that were lost because the ring was full.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Packets handed on.
+    #[must_use]
+    pub fn delivered(&self) -> u64 {
+        self.delivered.load(Ordering::Relaxed)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn add(&self, received: u32, dropped: u32) {
+        self.received
+            .fetch_add(u64::from(received), Ordering::Relaxed);
+        self.dropped
+            .fetch_add(u64::from(dropped), Ordering::Relaxed);
+    }
+
+    #[cfg(target_os = "linux")]
+    fn deliver(&self, packets: u64) {
+        self.delivered.fetch_add(packets, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,621 @@
+//! Predicates as classic BPF: what the kernel can decide before a packet is copied.
+//!
+//! A filter may let through what the predicate drops, never the other way round: the scan decides again.
+//! So each condition becomes "it may hold". It is decided exactly where the headers are plain, that is
+//! an IPv4 header without options or an IPv6 header right behind Ethernet (or at the start, for
+//! interfaces without link header), with TCP or UDP right behind it. Whatever else may carry such headers
+//! further in, as tags, tunnels and fragments do, is let through.
+//!
+//! The kernel takes the outermost VLAN tag out of a packet before the filter sees it, and the tag counts
+//! in `frame.len`.
+
+use weir_packet::{LinkType, Needs};
+
+use crate::{Column, Constant, Network, Operator, Origin, Predicate};
+
+/// One instruction, as in `struct sock_filter`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instruction {
+    /// What it does.
+    pub code: u16,
+    /// Instructions passed over when a comparison holds.
+    pub jump_true: u8,
+    /// Instructions passed over when it does not.
+    pub jump_false: u8,
+    /// The constant, offset or jump.
+    pub constant: u32,
+}
+
+/// The filter for a predicate on packets of this link type; `None` when nothing can be decided, or the
+/// question is too long for the jumps of BPF.
+#[must_use]
+pub fn compile(predicate: &Predicate, link_type: LinkType) -> Option<Vec<Instruction>> {
+    let base = match link_type {
+        LinkType::ETHERNET => Base::Ethernet,
+        RAW_IP => Base::Raw,
+        _ => return None,
+    };
+    let mut assembler = Assembler {
+        base,
+        parts: Vec::new(),
+        labels: 0,
+        decides: false,
+    };
+    let (keep, drop) = (assembler.label(), assembler.label());
+    assembler.may(predicate, true, keep, drop);
+    assembler.mark(drop);
+    assembler.push(RETURN, 0);
+    assembler.mark(keep);
+    assembler.push(RETURN, u32::MAX);
+    if !assembler.decides {
+        return None;
+    }
+    assembler.resolve()
+}
+
+/// Where the IP header is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Base {
+    Ethernet,
+    Raw,
+}
+
+impl Base {
+    const fn offset(self) -> u32 {
+        match self {
+            Self::Ethernet => 14,
+            Self::Raw => 0,
+        }
+    }
+}
+
+/// A place in the program that is jumped to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Label(usize);
+
+enum Part {
+    Plain(u16, u32),
+    Jump {
+        code: u16,
+        constant: u32,
+        yes: Label,
+        no: Label,
+    },
+    Mark(Label),
+}
+
+struct Assembler {
+    base: Base,
+    parts: Vec<Part>,
+    labels: usize,
+    /// Some packet is dropped.
+    decides: bool,
+}
+
+/// What a condition asks of a value.
+#[derive(Clone, Copy)]
+enum Test<'p> {
+    Compare(Operator, &'p Constant),
+    In(&'p [Constant]),
+    Within(&'p Network),
+    /// Anything, as long as there is a value.
+    Given,
+}
+
+/// Where the value of a column lies in plain packets.
+#[derive(Clone, Copy)]
+enum Place {
+    /// In the IPv4 header: offset and bytes.
+    V4(u32, u32),
+    /// An address in the IPv6 header.
+    V6(u32),
+    /// An address in either: the offsets.
+    Either(u32, u32),
+    /// A port: its offset in the header of this protocol, or of any.
+    Port(Option<u32>, u32),
+    /// The name of the protocol above IP.
+    Protocol,
+    Length,
+    /// Somewhere in the header above IP with this number.
+    Above(u32),
+}
+
+impl Place {
+    fn of(column: &Column) -> Option<Self> {
+        let Origin::Packet(field, needs) = column.origin else {
+            return None;
+        };
+        Some(match field.name {
+            "ip.src" => Self::V4(12, 4),
+            "ip.dst" => Self::V4(16, 4),
+            "ip.proto" => Self::V4(9, 1),
+            "ip.ttl" => Self::V4(8, 1),
+            "ipv6.src" => Self::V6(8),
+            "ipv6.dst" => Self::V6(24),
+            "addr.src" => Self::Either(12, 8),
+            "addr.dst" => Self::Either(16, 24),
+            "tcp.srcport" => Self::Port(Some(TCP), 0),
+            "tcp.dstport" => Self::Port(Some(TCP), 2),
+            "udp.srcport" => Self::Port(Some(UDP), 0),
+            "udp.dstport" => Self::Port(Some(UDP), 2),
+            "port.src" => Self::Port(None, 0),
+            "port.dst" => Self::Port(None, 2),
+            "proto" => Self::Protocol,
+            "frame.len" => Self::Length,
+            _ => match needs {
+                Needs::Layer(layer) if layer.name() == "tcp" => Self::Above(TCP),
+                Needs::Layer(layer) if layer.name() == "udp" => Self::Above(UDP),
+                _ => return None,
+            },
+        })
+    }
+}
+
+impl Assembler {
+    fn label(&mut self) -> Label {
+        self.labels += 1;
+        Label(self.labels - 1)
+    }
+
+    fn push(&mut self, code: u16, constant: u32) {
+        self.parts.push(Part::Plain(code, constant));
+    }
+
+    fn jump(&mut self, code: u16, constant: u32, yes: Label, no: Label) {
+        let part = Part::Jump {
+            code,
+            constant,
+            yes,
+            no,
+        };
+        self.parts.push(part);
+    }
+
+    fn mark(&mut self, label: Label) {
+        self.parts.push(Part::Mark(label));
+    }
+
+    fn go(&mut self, to: Label) {
+        self.jump(JUMP_IF_EQUAL, 0, to, to);
+    }
+
+    /// Jumps to `yes` when the predicate may come out as `wanted`, to `no` when it does not.
+    fn may(&mut self, predicate: &Predicate, wanted: bool, yes: Label, no: Label) {
+        match predicate {
+            Predicate::Not(inner) => self.may(inner, !wanted, yes, no),
+            Predicate::And(parts) | Predicate::Or(parts) => {
+                // All must hold for AND to be true, and fail for OR to be false.
+                let all = matches!(predicate, Predicate::And(_)) == wanted;
+                for part in parts {
+                    let next = self.label();
+                    match all {
+                        true => self.may(part, wanted, next, no),
+                        false => self.may(part, wanted, yes, next),
+                    }
+                    self.mark(next);
+                }
+                self.go(if all { yes } else { no });
+            }
+            Predicate::Compare(column, operator, constant) => {
+                let operator = if wanted {
+                    *operator
+                } else {
+                    negated(*operator)
+                };
+                self.test(column, Test::Compare(operator, constant), yes, no);
+            }
+            Predicate::In(column, constants) if wanted => {
+                self.test(column, Test::In(constants), yes, no);
+            }
+            Predicate::Within(column, network) if wanted => {
+                self.test(column, Test::Within(network), yes, no);
+            }
+            // None of these is true of a value that is not there.
+            Predicate::In(column, _) | Predicate::Within(column, _) | Predicate::IsTrue(column) => {
+                self.test(column, Test::Given, yes, no);
+            }
+            Predicate::IsNull(column) if !wanted => self.test(column, Test::Given, yes, no),
+            // A value may be missing for reasons that are not seen here.
+            Predicate::IsNull(_) | Predicate::Calculated(..) => self.go(yes),
+        }
+    }
+
+    fn test(&mut self, column: &Column, test: Test<'_>, yes: Label, no: Label) {
+        match Place::of(column) {
+            None => self.go(yes),
+            Some(Place::Length) => self.test_length(test, yes, no),
+            Some(place) => self.test_header(place, test, yes, no),
+        }
+    }
+
+    /// The length may lack the tag that the kernel took out.
+    fn test_length(&mut self, test: Test<'_>, yes: Label, no: Label) {
+        let Test::Compare(operator, Constant::Integer(constant)) = test else {
+            return self.go(yes);
+        };
+        let (Ok(constant), Some(less)) = (u32::try_from(*constant), constant.checked_sub(4)) else {
+            return self.go(yes);
+        };
+        self.decides = true;
+        self.push(LOAD_LENGTH, 0);
+        let untagged = self.label();
+        self.compare(operator, constant, yes, untagged);
+        self.mark(untagged);
+        match u32::try_from(less) {
+            Ok(less) => self.compare(operator, less, yes, no),
+            Err(_) => self.go(yes),
+        }
+    }
+
+    /// Tells plain packets by what follows the link header.
+    fn test_header(&mut self, place: Place, test: Test<'_>, yes: Label, no: Label) {
+        let (v4, v6) = (self.label(), self.label());
+        let (not_v4, not_v6) = (self.label(), self.label());
+        let base = self.base.offset();
+        self.need(base + 1, yes);
+        match self.base {
+            Base::Ethernet => {
+                self.push(LOAD_HALF, 12);
+                self.jump(JUMP_IF_EQUAL, 0x0800, v4, not_v4);
+                self.mark(not_v4);
+                self.jump(JUMP_IF_EQUAL, 0x86dd, v6, not_v6);
+                self.mark(not_v6);
+                // ARP carries nothing.
+                self.jump(JUMP_IF_EQUAL, 0x0806, no, yes);
+            }
+            Base::Raw => {
+                self.push(LOAD_BYTE, 0);
+                self.push(AND, 0xf0);
+                self.jump(JUMP_IF_EQUAL, 0x40, v4, not_v4);
+                self.mark(not_v4);
+                self.jump(JUMP_IF_EQUAL, 0x60, v6, yes);
+                self.mark(not_v6);
+            }
+        }
+        self.decides = true;
+        self.mark(v4);
+        self.test_v4(place, test, yes, no);
+        self.mark(v6);
+        self.test_v6(place, test, yes, no);
+    }
+
+    fn test_v4(&mut self, place: Place, test: Test<'_>, yes: Label, no: Label) {
+        let base = self.base.offset();
+        self.need(base + V4_LEN, yes);
+        // Without options.
+        let plain = self.label();
+        self.push(LOAD_BYTE, base);
+        self.jump(JUMP_IF_EQUAL, 0x45, plain, yes);
+        self.mark(plain);
+        match place {
+            Place::V4(offset, 4) | Place::Either(offset, _) => {
+                self.test_address(base + offset, 4, test, yes, no);
+            }
+            Place::V4(offset, _) => {
+                self.push(LOAD_BYTE, base + offset);
+                self.test_number(test, yes, no);
+            }
+            Place::V6(_) => {
+                // TCP carries nothing.
+                self.push(LOAD_BYTE, base + V4_PROTOCOL);
+                self.jump(JUMP_IF_EQUAL, TCP, no, yes);
+            }
+            Place::Protocol => {
+                self.push(LOAD_BYTE, base + V4_PROTOCOL);
+                self.test_protocol(test, yes, no);
+            }
+            Place::Port(protocol, offset) => {
+                let whole = self.label();
+                self.push(LOAD_HALF, base + V4_FRAGMENT);
+                self.jump(JUMP_IF_ANY, 0x1fff, yes, whole);
+                self.mark(whole);
+                let at = base + V4_LEN;
+                self.push(LOAD_BYTE, base + V4_PROTOCOL);
+                self.test_port(protocol, at, at + offset, test, yes, no);
+            }
+            Place::Above(protocol) => {
+                self.push(LOAD_BYTE, base + V4_PROTOCOL);
+                self.test_above(protocol, yes, no);
+            }
+            Place::Length => self.go(yes),
+        }
+    }
+
+    fn test_v6(&mut self, place: Place, test: Test<'_>, yes: Label, no: Label) {
+        let base = self.base.offset();
+        self.need(base + V6_LEN, yes);
+        let plain = self.label();
+        self.push(LOAD_BYTE, base);
+        self.push(AND, 0xf0);
+        self.jump(JUMP_IF_EQUAL, 0x60, plain, yes);
+        self.mark(plain);
+        match place {
+            Place::V6(offset) | Place::Either(_, offset) => {
+                self.test_address(base + offset, 16, test, yes, no);
+            }
+            Place::V4(..) => {
+                self.push(LOAD_BYTE, base + V6_PROTOCOL);
+                self.jump(JUMP_IF_EQUAL, TCP, no, yes);
+            }
+            Place::Protocol => {
+                self.push(LOAD_BYTE, base + V6_PROTOCOL);
+                self.test_protocol(test, yes, no);
+            }
+            Place::Port(protocol, offset) => {
+                let at = base + V6_LEN;
+                self.push(LOAD_BYTE, base + V6_PROTOCOL);
+                self.test_port(protocol, at, at + offset, test, yes, no);
+            }
+            Place::Above(protocol) => {
+                self.push(LOAD_BYTE, base + V6_PROTOCOL);
+                self.test_above(protocol, yes, no);
+            }
+            Place::Length => self.go(yes),
+        }
+    }
+
+    /// A port at `port_at` of the header at `header_at`, the number of whose protocol is loaded.
+    fn test_port(
+        &mut self,
+        protocol: Option<u32>,
+        header_at: u32,
+        port_at: u32,
+        test: Test<'_>,
+        yes: Label,
+        no: Label,
+    ) {
+        let has_ports = self.label();
+        match protocol {
+            None => {
+                let not_tcp = self.label();
+                self.jump(JUMP_IF_EQUAL, TCP, has_ports, not_tcp);
+                self.mark(not_tcp);
+                self.jump(JUMP_IF_EQUAL, UDP, has_ports, yes);
+            }
+            Some(protocol) => {
+                let other = self.label();
+                self.jump(JUMP_IF_EQUAL, protocol, has_ports, other);
+                self.mark(other);
+                self.test_above(protocol, yes, no);
+            }
+        }
+        self.mark(has_ports);
+        self.need(header_at + 4, yes);
+        self.push(LOAD_HALF, port_at);
+        self.test_number(test, yes, no);
+    }
+
+    /// Whether a header of the protocol may be there, above the one whose number is loaded: nothing is
+    /// above TCP.
+    fn test_above(&mut self, protocol: u32, yes: Label, no: Label) {
+        match protocol {
+            TCP => self.go(yes),
+            _ => self.jump(JUMP_IF_EQUAL, TCP, no, yes),
+        }
+    }
+
+    /// The name of the protocol whose number is loaded. Above other numbers than those of well-known
+    /// protocols there may be more headers.
+    fn test_protocol(&mut self, test: Test<'_>, yes: Label, no: Label) {
+        let wanted = |constant: &Constant| match constant {
+            Constant::Text(text) => WELL_KNOWN.iter().find(|(name, _)| name == text),
+            _ => None,
+        };
+        let numbers: Vec<u32> = match test {
+            Test::Compare(Operator::Equal, constant) => {
+                wanted(constant).iter().map(|(_, number)| *number).collect()
+            }
+            Test::In(constants) => {
+                let known = constants.iter().filter_map(wanted);
+                known.map(|(_, number)| *number).collect()
+            }
+            _ => return self.go(yes),
+        };
+        for (_, number) in WELL_KNOWN {
+            let next = self.label();
+            let to = if numbers.contains(number) { yes } else { no };
+            self.jump(JUMP_IF_EQUAL, *number, to, next);
+            self.mark(next);
+        }
+        self.go(yes);
+    }
+
+    /// The number that is loaded.
+    fn test_number(&mut self, test: Test<'_>, yes: Label, no: Label) {
+        let number = |constant: &Constant| match constant {
+            Constant::Integer(constant) => u32::try_from(*constant).ok(),
+            _ => None,
+        };
+        match test {
+            Test::Compare(operator, constant) => match number(constant) {
+                Some(constant) => self.compare(operator, constant, yes, no),
+                None => self.go(yes),
+            },
+            Test::In(constants) => {
+                for constant in constants {
+                    let next = self.label();
+                    match number(constant) {
+                        Some(constant) => self.jump(JUMP_IF_EQUAL, constant, yes, next),
+                        None => self.go(yes),
+                    }
+                    self.mark(next);
+                }
+                self.go(no);
+            }
+            Test::Within(_) | Test::Given => self.go(yes),
+        }
+    }
+
+    fn compare(&mut self, operator: Operator, constant: u32, yes: Label, no: Label) {
+        match operator {
+            Operator::Equal => self.jump(JUMP_IF_EQUAL, constant, yes, no),
+            Operator::NotEqual => self.jump(JUMP_IF_EQUAL, constant, no, yes),
+            Operator::Greater => self.jump(JUMP_IF_GREATER, constant, yes, no),
+            Operator::LessOrEqual => self.jump(JUMP_IF_GREATER, constant, no, yes),
+            Operator::GreaterOrEqual => self.jump(JUMP_IF_NOT_LESS, constant, yes, no),
+            Operator::Less => self.jump(JUMP_IF_NOT_LESS, constant, no, yes),
+        }
+    }
+
+    /// An address of `len` bytes.
+    fn test_address(&mut self, at: u32, len: usize, test: Test<'_>, yes: Label, no: Label) {
+        let bytes = |constant: &Constant| match constant {
+            Constant::Bytes(bytes) => Some(bytes.clone()),
+            _ => None,
+        };
+        match test {
+            Test::Compare(Operator::Equal, constant) => match bytes(constant) {
+                Some(bytes) => self.test_prefix(at, len, &bytes, bytes.len() * 8, yes, no),
+                None => self.go(yes),
+            },
+            Test::Compare(Operator::NotEqual, constant) => match bytes(constant) {
+                Some(bytes) => self.test_prefix(at, len, &bytes, bytes.len() * 8, no, yes),
+                None => self.go(yes),
+            },
+            Test::In(constants) => {
+                for constant in constants {
+                    let next = self.label();
+                    match bytes(constant) {
+                        Some(bytes) => {
+                            self.test_prefix(at, len, &bytes, bytes.len() * 8, yes, next);
+                        }
+                        None => self.go(yes),
+                    }
+                    self.mark(next);
+                }
+                self.go(no);
+            }
+            Test::Within(network) => {
+                let (address, prefix_bits) = network.parts();
+                let bits = usize::from(prefix_bits);
+                self.test_prefix(at, len, address.as_bytes(), bits, yes, no);
+            }
+            Test::Compare(..) | Test::Given => self.go(yes),
+        }
+    }
+
+    /// Whether the address begins with these bits; never for one of another length.
+    fn test_prefix(
+        &mut self,
+        at: u32,
+        len: usize,
+        bytes: &[u8],
+        bits: usize,
+        yes: Label,
+        no: Label,
+    ) {
+        if bytes.len() != len {
+            return self.go(no);
+        }
+        let words = bytes.chunks_exact(4).zip((at..).step_by(4)).enumerate();
+        for (index, (word, at)) in words {
+            let bits = bits.saturating_sub(index * 32).min(32);
+            if bits == 0 {
+                break;
+            }
+            let word = word
+                .iter()
+                .fold(0, |word, byte| word << 8 | u32::from(*byte));
+            let mask = u32::MAX << (32 - bits);
+            self.push(LOAD_WORD, at);
+            if bits < 32 {
+                self.push(AND, mask);
+            }
+            let next = self.label();
+            self.jump(JUMP_IF_EQUAL, word & mask, next, no);
+            self.mark(next);
+        }
+        self.go(yes);
+    }
+
+    /// A load beyond the end would drop the packet: one that is shorter than `len` is let through.
+    fn need(&mut self, len: u32, yes: Label) {
+        let enough = self.label();
+        self.push(LOAD_LENGTH, 0);
+        self.jump(JUMP_IF_NOT_LESS, len, enough, yes);
+        self.mark(enough);
+    }
+
+    /// Turns labels into distances; `None` when one is too long.
+    fn resolve(self) -> Option<Vec<Instruction>> {
+        let mut places = vec![0; self.labels];
+        let mut place: usize = 0;
+        for part in &self.parts {
+            match part {
+                Part::Mark(label) => *places.get_mut(label.0)? = place,
+                Part::Plain(..) | Part::Jump { .. } => place += 1,
+            }
+        }
+        let mut program = Vec::with_capacity(place);
+        for part in self.parts {
+            let next = program.len() + 1;
+            let distance = |label: Label| {
+                let distance = places.get(label.0)?.checked_sub(next)?;
+                u8::try_from(distance).ok()
+            };
+            program.push(match part {
+                Part::Mark(_) => continue,
+                Part::Plain(code, constant) => Instruction {
+                    code,
+                    jump_true: 0,
+                    jump_false: 0,
+                    constant,
+                },
+                Part::Jump {
+                    code,
+                    constant,
+                    yes,
+                    no,
+                } => Instruction {
+                    code,
+                    jump_true: distance(yes)?,
+                    jump_false: distance(no)?,
+                    constant,
+                },
+            });
+        }
+        (program.len() <= PROGRAM_MAX).then_some(program)
+    }
+}
+
+const fn negated(operator: Operator) -> Operator {
+    match operator {
+        Operator::Equal => Operator::NotEqual,
+        Operator::NotEqual => Operator::Equal,
+        Operator::Less => Operator::GreaterOrEqual,
+        Operator::LessOrEqual => Operator::Greater,
+        Operator::Greater => Operator::LessOrEqual,
+        Operator::GreaterOrEqual => Operator::Less,
+    }
+}
+
+/// Protocols above IP that are no header before another one that `proto` would name.
+const WELL_KNOWN: &[(&str, u32)] = &[("tcp", TCP), ("udp", UDP), ("icmp", 1), ("icmpv6", 58)];
+const TCP: u32 = 6;
+const UDP: u32 = 17;
+const RAW_IP: LinkType = LinkType(101);
+
+/// RFC 791, 3.1.
+const V4_LEN: u32 = 20;
+const V4_FRAGMENT: u32 = 6;
+const V4_PROTOCOL: u32 = 9;
+/// RFC 8200, 3.
+const V6_LEN: u32 = 40;
+const V6_PROTOCOL: u32 = 6;
+
+/// `BPF_LD | BPF_W | BPF_ABS` and so on, of `linux/bpf_common.h`.
+const LOAD_WORD: u16 = 0x20;
+const LOAD_HALF: u16 = 0x28;
+const LOAD_BYTE: u16 = 0x30;
+const LOAD_LENGTH: u16 = 0x80;
+const AND: u16 = 0x54;
+const JUMP_IF_EQUAL: u16 = 0x15;
+const JUMP_IF_GREATER: u16 = 0x25;
+const JUMP_IF_NOT_LESS: u16 = 0x35;
+const JUMP_IF_ANY: u16 = 0x45;
+const RETURN: u16 = 0x06;
+/// `BPF_MAXINSNS`.
+const PROGRAM_MAX: usize = 4096;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,340 @@
+//! The filter beside the predicate, on random packets: what the predicate keeps, the filter lets through.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::LazyLock;
+
+use weir_packet::{Decoder, Frame};
+use weir_testkit::packet::{
+    Ipv4, Ipv6, Tcp, arp, ethernet, ethertype, icmp_echo, protocol, udp, vlan,
+};
+
+use super::*;
+use crate::{Row, Table};
+
+/// Runs a program as the kernel does: the bytes of the packet that pass, 0 for none.
+fn run(program: &[Instruction], packet: &[u8]) -> u32 {
+    let (mut at, mut accumulator) = (0, 0_u32);
+    loop {
+        let Instruction {
+            code,
+            jump_true,
+            jump_false,
+            constant,
+        } = program[at];
+        at += 1;
+        let load = |len: usize| {
+            let start = constant as usize;
+            let bytes = packet.get(start..start + len)?;
+            Some(
+                bytes
+                    .iter()
+                    .fold(0, |word, byte| word << 8 | u32::from(*byte)),
+            )
+        };
+        let mut jump = |holds: bool| {
+            at += usize::from(if holds { jump_true } else { jump_false });
+        };
+        match code {
+            LOAD_WORD | LOAD_HALF | LOAD_BYTE => {
+                let len = match code {
+                    LOAD_WORD => 4,
+                    LOAD_HALF => 2,
+                    _ => 1,
+                };
+                match load(len) {
+                    Some(word) => accumulator = word,
+                    None => return 0,
+                }
+            }
+            LOAD_LENGTH => accumulator = packet.len() as u32,
+            AND => accumulator &= constant,
+            JUMP_IF_EQUAL => jump(accumulator == constant),
+            JUMP_IF_GREATER => jump(accumulator > constant),
+            JUMP_IF_NOT_LESS => jump(accumulator >= constant),
+            JUMP_IF_ANY => jump(accumulator & constant != 0),
+            RETURN => return constant,
+            other => panic!("instruction {other:#x}"),
+        }
+    }
+}
+
+/// Numbers that look random and are the same in every run (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, count: usize) -> usize {
+        (self.next() % count as u64) as usize
+    }
+
+    fn pick<T: Clone>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())].clone()
+    }
+}
+
+const PORTS: [u16; 6] = [53, 80, 443, 4789, 2152, 40_000];
+const V4: [Ipv4Addr; 3] = [
+    Ipv4Addr::new(10, 0, 0, 1),
+    Ipv4Addr::new(10, 0, 0, 2),
+    Ipv4Addr::new(192, 168, 7, 9),
+];
+
+fn v6() -> [Ipv6Addr; 3] {
+    ["2001:db8::1", "2001:db8::2", "fe80::5"].map(|text| text.parse().unwrap())
+}
+
+/// The payload of an IP packet with its protocol.
+fn transport(random: &mut Random, src: IpAddr, dst: IpAddr) -> (u8, Vec<u8>) {
+    let (from, to) = (random.pick(&PORTS), random.pick(&PORTS));
+    match random.below(4) {
+        0 => (protocol::TCP, Tcp::new(from, to).segment(src, dst, b"data")),
+        1 => (protocol::ICMP, icmp_echo(false, 1, 1, b"ping")),
+        2 => {
+            // Perhaps a tunnel with a packet inside.
+            let (_, inner) = transport_of_tunnel(random);
+            (protocol::UDP, udp(src, dst, from, to, &inner))
+        }
+        _ => (protocol::UDP, udp(src, dst, from, to, b"hello")),
+    }
+}
+
+fn transport_of_tunnel(random: &mut Random) -> (u8, Vec<u8>) {
+    let (src, dst) = (random.pick(&V4), random.pick(&V4));
+    let segment =
+        Tcp::new(random.pick(&PORTS), random.pick(&PORTS)).segment(src.into(), dst.into(), b"");
+    let packet = Ipv4::new(src, dst, protocol::TCP).packet(&segment);
+    let frame = ethernet([2; 6], [4; 6], ethertype::IPV4, &packet);
+    let mut vxlan = vec![8, 0, 0, 0, 0, 0, 7, 0];
+    vxlan.extend_from_slice(&frame);
+    (0, vxlan)
+}
+
+fn ip(random: &mut Random) -> (u16, Vec<u8>) {
+    if random.below(3) > 0 {
+        let (src, dst) = (random.pick(&V4), random.pick(&V4));
+        let (number, payload) = transport(random, src.into(), dst.into());
+        (
+            ethertype::IPV4,
+            Ipv4::new(src, dst, number).packet(&payload),
+        )
+    } else {
+        let (src, dst) = (random.pick(&v6()), random.pick(&v6()));
+        let (number, payload) = transport(random, src.into(), dst.into());
+        (
+            ethertype::IPV6,
+            Ipv6::new(src, dst, number).packet(&payload),
+        )
+    }
+}
+
+/// A frame, and how the kernel's filter sees it.
+fn frame(random: &mut Random) -> (Vec<u8>, Vec<u8>) {
+    let (kind, packet) = ip(random);
+    let (a, b) = ([2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]);
+    let mut tagged = false;
+    let mut frame = match random.below(6) {
+        0 => {
+            let (sender, target) = ((a, V4[0]), (b, V4[1]));
+            ethernet(b, a, ethertype::ARP, &arp(1, sender, target))
+        }
+        1 | 2 => {
+            tagged = true;
+            ethernet(b, a, ethertype::VLAN, &vlan(0, 7, kind, &packet))
+        }
+        _ => ethernet(b, a, kind, &packet),
+    };
+    // Damage, options, fragments, cut packets.
+    match random.below(4) {
+        0 => {
+            let place = 12 + random.below(frame.len().saturating_sub(12).clamp(1, 40));
+            if let Some(byte) = frame.get_mut(place) {
+                *byte = random.next() as u8;
+            }
+        }
+        1 => {
+            let len = random.below(frame.len() + 1);
+            frame.truncate(len);
+        }
+        _ => {}
+    }
+    let mut seen = frame.clone();
+    if tagged && random.below(2) == 0 && seen.len() >= 16 && seen[12..14] == [0x81, 0] {
+        seen.drain(12..16);
+    }
+    (frame, seen)
+}
+
+fn column(name: &str) -> Column {
+    static TABLE: LazyLock<Table> = LazyLock::new(Table::packets);
+    TABLE.columns()[TABLE.position(name).unwrap()].clone()
+}
+
+fn predicate(random: &mut Random, depth: usize) -> Predicate {
+    let operators = [
+        Operator::Equal,
+        Operator::NotEqual,
+        Operator::Less,
+        Operator::LessOrEqual,
+        Operator::Greater,
+        Operator::GreaterOrEqual,
+    ];
+    let operator = random.pick(&operators);
+    let parts = |random: &mut Random| {
+        let count = 1 + random.below(3);
+        (0..count)
+            .map(|_| predicate(random, depth - 1))
+            .collect::<Vec<_>>()
+    };
+    let v4 = Constant::Bytes(random.pick(&V4).octets().to_vec());
+    let v6 = Constant::Bytes(random.pick(&v6()).octets().to_vec());
+    let address = random.pick(&[v4, v6]);
+    let address_column = |random: &mut Random| {
+        let names = [
+            "ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "addr.src", "addr.dst",
+        ];
+        column(random.pick(&names))
+    };
+    let number_column = |random: &mut Random| {
+        let names = [
+            "tcp.srcport",
+            "tcp.dstport",
+            "udp.srcport",
+            "udp.dstport",
+            "port.src",
+            "port.dst",
+        ];
+        column(random.pick(&names))
+    };
+    let port = Constant::Integer(random.pick(&PORTS).into());
+    match random.below(if depth > 0 { 12 } else { 8 }) {
+        0 => Predicate::Compare(address_column(random), operator, address),
+        1 => Predicate::Compare(number_column(random), operator, port),
+        2 => Predicate::In(number_column(random), vec![port, Constant::Integer(80)]),
+        3 => {
+            let texts = [
+                "10.0.0.0/8",
+                "10.0.0.2/31",
+                "2001:db8::/33",
+                "fe80::5",
+                "0.0.0.0/0",
+            ];
+            let network = Network::parse(random.pick(&texts)).unwrap();
+            Predicate::Within(address_column(random), network)
+        }
+        4 => {
+            let len = random.pick(&[42, 46, 54, 58, 100]);
+            Predicate::Compare(column("frame.len"), operator, Constant::Integer(len))
+        }
+        5 => {
+            let name = random.pick(&["tcp", "udp", "icmp", "gre"]);
+            Predicate::Compare(column("proto"), operator, Constant::Text(name.into()))
+        }
+        6 => {
+            let name = random.pick(&["tcp.flags.syn", "tcp.srcport", "udp.length", "ip.src"]);
+            Predicate::IsNull(column(name))
+        }
+        7 => {
+            let name = random.pick(&["ip.proto", "ip.ttl"]);
+            let number = random.pick(&[6, 17, 64]);
+            Predicate::Compare(column(name), operator, Constant::Integer(number))
+        }
+        8 => Predicate::And(parts(random)),
+        9 => Predicate::Or(parts(random)),
+        10 => Predicate::In(address_column(random), vec![address]),
+        _ => Predicate::Not(Box::new(predicate(random, depth - 1))),
+    }
+}
+
+#[test]
+fn the_filter_lets_through_what_the_predicate_keeps() {
+    let mut random = Random(0x5eed_0bf1_1e57_0001);
+    let (mut kept, mut dropped) = (0, 0);
+    let mut decoder = Decoder::default();
+    for _ in 0..4_000 {
+        let predicate = predicate(&mut random, 2);
+        let Some(program) = compile(&predicate, LinkType::ETHERNET) else {
+            continue;
+        };
+        for _ in 0..25 {
+            let (frame, seen) = frame(&mut random);
+            let packet = decoder.decode(Frame::new(LinkType::ETHERNET, &frame));
+            let keeps = predicate.decide(&Row::new("live", &packet)) == Some(true);
+            let passes = run(&program, &seen) != 0;
+            assert!(passes || !keeps, "{predicate}\n{frame:02x?}\n{seen:02x?}");
+            kept += u64::from(keeps);
+            dropped += u64::from(!passes);
+        }
+    }
+    // Both happen often enough to mean something.
+    assert!(kept > 5_000 && dropped > 5_000, "{kept} {dropped}");
+}
+
+#[test]
+fn the_filter_decides_what_is_plain() {
+    let port = |name: &str, port: i128| {
+        Predicate::Compare(column(name), Operator::Equal, Constant::Integer(port))
+    };
+    let packet = |dst: u16| {
+        let (src, to) = (V4[0], V4[1]);
+        let datagram = udp(src.into(), to.into(), 5000, dst, b"x");
+        let packet = Ipv4::new(src, to, protocol::UDP).packet(&datagram);
+        (ethernet([2; 6], [4; 6], ethertype::IPV4, &packet), packet)
+    };
+    for (predicate, dst, expected) in [
+        (port("udp.dstport", 53), 53, true),
+        (port("udp.dstport", 53), 54, false),
+        (port("port.dst", 53), 54, false),
+        (
+            Predicate::Within(column("ip.src"), Network::parse("10.0.0.0/30").unwrap()),
+            1,
+            true,
+        ),
+        (
+            Predicate::Within(column("addr.src"), Network::parse("11.0.0.0/8").unwrap()),
+            1,
+            false,
+        ),
+        (
+            Predicate::Compare(
+                column("proto"),
+                Operator::Equal,
+                Constant::Text("tcp".into()),
+            ),
+            1,
+            false,
+        ),
+        (
+            Predicate::And(vec![port("udp.srcport", 5000), port("udp.dstport", 53)]),
+            54,
+            false,
+        ),
+        (
+            Predicate::Or(vec![port("udp.srcport", 5000), port("udp.dstport", 53)]),
+            54,
+            true,
+        ),
+        (Predicate::Not(Box::new(port("udp.dstport", 53))), 53, false),
+    ] {
+        let (framed, raw) = packet(dst);
+        for (link_type, bytes) in [(LinkType::ETHERNET, framed), (RAW_IP, raw)] {
+            let program = compile(&predicate, link_type).unwrap();
+            assert_eq!(
+                run(&program, &bytes) != 0,
+                expected,
+                "{predicate} {link_type:?}"
+            );
+        }
+    }
+    // Nothing to decide, a link type that is not known here, jumps that are too long.
+    assert!(compile(&Predicate::IsNull(column("ip.src")), LinkType::ETHERNET).is_none());
+    assert!(compile(&port("udp.dstport", 53), LinkType::SUNATM).is_none());
+    let many = (0..300).map(Constant::Integer).collect();
+    let many = Predicate::In(column("udp.dstport"), many);
+    assert!(compile(&many, LinkType::ETHERNET).is_none());
+}
