@@ -1,6 +1,7 @@
 //! `clf(…)`: SIP logs as a table. The index and the zones of a log decide what is read of it.
 
 use std::fmt;
+use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ use datafusion::physical_plan::{
     SendableRecordBatchStream,
 };
 use weir_clf::{Condition, Field, Found, Plan, Query, SearchOptions, Searcher, Target, Test, Time};
+use weir_tables::{Cause, SourceError};
 
 use crate::ledger::Ledger;
 
@@ -365,11 +367,19 @@ impl ExecutionPlan for ClfScan {
             let searched =
                 searched.map_err(|error| DataFusionError::Execution(error.to_string()))?;
             if searched.damaged > 0 {
-                let note = format!(
-                    "{} places of the log are no record: weir clf check says where",
-                    searched.damaged
+                let damage = match searched.damaged {
+                    1 => "a place is no record".to_owned(),
+                    more => format!("{more} places are no record"),
+                };
+                let cause = io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    format!("{damage}; weir clf check says where"),
                 );
-                ledger.add_notes(vec![note]);
+                ledger.add_errors(vec![SourceError {
+                    // Sealed segments come first, the log that they are of last.
+                    path: paths.last().map(PathBuf::from).unwrap_or_default(),
+                    cause: Cause::Io(cause),
+                }]);
             }
             if !rows.is_empty() {
                 // Who gave up waiting needs no rest.

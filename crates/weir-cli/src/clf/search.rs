@@ -72,10 +72,10 @@ fn by_form(paths: Vec<PathBuf>) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Failure>
 
 fn close(searched: Searched, messages: Messages) -> ExitCode {
     if searched.damaged > 0 {
-        messages.error(&format!(
-            "{} places that were read are no record",
-            searched.damaged
-        ));
+        messages.error(&match searched.damaged {
+            1 => "a place that was read is no record".to_owned(),
+            more => format!("{more} places that were read are no record"),
+        });
         messages.hint("weir clf check says where");
     }
     ExitCode::from(u8::from(searched.damaged > 0))

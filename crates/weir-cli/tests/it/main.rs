@@ -31,6 +31,6 @@ macro_rules! transcripts {
 }
 
 transcripts!(
-    colour, damage, demo, failures, fields, files, formats, help, pipes, sip, stats, statements,
-    usage, websocket,
+    clf, colour, damage, demo, failures, fields, files, formats, help, pipes, sip, stats,
+    statements, usage, websocket,
 );
