@@ -161,7 +161,10 @@ impl Chunk<'_> {
 ///         _ => Interest::Follow,
 ///     });
 /// }
-/// streams.finish(|chunk| println!("{} ends", chunk.connection));
+/// streams.finish(|chunk| {
+///     println!("{} ends", chunk.connection);
+///     Interest::Ignore
+/// });
 /// ```
 #[derive(Debug)]
 pub struct Streams {
