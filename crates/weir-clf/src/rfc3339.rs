@@ -33,7 +33,7 @@ pub(crate) fn push(time: Time, out: &mut Vec<u8>) {
     out.push(b'Z');
 }
 
-/// Reads what [`push`] writes, with a space or `T`, with or without `Z` and time; and seconds since
+/// Reads what `push` writes, with a space or `T`, with or without `Z` and time; and seconds since
 /// 1970 with a fraction, behind `@` or not.
 #[must_use]
 pub fn parse(text: &str) -> Option<Time> {
