@@ -7,9 +7,9 @@
 //! A rule of the physical optimiser ([`PlanWindows`]) gives aggregates over them to a
 //! [`WindowAggregate`](aggregate::WindowAggregate), which lets go of a window as soon as no record
 //! can come any more that belongs into it. That takes records in the order of time. Where the source
-//! is a stream, a [`TimeOrder`](time_order::TimeOrder) puts them into it as far as they are late by
+//! is a stream, a [`TimeOrder`] puts them into it as far as they are late by
 //! no more than the lateness allowed, and counts those that it must leave out. It is also what lets a
-//! join of two streams forget ([`IntervalJoin`](join::IntervalJoin)). Files are read to their end
+//! join of two streams forget (`IntervalJoin`). Files are read to their end
 //! before anything is decided, and nothing in them is late.
 
 mod aggregate;

@@ -22,7 +22,7 @@
 //! - [`Reassembler`] puts one direction of a TCP connection in order, and [`Streams`] those of all
 //!   connections of a capture;
 //! - [`SctpMessages`] puts user messages of SCTP together;
-//! - [`detect`] tells the application protocol, [`framing`] cuts streams into messages;
+//! - [`detect()`] tells the application protocol, [`framing`] cuts streams into messages;
 //! - [`CommunityId`] names flows as other tools do.
 //!
 //! Everything is sans-IO: packets go in, in the order of the capture, with their times, and nothing

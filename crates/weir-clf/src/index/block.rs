@@ -85,7 +85,7 @@ impl Builder {
     }
 
     /// The block, and where its part of the log begins and ends. The caller has to fill in the
-    /// checksum of the edges ([`seal_header`]). Forgets the marks.
+    /// checksum of the edges. Forgets the marks.
     pub(crate) fn finish(&mut self) -> Block {
         let mut body = Vec::new();
         let mut tables = [Table::default(); KEYS];
