@@ -24,7 +24,7 @@ pub struct SearchOptions {
     pub threads: usize,
     /// Read sidecars. True by default.
     pub index: bool,
-    /// Keep sidecars in memory, for many searches. Costs 2.4 % of the log.
+    /// Keep sidecars in memory, for many searches. Costs some 2.3 % of the log.
     pub resident: bool,
 }
 
