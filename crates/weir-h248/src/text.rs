@@ -1,16 +1,24 @@
 //! Text: pretty and compact (RFC 3525 Annex B, and the additions of versions 2 and 3).
 
 mod audit;
+mod command;
+mod context;
 mod decode;
 mod descriptor;
 mod encode;
 mod encode_audit;
+mod encode_command;
+mod encode_context;
 mod encode_descriptor;
+mod encode_event;
+mod encode_service;
 mod event;
 mod lexer;
+mod mid;
 mod mini;
 mod service;
 mod token;
+mod writer;
 
 pub use decode::decode_text;
 pub use encode::{encode_compact, encode_pretty};

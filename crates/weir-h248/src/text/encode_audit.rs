@@ -10,7 +10,7 @@ use crate::{
         descriptor::PackagesItem,
     },
     name::Name,
-    text::{encode::Writer, token::Token},
+    text::{token::Token, writer::Writer},
 };
 
 impl<const PRETTY: bool> Writer<'_, PRETTY> {

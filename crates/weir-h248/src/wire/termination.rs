@@ -315,17 +315,22 @@ impl<'a> Wire<'a> for TerminationId<'a> {
     }
 
     fn erl_write(value: &Self, w: &mut ErlWriter<'_>) {
+        let record = |w: &mut ErlWriter<'_>, wildcard: &[u8], id: &[u8]| {
+            w.tuple(3);
+            w.atom(b"TerminationID");
+            w.list(wildcard.len());
+            wildcard.iter().for_each(|octet| w.string(&[*octet]));
+            w.nil();
+            w.string(id);
+        };
         let path: &[u8] = match value {
+            // Where nothing is mapped, the root is octets like any other.
+            Self::Root if w.cx.options.termination_ids == TerminationIds::Native => {
+                return record(w, &[], &ROOT);
+            }
             Self::Root => b"root",
             Self::Path(path) => path,
-            Self::Binary(id) => {
-                w.tuple(3);
-                w.atom(b"TerminationID");
-                w.list(id.wildcard.len());
-                id.wildcard.iter().for_each(|octet| w.string(&[*octet]));
-                w.nil();
-                return w.string(id.id);
-            }
+            Self::Binary(id) => return record(w, id.wildcard, id.id),
         };
         w.tuple(3);
         w.atom(b"megaco_term_id");

@@ -1,0 +1,103 @@
+//! The name or address of a gateway or its controller.
+
+use std::{
+    net::{Ipv4Addr, Ipv6Addr},
+    str::FromStr,
+};
+
+use crate::{
+    error::ErrorKind,
+    message::{DomainName, Ip4Address, Ip6Address, MId},
+    text::lexer::{Parser, Res},
+};
+
+impl<'a> Parser<'a> {
+    /// The name or address of a gateway or controller.
+    pub(super) fn mid(&mut self) -> Res<MId<'a>> {
+        match self.peek() {
+            b'[' => self.bracketed(),
+            b'<' => {
+                self.at += 1;
+                self.skip();
+                let name = self.word()?;
+                self.expect(b'>', "`>`")?;
+                let port = self.port()?;
+                Ok(MId::Domain(DomainName { name, port }))
+            }
+            _ => {
+                let word = self.word()?;
+                if word.eq_ignore_ascii_case(b"MTP") && self.peek() == b'{' {
+                    self.at += 1;
+                    let mut octets = self.octets()?;
+                    if octets.len() > 4 {
+                        octets = octets.trim_ascii();
+                    }
+                    if !(2..=4).contains(&octets.len()) {
+                        return self.fail_word(ErrorKind::Range, "two to four octets");
+                    }
+                    return Ok(MId::Mtp(octets));
+                }
+                if word.len() > 64 {
+                    return self.fail_word(ErrorKind::Range, "a path name of up to 64 characters");
+                }
+                Ok(MId::Device(word))
+            }
+        }
+    }
+
+    /// `[address]:port`.
+    pub(super) fn bracketed(&mut self) -> Res<MId<'a>> {
+        self.word_at = self.at.saturating_add(1);
+        let inside = self.input.get(self.word_at..).unwrap_or_default();
+        let Some(len) = inside.iter().take(64).position(|octet| *octet == b']') else {
+            return self.fail("`]` behind an address");
+        };
+        let address = inside.get(..len).unwrap_or_default().trim_ascii();
+        let address = std::str::from_utf8(address).unwrap_or_default();
+        let ip4 = ip4(address.as_bytes());
+        let ip6 = if ip4.is_none() {
+            Ipv6Addr::from_str(address).ok()
+        } else {
+            None
+        };
+        let address_at = self.word_at;
+        self.at = self.word_at.saturating_add(len).saturating_add(1);
+        self.skip();
+        let port = self.port()?;
+        match (ip4, ip6) {
+            (Some(address), _) => Ok(MId::Ip4(Ip4Address { address, port })),
+            (None, Some(address)) => Ok(MId::Ip6(Ip6Address { address, port })),
+            (None, None) => {
+                self.word_at = address_at;
+                self.fail_word(ErrorKind::Syntax, "an IP address")
+            }
+        }
+    }
+
+    pub(super) fn port(&mut self) -> Res<Option<u16>> {
+        if self.take(b':') {
+            self.uint16().map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+}
+
+/// Four numbers with dots, leading zeros permitted.
+fn ip4(text: &[u8]) -> Option<Ipv4Addr> {
+    let mut octets = [0_u8; 4];
+    let mut at = 0_usize;
+    let mut digits = 0_u8;
+    for character in text {
+        if *character == b'.' {
+            at = at.checked_add(1).filter(|_| digits > 0)?;
+            digits = 0;
+        } else {
+            let digit = character.checked_sub(b'0').filter(|digit| *digit < 10)?;
+            let octet = octets.get_mut(at)?;
+            *octet = octet.checked_mul(10)?.checked_add(digit)?;
+            digits = digits.checked_add(1).filter(|digits| *digits <= 3)?;
+        }
+    }
+    (at == 3 && digits > 0).then(|| Ipv4Addr::from(octets))
+}
