@@ -6,7 +6,7 @@ use std::io::Read;
 use weir_bytes::{Reader as Bytes, Short, u64_le_at};
 
 use crate::{
-    BufferedRecord, Error, Interface,
+    Block, Error, Interface,
     buffer::Buffer,
     error::Reason,
     input::InputError,
@@ -47,45 +47,29 @@ impl Erf {
         })
     }
 
-    /// See [`crate::Reader::take_buffered`].
+    /// See [`crate::Reader::look`].
     #[inline]
-    pub(crate) fn take_buffered<R: Read>(
-        &self,
-        stream: &mut Stream<R>,
-        most: usize,
-        mut take: impl FnMut(&BufferedRecord<'_>) -> bool,
-    ) -> usize {
-        let window = stream.window_to_stop();
-        let mut rest = window;
-        let mut count = 0;
-        while count < most {
-            let Some(header) = Header::parse(rest) else {
+    pub(crate) fn look(&self, window: &[u8], most: usize, block: &mut Block) {
+        let mut at = 0;
+        while block.len() < most {
+            let Some(header) = window.get(at..).and_then(Header::parse) else {
                 break;
             };
+            let len = usize::from(header.record_len);
             // Padding, and the first record of a port, are no matter of routine.
             let is_routine = !header.is_pad()
-                && usize::from(header.record_len) > HEADER_LEN
+                && len > HEADER_LEN
                 && self.ports[usize::from(header.flags) % PORTS].is_some();
-            let Some(data) = rest.get(..usize::from(header.record_len)) else {
-                break;
+            let wire_len = u32::from(header.wire_len);
+            let time_ns = match block.asks_times {
+                true => time_ns(header.timestamp),
+                false => 0,
             };
-            let record = BufferedRecord {
-                number: stream.number + 1 + count as u64,
-                time_ns: Some(time_ns(header.timestamp)),
-                wire_len: u32::from(header.wire_len),
-                link_type: LINK_TYPE,
-                data,
-            };
-            if !is_routine || !take(&record) {
+            if !is_routine || window.len() - at < len || !block.push(at, len, wire_len, time_ns) {
                 break;
             }
-            rest = rest.get(data.len()..).unwrap_or_default();
-            count += 1;
+            at += len;
         }
-        let taken = window.len() - rest.len();
-        stream.buffer.consume(taken);
-        stream.number += count as u64;
-        count
     }
 
     /// Finds the next record that is not padding and passes over it.

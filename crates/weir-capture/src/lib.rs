@@ -24,6 +24,7 @@
 //! about tables, threads or standard input: anything that implements [`Read`](std::io::Read) is a
 //! source, and anything that implements [`Write`](std::io::Write) is where a [`Writer`] puts records.
 
+mod block;
 mod buffer;
 mod detect;
 mod erf;
@@ -40,12 +41,13 @@ mod split;
 mod stream;
 mod write;
 
+pub use block::Block;
 pub use detect::sniff;
 pub use error::{Error, ErrorKind, Location, Reason};
 pub use files::{CaptureFile, expand, open, open_with, sniff_path};
 pub use merge::{FileError, Merge};
 pub use options::{Options, record_bytes_max_of};
 pub use reader::Reader;
-pub use record::{BufferedRecord, Compression, Format, Interface, Record};
+pub use record::{Compression, Format, Interface, Record};
 pub use split::{PartSource, Split};
 pub use write::{WriteError, WriteRecord, Writer};

@@ -6,7 +6,7 @@ use std::io::Read;
 use weir_bytes::{Endian, Reader as Bytes, Short};
 
 use crate::{
-    BufferedRecord, Error, Interface, Options,
+    Block, Error, Interface, Options,
     error::Reason,
     split::{Candidate, Plausible},
     stream::{Found, Span, Stream},
@@ -115,45 +115,24 @@ impl Pcap {
         self.sensible_records(start).is_some()
     }
 
-    /// See [`crate::Reader::take_buffered`].
+    /// See [`crate::Reader::look`].
     #[inline]
-    pub(crate) fn take_buffered<R: Read>(
-        &self,
-        stream: &mut Stream<R>,
-        most: usize,
-        mut take: impl FnMut(&BufferedRecord<'_>) -> bool,
-    ) -> usize {
-        let Some(link_type) = stream.interfaces.first().map(|one| one.link_type) else {
-            return 0;
-        };
-        let window = stream.window_to_stop();
-        let mut rest = window;
-        let mut count = 0;
-        while count < most {
-            let Some(header) = self.header(rest) else {
+    pub(crate) fn look(&self, window: &[u8], most: usize, block: &mut Block) {
+        let mut at = 0;
+        while block.len() < most {
+            let Some(header) = window.get(at..).and_then(|rest| self.header(rest)) else {
                 break;
             };
-            let end = self.header_len + header.captured as usize;
-            let Some(data) = rest.get(self.header_len..end) else {
-                break;
-            };
-            let record = BufferedRecord {
-                number: stream.number + 1 + count as u64,
-                time_ns: Some(header.time_ns),
-                wire_len: header.wire_len,
-                link_type,
-                data,
-            };
-            if header.captured > self.record_bytes_max || !take(&record) {
+            let start = at + self.header_len;
+            let len = header.captured as usize;
+            if header.captured > self.record_bytes_max
+                || window.len() - start < len
+                || !block.push(start, len, header.wire_len, header.time_ns)
+            {
                 break;
             }
-            rest = rest.get(end..).unwrap_or_default();
-            count += 1;
+            at = start + len;
         }
-        let taken = window.len() - rest.len();
-        stream.buffer.consume(taken);
-        stream.number += count as u64;
-        count
     }
 
     /// Finds the next record and passes over it.

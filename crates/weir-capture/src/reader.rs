@@ -3,7 +3,7 @@
 use std::{fmt, io::Read};
 
 use crate::{
-    BufferedRecord, Compression, Error, Format, Interface, Options, Record,
+    Block, Compression, Error, Format, Interface, Options, Record,
     buffer::Buffer,
     detect::detect,
     erf::Erf,
@@ -142,24 +142,29 @@ impl<R: Read> Reader<R> {
         })
     }
 
-    /// Calls `take` with the records that lie whole in the buffer, `most` of them at most, until it
-    /// gives false: that record is then the next one of [`Reader::next`]. Gives how many it took,
-    /// which may be none although there are more: [`Reader::next`] knows why.
-    ///
-    /// This is for those who look at millions of records and at little of each: what is the same for
-    /// all of them is looked up once.
+    /// Finds the records that lie whole in the buffer, `most` of them at most, without passing over
+    /// them; gives the window that they are in. There may be none although there are more:
+    /// [`Reader::next`] knows why.
     #[inline]
-    pub fn take_buffered(
-        &mut self,
-        most: usize,
-        take: impl FnMut(&BufferedRecord<'_>) -> bool,
-    ) -> usize {
-        match &mut self.parser {
-            _ if self.finished => 0,
-            Parser::Pcap(pcap) => pcap.take_buffered(&mut self.stream, most, take),
-            Parser::Erf(erf) => erf.take_buffered(&mut self.stream, most, take),
-            Parser::Pcapng(_) => 0,
+    pub fn look(&self, most: usize, block: &mut Block) -> &[u8] {
+        let interface = self.stream.interfaces.first();
+        let link_type = interface.map_or(0, |interface| interface.link_type);
+        block.begin(link_type, self.stream.number + 1);
+        let window = self.stream.window_to_stop();
+        match &self.parser {
+            _ if self.finished || interface.is_none() => {}
+            Parser::Pcap(pcap) => pcap.look(window, most, block),
+            Parser::Erf(erf) => erf.look(window, most, block),
+            // Its records are of several interfaces, with options.
+            Parser::Pcapng(_) => {}
         }
+        window
+    }
+
+    /// Passes over the first `records` of the records that [`Reader::look`] found just now.
+    pub fn pass(&mut self, block: &Block, records: usize) {
+        self.stream.buffer.consume(block.end_of(records));
+        self.stream.number += records.min(block.len()) as u64;
     }
 
     /// What has read the records, without the source.

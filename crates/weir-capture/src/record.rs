@@ -27,22 +27,6 @@ pub struct Record<'a> {
     pub flags: Option<u32>,
 }
 
-/// The part of a [`Record`] that costs nothing to know.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct BufferedRecord<'a> {
-    /// See [`Record::number`].
-    pub number: u64,
-    /// See [`Record::time_ns`].
-    pub time_ns: Option<i64>,
-    /// See [`Record::wire_len`].
-    pub wire_len: u32,
-    /// See [`Record::link_type`].
-    pub link_type: u32,
-    /// See [`Record::data`].
-    pub data: &'a [u8],
-}
-
 /// An interface that records were captured on. Formats without interfaces have one, number 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -522,8 +522,7 @@ mod tests {
                 for (field, spot) in &spots {
                     let wanted = spot.layers();
                     let options = Options::default();
-                    let outline =
-                        Outline::of(frame.link_type, &bytes, frame.wire_len, &options, wanted);
+                    let outline = Outline::of(frame.link_type, &bytes, &options, wanted);
                     let Some(outline) = outline else {
                         continue;
                     };

@@ -128,6 +128,20 @@ impl LayerSet {
         self.0 & (1 << layer as u32) != 0
     }
 
+    /// True when no protocol is in the set.
+    #[inline]
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// True when no other than `layer` is in the set.
+    #[inline]
+    #[must_use]
+    pub const fn is_only(self, layer: Layer) -> bool {
+        self.0 & !(1 << layer as u32) == 0
+    }
+
     /// True when all of `other` is in the set.
     #[inline]
     #[must_use]

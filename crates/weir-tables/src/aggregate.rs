@@ -1,51 +1,25 @@
 //! Aggregates over groups of rows, taken up row by row without an Arrow array in between.
 
+mod function;
+mod measure;
+
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BinaryViewBuilder, BooleanArray, Float64Array, Int64Array, RecordBatch,
-    RecordBatchOptions, StringViewBuilder, TimestampNanosecondArray, UInt8Array, UInt16Array,
-    UInt32Array, UInt64Array,
+    ArrayRef, BinaryViewBuilder, RecordBatch, RecordBatchOptions, StringViewBuilder,
 };
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
+use weir_packet::Kind;
 use weir_packet::layout::Layout;
-use weir_packet::{Kind, LayerSet, Outline};
 
+use crate::block::{Blocks, FIRST, Numbers, PlainBranch, Plan, ROWS, Records};
 use crate::groups::Groups;
 use crate::key::{Key, Words};
-use crate::raw::{RawBranch, RawRow};
 use crate::{Column, Expression, Predicate, Row};
 
-/// What is computed of each group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-#[allow(missing_docs, reason = "the names say it")]
-pub enum Function {
-    /// Rows, whatever is in them.
-    CountRows,
-    /// Rows in which the argument is not NULL.
-    Count,
-    /// Different values of the argument.
-    CountDistinct,
-    /// Of 64-bit integers, wrapping around; NULL without a value.
-    Sum,
-    /// As a floating-point number.
-    SumFloat,
-    /// As a floating-point number.
-    Average,
-    Minimum,
-    Maximum,
-    BitAnd,
-    BitOr,
-    BitExclusiveOr,
-    BoolAnd,
-    BoolOr,
-    /// Of the first row, NULL or not.
-    First,
-    /// Of the last row, NULL or not.
-    Last,
-}
+pub use function::Function;
+use measure::{Measure, numbers};
 
 /// The rows that an aggregation takes up from a source: those for which a predicate holds, with what
 /// they give to the keys and the aggregates. Several branches take up rows of one reading, each as
@@ -65,15 +39,16 @@ pub struct Branch {
 /// Rows on their way into groups.
 pub struct Aggregate {
     branches: Vec<Branch>,
-    /// The same for usual packets, when all ask for plain fields only; or none.
-    raw: Vec<RawBranch>,
+    /// How blocks of records are taken up, when all branches ask for plain fields only.
+    plan: Option<Plan>,
     key: Key,
     measures: Vec<Measure>,
     groups: Groups,
     words: Words,
     /// Of the state of a group: which of its measures have seen a value.
     flags_at: usize,
-    /// Rows that wait to be added to their groups, many at a time.
+    /// Rows that wait to be added to their groups, many at a time: few enough to stay in the first
+    /// cache, many enough to hide the wait for groups that are not.
     waiting: usize,
     /// Their keys, one behind the other.
     keys: Vec<u64>,
@@ -81,39 +56,6 @@ pub struct Aggregate {
     numbers: Vec<u32>,
     /// Groups given out by `next_batch`.
     given: usize,
-}
-
-/// An aggregate with its place in the state of a group.
-struct Measure {
-    function: Function,
-    /// Type of the argument.
-    kind: Kind,
-    at: usize,
-    flag: u64,
-    /// For [`Function::CountDistinct`].
-    seen: Option<Seen>,
-    /// Some branch leaves rows out of this aggregate alone.
-    is_filtered: bool,
-    /// The arguments of the rows that wait.
-    values: Box<[u64; ROWS]>,
-    presence: Box<[Presence; ROWS]>,
-}
-
-/// What a waiting row has for an aggregate.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Presence {
-    /// A filter leaves the row out.
-    Out,
-    Null,
-    Value,
-}
-
-/// Values seen, each with the number of the group that it was seen in.
-struct Seen {
-    key: Key,
-    groups: Groups,
-    /// The keys of the rows that wait, their numbers still 0.
-    keys: Vec<u64>,
 }
 
 impl Aggregate {
@@ -131,33 +73,18 @@ impl Aggregate {
         for (index, function) in functions.iter().enumerate() {
             let argument = first.arguments.get(index)?.as_ref();
             let kind = argument.map_or(Kind::U64, Expression::kind);
-            if !function.takes(kind) || argument.is_none() != (*function == Function::CountRows) {
+            if argument.is_none() != (*function == Function::CountRows) {
                 return None;
             }
-            let seen = match function {
-                Function::CountDistinct => {
-                    let key = Key::new(&[Kind::U32, kind])?;
-                    Some(Seen {
-                        groups: Groups::new(key.words(), Vec::new()),
-                        keys: vec![0; key.words() * ROWS],
-                        key,
-                    })
-                }
-                _ => None,
-            };
-            measures.push(Measure {
-                function: *function,
+            let mut filters = branches.iter().map(|branch| branch.filters.get(index));
+            let is_filtered = filters.any(|filter| filter.is_some_and(Option::is_some));
+            measures.push(Measure::new(
+                *function,
                 kind,
-                at: fresh.len(),
-                // Half of the bits: the others say that what was seen is NULL.
-                flag: 1 << u32::try_from(index).ok().filter(|index| *index < 32)?,
-                seen,
-                is_filtered: branches
-                    .iter()
-                    .any(|branch| branch.filters.get(index).is_some_and(Option::is_some)),
-                values: Box::new([0; ROWS]),
-                presence: Box::new([Presence::Value; ROWS]),
-            });
+                index,
+                fresh.len(),
+                is_filtered,
+            )?);
             fresh.push(function.fresh(kind));
             if *function == Function::Average {
                 // The sum, and beside it the count.
@@ -199,7 +126,7 @@ impl Aggregate {
             groups.find_or_insert(&[]);
         }
         Some(Self {
-            raw: Vec::new(),
+            plan: None,
             branches,
             waiting: 0,
             keys: vec![0; key.words() * ROWS],
@@ -258,59 +185,164 @@ impl Aggregate {
     #[inline]
     pub fn push(&mut self, row: &Row<'_>) -> bool {
         let mut taken = false;
-        for branch in &self.branches {
-            if let Some(predicate) = &branch.predicate
-                && predicate.decide(row) != Some(true)
-            {
-                continue;
-            }
-            taken = true;
-            // Always less; said so that no bound is checked again.
-            let at = self.waiting % ROWS;
-            if !branch.keys.is_empty() {
-                let words = self.key.words();
-                let key = self.keys.get_mut(at * words..(at + 1) * words);
-                let key = key.unwrap_or_default();
-                // Not `fill`: a call for a few words, and a trap of the CPU for none.
-                key.iter_mut().for_each(|word| *word = 0);
-                self.key.write(&branch.keys, row, &mut self.words, key);
-            }
-            let parts = branch.arguments.iter().zip(&branch.filters);
-            for (measure, (argument, filter)) in self.measures.iter_mut().zip(parts) {
-                match (argument, filter) {
-                    // Every row counts: that is what `presence` says from the start.
-                    (None, None) => {}
-                    (Some(argument), None) => measure.take(at, argument, row, &mut self.words),
-                    (argument, Some(filter)) => {
-                        let presence = &mut measure.presence[at];
-                        *presence = match filter.decide(row) {
-                            Some(true) => Presence::Value,
-                            _ => Presence::Out,
-                        };
-                        if let (Some(argument), Presence::Value) = (argument, *presence) {
-                            measure.take(at, argument, row, &mut self.words);
-                        }
-                    }
-                }
-            }
-            self.waiting += 1;
+        for branch in 0..self.branches.len() {
+            taken |= self.push_to(branch, row);
             if self.waiting == ROWS {
-                add_waiting(
-                    &mut self.groups,
-                    &mut self.measures,
-                    self.flags_at,
-                    &self.keys,
-                    &mut self.numbers,
-                );
-                self.waiting = 0;
+                self.flush();
             }
         }
         taken
     }
 
-    /// Begins anew to give out the groups, which stay: those so far, each as it stands.
-    pub const fn rewind(&mut self) {
-        self.given = 0;
+    #[inline]
+    fn push_to(&mut self, branch: usize, row: &Row<'_>) -> bool {
+        let branch = &self.branches[branch];
+        if let Some(predicate) = &branch.predicate
+            && predicate.decide(row) != Some(true)
+        {
+            return false;
+        }
+        // Always less; said so that no bound is checked again.
+        let at = self.waiting % ROWS;
+        if !branch.keys.is_empty() {
+            let words = self.key.words();
+            let key = self.keys.get_mut(at * words..(at + 1) * words);
+            let key = key.unwrap_or_default();
+            // Not `fill`: a call for a few words, and a trap of the CPU for none.
+            key.iter_mut().for_each(|word| *word = 0);
+            self.key.write(&branch.keys, row, &mut self.words, key);
+        }
+        let parts = branch.arguments.iter().zip(&branch.filters);
+        for (measure, (argument, filter)) in self.measures.iter_mut().zip(parts) {
+            measure.take(at, argument.as_ref(), filter.as_ref(), row, &mut self.words);
+        }
+        self.waiting += 1;
+        true
+    }
+
+    /// Prepares to take up blocks of packets, or of records of this layout, as they are; `None` when the
+    /// question asks for more than plain fields.
+    pub(crate) fn prepare_blocks(&mut self, layout: Option<&Layout>) -> Option<Blocks> {
+        // Sets and texts are taken up from decoded packets.
+        let is_plain = self.measures.iter().all(Measure::is_plain);
+        self.plan = Plan::new(&self.branches, layout).filter(|_| is_plain);
+        self.plan.as_ref().map(Plan::blocks)
+    }
+
+    /// Takes up a block of records, up to the first that has to be decoded; gives how many it passed,
+    /// and how many of these some branch took up.
+    pub(crate) fn push_block(&mut self, records: &mut Records<'_>) -> (usize, usize) {
+        let Some(mut plan) = self.plan.take() else {
+            return (0, 0);
+        };
+        let passed = plan.select(records);
+        // What came before comes before.
+        if self.waiting > 0 {
+            self.flush();
+        }
+        let taken = match &plan.branches[..] {
+            [branch] => {
+                let rows = branch.selection.rows().len();
+                self.clear_keys(rows);
+                self.put(branch, records, &FIRST, &mut plan.numbers);
+                self.waiting = rows;
+                rows
+            }
+            branches => self.put_in_order(branches, records, &mut plan.numbers),
+        };
+        if self.waiting > 0 {
+            self.flush();
+        }
+        self.plan = Some(plan);
+        (passed, taken)
+    }
+
+    /// Puts the rows of several branches in the order in which their records come, and those of one
+    /// record in the order of the branches; gives how many records were taken up.
+    fn put_in_order(
+        &mut self,
+        branches: &[PlainBranch],
+        records: &Records<'_>,
+        numbers: &mut Numbers,
+    ) -> usize {
+        // How many rows a record gives, and then where the next of them goes.
+        let mut places = [0_u16; ROWS];
+        for branch in branches {
+            for row in branch.selection.rows() {
+                places[usize::from(*row)] += 1;
+            }
+        }
+        let (mut rows, mut taken) = (0, 0);
+        for place in &mut places {
+            let first = rows;
+            rows += *place;
+            taken += usize::from(*place > 0);
+            *place = first;
+        }
+        self.clear_keys(usize::from(rows));
+        for branch in branches {
+            let mut order = FIRST;
+            for (at, row) in order.iter_mut().zip(branch.selection.rows()) {
+                let place = &mut places[usize::from(*row)];
+                // A block has no more records than there is room for rows.
+                *at = *place as u8;
+                *place += 1;
+            }
+            self.put(branch, records, &order, numbers);
+        }
+        self.waiting = usize::from(rows);
+        taken
+    }
+
+    /// Writes keys and arguments of the records that a branch selected to these places of the rows
+    /// that wait.
+    fn put(
+        &mut self,
+        branch: &PlainBranch,
+        records: &Records<'_>,
+        places: &[u8; ROWS],
+        numbers: &mut Numbers,
+    ) {
+        let rows = branch.selection.rows();
+        let places = &places[..rows.len()];
+        for (part, load) in branch.keys.iter().enumerate() {
+            load.read(records, rows, numbers);
+            self.key.put(part, numbers, places, &mut self.keys);
+        }
+        for (measure, load) in self.measures.iter_mut().zip(&branch.arguments) {
+            match load {
+                // Nobody else's rows wait.
+                Some(load) if *places == FIRST[..places.len()] => {
+                    load.read(records, rows, measure.numbers());
+                }
+                Some(load) => {
+                    load.read(records, rows, numbers);
+                    measure.put(numbers, places);
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Makes the keys of the first rows that wait zeros.
+    fn clear_keys(&mut self, rows: usize) {
+        let keys = self.keys.get_mut(..rows * self.key.words());
+        // A call for no words would cost as much as a record.
+        if let Some(keys @ [_, ..]) = keys {
+            keys.fill(0);
+        }
+    }
+
+    /// Adds the rows that wait to their groups, column by column: every aggregate has a loop of its
+    /// own.
+    fn flush(&mut self) {
+        let rows = std::mem::take(&mut self.waiting);
+        let numbers = &mut self.numbers[..rows];
+        let keys = &self.keys[..rows * self.key.words()];
+        self.groups.find_many(keys, numbers);
+        for measure in &mut self.measures {
+            measure.add(&mut self.groups, numbers, self.flags_at);
+        }
     }
 
     /// Rows for which it does not hold are taken up by no branch.
@@ -320,86 +352,9 @@ impl Aggregate {
         predicates.map(Predicate::Or)
     }
 
-    /// Prepares to take up usual packets, or records of this layout, as they are. False when the
-    /// question asks for more than plain fields.
-    pub(crate) fn prepare_raw(&mut self, layout: Option<&Layout>) -> bool {
-        // Sets and texts are taken up from decoded packets.
-        let is_plain = self.measures.iter().all(|measure| {
-            measure.seen.is_none()
-                && !matches!(measure.kind, Kind::Text | Kind::Address | Kind::Bytes)
-        });
-        let branches = self.branches.iter();
-        let raw: Option<Vec<_>> = branches
-            .map(|branch| RawBranch::new(branch, layout))
-            .collect();
-        self.raw = raw.filter(|_| is_plain).unwrap_or_default();
-        !self.raw.is_empty()
-    }
-
-    /// The headers that must be looked at for [`Aggregate::push_raw`].
-    pub(crate) fn raw_layers(&self) -> LayerSet {
-        let branches = self.raw.iter();
-        branches.fold(LayerSet::EMPTY, |layers, branch| {
-            layers.union(branch.layers())
-        })
-    }
-
-    /// Takes up a usual packet; gives whether any branch did.
-    #[inline]
-    pub(crate) fn push_raw(&mut self, row: &RawRow<'_>, outline: &Outline) -> bool {
-        let mut taken = false;
-        for branch in &self.raw {
-            if !branch.keeps(row, outline) {
-                continue;
-            }
-            taken = true;
-            // Always less; said so that no bound is checked again.
-            let at = self.waiting % ROWS;
-            if !branch.keys.is_empty() {
-                let words = self.key.words();
-                let key = self.keys.get_mut(at * words..(at + 1) * words);
-                let key = key.unwrap_or_default();
-                key.iter_mut().for_each(|word| *word = 0);
-                for (part, load) in branch.keys.iter().enumerate() {
-                    self.key.put(part, load.bits(row, outline), key);
-                }
-            }
-            for (measure, load) in self.measures.iter_mut().zip(&branch.arguments) {
-                if let Some(load) = load {
-                    measure.presence[at] = match load.bits(row, outline) {
-                        Some(value) => {
-                            measure.values[at] = value;
-                            Presence::Value
-                        }
-                        None => Presence::Null,
-                    };
-                }
-            }
-            self.waiting += 1;
-            if self.waiting == ROWS {
-                add_waiting(
-                    &mut self.groups,
-                    &mut self.measures,
-                    self.flags_at,
-                    &self.keys,
-                    &mut self.numbers,
-                );
-                self.waiting = 0;
-            }
-        }
-        taken
-    }
-
-    /// Adds the rows that wait to their groups.
-    fn flush(&mut self) {
-        let rows = std::mem::take(&mut self.waiting);
-        add_waiting(
-            &mut self.groups,
-            &mut self.measures,
-            self.flags_at,
-            &self.keys[..rows * self.key.words()],
-            &mut self.numbers[..rows],
-        );
+    /// Begins anew to give out the groups, which stay: those so far, each as it stands.
+    pub const fn rewind(&mut self) {
+        self.given = 0;
     }
 
     /// Takes up all that `other`, made with the same branches and functions, has taken up, as if its
@@ -515,300 +470,5 @@ impl Branch {
     }
 }
 
-impl Function {
-    /// True when the function can be computed of arguments of this type.
-    #[must_use]
-    pub const fn takes(self, kind: Kind) -> bool {
-        match self {
-            Self::CountRows => true,
-            Self::Count => true,
-            Self::CountDistinct => Key::takes(kind),
-            Self::Sum => matches!(kind, Kind::U64 | Kind::I64),
-            Self::SumFloat | Self::Average => {
-                matches!(
-                    kind,
-                    Kind::U8 | Kind::U16 | Kind::U32 | Kind::U64 | Kind::I64 | Kind::F64
-                )
-            }
-            Self::Minimum | Self::Maximum | Self::First | Self::Last => matches!(
-                kind,
-                Kind::U8 | Kind::U16 | Kind::U32 | Kind::U64 | Kind::I64 | Kind::Time
-            ),
-            Self::BitAnd | Self::BitOr | Self::BitExclusiveOr => {
-                matches!(
-                    kind,
-                    Kind::U8 | Kind::U16 | Kind::U32 | Kind::U64 | Kind::I64
-                )
-            }
-            Self::BoolAnd | Self::BoolOr => matches!(kind, Kind::Bool),
-        }
-    }
-
-    /// The state before any row.
-    fn fresh(self, kind: Kind) -> u64 {
-        let signed = matches!(kind, Kind::I64 | Kind::Time);
-        match self {
-            Self::Minimum if signed => i64::MAX as u64,
-            Self::Minimum | Self::BitAnd => u64::MAX,
-            Self::Maximum if signed => i64::MIN as u64,
-            Self::BoolAnd => 1,
-            Self::SumFloat | Self::Average => 0_f64.to_bits(),
-            _ => 0,
-        }
-    }
-}
-
-impl Measure {
-    /// Takes up the argument of a row, which waits at `at`.
-    #[inline]
-    fn take(&mut self, at: usize, argument: &Expression, row: &Row<'_>, words: &mut Words) {
-        let there = match (&mut self.seen, self.kind) {
-            (Some(seen), _) => {
-                let words_of_key = seen.key.words();
-                let key = seen
-                    .keys
-                    .get_mut(at * words_of_key..(at + 1) * words_of_key);
-                let key = key.unwrap_or_default();
-                key.fill(0);
-                seen.key.write_value(argument, row, words, key)
-            }
-            (None, Kind::Text) => argument.with_text(row, |_| ()).is_some(),
-            (None, Kind::Address) => argument.address(row).is_some(),
-            (None, Kind::Bytes) => argument.has_bytes(row),
-            (None, _) => match argument.bits(row) {
-                Some(bits) => {
-                    self.values[at] = bits;
-                    true
-                }
-                None => false,
-            },
-        };
-        self.presence[at] = if there {
-            Presence::Value
-        } else {
-            Presence::Null
-        };
-    }
-
-    /// Adds what waits to the groups with these numbers.
-    fn add(&mut self, groups: &mut Groups, numbers: &[u32], flags_at: usize) {
-        let signed = matches!(self.kind, Kind::I64 | Kind::Time);
-        match self.function {
-            // Of all rows, in the one group that there is.
-            Function::CountRows if groups.len() == 1 && !self.is_filtered => {
-                groups.state_mut(0)[self.at] += numbers.len() as u64;
-            }
-            Function::CountRows | Function::Count => {
-                for (number, presence) in numbers.iter().zip(&*self.presence) {
-                    let more = u64::from(*presence == Presence::Value);
-                    groups.state_mut(*number as usize)[self.at] += more;
-                }
-            }
-            Function::CountDistinct => {
-                let Some(seen) = &mut self.seen else {
-                    return;
-                };
-                let keys = seen.keys.chunks_exact_mut(seen.key.words());
-                for ((number, presence), key) in numbers.iter().zip(&*self.presence).zip(keys) {
-                    if *presence == Presence::Value {
-                        seen.key.set_first_number(key, *number as usize);
-                        if seen.groups.find_or_insert(key).1 {
-                            groups.state_mut(*number as usize)[self.at] += 1;
-                        }
-                    }
-                }
-            }
-            Function::First | Function::Last => self.add_in_order(groups, numbers, flags_at),
-            Function::Average => {
-                for (number, presence) in numbers.iter().zip(&*self.presence) {
-                    let more = u64::from(*presence == Presence::Value);
-                    groups.state_mut(*number as usize)[self.at + 1] += more;
-                }
-                self.add_floats(groups, numbers, flags_at);
-            }
-            Function::SumFloat => self.add_floats(groups, numbers, flags_at),
-            Function::Sum => self.fold(groups, numbers, flags_at, u64::wrapping_add),
-            Function::Minimum if signed => {
-                self.fold(groups, numbers, flags_at, |a, b| {
-                    (a as i64).min(b as i64) as u64
-                });
-            }
-            Function::Minimum => self.fold(groups, numbers, flags_at, u64::min),
-            Function::Maximum if signed => {
-                self.fold(groups, numbers, flags_at, |a, b| {
-                    (a as i64).max(b as i64) as u64
-                });
-            }
-            Function::Maximum => self.fold(groups, numbers, flags_at, u64::max),
-            Function::BitAnd | Function::BoolAnd => {
-                self.fold(groups, numbers, flags_at, |a, b| a & b);
-            }
-            Function::BitOr | Function::BoolOr => {
-                self.fold(groups, numbers, flags_at, |a, b| a | b);
-            }
-            Function::BitExclusiveOr => self.fold(groups, numbers, flags_at, |a, b| a ^ b),
-        }
-    }
-
-    fn add_floats(&self, groups: &mut Groups, numbers: &[u32], flags_at: usize) {
-        let add = |sum: u64, value: f64| (f64::from_bits(sum) + value).to_bits();
-        match self.kind {
-            Kind::F64 => self.fold(groups, numbers, flags_at, |a, b| add(a, f64::from_bits(b))),
-            Kind::I64 => self.fold(groups, numbers, flags_at, |a, b| add(a, b as i64 as f64)),
-            _ => self.fold(groups, numbers, flags_at, |a, b| add(a, b as f64)),
-        }
-    }
-
-    /// Puts each value that is there into the state of its group.
-    #[inline]
-    fn fold(
-        &self,
-        groups: &mut Groups,
-        numbers: &[u32],
-        flags_at: usize,
-        combine: impl Fn(u64, u64) -> u64,
-    ) {
-        let rows = numbers.iter().zip(self.values.iter().zip(&*self.presence));
-        for (number, (value, presence)) in rows {
-            if *presence == Presence::Value {
-                let state = groups.state_mut(*number as usize);
-                state[self.at] = combine(state[self.at], *value);
-                state[flags_at] |= self.flag;
-            }
-        }
-    }
-
-    /// The first or the last row of a group, NULL or not.
-    fn add_in_order(&self, groups: &mut Groups, numbers: &[u32], flags_at: usize) {
-        let null = self.null_flag();
-        let rows = numbers.iter().zip(self.values.iter().zip(&*self.presence));
-        for (number, (value, presence)) in rows {
-            let state = groups.state_mut(*number as usize);
-            let is_set = state[flags_at] & self.flag != 0;
-            if *presence == Presence::Out || (is_set && self.function == Function::First) {
-                continue;
-            }
-            state[flags_at] |= self.flag;
-            if *presence == Presence::Null {
-                state[flags_at] |= null;
-            } else {
-                state[flags_at] &= !null;
-                state[self.at] = *value;
-            }
-        }
-    }
-
-    /// The states of two groups in one.
-    fn combine(&self, ours: u64, theirs: u64) -> u64 {
-        let signed = matches!(self.kind, Kind::I64 | Kind::Time);
-        match self.function {
-            Function::Sum | Function::Count | Function::CountRows => ours.wrapping_add(theirs),
-            Function::SumFloat | Function::Average => {
-                (f64::from_bits(ours) + f64::from_bits(theirs)).to_bits()
-            }
-            Function::Minimum if signed => (ours as i64).min(theirs as i64) as u64,
-            Function::Minimum => ours.min(theirs),
-            Function::Maximum if signed => (ours as i64).max(theirs as i64) as u64,
-            Function::Maximum => ours.max(theirs),
-            Function::BitAnd | Function::BoolAnd => ours & theirs,
-            Function::BitOr | Function::BoolOr => ours | theirs,
-            Function::BitExclusiveOr => ours ^ theirs,
-            // These have their own ways.
-            Function::CountDistinct | Function::First | Function::Last => ours,
-        }
-    }
-
-    fn merge(&self, ours: &mut [u64], theirs: &[u64], flags_at: usize) {
-        let seen = theirs[flags_at] & self.flag != 0;
-        match self.function {
-            Function::CountDistinct => return,
-            Function::First if ours[flags_at] & self.flag != 0 => return,
-            Function::First | Function::Last => {
-                if seen {
-                    ours[self.at] = theirs[self.at];
-                    let null = self.null_flag();
-                    ours[flags_at] = ours[flags_at] & !null | theirs[flags_at] & null;
-                }
-                return;
-            }
-            Function::Average => ours[self.at + 1] += theirs[self.at + 1],
-            Function::Count | Function::CountRows => {}
-            _ if !seen => return,
-            _ => {}
-        }
-        ours[self.at] = self.combine(ours[self.at], theirs[self.at]);
-    }
-
-    /// The bit that says that the value kept is NULL.
-    const fn null_flag(&self) -> u64 {
-        self.flag.rotate_left(32)
-    }
-
-    fn array<'s>(&self, states: impl Iterator<Item = &'s [u64]>, flags_at: usize) -> ArrayRef {
-        let at = self.at;
-        let seen = |state: &[u64]| state[flags_at] & self.flag != 0;
-        match self.function {
-            Function::CountRows | Function::Count | Function::CountDistinct => Arc::new(
-                Int64Array::from_iter_values(states.map(|state| state[at] as i64)),
-            ),
-            Function::SumFloat => Arc::new(Float64Array::from_iter(
-                states.map(|state| seen(state).then(|| f64::from_bits(state[at]))),
-            )),
-            Function::Average => Arc::new(Float64Array::from_iter(states.map(|state| {
-                seen(state).then(|| f64::from_bits(state[at]) / state[at + 1] as f64)
-            }))),
-            Function::First | Function::Last => {
-                let null = self.null_flag();
-                let known = |state: &[u64]| seen(state) && state[flags_at] & null == 0;
-                numbers(
-                    self.kind,
-                    states.map(|state| known(state).then(|| state[at])),
-                )
-            }
-            _ => numbers(
-                self.kind,
-                states.map(|state| seen(state).then(|| state[at])),
-            ),
-        }
-    }
-}
-
-/// Adds rows to their groups, column by column: every aggregate has a loop of its own.
-fn add_waiting(
-    groups: &mut Groups,
-    measures: &mut [Measure],
-    flags_at: usize,
-    keys: &[u64],
-    numbers: &mut [u32],
-) {
-    groups.find_many(keys, numbers);
-    for measure in measures {
-        measure.add(groups, numbers, flags_at);
-    }
-}
-
 /// Of the flags of a group: which measures have seen a value. The other half says what was NULL.
 const SEEN_FLAGS: u64 = (1 << 32) - 1;
-
-/// Rows that wait for each other before they are added to their groups: few enough to stay in the
-/// first cache, many enough to hide the wait for groups that are not.
-const ROWS: usize = 128;
-
-/// An array of the Arrow type that columns of this kind have.
-fn numbers(kind: Kind, values: impl Iterator<Item = Option<u64>>) -> ArrayRef {
-    match kind {
-        Kind::Bool => Arc::new(BooleanArray::from_iter(values.map(|v| v.map(|v| v != 0)))),
-        Kind::U8 => Arc::new(UInt8Array::from_iter(values.map(|v| v.map(|v| v as u8)))),
-        Kind::U16 => Arc::new(UInt16Array::from_iter(values.map(|v| v.map(|v| v as u16)))),
-        Kind::U32 => Arc::new(UInt32Array::from_iter(values.map(|v| v.map(|v| v as u32)))),
-        Kind::I64 => Arc::new(Int64Array::from_iter(values.map(|v| v.map(|v| v as i64)))),
-        Kind::F64 => Arc::new(Float64Array::from_iter(
-            values.map(|v| v.map(f64::from_bits)),
-        )),
-        Kind::Time => Arc::new(
-            TimestampNanosecondArray::from_iter(values.map(|v| v.map(|v| v as i64)))
-                .with_timezone("UTC"),
-        ),
-        _ => Arc::new(UInt64Array::from_iter(values)),
-    }
-}

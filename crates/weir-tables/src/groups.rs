@@ -184,9 +184,7 @@ impl Groups {
             let product = u128::from(hash ^ word) * u128::from(self.secrets[1]);
             hash = product as u64 ^ (product >> 64) as u64;
         }
-        // One more round: the low bits choose the slot, the high half tells groups apart.
-        let product = u128::from(hash) * 0x9e37_79b9_7f4a_7c15;
-        product as u64 ^ (product >> 64) as u64
+        hash
     }
 
     #[cold]

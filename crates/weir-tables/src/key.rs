@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use weir_packet::{Address, Kind};
 
+use crate::block::Numbers;
 use crate::{Expression, Row};
 
 /// How the values of a key are packed: equal words are equal values, with NULL equal to NULL, as
@@ -144,12 +145,24 @@ impl Key {
         }
     }
 
-    /// Writes the number at `part` to `key`, which is of zeros there.
-    #[inline]
-    pub(crate) fn put(&self, part: usize, value: Option<u64>, key: &mut [u64]) {
-        if let (Some(part), Some(value)) = (self.parts.get(part), value) {
-            part.value.put(key, value);
-            part.there.put(key, 1);
+    /// Writes numbers at `part` of the keys at these places among `keys`, which are of zeros there and
+    /// stand one behind the other.
+    pub(crate) fn put(&self, part: usize, numbers: &Numbers, places: &[u8], keys: &mut [u64]) {
+        let Part { value, there, .. } = self.parts[part];
+        let (mask, shift) = (value.mask(), value.shift & 63);
+        let of_numbers = numbers.values.iter().zip(&*numbers.there);
+        for (place, (number, is_there)) in places.iter().zip(of_numbers) {
+            let key = usize::from(*place) * self.words;
+            let (number, is_there) = match is_there {
+                true => ((number & mask) << shift, 1 << (there.shift & 63)),
+                false => (0, 0),
+            };
+            if let Some(word) = keys.get_mut(key + value.word) {
+                *word |= number;
+            }
+            if let Some(word) = keys.get_mut(key + there.word) {
+                *word |= is_there;
+            }
         }
     }
 

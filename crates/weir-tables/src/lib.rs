@@ -26,6 +26,7 @@
 
 mod aggregate;
 mod batch;
+mod block;
 pub mod bpf;
 mod column;
 mod counters;
@@ -37,7 +38,6 @@ mod key;
 mod live;
 mod parts;
 mod predicate;
-mod raw;
 mod records;
 mod row;
 mod scan;

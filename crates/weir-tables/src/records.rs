@@ -3,8 +3,10 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
+use weir_capture::Block;
 use weir_packet::layout::{Framing, Layout};
 
+use crate::block::Look;
 use crate::source::{Bytes, Cause};
 
 /// Reads a file record by record through one buffer, which grows only as bytes arrive and never
@@ -45,6 +47,27 @@ enum Found {
     Damaged(String),
 }
 
+impl Look for RecordReader {
+    /// There are some only when all records of the layout are alike.
+    fn look(&self, most: usize, block: &mut Block) -> &[u8] {
+        block.begin(u32::MAX, self.number + 1);
+        let window = self.window();
+        let len = self.layout.plain_record_len();
+        if let Some(len) = len.filter(|_| self.header_checked) {
+            for record in 0..most.min(window.len() / len) {
+                // Of the rest only the layout knows.
+                block.push(record * len, len, 0, 0);
+            }
+        }
+        window
+    }
+
+    fn pass(&mut self, block: &Block, records: usize) {
+        self.number += records.min(block.len()) as u64;
+        self.advance(block.end_of(records));
+    }
+}
+
 impl RecordReader {
     pub(crate) fn new(layout: Arc<Layout>, bytes: Bytes) -> Self {
         Self {
@@ -76,24 +99,6 @@ impl RecordReader {
         self.offset
     }
 
-    /// Calls `take` with the records that lie whole in the buffer, `most` of them at most, when all
-    /// records of the layout are alike; gives how many there were.
-    pub(crate) fn take_buffered(&mut self, most: usize, mut take: impl FnMut(&[u8])) -> usize {
-        let Some(len) = self
-            .layout
-            .plain_record_len()
-            .filter(|_| self.header_checked)
-        else {
-            return 0;
-        };
-        let records = self.window().chunks_exact(len).take(most);
-        let count = records.len();
-        records.for_each(&mut take);
-        self.number += count as u64;
-        self.advance(count * len);
-        count
-    }
-
     /// The next record; `None` at the end.
     ///
     /// # Errors
@@ -104,7 +109,7 @@ impl RecordReader {
             self.check_header()?;
         }
         loop {
-            match self.look() {
+            match self.find() {
                 Found::Record(len) => {
                     self.number += 1;
                     let from = self.start;
@@ -168,7 +173,7 @@ impl RecordReader {
         self.buffer.get(self.start..self.end).unwrap_or_default()
     }
 
-    fn look(&self) -> Found {
+    fn find(&self) -> Found {
         match self.layout.next_record(self.window()) {
             Framing::Record { len } if len > 0 && len <= self.window().len() => Found::Record(len),
             Framing::Record { len } => Found::More(len.max(1)),

@@ -6,12 +6,10 @@ use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
 use weir_capture::{Format, Merge, Reader, Record, WriteError};
 use weir_packet::layout::{Layout, Row as LayoutRow, Start};
-use weir_packet::{
-    Decoder, Frame, LayerSet, LinkType, Needs, Options as DecodeOptions, Outline, Reason,
-};
+use weir_packet::{Decoder, Frame, LinkType, Needs, Options as DecodeOptions, Reason};
 
+use crate::block::{Blocks, Look, Records};
 use crate::extract::Extract;
-use crate::raw::RawRow;
 use crate::records::{RawRecord, RecordReader};
 use crate::source::{Bytes, Cause};
 use crate::{
@@ -89,20 +87,16 @@ trait Sink {
         None
     }
 
-    /// Prepares for [`Sink::push_raw`] of usual packets, or of records of this layout; false when it
-    /// cannot be asked.
-    fn prepare_raw(&mut self, _layout: Option<&Layout>) -> bool {
-        false
+    /// Prepares for [`Sink::push_block`] of packets, or of records of this layout; `None` when it cannot
+    /// be asked.
+    fn prepare_blocks(&mut self, _layout: Option<&Layout>) -> Option<Blocks> {
+        None
     }
 
-    /// The headers that must be looked at for [`Sink::push_raw`].
-    fn raw_layers(&self) -> LayerSet {
-        LayerSet::EMPTY
-    }
-
-    /// As [`Sink::push`], for a usual packet.
-    fn push_raw(&mut self, _row: &RawRow<'_>, _outline: &Outline) -> bool {
-        false
+    /// As [`Sink::push`], for many records that lie as they are in the buffer, up to the first that has
+    /// to be decoded: gives how many it passed, and how many of these it took up.
+    fn push_block(&mut self, _records: &mut Records<'_>) -> (usize, usize) {
+        (0, 0)
     }
 }
 
@@ -154,8 +148,8 @@ struct Gather<S> {
     decoder: Decoder,
     /// Columns of the packets are read, not only those of the capture's records.
     needs_headers: bool,
-    /// Usual packets go to the sink undecoded, when these headers of theirs are found.
-    raw_layers: Option<LayerSet>,
+    /// Many records go to the sink at once, undecoded, when it can be asked.
+    blocks: Option<Blocks>,
     options: DecodeOptions,
     order: Option<Order>,
     output: Output<S>,
@@ -412,7 +406,7 @@ impl<S: Sink> Reading<S> {
             gather: Gather {
                 decoder: Decoder::new(options.decode.clone(), needs.iter().copied()),
                 needs_headers,
-                raw_layers: None,
+                blocks: None,
                 options: options.decode,
                 order: options.sorted.then(Order::default),
                 output: Output {
@@ -551,8 +545,13 @@ impl<S: Sink> Reading<S> {
     fn prepare(&mut self, layout: Option<&Layout>) {
         let sink = &mut self.gather.output.sink;
         // Who watches the order looks at every record.
-        let plain = self.gather.order.is_none() && sink.prepare_raw(layout);
-        self.gather.raw_layers = plain.then(|| sink.raw_layers());
+        let plain = self.gather.order.is_none();
+        let blocks = plain.then(|| sink.prepare_blocks(layout)).flatten();
+        self.gather.blocks = match (blocks, &self.gather.output.keeper) {
+            // Whether it has enough is asked record by record.
+            (Some(_), Some(_)) => Some(Blocks::new(1, true)),
+            (blocks, _) => blocks,
+        };
     }
 
     fn open_merge(&mut self) -> bool {
@@ -602,11 +601,9 @@ impl<S: Sink> Gather<S> {
             if self.output.sink.is_full() || self.output.is_satisfied() {
                 break;
             }
-            if let Some(wanted) = self.raw_layers {
-                left -= self.fill_raw(reader, wanted, left);
-                if self.output.is_satisfied() {
-                    break;
-                }
+            left = left.saturating_sub(self.pass_blocks(reader, left));
+            if self.output.is_satisfied() {
+                break;
             }
             left = left.saturating_sub(1);
             match reader.next() {
@@ -691,9 +688,7 @@ impl<S: Sink> Gather<S> {
             if self.output.sink.is_full() {
                 break;
             }
-            if self.raw_layers.is_some() {
-                left -= self.fill_raw_records(reader, left);
-            }
+            left = left.saturating_sub(self.pass_blocks(reader, left));
             left = left.saturating_sub(1);
             match reader.next() {
                 Ok(Some(record)) => self.layout_record(file, layout, &record, row),
@@ -713,25 +708,28 @@ impl<S: Sink> Gather<S> {
         outcome
     }
 
-    /// Hands on records as they lie in the buffer; gives how many.
-    fn fill_raw_records(&mut self, reader: &mut RecordReader, most: usize) -> usize {
-        let sink = &mut self.output.sink;
-        let outline = Outline::default();
-        let mut dropped = 0;
-        let taken = reader.take_buffered(most, |data| {
-            let row = RawRow {
-                // Of these only the bytes are asked for.
-                number: 0,
-                time_ns: None,
-                wire_len: 0,
-                link_type: LinkType(u32::MAX),
-                data,
-            };
-            dropped += u64::from(!sink.push_raw(&row, &outline));
-        });
-        self.output.totals.records += taken as u64;
-        self.output.totals.dropped += dropped;
-        taken
+    /// Hands on the records that lie in the buffer, up to the first that has to be decoded, `most` of
+    /// them in the rough; gives how many.
+    fn pass_blocks(&mut self, input: &mut impl Look, most: usize) -> usize {
+        let Some(blocks) = &mut self.blocks else {
+            return 0;
+        };
+        let output = &mut self.output;
+        let mut in_all = 0;
+        while in_all < most && !output.is_satisfied() {
+            let mut records = blocks.look(input, &self.options);
+            let (passed, taken) = output.sink.push_block(&mut records);
+            if let (Some(keeper), 1) = (&output.keeper, taken) {
+                keeper.keep(&records.to_write(0));
+            }
+            output.totals.records += passed as u64;
+            output.totals.dropped += (passed - taken) as u64;
+            in_all += passed;
+            if !blocks.pass(input, passed) {
+                break;
+            }
+        }
+        in_all
     }
 
     fn layout_record(
@@ -764,37 +762,6 @@ impl<S: Sink> Gather<S> {
         let row = Row::new(file, &packet).with_view(&view);
         let stopped = view.stop().is_some();
         self.output.push(&row, stopped);
-    }
-
-    /// Hands on usual packets as they lie in the buffer, without decoding them; gives how many.
-    fn fill_raw(&mut self, reader: &mut Reader<Bytes>, wanted: LayerSet, most: usize) -> usize {
-        let (output, options) = (&mut self.output, &self.options);
-        let (sink, keeper) = (&mut output.sink, &output.keeper);
-        let mut dropped = 0;
-        let mut outline = Outline::default();
-        let taken = reader.take_buffered(most, |record| {
-            let row = RawRow {
-                number: record.number,
-                time_ns: record.time_ns,
-                wire_len: record.wire_len,
-                link_type: LinkType(record.link_type),
-                data: record.data,
-            };
-            if keeper.as_ref().is_some_and(Keeper::is_full)
-                || !row.draw(options, wanted, &mut outline)
-            {
-                return false;
-            }
-            let taken = sink.push_raw(&row, &outline);
-            dropped += u64::from(!taken);
-            if let (true, Some(keeper)) = (taken, keeper) {
-                keeper.keep(&row.to_write());
-            }
-            true
-        });
-        self.output.totals.records += taken as u64;
-        self.output.totals.dropped += dropped;
-        taken
     }
 
     fn decode_record(&mut self, file: &CaptureFile, record: &Record<'_>) {
@@ -920,17 +887,12 @@ impl Sink for Aggregate {
         Self::wanted(self)
     }
 
-    fn prepare_raw(&mut self, layout: Option<&Layout>) -> bool {
-        Self::prepare_raw(self, layout)
+    fn prepare_blocks(&mut self, layout: Option<&Layout>) -> Option<Blocks> {
+        Self::prepare_blocks(self, layout)
     }
 
-    fn raw_layers(&self) -> LayerSet {
-        Self::raw_layers(self)
-    }
-
-    #[inline]
-    fn push_raw(&mut self, row: &RawRow<'_>, outline: &Outline) -> bool {
-        Self::push_raw(self, row, outline)
+    fn push_block(&mut self, records: &mut Records<'_>) -> (usize, usize) {
+        Self::push_block(self, records)
     }
 }
 

@@ -6,7 +6,7 @@ use super::number::Number;
 use super::{Layout, Output};
 
 /// An unsigned number at the same place of every record.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PlainNumber {
     number: Number,
     start: usize,
@@ -23,6 +23,64 @@ impl PlainNumber {
             return Some(weir_bytes::u64_be_at(record, at)? >> shift & mask);
         }
         self.number.read(record, self.start)
+    }
+
+    /// The same number shifted to the right by so many bits; `None` when it is not read so.
+    #[must_use]
+    pub fn shifted_right(&self, bits: u32) -> Option<Self> {
+        let (at, shift, mask) = self.small()?;
+        let wide = match mask.checked_shr(bits) {
+            // There are 64 bits in the word, of which the number has those above `shift`.
+            Some(mask) if mask > 0 => (at, shift + bits, mask),
+            _ => (at, 0, 0),
+        };
+        Some(Self {
+            wide: Some(wide),
+            ..self.clone()
+        })
+    }
+
+    /// The bits of the number that are in `mask`; `None` when it is not read so.
+    #[must_use]
+    pub fn masked(&self, mask: u64) -> Option<Self> {
+        let (at, shift, own) = self.small()?;
+        Some(Self {
+            wide: Some((at, shift, own & mask)),
+            ..self.clone()
+        })
+    }
+
+    /// The bits of a number that is not negative as a signed one either.
+    fn small(&self) -> Option<(usize, u32, u64)> {
+        self.wide.filter(|(_, _, mask)| *mask <= u64::MAX >> 1)
+    }
+
+    /// Reads the number in each of the whole records that begin at these places of `window`, as
+    /// [`PlainNumber::read`] does. What a record does not have is not `there`.
+    pub fn read_each(
+        &self,
+        window: &[u8],
+        records: impl Iterator<Item = usize>,
+        values: &mut [u64],
+        there: &mut [bool],
+    ) {
+        let out = values.iter_mut().zip(there);
+        match self.wide {
+            Some((at, shift, mask)) => {
+                for (record, (value, there)) in records.zip(out) {
+                    let word = weir_bytes::u64_be_at(window, record + at);
+                    *there = word.is_some();
+                    *value = word.unwrap_or_default() >> (shift & 63) & mask;
+                }
+            }
+            None => {
+                for (record, (value, there)) in records.zip(out) {
+                    let number = self.number.read(window, record + self.start);
+                    *there = number.is_some();
+                    *value = number.unwrap_or_default();
+                }
+            }
+        }
     }
 }
 

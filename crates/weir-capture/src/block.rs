@@ -1,0 +1,138 @@
+//! Many records at once, as positions in the buffer.
+
+/// Records that lie whole in the buffer of a [`Reader`](crate::Reader), found in one go by
+/// [`Reader::look`](crate::Reader::look): for those who look at millions of records and at little of
+/// each. What is known of them stands in columns, so that a question about one of them is a loop
+/// without a branch.
+#[derive(Clone, Debug)]
+pub struct Block {
+    len: usize,
+    link_type: u32,
+    first_number: u64,
+    starts: [u32; Block::LEN_MAX],
+    lens: [u32; Block::LEN_MAX],
+    wire_lens: [u32; Block::LEN_MAX],
+    times_ns: [i64; Block::LEN_MAX],
+    pub(crate) asks_times: bool,
+}
+
+impl Block {
+    /// Records of a block, at most: their numbers fit a byte, and what is known of them the first
+    /// cache.
+    pub const LEN_MAX: usize = 256;
+
+    /// No records.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            len: 0,
+            link_type: 0,
+            first_number: 0,
+            starts: [0; Self::LEN_MAX],
+            lens: [0; Self::LEN_MAX],
+            wire_lens: [0; Self::LEN_MAX],
+            times_ns: [0; Self::LEN_MAX],
+            asks_times: true,
+        }
+    }
+
+    /// Without times, which cost as much as all else: they are then 0.
+    #[must_use]
+    pub const fn without_times(mut self) -> Self {
+        self.asks_times = false;
+        self
+    }
+
+    /// Forgets the records, and begins with records of this link type, the first of this number.
+    pub const fn begin(&mut self, link_type: u32, first_number: u64) {
+        self.len = 0;
+        self.link_type = link_type;
+        self.first_number = first_number;
+    }
+
+    /// Adds a record of `len` bytes at `start` of the window; false when the block is full, or the
+    /// record too far off.
+    #[inline]
+    pub fn push(&mut self, start: usize, len: usize, wire_len: u32, time_ns: i64) -> bool {
+        let at = self.len;
+        if at >= Self::LEN_MAX || start.saturating_add(len) > u32::MAX as usize {
+            return false;
+        }
+        self.starts[at] = start as u32;
+        self.lens[at] = len as u32;
+        self.wire_lens[at] = wire_len;
+        self.times_ns[at] = time_ns;
+        self.len += 1;
+        true
+    }
+
+    /// How many records there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// True when there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The [`Record::link_type`](crate::Record::link_type) of all.
+    #[must_use]
+    pub const fn link_type(&self) -> u32 {
+        self.link_type
+    }
+
+    /// The [`Record::number`](crate::Record::number) of the first; the others follow.
+    #[must_use]
+    pub const fn first_number(&self) -> u64 {
+        self.first_number
+    }
+
+    /// The [`Record::wire_len`](crate::Record::wire_len) of a record.
+    #[inline]
+    #[must_use]
+    pub fn wire_len(&self, record: u8) -> u32 {
+        self.wire_lens[usize::from(record)]
+    }
+
+    /// The [`Record::time_ns`](crate::Record::time_ns) of a record, which is always known; 0 when times
+    /// are not asked for.
+    #[inline]
+    #[must_use]
+    pub fn time_ns(&self, record: u8) -> i64 {
+        self.times_ns[usize::from(record)]
+    }
+
+    /// Where a record's data begins in the window that the block is of.
+    #[inline]
+    #[must_use]
+    pub fn start(&self, record: u8) -> usize {
+        self.starts[usize::from(record)] as usize
+    }
+
+    /// The [`Record::data`](crate::Record::data) of a record, in the window that the block is of.
+    #[inline]
+    #[must_use]
+    pub fn data<'w>(&self, record: u8, window: &'w [u8]) -> &'w [u8] {
+        let start = self.start(record);
+        let len = self.lens[usize::from(record)] as usize;
+        window.get(start..start + len).unwrap_or_default()
+    }
+
+    /// Where the first `records` records end in the window.
+    #[must_use]
+    pub fn end_of(&self, records: usize) -> usize {
+        match records.min(self.len).checked_sub(1) {
+            Some(last) => (self.starts[last] + self.lens[last]) as usize,
+            None => 0,
+        }
+    }
+}
+
+impl Default for Block {
+    fn default() -> Self {
+        Self::new()
+    }
+}

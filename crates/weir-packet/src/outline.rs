@@ -1,0 +1,302 @@
+//! Where the headers of usual packets lie, for questions about their plain fields
+//! ([`Spot`](crate::Spot)).
+
+use crate::packet::LayerSet;
+use crate::protocol::saturated;
+use crate::usual::{
+    ERF_LEN, ETHERNET_LEN, ErfRecord, Ethernet, FrameRelay, ICMP, ICMPV6, Ip, TCP, UDP,
+    is_plain_udp, is_whole_tcp,
+};
+use crate::{Layer, LinkType, Options};
+
+/// Where the headers of a usual packet lie: the little that plain fields need ([`Spot`](crate::Spot)).
+///
+/// ```
+/// use weir_packet::{LinkType, Options, Outline, Spot};
+///
+/// let mut frame = [0; 42];
+/// frame[12..14].copy_from_slice(&[0x08, 0x00]);
+/// frame[14..34].copy_from_slice(&[
+///     0x45, 0, 0, 28, 0, 1, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
+/// ]);
+/// frame[34..42].copy_from_slice(&[0x13, 0xc4, 0, 53, 0, 8, 0, 0]);
+/// let port = Spot::of("udp.dstport").ok_or("no such spot")?;
+/// let outline = Outline::of(LinkType::ETHERNET, &frame, &Options::default(), port.layers());
+/// let outline = outline.ok_or("not a usual packet")?;
+/// assert_eq!(port.read(&frame, &outline), Some(53));
+/// # Ok::<(), &str>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Outline {
+    /// First byte of each header, whose fixed part is all there; or [`ABSENT`].
+    pub(crate) starts: [u16; SLOTS],
+    /// How far it is drawn, and the header at which to go on: where it begins, what it is (an
+    /// ethertype or a protocol of IP), and where the bytes end that belong to it.
+    reached: Depth,
+    at: u16,
+    next: u16,
+    end: u32,
+}
+
+/// How far into a packet a header lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+enum Depth {
+    Nothing,
+    /// The record of the capturing system.
+    Record,
+    /// All in front of IP.
+    Link,
+    Network,
+    Transport,
+}
+
+impl Depth {
+    /// How far to go for all of `wanted`.
+    const fn of(wanted: LayerSet) -> Self {
+        if wanted.is_empty() {
+            Self::Nothing
+        } else if wanted.contains(Layer::Tcp) || wanted.contains(Layer::Udp) {
+            Self::Transport
+        } else if wanted.contains(Layer::Ipv4) || wanted.contains(Layer::Ipv6) {
+            Self::Network
+        } else if wanted.is_only(Layer::Erf) {
+            Self::Record
+        } else {
+            Self::Link
+        }
+    }
+}
+
+impl Default for Outline {
+    fn default() -> Self {
+        Self {
+            starts: [ABSENT; SLOTS],
+            reached: Depth::Nothing,
+            at: 0,
+            next: 0,
+            end: 0,
+        }
+    }
+}
+
+impl Outline {
+    /// The outline of a frame; `None` when it is not a usual packet, for which a
+    /// [`Decoder`](crate::Decoder) has to be asked. It may end when it has all of `wanted`.
+    #[must_use]
+    pub fn of(
+        link_type: LinkType,
+        data: &[u8],
+        options: &Options,
+        wanted: LayerSet,
+    ) -> Option<Self> {
+        let mut outline = [Self::default()];
+        let frames = [(0, data)].into_iter();
+        let drawn = Self::draw_each(&mut outline, frames, link_type, options, wanted);
+        (drawn == 1).then_some(outline[0])
+    }
+
+    /// How far into packets the fields of `wanted` lie, 0 for nothing: an outline that was drawn for
+    /// these has those that lie less far too.
+    #[must_use]
+    pub const fn depth(wanted: LayerSet) -> u8 {
+        Depth::of(wanted) as u8
+    }
+
+    /// Draws outlines of frames of one link type on from where they are, which is the beginning for
+    /// new ones. Each frame is given with the index of its outline. Ends at the first that is not a
+    /// usual packet; gives how many are. No fields but those of `wanted` may then be read.
+    pub fn draw_each<'p>(
+        outlines: &mut [Self],
+        frames: impl Iterator<Item = (usize, &'p [u8])>,
+        link_type: LinkType,
+        options: &Options,
+        wanted: LayerSet,
+    ) -> usize {
+        // A loop of its own for each depth, in which what lies deeper costs nothing.
+        match (link_type, Depth::of(wanted)) {
+            // Its fields stand where the frame begins: nothing has to be drawn.
+            (LinkType::ERF, Depth::Record) => frames
+                .take_while(|(_, data)| ErfRecord::at(data).is_some())
+                .count(),
+            (LinkType::ERF, Depth::Link) => all(outlines, frames, |outline, data| {
+                outline.draw_frame_relay(data, options)
+            }),
+            (LinkType::ERF, Depth::Network) => all(outlines, frames, |outline, data| {
+                outline.draw_frame_relay(data, options) && outline.draw_network(data)
+            }),
+            (LinkType::ERF, _) => all(outlines, frames, |outline, data| {
+                outline.draw_frame_relay(data, options)
+                    && outline.draw_network(data)
+                    && outline.draw_transport(data)
+            }),
+            // Fields of the card's record are looked for where the frame begins.
+            (LinkType::ETHERNET, _) if wanted.contains(Layer::Erf) => 0,
+            (LinkType::ETHERNET, Depth::Transport) => all(outlines, frames, |outline, data| {
+                outline.draw_ethernet(data)
+                    && outline.draw_network(data)
+                    && outline.draw_transport(data)
+            }),
+            (LinkType::ETHERNET, Depth::Network) => all(outlines, frames, |outline, data| {
+                outline.draw_ethernet(data) && outline.draw_network(data)
+            }),
+            (LinkType::ETHERNET, _) => all(outlines, frames, |outline, data| {
+                outline.draw_ethernet(data)
+                    && (outline.reached >= Depth::Link || outline.draw_network(data))
+            }),
+            _ => 0,
+        }
+    }
+
+    /// A record of a multi-channel card, and frame relay in it.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as draw_each")]
+    fn draw_frame_relay(&mut self, data: &[u8], options: &Options) -> bool {
+        if self.reached >= Depth::Link {
+            return true;
+        }
+        let (Some(record), Some(header)) = (ErfRecord::at(data), FrameRelay::at(data, options))
+        else {
+            return false;
+        };
+        self.starts[ERF] = 0;
+        // All plain fields of frame relay stand in the control field or behind it.
+        if header.has_control {
+            self.starts[FRAME_RELAY] = ERF_LEN as u16;
+        }
+        self.end = saturated(data.len()).min(record.total);
+        self.go_on(ERF_LEN + header.len, header.kind, Depth::Link);
+        ERF_LEN + header.len <= self.end
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as draw_each")]
+    fn draw_ethernet(&mut self, data: &[u8]) -> bool {
+        if self.reached >= Depth::Record {
+            return true;
+        }
+        let Some(header) = Ethernet::at(data) else {
+            return false;
+        };
+        self.starts[ETHERNET] = 0;
+        self.end = saturated(data.len());
+        // Without a tag there may still be one in a tunnel.
+        let reached = match header.is_tagged {
+            true => Depth::Link,
+            false => Depth::Record,
+        };
+        if header.is_tagged {
+            self.starts[VLAN] = ETHERNET_LEN as u16;
+        }
+        self.go_on(header.len(), Some(header.kind), reached);
+        true
+    }
+
+    /// Goes on at the header that begins at `at`, if there is one.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as draw_each")]
+    fn go_on(&mut self, at: u32, next: Option<u16>, reached: Depth) {
+        // Usual packets have all headers near their beginning.
+        self.at = at as u16;
+        self.next = next.unwrap_or_default();
+        self.reached = match next {
+            Some(_) => reached,
+            None => Depth::Transport,
+        };
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as draw_each")]
+    fn draw_network(&mut self, data: &[u8]) -> bool {
+        if self.reached >= Depth::Network {
+            return true;
+        }
+        let at = u32::from(self.at);
+        let Some(ip) = Ip::at(data, usize::from(self.at), self.next) else {
+            return false;
+        };
+        if at + ip.len > self.end {
+            return false;
+        }
+        let slot = if ip.layer == Layer::Ipv4 { IPV4 } else { IPV6 };
+        self.starts[slot] = self.at;
+        self.end = self.end.min(at + ip.total);
+        let next = Some(ip.protocol.into()).filter(|_| !ip.is_later_fragment);
+        self.go_on(at + ip.len, next, Depth::Network);
+        // What else IP carries may be a tunnel, with more IP in it.
+        matches!(ip.protocol, TCP | ICMP | ICMPV6) || self.draw_transport(data)
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as draw_each")]
+    fn draw_transport(&mut self, data: &[u8]) -> bool {
+        if self.reached >= Depth::Transport {
+            return true;
+        }
+        let Some(bytes) = data.get(usize::from(self.at)..self.end as usize) else {
+            return false;
+        };
+        self.reached = Depth::Transport;
+        match self.next as u8 {
+            TCP => {
+                self.starts[TCP_SLOT] = self.at;
+                is_whole_tcp(bytes)
+            }
+            UDP => {
+                self.starts[UDP_SLOT] = self.at;
+                is_plain_udp(bytes)
+            }
+            // No errors, which quote a packet.
+            ICMP => bytes.len() >= 8 && matches!(bytes, [0 | 8 | 9 | 10 | 13..=18, ..]),
+            ICMPV6 => bytes.len() >= 8 && matches!(bytes, [128..=255, ..]),
+            _ => false,
+        }
+    }
+}
+
+/// Draws outline by outline until one cannot be drawn; gives how many could.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "as draw_each")]
+fn all<'p>(
+    outlines: &mut [Outline],
+    frames: impl Iterator<Item = (usize, &'p [u8])>,
+    draw: impl Fn(&mut Outline, &[u8]) -> bool,
+) -> usize {
+    let mut drawn = 0;
+    for (at, data) in frames {
+        let Some(outline) = outlines.get_mut(at) else {
+            break;
+        };
+        if !draw(outline, data) {
+            break;
+        }
+        drawn += 1;
+    }
+    drawn
+}
+
+/// The place of a layer in an outline.
+pub(crate) const fn slot(layer: Layer) -> Option<usize> {
+    Some(match layer {
+        Layer::Ethernet => ETHERNET,
+        Layer::Vlan => VLAN,
+        Layer::Erf => ERF,
+        Layer::FrameRelay => FRAME_RELAY,
+        Layer::Ipv4 => IPV4,
+        Layer::Ipv6 => IPV6,
+        Layer::Tcp => TCP_SLOT,
+        Layer::Udp => UDP_SLOT,
+        _ => return None,
+    })
+}
+
+const ETHERNET: usize = 0;
+const VLAN: usize = 1;
+pub(crate) const ERF: usize = 2;
+const FRAME_RELAY: usize = 3;
+const IPV4: usize = 4;
+const IPV6: usize = 5;
+const TCP_SLOT: usize = 6;
+const UDP_SLOT: usize = 7;
+pub(crate) const SLOTS: usize = 8;
+pub(crate) const ABSENT: u16 = u16::MAX;

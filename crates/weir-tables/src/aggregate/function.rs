@@ -1,0 +1,78 @@
+//! What can be computed of groups.
+
+use weir_packet::Kind;
+
+use crate::key::Key;
+
+/// What is computed of each group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Function {
+    /// Rows, whatever is in them.
+    CountRows,
+    /// Rows in which the argument is not NULL.
+    Count,
+    /// Different values of the argument.
+    CountDistinct,
+    /// Of 64-bit integers, wrapping around; NULL without a value.
+    Sum,
+    /// As a floating-point number.
+    SumFloat,
+    /// As a floating-point number.
+    Average,
+    Minimum,
+    Maximum,
+    BitAnd,
+    BitOr,
+    BitExclusiveOr,
+    BoolAnd,
+    BoolOr,
+    /// Of the first row, NULL or not.
+    First,
+    /// Of the last row, NULL or not.
+    Last,
+}
+
+impl Function {
+    /// True when the function can be computed of arguments of this type.
+    #[must_use]
+    pub const fn takes(self, kind: Kind) -> bool {
+        match self {
+            Self::CountRows => true,
+            Self::Count => true,
+            Self::CountDistinct => Key::takes(kind),
+            Self::Sum => matches!(kind, Kind::U64 | Kind::I64),
+            Self::SumFloat | Self::Average => {
+                matches!(
+                    kind,
+                    Kind::U8 | Kind::U16 | Kind::U32 | Kind::U64 | Kind::I64 | Kind::F64
+                )
+            }
+            Self::Minimum | Self::Maximum | Self::First | Self::Last => matches!(
+                kind,
+                Kind::U8 | Kind::U16 | Kind::U32 | Kind::U64 | Kind::I64 | Kind::Time
+            ),
+            Self::BitAnd | Self::BitOr | Self::BitExclusiveOr => {
+                matches!(
+                    kind,
+                    Kind::U8 | Kind::U16 | Kind::U32 | Kind::U64 | Kind::I64
+                )
+            }
+            Self::BoolAnd | Self::BoolOr => matches!(kind, Kind::Bool),
+        }
+    }
+
+    /// The state before any row.
+    pub(super) fn fresh(self, kind: Kind) -> u64 {
+        let signed = matches!(kind, Kind::I64 | Kind::Time);
+        match self {
+            Self::Minimum if signed => i64::MAX as u64,
+            Self::Minimum | Self::BitAnd => u64::MAX,
+            Self::Maximum if signed => i64::MIN as u64,
+            Self::BoolAnd => 1,
+            Self::SumFloat | Self::Average => 0_f64.to_bits(),
+            _ => 0,
+        }
+    }
+}

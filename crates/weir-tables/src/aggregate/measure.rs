@@ -1,0 +1,372 @@
+//! One aggregate of all groups.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BooleanArray, Float64Array, Int64Array, TimestampNanosecondArray, UInt8Array,
+    UInt16Array, UInt32Array, UInt64Array,
+};
+use weir_packet::Kind;
+
+use super::Function;
+use crate::block::{Numbers, ROWS};
+use crate::groups::Groups;
+use crate::key::{Key, Words};
+use crate::{Expression, Predicate, Row};
+
+/// An aggregate with its place in the state of a group.
+pub(super) struct Measure {
+    pub(super) function: Function,
+    /// Type of the argument.
+    pub(super) kind: Kind,
+    pub(super) at: usize,
+    pub(super) flag: u64,
+    /// For [`Function::CountDistinct`].
+    pub(super) seen: Option<Seen>,
+    /// Some branch leaves rows out of this aggregate alone.
+    pub(super) is_filtered: bool,
+    /// The arguments of the rows that wait. Without an argument, whether they count.
+    numbers: Numbers,
+    /// Rows that a filter leaves out.
+    is_out: Box<[bool; ROWS]>,
+}
+
+/// Values seen, each with the number of the group that it was seen in.
+pub(super) struct Seen {
+    pub(super) key: Key,
+    pub(super) groups: Groups,
+    /// The keys of the rows that wait, their numbers still 0.
+    keys: Vec<u64>,
+}
+
+impl Measure {
+    /// The aggregate at `index` of all, with its state at `at`; `None` when the function does not go
+    /// with arguments of this type, or there are too many.
+    pub(super) fn new(
+        function: Function,
+        kind: Kind,
+        index: usize,
+        at: usize,
+        is_filtered: bool,
+    ) -> Option<Self> {
+        if !function.takes(kind) {
+            return None;
+        }
+        let seen = match function {
+            Function::CountDistinct => {
+                let key = Key::new(&[Kind::U32, kind])?;
+                Some(Seen {
+                    groups: Groups::new(key.words(), Vec::new()),
+                    keys: vec![0; key.words() * ROWS],
+                    key,
+                })
+            }
+            _ => None,
+        };
+        Some(Self {
+            function,
+            kind,
+            at,
+            // Half of the bits: the others say that what was seen is NULL.
+            flag: 1 << u32::try_from(index).ok().filter(|index| *index < 32)?,
+            seen,
+            is_filtered,
+            numbers: Numbers::new(),
+            is_out: Box::new([false; ROWS]),
+        })
+    }
+
+    /// True when it can be taken up from plain numbers.
+    pub(super) const fn is_plain(&self) -> bool {
+        self.seen.is_none() && !matches!(self.kind, Kind::Text | Kind::Address | Kind::Bytes)
+    }
+
+    /// Takes up what a row, which waits at `at`, has for it.
+    #[inline]
+    pub(super) fn take(
+        &mut self,
+        at: usize,
+        argument: Option<&Expression>,
+        filter: Option<&Predicate>,
+        row: &Row<'_>,
+        words: &mut Words,
+    ) {
+        if let Some(filter) = filter {
+            let is_in = filter.decide(row) == Some(true);
+            self.is_out[at] = !is_in;
+            self.numbers.there[at] = is_in;
+            if !is_in {
+                return;
+            }
+        }
+        // Every row counts: that is what `there` says from the start.
+        if let Some(argument) = argument {
+            self.take_argument(at, argument, row, words);
+        }
+    }
+
+    #[inline]
+    fn take_argument(
+        &mut self,
+        at: usize,
+        argument: &Expression,
+        row: &Row<'_>,
+        words: &mut Words,
+    ) {
+        let there = match (&mut self.seen, self.kind) {
+            (Some(seen), _) => {
+                let words_of_key = seen.key.words();
+                let key = seen
+                    .keys
+                    .get_mut(at * words_of_key..(at + 1) * words_of_key);
+                let key = key.unwrap_or_default();
+                key.fill(0);
+                seen.key.write_value(argument, row, words, key)
+            }
+            (None, Kind::Text) => argument.with_text(row, |_| ()).is_some(),
+            (None, Kind::Address) => argument.address(row).is_some(),
+            (None, Kind::Bytes) => argument.has_bytes(row),
+            (None, _) => match argument.bits(row) {
+                Some(bits) => {
+                    self.numbers.values[at] = bits;
+                    true
+                }
+                None => false,
+            },
+        };
+        self.numbers.there[at] = there;
+    }
+
+    /// Where the numbers of the rows that wait are written, from the first on.
+    pub(super) const fn numbers(&mut self) -> &mut Numbers {
+        &mut self.numbers
+    }
+
+    /// Takes up the numbers of the rows that wait at these places.
+    pub(super) fn put(&mut self, numbers: &Numbers, places: &[u8]) {
+        let of_numbers = numbers.values.iter().zip(&*numbers.there);
+        for (place, (value, there)) in places.iter().zip(of_numbers) {
+            self.numbers.values[usize::from(*place)] = *value;
+            self.numbers.there[usize::from(*place)] = *there;
+        }
+    }
+
+    /// Adds what waits to the groups with these numbers.
+    pub(super) fn add(&mut self, groups: &mut Groups, numbers: &[u32], flags_at: usize) {
+        let signed = matches!(self.kind, Kind::I64 | Kind::Time);
+        match self.function {
+            // Of all rows, in the one group that there is.
+            Function::CountRows if groups.len() == 1 && !self.is_filtered => {
+                groups.state_mut(0)[self.at] += numbers.len() as u64;
+            }
+            Function::CountRows | Function::Count => {
+                for (number, there) in numbers.iter().zip(&*self.numbers.there) {
+                    let more = u64::from(*there);
+                    groups.state_mut(*number as usize)[self.at] += more;
+                }
+            }
+            Function::CountDistinct => {
+                let Some(seen) = &mut self.seen else {
+                    return;
+                };
+                let keys = seen.keys.chunks_exact_mut(seen.key.words());
+                let rows = numbers.iter().zip(&*self.numbers.there);
+                for ((number, there), key) in rows.zip(keys) {
+                    if *there {
+                        seen.key.set_first_number(key, *number as usize);
+                        if seen.groups.find_or_insert(key).1 {
+                            groups.state_mut(*number as usize)[self.at] += 1;
+                        }
+                    }
+                }
+            }
+            Function::First | Function::Last => self.add_in_order(groups, numbers, flags_at),
+            Function::Average => {
+                for (number, there) in numbers.iter().zip(&*self.numbers.there) {
+                    let more = u64::from(*there);
+                    groups.state_mut(*number as usize)[self.at + 1] += more;
+                }
+                self.add_floats(groups, numbers, flags_at);
+            }
+            Function::SumFloat => self.add_floats(groups, numbers, flags_at),
+            Function::Sum => self.fold(groups, numbers, flags_at, u64::wrapping_add),
+            Function::Minimum if signed => {
+                self.fold(groups, numbers, flags_at, |a, b| {
+                    (a as i64).min(b as i64) as u64
+                });
+            }
+            Function::Minimum => self.fold(groups, numbers, flags_at, u64::min),
+            Function::Maximum if signed => {
+                self.fold(groups, numbers, flags_at, |a, b| {
+                    (a as i64).max(b as i64) as u64
+                });
+            }
+            Function::Maximum => self.fold(groups, numbers, flags_at, u64::max),
+            Function::BitAnd | Function::BoolAnd => {
+                self.fold(groups, numbers, flags_at, |a, b| a & b);
+            }
+            Function::BitOr | Function::BoolOr => {
+                self.fold(groups, numbers, flags_at, |a, b| a | b);
+            }
+            Function::BitExclusiveOr => self.fold(groups, numbers, flags_at, |a, b| a ^ b),
+        }
+    }
+
+    fn add_floats(&self, groups: &mut Groups, numbers: &[u32], flags_at: usize) {
+        let add = |sum: u64, value: f64| (f64::from_bits(sum) + value).to_bits();
+        match self.kind {
+            Kind::F64 => self.fold(groups, numbers, flags_at, |a, b| add(a, f64::from_bits(b))),
+            Kind::I64 => self.fold(groups, numbers, flags_at, |a, b| add(a, b as i64 as f64)),
+            _ => self.fold(groups, numbers, flags_at, |a, b| add(a, b as f64)),
+        }
+    }
+
+    /// Puts each value that is there into the state of its group.
+    #[inline]
+    fn fold(
+        &self,
+        groups: &mut Groups,
+        numbers: &[u32],
+        flags_at: usize,
+        combine: impl Fn(u64, u64) -> u64,
+    ) {
+        let rows = self.numbers.values.iter().zip(&*self.numbers.there);
+        // In the one group that there is.
+        if groups.len() == 1 {
+            let state = groups.state_mut(0);
+            let (mut all, mut seen) = (state[self.at], false);
+            for (value, there) in rows.take(numbers.len()) {
+                all = if *there { combine(all, *value) } else { all };
+                seen |= there;
+            }
+            state[self.at] = all;
+            state[flags_at] |= if seen { self.flag } else { 0 };
+            return;
+        }
+        for (number, (value, there)) in numbers.iter().zip(rows) {
+            if *there {
+                let state = groups.state_mut(*number as usize);
+                state[self.at] = combine(state[self.at], *value);
+                state[flags_at] |= self.flag;
+            }
+        }
+    }
+
+    /// The first or the last row of a group, NULL or not.
+    fn add_in_order(&self, groups: &mut Groups, numbers: &[u32], flags_at: usize) {
+        let null = self.null_flag();
+        let values = self.numbers.values.iter().zip(&*self.numbers.there);
+        let rows = numbers.iter().zip(values.zip(&*self.is_out));
+        for (number, ((value, there), is_out)) in rows {
+            let state = groups.state_mut(*number as usize);
+            let is_set = state[flags_at] & self.flag != 0;
+            if *is_out || (is_set && self.function == Function::First) {
+                continue;
+            }
+            state[flags_at] |= self.flag;
+            if !there {
+                state[flags_at] |= null;
+            } else {
+                state[flags_at] &= !null;
+                state[self.at] = *value;
+            }
+        }
+    }
+
+    /// The states of two groups in one.
+    fn combine(&self, ours: u64, theirs: u64) -> u64 {
+        let signed = matches!(self.kind, Kind::I64 | Kind::Time);
+        match self.function {
+            Function::Sum | Function::Count | Function::CountRows => ours.wrapping_add(theirs),
+            Function::SumFloat | Function::Average => {
+                (f64::from_bits(ours) + f64::from_bits(theirs)).to_bits()
+            }
+            Function::Minimum if signed => (ours as i64).min(theirs as i64) as u64,
+            Function::Minimum => ours.min(theirs),
+            Function::Maximum if signed => (ours as i64).max(theirs as i64) as u64,
+            Function::Maximum => ours.max(theirs),
+            Function::BitAnd | Function::BoolAnd => ours & theirs,
+            Function::BitOr | Function::BoolOr => ours | theirs,
+            Function::BitExclusiveOr => ours ^ theirs,
+            // These have their own ways.
+            Function::CountDistinct | Function::First | Function::Last => ours,
+        }
+    }
+
+    pub(super) fn merge(&self, ours: &mut [u64], theirs: &[u64], flags_at: usize) {
+        let seen = theirs[flags_at] & self.flag != 0;
+        match self.function {
+            Function::CountDistinct => return,
+            Function::First if ours[flags_at] & self.flag != 0 => return,
+            Function::First | Function::Last => {
+                if seen {
+                    ours[self.at] = theirs[self.at];
+                    let null = self.null_flag();
+                    ours[flags_at] = ours[flags_at] & !null | theirs[flags_at] & null;
+                }
+                return;
+            }
+            Function::Average => ours[self.at + 1] += theirs[self.at + 1],
+            Function::Count | Function::CountRows => {}
+            _ if !seen => return,
+            _ => {}
+        }
+        ours[self.at] = self.combine(ours[self.at], theirs[self.at]);
+    }
+
+    /// The bit that says that the value kept is NULL.
+    pub(super) const fn null_flag(&self) -> u64 {
+        self.flag.rotate_left(32)
+    }
+
+    pub(super) fn array<'s>(
+        &self,
+        states: impl Iterator<Item = &'s [u64]>,
+        flags_at: usize,
+    ) -> ArrayRef {
+        let at = self.at;
+        let seen = |state: &[u64]| state[flags_at] & self.flag != 0;
+        match self.function {
+            Function::CountRows | Function::Count | Function::CountDistinct => Arc::new(
+                Int64Array::from_iter_values(states.map(|state| state[at] as i64)),
+            ),
+            Function::SumFloat => Arc::new(Float64Array::from_iter(
+                states.map(|state| seen(state).then(|| f64::from_bits(state[at]))),
+            )),
+            Function::Average => Arc::new(Float64Array::from_iter(states.map(|state| {
+                seen(state).then(|| f64::from_bits(state[at]) / state[at + 1] as f64)
+            }))),
+            Function::First | Function::Last => {
+                let null = self.null_flag();
+                let known = |state: &[u64]| seen(state) && state[flags_at] & null == 0;
+                numbers(
+                    self.kind,
+                    states.map(|state| known(state).then(|| state[at])),
+                )
+            }
+            _ => numbers(
+                self.kind,
+                states.map(|state| seen(state).then(|| state[at])),
+            ),
+        }
+    }
+}
+
+/// An array of the Arrow type that columns of this kind have.
+pub(super) fn numbers(kind: Kind, values: impl Iterator<Item = Option<u64>>) -> ArrayRef {
+    match kind {
+        Kind::Bool => Arc::new(BooleanArray::from_iter(values.map(|v| v.map(|v| v != 0)))),
+        Kind::U8 => Arc::new(UInt8Array::from_iter(values.map(|v| v.map(|v| v as u8)))),
+        Kind::U16 => Arc::new(UInt16Array::from_iter(values.map(|v| v.map(|v| v as u16)))),
+        Kind::U32 => Arc::new(UInt32Array::from_iter(values.map(|v| v.map(|v| v as u32)))),
+        Kind::I64 => Arc::new(Int64Array::from_iter(values.map(|v| v.map(|v| v as i64)))),
+        Kind::F64 => Arc::new(Float64Array::from_iter(
+            values.map(|v| v.map(f64::from_bits)),
+        )),
+        Kind::Time => Arc::new(
+            TimestampNanosecondArray::from_iter(values.map(|v| v.map(|v| v as i64)))
+                .with_timezone("UTC"),
+        ),
+        _ => Arc::new(UInt64Array::from_iter(values)),
+    }
+}

@@ -1,0 +1,211 @@
+//! What must hold of a record.
+
+use weir_packet::layout::Layout;
+use weir_packet::{Kind, LayerSet};
+
+use super::{Load, Numbers, Records, Selection};
+use crate::{Constant, Operator, Predicate};
+
+/// A number of a record, and what it must be.
+#[derive(Clone, PartialEq)]
+pub(super) struct Condition {
+    load: Load,
+    test: Test,
+}
+
+#[derive(Clone, PartialEq)]
+enum Test {
+    Within(Range),
+    IsOneOf(Vec<Range>),
+    IsThere,
+    IsMissing,
+}
+
+/// Numbers from the first on, so many more than one, or all others. Signed numbers in two's
+/// complement lie in a row too.
+#[derive(Clone, Copy, PartialEq)]
+struct Range {
+    first: u64,
+    more: u64,
+    negated: bool,
+}
+
+impl Condition {
+    /// The parts of a conjunction; false when one of them is no question of plain fields.
+    pub(super) fn of(
+        predicate: &Predicate,
+        layout: Option<&Layout>,
+        conditions: &mut Vec<Self>,
+    ) -> bool {
+        match predicate {
+            Predicate::And(all) => all.iter().all(|one| Self::of(one, layout, conditions)),
+            _ => {
+                let condition = Self::one(predicate, layout);
+                conditions.extend(condition.clone());
+                condition.is_some()
+            }
+        }
+    }
+
+    fn one(predicate: &Predicate, layout: Option<&Layout>) -> Option<Self> {
+        let (load, test) = match predicate {
+            Predicate::Compare(column, operator, constant) => {
+                let range = Range::of(column.kind, *operator, constant)?;
+                (Load::column(column, layout)?, Test::Within(range))
+            }
+            Predicate::Calculated(expression, operator, constant)
+                if expression.kind() == Kind::I64 =>
+            {
+                let range = Range::signed(*operator, *constant);
+                (Load::new(expression, layout)?, Test::Within(range))
+            }
+            Predicate::In(column, constants) => {
+                let ranges = constants
+                    .iter()
+                    .map(|constant| Range::of(column.kind, Operator::Equal, constant));
+                (
+                    Load::column(column, layout)?,
+                    Test::IsOneOf(ranges.collect::<Option<_>>()?),
+                )
+            }
+            Predicate::IsTrue(column) => (
+                Load::column(column, layout)?,
+                Test::Within(Range::unsigned(Operator::Equal, 1)),
+            ),
+            Predicate::IsNull(column) => (Load::column(column, layout)?, Test::IsMissing),
+            Predicate::Not(inner) => match inner.as_ref() {
+                Predicate::IsNull(column) => (Load::column(column, layout)?, Test::IsThere),
+                Predicate::IsTrue(column) => (
+                    Load::column(column, layout)?,
+                    Test::Within(Range::unsigned(Operator::Equal, 0)),
+                ),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        Some(Self { load, test })
+    }
+
+    /// The headers that are looked at.
+    pub(super) const fn layers(&self) -> LayerSet {
+        self.load.layers()
+    }
+
+    /// What it asks of.
+    pub(super) const fn load(&self) -> &Load {
+        &self.load
+    }
+
+    /// How many records may pass, in the rough: equality lets the fewest through.
+    pub(super) const fn selectivity(&self) -> u8 {
+        match &self.test {
+            Test::Within(range) if range.more == 0 && !range.negated => 0,
+            Test::IsOneOf(_) => 1,
+            Test::Within(_) => 2,
+            Test::IsThere | Test::IsMissing => 3,
+        }
+    }
+
+    /// Leaves out the records for which it does not hold.
+    pub(super) fn filter(
+        &self,
+        records: &Records<'_>,
+        selection: &mut Selection,
+        numbers: &mut Numbers,
+    ) {
+        self.load.read(records, selection.rows(), numbers);
+        match &self.test {
+            Test::Within(range) => {
+                let range = *range;
+                selection.keep(numbers, move |value, there| there & range.contains(value));
+            }
+            Test::IsOneOf(ranges) => selection.keep(numbers, |value, there| {
+                there && ranges.iter().any(|range| range.contains(value))
+            }),
+            Test::IsThere => selection.keep(numbers, |_, there| there),
+            Test::IsMissing => selection.keep(numbers, |_, there| !there),
+        }
+    }
+}
+
+impl Range {
+    fn of(kind: Kind, operator: Operator, constant: &Constant) -> Option<Self> {
+        let Constant::Integer(constant) = constant else {
+            return None;
+        };
+        Some(match kind {
+            Kind::Time => Self::signed(operator, i64::try_from(*constant).ok()?),
+            _ => Self::unsigned(operator, u64::try_from(*constant).ok()?),
+        })
+    }
+
+    fn unsigned(operator: Operator, constant: u64) -> Self {
+        Self::between(operator, 0, constant, u64::MAX)
+    }
+
+    fn signed(operator: Operator, constant: i64) -> Self {
+        let [first, last] = [i64::MIN, i64::MAX].map(|end| end as u64);
+        Self::between(operator, first, constant as u64, last)
+    }
+
+    /// The numbers from `first` to `last` that stand in this relation to `constant`.
+    const fn between(operator: Operator, first: u64, constant: u64, last: u64) -> Self {
+        let (first, last, negated) = match operator {
+            Operator::Equal => (constant, constant, false),
+            Operator::NotEqual => (constant, constant, true),
+            Operator::LessOrEqual => (first, constant, false),
+            Operator::Greater => (first, constant, true),
+            Operator::GreaterOrEqual => (constant, last, false),
+            Operator::Less => (constant, last, true),
+        };
+        Self {
+            first,
+            more: last.wrapping_sub(first),
+            negated,
+        }
+    }
+
+    #[inline]
+    const fn contains(&self, value: u64) -> bool {
+        (value.wrapping_sub(self.first) <= self.more) != self.negated
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_what_the_operators_say() {
+        use Operator::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
+        let numbers = [
+            i64::MIN,
+            i64::MIN + 1,
+            -2,
+            -1,
+            0,
+            1,
+            2,
+            i64::MAX - 1,
+            i64::MAX,
+        ];
+        for operator in [Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual] {
+            for constant in numbers {
+                for value in numbers {
+                    let signed = Range::signed(operator, constant);
+                    assert_eq!(
+                        signed.contains(value as u64),
+                        operator.holds(value.cmp(&constant)),
+                        "{value} {operator:?} {constant}"
+                    );
+                    let (value, constant) = (value as u64, constant as u64);
+                    assert_eq!(
+                        Range::unsigned(operator, constant).contains(value),
+                        operator.holds(value.cmp(&constant)),
+                        "{value} {operator:?} {constant}"
+                    );
+                }
+            }
+        }
+    }
+}
