@@ -7,7 +7,6 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -15,8 +14,10 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::h248::H248;
-use crate::message::{ColorChoice, Messages};
+use crate::message::ColorChoice;
 use crate::output::{self, Format};
+use crate::quantity::{parse_duration, parse_period, parse_size};
+use crate::refusal::Refusal;
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -391,6 +392,16 @@ impl OutputArgs {
                 ));
             }
         };
+        let extension = file.extension().and_then(|extension| extension.to_str());
+        if let Some("pcap" | "pcapng" | "cap" | "erf") = extension
+            && self.format.is_none()
+        {
+            let file = file.display();
+            return Err(Refusal::usage(
+                format!("rows are not packets: '{file}' would not be a capture"),
+                format!("COPY (SELECT … WHERE …) TO '{file}' keeps the packets of a query (pcap)"),
+            ));
+        }
         Ok((file.as_os_str() != "-").then_some(file))
     }
 
@@ -416,48 +427,6 @@ impl OutputArgs {
             rows_max: self.rows.0,
             all_columns: self.all_columns,
             ..base
-        }
-    }
-}
-
-/// Why there is nothing to run.
-#[derive(Debug)]
-pub(crate) enum Refusal {
-    /// Help or the version was asked for, or nothing at all.
-    Shown(clap::Error),
-    /// The line does not parse.
-    Usage {
-        /// What is wrong.
-        message: String,
-        /// What to try.
-        hints: Vec<String>,
-    },
-}
-
-impl Refusal {
-    /// A line that parses but makes no sense.
-    pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::Usage {
-            message: message.into(),
-            hints: vec![hint.into()],
-        }
-    }
-
-    /// Says it: help on standard output with status 0, errors on standard error with status 2.
-    pub(crate) fn report(&self, messages: Messages) -> ExitCode {
-        match self {
-            Self::Shown(error) => {
-                // A reader of the help that has gone does not matter.
-                let _ = error.print();
-                ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
-            }
-            Self::Usage { message, hints } => {
-                messages.error(message);
-                for hint in hints {
-                    messages.hint(hint);
-                }
-                ExitCode::from(2)
-            }
         }
     }
 }
@@ -566,66 +535,6 @@ pub(crate) fn write_man(out: &mut dyn Write) -> io::Result<()> {
 pub(crate) fn write_man_pages(dir: &Path) -> io::Result<()> {
     std::fs::create_dir_all(dir)?;
     clap_mangen::generate_to(Cli::command(), dir)
-}
-
-/// `512m`, `2g`, `1.5GiB`, `4096`: bytes.
-pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
-    let unit_at = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(unit_at);
-    let scale: f64 = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1.0,
-        "k" | "kib" => 1024.0,
-        "m" | "mib" => 1024.0 * 1024.0,
-        "g" | "gib" => 1024.0 * 1024.0 * 1024.0,
-        "t" | "tib" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
-        "kb" => 1e3,
-        "mb" => 1e6,
-        "gb" => 1e9,
-        "tb" => 1e12,
-        _ => return Err("expected a size such as 512m, 2g or 1GiB".to_owned()),
-    };
-    let number: f64 = number
-        .parse()
-        .map_err(|_| "expected a size such as 512m, 2g or 1GiB".to_owned())?;
-    let bytes = number * scale;
-    if bytes < 1.0 {
-        return Err("a limit of no bytes leaves nothing to work with".to_owned());
-    }
-    // Casts of floats saturate; sizes below 2^53 are exact.
-    if bytes >= usize::MAX as f64 {
-        return Err("more than this machine can address".to_owned());
-    }
-    Ok(bytes as usize)
-}
-
-/// A time that is not 0.
-fn parse_period(text: &str) -> Result<Duration, String> {
-    match parse_duration(text)? {
-        Duration::ZERO => Err("expected more than no time at all".to_owned()),
-        period => Ok(period),
-    }
-}
-
-/// `500ms`, `10s`, `5m`, `1h`; a number alone counts seconds.
-fn parse_duration(text: &str) -> Result<Duration, String> {
-    let unit_at = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(unit_at);
-    let expected = || "expected a time such as 500ms, 10s, 5m or 1h".to_owned();
-    let seconds = match unit.trim().to_ascii_lowercase().as_str() {
-        "ns" => 1e-9,
-        "us" | "µs" => 1e-6,
-        "ms" => 1e-3,
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => return Err(expected()),
-    };
-    let number: f64 = number.parse().map_err(|_| expected())?;
-    Duration::try_from_secs_f64(number * seconds).map_err(|_| expected())
 }
 
 fn parse_rows(text: &str) -> Result<Rows, String> {
@@ -792,68 +701,18 @@ mod tests {
     }
 
     #[test]
-    fn times_are_read_with_their_units() {
-        for (text, expected) in [
-            ("500ms", Some(Duration::from_millis(500))),
-            ("2s", Some(Duration::from_secs(2))),
-            ("1.5 s", Some(Duration::from_millis(1500))),
-            ("1m", Some(Duration::from_secs(60))),
-            ("0s", Some(Duration::ZERO)),
-            ("10us", Some(Duration::from_micros(10))),
-            ("1h", Some(Duration::from_secs(3600))),
-            ("s", None),
-            ("-1s", None),
-            ("1e400h", None),
-            ("99999999999999999999h", None),
-        ] {
-            assert_eq!(parse_duration(text).ok(), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn sizes_are_read_with_their_units() {
-        for (text, expected) in [
-            ("4096", Some(4096)),
-            ("512m", Some(512 << 20)),
-            ("2g", Some(2 << 30)),
-            ("2G", Some(2 << 30)),
-            ("1GiB", Some(1 << 30)),
-            ("1.5 KiB", Some(1536)),
-            ("1GB", Some(1_000_000_000)),
-            ("64b", Some(64)),
-            ("", None),
-            ("g", None),
-            ("1.2.3m", None),
-            ("-1", None),
-            ("0", None),
-            ("0g", None),
-            ("2x", None),
-            ("1e3", None),
-            ("99999999999999t", None),
-            ("nan", None),
-        ] {
-            assert_eq!(parse_size(text).ok(), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn periods_are_times_that_are_not_zero() {
-        for (text, expected) in [
-            ("500ms", Some(500)),
-            ("10s", Some(10_000)),
-            ("10", Some(10_000)),
-            ("1.5 m", Some(90_000)),
-            ("2h", Some(7_200_000)),
-            ("0s", None),
-            ("1d", None),
-            ("ms", None),
-            ("-1s", None),
-            ("1e99", None),
-            ("", None),
-        ] {
-            let expected = expected.map(Duration::from_millis);
-            assert_eq!(parse_period(text).ok(), expected, "{text}");
-        }
+    fn rows_are_not_written_under_the_name_of_a_capture() {
+        let Err(Refusal::Usage { message, hints }) = query("query x -o a.pcap").output.file(0, 1)
+        else {
+            panic!("a.pcap");
+        };
+        assert_eq!(
+            message,
+            "rows are not packets: 'a.pcap' would not be a capture"
+        );
+        assert!(hints[0].starts_with("COPY ("), "{hints:?}");
+        let meant = query("query x --format csv -o a.pcap").output;
+        assert_eq!(meant.file(0, 1).unwrap(), Some(Path::new("a.pcap")));
     }
 
     #[test]

@@ -16,8 +16,9 @@ pub(crate) use args::Clf;
 use args::ClfCommand;
 use weir_clf::{Losses, Reader, ReaderOptions, Segment};
 
-use crate::args::{Global, Refusal};
+use crate::args::Global;
 use crate::message::Messages;
+use crate::refusal::Refusal;
 use crate::session::Failure;
 
 /// Runs one of the commands.

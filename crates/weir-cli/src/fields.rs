@@ -8,9 +8,10 @@ use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use weir_packet::{Kind, PROTOCOLS};
 use weir_tables::{Column, EXTRACTIONS, Table};
 
-use crate::args::{Fields, Global, Refusal};
+use crate::args::{Fields, Global};
 use crate::message::Messages;
 use crate::output::Writer;
+use crate::refusal::Refusal;
 use crate::session::{Failure, LazyFile};
 
 /// Lists the columns that the pattern lets through.

@@ -13,9 +13,10 @@ use weir_live::{Counts, Instruction, Interface};
 use weir_packet::LinkType;
 use weir_tables::{Feed, Keeper, Predicate, Stop, bpf};
 
-use crate::args::{Global, Live, Refusal};
+use crate::args::{Global, Live};
 use crate::message::Messages;
 use crate::output::{Format, grouped};
+use crate::refusal::Refusal;
 use crate::session::{Failure, LazyFile, Session};
 use crate::watch::Refresh;
 

@@ -149,6 +149,12 @@ fn render(level: Level, text: &str, colour: bool) -> String {
     out
 }
 
+/// `1 error`, `2 errors`.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

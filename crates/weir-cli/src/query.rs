@@ -9,8 +9,9 @@ use std::sync::atomic::AtomicBool;
 
 use weir_packet::ErfHdlc;
 
-use crate::args::{Global, Hdlc, Query, Refusal};
+use crate::args::{Global, Hdlc, Query};
 use crate::message::Messages;
+use crate::refusal::Refusal;
 use crate::session::{Apart, Failure, LazyFile, Reader, Session};
 use crate::watch::Refresh;
 

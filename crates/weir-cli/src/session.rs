@@ -13,10 +13,10 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use tokio::runtime::Runtime;
 use weir_engine::{Engine, ErrorKind, Statement};
 
-use crate::args::Refusal;
 use crate::message::Messages;
 use crate::output::{self, Flow, Writer, grouped};
 use crate::progress::{Done, Progress};
+use crate::refusal::Refusal;
 use crate::watch::{self, Refresh};
 
 /// Why a command could not do its work.

@@ -16,8 +16,9 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand, ValueEnum};
 use weir_ws::{Cells, Library};
 
-use crate::args::{Global, parse_size};
+use crate::args::Global;
 use crate::message::Messages;
+use crate::quantity::parse_size;
 use crate::session::Failure;
 
 /// Runs one of the commands.

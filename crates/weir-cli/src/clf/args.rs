@@ -7,7 +7,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use regex::bytes::Regex;
 use weir_clf::{Condition, Field, Form, Fsync, Query, Target, Test, Time, parse_time};
 
-use crate::args::{Refusal, parse_size};
+use crate::quantity::parse_size;
+use crate::refusal::Refusal;
 
 /// `weir clf`.
 #[derive(Args, Debug)]

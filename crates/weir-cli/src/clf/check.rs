@@ -102,7 +102,7 @@ pub(super) fn index(logs: &Logs, messages: Messages) -> Result<ExitCode, Failure
         if form.is_some_and(|form| form != Form::Rfc6873) {
             let message = format!("{}: only logs of RFC 6873 have an index", path.display());
             let hint = format!("weir clf convert {} --form rfc6873 -o LOG", path.display());
-            return Err(crate::args::Refusal::usage(message, hint).into());
+            return Err(crate::refusal::Refusal::usage(message, hint).into());
         }
         let segment = Segment::open(path).map_err(failed)?;
         let made = make_index(&segment).map_err(failed)?;

@@ -35,7 +35,7 @@ pub(super) fn anonymize(anonymize: &Anonymize, messages: Messages) -> Result<Exi
             path.display()
         );
         let hint = "head -c 32 /dev/urandom > FILE makes one";
-        return Err(crate::args::Refusal::usage(message, hint).into());
+        return Err(crate::refusal::Refusal::usage(message, hint).into());
     }
     let mut anonymizer = Anonymizer::new(key.trim_ascii());
     let (input, output) = (&anonymize.input, anonymize.output.as_deref());
@@ -56,7 +56,7 @@ fn through(
     let mut reader = reader(input)?;
     if output.is_some_and(|output| same_file(input, output)) {
         let message = format!("{}: would be read and written at once", input.display());
-        return Err(crate::args::Refusal::usage(message, "give another file behind -o").into());
+        return Err(crate::refusal::Refusal::usage(message, "give another file behind -o").into());
     }
     let mut out = sink(output)?;
     let mut encoder = Encoder::new(form);

@@ -245,7 +245,7 @@ fn foreign(
         let message =
             "logs of other forms than RFC 6873 are searched by themselves, record by record";
         let hint = format!("weir clf convert {} --form rfc6873 -o LOG", shown(paths));
-        return Err(crate::args::Refusal::usage(message, hint).into());
+        return Err(crate::refusal::Refusal::usage(message, hint).into());
     }
     let mut out = Output::new(search.form.form(), search.limit);
     let mut searched = Searched::default();

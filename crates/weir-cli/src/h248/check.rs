@@ -7,6 +7,7 @@ use weir_h248::{Finding, Severity, check};
 
 use super::input::{self, Found, Next};
 use super::{Context, InputArgs, exit, print};
+use crate::message::counted;
 use crate::session::Failure;
 
 #[derive(Args, Debug)]
@@ -48,8 +49,10 @@ pub(super) fn run(args: &Check, context: Context) -> Result<ExitCode, Failure> {
     };
     let summary = input::messages(&args.input, context, &mut each)?;
     context.messages.note(&format!(
-        "{} messages, {bad} of them with errors: {errors} errors, {warnings} warnings",
-        summary.count
+        "{}, {bad} with errors: {}, {}",
+        counted(summary.count, "message"),
+        counted(errors, "error"),
+        counted(warnings, "warning"),
     ));
     Ok(exit(errors > 0 || summary.damaged))
 }

@@ -11,7 +11,7 @@ use weir_h248::{Arena, DecodeOptions, EncodeOptions, Encoding, Error, decode, de
 use super::decode::report;
 use super::input::{self, Found, Next, Summary};
 use super::{Context, InputArgs, ReadArgs, Target, WriteArgs, exit, hex, print};
-use crate::args::Refusal;
+use crate::refusal::Refusal;
 use crate::session::Failure;
 
 #[derive(Args, Debug)]

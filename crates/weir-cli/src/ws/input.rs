@@ -13,9 +13,10 @@ use weir_ws::{
 };
 
 use super::{InputArgs, InputFormat, capture};
-use crate::args::{Global, Refusal};
+use crate::args::Global;
 use crate::message::Messages;
 use crate::progress::{Done, Progress};
+use crate::refusal::Refusal;
 use crate::session::Failure;
 
 /// What was read of all inputs.

@@ -13,11 +13,12 @@ use weir_ws::{ConnectionEvent, Direction, Event, Message, ViolationKind};
 
 use super::print::Table;
 use super::{ReportFormat, Stats, capture, input};
-use crate::args::{Global, Refusal};
+use crate::args::Global;
 use crate::message::Messages;
 use crate::output::grouped;
 use crate::output::text::push_json_string;
 use crate::progress::{Done, Progress};
+use crate::refusal::Refusal;
 use crate::session::Failure;
 
 /// Reads the captures, adds up, reports.

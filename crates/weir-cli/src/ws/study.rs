@@ -11,9 +11,10 @@ use weir_ws::{
 use super::input::{self, Kept};
 use super::print::Table;
 use super::{CpuTimesFrom, GridArgs, ReportFormat, Study, codecs, cpu, extra};
-use crate::args::{Global, Refusal};
+use crate::args::Global;
 use crate::message::Messages;
 use crate::output::grouped;
+use crate::refusal::Refusal;
 use crate::session::Failure;
 
 /// Reads, studies, reports.

@@ -1,0 +1,47 @@
+//! A command line that gives nothing to run.
+
+use std::process::ExitCode;
+
+use crate::message::Messages;
+
+/// Why there is nothing to run.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// Help or the version was asked for, or nothing at all.
+    Shown(clap::Error),
+    /// The line does not parse.
+    Usage {
+        /// What is wrong.
+        message: String,
+        /// What to try.
+        hints: Vec<String>,
+    },
+}
+
+impl Refusal {
+    /// A line that parses but makes no sense.
+    pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Usage {
+            message: message.into(),
+            hints: vec![hint.into()],
+        }
+    }
+
+    /// Says it: help on standard output with status 0, errors on standard error with status 2.
+    pub(crate) fn report(&self, messages: Messages) -> ExitCode {
+        match self {
+            Self::Shown(error) => {
+                // A reader of the help that has gone does not matter.
+                let _ = error.print();
+                ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+            }
+            Self::Usage { message, hints } => {
+                messages.error(message);
+                for hint in hints {
+                    messages.hint(hint);
+                }
+                ExitCode::from(2)
+            }
+        }
+    }
+}
