@@ -1,7 +1,7 @@
 //! Contexts: their properties, what to do in them, what was done.
 
 use crate::{
-    error::ErrorKind,
+    error::{ErrorKind, Stop},
     message::{
         ActionReply, ActionRequest, ContextAttrAuditRequest, ContextRequest, SelectLogic,
         TopologyDirection, TopologyDirectionExtension, TopologyRequest, audit::IndAudPropertyParm,
@@ -147,7 +147,8 @@ impl<'a> Parser<'a> {
             let mut ended = false;
             loop {
                 let before = self.at;
-                match self.token()?.0 {
+                let (token, word) = self.token()?;
+                match token {
                     Token::Bothway => once!(self, direction, TopologyDirection::Bothway),
                     Token::Isolate => once!(self, direction, TopologyDirection::Isolate),
                     Token::Oneway => once!(self, direction, TopologyDirection::Oneway),
@@ -175,6 +176,9 @@ impl<'a> Parser<'a> {
                             "Bothway, Isolate, Oneway, OnewayExternal or OnewayBoth",
                         );
                     }
+                    _ if stream_id.is_none() && self.is_bare_stream(word) => {
+                        stream_id = Some(self.number_of(word, 0xffff, "a stream")? as u16);
+                    }
                     _ => {
                         // The next triple.
                         self.at = before;
@@ -198,6 +202,40 @@ impl<'a> Parser<'a> {
                 return Ok(triples.into_bump_slice());
             }
         }
+    }
+
+    /// Whether a word behind a direction is a stream without `Stream=`, as Erlang writes it, and not
+    /// the first termination of the next triple. In lenient reading only.
+    fn is_bare_stream(&mut self, word: &[u8]) -> bool {
+        if self.strict || word.len() > 5 || !word.iter().all(u8::is_ascii_digit) {
+            return false;
+        }
+        let before = self.at;
+        let second = (|| {
+            if !self.take(b',') {
+                return Err(Stop);
+            }
+            self.word()?;
+            if !self.take(b',') {
+                return Err(Stop);
+            }
+            self.token()
+        })();
+        self.at = before;
+        self.failure = None;
+        let is_triple = matches!(
+            second,
+            Ok((
+                Token::Bothway
+                    | Token::Isolate
+                    | Token::Oneway
+                    | Token::OnewayExternal
+                    | Token::OnewayBoth
+                    | Token::Stream,
+                _
+            ))
+        );
+        !is_triple
     }
 
     fn context_audit(&mut self) -> Res<ContextAttrAuditRequest<'a>> {
