@@ -40,6 +40,7 @@ mod framing;
 pub mod message;
 mod mini;
 mod name;
+mod octets;
 mod options;
 pub mod packages;
 pub mod sdp;

@@ -39,6 +39,68 @@ fn class(octet: u8) -> u8 {
     CLASS.get(usize::from(octet)).copied().unwrap_or_default()
 }
 
+/// How many characters of a word stand in front.
+#[inline]
+fn word_len(octets: &[u8]) -> usize {
+    for (at, octet) in octets.iter().enumerate().take(SHORT) {
+        if class(*octet) & SAFE == 0 {
+            return at;
+        }
+    }
+    if octets.len() < SHORT {
+        return octets.len();
+    }
+    long_word_len(octets)
+}
+
+/// Characters are looked at one by one up to here: most words end before.
+const SHORT: usize = 4;
+
+/// The rest of a long word, eight characters at once.
+fn long_word_len(octets: &[u8]) -> usize {
+    let mut len = SHORT;
+    while let Some(chunk) = octets.get(len..).and_then(<[u8]>::first_chunk::<8>) {
+        let ends = ends_of_word(u64::from_le_bytes(*chunk));
+        if ends != 0 {
+            return len.wrapping_add(ends.trailing_zeros() as usize / 8);
+        }
+        len = len.wrapping_add(8);
+    }
+    let rest = octets.get(len..).unwrap_or_default();
+    let more = rest
+        .iter()
+        .position(|octet| class(*octet) & SAFE == 0)
+        .unwrap_or(rest.len());
+    len.wrapping_add(more)
+}
+
+/// The highest bit of every octet that is no character of a word.
+#[inline]
+fn ends_of_word(octets: u64) -> u64 {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x80 * EACH;
+    let seven = octets & !HIGH;
+    // At least this character, in the highest bit.
+    let from = |first: u8| seven.wrapping_add((0x80 - u64::from(first)) * EACH);
+    // Identifiers of terminations are digits and slashes, mostly.
+    let digit = from(b'-') & !from(b'9' + 1) & !octets & HIGH;
+    if digit == HIGH {
+        return 0;
+    }
+    // Another character than this one, in the highest bit. A sum of at most 0x7f + 0x7f.
+    let other = |octets: u64, mark: u8| {
+        (octets ^ u64::from(mark) * EACH).wrapping_add(0x7f * EACH)
+    };
+    let safe = from(b' ' + 1)
+        & !from(0x7f)
+        & !(from(b':') & !from(b'>' + 1))
+        & other(seven | EACH, b'#')
+        & other(seven, b',')
+        & other(seven | 0x20 * EACH, b'{')
+        & other(seven | 0x20 * EACH, b'}');
+    (!safe | octets) & HIGH
+}
+
 /// Whether a value can stand without quotes.
 #[inline]
 pub(crate) fn is_word(octets: &[u8]) -> bool {
@@ -128,6 +190,7 @@ impl<'a> Parser<'a> {
         self.skip_slow();
     }
 
+    #[inline(never)]
     fn skip_slow(&mut self) {
         while let Some(octet) = self.input.get(self.at) {
             if class(*octet) & BLANK != 0 {
@@ -197,10 +260,7 @@ impl<'a> Parser<'a> {
     #[inline]
     pub(crate) fn bare_word(&mut self) -> Res<&'a [u8]> {
         let rest = self.input.get(self.at..).unwrap_or_default();
-        let len = rest
-            .iter()
-            .position(|octet| class(*octet) & SAFE == 0)
-            .unwrap_or(rest.len());
+        let len = word_len(rest);
         self.word_at = self.at;
         if len == 0 {
             return self.fail("a word");
@@ -242,6 +302,20 @@ impl<'a> Parser<'a> {
         max: u32,
         expected: &'static str,
     ) -> Res<u32> {
+        if digits.len() < 10 && !digits.is_empty() {
+            let mut value = 0_u32;
+            for digit in digits {
+                let digit = digit.wrapping_sub(b'0');
+                if digit > 9 {
+                    return self.fail_word(ErrorKind::Syntax, expected);
+                }
+                value = value.wrapping_mul(10).wrapping_add(u32::from(digit));
+            }
+            if value > max {
+                return self.fail_word(ErrorKind::Range, expected);
+            }
+            return Ok(value);
+        }
         let mut value = 0_u64;
         for digit in digits {
             if !digit.is_ascii_digit() {
@@ -260,6 +334,22 @@ impl<'a> Parser<'a> {
 
     #[inline]
     pub(crate) fn number(&mut self, max: u32, expected: &'static str) -> Res<u32> {
+        let rest = self.input.get(self.at..).unwrap_or_default();
+        let mut value = 0_u32;
+        // Nine digits fit; what is longer, or no number, takes the way that says what is wrong.
+        for (at, octet) in rest.iter().enumerate().take(10) {
+            let digit = octet.wrapping_sub(b'0');
+            if digit > 9 {
+                if at == 0 || class(*octet) & SAFE != 0 || value > max {
+                    break;
+                }
+                self.word_at = self.at;
+                self.at = self.at.wrapping_add(at);
+                self.skip();
+                return Ok(value);
+            }
+            value = value.wrapping_mul(10).wrapping_add(u32::from(digit));
+        }
         let word = self.word()?;
         self.number_of(word, max, expected)
     }
@@ -443,3 +533,30 @@ macro_rules! once_flag {
     }};
 }
 pub(super) use once_flag;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn eight_characters_at_once_end_where_one_by_one_does() {
+        for before in [b'0', b'a', b'/', b'~', 0xff, 0x01] {
+            for octet in 0..=255_u8 {
+                for at in 0..8 {
+                    let mut octets = [before; 8];
+                    octets[at] = octet;
+                    let slow: u64 = (0..8)
+                        .filter(|at| class(octets[*at]) & SAFE == 0)
+                        .map(|at| 0x80 << (8 * at))
+                        .sum();
+                    assert_eq!(ends_of_word(u64::from_le_bytes(octets)), slow, "{octets:?}");
+                }
+            }
+        }
+        let text = b"11111111/00000000/00000001,";
+        for start in 0..text.len() {
+            assert_eq!(word_len(&text[start..]), 26 - start);
+            assert_eq!(word_len(&text[start..26]), 26 - start);
+        }
+    }
+}

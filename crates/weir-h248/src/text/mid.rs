@@ -47,6 +47,10 @@ impl<'a> Parser<'a> {
 
     /// `[address]:port`.
     pub(super) fn bracketed(&mut self) -> Res<MId<'a>> {
+        if let Some(address) = self.plain_ip4() {
+            let port = self.port()?;
+            return Ok(MId::Ip4(Ip4Address { address, port }));
+        }
         self.word_at = self.at.saturating_add(1);
         let inside = self.input.get(self.word_at..).unwrap_or_default();
         let Some(len) = inside.iter().take(64).position(|octet| *octet == b']') else {
@@ -72,6 +76,41 @@ impl<'a> Parser<'a> {
                 self.fail_word(ErrorKind::Syntax, "an IP address")
             }
         }
+    }
+
+    /// `[1.2.3.4]` without blanks, which is how nearly all are.
+    #[inline]
+    fn plain_ip4(&mut self) -> Option<Ipv4Addr> {
+        let start = self.at.checked_add(1)?;
+        let mut rest = self.input.get(start..)?.iter();
+        let mut sum = 0_u32;
+        let mut value = 0_u32;
+        let mut digits = 0_u32;
+        let mut dots = 0_u32;
+        for octet in rest.by_ref().take(16) {
+            let digit = octet.wrapping_sub(b'0');
+            if digit <= 9 {
+                value = value.wrapping_mul(10).wrapping_add(u32::from(digit));
+                digits = digits.wrapping_add(1);
+                continue;
+            }
+            if digits == 0 || digits > 3 || value > 255 {
+                return None;
+            }
+            sum = sum << 8 | value;
+            (value, digits) = (0, 0);
+            match octet {
+                b'.' if dots < 3 => dots = dots.wrapping_add(1),
+                b']' if dots == 3 => {
+                    self.word_at = start;
+                    self.at = self.input.len().wrapping_sub(rest.as_slice().len());
+                    self.skip();
+                    return Some(Ipv4Addr::from_bits(sum));
+                }
+                _ => return None,
+            }
+        }
+        None
     }
 
     pub(super) fn port(&mut self) -> Res<Option<u16>> {

@@ -269,7 +269,7 @@ impl<'a> Term<'a> {
 
     fn write(&self, w: &mut ErlWriter<'_>) {
         match self {
-            Self::Atom(name) => w.atom(name),
+            Self::Atom(name) => w.any_atom(name),
             Self::Number(number) => w.unsigned(*number),
             Self::Text(text) => w.string(text),
             Self::List(items) => {

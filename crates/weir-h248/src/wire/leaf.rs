@@ -12,6 +12,7 @@ use crate::{
     Names,
     error::{ErrorKind, Stop},
     name::{Name, Value, spelled_id},
+    octets,
     packages::{self, Kind},
     visit::Visitor,
 };
@@ -202,7 +203,7 @@ impl<'a, const MIN: usize, const MAX: usize> Wire<'a> for Octets<MIN, MAX> {
         }
         if MAX == 0 {
             w.length(value.len());
-            w.out.extend_from_slice(value);
+            octets::push(w.out, value);
             return;
         }
         if MIN != MAX {

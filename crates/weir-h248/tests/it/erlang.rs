@@ -11,8 +11,9 @@ use weir_h248::{
 
 use crate::generate::Generator;
 
-/// Random messages of a run; the variable `WEIR_INTEROP_MESSAGES` asks for more.
-const MESSAGES: u64 = 500;
+/// Random messages of a run, which take half a minute; the variable `WEIR_INTEROP_MESSAGES` asks for
+/// more: 10,000 take two minutes.
+const MESSAGES: u64 = 3000;
 
 /// A program that converts messages from one of Erlang's encodings to another.
 struct Converter {

@@ -86,7 +86,9 @@ impl<'a> Generator<'a> {
     /// - it takes no escaped brace, so none in an MTP address and in a session description;
     /// - it takes a context without braces in no reply (legal since version 3);
     /// - it takes no error behind the observed events of a Notify (RFC 3525 Annex B has it);
-    /// - in version 1 it does not know `EmergencyOff` or `Events` without events, in version 2 it takes one triple of a topology;
+    /// - before version 3 it does not know `EmergencyOff`, in version 2 it takes one triple of a
+    ///   topology, in version 1 it takes no `Events` without events;
+    /// - it takes a group of an IPv6 address for a word of the protocol (`eb`): digits only;
     /// - it takes a segment in few places only, so none;
     /// - it takes lists of terminations in version 3 only, where they came into text.
     pub(crate) fn for_erlang_text(mut self) -> Self {
@@ -138,7 +140,9 @@ impl<'a> Generator<'a> {
                 port,
             }),
             1 => {
-                let address = (u128::from(self.number()) << 96 | u128::from(self.number())).into();
+                let digits = if self.erlang_text { 0x7777_7777 } else { u32::MAX };
+                let mut number = || u128::from(self.number() & digits);
+                let address = (number() << 96 | number()).into();
                 MId::Ip6(Ip6Address { address, port })
             }
             2 => MId::Device(b"gw/1"),
@@ -212,7 +216,7 @@ impl<'a> Generator<'a> {
             priority: Some(self.below(16) as u8),
             emergency: self
                 .maybe(Self::flip)
-                .filter(|emergency| *emergency || self.version > 1 || !self.erlang_text),
+                .filter(|emergency| *emergency || self.version > 2 || !self.erlang_text),
             topology: self.maybe(|g| {
                 g.list(1, |g| TopologyRequest {
                     from: g.termination(),
