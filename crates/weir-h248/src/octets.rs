@@ -56,8 +56,8 @@ pub(crate) fn push_packed(out: &mut Vec<u8>, packed: u128, len: usize) {
 /// Appends octets of which most are few.
 #[inline]
 pub(crate) fn push(out: &mut Vec<u8>, octets: &[u8]) {
-    if octets.len() <= 16 {
-        push_packed(out, pack16(octets), octets.len());
+    if octets.len() <= 32 {
+        push_each(out, octets, |eight| eight);
     } else {
         out.extend_from_slice(octets);
     }
@@ -66,11 +66,25 @@ pub(crate) fn push(out: &mut Vec<u8>, octets: &[u8]) {
 /// Appends octets in lower case.
 #[inline]
 pub(crate) fn push_lower(out: &mut Vec<u8>, octets: &[u8]) {
-    for octets in octets.chunks(16) {
-        let packed = pack16(octets);
-        let low = u128::from(lower8(packed as u64));
-        let high = u128::from(lower8((packed >> 64) as u64));
-        push_packed(out, high << 64 | low, octets.len());
+    push_each(out, octets, lower8);
+}
+
+/// Eight by eight; the last eight may write again what those before have written.
+#[inline(always)]
+fn push_each(out: &mut Vec<u8>, octets: &[u8], change: impl Fn(u64) -> u64) {
+    let end = out.len().wrapping_add(octets.len());
+    let Some(last) = octets.last_chunk::<8>() else {
+        out.extend_from_slice(&change(pack8(octets)).to_le_bytes());
+        return out.truncate(end);
+    };
+    let mut rest = octets;
+    while let Some((eight, behind)) = rest.split_first_chunk::<8>() {
+        out.extend_from_slice(&change(u64::from_le_bytes(*eight)).to_le_bytes());
+        rest = behind;
+    }
+    if !rest.is_empty() {
+        out.truncate(end.wrapping_sub(8));
+        out.extend_from_slice(&change(u64::from_le_bytes(*last)).to_le_bytes());
     }
 }
 

@@ -30,7 +30,7 @@ impl<'a> Parser<'a> {
         self.open()?;
         let mut request = ContextRequest::default();
         let mut audit = None;
-        let mut commands = self.arena.growing(1);
+        let mut commands = self.arena.growing(2);
         loop {
             let word = self.word()?;
             let token = token(word);
@@ -316,6 +316,7 @@ impl<'a> Parser<'a> {
         let mut error = None;
         let mut commands = self.arena.growing(0);
         if self.take(b'{') {
+            commands.reserve(2);
             loop {
                 let token = self.token()?.0;
                 if token == Token::Error {

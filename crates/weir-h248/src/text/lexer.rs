@@ -42,63 +42,36 @@ fn class(octet: u8) -> u8 {
 /// How many characters of a word stand in front.
 #[inline]
 fn word_len(octets: &[u8]) -> usize {
-    for (at, octet) in octets.iter().enumerate().take(SHORT) {
-        if class(*octet) & SAFE == 0 {
-            return at;
+    let is_safe = |at: usize| octets.get(at).is_some_and(|octet| class(*octet) & SAFE != 0);
+    let mut len = 0_usize;
+    // Most words end before the fifth character.
+    while len < 4 {
+        if !is_safe(len) {
+            return len;
         }
+        len = len.wrapping_add(1);
     }
-    if octets.len() < SHORT {
-        return octets.len();
-    }
-    long_word_len(octets)
-}
-
-/// Characters are looked at one by one up to here: most words end before.
-const SHORT: usize = 4;
-
-/// The rest of a long word, eight characters at once.
-fn long_word_len(octets: &[u8]) -> usize {
-    let mut len = SHORT;
-    while let Some(chunk) = octets.get(len..).and_then(<[u8]>::first_chunk::<8>) {
-        let ends = ends_of_word(u64::from_le_bytes(*chunk));
-        if ends != 0 {
-            return len.wrapping_add(ends.trailing_zeros() as usize / 8);
-        }
+    while let Some(chunk) = octets.get(len..).and_then(<[u8]>::first_chunk::<8>)
+        && are_digits(u64::from_le_bytes(*chunk))
+    {
         len = len.wrapping_add(8);
     }
-    let rest = octets.get(len..).unwrap_or_default();
-    let more = rest
-        .iter()
-        .position(|octet| class(*octet) & SAFE == 0)
-        .unwrap_or(rest.len());
-    len.wrapping_add(more)
+    while is_safe(len) {
+        len = len.wrapping_add(1);
+    }
+    len
 }
 
-/// The highest bit of every octet that is no character of a word.
+/// Whether eight characters are all of `-./0123456789`, which is what long words are made of:
+/// identifiers of terminations, times.
 #[inline]
-fn ends_of_word(octets: u64) -> u64 {
+fn are_digits(octets: u64) -> bool {
     const EACH: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x80 * EACH;
     let seven = octets & !HIGH;
-    // At least this character, in the highest bit.
-    let from = |first: u8| seven.wrapping_add((0x80 - u64::from(first)) * EACH);
-    // Identifiers of terminations are digits and slashes, mostly.
-    let digit = from(b'-') & !from(b'9' + 1) & !octets & HIGH;
-    if digit == HIGH {
-        return 0;
-    }
-    // Another character than this one, in the highest bit. A sum of at most 0x7f + 0x7f.
-    let other = |octets: u64, mark: u8| {
-        (octets ^ u64::from(mark) * EACH).wrapping_add(0x7f * EACH)
-    };
-    let safe = from(b' ' + 1)
-        & !from(0x7f)
-        & !(from(b':') & !from(b'>' + 1))
-        & other(seven | EACH, b'#')
-        & other(seven, b',')
-        & other(seven | 0x20 * EACH, b'{')
-        & other(seven | 0x20 * EACH, b'}');
-    (!safe | octets) & HIGH
+    let from_dash = seven.wrapping_add((0x80 - b'-' as u64) * EACH);
+    let beyond_nine = seven.wrapping_add((0x80 - b'9' as u64 - 1) * EACH);
+    from_dash & !beyond_nine & !octets & HIGH == HIGH
 }
 
 /// Whether a value can stand without quotes.
@@ -539,18 +512,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn eight_characters_at_once_end_where_one_by_one_does() {
-        for before in [b'0', b'a', b'/', b'~', 0xff, 0x01] {
-            for octet in 0..=255_u8 {
-                for at in 0..8 {
-                    let mut octets = [before; 8];
-                    octets[at] = octet;
-                    let slow: u64 = (0..8)
-                        .filter(|at| class(octets[*at]) & SAFE == 0)
-                        .map(|at| 0x80 << (8 * at))
-                        .sum();
-                    assert_eq!(ends_of_word(u64::from_le_bytes(octets)), slow, "{octets:?}");
-                }
+    fn eight_characters_at_once_are_what_they_are_one_by_one() {
+        for octet in 0..=255_u8 {
+            for at in 0..8 {
+                let mut octets = *b"0-9./915";
+                octets[at] = octet;
+                let expected = matches!(octet, b'-'..=b'9');
+                assert_eq!(are_digits(u64::from_le_bytes(octets)), expected, "{octets:?}");
+                assert!(!expected || class(octet) & SAFE != 0);
             }
         }
         let text = b"11111111/00000000/00000001,";

@@ -82,35 +82,31 @@ impl<'a> Parser<'a> {
     #[inline]
     fn plain_ip4(&mut self) -> Option<Ipv4Addr> {
         let start = self.at.checked_add(1)?;
-        let mut rest = self.input.get(start..)?.iter();
+        let text = self.input.get(start..)?.first_chunk::<16>()?;
+        let mut at = 0_usize;
         let mut sum = 0_u32;
-        let mut value = 0_u32;
-        let mut digits = 0_u32;
-        let mut dots = 0_u32;
-        for octet in rest.by_ref().take(16) {
-            let digit = octet.wrapping_sub(b'0');
-            if digit <= 9 {
+        for end in [b'.', b'.', b'.', b']'] {
+            let first = at;
+            let mut value = 0_u32;
+            let mark = loop {
+                let octet = *text.get(at)?;
+                at = at.wrapping_add(1);
+                let digit = octet.wrapping_sub(b'0');
+                if digit > 9 {
+                    break octet;
+                }
                 value = value.wrapping_mul(10).wrapping_add(u32::from(digit));
-                digits = digits.wrapping_add(1);
-                continue;
-            }
-            if digits == 0 || digits > 3 || value > 255 {
+            };
+            // One to three digits and the mark.
+            if mark != end || value > 255 || !(2..=4).contains(&at.wrapping_sub(first)) {
                 return None;
             }
             sum = sum << 8 | value;
-            (value, digits) = (0, 0);
-            match octet {
-                b'.' if dots < 3 => dots = dots.wrapping_add(1),
-                b']' if dots == 3 => {
-                    self.word_at = start;
-                    self.at = self.input.len().wrapping_sub(rest.as_slice().len());
-                    self.skip();
-                    return Some(Ipv4Addr::from_bits(sum));
-                }
-                _ => return None,
-            }
         }
-        None
+        self.word_at = start;
+        self.at = start.wrapping_add(at);
+        self.skip();
+        Some(Ipv4Addr::from_bits(sum))
     }
 
     pub(super) fn port(&mut self) -> Res<Option<u16>> {

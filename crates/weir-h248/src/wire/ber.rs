@@ -43,6 +43,11 @@ impl<'o> BerWriter<'o> {
         record
     }
 
+    #[inline]
+    pub(crate) fn has_no_extensions(&self) -> bool {
+        self.extensions.is_empty()
+    }
+
     /// Appends what is known of no version, behind what is.
     #[inline]
     pub(crate) fn additions(&mut self, record: u32) {

@@ -272,6 +272,15 @@ impl<'a> Wire<'a> for TerminationId<'a> {
 
     #[inline]
     fn ber_write(value: &Self, tag: u8, w: &mut BerWriter<'_>) {
+        if let TerminationId::Path(path) = value
+            && path.len() == 26
+            && w.has_no_extensions()
+            && let Some([a, b, c, ..]) = three_plain_levels(path)
+        {
+            w.next_record();
+            let octets = [0x20 | tag, 7, 0xa0, 0, 0x81, 3, a, b, c];
+            return w.out.extend_from_slice(&octets);
+        }
         let Some(packed) = Packed::of(value) else {
             return w.fail(UNMAPPED);
         };
@@ -289,6 +298,12 @@ impl<'a> Wire<'a> for TerminationId<'a> {
 
     fn ber_read(contents: &'a [u8], r: &mut BerReader<'a>) -> Result<Self, Stop> {
         let record = r.next_record();
+        if let [0xa0, 0, 0x81, 3, id @ ..] = contents
+            && id.len() == 3
+        {
+            return unpack(r.arena, r.cx.options.termination_ids, &[], id)
+                .ok_or_else(|| r.fail(ErrorKind::Range, contents, WILDCARDS));
+        }
         let mut rest = contents;
         let mut wildcards = [0_u8; LEVELS_MAX];
         let mut count = 0_usize;
