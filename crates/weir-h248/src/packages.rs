@@ -5,7 +5,7 @@
 use crate::octets;
 
 /// What kind of thing a name in a package is; each kind has numbers of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A property.
     Property,

@@ -8,4 +8,5 @@ mod erlang;
 mod extension;
 mod generate;
 mod rfc3525;
+mod packages;
 mod roundtrip;
