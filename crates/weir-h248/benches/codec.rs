@@ -7,7 +7,13 @@
 //! the same run: on a slow or busy machine the ratio to it says more than the nanoseconds. Erlang's
 //! megaco is measured behind, where it is installed, and rasn (`benchmarks/rasn`).
 
-use std::{fs, hint::black_box, path::Path, process::{Command, Stdio}, time::Instant};
+use std::{
+    fs,
+    hint::black_box,
+    path::Path,
+    process::{Command, Stdio},
+    time::Instant,
+};
 
 use weir_h248::{
     Arena, BinaryOptions, ErlOptions, Limits, Message, TextOptions, TextStyle, decode_ber,

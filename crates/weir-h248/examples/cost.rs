@@ -32,8 +32,8 @@ fn main() {
         name => panic!("no encoding is called {name}"),
     };
     let rounds: usize = rounds.parse().expect("a number of rounds");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../../shared/data/h248/time_test/pretty");
+    let root =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/h248/time_test/pretty");
     let texts: Vec<Vec<u8>> = fs::read_dir(root)
         .expect("the corpus")
         .map(|entry| fs::read(entry.expect("a folder").path()).expect("a message"))

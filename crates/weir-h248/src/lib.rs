@@ -55,7 +55,7 @@ mod visit;
 mod zlib;
 
 pub use arena::Arena;
-pub use check::{Finding, Severity, check};
+pub use check::{Finding, Severity, check, check_with};
 pub use codec::{
     ErlOptions, decode_ber, decode_erl, decode_per, encode_ber, encode_erl, encode_per,
 };

@@ -174,7 +174,10 @@ mod tests {
     fn numbers_are_written_as_the_standard_library_does() {
         for shift in 0..32 {
             for delta in 0..3_u32 {
-                for value in [(1_u32 << shift).wrapping_sub(delta), 10_u32.pow(shift % 10) - delta.min(1)] {
+                for value in [
+                    (1_u32 << shift).wrapping_sub(delta),
+                    10_u32.pow(shift % 10) - delta.min(1),
+                ] {
                     let mut out = Vec::new();
                     push_decimal(&mut out, value);
                     assert_eq!(out, value.to_string().into_bytes());

@@ -302,7 +302,11 @@ fn integer_type(words: &mut Words<'_>, min: i64, max: i64) -> Result<ValueType, 
             continue;
         };
         let end = |word: &str, open: i64| {
-            let number = if word.is_empty() { Some(open) } else { integer(word) };
+            let number = if word.is_empty() {
+                Some(open)
+            } else {
+                integer(word)
+            };
             number.filter(|number| (min..=max).contains(number))
         };
         match (end(from, min), end(to, max)) {

@@ -164,7 +164,9 @@ impl ValueType {
                 if let Some(number) = number_of(names, octets) {
                     return Ok(Typed::Integer(number));
                 }
-                let number = str::from_utf8(octets).ok().and_then(|text| text.parse().ok());
+                let number = str::from_utf8(octets)
+                    .ok()
+                    .and_then(|text| text.parse().ok());
                 in_range(number, *min, *max)
             }
             Self::Enumeration(names) => match number_of(names, octets) {

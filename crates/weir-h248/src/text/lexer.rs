@@ -42,21 +42,30 @@ fn class(octet: u8) -> u8 {
 /// How many characters of a word stand in front.
 #[inline]
 fn word_len(octets: &[u8]) -> usize {
-    let is_safe = |at: usize| octets.get(at).is_some_and(|octet| class(*octet) & SAFE != 0);
-    let mut len = 0_usize;
-    // Most words end before the fifth character.
-    while len < 4 {
-        if !is_safe(len) {
-            return len;
+    if let Some(chunk) = octets.first_chunk::<8>() {
+        // Most words end here, and this loop needs no count.
+        for (at, octet) in chunk.iter().enumerate() {
+            if class(*octet) & SAFE == 0 {
+                return at;
+            }
         }
-        len = len.wrapping_add(1);
+        return long_word_len(octets, chunk.len());
     }
+    long_word_len(octets, 0)
+}
+
+/// The same when the first `len` characters are known to be of the word.
+#[inline(never)]
+fn long_word_len(octets: &[u8], mut len: usize) -> usize {
     while let Some(chunk) = octets.get(len..).and_then(<[u8]>::first_chunk::<8>)
         && are_digits(u64::from_le_bytes(*chunk))
     {
         len = len.wrapping_add(8);
     }
-    while is_safe(len) {
+    while octets
+        .get(len)
+        .is_some_and(|octet| class(*octet) & SAFE != 0)
+    {
         len = len.wrapping_add(1);
     }
     len
@@ -518,7 +527,11 @@ mod tests {
                 let mut octets = *b"0-9./915";
                 octets[at] = octet;
                 let expected = matches!(octet, b'-'..=b'9');
-                assert_eq!(are_digits(u64::from_le_bytes(octets)), expected, "{octets:?}");
+                assert_eq!(
+                    are_digits(u64::from_le_bytes(octets)),
+                    expected,
+                    "{octets:?}"
+                );
                 assert!(!expected || class(octet) & SAFE != 0);
             }
         }

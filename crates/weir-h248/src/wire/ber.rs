@@ -138,7 +138,8 @@ impl<'o> BerWriter<'o> {
         let digits = (u64::from(value) << (64 - 8 * len)).to_be_bytes();
         let [a, b, c, d, e, ..] = digits;
         let end = self.out.len().wrapping_add(len as usize).wrapping_add(2);
-        self.out.extend_from_slice(&[tag, len as u8, a, b, c, d, e, 0]);
+        self.out
+            .extend_from_slice(&[tag, len as u8, a, b, c, d, e, 0]);
         self.out.truncate(end);
     }
 }

@@ -73,8 +73,8 @@ fn name_slot(name: &[u8]) -> usize {
     let last = name
         .last_chunk::<8>()
         .map_or(0, |last| u64::from_le_bytes(*last));
-    let mixed = (first ^ last.rotate_left(23) ^ name.len() as u64)
-        .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed =
+        (first ^ last.rotate_left(23) ^ name.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> 54) as usize
 }
 

@@ -464,7 +464,11 @@ fn item<'a>(kind: Kind, cx: Cx<'_>, number: u32) -> Option<Name<'a>> {
 
 fn parameter<'a>(kind: Kind, cx: Cx<'_>, number: u32) -> Option<Name<'a>> {
     packages::parameter_name(kind, cx.item, number as u16)
-        .or_else(|| cx.options.packages?.parameter_name(kind, cx.item, number as u16))
+        .or_else(|| {
+            cx.options
+                .packages?
+                .parameter_name(kind, cx.item, number as u16)
+        })
         .map(Name::from)
 }
 

@@ -122,7 +122,8 @@ impl<'o> PerWriter<'o> {
     #[inline]
     pub(crate) fn align(&mut self) {
         if self.pending_len > 0 {
-            self.out.push((self.pending << (8 - self.pending_len)) as u8);
+            self.out
+                .push((self.pending << (8 - self.pending_len)) as u8);
             (self.pending, self.pending_len) = (0, 0);
         }
     }

@@ -140,7 +140,11 @@ impl<'a> Generator<'a> {
                 port,
             }),
             1 => {
-                let digits = if self.erlang_text { 0x7777_7777 } else { u32::MAX };
+                let digits = if self.erlang_text {
+                    0x7777_7777
+                } else {
+                    u32::MAX
+                };
                 let mut number = || u128::from(self.number() & digits);
                 let address = (number() << 96 | number()).into();
                 MId::Ip6(Ip6Address { address, port })
@@ -217,23 +221,25 @@ impl<'a> Generator<'a> {
             emergency: self
                 .maybe(Self::flip)
                 .filter(|emergency| *emergency || self.version > 2 || !self.erlang_text),
-            topology: self.maybe(|g| {
-                g.list(1, |g| TopologyRequest {
-                    from: g.termination(),
-                    to: g.termination(),
-                    direction: g.pick(&[TopologyDirection::Bothway, TopologyDirection::Isolate]),
-                    stream_id: if g.version >= 2 {
-                        g.maybe(|g| g.number() as u16)
-                    } else {
-                        None
-                    },
-                    direction_extension: None,
+            topology: self
+                .maybe(|g| {
+                    g.list(1, |g| TopologyRequest {
+                        from: g.termination(),
+                        to: g.termination(),
+                        direction: g
+                            .pick(&[TopologyDirection::Bothway, TopologyDirection::Isolate]),
+                        stream_id: if g.version >= 2 {
+                            g.maybe(|g| g.number() as u16)
+                        } else {
+                            None
+                        },
+                        direction_extension: None,
+                    })
                 })
-            })
-            .map(|triples| match self.erlang_text && self.version == 2 {
-                true => &triples[..1],
-                false => triples,
-            }),
+                .map(|triples| match self.erlang_text && self.version == 2 {
+                    true => &triples[..1],
+                    false => triples,
+                }),
             ieps: if new { self.maybe(Self::flip) } else { None },
             properties: if new {
                 self.maybe(|g| g.list(1, Self::property))

@@ -7,6 +7,6 @@ mod damage;
 mod erlang;
 mod extension;
 mod generate;
-mod rfc3525;
 mod packages;
+mod rfc3525;
 mod roundtrip;

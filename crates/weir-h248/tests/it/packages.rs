@@ -1,9 +1,11 @@
 //! Packages of a file, and values by their types.
 
 use weir_h248::{
-    Arena, DecodeOptions, EncodeOptions, Encoding, Message, PackageSet, Typed, TypedParm, ValueForm,
-    ValueType, decode, decode_as, encode,
-    message::{MessageBody, Transaction, command::Command, descriptor::AmmDescriptor, media::Streams},
+    Arena, BinaryOptions, DecodeOptions, EncodeOptions, Encoding, Message, PackageSet, Typed,
+    TypedParm, ValueForm, ValueType, check_with, decode, decode_as, encode,
+    message::{
+        MessageBody, Transaction, command::Command, descriptor::AmmDescriptor, media::Streams,
+    },
     packages::{self, Kind},
 };
 
@@ -49,6 +51,20 @@ fn names_of_a_file_have_numbers_in_ber_and_per() {
     }
 }
 
+#[test]
+fn packages_of_a_file_are_known_to_the_check() {
+    let mut options = BinaryOptions::default();
+    let unknown = |options| {
+        let findings = check_with(TEXT, options);
+        findings
+            .iter()
+            .any(|finding| finding.text.contains("package fx is not known"))
+    };
+    assert!(unknown(options));
+    options.packages = Some(PackageSet::parse(FILE).unwrap().leak());
+    assert!(!unknown(options));
+}
+
 /// The properties in LocalControl of the first command.
 fn control<'a>(message: &Message<'a>) -> &'a [weir_h248::message::media::PropertyParm<'a>] {
     let MessageBody::Transactions([Transaction::Request(request)]) = message.body else {
@@ -77,11 +93,18 @@ fn properties_have_the_types_of_the_file() {
         let number = set.item_number(Kind::Property, name).unwrap();
         let value_type = set.item_type(Kind::Property, number).unwrap();
         let form = ValueForm::Text;
-        found.push(value_type.decode_parm(property.value, property.extra, form).unwrap());
+        found.push(
+            value_type
+                .decode_parm(property.value, property.extra, form)
+                .unwrap(),
+        );
     }
     assert_eq!(
         found,
-        [TypedParm::One(Typed::Enumeration(1)), TypedParm::One(Typed::Integer(-3))]
+        [
+            TypedParm::One(Typed::Enumeration(1)),
+            TypedParm::One(Typed::Integer(-3))
+        ]
     );
 }
 
@@ -93,14 +116,54 @@ fn values_come_back_in_both_forms() {
         set.item_type(Kind::Property, number).unwrap()
     };
     let cases: [(&ValueType, Typed<'_>, &[u8], &[u8]); 9] = [
-        (property("fx/mode"), Typed::Enumeration(1), b"on", b"\x0a\x01\x01"),
-        (property("FX/gain"), Typed::Integer(-3), b"-3", b"\x02\x01\xfd"),
-        (property("fx/gain"), Typed::Integer(255), b"automatic", b"\x02\x02\x00\xff"),
-        (property("fx/flag"), Typed::Boolean(true), b"on", b"\x01\x01\xff"),
-        (property("fx/letter"), Typed::Character('\u{e9}'), b"\xc3\xa9", b"\x0c\x02\xc3\xa9"),
-        (property("fx/text"), Typed::String("a b"), b"a b", b"\x16\x03a b"),
-        (property("fx/blob"), Typed::Octets(b"\xd8\x0f", ValueForm::Ber), b"D80F", b"\x04\x02\xd8\x0f"),
-        (&ValueType::Boolean, Typed::Boolean(false), b"off", b"\x01\x01\x00"),
+        (
+            property("fx/mode"),
+            Typed::Enumeration(1),
+            b"on",
+            b"\x0a\x01\x01",
+        ),
+        (
+            property("FX/gain"),
+            Typed::Integer(-3),
+            b"-3",
+            b"\x02\x01\xfd",
+        ),
+        (
+            property("fx/gain"),
+            Typed::Integer(255),
+            b"automatic",
+            b"\x02\x02\x00\xff",
+        ),
+        (
+            property("fx/flag"),
+            Typed::Boolean(true),
+            b"on",
+            b"\x01\x01\xff",
+        ),
+        (
+            property("fx/letter"),
+            Typed::Character('\u{e9}'),
+            b"\xc3\xa9",
+            b"\x0c\x02\xc3\xa9",
+        ),
+        (
+            property("fx/text"),
+            Typed::String("a b"),
+            b"a b",
+            b"\x16\x03a b",
+        ),
+        (
+            property("fx/blob"),
+            Typed::Octets(b"\xd8\x0f", ValueForm::Ber),
+            b"D80F",
+            b"\x04\x02\xd8\x0f",
+        ),
+        (
+            &ValueType::Boolean,
+            Typed::Boolean(false),
+            b"off",
+            b"\x01\x01\x00",
+        ),
         (
             set.parameter_type(Kind::Signal, 0x8001_0004, 1).unwrap(),
             Typed::Integer(500),
@@ -110,7 +173,9 @@ fn values_come_back_in_both_forms() {
     ];
     for (value_type, value, text, ber) in cases {
         for (form, expected) in [(ValueForm::Text, text), (ValueForm::Ber, ber)] {
-            if (value_type, &value, form) == (property("fx/gain"), &Typed::Integer(255), ValueForm::Ber) {
+            if (value_type, &value, form)
+                == (property("fx/gain"), &Typed::Integer(255), ValueForm::Ber)
+            {
                 // The name is text's; BER has the number, which is beyond the range.
                 assert!(value_type.decode(ber, form).is_err());
                 continue;
@@ -138,12 +203,19 @@ fn what_is_of_another_type_is_refused() {
         ("fx/text", b"\xff", b"\x0c\x01\xff"),
         ("fx/blob", b"D8F", b"\x05\x00"),
         ("fx/blob", b"D8", b"\x04\x02\x00"),
-        ("fx/gain", b"99999999999999999999", b"\x02\x09\0\0\0\0\0\0\0\0\0"),
+        (
+            "fx/gain",
+            b"99999999999999999999",
+            b"\x02\x09\0\0\0\0\0\0\0\0\0",
+        ),
     ] {
         let number = set.item_number(Kind::Property, name.as_bytes()).unwrap();
         let value_type = set.item_type(Kind::Property, number).unwrap();
         let text = value_type.decode(text, ValueForm::Text);
-        assert!(text.is_err() || name == "fx/blob" && ber.len() == 3, "{name} {text:?}");
+        assert!(
+            text.is_err() || name == "fx/blob" && ber.len() == 3,
+            "{name} {text:?}"
+        );
         assert!(value_type.decode(ber, ValueForm::Ber).is_err(), "{name}");
     }
 }
@@ -180,25 +252,34 @@ fn annex_e_has_the_numbers_of_the_tables() {
     let set = PackageSet::annex_e();
     let mut count = 0;
     for package in 0..0x20_u16 {
-        let Some(name) = set.package_name(package) else { continue };
+        let Some(name) = set.package_name(package) else {
+            continue;
+        };
         assert_eq!(packages::package_name(package), Some(name));
         for kind in [Kind::Property, Kind::Event, Kind::Signal, Kind::Statistic] {
             for item in 0..0x100_u32 {
                 let number = u32::from(package) << 16 | item;
-                let Some(name) = set.item_name(kind, number) else { continue };
+                let Some(name) = set.item_name(kind, number) else {
+                    continue;
+                };
                 assert_eq!(packages::item_name(kind, number), Some(name));
                 assert_eq!(packages::item_number(kind, name.as_bytes()), Some(number));
                 count += 1;
                 for parameter in 0..0x10 {
                     let name = set.parameter_name(kind, number, parameter);
                     assert_eq!(packages::parameter_name(kind, number, parameter), name);
-                    assert!(name.is_none() || set.parameter_type(kind, number, parameter).is_some());
+                    assert!(
+                        name.is_none() || set.parameter_type(kind, number, parameter).is_some()
+                    );
                 }
             }
         }
     }
     assert_eq!(count, 40);
     let strict = set.parameter_type(Kind::Event, 0x0009_0005, 1).unwrap();
-    assert_eq!(strict.decode(b"failwrong", ValueForm::Text), Ok(Typed::Enumeration(2)));
+    assert_eq!(
+        strict.decode(b"failwrong", ValueForm::Text),
+        Ok(Typed::Enumeration(2))
+    );
     assert_eq!(strict.name(0), Some("exact"));
 }
