@@ -279,7 +279,9 @@ impl<'a> Parser<'a> {
                 }
                 _ => {
                     let name = self.package_name_of(word)?;
-                    let property = if matches!(self.peek(), b'=' | b'#' | b'<' | b'>') {
+                    // Values select, and stand in ContextAttr only.
+                    let has_value = nested && matches!(self.peek(), b'=' | b'#' | b'<' | b'>');
+                    let property = if has_value {
                         let (value, extra) = self.parm_value()?;
                         Some(self.arena.keep(crate::message::media::PropertyParm {
                             name,

@@ -110,11 +110,12 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn port(&mut self) -> Res<Option<u16>> {
-        if self.take(b':') {
-            self.uint16().map(Some)
-        } else {
-            Ok(None)
+        if self.peek() != b':' {
+            return Ok(None);
         }
+        // No blanks in between: the number follows, or it is none.
+        self.at = self.at.wrapping_add(1);
+        self.uint16().map(Some)
     }
 }
 
