@@ -124,7 +124,7 @@ const ZEROS: u64 = 0x3030_3030_3030_3030;
 #[inline]
 fn eight_digits(value: u32) -> u64 {
     let value = u64::from(value);
-    let fours = value / 10_000 | (value % 10_000) << 32;
+    let fours = (value / 10_000) | ((value % 10_000) << 32);
     // Division by 100 and by 10 of all halves at once, exact for what they can be.
     let hundreds = (fours.wrapping_mul(10_486) >> 20) & 0x7f_0000_007f;
     let twos = hundreds | fours.wrapping_sub(hundreds.wrapping_mul(100)) << 16;
@@ -139,7 +139,7 @@ pub(crate) fn binary_digits(octet: u8) -> [u8; 8] {
     let bits = (u64::from(octet) * EACH) & 0x0102_0408_1020_4080;
     // A bit that is set carries into the highest place of its octet.
     let ones = ((bits + 0x7f * EACH) >> 7) & EACH;
-    (ones | 0x30 * EACH).to_le_bytes()
+    (ones | (0x30 * EACH)).to_le_bytes()
 }
 
 #[cfg(test)]

@@ -175,7 +175,7 @@ impl ValueType {
             },
             Self::String => string(octets),
             Self::Octets => {
-                if octets.len() % 2 == 0 && octets.iter().all(u8::is_ascii_hexdigit) {
+                if octets.len().is_multiple_of(2) && octets.iter().all(u8::is_ascii_hexdigit) {
                     Ok(Typed::Octets(octets, ValueForm::Text))
                 } else {
                     expected("pairs of hexadecimal digits")

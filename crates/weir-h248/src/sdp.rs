@@ -80,10 +80,10 @@ fn line_len(text: &[u8]) -> usize {
         let octets = u64::from_le_bytes(*chunk);
         // The highest bit of every octet that differs from the mark.
         let other = |mark: u8| {
-            let differs = octets ^ u64::from(mark) * EACH;
-            (differs & 0x7f * EACH).wrapping_add(0x7f * EACH) | differs
+            let differs = octets ^ (u64::from(mark) * EACH);
+            (differs & (0x7f * EACH)).wrapping_add(0x7f * EACH) | differs
         };
-        let ends = !(other(b'\r') & other(b'\n')) & 0x80 * EACH;
+        let ends = !(other(b'\r') & other(b'\n')) & (0x80 * EACH);
         if ends != 0 {
             return len.wrapping_add(ends.trailing_zeros() as usize / 8);
         }
