@@ -14,7 +14,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand, ValueEnum};
-use weir_h248::{BinaryOptions, DecodeOptions, EncodeOptions, Encoding, TextOptions, TextStyle};
+use weir_h248::{
+    BinaryOptions, DecodeOptions, EncodeOptions, Encoding, PackageSet, TextOptions, TextStyle,
+};
 
 use crate::args::Global;
 use crate::message::Messages;
@@ -71,6 +73,9 @@ struct ReadArgs {
     /// Leave names and termination identifiers of binary encodings as the numbers that they are
     #[arg(long)]
     native: bool,
+    /// File of packages: names, numbers and types beyond those of H.248.1 Annex E
+    #[arg(long, value_name = "FILE", value_parser = packages_of)]
+    packages: Option<&'static PackageSet>,
 }
 
 /// An encoding to read.
@@ -92,7 +97,17 @@ impl ReadArgs {
         if self.strict {
             options.text = TextOptions::strict();
         }
-        options.binary = binary(self.native);
+        options.binary = self.binary();
+        options
+    }
+
+    fn binary(&self) -> BinaryOptions {
+        let mut options = if self.native {
+            BinaryOptions::native()
+        } else {
+            BinaryOptions::default()
+        };
+        options.packages = self.packages;
         options
     }
 
@@ -106,11 +121,12 @@ impl ReadArgs {
     }
 }
 
-fn binary(native: bool) -> BinaryOptions {
-    if native {
-        BinaryOptions::native()
-    } else {
-        BinaryOptions::default()
+/// Reads a file of packages, which the program keeps until it ends.
+fn packages_of(path: &str) -> Result<&'static PackageSet, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    match PackageSet::parse(&text) {
+        Ok(set) => Ok(set.leak()),
+        Err(error) => Err(error.to_string()),
     }
 }
 
@@ -180,12 +196,12 @@ struct WriteArgs {
 }
 
 impl WriteArgs {
-    fn options(&self, native: bool) -> EncodeOptions {
+    fn options(&self, binary: BinaryOptions) -> EncodeOptions {
         let mut options = EncodeOptions::default();
         if self.erlang {
             options.text = TextStyle::erlang();
         }
-        options.binary = binary(native);
+        options.binary = binary;
         options.erl.megaco_compressed = matches!(self.to, Target::ErlMc | Target::ErlMcZ);
         options.erl.compressed = matches!(self.to, Target::ErlZ | Target::ErlMcZ);
         options.erl.utf8_atoms = self.utf8_atoms;
@@ -266,7 +282,7 @@ mod tests {
                 utf8_atoms: true,
                 to_hex: false,
             };
-            let options = write.options(true);
+            let options = write.options(BinaryOptions::native());
             assert_eq!(options.binary, BinaryOptions::native());
             assert_eq!(options.text, TextStyle::erlang());
             assert_eq!(

@@ -5,9 +5,15 @@
 //! a slice of the scheduler, which alternate over all encodings: what other programs take of the
 //! machine hardly shows. The floor is a scalar tokenizer over the same texts, measured in
 //! the same run: on a slow or busy machine the ratio to it says more than the nanoseconds. Erlang's
-//! megaco is measured behind, where it is installed.
+//! megaco is measured behind, where it is installed, and rasn (`benchmarks/rasn`).
 
-use std::{fs, hint::black_box, path::Path, process::Command, time::Instant};
+use std::{
+    fs,
+    hint::black_box,
+    path::Path,
+    process::{Command, Stdio},
+    time::Instant,
+};
 
 use weir_h248::{
     Arena, BinaryOptions, ErlOptions, Limits, Message, TextOptions, TextStyle, decode_ber,
@@ -211,8 +217,31 @@ fn main() {
             "the seed, then",
         );
     }
-    erlang(&root.join("pretty"), &ours);
+    for (codec, encode, decode) in GOALS {
+        compare(&ours, codec, *encode, *decode, "the goal");
+    }
+    let benchmarks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benchmarks");
+    let mut erlang = Command::new("escript");
+    erlang
+        .arg(benchmarks.join("erlang/megaco.escript"))
+        .arg(root.join("pretty"));
+    measure_peer(erlang, "Erlang/OTP here", &ours);
+    let mut rasn = Command::new(env!("CARGO"));
+    rasn.args(["run", "--quiet", "--release", "--manifest-path"])
+        .arg(benchmarks.join("rasn/Cargo.toml"))
+        .arg("--")
+        .arg(root.join("ber"));
+    measure_peer(rasn, "rasn here", &ours);
 }
+
+/// The goals, in nanoseconds: codec, encode, decode.
+const GOALS: &[(&str, f64, f64)] = &[
+    ("pretty", 180.0, 550.0),
+    ("compact", 120.0, 400.0),
+    ("per", 250.0, 250.0),
+    ("ber", 120.0, 250.0),
+    ("erl_dist", 100.0, 300.0),
+];
 
 /// What the original measured, in microseconds: codec, encode, decode.
 const SEED: [(&str, f64, f64); 10] = [
@@ -238,32 +267,29 @@ fn compare(ours: &[(&str, f64, f64)], codec: &str, encode: f64, decode: f64, pee
     }
 }
 
-/// The same of Erlang's megaco, in the same run on the same machine.
-fn erlang(folder: &Path, ours: &[(&str, f64, f64)]) {
-    let script =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benchmarks/erlang/megaco.escript");
-    let Ok(output) = Command::new("escript").arg(script).arg(folder).output() else {
-        println!("SKIPPED: Erlang is not installed");
-        return;
+/// The same of another program, in the same run on the same machine: it prints a line a codec, with
+/// size, encode and decode in octets and microseconds.
+fn measure_peer(mut command: Command, peer: &str, ours: &[(&str, f64, f64)]) {
+    let output = match command.stderr(Stdio::inherit()).output() {
+        Ok(output) if output.status.success() && !output.stdout.is_empty() => output,
+        _ => {
+            println!("SKIPPED: {peer} is not installed, or did not run to its end");
+            return;
+        }
     };
-    let text = String::from_utf8_lossy(&output.stdout);
-    if !output.status.success() || text.is_empty() {
-        println!("SKIPPED: Erlang has no megaco");
-        return;
-    }
-    println!("Erlang here");
-    for line in text.lines() {
+    println!("{peer}");
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
         let fields: Vec<&str> = line.split(';').collect();
         let [codec, size, encode, decode] = fields[..] else {
             println!("{line}");
             continue;
         };
-        let number = |text: &str| text.parse::<f64>().expect("a number of Erlang's");
+        let number = |text: &str| text.parse::<f64>().expect("a number of the peer's");
         let (encode, decode) = (number(encode) * 1000.0, number(decode) * 1000.0);
         println!(
             "{codec:<42} {size:>5} {encode:>9.0} {decode:>9.0} {:>9.0}",
             encode + decode
         );
-        compare(ours, codec, encode, decode, "Erlang/OTP here");
+        compare(ours, codec, encode, decode, peer);
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{
     Arena, BinaryOptions, DecodeOptions, DigitMap, Encoding, ErlOptions, Error, ErrorKind, Message,
-    TextOptions, Visitor, decode_as, detect, encode_erl,
+    PackageSet, TextOptions, Visitor, decode_as, detect, encode_erl,
     error::Failure,
     message::{MessageBody, Transaction},
     packages,
@@ -70,6 +70,12 @@ impl Finding {
 /// Syntax that does not decode strictly ends the check, unless lenient reading understands the rest.
 #[must_use]
 pub fn check(input: &[u8]) -> Vec<Finding> {
+    check_with(input, BinaryOptions::default())
+}
+
+/// [`check`] with packages of the user, or names that are not mapped.
+#[must_use]
+pub fn check_with(input: &[u8], binary: BinaryOptions) -> Vec<Finding> {
     let Some(encoding) = detect(input) else {
         let failure = Failure::new(ErrorKind::UnknownEncoding, 0, "a Megaco message");
         return vec![Finding::of(&Error::from_failure(failure, input, false))];
@@ -77,6 +83,11 @@ pub fn check(input: &[u8]) -> Vec<Finding> {
     let arena = Arena::new();
     let strict = DecodeOptions {
         text: TextOptions::strict(),
+        binary,
+        ..DecodeOptions::default()
+    };
+    let lenient = DecodeOptions {
+        binary,
         ..DecodeOptions::default()
     };
     let mut findings = Vec::new();
@@ -84,17 +95,22 @@ pub fn check(input: &[u8]) -> Vec<Finding> {
         Ok(message) => Some(message),
         Err(error) => {
             findings.push(Finding::of(&error));
-            decode_as(encoding, input, &arena, &DecodeOptions::default()).ok()
+            decode_as(encoding, input, &arena, &lenient).ok()
         }
     };
     if let Some(message) = message {
-        values(&message, encoding, &mut findings);
+        values(&message, encoding, binary, &mut findings);
     }
     findings
 }
 
 /// What syntax cannot say.
-fn values(message: &Message<'_>, encoding: Encoding, findings: &mut Vec<Finding>) {
+fn values(
+    message: &Message<'_>,
+    encoding: Encoding,
+    binary: BinaryOptions,
+    findings: &mut Vec<Finding>,
+) {
     let mut say = |severity, text| findings.push(Finding::unplaced(severity, text));
     if !(1..=3).contains(&message.version) {
         let text = format!("version {} of the protocol is not known", message.version);
@@ -132,6 +148,7 @@ fn values(message: &Message<'_>, encoding: Encoding, findings: &mut Vec<Finding>
         records: Vec::new(),
         field: "",
         unknown: Vec::new(),
+        packages: binary.packages,
     };
     message.visit(&mut names);
 }
@@ -141,6 +158,7 @@ struct Names<'s> {
     say: &'s mut dyn FnMut(Severity, String),
     records: Vec<&'static str>,
     field: &'static str,
+    packages: Option<&'static PackageSet>,
     /// Packages that were named already.
     unknown: Vec<Vec<u8>>,
 }
@@ -151,9 +169,9 @@ impl Names<'_> {
             return;
         };
         let package = name.get(..slash).unwrap_or_default();
-        if packages::package_number(package).is_none()
-            && !self.unknown.iter().any(|it| it == package)
-        {
+        let number =
+            packages::package_number(package).or_else(|| self.packages?.package_number(package));
+        if number.is_none() && !self.unknown.iter().any(|it| it == package) {
             self.unknown.push(package.to_vec());
             let text = format!("the package {} is not known", package.escape_ascii());
             (self.say)(Severity::Warning, text);

@@ -1,5 +1,7 @@
 //! The encodings by name: one function to decode, one to encode.
 
+use std::cell::RefCell;
+
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
 use crate::{
@@ -216,6 +218,11 @@ fn written(error: Option<&'static str>, out: &mut Vec<u8>, start: usize) -> Resu
     }
 }
 
+thread_local! {
+    /// Its window is larger than most messages: made once.
+    static INFLATER: RefCell<Decompress> = RefCell::new(Decompress::new(true));
+}
+
 /// The term behind a length of four octets and a zlib stream.
 fn inflate<'a>(input: &[u8], arena: &'a Arena, limits: Limits) -> Result<&'a [u8], Error> {
     let fail = |kind, what| Error::from_failure(Failure::new(kind, 2, what), input, false);
@@ -234,9 +241,12 @@ fn inflate<'a>(input: &[u8], arena: &'a Arena, limits: Limits) -> Result<&'a [u8
         return Err(fail(ErrorKind::Range, "a length that the stream can have"));
     }
     let mut term = vec![0; len];
-    let mut inflater = Decompress::new(true);
-    let done = inflater.decompress(stream, &mut term, FlushDecompress::Finish);
-    if !matches!(done, Ok(Status::StreamEnd)) || inflater.total_out() != len as u64 {
+    let is_whole = INFLATER.with_borrow_mut(|inflater| {
+        inflater.reset(true);
+        let done = inflater.decompress(stream, &mut term, FlushDecompress::Finish);
+        matches!(done, Ok(Status::StreamEnd)) && inflater.total_out() == len as u64
+    });
+    if !is_whole {
         return Err(fail(
             ErrorKind::Syntax,
             "a zlib stream of the announced length",

@@ -23,7 +23,8 @@
 //! words and the octets of its session descriptions; comparing looks through all three.
 //!
 //! This crate deliberately knows nothing of sockets, captures, tables, or timers that run; it does
-//! no IO and never looks at a clock. It does not check what a package demands of its values.
+//! no IO and never looks at a clock. A value stays octets until
+//! [`ValueType`] is asked what its package makes of it; files of packages are [`PackageSet`]s.
 
 #[macro_use]
 mod wire;
@@ -40,7 +41,10 @@ mod framing;
 pub mod message;
 mod mini;
 mod name;
+mod octets;
 mod options;
+mod package_set;
+mod package_value;
 pub mod packages;
 pub mod sdp;
 mod show;
@@ -51,7 +55,7 @@ mod visit;
 mod zlib;
 
 pub use arena::Arena;
-pub use check::{Finding, Severity, check};
+pub use check::{Finding, Severity, check, check_with};
 pub use codec::{
     ErlOptions, decode_ber, decode_erl, decode_per, encode_ber, encode_erl, encode_per,
 };
@@ -67,6 +71,8 @@ pub use message::{Message, media::LocalRemote};
 pub use mini::{Mini, decode_mini};
 pub use name::{BinaryId, Name, TerminationId, Value};
 pub use options::{BinaryOptions, Both, Limits, Names, TerminationIds};
+pub use package_set::{PackageFileError, PackageSet};
+pub use package_value::{NotOfType, Typed, TypedParm, ValueForm, ValueType};
 pub use show::{JsonWriter, TreeWriter};
 pub use text::{TextOptions, TextStyle, decode_text, encode_compact, encode_pretty};
 pub use tracker::{

@@ -1,5 +1,7 @@
 //! Choices that the standards leave open, and limits.
 
+use crate::PackageSet;
+
 /// How names appear in BER, PER and Erlang terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Names {
@@ -40,6 +42,8 @@ pub struct BinaryOptions {
     pub termination_ids: TerminationIds,
     /// The number of `both`.
     pub both: Both,
+    /// Packages beyond those that this crate knows; those that it knows come first.
+    pub packages: Option<&'static PackageSet>,
 }
 
 impl BinaryOptions {
@@ -50,6 +54,7 @@ impl BinaryOptions {
             names: Names::Native,
             termination_ids: TerminationIds::Native,
             both: Both::Three,
+            packages: None,
         }
     }
 }

@@ -2,8 +2,10 @@
 //!
 //! Text writes `al/of`; BER and PER write 0x0009 for the package and 0x0005 for the event in it.
 
+use crate::octets;
+
 /// What kind of thing a name in a package is; each kind has numbers of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A property.
     Property,
@@ -15,13 +17,78 @@ pub enum Kind {
     Statistic,
 }
 
+/// Names of up to sixteen characters, as numbers in lower case, and what they stand for. Slots that
+/// are not used have the key 0.
+type Slots = [(u128, u32); SLOTS];
+
+const SLOTS: usize = 128;
+
+const fn slot(key: u128) -> usize {
+    let mixed = (key as u64 ^ (key >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 57) as usize
+}
+
+const fn slots(names: &[(&str, u32)]) -> Slots {
+    let mut slots = [(0, 0); SLOTS];
+    let mut at = 0;
+    while at < names.len() {
+        let name = names[at].0.as_bytes();
+        if name.len() <= 16 {
+            let mut key = 0_u128;
+            let mut character = name.len();
+            while character > 0 {
+                character -= 1;
+                key = key << 8 | name[character].to_ascii_lowercase() as u128;
+            }
+            let mut place = slot(key);
+            while slots[place].0 != 0 {
+                place = (place + 1) % SLOTS;
+            }
+            slots[place] = (key, names[at].1);
+        }
+        at += 1;
+    }
+    slots
+}
+
+/// What a name stands for, whatever its case.
+#[inline]
+fn look_up(slots: &Slots, names: &[(&str, u32)], name: &[u8]) -> Option<u32> {
+    if name.len() > 16 {
+        return look_up_long(names, name);
+    }
+    let packed = octets::pack16(name);
+    let low = u128::from(octets::lower8(packed as u64));
+    let high = u128::from(octets::lower8((packed >> 64) as u64));
+    let key = high << 64 | low;
+    let mut place = slot(key);
+    loop {
+        match slots.get(place) {
+            Some((known, number)) if *known == key && key != 0 => return Some(*number),
+            Some((0, _)) | None => return None,
+            Some(_) => place = place.wrapping_add(1) % SLOTS,
+        }
+    }
+}
+
+#[cold]
+fn look_up_long(names: &[(&str, u32)], name: &[u8]) -> Option<u32> {
+    let found = names
+        .iter()
+        .find(|(known, _)| known.as_bytes().eq_ignore_ascii_case(name));
+    found.map(|(_, number)| *number)
+}
+
 macro_rules! names {
     ($of_number:ident, $of_name:ident, $number:ty, $( $name:literal = $value:literal, )*) => {
         fn $of_number(number: $number) -> Option<&'static str> {
             match number { $( $value => Some($name), )* _ => None }
         }
-        fn $of_name(name: &str) -> Option<$number> {
-            match name { $( $name => Some($value), )* _ => None }
+        #[inline]
+        fn $of_name(name: &[u8]) -> Option<$number> {
+            const NAMES: &[(&str, u32)] = &[$( ($name, $value), )*];
+            static TABLE: Slots = slots(NAMES);
+            look_up(&TABLE, NAMES, name).map(|number| number as $number)
         }
     };
 }
@@ -269,7 +336,7 @@ pub fn package_number(name: &[u8]) -> Option<u16> {
     if name == b"*" {
         Some(0xffff)
     } else {
-        fold(name, package_of_name)
+        package_of_name(name)
     }
 }
 
@@ -289,12 +356,12 @@ pub fn item_name(kind: Kind, number: u32) -> Option<&'static str> {
 /// package that is known.
 #[must_use]
 pub fn item_number(kind: Kind, name: &[u8]) -> Option<u32> {
-    let known = fold(name, |name| match kind {
+    let known = match kind {
         Kind::Property => property_of_name(name),
         Kind::Event => event_of_name(name),
         Kind::Signal => signal_of_name(name),
         Kind::Statistic => statistic_of_name(name),
-    });
+    };
     if known.is_some() {
         return known;
     }
@@ -346,30 +413,14 @@ fn fold_slow<T>(name: &str, look_up: impl Fn(&str) -> Option<T>) -> Option<T> {
 /// A package name and an item name of 64 characters each, and the slash.
 const NAME_LEN_MAX: usize = 129;
 
-/// Names that Annex E spells with capitals.
+/// Names of parameters that Annex E spells with capitals.
 const CAPITALS: &[&str] = &[
     "Failurecause",
     "Generalcause",
-    "IPv4",
-    "IPv6",
     "Meth",
-    "Port",
-    "Porttype",
     "RID",
     "SLID",
     "SigID",
-    "root/MGCMaxPDUSize",
-    "root/MGCOriginatedPendingLimit",
-    "root/MGCProvisionalResponseTimerValue",
-    "root/MGCSegmentationTimerValue",
-    "root/MGMaxPDUSize",
-    "root/MGOriginatedPendingLimit",
-    "root/MGProvisionalResponseTimerValue",
-    "root/MGSegmentationTimerValue",
-    "root/maxNumberOfContexts",
-    "root/maxTerminationsPerContext",
-    "root/normalMGCExecutionTime",
-    "root/normalMGExecutionTime",
 ];
 
 #[cfg(test)]

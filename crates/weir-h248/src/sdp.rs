@@ -72,6 +72,28 @@ fn is_blank(octet: u8) -> bool {
     matches!(octet, b' ' | b'\t' | b'\r' | b'\n')
 }
 
+/// How many octets come before the end of the line, eight at once.
+fn line_len(text: &[u8]) -> usize {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let mut len = 0_usize;
+    while let Some(chunk) = text.get(len..).and_then(<[u8]>::first_chunk::<8>) {
+        let octets = u64::from_le_bytes(*chunk);
+        // The highest bit of every octet that differs from the mark.
+        let other = |mark: u8| {
+            let differs = octets ^ (u64::from(mark) * EACH);
+            (differs & (0x7f * EACH)).wrapping_add(0x7f * EACH) | differs
+        };
+        let ends = !(other(b'\r') & other(b'\n')) & (0x80 * EACH);
+        if ends != 0 {
+            return len.wrapping_add(ends.trailing_zeros() as usize / 8);
+        }
+        len = len.wrapping_add(8);
+    }
+    let rest = text.get(len..).unwrap_or_default();
+    let more = rest.iter().position(|octet| matches!(octet, b'\r' | b'\n'));
+    len.wrapping_add(more.unwrap_or(rest.len()))
+}
+
 impl<'a> Iterator for Lines<'a> {
     type Item = Line<'a>;
 
@@ -80,13 +102,16 @@ impl<'a> Iterator for Lines<'a> {
             Source::Text(rest) => {
                 let start = rest.iter().position(|octet| !is_blank(*octet))?;
                 let text = rest.get(start..)?;
-                let end = text.iter().position(|octet| matches!(octet, b'\r' | b'\n'));
-                let (line, after) = text.split_at_checked(end.unwrap_or(text.len()))?;
+                let (line, after) = text.split_at_checked(line_len(text))?;
                 *rest = after;
-                let equals = line
-                    .iter()
-                    .position(|octet| *octet == b'=')
-                    .unwrap_or(line.len());
+                let equals = match line {
+                    // As it should be.
+                    [_, b'=', ..] => 1,
+                    _ => line
+                        .iter()
+                        .position(|octet| *octet == b'=')
+                        .unwrap_or(line.len()),
+                };
                 let (name, value) = line.split_at_checked(equals)?;
                 let begins_group = !self.started || name == b"v";
                 self.started = true;

@@ -4,6 +4,8 @@
 //! octets. This is what zlib 1.2 does at level 6 with an input of one block: hash chains, lazy
 //! matching, and its way of building Huffman trees (RFC 1950, RFC 1951). Inflating is flate2's work.
 
+use std::cell::RefCell;
+
 /// The longest input that is one block and one window for zlib, with room to spare.
 pub(crate) const INPUT_MAX: usize = 16_000;
 
@@ -58,7 +60,7 @@ pub(crate) fn deflate(input: &[u8]) -> Option<Vec<u8>> {
     if input.len() > INPUT_MAX {
         return None;
     }
-    let symbols = Matcher::new(input).symbols();
+    let symbols = HEADS.with_borrow_mut(|head| Matcher::new(input, head).symbols());
     let mut bits = Bits {
         out: vec![0x78, 0x9c],
         pending: 0,
@@ -80,18 +82,35 @@ fn adler32(input: &[u8]) -> u32 {
     b << 16 | a
 }
 
+thread_local! {
+    /// The last place of every hash: zeros between inputs. To clear it for every message would take
+    /// longer than to deflate one.
+    static HEADS: RefCell<Vec<u16>> = RefCell::new(vec![0; HASH_SIZE]);
+}
+
 /// Finds what is repeated.
-struct Matcher<'i> {
+struct Matcher<'i, 'h> {
     input: &'i [u8],
-    head: Vec<u16>,
+    head: &'h mut [u16],
     previous: Vec<u16>,
 }
 
-impl<'i> Matcher<'i> {
-    fn new(input: &'i [u8]) -> Self {
+impl Drop for Matcher<'_, '_> {
+    fn drop(&mut self) {
+        for at in 0..self.input.len() {
+            let hash = self.hash(at);
+            if let Some(head) = self.head.get_mut(hash) {
+                *head = 0;
+            }
+        }
+    }
+}
+
+impl<'i, 'h> Matcher<'i, 'h> {
+    fn new(input: &'i [u8], head: &'h mut [u16]) -> Self {
         Self {
             input,
-            head: vec![0; HASH_SIZE],
+            head,
             previous: vec![0; input.len()],
         }
     }
@@ -103,11 +122,8 @@ impl<'i> Matcher<'i> {
     /// Enters the string at `at` into its chain and gives the one before. Place 0 means none, which
     /// is why nothing ever matches the very start.
     fn insert(&mut self, at: usize) -> usize {
-        let octets = [self.octet(at), self.octet(at + 1), self.octet(at + 2)];
-        let hash = octets
-            .iter()
-            .fold(0_usize, |sum, octet| (sum << 5) ^ usize::from(*octet));
-        let Some(head) = self.head.get_mut(hash & (HASH_SIZE - 1)) else {
+        let hash = self.hash(at);
+        let Some(head) = self.head.get_mut(hash) else {
             return 0;
         };
         let before = *head;
@@ -116,6 +132,41 @@ impl<'i> Matcher<'i> {
             *place = before;
         }
         usize::from(before)
+    }
+
+    #[inline]
+    fn hash(&self, at: usize) -> usize {
+        let octets = match self.input.get(at..).and_then(<[u8]>::first_chunk::<3>) {
+            Some(octets) => *octets,
+            None => [self.octet(at), self.octet(at + 1), self.octet(at + 2)],
+        };
+        let [a, b, c] = octets.map(usize::from);
+        ((a << 10) ^ (b << 5) ^ c) & (HASH_SIZE - 1)
+    }
+
+    /// How many octets are alike at two places, at most `most`.
+    #[inline]
+    fn alike(&self, one: usize, other: usize, most: usize) -> usize {
+        let input = self.input;
+        let one = input.get(one..).unwrap_or_default();
+        let other = input.get(other..).unwrap_or_default();
+        let mut len = 0_usize;
+        while len < most {
+            let a = one.get(len..).and_then(<[u8]>::first_chunk::<8>);
+            let b = other.get(len..).and_then(<[u8]>::first_chunk::<8>);
+            let (Some(a), Some(b)) = (a, b) else {
+                while len < most && one.get(len) == other.get(len) {
+                    len += 1;
+                }
+                return len;
+            };
+            let differs = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+            if differs != 0 {
+                return (len + differs.trailing_zeros() as usize / 8).min(most);
+            }
+            len += 8;
+        }
+        most
     }
 
     fn longest(&self, at: usize, first: usize, best: usize) -> (usize, Option<usize>) {
@@ -133,9 +184,7 @@ impl<'i> Matcher<'i> {
             let ends_alike = self.octet(candidate + best) == self.octet(at + best)
                 && self.octet(candidate + best - 1) == self.octet(at + best - 1);
             if ends_alike {
-                let len = (0..MAX_MATCH.min(ahead))
-                    .take_while(|step| self.octet(candidate + step) == self.octet(at + step))
-                    .count();
+                let len = self.alike(candidate, at, MAX_MATCH.min(ahead));
                 if len > best {
                     (best, found) = (len, Some(candidate));
                     if len >= nice {
@@ -204,18 +253,36 @@ impl<'i> Matcher<'i> {
     }
 }
 
+/// The code of every length less three.
+static LENGTH_CODE: [u8; 256] = {
+    let mut codes = [0; 256];
+    let mut code = 0;
+    while code < LENGTH_CODES {
+        // The last has one length for itself.
+        let mut length = LENGTH_BASE[code] as usize;
+        while length < codes.len() {
+            codes[length] = code as u8;
+            length += 1;
+        }
+        code += 1;
+    }
+    codes
+};
+
+#[inline]
 fn length_code(length: u16) -> usize {
-    LENGTH_BASE
-        .iter()
-        .rposition(|base| *base <= length)
-        .unwrap_or(0)
+    let code = LENGTH_CODE.get(usize::from(length)).copied();
+    usize::from(code.unwrap_or_default())
 }
 
+/// Each power of two has two codes.
+#[inline]
 fn distance_code(distance: u16) -> usize {
-    DISTANCE_BASE
-        .iter()
-        .rposition(|base| *base <= distance)
-        .unwrap_or(0)
+    if distance < 2 {
+        return usize::from(distance);
+    }
+    let top = distance.ilog2();
+    2 * top as usize + usize::from(distance >> (top - 1) & 1)
 }
 
 /// A Huffman tree: how often its symbols occur, then the lengths of their codes.
@@ -375,17 +442,17 @@ impl Tree {
 
 /// Codes of the given lengths, the first bit in the lowest place.
 fn codes(lengths: &[u8]) -> Vec<u16> {
+    let mut counts = [0_u16; 17];
+    for length in lengths.iter().filter(|length| **length > 0) {
+        if let Some(count) = counts.get_mut(usize::from(*length)) {
+            *count += 1;
+        }
+    }
     let mut next = [0_u16; 17];
     let mut code = 0_u16;
-    for bits in 1..=15_u8 {
-        let shorter = lengths
-            .iter()
-            .filter(|length| **length == bits - 1 && bits > 1)
-            .count();
-        code = (code + shorter as u16) << 1;
-        if let Some(place) = next.get_mut(usize::from(bits)) {
-            *place = code;
-        }
+    for (place, shorter) in next.iter_mut().skip(1).zip(counts).take(15) {
+        code = (code + shorter) << 1;
+        *place = code;
     }
     lengths
         .iter()

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use weir_h248::{Finding, Severity, check};
+use weir_h248::{BinaryOptions, Finding, PackageSet, Severity, check_with};
 
 use super::input::{self, Found, Next};
 use super::{Context, InputArgs, exit, print};
@@ -21,13 +21,18 @@ pub(super) struct Check {
     /// No warnings
     #[arg(long)]
     errors_only: bool,
+    /// File of packages: names, numbers and types beyond those of H.248.1 Annex E
+    #[arg(long, value_name = "FILE", value_parser = super::packages_of)]
+    packages: Option<&'static PackageSet>,
 }
 
 /// Prints a line a finding.
 pub(super) fn run(args: &Check, context: Context) -> Result<ExitCode, Failure> {
     let (mut errors, mut warnings, mut bad) = (0_u64, 0_u64, 0_u64);
+    let mut options = BinaryOptions::default();
+    options.packages = args.packages;
     let mut each = |found: Found| {
-        let findings = check(&found.octets);
+        let findings = check_with(&found.octets, options);
         let wrong = findings
             .iter()
             .filter(|finding| finding.severity == Severity::Error);

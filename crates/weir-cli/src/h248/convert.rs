@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use weir_h248::{Arena, DecodeOptions, EncodeOptions, Encoding, Error, decode, decode_as, encode};
+use weir_h248::{
+    Arena, DecodeOptions, EncodeOptions, Encoding, Error, PackageSet, decode, decode_as, encode,
+};
 
 use super::decode::report;
 use super::input::{self, Found, Next, Summary};
@@ -45,6 +47,9 @@ pub(super) struct Encode {
     /// Insist on what the standard says
     #[arg(long)]
     strict: bool,
+    /// File of packages: names, numbers and types beyond those of H.248.1 Annex E
+    #[arg(long, value_name = "FILE", value_parser = super::packages_of)]
+    packages: Option<&'static PackageSet>,
     /// A file for the message
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
@@ -55,6 +60,7 @@ pub(super) fn run_encode(args: &Encode, context: Context) -> Result<ExitCode, Fa
     if args.strict {
         decode_options.text = weir_h248::TextOptions::strict();
     }
+    decode_options.binary.packages = args.packages;
     let input = InputArgs {
         paths: vec![args.file.clone()],
         hex: false,
@@ -62,7 +68,7 @@ pub(super) fn run_encode(args: &Encode, context: Context) -> Result<ExitCode, Fa
     let job = Job {
         from: Some(Encoding::Compact),
         decode: decode_options,
-        encode: args.write.options(false),
+        encode: args.write.options(decode_options.binary),
         write: &args.write,
         output: args.output.as_deref(),
     };
@@ -73,7 +79,7 @@ pub(super) fn run(args: &Convert, context: Context) -> Result<ExitCode, Failure>
     let job = Job {
         from: args.read.encoding(),
         decode: args.read.options(),
-        encode: args.write.options(args.read.native),
+        encode: args.write.options(args.read.binary()),
         write: &args.write,
         output: args.output.as_deref(),
     };

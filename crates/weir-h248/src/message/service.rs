@@ -1,6 +1,7 @@
 //! Service change.
 
 use crate::{
+    Names,
     error::{ErrorKind, Stop},
     message::{
         DomainName, Ip4Address, Ip6Address, MId, audit::AuditDescriptor,
@@ -177,6 +178,9 @@ impl<'a> Wire<'a> for ServiceChangeProfile<'a> {
         Self::parse(text).ok_or_else(|| r.fail(ErrorKind::Syntax, PROFILE))
     }
     fn erl_write(value: &Self, w: &mut ErlWriter<'_>) {
+        if w.cx.options.names == Names::Native {
+            return value.with_text(|text| ProfileText::erl_write(&ProfileText { text }, w));
+        }
         match value.name {
             Name::Text(name) => {
                 ProfileRecord::erl_write(
@@ -191,6 +195,14 @@ impl<'a> Wire<'a> for ServiceChangeProfile<'a> {
         }
     }
     fn erl_read(r: &mut ErlReader<'a>) -> Result<Self, Stop> {
+        let start = r.rest;
+        if r.tuple()? == 2 {
+            // As Erlang's `native` leaves what ASN.1 has.
+            r.rest = start;
+            let text = ProfileText::erl_read(r)?.text;
+            return Self::parse(text).ok_or_else(|| r.fail(ErrorKind::Syntax, PROFILE));
+        }
+        r.rest = start;
         let ProfileRecord { name, version } = ProfileRecord::erl_read(r)?;
         Ok(Self {
             name: Name::Text(name),

@@ -139,6 +139,7 @@ impl<'a> Parser<'a> {
         let termination_ids = self.equals_termination_ids()?;
         let mut descriptors = self.arena.growing(0);
         if self.take(b'{') {
+            descriptors.reserve(2);
             loop {
                 descriptors.push(self.amm_descriptor()?);
                 if !self.more()? {

@@ -1,7 +1,7 @@
 //! Contexts: their properties, what to do in them, what was done.
 
 use crate::{
-    error::ErrorKind,
+    error::{ErrorKind, Stop},
     message::{
         ActionReply, ActionRequest, ContextAttrAuditRequest, ContextRequest, SelectLogic,
         TopologyDirection, TopologyDirectionExtension, TopologyRequest, audit::IndAudPropertyParm,
@@ -30,7 +30,7 @@ impl<'a> Parser<'a> {
         self.open()?;
         let mut request = ContextRequest::default();
         let mut audit = None;
-        let mut commands = self.arena.growing(1);
+        let mut commands = self.arena.growing(2);
         loop {
             let word = self.word()?;
             let token = token(word);
@@ -147,7 +147,8 @@ impl<'a> Parser<'a> {
             let mut ended = false;
             loop {
                 let before = self.at;
-                match self.token()?.0 {
+                let (token, word) = self.token()?;
+                match token {
                     Token::Bothway => once!(self, direction, TopologyDirection::Bothway),
                     Token::Isolate => once!(self, direction, TopologyDirection::Isolate),
                     Token::Oneway => once!(self, direction, TopologyDirection::Oneway),
@@ -175,6 +176,9 @@ impl<'a> Parser<'a> {
                             "Bothway, Isolate, Oneway, OnewayExternal or OnewayBoth",
                         );
                     }
+                    _ if stream_id.is_none() && self.is_bare_stream(word) => {
+                        stream_id = Some(self.number_of(word, 0xffff, "a stream")? as u16);
+                    }
                     _ => {
                         // The next triple.
                         self.at = before;
@@ -198,6 +202,40 @@ impl<'a> Parser<'a> {
                 return Ok(triples.into_bump_slice());
             }
         }
+    }
+
+    /// Whether a word behind a direction is a stream without `Stream=`, as Erlang writes it, and not
+    /// the first termination of the next triple. In lenient reading only.
+    fn is_bare_stream(&mut self, word: &[u8]) -> bool {
+        if self.strict || word.len() > 5 || !word.iter().all(u8::is_ascii_digit) {
+            return false;
+        }
+        let before = self.at;
+        let second = (|| {
+            if !self.take(b',') {
+                return Err(Stop);
+            }
+            self.word()?;
+            if !self.take(b',') {
+                return Err(Stop);
+            }
+            self.token()
+        })();
+        self.at = before;
+        self.failure = None;
+        let is_triple = matches!(
+            second,
+            Ok((
+                Token::Bothway
+                    | Token::Isolate
+                    | Token::Oneway
+                    | Token::OnewayExternal
+                    | Token::OnewayBoth
+                    | Token::Stream,
+                _
+            ))
+        );
+        !is_triple
     }
 
     fn context_audit(&mut self) -> Res<ContextAttrAuditRequest<'a>> {
@@ -241,7 +279,9 @@ impl<'a> Parser<'a> {
                 }
                 _ => {
                     let name = self.package_name_of(word)?;
-                    let property = if matches!(self.peek(), b'=' | b'#' | b'<' | b'>') {
+                    // Values select, and stand in ContextAttr only.
+                    let has_value = nested && matches!(self.peek(), b'=' | b'#' | b'<' | b'>');
+                    let property = if has_value {
                         let (value, extra) = self.parm_value()?;
                         Some(self.arena.keep(crate::message::media::PropertyParm {
                             name,
@@ -278,6 +318,7 @@ impl<'a> Parser<'a> {
         let mut error = None;
         let mut commands = self.arena.growing(0);
         if self.take(b'{') {
+            commands.reserve(2);
             loop {
                 let token = self.token()?.0;
                 if token == Token::Error {

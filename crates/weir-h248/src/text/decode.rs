@@ -59,7 +59,7 @@ impl<'a> Parser<'a> {
 
     pub(super) fn auth_header(&mut self) -> Res<Option<&'a AuthenticationHeader<'a>>> {
         let start = self.at;
-        if token(self.word()?) != Token::Auth {
+        if !matches!(self.peek(), b'A' | b'a') || token(self.word()?) != Token::Auth {
             self.at = start;
             return Ok(None);
         }

@@ -99,13 +99,15 @@ impl<const PRETTY: bool> Writer<'_, PRETTY> {
         match mid {
             MId::Ip4(ip4) => {
                 self.out.push(b'[');
-                for (at, octet) in ip4.address.octets().into_iter().enumerate() {
-                    if at > 0 {
-                        self.out.push(b'.');
-                    }
-                    self.number(u32::from(octet));
+                for octet in ip4.address.octets() {
+                    let (text, len) = DOTTED.get(usize::from(octet)).copied().unwrap_or_default();
+                    let end = self.out.len().wrapping_add(usize::from(len));
+                    self.out.extend_from_slice(&text);
+                    self.out.truncate(end);
                 }
-                self.out.push(b']');
+                if let Some(last) = self.out.last_mut() {
+                    *last = b']';
+                }
                 self.port(ip4.port);
             }
             MId::Ip6(ip6) => {
@@ -233,3 +235,25 @@ impl<const PRETTY: bool> Writer<'_, PRETTY> {
         self.raw(if PRETTY { b" } " } else { b"}" });
     }
 }
+
+/// The numbers of an address with a dot behind each, and how long that is.
+static DOTTED: [([u8; 4], u8); 256] = {
+    let mut dotted = [([0; 4], 0); 256];
+    let mut value = 0;
+    while value < dotted.len() {
+        let mut text = [0; 4];
+        let mut len = 0;
+        let mut unit = 100;
+        while unit > 0 {
+            if value >= unit || unit == 1 {
+                text[len] = b'0' + (value / unit % 10) as u8;
+                len += 1;
+            }
+            unit /= 10;
+        }
+        text[len] = b'.';
+        dotted[value] = (text, len as u8 + 1);
+        value += 1;
+    }
+    dotted
+};

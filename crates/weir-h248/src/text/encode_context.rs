@@ -161,7 +161,13 @@ impl<const PRETTY: bool> Writer<'_, PRETTY> {
         for property in audit.properties.unwrap_or_default() {
             self.next(first);
             match property.property {
-                Some(property) => self.property(property),
+                // A value selects, and stands in ContextAttr only.
+                Some(property) => {
+                    self.token(Token::ContextAttr);
+                    self.open();
+                    self.property(property);
+                    self.close();
+                }
                 None => self.package_name(&property.name),
             }
         }

@@ -39,6 +39,50 @@ fn class(octet: u8) -> u8 {
     CLASS.get(usize::from(octet)).copied().unwrap_or_default()
 }
 
+/// How many characters of a word stand in front.
+#[inline]
+fn word_len(octets: &[u8]) -> usize {
+    if let Some(chunk) = octets.first_chunk::<8>() {
+        // Most words end here, and this loop needs no count.
+        for (at, octet) in chunk.iter().enumerate() {
+            if class(*octet) & SAFE == 0 {
+                return at;
+            }
+        }
+        return long_word_len(octets, chunk.len());
+    }
+    long_word_len(octets, 0)
+}
+
+/// The same when the first `len` characters are known to be of the word.
+#[inline(never)]
+fn long_word_len(octets: &[u8], mut len: usize) -> usize {
+    while let Some(chunk) = octets.get(len..).and_then(<[u8]>::first_chunk::<8>)
+        && are_digits(u64::from_le_bytes(*chunk))
+    {
+        len = len.wrapping_add(8);
+    }
+    while octets
+        .get(len)
+        .is_some_and(|octet| class(*octet) & SAFE != 0)
+    {
+        len = len.wrapping_add(1);
+    }
+    len
+}
+
+/// Whether eight characters are all of `-./0123456789`, which is what long words are made of:
+/// identifiers of terminations, times.
+#[inline]
+fn are_digits(octets: u64) -> bool {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x80 * EACH;
+    let seven = octets & !HIGH;
+    let from_dash = seven.wrapping_add((0x80 - b'-' as u64) * EACH);
+    let beyond_nine = seven.wrapping_add((0x80 - b'9' as u64 - 1) * EACH);
+    from_dash & !beyond_nine & !octets & HIGH == HIGH
+}
+
 /// Whether a value can stand without quotes.
 #[inline]
 pub(crate) fn is_word(octets: &[u8]) -> bool {
@@ -128,6 +172,7 @@ impl<'a> Parser<'a> {
         self.skip_slow();
     }
 
+    #[inline(never)]
     fn skip_slow(&mut self) {
         while let Some(octet) = self.input.get(self.at) {
             if class(*octet) & BLANK != 0 {
@@ -197,10 +242,7 @@ impl<'a> Parser<'a> {
     #[inline]
     pub(crate) fn bare_word(&mut self) -> Res<&'a [u8]> {
         let rest = self.input.get(self.at..).unwrap_or_default();
-        let len = rest
-            .iter()
-            .position(|octet| class(*octet) & SAFE == 0)
-            .unwrap_or(rest.len());
+        let len = word_len(rest);
         self.word_at = self.at;
         if len == 0 {
             return self.fail("a word");
@@ -242,6 +284,20 @@ impl<'a> Parser<'a> {
         max: u32,
         expected: &'static str,
     ) -> Res<u32> {
+        if digits.len() < 10 && !digits.is_empty() {
+            let mut value = 0_u32;
+            for digit in digits {
+                let digit = digit.wrapping_sub(b'0');
+                if digit > 9 {
+                    return self.fail_word(ErrorKind::Syntax, expected);
+                }
+                value = value.wrapping_mul(10).wrapping_add(u32::from(digit));
+            }
+            if value > max {
+                return self.fail_word(ErrorKind::Range, expected);
+            }
+            return Ok(value);
+        }
         let mut value = 0_u64;
         for digit in digits {
             if !digit.is_ascii_digit() {
@@ -260,6 +316,22 @@ impl<'a> Parser<'a> {
 
     #[inline]
     pub(crate) fn number(&mut self, max: u32, expected: &'static str) -> Res<u32> {
+        let rest = self.input.get(self.at..).unwrap_or_default();
+        let mut value = 0_u32;
+        // Nine digits fit; what is longer, or no number, takes the way that says what is wrong.
+        for (at, octet) in rest.iter().enumerate().take(10) {
+            let digit = octet.wrapping_sub(b'0');
+            if digit > 9 {
+                if at == 0 || class(*octet) & SAFE != 0 || value > max {
+                    break;
+                }
+                self.word_at = self.at;
+                self.at = self.at.wrapping_add(at);
+                self.skip();
+                return Ok(value);
+            }
+            value = value.wrapping_mul(10).wrapping_add(u32::from(digit));
+        }
         let word = self.word()?;
         self.number_of(word, max, expected)
     }
@@ -443,3 +515,30 @@ macro_rules! once_flag {
     }};
 }
 pub(super) use once_flag;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn eight_characters_at_once_are_what_they_are_one_by_one() {
+        for octet in 0..=255_u8 {
+            for at in 0..8 {
+                let mut octets = *b"0-9./915";
+                octets[at] = octet;
+                let expected = matches!(octet, b'-'..=b'9');
+                assert_eq!(
+                    are_digits(u64::from_le_bytes(octets)),
+                    expected,
+                    "{octets:?}"
+                );
+                assert!(!expected || class(octet) & SAFE != 0);
+            }
+        }
+        let text = b"11111111/00000000/00000001,";
+        for start in 0..text.len() {
+            assert_eq!(word_len(&text[start..]), 26 - start);
+            assert_eq!(word_len(&text[start..26]), 26 - start);
+        }
+    }
+}

@@ -47,6 +47,10 @@ impl<'a> Parser<'a> {
 
     /// `[address]:port`.
     pub(super) fn bracketed(&mut self) -> Res<MId<'a>> {
+        if let Some(address) = self.plain_ip4() {
+            let port = self.port()?;
+            return Ok(MId::Ip4(Ip4Address { address, port }));
+        }
         self.word_at = self.at.saturating_add(1);
         let inside = self.input.get(self.word_at..).unwrap_or_default();
         let Some(len) = inside.iter().take(64).position(|octet| *octet == b']') else {
@@ -74,12 +78,44 @@ impl<'a> Parser<'a> {
         }
     }
 
-    pub(super) fn port(&mut self) -> Res<Option<u16>> {
-        if self.take(b':') {
-            self.uint16().map(Some)
-        } else {
-            Ok(None)
+    /// `[1.2.3.4]` without blanks, which is how nearly all are.
+    #[inline]
+    fn plain_ip4(&mut self) -> Option<Ipv4Addr> {
+        let start = self.at.checked_add(1)?;
+        let text = self.input.get(start..)?.first_chunk::<16>()?;
+        let mut at = 0_usize;
+        let mut sum = 0_u32;
+        for end in [b'.', b'.', b'.', b']'] {
+            let first = at;
+            let mut value = 0_u32;
+            let mark = loop {
+                let octet = *text.get(at)?;
+                at = at.wrapping_add(1);
+                let digit = octet.wrapping_sub(b'0');
+                if digit > 9 {
+                    break octet;
+                }
+                value = value.wrapping_mul(10).wrapping_add(u32::from(digit));
+            };
+            // One to three digits and the mark.
+            if mark != end || value > 255 || !(2..=4).contains(&at.wrapping_sub(first)) {
+                return None;
+            }
+            sum = sum << 8 | value;
         }
+        self.word_at = start;
+        self.at = start.wrapping_add(at);
+        self.skip();
+        Some(Ipv4Addr::from_bits(sum))
+    }
+
+    pub(super) fn port(&mut self) -> Res<Option<u16>> {
+        if self.peek() != b':' {
+            return Ok(None);
+        }
+        // No blanks in between: the number follows, or it is none.
+        self.at = self.at.wrapping_add(1);
+        self.uint16().map(Some)
     }
 }
 

@@ -176,7 +176,8 @@ impl<'a> Parser<'a> {
             MId::Ip6(address) => ServiceChangeAddress::Ip6(address),
             MId::Domain(name) => ServiceChangeAddress::Domain(name),
             MId::Mtp(octets) => ServiceChangeAddress::Mtp(octets),
-            MId::Device(word) if word.iter().all(u8::is_ascii_digit) => {
+            // What begins with a digit is no path name, so a port or nothing.
+            MId::Device(word) if word.first().is_some_and(u8::is_ascii_digit) => {
                 let port = self.number_of(word, 0xffff, "a port up to 65535")?;
                 ServiceChangeAddress::Port(port as u16)
             }

@@ -1,5 +1,7 @@
 //! The words of the protocol, long and short.
 
+use crate::octets::pack8;
+
 macro_rules! tokens {
     ($( $name:ident $long:literal $short:literal, )*) => {
         /// A word with a meaning. Which meanings count depends on the place: `A=media` is legal.
@@ -16,7 +18,7 @@ macro_rules! tokens {
             pub(crate) const fn long(self) -> &'static str {
                 match self { Self::Other => "", $( Self::$name => $long, )* }
             }
-            /// In compact text.
+            /// In compact text: at most eight characters.
             #[inline]
             pub(crate) const fn short(self) -> &'static str {
                 match self { Self::Other => "", $( Self::$name => $short, )* }
@@ -154,50 +156,66 @@ tokens! {
     Version "Version" "V",
 }
 
-/// Folds a word into a number: all of a word of up to eight characters, of a longer one its ends and
-/// its length. Case does not count; the bit that makes letters small changes no other character of
-/// a word into a letter or digit.
+/// A word as two numbers, whatever its case: of a word of up to eight characters all of it and its
+/// length, of a longer one its first eight and its last eight. Up to sixteen characters that is the
+/// whole word. The bit that makes letters small changes no other character of a word into a letter
+/// or digit.
+type Key = (u64, u64);
+
+const SMALL: u64 = 0x2020_2020_2020_2020;
+
 #[inline]
-const fn key(word: &[u8]) -> u64 {
-    let mut sum = 0_u64;
-    if word.len() <= 8 {
-        let mut at = 0;
-        while at < word.len() {
+fn key(word: &[u8]) -> Key {
+    if let (Some(first), Some(last)) = (word.first_chunk::<8>(), word.last_chunk::<8>())
+        && word.len() > 8
+    {
+        return (
+            u64::from_le_bytes(*first) | SMALL,
+            u64::from_le_bytes(*last) | SMALL,
+        );
+    }
+    let len = word.len() as u64;
+    // One to eight characters: an empty word has been dealt with.
+    let used = u64::MAX >> (64_u64.wrapping_sub(len.wrapping_mul(8)) & 63);
+    (pack8(word) | SMALL & used, len)
+}
+
+/// [`key`] while compiling, where it has to be a loop.
+const fn key_of(word: &[u8]) -> Key {
+    const fn fold(word: &[u8], from: usize, to: usize) -> u64 {
+        let mut sum = 0;
+        let mut at = to;
+        while at > from {
+            at -= 1;
             sum = sum << 8 | (word[at] | 0x20) as u64;
-            at += 1;
         }
-        return sum;
+        sum
     }
-    let mut at = 0;
-    while at < 4 {
-        sum = sum << 8 | (word[at] | 0x20) as u64;
-        at += 1;
+    if word.len() <= 8 {
+        (fold(word, 0, word.len()), word.len() as u64)
+    } else {
+        (fold(word, 0, 8), fold(word, word.len() - 8, word.len()))
     }
-    at = word.len() - 3;
-    while at < word.len() {
-        sum = sum << 8 | (word[at] | 0x20) as u64;
-        at += 1;
-    }
-    sum | (0x80 | word.len() as u64 & 0x7f) << 56
 }
 
 const SLOTS: usize = 512;
 
 #[inline]
-const fn slot(key: u64) -> usize {
-    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 55) as usize
+const fn slot(key: Key) -> usize {
+    let mixed = (key.0 ^ key.1.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 55) as usize
 }
 
-/// Words by their keys, found by multiplying and probing.
-static TABLE: [(u64, Token); SLOTS] = build();
+/// Words by their keys, found by multiplying and probing. No key has a second half of 0.
+static TABLE: [(Key, Token); SLOTS] = build();
 
-const fn build() -> [(u64, Token); SLOTS] {
-    let mut table = [(0_u64, Token::Other); SLOTS];
+const fn build() -> [(Key, Token); SLOTS] {
+    let mut table = [((0, 0), Token::Other); SLOTS];
     let mut at = 0;
     while at < WORDS.len() {
-        let key = key(WORDS[at].0.as_bytes());
+        let key = key_of(WORDS[at].0.as_bytes());
         let mut place = slot(key);
-        while table[place].0 != 0 && table[place].0 != key {
+        while table[place].0.1 != 0 && !(table[place].0.0 == key.0 && table[place].0.1 == key.1) {
             place = (place + 1) % SLOTS;
         }
         table[place] = (key, WORDS[at].1);
@@ -225,16 +243,20 @@ pub(crate) fn token(word: &[u8]) -> Token {
                 Token::Other
             };
         }
-        if known == 0 {
+        if known.1 == 0 {
             return Token::Other;
         }
-        place = (place + 1) % SLOTS;
+        place = place.wrapping_add(1) % SLOTS;
     }
 }
 
-/// A word longer than eight characters is the one that its key stands for.
+/// Whether a word of more than eight characters is the one that its key stands for.
 #[inline]
 fn is_long(token: Token, word: &[u8]) -> bool {
+    word.len() == token.long().len() && word.len() <= 16 || is_longer(token, word)
+}
+
+fn is_longer(token: Token, word: &[u8]) -> bool {
     word.eq_ignore_ascii_case(token.long().as_bytes())
         || token == Token::EmergencyOff && word.eq_ignore_ascii_case(b"EmergencyOffToken")
 }

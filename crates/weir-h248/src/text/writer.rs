@@ -4,6 +4,7 @@ use crate::{
     Extension, TextStyle,
     message::ALL_REQUESTS,
     name::{Name, Value},
+    octets,
     text::{lexer::is_word, token::Token},
 };
 
@@ -18,6 +19,17 @@ pub(super) struct Writer<'o, const PRETTY: bool> {
     pub(super) extensions: &'o [Extension<'o>],
     pub(super) service_changes: u32,
 }
+
+/// A new line and tabs, for the depths that there are.
+const LINES: [u128; 16] = {
+    let mut lines = [b'\n' as u128; 16];
+    let mut at = 1;
+    while at < lines.len() {
+        lines[at] = lines[at - 1] | (b'\t' as u128) << (8 * at);
+        at += 1;
+    }
+    lines
+};
 
 const TABS: &[u8; 32] = &[b'\t'; 32];
 
@@ -49,12 +61,19 @@ impl<'o, const PRETTY: bool> Writer<'o, PRETTY> {
 
     #[inline]
     pub(super) fn token(&mut self, token: Token) {
-        self.raw(if PRETTY { token.long() } else { token.short() }.as_bytes());
+        if PRETTY {
+            octets::push(self.out, token.long().as_bytes());
+        } else {
+            octets::push(self.out, token.short().as_bytes());
+        }
     }
 
     /// A new line, indented.
     #[inline]
     pub(super) fn line(&mut self) {
+        if let Some(line) = LINES.get(self.indent) {
+            return octets::push_packed(self.out, *line, self.indent.wrapping_add(1));
+        }
         self.out.push(b'\n');
         let mut left = self.indent;
         while left > 0 {
@@ -141,35 +160,17 @@ impl<'o, const PRETTY: bool> Writer<'o, PRETTY> {
     }
 
     #[inline]
-    pub(super) fn number(&mut self, mut value: u32) {
-        if value < 10 {
-            self.out.push(b'0' | value as u8);
-            return;
-        }
-        let mut digits = [0_u8; 10];
-        let mut used = 0_usize;
-        for place in digits.iter_mut().rev() {
-            *place = b'0' | (value % 10) as u8;
-            value /= 10;
-            used = used.saturating_add(1);
-            if value == 0 {
-                break;
-            }
-        }
-        self.raw(
-            digits
-                .get(digits.len().saturating_sub(used)..)
-                .unwrap_or_default(),
-        );
+    pub(super) fn number(&mut self, value: u32) {
+        octets::push_decimal(self.out, value);
     }
 
     /// A word: in Erlang's style in lower case.
     #[inline]
     pub(super) fn word(&mut self, word: &[u8]) {
         if self.style.erlang {
-            self.out.extend(word.iter().map(u8::to_ascii_lowercase));
+            octets::push_lower(self.out, word);
         } else {
-            self.raw(word);
+            octets::push(self.out, word);
         }
     }
 
@@ -216,7 +217,7 @@ impl<'o, const PRETTY: bool> Writer<'o, PRETTY> {
             self.quoted(value.octets);
         } else if value.quoted {
             // It came in quotes, where Erlang leaves case alone.
-            self.raw(value.octets);
+            octets::push(self.out, value.octets);
         } else {
             self.word(value.octets);
         }

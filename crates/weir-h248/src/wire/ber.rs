@@ -5,6 +5,7 @@ use crate::{
     Arena, BinaryOptions, Extension, ExtensionContent,
     error::{ErrorKind, Failure, Stop},
     extension::of_record,
+    octets,
 };
 
 /// Appends BER. A length is patched once its contents are written: most are below 128 and fit the
@@ -42,6 +43,11 @@ impl<'o> BerWriter<'o> {
         record
     }
 
+    #[inline]
+    pub(crate) fn has_no_extensions(&self) -> bool {
+        self.extensions.is_empty()
+    }
+
     /// Appends what is known of no version, behind what is.
     #[inline]
     pub(crate) fn additions(&mut self, record: u32) {
@@ -74,6 +80,15 @@ impl<'o> BerWriter<'o> {
             if let Some(octet) = self.out.get_mut(start.wrapping_sub(1)) {
                 *octet = len as u8;
             }
+        } else if len < 256 {
+            // One octet further: the outer levels of nearly every message.
+            self.out.push(0);
+            let end = self.out.len().wrapping_sub(1);
+            self.out.copy_within(start..end, start.wrapping_add(1));
+            let place = self.out.get_mut(start.wrapping_sub(1)..);
+            if let Some(place) = place.and_then(<[u8]>::first_chunk_mut::<2>) {
+                *place = [0x81, len as u8];
+            }
         } else {
             self.patch_long(start, len);
         }
@@ -102,7 +117,7 @@ impl<'o> BerWriter<'o> {
     pub(crate) fn octets(&mut self, tag: u8, octets: &[u8]) {
         if octets.len() < 128 {
             self.out.extend_from_slice(&[tag, octets.len() as u8]);
-            self.out.extend_from_slice(octets);
+            octets::push(self.out, octets);
         } else {
             self.out.extend_from_slice(&[tag, 0]);
             let start = self.out.len();
@@ -114,14 +129,18 @@ impl<'o> BerWriter<'o> {
     /// A non-negative INTEGER in as few octets as its sign bit permits.
     #[inline]
     pub(crate) fn unsigned(&mut self, tag: u8, value: u32) {
-        let [a, b, c, d] = value.to_be_bytes();
-        match value {
-            0..=0x7f => self.out.extend_from_slice(&[tag, 1, d]),
-            0x80..=0x7fff => self.out.extend_from_slice(&[tag, 2, c, d]),
-            0x8000..=0x7f_ffff => self.out.extend_from_slice(&[tag, 3, b, c, d]),
-            0x80_0000..=0x7fff_ffff => self.out.extend_from_slice(&[tag, 4, a, b, c, d]),
-            _ => self.out.extend_from_slice(&[tag, 5, 0, a, b, c, d]),
+        if value < 0x80 {
+            self.out.extend_from_slice(&[tag, 1, value as u8]);
+            return;
         }
+        // Bits and a sign bit of 0, in whole octets.
+        let len = (32 - value.leading_zeros()) / 8 + 1;
+        let digits = (u64::from(value) << (64 - 8 * len)).to_be_bytes();
+        let [a, b, c, d, e, ..] = digits;
+        let end = self.out.len().wrapping_add(len as usize).wrapping_add(2);
+        self.out
+            .extend_from_slice(&[tag, len as u8, a, b, c, d, e, 0]);
+        self.out.truncate(end);
     }
 }
 
@@ -194,6 +213,21 @@ impl<'a> BerReader<'a> {
             *rest = next;
             return Ok((*tag, contents));
         }
+        // The outer levels of most messages have lengths of two or three octets.
+        let long = match *rest {
+            [tag, 0x81, len, after @ ..] => Some((tag, usize::from(*len), after)),
+            [tag, 0x82, high, low, after @ ..] => {
+                Some((tag, usize::from(u16::from_be_bytes([*high, *low])), after))
+            }
+            _ => None,
+        };
+        if let Some((tag, len, after)) = long
+            && *tag & 0x1f != 0x1f
+            && let Some((contents, next)) = after.split_at_checked(len)
+        {
+            *rest = next;
+            return Ok((*tag, contents));
+        }
         self.element_slow(rest)
     }
 
@@ -249,6 +283,12 @@ impl<'a> BerReader<'a> {
 
     #[inline]
     pub(crate) fn unsigned(&mut self, contents: &'a [u8], max: u32) -> Result<u32, Stop> {
+        if let [value] = contents
+            && *value < 0x80
+            && u32::from(*value) <= max
+        {
+            return Ok(u32::from(*value));
+        }
         let significant = match contents {
             [0, rest @ ..] => rest,
             [first, ..] if *first < 0x80 => contents,

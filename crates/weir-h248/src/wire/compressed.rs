@@ -1,6 +1,6 @@
 //! `megaco_compressed`: records as short tuples, by the rules of `megaco_compressed.txt`.
 
-use std::{collections::HashMap, sync::LazyLock};
+use std::sync::LazyLock;
 
 use super::{
     erl::{ErlReader, ErlWriter, ListStart, NO_VALUE},
@@ -9,6 +9,7 @@ use super::{
 use crate::{
     Arena,
     error::{ErrorKind, Stop},
+    octets,
 };
 
 /// A term of Erlang, as far as messages have them.
@@ -54,9 +55,27 @@ struct Rule {
 
 struct Rules {
     all: Vec<Rule>,
-    /// Rules by the name of a record or an atom, in order.
-    by_name: HashMap<&'static [u8], Vec<usize>>,
-    by_tag: HashMap<(u32, usize), Vec<usize>>,
+    /// Rules by the name of a record or an atom, in order: those whose names hash alike.
+    by_name: Vec<Vec<(&'static [u8], usize)>>,
+    /// Rules by their tags, which go up to some hundreds, in order.
+    by_tag: Vec<Vec<usize>>,
+}
+
+const NAME_SLOTS: usize = 1024;
+
+/// Ends and length of a name tell nearly all of them apart.
+#[inline]
+fn name_slot(name: &[u8]) -> usize {
+    let first = name.first_chunk::<8>().map_or_else(
+        || octets::pack8(name.get(..name.len().min(7)).unwrap_or_default()),
+        |first| u64::from_le_bytes(*first),
+    );
+    let last = name
+        .last_chunk::<8>()
+        .map_or(0, |last| u64::from_le_bytes(*last));
+    let mixed =
+        (first ^ last.rotate_left(23) ^ name.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 54) as usize
 }
 
 /// Variables that a rule may have.
@@ -72,8 +91,8 @@ impl Rules {
     fn read() -> Self {
         let mut rules = Self {
             all: Vec::new(),
-            by_name: HashMap::new(),
-            by_tag: HashMap::new(),
+            by_name: vec![Vec::new(); NAME_SLOTS],
+            by_tag: Vec::new(),
         };
         let text = include_str!("megaco_compressed.txt");
         for line in text.lines().filter(|line| !line.starts_with('#')) {
@@ -87,12 +106,17 @@ impl Rules {
                 },
                 _ => "",
             };
-            rules.by_name.entry(name.as_bytes()).or_default().push(at);
-            rules
-                .by_tag
-                .entry((rule.tag, rule.components.len()))
-                .or_default()
-                .push(at);
+            let name = name.as_bytes();
+            if let Some(slot) = rules.by_name.get_mut(name_slot(name)) {
+                slot.push((name, at));
+            }
+            let tag = rule.tag as usize;
+            if rules.by_tag.len() <= tag {
+                rules.by_tag.resize(tag + 1, Vec::new());
+            }
+            if let Some(slot) = rules.by_tag.get_mut(tag) {
+                slot.push(at);
+            }
             rules.all.push(rule);
         }
         rules
@@ -269,7 +293,7 @@ impl<'a> Term<'a> {
 
     fn write(&self, w: &mut ErlWriter<'_>) {
         match self {
-            Self::Atom(name) => w.atom(name),
+            Self::Atom(name) => w.any_atom(name),
             Self::Number(number) => w.unsigned(*number),
             Self::Text(text) => w.string(text),
             Self::List(items) => {
@@ -290,12 +314,19 @@ impl<'a> Term<'a> {
             Self::Tuple([Self::Atom(name), ..]) => name,
             _ => return self,
         };
-        let Some(candidates) = RULES.by_name.get(name) else {
+        let rules = &*RULES;
+        let candidates = rules.by_name.get(name_slot(name));
+        let mut candidates = candidates
+            .into_iter()
+            .flatten()
+            .filter(|(known, _)| *known == name)
+            .peekable();
+        if candidates.peek().is_none() {
             return self;
-        };
+        }
         let mut bound = [Self::Atom(NO_VALUE); VARIABLES];
-        for at in candidates {
-            let Some(rule) = RULES.all.get(*at) else {
+        for (_, at) in candidates {
+            let Some(rule) = rules.all.get(*at) else {
                 continue;
             };
             if !rule.applies(version) || !rule.pattern.matches(&self, &mut bound) {
@@ -321,13 +352,14 @@ impl<'a> Term<'a> {
         let Self::Tuple([Self::Number(tag), components @ ..]) = self else {
             return self;
         };
-        let Some(candidates) = RULES.by_tag.get(&(*tag, components.len())) else {
-            return self;
-        };
-        let rule = candidates
-            .iter()
-            .filter_map(|at| RULES.all.get(*at))
-            .find(|rule| rule.applies(version));
+        let rules = &*RULES;
+        let rule = rules
+            .by_tag
+            .get(*tag as usize)
+            .into_iter()
+            .flatten()
+            .filter_map(|at| rules.all.get(*at))
+            .find(|rule| rule.components.len() == components.len() && rule.applies(version));
         let Some(rule) = rule else { return self };
         let mut bound = [Self::Atom(NO_VALUE); VARIABLES];
         for ((how, at), term) in rule.components.iter().zip(components) {

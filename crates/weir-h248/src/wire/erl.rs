@@ -4,6 +4,7 @@ use super::Context;
 use crate::{
     Arena, BinaryOptions,
     error::{ErrorKind, Failure, Stop},
+    octets,
 };
 
 const SMALL_INTEGER: u8 = 97;
@@ -46,15 +47,27 @@ impl<'o> ErlWriter<'o> {
         self.error.get_or_insert(what);
     }
 
-    #[inline]
-    pub(crate) fn atom(&mut self, name: &[u8]) {
+    #[inline(always)]
+    pub(crate) fn atom(&mut self, name: &'static [u8]) {
         if self.utf8_atoms {
             self.out
                 .extend_from_slice(&[SMALL_ATOM_UTF8, name.len() as u8]);
         } else {
             self.out.extend_from_slice(&[ATOM, 0, name.len() as u8]);
         }
+        // Inlined, the name is a constant: copying is a few stores, without a call.
         self.out.extend_from_slice(name);
+    }
+
+    /// An atom that is known only now.
+    pub(crate) fn any_atom(&mut self, name: &[u8]) {
+        if self.utf8_atoms {
+            self.out
+                .extend_from_slice(&[SMALL_ATOM_UTF8, name.len() as u8]);
+        } else {
+            self.out.extend_from_slice(&[ATOM, 0, name.len() as u8]);
+        }
+        octets::push(self.out, name);
     }
 
     #[inline]
@@ -64,10 +77,12 @@ impl<'o> ErlWriter<'o> {
 
     #[inline]
     pub(crate) fn unsigned(&mut self, value: u32) {
+        if value < 256 {
+            return self.out.extend_from_slice(&[SMALL_INTEGER, value as u8]);
+        }
         let [a, b, c, d] = value.to_be_bytes();
         match value {
-            0..=255 => self.out.extend_from_slice(&[SMALL_INTEGER, d]),
-            256..=0x7fff_ffff => self.out.extend_from_slice(&[INTEGER, a, b, c, d]),
+            0..=0x7fff_ffff => self.out.extend_from_slice(&[INTEGER, a, b, c, d]),
             _ => self.out.extend_from_slice(&[SMALL_BIG, 4, 0, d, c, b, a]),
         }
     }
@@ -75,8 +90,8 @@ impl<'o> ErlWriter<'o> {
     #[inline]
     pub(crate) fn list(&mut self, len: usize) {
         if len > 0 {
-            self.out.push(LIST);
-            self.out.extend_from_slice(&(len as u32).to_be_bytes());
+            let [a, b, c, d] = (len as u32).to_be_bytes();
+            self.out.extend_from_slice(&[LIST, a, b, c, d]);
         }
     }
 
@@ -93,7 +108,7 @@ impl<'o> ErlWriter<'o> {
             Ok(len) => {
                 let [high, low] = len.to_be_bytes();
                 self.out.extend_from_slice(&[STRING, high, low]);
-                self.out.extend_from_slice(octets);
+                octets::push(self.out, octets);
             }
             Err(_) => {
                 self.list(octets.len());
@@ -171,6 +186,15 @@ impl<'a> ErlReader<'a> {
     /// Starts a tuple and gives its arity.
     #[inline]
     pub(crate) fn tuple(&mut self) -> Result<usize, Stop> {
+        if let [SMALL_TUPLE, arity, rest @ ..] = self.rest {
+            self.rest = rest;
+            return Ok(usize::from(*arity));
+        }
+        self.tuple_slow()
+    }
+
+    #[inline(never)]
+    fn tuple_slow(&mut self) -> Result<usize, Stop> {
         match self.next_tag()? {
             SMALL_TUPLE => {
                 self.take(1)?;
@@ -187,6 +211,17 @@ impl<'a> ErlReader<'a> {
     /// The name of an atom.
     #[inline]
     pub(crate) fn atom(&mut self) -> Result<&'a [u8], Stop> {
+        if let [ATOM, 0, len, rest @ ..] | [SMALL_ATOM_UTF8, len, rest @ ..] = self.rest
+            && let Some((name, rest)) = rest.split_at_checked(usize::from(*len))
+        {
+            self.rest = rest;
+            return Ok(name);
+        }
+        self.atom_slow()
+    }
+
+    #[inline(never)]
+    fn atom_slow(&mut self) -> Result<&'a [u8], Stop> {
         let len_octets = match self.next_tag()? {
             ATOM | ATOM_UTF8 => 2,
             SMALL_ATOM | SMALL_ATOM_UTF8 => 1,
@@ -198,8 +233,24 @@ impl<'a> ErlReader<'a> {
     }
 
     /// Passes over an atom of the name given, if that is what comes next.
-    #[inline]
-    pub(crate) fn is_atom(&mut self, name: &[u8]) -> Result<bool, Stop> {
+    #[inline(always)]
+    pub(crate) fn is_atom(&mut self, name: &'static [u8]) -> Result<bool, Stop> {
+        // Inlined, the name is a constant: comparing is a few words, without a loop.
+        if let [ATOM, 0, len, rest @ ..] | [SMALL_ATOM_UTF8, len, rest @ ..] = self.rest {
+            if usize::from(*len) == name.len()
+                && let Some((found, rest)) = rest.split_at_checked(name.len())
+                && found == name
+            {
+                self.rest = rest;
+                return Ok(true);
+            }
+            return Ok(false);
+        }
+        self.is_atom_slow(name)
+    }
+
+    #[inline(never)]
+    fn is_atom_slow(&mut self, name: &[u8]) -> Result<bool, Stop> {
         if !matches!(
             self.next_tag()?,
             ATOM | ATOM_UTF8 | SMALL_ATOM | SMALL_ATOM_UTF8
@@ -216,6 +267,17 @@ impl<'a> ErlReader<'a> {
 
     #[inline]
     pub(crate) fn unsigned(&mut self, max: u32) -> Result<u32, Stop> {
+        if let [SMALL_INTEGER, value, rest @ ..] = self.rest
+            && u32::from(*value) <= max
+        {
+            self.rest = rest;
+            return Ok(u32::from(*value));
+        }
+        self.unsigned_slow(max)
+    }
+
+    #[inline(never)]
+    fn unsigned_slow(&mut self, max: u32) -> Result<u32, Stop> {
         let value = match self.next_tag()? {
             SMALL_INTEGER => {
                 self.take(1)?;
@@ -249,6 +311,18 @@ impl<'a> ErlReader<'a> {
     /// A list of octets: as a string, a list of small integers, or a binary.
     #[inline]
     pub(crate) fn string(&mut self) -> Result<&'a [u8], Stop> {
+        if let [STRING, high, low, rest @ ..] = self.rest
+            && let Some((octets, rest)) =
+                rest.split_at_checked(usize::from(u16::from_be_bytes([*high, *low])))
+        {
+            self.rest = rest;
+            return Ok(octets);
+        }
+        self.string_slow()
+    }
+
+    #[inline(never)]
+    fn string_slow(&mut self) -> Result<&'a [u8], Stop> {
         match self.next_tag()? {
             STRING => {
                 self.take(1)?;
@@ -282,6 +356,23 @@ impl<'a> ErlReader<'a> {
     /// Starts a list: how many elements it has, and whether they are the octets of a string.
     #[inline]
     pub(crate) fn list(&mut self) -> Result<ListStart<'a>, Stop> {
+        match self.rest {
+            [LIST, 0, 0, high, low, rest @ ..] => {
+                self.rest = rest;
+                let count = u16::from_be_bytes([*high, *low]);
+                return Ok(ListStart::Elements(usize::from(count)));
+            }
+            [NIL, rest @ ..] => {
+                self.rest = rest;
+                return Ok(ListStart::Empty);
+            }
+            _ => {}
+        }
+        self.list_slow()
+    }
+
+    #[inline(never)]
+    fn list_slow(&mut self) -> Result<ListStart<'a>, Stop> {
         match self.next_tag()? {
             NIL => {
                 self.take(1)?;
@@ -302,6 +393,10 @@ impl<'a> ErlReader<'a> {
 
     #[inline]
     pub(crate) fn end_list(&mut self) -> Result<(), Stop> {
+        if let [NIL, rest @ ..] = self.rest {
+            self.rest = rest;
+            return Ok(());
+        }
         match self.next_tag()? {
             NIL => self.take(1).map(|_| ()),
             _ => Err(self.fail(ErrorKind::Syntax, "the end of a list")),

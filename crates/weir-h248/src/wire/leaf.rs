@@ -12,6 +12,7 @@ use crate::{
     Names,
     error::{ErrorKind, Stop},
     name::{Name, Value, spelled_id},
+    octets,
     packages::{self, Kind},
     visit::Visitor,
 };
@@ -202,7 +203,7 @@ impl<'a, const MIN: usize, const MAX: usize> Wire<'a> for Octets<MIN, MAX> {
         }
         if MAX == 0 {
             w.length(value.len());
-            w.out.extend_from_slice(value);
+            octets::push(w.out, value);
             return;
         }
         if MIN != MAX {
@@ -454,37 +455,61 @@ remembered!(PropertyName false EventName true SignalName true StatisticName fals
 
 type Cx<'c> = &'c mut super::Context;
 
-fn item<'a>(kind: Kind, number: u32) -> Option<Name<'a>> {
-    packages::item_name(kind, number).map(Name::from)
+/// The name in this crate's packages, or in those of the user.
+fn item<'a>(kind: Kind, cx: Cx<'_>, number: u32) -> Option<Name<'a>> {
+    packages::item_name(kind, number)
+        .or_else(|| cx.options.packages?.item_name(kind, number))
+        .map(Name::from)
 }
 
 fn parameter<'a>(kind: Kind, cx: Cx<'_>, number: u32) -> Option<Name<'a>> {
-    packages::parameter_name(kind, cx.item, number as u16).map(Name::from)
+    packages::parameter_name(kind, cx.item, number as u16)
+        .or_else(|| {
+            cx.options
+                .packages?
+                .parameter_name(kind, cx.item, number as u16)
+        })
+        .map(Name::from)
+}
+
+fn item_number(kind: Kind, cx: Cx<'_>, name: &[u8]) -> Option<u32> {
+    packages::item_number(kind, name).or_else(|| cx.options.packages?.item_number(kind, name))
+}
+
+fn parameter_number(kind: Kind, cx: Cx<'_>, name: &[u8]) -> Option<u32> {
+    packages::parameter_number(kind, cx.item, name)
+        .or_else(|| cx.options.packages?.parameter_number(kind, cx.item, name))
+        .map(u32::from)
 }
 
 named! {
     /// A property of a package, or one of Annex C.
-    PropertyName 4, |_: Cx<'_>, text| packages::item_number(Kind::Property, text),
-        |_: Cx<'_>, number| item(Kind::Property, number);
+    PropertyName 4, |cx: Cx<'_>, text| item_number(Kind::Property, cx, text),
+        |cx, number| item(Kind::Property, cx, number);
     /// An event of a package.
-    EventName 4, |_: Cx<'_>, text| packages::item_number(Kind::Event, text),
-        |_: Cx<'_>, number| item(Kind::Event, number);
+    EventName 4, |cx: Cx<'_>, text| item_number(Kind::Event, cx, text),
+        |cx, number| item(Kind::Event, cx, number);
     /// A signal of a package.
-    SignalName 4, |_: Cx<'_>, text| packages::item_number(Kind::Signal, text),
-        |_: Cx<'_>, number| item(Kind::Signal, number);
+    SignalName 4, |cx: Cx<'_>, text| item_number(Kind::Signal, cx, text),
+        |cx, number| item(Kind::Signal, cx, number);
     /// A statistic of a package.
-    StatisticName 4, |_: Cx<'_>, text| packages::item_number(Kind::Statistic, text),
-        |_: Cx<'_>, number| item(Kind::Statistic, number);
+    StatisticName 4, |cx: Cx<'_>, text| item_number(Kind::Statistic, cx, text),
+        |cx, number| item(Kind::Statistic, cx, number);
     /// A package.
-    PackageName 2, |_: Cx<'_>, text| packages::package_number(text).map(u32::from),
-        |_: Cx<'_>, number: u32| packages::package_name(number as u16).map(Name::from);
+    PackageName 2,
+        |cx: Cx<'_>, text| packages::package_number(text)
+            .or_else(|| cx.options.packages?.package_number(text))
+            .map(u32::from),
+        |cx: Cx<'_>, number: u32| packages::package_name(number as u16)
+            .or_else(|| cx.options.packages?.package_name(number as u16))
+            .map(Name::from);
     /// A parameter of the event that was read or written before.
     EventParameterName 2,
-        |cx: Cx<'_>, text| packages::parameter_number(Kind::Event, cx.item, text).map(u32::from),
+        |cx: Cx<'_>, text| parameter_number(Kind::Event, cx, text),
         |cx, number| parameter(Kind::Event, cx, number);
     /// A parameter of the signal that was read or written before.
     SignalParameterName 2,
-        |cx: Cx<'_>, text| packages::parameter_number(Kind::Signal, cx.item, text).map(u32::from),
+        |cx: Cx<'_>, text| parameter_number(Kind::Signal, cx, text),
         |cx, number| parameter(Kind::Signal, cx, number);
     /// The name of a digit map. RFC 3525 leaves the numbers to the two sides; these are Erlang's.
     DigitMapName 2, |_: Cx<'_>, text| dial_plan_number(text),

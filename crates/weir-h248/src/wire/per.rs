@@ -5,6 +5,7 @@ use crate::{
     Arena, BinaryOptions, Extension, ExtensionContent,
     error::{ErrorKind, Failure, Stop},
     extension::of_record,
+    octets,
 };
 
 /// Appends bits.
@@ -101,11 +102,16 @@ impl<'o> PerWriter<'o> {
     pub(crate) fn bits(&mut self, value: u32, count: u32) {
         self.pending = self.pending << count | u64::from(value);
         self.pending_len += count;
-        while self.pending_len >= 8 {
-            self.pending_len -= 8;
-            self.out.push((self.pending >> self.pending_len) as u8);
+        if self.pending_len >= 8 {
+            // At most 7 + 32 bits: they go to the top, and of the octets the full ones stay.
+            let top = self.pending << (64 - self.pending_len);
+            let full = self.pending_len / 8;
+            let end = self.out.len().wrapping_add(full as usize);
+            self.out.extend_from_slice(&top.to_be_bytes());
+            self.out.truncate(end);
+            self.pending_len %= 8;
+            self.pending &= 0xff;
         }
-        self.pending &= 0xff;
     }
 
     #[inline]
@@ -116,15 +122,16 @@ impl<'o> PerWriter<'o> {
     #[inline]
     pub(crate) fn align(&mut self) {
         if self.pending_len > 0 {
-            let fill = 8 - self.pending_len;
-            self.bits(0, fill);
+            self.out
+                .push((self.pending << (8 - self.pending_len)) as u8);
+            (self.pending, self.pending_len) = (0, 0);
         }
     }
 
     #[inline]
     pub(crate) fn aligned(&mut self, octets: &[u8]) {
         self.align();
-        self.out.extend_from_slice(octets);
+        octets::push(self.out, octets);
     }
 
     /// A length without an upper bound (X.691 11.9.3.5 to 11.9.3.8).
@@ -157,10 +164,13 @@ impl<'o> PerWriter<'o> {
             256 => self.aligned(&[value as u8]),
             257..=0x1_0000 => self.aligned(&(value as u16).to_be_bytes()),
             _ => {
-                let octets = value.to_be_bytes();
                 let zeros = (value.leading_zeros() / 8).min(3);
                 self.bits(3 - zeros, 2);
-                self.aligned(octets.get(zeros as usize..).unwrap_or_default());
+                self.align();
+                let end = self.out.len().wrapping_add(4 - zeros as usize);
+                let octets = (value << (8 * zeros)).to_be_bytes();
+                self.out.extend_from_slice(&octets);
+                self.out.truncate(end);
             }
         }
     }
@@ -200,6 +210,16 @@ pub(crate) const fn bits_for(range: u64) -> u32 {
     } else {
         u64::BITS - (range - 1).leading_zeros()
     }
+}
+
+/// Up to seven octets, and zeros behind them.
+#[cold]
+fn last_window(octets: &[u8]) -> u64 {
+    let mut window = [0; 8];
+    for (place, octet) in window.iter_mut().zip(octets) {
+        *place = *octet;
+    }
+    u64::from_be_bytes(window)
 }
 
 /// Takes the highest of 32 bits, which say which optional components follow.
@@ -283,14 +303,14 @@ impl<'a> PerReader<'a> {
         if end > self.octets.len().saturating_mul(8) {
             return Err(self.fail(ErrorKind::Cut, "more bits"));
         }
-        let mut window = 0_u64;
-        for octet in self.octets.iter().skip(at).take(5) {
-            window = window << 8 | u64::from(*octet);
-        }
-        let read = self.octets.len().saturating_sub(at).min(5) as u32 * 8;
         self.position = end;
-        let right = read.saturating_sub(shift.saturating_add(count));
-        Ok((window >> right & ((1_u64 << count) - 1)) as u32)
+        let rest = self.octets.get(at..).unwrap_or_default();
+        let window = match rest.first_chunk::<8>() {
+            Some(octets) => u64::from_be_bytes(*octets),
+            None => last_window(rest),
+        };
+        // At most 7 + 32 bits from the top.
+        Ok((window << shift >> 1 >> (63_u32.wrapping_sub(count) & 63)) as u32)
     }
 
     #[inline]

@@ -315,7 +315,7 @@ macro_rules! component {
     };
     (erl_write late (), $m:ty, $v:expr, $w:ident) => { component!(erl_write opt (), $m, $v, $w) };
     (erl_write flag (), $m:ty, $v:expr, $w:ident) => {
-        $w.atom(if $v { b"NULL" } else { $crate::wire::erl::NO_VALUE })
+        if $v { $w.atom(b"NULL"); } else { $w.atom($crate::wire::erl::NO_VALUE); }
     };
     (erl_write ext ($from:literal), $m:ty, $v:expr, $w:ident) => {
         if $from <= $w.cx.version {
@@ -613,7 +613,7 @@ macro_rules! enumerated_wire {
                     concat!("a value of ", stringify!($name))))
             }
             fn erl_write(value: &Self, w: &mut $crate::wire::erl::ErlWriter<'_>) {
-                w.atom(value.asn1_name().as_bytes());
+                w.any_atom(value.asn1_name().as_bytes());
             }
             fn erl_read(
                 r: &mut $crate::wire::erl::ErlReader<'a>,
@@ -738,7 +738,7 @@ macro_rules! flags {
             }
             fn erl_write(value: &Self, w: &mut $crate::wire::erl::ErlWriter<'_>) {
                 w.list(value.as_slice().len());
-                for item in value.as_slice() { w.atom(item.asn1_name().as_bytes()); }
+                for item in value.as_slice() { w.any_atom(item.asn1_name().as_bytes()); }
                 w.nil();
             }
             fn erl_read(

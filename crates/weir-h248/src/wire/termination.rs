@@ -15,6 +15,7 @@ use crate::{
     Arena, TerminationIds,
     error::{ErrorKind, Stop},
     name::{BinaryId, TerminationId},
+    octets::binary_digits,
     visit::Visitor,
 };
 
@@ -149,6 +150,46 @@ fn three_plain_levels(path: &[u8]) -> Option<[u8; LEVELS_MAX]> {
     Some(id)
 }
 
+/// Three strings of eight characters in a list.
+const LEVELS_LEN: usize = 5 + 3 * (3 + 8) + 1;
+const LIST_OF_THREE: [u8; 5] = [108, 0, 0, 0, 3];
+const STRING_OF_EIGHT: [u8; 3] = [107, 0, 8];
+const NIL: u8 = 106;
+
+/// Erlang's list of the levels of `11111111/00000000/00000000`.
+#[inline]
+fn three_levels(path: &[u8]) -> Option<[u8; LEVELS_LEN]> {
+    if path.len() != 26 {
+        return None;
+    }
+    three_plain_levels(path)?;
+    let mut levels = [NIL; LEVELS_LEN];
+    let (head, strings) = levels.split_first_chunk_mut::<5>()?;
+    *head = LIST_OF_THREE;
+    for (string, level) in strings.chunks_exact_mut(11).zip(path.chunks(9)) {
+        *string.first_chunk_mut::<3>()? = STRING_OF_EIGHT;
+        *string.last_chunk_mut::<8>()? = *level.first_chunk::<8>()?;
+    }
+    Some(levels)
+}
+
+/// The path of Erlang's list of three levels, when each has eight characters.
+#[inline]
+fn three_level_path(levels: &[u8; LEVELS_LEN]) -> Option<[u8; 26]> {
+    let (head, strings) = levels.split_first_chunk::<5>()?;
+    if *head != LIST_OF_THREE || levels.last() != Some(&NIL) {
+        return None;
+    }
+    let mut path = [b'/'; 26];
+    for (level, string) in path.chunks_mut(9).zip(strings.chunks_exact(11)) {
+        if string.first_chunk::<3>() != Some(&STRING_OF_EIGHT) {
+            return None;
+        }
+        *level.first_chunk_mut::<8>()? = *string.last_chunk::<8>()?;
+    }
+    Some(path)
+}
+
 /// The path of a binary form, or the binary form itself when paths are not wanted.
 fn unpack<'a>(
     arena: &'a Arena,
@@ -163,14 +204,20 @@ fn unpack<'a>(
         let wildcard = arena.list(wildcard);
         return Some(TerminationId::Binary(arena.keep(BinaryId { wildcard, id })));
     }
+    if let (&[], &[a, b, c]) = (wildcard, id) {
+        let mut path = [b'/'; 26];
+        for (level, octet) in path.chunks_mut(9).zip([a, b, c]) {
+            *level.first_chunk_mut::<8>()? = binary_digits(octet);
+        }
+        return Some(TerminationId::Path(arena.keep(path)));
+    }
     let mut text = [0_u8; 9 * LEVELS_MAX];
     let mut len = 0_usize;
     for octet in id.iter().take(LEVELS_MAX) {
         let level = text.get_mut(len..len.checked_add(9)?)?;
-        for (bit, place) in level.iter_mut().enumerate().take(8) {
-            *place = b'0' | octet >> (7 - bit) & 1;
-        }
-        *level.last_mut()? = b'/';
+        let (digits, slash) = level.split_first_chunk_mut::<8>()?;
+        *digits = binary_digits(*octet);
+        slash.copy_from_slice(b"/");
         len = len.checked_add(9)?;
     }
     let mut path = text.get(..len.checked_sub(1)?)?;
@@ -225,6 +272,15 @@ impl<'a> Wire<'a> for TerminationId<'a> {
 
     #[inline]
     fn ber_write(value: &Self, tag: u8, w: &mut BerWriter<'_>) {
+        if let TerminationId::Path(path) = value
+            && path.len() == 26
+            && w.has_no_extensions()
+            && let Some([a, b, c, ..]) = three_plain_levels(path)
+        {
+            w.next_record();
+            let octets = [0x20 | tag, 7, 0xa0, 0, 0x81, 3, a, b, c];
+            return w.out.extend_from_slice(&octets);
+        }
         let Some(packed) = Packed::of(value) else {
             return w.fail(UNMAPPED);
         };
@@ -242,6 +298,12 @@ impl<'a> Wire<'a> for TerminationId<'a> {
 
     fn ber_read(contents: &'a [u8], r: &mut BerReader<'a>) -> Result<Self, Stop> {
         let record = r.next_record();
+        if let [0xa0, 0, 0x81, 3, id @ ..] = contents
+            && id.len() == 3
+        {
+            return unpack(r.arena, r.cx.options.termination_ids, &[], id)
+                .ok_or_else(|| r.fail(ErrorKind::Range, contents, WILDCARDS));
+        }
         let mut rest = contents;
         let mut wildcards = [0_u8; LEVELS_MAX];
         let mut count = 0_usize;
@@ -332,6 +394,12 @@ impl<'a> Wire<'a> for TerminationId<'a> {
             Self::Path(path) => path,
             Self::Binary(id) => return record(w, id.wildcard, id.id),
         };
+        if let Some(levels) = three_levels(path) {
+            w.tuple(3);
+            w.atom(b"megaco_term_id");
+            w.atom(b"false");
+            return w.out.extend_from_slice(&levels);
+        }
         w.tuple(3);
         w.atom(b"megaco_term_id");
         w.atom(if value.has_wildcard() {
@@ -364,6 +432,12 @@ impl<'a> Wire<'a> for TerminationId<'a> {
             return Err(r.fail(ErrorKind::Syntax, record));
         }
         bool::erl_read(r)?;
+        if let Some((levels, rest)) = r.rest.split_first_chunk::<LEVELS_LEN>()
+            && let Some(path) = three_level_path(levels)
+        {
+            r.rest = rest;
+            return Ok(Self::Path(r.arena.keep(path)));
+        }
         let ListStart::Elements(levels) = r.list()? else {
             return Err(r.fail(ErrorKind::Syntax, "levels of a termination identifier"));
         };

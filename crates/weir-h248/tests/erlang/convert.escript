@@ -1,5 +1,5 @@
 #!/usr/bin/env escript
-%%! -noshell
+%%! -noshell -noinput
 %% convert.escript FROM TO: converts messages with Erlang's megaco. Requests on standard input are
 %% <<Length:32, Message>>; replies are <<Length:32, Status:8, Body>>: 0 and the message, or 1 and why not.
 -mode(compile).
@@ -14,18 +14,17 @@ codec("erl_dist_z")   -> {megaco_erl_dist_encoder, [compressed]};
 codec("erl_dist_mcz") -> {megaco_erl_dist_encoder, [megaco_compressed, compressed]}.
 
 main([From, To]) ->
-    ok = io:setopts(standard_io, [binary, {encoding, latin1}]),
-    serve(codec(From), codec(To)).
+    %% A port instead of standard_io, whose process would take milliseconds a message.
+    Port = open_port({fd, 0, 1}, [binary, eof, {packet, 4}]),
+    serve(Port, codec(From), codec(To)).
 
-serve(From, To) ->
-    case file:read(standard_io, 4) of
-        {ok, <<Length:32>>} ->
-            {ok, Message} = file:read(standard_io, Length),
+serve(Port, From, To) ->
+    receive
+        {Port, {data, Message}} ->
             {Status, Body} = convert(From, To, Message),
-            Size = byte_size(Body) + 1,
-            ok = file:write(standard_io, <<Size:32, Status:8, Body/binary>>),
-            serve(From, To);
-        _ -> ok
+            port_command(Port, [Status, Body]),
+            serve(Port, From, To);
+        {Port, eof} -> ok
     end.
 
 convert({FromModule, FromConf}, {ToModule, ToConf}, Message) ->

@@ -1,7 +1,8 @@
 //! Damaged input: errors with a place, and never a panic.
 
 use weir_h248::{
-    Arena, DecodeOptions, Encoding, ErrorKind, TextOptions, decode, decode_as, decode_text, detect,
+    Arena, DecodeOptions, Encoding, ErrorKind, TextOptions, TextStyle, decode, decode_as,
+    decode_text, detect, encode_pretty,
 };
 
 const MESSAGE: &str = "MEGACO/3 [125.125.125.111]:55555\nTransaction = 10001 {\n\tContext = - {\n\t\t\
@@ -193,4 +194,34 @@ fn statistics_without_content_come_back() {
         read("!/3 [1.2.3.4] P=1{C=1{AV=a{SA{},PG{al-1}}}}"),
         read("!/3 [1.2.3.4] P=1{C=1{AV=a{SA,PG{al-1}}}}")
     );
+}
+
+/// Erlang refuses these, and so does the grammar: weir once took them.
+#[test]
+fn illegal_text_that_was_taken_is_refused() {
+    for text in [
+        "!/1 [1.2.3.4]: 5555\nK{9}",
+        "!/1 [1.2.3.4]:\n5555\nK{9}",
+        "!/1 [1.2.3.4]\nT=1{C=-{SC=root{SV{MT=RS,AD=5555-,RE=\"901\"}}}}",
+        "!/1 [1.2.3.4]\nT=1{C=-{SC=root{SV{MT=RS,AD=55f55,RE=\"901\"}}}}",
+        "!/3 [1.2.3.4]\nT=1{C=1{CA{tdmc/gain=2},A=1}}",
+        "!/3 [1.2.3.4]\nT=1{C=1{CA{tdmc/gain>2},A=1}}",
+    ] {
+        let arena = Arena::new();
+        let decoded = decode_text(text.as_bytes(), &arena, TextOptions::default());
+        assert!(decoded.is_err(), "{text}");
+    }
+}
+
+/// A value that selects contexts comes back from text; it was written where it does not belong.
+#[test]
+fn selecting_values_come_back() {
+    let text = b"!/3 [1.2.3.4]\nT=1{C=*{CA{TP,CT{tdmc/gain=2},PR=3},AV=*{AT{}}}}";
+    let arena = Arena::new();
+    let message = decode_text(text, &arena, TextOptions::default()).unwrap();
+    let mut out = Vec::new();
+    encode_pretty(&message, TextStyle::default(), &mut out).unwrap();
+    let again = decode_text(&out, &arena, TextOptions::default()).unwrap();
+    assert_eq!(again, message);
+    assert!(String::from_utf8_lossy(&out).contains("ContextAttr {"));
 }

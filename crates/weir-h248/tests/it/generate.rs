@@ -37,6 +37,7 @@ pub(crate) struct Generator<'a> {
     arena: &'a Arena,
     state: u64,
     version: u8,
+    erlang_text: bool,
 }
 
 const PROPERTIES: &[&str] = &["nt/jit", "tdmc/gain", "tdmc/ec", "root/MGMaxPDUSize"];
@@ -73,8 +74,26 @@ impl<'a> Generator<'a> {
         Self {
             arena,
             state: seed | 1,
+            erlang_text: false,
             version: 1,
         }
+    }
+
+    /// Without what Erlang does to text, which is written down here as the list of exceptions:
+    ///
+    /// - it reads relations, ranges and lists of an event's parameter as plain values;
+    /// - it does not write embedded signals when they are empty;
+    /// - it takes no escaped brace, so none in an MTP address and in a session description;
+    /// - it takes a context without braces in no reply (legal since version 3);
+    /// - it takes no error behind the observed events of a Notify (RFC 3525 Annex B has it);
+    /// - before version 3 it does not know `EmergencyOff`, in version 2 it takes one triple of a
+    ///   topology, in version 1 it takes no `Events` without events;
+    /// - it takes a group of an IPv6 address for a word of the protocol (`eb`): digits only;
+    /// - it takes a segment in few places only, so none;
+    /// - it takes lists of terminations in version 3 only, where they came into text.
+    pub(crate) fn for_erlang_text(mut self) -> Self {
+        self.erlang_text = true;
+        self
     }
 
     fn below(&mut self, bound: u32) -> u32 {
@@ -121,10 +140,17 @@ impl<'a> Generator<'a> {
                 port,
             }),
             1 => {
-                let address = (u128::from(self.number()) << 96 | u128::from(self.number())).into();
+                let digits = if self.erlang_text {
+                    0x7777_7777
+                } else {
+                    u32::MAX
+                };
+                let mut number = || u128::from(self.number() & digits);
+                let address = (number() << 96 | number()).into();
                 MId::Ip6(Ip6Address { address, port })
             }
             2 => MId::Device(b"gw/1"),
+            _ if self.erlang_text => MId::Mtp(b"abc"),
             _ => MId::Mtp(b"ab}"),
         };
         let body = if self.below(8) == 0 {
@@ -151,7 +177,8 @@ impl<'a> Generator<'a> {
 
     fn transaction(&mut self) -> Transaction<'a> {
         let id = self.number();
-        match self.below(if self.version >= 3 { 6 } else { 5 }) {
+        let segments = self.version >= 3 && !self.erlang_text;
+        match self.below(if segments { 6 } else { 5 }) {
             0 => Transaction::Pending(TransactionPending { id }),
             1 => Transaction::ResponseAck(self.list(1, |g| TransactionAck {
                 first: g.number(),
@@ -191,20 +218,28 @@ impl<'a> Generator<'a> {
         let new = self.version >= 3;
         let request = ContextRequest {
             priority: Some(self.below(16) as u8),
-            emergency: self.maybe(Self::flip),
-            topology: self.maybe(|g| {
-                g.list(1, |g| TopologyRequest {
-                    from: g.termination(),
-                    to: g.termination(),
-                    direction: g.pick(&[TopologyDirection::Bothway, TopologyDirection::Isolate]),
-                    stream_id: if g.version >= 2 {
-                        g.maybe(|g| g.number() as u16)
-                    } else {
-                        None
-                    },
-                    direction_extension: None,
+            emergency: self
+                .maybe(Self::flip)
+                .filter(|emergency| *emergency || self.version > 2 || !self.erlang_text),
+            topology: self
+                .maybe(|g| {
+                    g.list(1, |g| TopologyRequest {
+                        from: g.termination(),
+                        to: g.termination(),
+                        direction: g
+                            .pick(&[TopologyDirection::Bothway, TopologyDirection::Isolate]),
+                        stream_id: if g.version >= 2 {
+                            g.maybe(|g| g.number() as u16)
+                        } else {
+                            None
+                        },
+                        direction_extension: None,
+                    })
                 })
-            }),
+                .map(|triples| match self.erlang_text && self.version == 2 {
+                    true => &triples[..1],
+                    false => triples,
+                }),
             ieps: if new { self.maybe(Self::flip) } else { None },
             properties: if new {
                 self.maybe(|g| g.list(1, Self::property))
@@ -229,6 +264,14 @@ impl<'a> Generator<'a> {
         }
     }
 
+    fn terminations(&mut self) -> &'a [TerminationId<'a>] {
+        if self.erlang_text && self.version < 3 {
+            let id = self.termination();
+            return self.arena.list(&[id]);
+        }
+        self.list(1, Self::termination)
+    }
+
     fn termination(&mut self) -> TerminationId<'a> {
         if self.below(6) == 0 {
             TerminationId::Root
@@ -238,7 +281,7 @@ impl<'a> Generator<'a> {
     }
 
     fn command(&mut self) -> CommandRequest<'a> {
-        let termination_ids = self.list(1, Self::termination);
+        let termination_ids = self.terminations();
         let command = match self.below(6) {
             0 => Command::Subtract(SubtractRequest {
                 termination_ids,
@@ -247,7 +290,7 @@ impl<'a> Generator<'a> {
             1 => Command::Notify(NotifyRequest {
                 termination_ids,
                 observed_events: self.observed(),
-                error: self.maybe(Self::error),
+                error: self.maybe(Self::error).filter(|_| !self.erlang_text),
             }),
             2 => {
                 let parms = ServiceChangeParm {
@@ -358,7 +401,8 @@ impl<'a> Generator<'a> {
         match self.below(5) {
             0 => AmmDescriptor::Media(self.media()),
             1 => {
-                let events = self.list(0, Self::requested_event);
+                let min = u32::from(self.erlang_text && self.version < 2);
+                let events = self.list(min, Self::requested_event);
                 let request_id = (!events.is_empty() || self.version < 2).then(|| self.number());
                 AmmDescriptor::Events(EventsDescriptor { request_id, events })
             }
@@ -406,7 +450,11 @@ impl<'a> Generator<'a> {
     fn stream(&mut self) -> StreamParms<'a> {
         let sdp = [
             &b"v=0\r\nc=IN IP4 $ \r\nm=audio $ RTP/AVP 0\r\n"[..],
-            b"v=0\nm=audio 1 RTP/AVP 8\na=x}y\nv=0\ns=-",
+            if self.erlang_text {
+                b"v=0\nm=audio 1 RTP/AVP 8\na=xy\nv=0\ns=-"
+            } else {
+                b"v=0\nm=audio 1 RTP/AVP 8\na=x}y\nv=0\ns=-"
+            },
         ];
         StreamParms {
             local_control: Some(LocalControlDescriptor {
@@ -435,7 +483,11 @@ impl<'a> Generator<'a> {
     fn event(&mut self) -> (Name<'a>, &'a [EventParameter<'a>]) {
         let (name, parameter) = self.pick(EVENTS);
         let parameters = self.list(0, |g| {
-            let (value, extra) = g.value_and_extra();
+            let (value, extra) = if g.erlang_text {
+                (g.one(), None)
+            } else {
+                g.value_and_extra()
+            };
             EventParameter {
                 name: parameter.into(),
                 value,
@@ -463,7 +515,9 @@ impl<'a> Generator<'a> {
                 });
                 SecondEventsDescriptor { request_id, events }
             }),
-            signals: g.maybe(Self::signals),
+            signals: g
+                .maybe(Self::signals)
+                .filter(|signals| !g.erlang_text || !signals.is_empty()),
             notify: None,
             reset_events: g.version >= 3 && g.flip(),
         });
@@ -533,12 +587,12 @@ impl<'a> Generator<'a> {
             context_id: self.number(),
             error: self.maybe(Self::error),
             context_reply: self.context(),
-            commands: self.list(0, Self::command_reply),
+            commands: self.list(u32::from(self.erlang_text), Self::command_reply),
         }
     }
 
     fn command_reply(&mut self) -> CommandReply<'a> {
-        let termination_ids = self.list(1, Self::termination);
+        let termination_ids = self.terminations();
         if self.below(3) == 0 {
             let error = self.maybe(Self::error);
             return CommandReply::Notify(NotifyReply {

@@ -7,5 +7,6 @@ mod damage;
 mod erlang;
 mod extension;
 mod generate;
+mod packages;
 mod rfc3525;
 mod roundtrip;
