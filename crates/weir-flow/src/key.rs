@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use weir_packet::{Layer, Packet};
 
@@ -13,6 +13,12 @@ pub struct Endpoint {
     pub address: IpAddr,
     /// The port. Of ICMP the type, or what answers that type; 0 where the protocol has no ports.
     pub port: u16,
+}
+
+impl From<Endpoint> for SocketAddr {
+    fn from(end: Endpoint) -> Self {
+        Self::new(end.address, end.port)
+    }
 }
 
 /// The protocol, the two ends and the scope of a flow. Packets of both directions have the same.
@@ -181,6 +187,15 @@ impl FlowKey {
     #[must_use]
     pub fn high(&self) -> Endpoint {
         self.end(&self.high, self.high_port)
+    }
+
+    /// Where a packet of `sender` comes from and where it goes.
+    #[must_use]
+    pub fn ends(&self, sender: Sender) -> (Endpoint, Endpoint) {
+        match sender {
+            Sender::Low => (self.low(), self.high()),
+            Sender::High => (self.high(), self.low()),
+        }
     }
 
     /// Protocol number above IP.

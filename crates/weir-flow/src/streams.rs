@@ -129,19 +129,13 @@ impl Chunk<'_> {
     /// The end that sent it.
     #[must_use]
     pub fn source(&self) -> Endpoint {
-        match self.sender {
-            Sender::Low => self.key.low(),
-            Sender::High => self.key.high(),
-        }
+        self.key.ends(self.sender).0
     }
 
     /// The end that received it.
     #[must_use]
     pub fn destination(&self) -> Endpoint {
-        match self.sender {
-            Sender::Low => self.key.high(),
-            Sender::High => self.key.low(),
-        }
+        self.key.ends(self.sender).1
     }
 }
 

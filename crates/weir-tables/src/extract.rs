@@ -7,6 +7,7 @@ mod calls;
 mod flows;
 pub mod h248;
 mod sip;
+mod value;
 mod websocket;
 
 use std::fmt;
@@ -95,6 +96,25 @@ pub(crate) struct ItemField<G> {
     pub(crate) doc: &'static str,
     pub(crate) reference: &'static str,
     pub(crate) get: G,
+}
+
+impl<G> ItemField<G> {
+    /// A column, with the function that gets its value, what it means, and where that is defined.
+    pub(crate) const fn new(
+        name: &'static str,
+        kind: Kind,
+        get: G,
+        doc: &'static str,
+        reference: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            kind,
+            doc,
+            reference,
+            get,
+        }
+    }
 }
 
 /// The columns of an extraction: first those of the packets table with these names, then its own. Only an

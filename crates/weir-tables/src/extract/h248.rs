@@ -5,9 +5,9 @@ mod columns;
 mod command;
 
 use std::collections::{HashMap, VecDeque};
-use std::net::IpAddr;
 use std::sync::Arc;
 
+use weir_flow::{FlowKey, Scope};
 use weir_h248::message::{
     ActionReply, MId, Message, MessageBody, Transaction, TransactionReply, TransactionResult,
 };
@@ -15,7 +15,7 @@ use weir_h248::{
     Arena, DecodeOptions, Endpoint, Role, Sent, TextStyle, Tracker, TrackerLimits, Unanswered,
     decode_as, decode_mini,
 };
-use weir_packet::{Layer, Needs, Packet};
+use weir_packet::{Needs, Packet};
 
 use self::columns::FIELDS;
 use self::command::{
@@ -375,33 +375,13 @@ fn mid_text(mid: &MId<'_>) -> String {
 
 /// The ends of the way of a packet.
 fn endpoints(packet: &Packet<'_>) -> Option<(Endpoint, Endpoint)> {
-    let network = packet.network()?;
-    let (from, to) = match network {
-        Layer::Ipv4 => (
-            ip4(packet.part(network, 12, 4)?)?,
-            ip4(packet.part(network, 16, 4)?)?,
-        ),
-        _ => (
-            ip6(packet.part(network, 8, 16)?)?,
-            ip6(packet.part(network, 24, 16)?)?,
-        ),
+    let (key, sender) = FlowKey::of_packet(packet, Scope::Addresses)?;
+    let (from, to) = key.ends(sender);
+    let end = |end: weir_flow::Endpoint| Endpoint {
+        address: end.address,
+        port: end.port,
     };
-    let transport = packet.transport()?;
-    let end = |address, offset| {
-        Some(Endpoint {
-            address,
-            port: packet.u16_be(transport, offset)?,
-        })
-    };
-    Some((end(from, 0)?, end(to, 2)?))
-}
-
-fn ip4(bytes: &[u8]) -> Option<IpAddr> {
-    Some(IpAddr::from(*bytes.first_chunk::<4>()?))
-}
-
-fn ip6(bytes: &[u8]) -> Option<IpAddr> {
-    Some(IpAddr::from(*bytes.first_chunk::<16>()?))
+    Some((end(from), end(to)))
 }
 
 impl Extract for H248 {

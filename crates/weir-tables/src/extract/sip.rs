@@ -1,13 +1,14 @@
 //! `sip`: one row a SIP message.
 
 use std::cell::OnceCell;
-use std::net::{IpAddr, SocketAddr};
 
+use weir_flow::{FlowKey, Scope};
 use weir_packet::{Kind, Layer, Needs, Packet, Value};
 use weir_sip::{
     Address, Digest, Flow, HeaderName, Limits, Message, Transactions, Uri, looks_like_sip, unfold,
 };
 
+use super::value::{filled, number, text};
 use super::{Extract, Extraction, Item, ItemField, columns};
 use crate::Row;
 use crate::scan::Rows;
@@ -89,34 +90,14 @@ pub(super) fn datagram<'p>(packet: &Packet<'p>) -> Option<(Option<Flow>, &'p [u8
     if !looks_like_sip(payload) || packet.is_quoted(Layer::Udp) {
         return None;
     }
-    Some((flow(packet), payload))
-}
-
-fn flow(packet: &Packet<'_>) -> Option<Flow> {
-    let (src, dst): (IpAddr, IpAddr) = match packet.network()? {
-        Layer::Ipv4 => {
-            let at = |offset| {
-                packet
-                    .part(Layer::Ipv4, offset, 4)?
-                    .first_chunk::<4>()
-                    .copied()
-            };
-            (at(12)?.into(), at(16)?.into())
+    let flow = FlowKey::of_packet(packet, Scope::Addresses).map(|(key, sender)| {
+        let (src, dst) = key.ends(sender);
+        Flow {
+            src: src.into(),
+            dst: dst.into(),
         }
-        _ => {
-            let at = |offset| {
-                packet
-                    .part(Layer::Ipv6, offset, 16)?
-                    .first_chunk::<16>()
-                    .copied()
-            };
-            (at(8)?.into(), at(24)?.into())
-        }
-    };
-    Some(Flow {
-        src: SocketAddr::new(src, packet.u16_be(Layer::Udp, 0)?),
-        dst: SocketAddr::new(dst, packet.u16_be(Layer::Udp, 2)?),
-    })
+    });
+    Some((flow, payload))
 }
 
 /// The message with its folded lines on one line and its head in UTF-8, where it is not so already:
@@ -190,16 +171,8 @@ impl Item for MessageItem<'_, '_> {
     }
 }
 
-fn text(bytes: &[u8]) -> Option<Value<'_>> {
-    std::str::from_utf8(bytes).ok().map(Value::Text)
-}
-
-fn number(number: impl Into<u64>) -> Value<'static> {
-    Value::Unsigned(number.into())
-}
-
 fn port(uri: Option<Uri<'_>>) -> Option<Value<'static>> {
-    uri?.port.map(number)
+    uri?.port.and_then(number)
 }
 
 fn user(uri: Option<Uri<'_>>) -> Option<Value<'_>> {
@@ -207,120 +180,104 @@ fn user(uri: Option<Uri<'_>>) -> Option<Value<'_>> {
 }
 
 fn host(uri: Option<Uri<'_>>) -> Option<Value<'_>> {
-    text(uri?.host).filter(|host| *host != Value::Text(""))
+    filled(uri?.host)
 }
 
 fn display(address: Option<Address<'_>>) -> Option<Value<'_>> {
-    text(address?.display_unquoted()).filter(|name| *name != Value::Text(""))
+    filled(address?.display_unquoted())
 }
 
 type Get = for<'i> fn(&'i MessageItem<'_, '_>) -> Option<Value<'i>>;
 
-const fn field(
-    name: &'static str,
-    kind: Kind,
-    get: Get,
-    doc: &'static str,
-    reference: &'static str,
-) -> ItemField<Get> {
-    ItemField {
-        name,
-        kind,
-        doc,
-        reference,
-        get,
-    }
-}
-
 #[rustfmt::skip]
 static FIELDS: &[ItemField<Get>] = &[
-    field("sip.method", Kind::Text, |m| if m.digest.is_request() { text(m.message.method()?.as_bytes()) } else { None },
+    ItemField::new("sip.method", Kind::Text, |m| if m.digest.is_request() { text(m.message.method()?.as_bytes()) } else { None },
         "Method of a request; NULL for responses, whose sip.cseq.method says it", "RFC 3261, 7.1"),
-    field("sip.status_code", Kind::U16, |m| m.digest.status.filter(|code| *code > 0).map(number),
+    ItemField::new("sip.status_code", Kind::U16, |m| m.digest.status.filter(|code| *code > 0).and_then(number),
         "Status code of a response, 100 to 699", "RFC 3261, 7.2"),
-    field("sip.reason_phrase", Kind::Text, |m| m.digest.status.and_then(|_| text(m.digest.reason)),
+    ItemField::new("sip.reason_phrase", Kind::Text, |m| m.digest.status.and_then(|_| text(m.digest.reason)),
         "Reason phrase of a response, which may be empty", "RFC 3261, 7.2"),
-    field("sip.request_line", Kind::Text, |m| m.digest.request_uri.and_then(|_| text(m.start_line())),
+    ItemField::new("sip.request_line", Kind::Text, |m| m.digest.request_uri.and_then(|_| text(m.start_line())),
         "The first line of a request", "RFC 3261, 7.1"),
-    field("sip.status_line", Kind::Text, |m| m.digest.status.and_then(|_| text(m.start_line())),
+    ItemField::new("sip.status_line", Kind::Text, |m| m.digest.status.and_then(|_| text(m.start_line())),
         "The first line of a response", "RFC 3261, 7.2"),
-    field("sip.r_uri", Kind::Text, |m| text(m.digest.request_uri?),
+    ItemField::new("sip.r_uri", Kind::Text, |m| text(m.digest.request_uri?),
         "Request URI", "RFC 3261, 8.1.1.1"),
-    field("sip.r_uri.user", Kind::Text, |m| user(m.digest.request_uri.map(Uri::parse)),
+    ItemField::new("sip.r_uri.user", Kind::Text, |m| user(m.digest.request_uri.map(Uri::parse)),
         "User of the request URI; number of a tel URI", "RFC 3261, 19.1.1; RFC 3966"),
-    field("sip.r_uri.host", Kind::Text, |m| host(m.digest.request_uri.map(Uri::parse)),
+    ItemField::new("sip.r_uri.host", Kind::Text, |m| host(m.digest.request_uri.map(Uri::parse)),
         "Host of the request URI", "RFC 3261, 19.1.1"),
-    field("sip.r_uri.port", Kind::U16, |m| port(m.digest.request_uri.map(Uri::parse)),
+    ItemField::new("sip.r_uri.port", Kind::U16, |m| port(m.digest.request_uri.map(Uri::parse)),
         "Port of the request URI", "RFC 3261, 19.1.1"),
-    field("sip.call_id", Kind::Text, |m| text(m.digest.call_id?),
+    ItemField::new("sip.call_id", Kind::Text, |m| text(m.digest.call_id?),
         "Call-ID: the same for all messages of a call", "RFC 3261, 20.8"),
-    field("sip.cseq", Kind::Text, |m| m.header(HeaderName::CSeq),
+    ItemField::new("sip.cseq", Kind::Text, |m| m.header(HeaderName::CSeq),
         "CSeq: number and method of the request", "RFC 3261, 20.16"),
-    field("sip.cseq.seq", Kind::U32, |m| m.digest.cseq.map(|cseq| number(cseq.number)),
+    ItemField::new("sip.cseq.seq", Kind::U32, |m| m.digest.cseq.and_then(|cseq| number(cseq.number)),
         "Number of CSeq", "RFC 3261, 20.16"),
-    field("sip.cseq.method", Kind::Text, |m| cseq_method(m.message.headers().value(HeaderName::CSeq)?),
+    ItemField::new("sip.cseq.method", Kind::Text, |m| cseq_method(m.message.headers().value(HeaderName::CSeq)?),
         "Method of CSeq, in responses too", "RFC 3261, 20.16"),
-    field("sip.from", Kind::Text, |m| m.header(HeaderName::From),
+    ItemField::new("sip.from", Kind::Text, |m| m.header(HeaderName::From),
         "From, as it is written", "RFC 3261, 20.20"),
-    field("sip.from.display.info", Kind::Text, |m| display(m.digest.from),
+    ItemField::new("sip.from.display.info", Kind::Text, |m| display(m.digest.from),
         "Display name of From, without quotes", "RFC 3261, 20.10"),
-    field("sip.from.addr", Kind::Text, |m| text(m.digest.from?.uri.text),
+    ItemField::new("sip.from.addr", Kind::Text, |m| text(m.digest.from?.uri.text),
         "URI of From", "RFC 3261, 20.20"),
-    field("sip.from.user", Kind::Text, |m| user(m.digest.from.map(|from| from.uri)),
+    ItemField::new("sip.from.user", Kind::Text, |m| user(m.digest.from.map(|from| from.uri)),
         "User of the URI of From; number of a tel URI", "RFC 3261, 19.1.1; RFC 3966"),
-    field("sip.from.host", Kind::Text, |m| host(m.digest.from.map(|from| from.uri)),
+    ItemField::new("sip.from.host", Kind::Text, |m| host(m.digest.from.map(|from| from.uri)),
         "Host of the URI of From", "RFC 3261, 19.1.1"),
-    field("sip.from.port", Kind::U16, |m| port(m.digest.from.map(|from| from.uri)),
+    ItemField::new("sip.from.port", Kind::U16, |m| port(m.digest.from.map(|from| from.uri)),
         "Port of the URI of From", "RFC 3261, 19.1.1"),
-    field("sip.from.tag", Kind::Text, |m| text(m.digest.from_tag()?),
+    ItemField::new("sip.from.tag", Kind::Text, |m| text(m.digest.from_tag()?),
         "Tag of From: the sender's part of the dialog", "RFC 3261, 19.3"),
-    field("sip.to", Kind::Text, |m| m.header(HeaderName::To),
+    ItemField::new("sip.to", Kind::Text, |m| m.header(HeaderName::To),
         "To, as it is written", "RFC 3261, 20.39"),
-    field("sip.to.display.info", Kind::Text, |m| display(m.digest.to),
+    ItemField::new("sip.to.display.info", Kind::Text, |m| display(m.digest.to),
         "Display name of To, without quotes", "RFC 3261, 20.10"),
-    field("sip.to.addr", Kind::Text, |m| text(m.digest.to?.uri.text),
+    ItemField::new("sip.to.addr", Kind::Text, |m| text(m.digest.to?.uri.text),
         "URI of To", "RFC 3261, 20.39"),
-    field("sip.to.user", Kind::Text, |m| user(m.digest.to.map(|to| to.uri)),
+    ItemField::new("sip.to.user", Kind::Text, |m| user(m.digest.to.map(|to| to.uri)),
         "User of the URI of To; number of a tel URI", "RFC 3261, 19.1.1; RFC 3966"),
-    field("sip.to.host", Kind::Text, |m| host(m.digest.to.map(|to| to.uri)),
+    ItemField::new("sip.to.host", Kind::Text, |m| host(m.digest.to.map(|to| to.uri)),
         "Host of the URI of To", "RFC 3261, 19.1.1"),
-    field("sip.to.port", Kind::U16, |m| port(m.digest.to.map(|to| to.uri)),
+    ItemField::new("sip.to.port", Kind::U16, |m| port(m.digest.to.map(|to| to.uri)),
         "Port of the URI of To", "RFC 3261, 19.1.1"),
-    field("sip.to.tag", Kind::Text, |m| text(m.digest.to_tag()?),
+    ItemField::new("sip.to.tag", Kind::Text, |m| text(m.digest.to_tag()?),
         "Tag of To: the receiver's part of the dialog; NULL before there is one", "RFC 3261, 19.3"),
-    field("sip.contact", Kind::Text, |m| m.header(HeaderName::Contact),
+    ItemField::new("sip.contact", Kind::Text, |m| m.header(HeaderName::Contact),
         "The first Contact header, as it is written", "RFC 3261, 20.10"),
-    field("sip.contact.uri", Kind::Text, |m| text(m.digest.contact?.uri.text),
+    ItemField::new("sip.contact.uri", Kind::Text, |m| text(m.digest.contact?.uri.text),
         "URI of the first Contact", "RFC 3261, 20.10"),
-    field("sip.via", Kind::Text, |m| text(m.digest.via?.text),
+    ItemField::new("sip.via", Kind::Text, |m| text(m.digest.via?.text),
         "The topmost Via element: the last hop", "RFC 3261, 20.42"),
-    field("sip.via.transport", Kind::Text, |m| text(m.digest.via?.transport),
+    ItemField::new("sip.via.transport", Kind::Text, |m| text(m.digest.via?.transport),
         "Transport of the topmost Via", "RFC 3261, 20.42"),
-    field("sip.via.sent_by.address", Kind::Text, |m| text(m.digest.via?.host),
+    ItemField::new("sip.via.sent_by.address", Kind::Text, |m| text(m.digest.via?.host),
         "Host of the topmost Via", "RFC 3261, 18.1.1"),
-    field("sip.via.sent_by.port", Kind::U16, |m| m.digest.via?.port.map(number),
+    ItemField::new("sip.via.sent_by.port", Kind::U16, |m| m.digest.via?.port.and_then(number),
         "Port of the topmost Via", "RFC 3261, 18.1.1"),
-    field("sip.via.branch", Kind::Text, |m| text(m.digest.via?.branch()?),
+    ItemField::new("sip.via.branch", Kind::Text, |m| text(m.digest.via?.branch()?),
         "Branch of the topmost Via: names the transaction", "RFC 3261, 8.1.1.7"),
-    field("sip.via.count", Kind::U32, |m| Some(number(m.digest.via_count)),
+    ItemField::new("sip.via.count", Kind::U32, |m| number(m.digest.via_count),
         "Elements of all Via headers: hops", "RFC 3261, 20.42"),
-    field("sip.max_forwards", Kind::U8, |m| m.digest.max_forwards.map(number),
+    ItemField::new("sip.max_forwards", Kind::U8, |m| m.digest.max_forwards.and_then(number),
         "Hops that a request may still take; NULL when it is no number up to 255", "RFC 3261, 20.22"),
-    field("sip.user_agent", Kind::Text, |m| m.header(HeaderName::UserAgent),
+    ItemField::new("sip.user_agent", Kind::Text, |m| m.header(HeaderName::UserAgent),
         "User-Agent: software of the client, or of both sides", "RFC 3261, 20.41"),
-    field("sip.server", Kind::Text, |m| m.header(HeaderName::Server),
+    ItemField::new("sip.server", Kind::Text, |m| m.header(HeaderName::Server),
         "Server: software of the server", "RFC 3261, 20.35"),
-    field("sip.expires", Kind::U32, |m| m.digest.expires.and_then(|it| u32::try_from(it).ok()).map(number),
+    ItemField::new("sip.expires", Kind::U32, |m| m.digest.expires.and_then(|it| u32::try_from(it).ok()).and_then(number),
         "Expires, in seconds", "RFC 3261, 20.19"),
-    field("sip.content_type", Kind::Text, |m| text(m.digest.content_type?),
+    ItemField::new("sip.content_type", Kind::Text, |m| text(m.digest.content_type?),
         "Media type of the body", "RFC 3261, 20.15"),
-    field("sip.content_length", Kind::U32, |m| m.digest.content_length.and_then(|it| u32::try_from(it).ok()).map(number),
+    ItemField::new("sip.content_length", Kind::U32, |m| m.digest.content_length.and_then(|it| u32::try_from(it).ok()).and_then(number),
         "Content-Length, in bytes", "RFC 3261, 20.14"),
-    field("sip.msg_body", Kind::Text, |m| text(m.digest.body).filter(|body| *body != Value::Text("")),
+    ItemField::new("sip.msg_body", Kind::Text, |m| filled(m.digest.body),
         "The body, where it is UTF-8; as long as Content-Length says", "RFC 3261, 7.4"),
-    field("sip.resend", Kind::Bool, |m| Some(Value::Bool(m.is_repeat)),
+    ItemField::new("sip.resend", Kind::Bool, |m| Some(Value::Bool(m.is_repeat)),
         "True for a message that repeats one of its transaction between the same sockets within 32 s", "RFC 3261, 17"),
-    field("sip.faults", Kind::Text, faults,
+    ItemField::new("sip.faults", Kind::Text, faults,
         "What breaks or stretches the rules, and at which offset of the message; NULL when nothing does", "RFC 3261; RFC 4475"),
 ];
 
