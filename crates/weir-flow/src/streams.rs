@@ -75,6 +75,8 @@ pub struct StreamCounters {
 pub struct Chunk<'a> {
     /// Number of the connection in the order of the first packets, from 1.
     pub connection: u64,
+    /// What [`Streams::packet_of`] was told of the connection's first packet; 0 of [`Streams::packet`].
+    pub flow: u64,
     /// Its ends and protocol.
     pub key: &'a FlowKey,
     /// Which end sent it.
@@ -87,6 +89,8 @@ pub struct Chunk<'a> {
     pub frame: u64,
     /// Bytes of the stream before it, with those of gaps.
     pub offset: u64,
+    /// Nothing more comes of the connection, in either direction.
+    pub is_last: bool,
     /// What it is.
     pub content: Content<'a>,
 }
@@ -187,6 +191,7 @@ struct Table {
 #[derive(Debug)]
 struct Connection {
     number: u64,
+    flow: u64,
     originator: Sender,
     last_ns: i64,
     /// Queued when it was last looked at.
@@ -211,6 +216,8 @@ struct Direction {
 struct Occasion {
     time_ns: Option<i64>,
     frame: u64,
+    /// Of the packet; connections that begin with it get it.
+    flow: u64,
 }
 
 impl Streams {
@@ -265,15 +272,26 @@ impl Streams {
 
     /// Takes a packet in, and hands on what is in order now. Packets that are not TCP do nothing.
     pub fn packet(&mut self, packet: &Packet<'_>, each: impl FnMut(&Chunk<'_>) -> Interest) {
+        self.packet_of(packet, 0, each);
+    }
+
+    /// As [`Self::packet`], with a number that the caller has for the flow of the packet: chunks have that
+    /// of their connection's first packet.
+    pub fn packet_of(
+        &mut self,
+        packet: &Packet<'_>,
+        flow: u64,
+        each: impl FnMut(&Chunk<'_>) -> Interest,
+    ) {
         match self.defragmenter.packet(packet) {
-            Fragmented::Whole | Fragmented::Cut => self.table.packet(packet, each),
+            Fragmented::Whole | Fragmented::Cut => self.table.packet(packet, flow, each),
             Fragmented::Waits => {}
             Fragmented::Complete { bytes, layer } => {
                 let mut frame = Frame::new(LinkType(0), bytes);
                 frame.time_ns = packet.frame().time_ns;
                 frame.number = packet.frame().number;
                 self.table
-                    .packet(&self.decoder.decode_as(frame, layer), each);
+                    .packet(&self.decoder.decode_as(frame, layer), flow, each);
             }
         }
     }
@@ -286,7 +304,12 @@ impl Streams {
 }
 
 impl Table {
-    fn packet(&mut self, packet: &Packet<'_>, mut each: impl FnMut(&Chunk<'_>) -> Interest) {
+    fn packet(
+        &mut self,
+        packet: &Packet<'_>,
+        flow: u64,
+        mut each: impl FnMut(&Chunk<'_>) -> Interest,
+    ) {
         if packet.transport() != Some(Layer::Tcp) {
             return;
         }
@@ -299,6 +322,7 @@ impl Table {
         let occasion = Occasion {
             time_ns: sighting.time_ns,
             frame: packet.frame().number,
+            flow,
         };
         self.now_ns = self.now_ns.max(sighting.time_ns.unwrap_or(self.now_ns));
         self.expire(occasion, &mut each);
@@ -348,10 +372,12 @@ impl Table {
         let mut out = Out {
             key: &key,
             connection: connection.number,
+            flow: connection.flow,
             originator: connection.originator,
             occasion,
             counters,
             interest: Interest::Follow,
+            is_last: false,
             each,
         };
         connection.deliver(sighting.sender, segment, bytes, limits, *now_ns, &mut out);
@@ -421,6 +447,7 @@ impl Table {
             key,
             Box::new(Connection {
                 number,
+                flow: occasion.flow,
                 originator: if is_answer { other(sender) } else { sender },
                 last_ns: self.now_ns,
                 queued_ns: self.now_ns,
@@ -487,14 +514,16 @@ impl Table {
             let mut out = Out {
                 key,
                 connection: connection.number,
+                flow: connection.flow,
                 originator: connection.originator,
                 occasion,
                 counters: &mut self.counters,
                 interest: Interest::Follow,
+                is_last: false,
                 each,
             };
             for sender in [Sender::Low, Sender::High] {
-                connection.direction_mut(sender).end(sender, end, &mut out);
+                connection.end(sender, end, &mut out);
             }
         }
     }
@@ -515,6 +544,7 @@ impl Table {
         let occasion = Occasion {
             time_ns: (self.now_ns > i64::MIN).then_some(self.now_ns),
             frame: 0,
+            flow: 0,
         };
         for (_, key) in keys {
             self.forget(&key, StreamEnd::CaptureEnd, occasion, &mut each);
@@ -613,30 +643,32 @@ impl Connection {
         out: &mut Out<'_, F>,
     ) {
         for sender in [Sender::Low, Sender::High] {
-            let direction = self.direction_mut(sender);
             if segment.flags & RST != 0 {
-                direction.end(sender, StreamEnd::Reset, out);
-            } else if direction.stream.is_over() {
-                direction.end(sender, StreamEnd::Finished, out);
+                self.end(sender, StreamEnd::Reset, out);
+            } else if self.direction_mut(sender).stream.is_over() {
+                self.end(sender, StreamEnd::Finished, out);
             }
         }
     }
-}
 
-impl Direction {
+    /// Gives out what waits in a direction, and its end.
     fn end<F: FnMut(&Chunk<'_>) -> Interest>(
         &mut self,
         sender: Sender,
         end: StreamEnd,
         out: &mut Out<'_, F>,
     ) {
-        if self.ended {
+        let direction = self.direction_mut(sender);
+        if direction.ended {
             return;
         }
-        self.ended = true;
-        self.stream
+        direction.ended = true;
+        direction
+            .stream
             .give_up(|offset, part| out.part(sender, offset, part));
-        out.hand_on(sender, self.stream.offset(), Content::End(end));
+        let offset = direction.stream.offset();
+        out.is_last = self.is_over();
+        out.hand_on(sender, offset, Content::End(end));
     }
 }
 
@@ -644,10 +676,12 @@ impl Direction {
 struct Out<'o, F> {
     key: &'o FlowKey,
     connection: u64,
+    flow: u64,
     originator: Sender,
     occasion: Occasion,
     counters: &'o mut StreamCounters,
     interest: Interest,
+    is_last: bool,
     each: &'o mut F,
 }
 
@@ -672,12 +706,14 @@ impl<F: FnMut(&Chunk<'_>) -> Interest> Out<'_, F> {
         }
         self.interest = (self.each)(&Chunk {
             connection: self.connection,
+            flow: self.flow,
             key: self.key,
             sender,
             from_originator: sender == self.originator,
             time_ns: self.occasion.time_ns,
             frame: self.occasion.frame,
             offset,
+            is_last: self.is_last,
             content,
         });
     }

@@ -17,6 +17,7 @@ use weir_packet::{Kind, Needs, Packet, Value};
 use crate::scan::Rows;
 use crate::{Column, Origin, Row};
 
+pub use sip::{SipMessage, SipMessages, SipTransport, SipWay};
 pub use websocket::{WebSocketEnds, WebSocketSight, WebSockets};
 
 /// A table made from the packets of captures, such as `sip`.

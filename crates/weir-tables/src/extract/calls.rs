@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use weir_packet::{Kind, Value};
+use weir_packet::{Kind, Needs, Value};
 use weir_sip::{Call, CallLimits, Calls, Digest, Limits, Message, Party};
 
-use super::sip::{NEEDS, datagram};
+use super::sip::{SipMessage, SipMessages};
 use super::value::{address, filled, number, seconds, text};
 use super::{Extract, Extraction, Item, ItemField, columns, push_item};
 use crate::Row;
@@ -13,25 +13,46 @@ use crate::scan::Rows;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "calls",
-    doc: "one row a call: a dialog that a SIP INVITE over UDP began, or was to begin",
+    doc: "one row a call: a dialog that a SIP INVITE began, or was to begin",
     columns: || columns(&[], FIELDS),
-    needs: NEEDS,
+    needs: &[Needs::Transport],
     start: || Box::new(CallTable::default()),
 };
 
 #[derive(Default)]
 struct CallTable {
+    messages: SipMessages,
+    followed: Followed,
+    is_finished: bool,
+}
+
+#[derive(Default)]
+struct Followed {
     calls: Calls,
     /// Calls that are told and have no place in the batch yet. No more than were followed.
     told: VecDeque<Call>,
     last_ns: i64,
-    is_finished: bool,
+}
+
+impl Followed {
+    fn take(&mut self, found: &SipMessage<'_>) {
+        let Ok(message) = Message::parse(found.bytes, &Limits::default()) else {
+            return;
+        };
+        let way = &found.way;
+        self.last_ns = way.time_ns.unwrap_or(self.last_ns);
+        let Self { calls, told, .. } = self;
+        let digest = Digest::of(&message);
+        calls.take(self.last_ns, Some(way.flow), &digest, &mut |call| {
+            told.push_back(call);
+        });
+    }
 }
 
 impl CallTable {
     fn push(&mut self, file: &str, rows: &mut Rows) {
         while !rows.is_full()
-            && let Some(call) = self.told.pop_front()
+            && let Some(call) = self.followed.told.pop_front()
         {
             push_item(rows, file, &CallItem(legible(call)));
         }
@@ -40,34 +61,27 @@ impl CallTable {
 
 impl Extract for CallTable {
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
-        let Some((flow, payload)) = datagram(row.packet) else {
-            return;
-        };
-        let Ok(message) = Message::parse(payload, &Limits::default()) else {
-            return;
-        };
-        self.last_ns = row.packet.frame().time_ns.unwrap_or(self.last_ns);
-        let told = &mut self.told;
-        let digest = Digest::of(&message);
-        self.calls.take(self.last_ns, flow, &digest, &mut |call| {
-            told.push_back(call);
-        });
+        let followed = &mut self.followed;
+        self.messages
+            .packet(row.packet, &mut |message| followed.take(message));
         self.push(row.file, rows);
     }
 
     fn finish(&mut self, rows: &mut Rows) -> bool {
         if !self.is_finished {
             self.is_finished = true;
-            let told = &mut self.told;
-            self.calls.finish(&mut |call| told.push_back(call));
+            let followed = &mut self.followed;
+            self.messages.finish(&mut |message| followed.take(message));
+            let Followed { calls, told, .. } = followed;
+            calls.finish(&mut |call| told.push_back(call));
         }
-        let had_some = !self.told.is_empty();
+        let had_some = !self.followed.told.is_empty();
         self.push("", rows);
         had_some
     }
 
     fn notes(&self) -> Vec<String> {
-        let counters = self.calls.counters();
+        let counters = self.followed.calls.counters();
         let limits = CallLimits::default();
         [
             (
@@ -95,7 +109,9 @@ impl Extract for CallTable {
         ]
         .into_iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("calls: {count} {what}"))
+        .map(|(count, what)| format!("{count} {what}"))
+        .chain(self.messages.notes())
+        .map(|note| format!("calls: {note}"))
         .collect()
     }
 }
@@ -187,6 +203,8 @@ static FIELDS: &[ItemField<Get>] = &[
         "Software of the callee", "RFC 3261, 20.35, 20.41"),
     ItemField::new("sip.r_uri", Kind::Text, |c| some(&c.request_uri),
         "Request URI of the first INVITE", "RFC 3261, 8.1.1.1"),
+    ItemField::new("flow.id", Kind::U64, |c| c.flow?.number.and_then(number),
+        "Number of the first INVITE's flow, as in flows", "weir"),
     ItemField::new("addr.src", Kind::Address, |c| address(c.flow?.src.ip()),
         "Source address of the first INVITE", "RFC 791, 3.1; RFC 8200, 3"),
     ItemField::new("port.src", Kind::U16, |c| number(c.flow?.src.port()),

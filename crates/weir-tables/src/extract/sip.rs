@@ -1,103 +1,120 @@
 //! `sip`: one row a SIP message.
 
+mod messages;
+
 use std::cell::OnceCell;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
 
-use weir_flow::{FlowKey, Scope};
-use weir_packet::{Kind, Layer, Needs, Packet, Value};
-use weir_sip::{
-    Address, Digest, Flow, HeaderName, Limits, Message, Transactions, Uri, looks_like_sip, unfold,
-};
+use weir_packet::{Kind, Needs, Value};
+use weir_sip::{Address, Digest, HeaderName, Limits, Message, Transactions, Uri, unfold};
 
-use super::value::{filled, number, text};
-use super::{Extract, Extraction, Item, ItemField, columns};
+pub use self::messages::{SipMessage, SipMessages, SipTransport, SipWay};
+
+use super::value::{address, filled, number, text};
+use super::{Extract, Extraction, Item, ItemField, columns, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "sip",
-    doc: "one row a SIP message in a UDP datagram, on any port",
-    columns: || columns(PACKET_COLUMNS, FIELDS),
-    needs: NEEDS,
+    doc: "one row a SIP message, over UDP, TCP, SCTP or WebSocket, on any port",
+    columns: || columns(&["frame.file"], FIELDS),
+    needs: &[Needs::Transport],
     start: || Box::new(Sip::default()),
 };
 
-/// How deep packets must be decoded for [`datagram`].
-pub(super) const NEEDS: &[Needs] = &[Needs::Network, Needs::Layer(Layer::Udp)];
-
-const PACKET_COLUMNS: &[&str] = &[
-    "frame.file",
-    "frame.number",
-    "frame.time",
-    "addr.src",
-    "port.src",
-    "addr.dst",
-    "port.dst",
-    "ip.src",
-    "ip.dst",
-    "ipv6.src",
-    "ipv6.dst",
-    "udp.srcport",
-    "udp.dstport",
-];
-
 #[derive(Default)]
 struct Sip {
-    transactions: Transactions,
-    last_ns: i64,
+    messages: SipMessages,
+    rows: SipRows,
+    /// What was complete only when the capture ended.
+    last: Option<VecDeque<(Vec<u8>, SipWay)>>,
+    file: String,
 }
 
 impl Extract for Sip {
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
-        let Some((flow, payload)) = datagram(row.packet) else {
+        if self.file != row.file {
+            row.file.clone_into(&mut self.file);
+        }
+        let Self {
+            messages,
+            rows: made,
+            ..
+        } = self;
+        messages.packet(row.packet, &mut |message| {
+            made.row(message, &mut |item| {
+                rows.push_row(&row.with_item(item));
+            });
+        });
+    }
+
+    fn finish(&mut self, rows: &mut Rows) -> bool {
+        let messages = &mut self.messages;
+        let last = self.last.get_or_insert_with(|| {
+            let mut last = VecDeque::new();
+            messages.finish(&mut |message| last.push_back((message.bytes.to_vec(), message.way)));
+            last
+        });
+        while !rows.is_full() {
+            let Some((bytes, way)) = last.pop_front() else {
+                return false;
+            };
+            let message = SipMessage::new(&bytes, way);
+            let file = &self.file;
+            self.rows
+                .row(&message, &mut |item| push_item(rows, file, item));
+        }
+        true
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = self.messages.notes();
+        let count = self.rows.transactions.not_followed();
+        if count > 0 {
+            notes.push(format!(
+                "{count} messages were not remembered, so that sip.resend may miss those that repeat them"
+            ));
+        }
+        let named = notes.iter().map(|note| format!("sip: {note}"));
+        named.collect()
+    }
+}
+
+/// Makes rows of messages.
+#[derive(Default)]
+struct SipRows {
+    transactions: Transactions,
+    last_ns: i64,
+}
+
+impl SipRows {
+    fn row(&mut self, found: &SipMessage<'_>, push: &mut dyn FnMut(&dyn Item)) {
+        let Ok(message) = Message::parse(found.bytes, &Limits::default()) else {
             return;
         };
-        let Ok(message) = Message::parse(payload, &Limits::default()) else {
-            return;
-        };
-        self.last_ns = row.packet.frame().time_ns.unwrap_or(self.last_ns);
+        let way = &found.way;
+        self.last_ns = way.time_ns.unwrap_or(self.last_ns);
         let digest = Digest::of(&message);
-        let is_repeat = self.transactions.is_repeat(self.last_ns, flow, &digest);
+        let is_repeat = self
+            .transactions
+            .is_repeat(self.last_ns, Some(way.flow), &digest);
         match legible(&message) {
-            None => {
-                let item = MessageItem::new(&message, &message, digest, is_repeat);
-                rows.push_row(&row.with_item(&item));
-            }
+            None => push(&MessageItem::new(
+                way, &message, &message, digest, is_repeat,
+            )),
             Some(text) => {
                 let Ok(readable) = Message::parse(&text, &Limits::default()) else {
                     return;
                 };
                 let digest = Digest::of(&readable);
-                let item = MessageItem::new(&message, &readable, digest, is_repeat);
-                rows.push_row(&row.with_item(&item));
+                push(&MessageItem::new(
+                    way, &message, &readable, digest, is_repeat,
+                ));
             }
         }
     }
-
-    fn notes(&self) -> Vec<String> {
-        match self.transactions.not_followed() {
-            0 => Vec::new(),
-            count => vec![format!(
-                "sip: {count} messages were not remembered, so that sip.resend may miss those that repeat them"
-            )],
-        }
-    }
-}
-
-/// The sockets and the payload of a packet that carries a SIP message over UDP. What an ICMP error
-/// quotes is no message.
-pub(super) fn datagram<'p>(packet: &Packet<'p>) -> Option<(Option<Flow>, &'p [u8])> {
-    let payload = packet.bytes(Layer::Udp)?.get(8..)?;
-    if !looks_like_sip(payload) || packet.is_quoted(Layer::Udp) {
-        return None;
-    }
-    let flow = FlowKey::of_packet(packet, Scope::Addresses).map(|(key, sender)| {
-        let (src, dst) = key.ends(sender);
-        Flow {
-            src: src.into(),
-            dst: dst.into(),
-        }
-    });
-    Some((flow, payload))
 }
 
 /// The message with its folded lines on one line and its head in UTF-8, where it is not so already:
@@ -128,6 +145,7 @@ fn legible(message: &Message<'_>) -> Option<Vec<u8>> {
 
 /// What the columns are read from.
 struct MessageItem<'m, 'a> {
+    way: &'m SipWay,
     /// As it was captured.
     original: &'m Message<'m>,
     /// With a head in UTF-8.
@@ -139,12 +157,14 @@ struct MessageItem<'m, 'a> {
 
 impl<'m, 'a> MessageItem<'m, 'a> {
     const fn new(
+        way: &'m SipWay,
         original: &'m Message<'m>,
         message: &'m Message<'a>,
         digest: Digest<'a>,
         is_repeat: bool,
     ) -> Self {
         Self {
+            way,
             original,
             message,
             digest,
@@ -187,10 +207,60 @@ fn display(address: Option<Address<'_>>) -> Option<Value<'_>> {
     filled(address?.display_unquoted())
 }
 
+impl MessageItem<'_, '_> {
+    /// A port of a message over `transport`.
+    fn port(&self, transport: &[SipTransport], end: SocketAddr) -> Option<Value<'static>> {
+        number(end.port()).filter(|_| transport.contains(&self.way.transport))
+    }
+}
+
+fn ip4(end: SocketAddr) -> Option<Value<'static>> {
+    address(end.ip()).filter(|_| end.is_ipv4())
+}
+
+fn ip6(end: SocketAddr) -> Option<Value<'static>> {
+    address(end.ip()).filter(|_| end.is_ipv6())
+}
+
+/// Transports over TCP.
+const OVER_TCP: &[SipTransport] = &[SipTransport::Tcp, SipTransport::WebSocket];
+
 type Get = for<'i> fn(&'i MessageItem<'_, '_>) -> Option<Value<'i>>;
 
 #[rustfmt::skip]
 static FIELDS: &[ItemField<Get>] = &[
+    ItemField::new("frame.number", Kind::U64, |m| number(m.way.frame).filter(|_| m.way.frame > 0),
+        "Number of the record that completed the message, from 1; NULL when the capture's end did", "weir"),
+    ItemField::new("frame.time", Kind::Time, |m| m.way.time_ns.map(Value::Time),
+        "When that record was captured", "weir"),
+    ItemField::new("flow.id", Kind::U64, |m| m.way.flow.number.and_then(number),
+        "Number of the message's flow, as in flows", "weir"),
+    ItemField::new("sip.transport", Kind::Text, |m| Some(Value::Text(m.way.transport.name())),
+        "What carried the message: udp, tcp, sctp or ws", "RFC 3261, 18; RFC 4168; RFC 7118"),
+    ItemField::new("addr.src", Kind::Address, |m| address(m.way.source().ip()),
+        "Address of the sender", "RFC 791, 3.1; RFC 8200, 3"),
+    ItemField::new("port.src", Kind::U16, |m| number(m.way.source().port()),
+        "Port of the sender", "RFC 768; RFC 9293, 3.1"),
+    ItemField::new("addr.dst", Kind::Address, |m| address(m.way.destination().ip()),
+        "Address of the receiver", "RFC 791, 3.1; RFC 8200, 3"),
+    ItemField::new("port.dst", Kind::U16, |m| number(m.way.destination().port()),
+        "Port of the receiver", "RFC 768; RFC 9293, 3.1"),
+    ItemField::new("ip.src", Kind::Address, |m| ip4(m.way.source()),
+        "IPv4 address of the sender", "RFC 791, 3.1"),
+    ItemField::new("ip.dst", Kind::Address, |m| ip4(m.way.destination()),
+        "IPv4 address of the receiver", "RFC 791, 3.1"),
+    ItemField::new("ipv6.src", Kind::Address, |m| ip6(m.way.source()),
+        "IPv6 address of the sender", "RFC 8200, 3"),
+    ItemField::new("ipv6.dst", Kind::Address, |m| ip6(m.way.destination()),
+        "IPv6 address of the receiver", "RFC 8200, 3"),
+    ItemField::new("udp.srcport", Kind::U16, |m| m.port(&[SipTransport::Udp], m.way.source()),
+        "UDP port of the sender", "RFC 768"),
+    ItemField::new("udp.dstport", Kind::U16, |m| m.port(&[SipTransport::Udp], m.way.destination()),
+        "UDP port of the receiver", "RFC 768"),
+    ItemField::new("tcp.srcport", Kind::U16, |m| m.port(OVER_TCP, m.way.source()),
+        "TCP port of the sender", "RFC 9293, 3.1"),
+    ItemField::new("tcp.dstport", Kind::U16, |m| m.port(OVER_TCP, m.way.destination()),
+        "TCP port of the receiver", "RFC 9293, 3.1"),
     ItemField::new("sip.method", Kind::Text, |m| if m.digest.is_request() { text(m.message.method()?.as_bytes()) } else { None },
         "Method of a request; NULL for responses, whose sip.cseq.method says it", "RFC 3261, 7.1"),
     ItemField::new("sip.status_code", Kind::U16, |m| m.digest.status.filter(|code| *code > 0).and_then(number),

@@ -8,6 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use weir_packet::Needs;
 use weir_ws::{ConnectionEvent, Direction, Event, Message, ViolationKind};
 
+pub(crate) use self::connections::{Connections, is_from_client};
 pub use self::connections::{WebSocketEnds, WebSocketSight, WebSockets};
 
 use self::columns::{FIELDS, MessageRow};

@@ -14,8 +14,8 @@ pub(super) const FIELDS: &[ItemField<Get>] = &[
     ItemField::new(
         "frame.number",
         Kind::U64,
-        |row| number(row.message.frame_number),
-        "Number of the record of the message in its capture, from 1",
+        |row| number(row.message.frame_number).filter(|_| row.message.frame_number > 0),
+        "Number of the record that completed the message, from 1; NULL when the capture's end did",
         "weir",
     ),
     ItemField::new(
@@ -23,6 +23,13 @@ pub(super) const FIELDS: &[ItemField<Get>] = &[
         Kind::Time,
         |row| row.message.time_ns.map(Value::Time),
         "When the message was captured",
+        "weir",
+    ),
+    ItemField::new(
+        "flow.id",
+        Kind::U64,
+        |row| number(row.message.flow).filter(|_| row.message.flow > 0),
+        "Number of the message's flow, as in flows",
         "weir",
     ),
     ItemField::new(

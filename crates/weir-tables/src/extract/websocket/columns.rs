@@ -171,6 +171,13 @@ pub(super) const FIELDS: &[ItemField<Get>] = &[
         "RFC 9293, 3.1",
     ),
     ItemField::new(
+        "flow.id",
+        Kind::U64,
+        |row| number(row.ends.flow),
+        "number of the connection's flow, as in flows",
+        WEIR,
+    ),
+    ItemField::new(
         "websocket.connection",
         Kind::U64,
         |row| number(row.ends.connection),
