@@ -412,7 +412,7 @@ fn megaco_over_tcp_and_sctp_has_the_rows_of_udp() {
                 .all(|one| one == "tcp")
         );
         if kind == "pretty" && port == 2944 {
-            let seen = theirs(&path, "megaco.version", &["tcp.desegment_tcp_streams:TRUE"]);
+            let seen = theirs(&path, "tpkt.length", &["tcp.desegment_tcp_streams:TRUE"]);
             if let Some(seen) = seen {
                 let seen: Vec<String> = seen.into_iter().map(|(number, _)| number).collect();
                 assert_eq!(lifted(&path), seen);

@@ -44,7 +44,8 @@ impl Connection {
         Ipv4::new(from.0, to.0, protocol::TCP).packet(&segment)
     }
 
-    /// Adds segments of up to `most` bytes that carry `bytes`, in order and each once.
+    /// Adds segments that carry `bytes`, in order and each once: 4 and up to `most` bytes, as tshark takes
+    /// no TPKT header from two.
     pub(crate) fn send(
         &mut self,
         client: bool,
@@ -55,7 +56,7 @@ impl Connection {
     ) {
         let mut rest = bytes;
         while !rest.is_empty() {
-            let len = rest.len().min(1 + random.below(most) as usize);
+            let len = rest.len().min(4 + random.below(most) as usize);
             let (piece, after) = rest.split_at(len);
             let slot = usize::from(!client);
             let flags = tcp_flags::ACK | tcp_flags::PSH;
