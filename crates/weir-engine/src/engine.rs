@@ -215,6 +215,7 @@ impl Engine {
             addresses: resolved.addresses,
             bytes: resolved.bytes,
             tables: resolved.tables,
+            aliases: statement.unnamed(resolved.aliases),
         };
         statement.visit_mut(&mut scope.resolver());
         let state = self.context.state();

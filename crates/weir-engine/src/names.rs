@@ -24,6 +24,8 @@ pub(crate) struct Scope {
     /// Aliases and names of tables, lower case, with the names of their columns where these are
     /// known: those of a subquery are not.
     pub(crate) tables: HashMap<String, Option<HashSet<String>>>,
+    /// Other names of columns in lower case, with the columns: those of IPFIX.
+    pub(crate) aliases: HashMap<String, String>,
 }
 
 impl Scope {
@@ -32,8 +34,21 @@ impl Scope {
         NameResolver { scope: self }
     }
 
+    /// The column that an other name stands for.
+    fn aliased(&self, ident: &Ident) -> Option<String> {
+        if self.aliases.is_empty() {
+            return None;
+        }
+        self.aliases.get(&ident.value.to_ascii_lowercase()).cloned()
+    }
+
     fn resolve_expr(&self, expr: &mut Expr) {
         match expr {
+            Expr::Identifier(ident) if self.aliased(ident).is_some() => {
+                if let Some(name) = self.aliased(ident) {
+                    *ident = Ident::with_quote('"', name);
+                }
+            }
             Expr::Identifier(ident) if ident.quote_style == Some('"') => {
                 if let Some(name) = self.column(std::slice::from_ref(ident)) {
                     ident.value = name;
@@ -61,6 +76,14 @@ impl Scope {
     /// a column name.
     fn resolve_compound(&self, parts: &[Ident]) -> Option<Expr> {
         let (first, rest) = parts.split_first()?;
+        if let ([alias], true) = (
+            rest,
+            self.tables.contains_key(&first.value.to_ascii_lowercase()),
+        ) && let Some(name) = self.aliased(alias)
+        {
+            let column = Ident::with_quote('"', name);
+            return Some(Expr::CompoundIdentifier(vec![first.clone(), column]));
+        }
         if let (Some(table), [second, ..]) =
             (self.tables.get(&first.value.to_ascii_lowercase()), rest)
         {
@@ -233,6 +256,23 @@ pub(crate) struct NameResolver<'s> {
 impl VisitorMut for NameResolver<'_> {
     type Break = ();
 
+    /// A column that is asked for by an other name is given by that one.
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        if let SetExpr::Select(select) = query.body.as_mut() {
+            for item in &mut select.projection {
+                let SelectItem::UnnamedExpr(Expr::Identifier(ident)) = item else {
+                    continue;
+                };
+                if self.scope.aliased(ident).is_some() {
+                    let alias = Ident::with_quote('"', ident.value.clone());
+                    let expr = Expr::Identifier(ident.clone());
+                    *item = SelectItem::ExprWithAlias { expr, alias };
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         self.scope.resolve_expr(expr);
         ControlFlow::Continue(())
@@ -351,6 +391,12 @@ mod tests {
             ]
             .map(|(name, columns)| (name.to_owned(), columns))
             .into(),
+            aliases: [
+                ("sourceipv4address", "ip.src"),
+                ("octetdeltacount", "frame.len"),
+            ]
+            .map(|(name, column)| (name.to_owned(), column.to_owned()))
+            .into(),
         };
         let mut statements = Parser::parse_sql(&GenericDialect {}, sql).unwrap();
         let _ = statements.visit(&mut scope.resolver());
@@ -370,6 +416,10 @@ mod tests {
             (
                 "SELECT sip.from.user FROM p",
                 "SELECT \"sip.from.user\" FROM p",
+            ),
+            (
+                "SELECT sourceIPv4Address, p.octetDeltaCount FROM p GROUP BY sourceIPv4Address",
+                "SELECT \"ip.src\" AS \"sourceIPv4Address\", p.\"frame.len\" FROM p GROUP BY \"ip.src\"",
             ),
             // A struct column of another file, or a name that is not there, stays as it is.
             ("SELECT s.field FROM p", "SELECT s.field FROM p"),

@@ -1,5 +1,6 @@
 //! One SQL statement, parsed.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use datafusion::sql::parser::{
@@ -166,6 +167,30 @@ impl Statement {
         let mut collector = Collector(Vec::new());
         self.visit(&mut collector);
         collector.0
+    }
+}
+
+impl Statement {
+    /// Those of `names`, in lower case, that the statement itself gives nothing in a SELECT.
+    pub(crate) fn unnamed(&self, mut names: HashMap<String, String>) -> HashMap<String, String> {
+        struct Remover<'n>(&'n mut HashMap<String, String>);
+        impl Visitor for Remover<'_> {
+            type Break = ();
+            fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+                if let SetExpr::Select(select) = query.body.as_ref() {
+                    for item in &select.projection {
+                        if let SelectItem::ExprWithAlias { alias, .. } = item {
+                            self.0.remove(&alias.value.to_ascii_lowercase());
+                        }
+                    }
+                }
+                ControlFlow::Continue(())
+            }
+        }
+        if !names.is_empty() {
+            self.visit(&mut Remover(&mut names));
+        }
+        names
     }
 }
 

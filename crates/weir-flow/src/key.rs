@@ -58,6 +58,7 @@ pub enum Scope {
 impl FlowKey {
     const ONE_WAY: u8 = 1;
     const IPV6: u8 = 2;
+    const IN_TUNNEL: u32 = 1 << 31;
 
     /// The key of a place that is not in use.
     pub(crate) const fn unused() -> Self {
@@ -204,10 +205,38 @@ impl FlowKey {
         self.protocol
     }
 
-    /// The VLAN identifier plus one where [`Scope::Vlan`] was asked for; 0 without.
+    /// The VLAN identifier plus one where [`Scope::Vlan`] was asked for; 0 without. As given to
+    /// [`Self::new`].
     #[must_use]
     pub const fn scope(&self) -> u32 {
         self.scope
+    }
+
+    /// The same in a network of tunnels, whose number is known by its lower 31 bits.
+    pub(crate) const fn in_network(self, network: u32) -> Self {
+        Self {
+            scope: Self::IN_TUNNEL | network & !Self::IN_TUNNEL,
+            ..self
+        }
+    }
+
+    /// The VLAN, where [`Scope::Vlan`] was asked for and there is one.
+    #[must_use]
+    pub const fn vlan(&self) -> Option<u16> {
+        match self.scope {
+            scope @ 1..=0x1000 => Some((scope - 1) as u16),
+            _ => None,
+        }
+    }
+
+    /// The tunnels' network, where [`Tunnels::Inner`](crate::Tunnels) was asked for and there is one: the
+    /// identifier of VXLAN or Geneve, the lower 31 bits of GRE's key.
+    #[must_use]
+    pub const fn network(&self) -> Option<u32> {
+        match self.scope & Self::IN_TUNNEL {
+            0 => None,
+            _ => Some(self.scope & !Self::IN_TUNNEL),
+        }
     }
 
     /// True for messages without an answer.

@@ -1,6 +1,6 @@
 //! What the packets of a capture carry above their transport, with the flows that it belongs to.
 
-use weir_packet::{Decoder, Frame, Layer, LinkType, Packet};
+use weir_packet::{Layer, Packet};
 
 use crate::fragment::{Defragmenter, FragmentCounters, FragmentLimits, Fragmented};
 use crate::key::{FlowKey, Sender};
@@ -10,7 +10,7 @@ use crate::sighting::Sighting;
 use crate::streams::{Chunk, Interest, StreamCounters, StreamLimits, Streams};
 use crate::table::FlowTable;
 use crate::tracker::payload;
-use crate::tunnel::{DEPTH_MAX, inside};
+use crate::tunnel::{DEPTH_MAX, Decoders, frame_in, inside};
 
 /// Something that was carried.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +75,7 @@ pub struct Payloads {
     streams: Streams,
     messages: SctpMessages,
     /// Decode packets that were put together, and those inside of tunnels: one a depth.
-    decoders: Vec<Decoder>,
+    decoders: Decoders,
 }
 
 /// Where what is found goes. What it answers counts for streams only.
@@ -96,7 +96,7 @@ impl Payloads {
             defragmenter: Defragmenter::new(FragmentLimits::default()),
             streams: Streams::new(StreamLimits::default()),
             messages: SctpMessages::new(SctpLimits::default()),
-            decoders: Vec::new(),
+            decoders: Decoders::default(),
         }
     }
 
@@ -146,12 +146,9 @@ impl Payloads {
         layer: Layer,
         then: &mut dyn FnMut(&mut Self, &Packet<'_>),
     ) {
-        let mut decoder = self.decoders.pop().unwrap_or_default();
-        let mut frame = Frame::new(LinkType(0), bytes);
-        frame.time_ns = packet.frame().time_ns;
-        frame.number = packet.frame().number;
-        then(self, &decoder.decode_as(frame, layer));
-        self.decoders.push(decoder);
+        let mut decoder = self.decoders.take();
+        then(self, &decoder.decode_as(frame_in(packet, bytes), layer));
+        self.decoders.put(decoder);
     }
 
     /// The number of the packet's flow.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use weir_dict::Dict;
-use weir_packet::{Decoder, Frame, Layer, LinkType, Packet};
+use weir_packet::{Decoder, Layer, Packet};
 
 use crate::fragment::{Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Overlap};
 use crate::key::{Endpoint, FlowKey, Scope, Sender};
@@ -11,6 +11,7 @@ use crate::sighting::Sighting;
 use crate::stream::{Part, Reassembler};
 use crate::tcp::{ACK, FIN, RST, SYN, Segment};
 use crate::tracker::payload;
+use crate::tunnel::frame_in;
 
 /// Limits of [`Streams`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -287,11 +288,9 @@ impl Streams {
             Fragmented::Whole | Fragmented::Cut => self.table.packet(packet, flow, each),
             Fragmented::Waits => {}
             Fragmented::Complete { bytes, layer } => {
-                let mut frame = Frame::new(LinkType(0), bytes);
-                frame.time_ns = packet.frame().time_ns;
-                frame.number = packet.frame().number;
-                self.table
-                    .packet(&self.decoder.decode_as(frame, layer), flow, each);
+                let frame = frame_in(packet, bytes);
+                let packet = self.decoder.decode_as(frame, layer);
+                self.table.packet(&packet, flow, each);
             }
         }
     }

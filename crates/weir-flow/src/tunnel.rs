@@ -1,7 +1,7 @@
 //! Packets that packets carry: IP in IP, GRE, VXLAN, Geneve and GTP-U.
 
 use weir_bytes::{u8_at, u16_be_at, u32_be_at};
-use weir_packet::{Layer, Packet};
+use weir_packet::{Decoder, Frame, Layer, LinkType, Packet};
 
 use crate::tracker::payload;
 
@@ -26,6 +26,30 @@ pub(crate) struct Inside<'p> {
     pub(crate) layer: Layer,
     /// Which of the tunnel's networks it belongs to, where that is said for both directions alike.
     pub(crate) network: Option<u32>,
+}
+
+/// Decoders for packets in packets, which borrow from the one that decoded them.
+#[derive(Debug, Default)]
+pub(crate) struct Decoders(Vec<Decoder>);
+
+impl Decoders {
+    /// One that is not in use.
+    pub(crate) fn take(&mut self) -> Decoder {
+        self.0.pop().unwrap_or_default()
+    }
+
+    /// Gives one back.
+    pub(crate) fn put(&mut self, decoder: Decoder) {
+        self.0.push(decoder);
+    }
+}
+
+/// The frame of bytes that belong to a packet.
+pub(crate) fn frame_in<'b>(packet: &Packet<'_>, bytes: &'b [u8]) -> Frame<'b> {
+    let mut frame = Frame::new(LinkType(0), bytes);
+    frame.time_ns = packet.frame().time_ns;
+    frame.number = packet.frame().number;
+    frame
 }
 
 /// Tunnels in one another that are followed.

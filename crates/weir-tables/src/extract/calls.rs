@@ -16,7 +16,9 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row a call: a dialog that a SIP INVITE began, or was to begin",
     columns: || columns(&[], FIELDS),
     needs: &[Needs::Transport],
-    start: || Box::new(CallTable::default()),
+    start: |_| Box::new(CallTable::default()),
+    arguments: &[],
+    aliases: &[],
 };
 
 #[derive(Default)]

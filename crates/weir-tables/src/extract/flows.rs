@@ -1,6 +1,9 @@
 //! `flows(path)`: one row a connection, or part of one.
 
+mod ipfix;
+
 use std::collections::VecDeque;
+use std::net::IpAddr;
 
 use weir_flow::{CommunityId, Endpoint, FlowRecord, Options, Totals, Tracker};
 use weir_packet::{Kind, Needs, Value, protocol_name};
@@ -16,7 +19,9 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row a connection: both ends, packets and bytes each way, how it went",
     columns: || columns(&[], OWN),
     needs: &[Needs::Transport],
-    start: || Box::new(Flows::default()),
+    start: |settings| Box::new(Flows::new(settings.flows.clone())),
+    arguments: super::settings::FLOWS,
+    aliases: ipfix::ALIASES,
 };
 
 /// A flow, with what is worked out for its row.
@@ -37,6 +42,12 @@ const OWN: &[ItemField<Get>] = &[
     ItemField::new("port.src", Kind::U16, |f| port(f.flow, &f.flow.originator), "Port of the originator; of ICMP the type; NULL where the protocol has no ports", "weir"),
     ItemField::new("addr.dst", Kind::Address, |f| address(f.flow.responder.address), "Address of the responder", "weir"),
     ItemField::new("port.dst", Kind::U16, |f| port(f.flow, &f.flow.responder), "Port of the responder; of ICMP the type of the answer, or the code where there is none; NULL where the protocol has no ports", "weir"),
+    ItemField::new("ip.src", Kind::Address, |f| ip4(&f.flow.originator), "IPv4 address of the originator", "RFC 791, 3.1"),
+    ItemField::new("ip.dst", Kind::Address, |f| ip4(&f.flow.responder), "IPv4 address of the responder", "RFC 791, 3.1"),
+    ItemField::new("ipv6.src", Kind::Address, |f| ip6(&f.flow.originator), "IPv6 address of the originator", "RFC 8200, 3"),
+    ItemField::new("ipv6.dst", Kind::Address, |f| ip6(&f.flow.responder), "IPv6 address of the responder", "RFC 8200, 3"),
+    ItemField::new("flow.vlan", Kind::U16, |f| number(f.flow.key.vlan()?), "Outermost VLAN; NULL unless flows(…, vlan => true) tells flows apart by it", "IEEE 802.1Q, 9.6"),
+    ItemField::new("flow.network", Kind::U32, |f| number(f.flow.key.network()?), "Network identifier of VXLAN or Geneve, or the lower 31 bits of GRE's key, with flows(…, tunnels => 'inner')", "RFC 7348, 5; RFC 8926, 3.4; RFC 2890, 2.1"),
     ItemField::new("proto", Kind::Text, |f| Some(Value::Text(&f.protocol)), "Protocol above IP: its name in lower case, or its number", "IANA protocol numbers"),
     ItemField::new("ip.proto", Kind::U8, |f| number(f.flow.key.protocol()), "Number of the protocol above IP", "IANA protocol numbers"),
     ItemField::new("flow.service", Kind::Text, |f| f.flow.application.as_str().map(Value::Text), "Application protocol, recognised by content, by Zeek's name for it (TLS is ssl); NULL when it is not known", "weir"),
@@ -70,6 +81,14 @@ fn tcp(flow: &FlowRecord, totals: Totals, get: fn(&Totals) -> u32) -> Option<Val
     number(get(&totals)).filter(|_| flow.key.protocol() == TCP)
 }
 
+fn ip4(end: &Endpoint) -> Option<Value<'static>> {
+    address(end.address).filter(|_| matches!(end.address, IpAddr::V4(_)))
+}
+
+fn ip6(end: &Endpoint) -> Option<Value<'static>> {
+    address(end.address).filter(|_| matches!(end.address, IpAddr::V6(_)))
+}
+
 fn port(flow: &FlowRecord, end: &Endpoint) -> Option<Value<'static>> {
     number(end.port).filter(|_| WITH_PORTS.contains(&flow.key.protocol()))
 }
@@ -88,10 +107,10 @@ struct Flows {
     file: String,
 }
 
-impl Default for Flows {
-    fn default() -> Self {
+impl Flows {
+    fn new(options: Options) -> Self {
         Self {
-            tracker: Tracker::new(Options::default()),
+            tracker: Tracker::new(options),
             left: None,
             file: String::new(),
         }
@@ -127,30 +146,37 @@ impl Extract for Flows {
 
     fn notes(&self) -> Vec<String> {
         let (flows, fragments) = self.tracker.counters();
+        let options = self.tracker.table().options();
         let counted = [
             (
                 flows.evicted,
-                "flows ended early: more than 10,000,000 at one time",
+                format!(
+                    "flows ended early: more than {} at one time",
+                    grouped(options.flows_max)
+                ),
             ),
             (
                 flows.details_refused,
-                "retransmissions, gaps and resets not noted: more than 1,000,000 flows have some",
+                format!(
+                    "retransmissions, gaps and resets not noted: more than {} flows have some",
+                    grouped(options.details_max)
+                ),
             ),
             (
                 fragments.timed_out,
-                "packets given up: fragments were missing for 30 seconds",
+                "packets given up: fragments were missing for 30 seconds".to_owned(),
             ),
             (
                 fragments.evicted,
-                "packets given up: more than 16,384, or 64 MiB, waited for fragments",
+                "packets given up: more than 16,384, or 64 MiB, waited for fragments".to_owned(),
             ),
             (
                 fragments.overlapping,
-                "packets dropped: their IPv6 fragments overlap",
+                "packets dropped: their IPv6 fragments overlap".to_owned(),
             ),
             (
                 fragments.invalid,
-                "packets dropped: their fragments contradict each other",
+                "packets dropped: their fragments contradict each other".to_owned(),
             ),
         ];
         counted
@@ -159,6 +185,19 @@ impl Extract for Flows {
             .map(|(count, what)| format!("flows: {count} {what}"))
             .collect()
     }
+}
+
+/// A number with commas between its thousands.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
 }
 
 fn push(rows: &mut Rows, file: &str, flow: &FlowRecord) {

@@ -32,12 +32,14 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row a Megaco (H.248) command, with its reply",
     columns: || columns(&["frame.file"], FIELDS),
     needs: &[Needs::Transport],
-    start: || {
+    start: |_| {
         Box::new(H248 {
             lifter: Lifter::new(),
             messages: Messages::new(),
         })
     },
+    arguments: &[],
+    aliases: &[],
 };
 
 /// Octets of messages and rows that wait for their replies. When it is reached, all rows that wait

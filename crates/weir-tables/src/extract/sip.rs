@@ -21,7 +21,9 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row a SIP message, over UDP, TCP, SCTP or WebSocket, on any port",
     columns: || columns(&["frame.file"], FIELDS),
     needs: &[Needs::Transport],
-    start: || Box::new(Sip::default()),
+    start: |_| Box::new(Sip::default()),
+    arguments: &[],
+    aliases: &[],
 };
 
 #[derive(Default)]

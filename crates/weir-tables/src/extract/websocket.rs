@@ -22,7 +22,9 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row a WebSocket message",
     columns: || columns(&["frame.file"], FIELDS),
     needs: &[Needs::Transport],
-    start: || Box::new(WebSocket::default()),
+    start: |_| Box::new(WebSocket::default()),
+    arguments: &[],
+    aliases: &[],
 };
 
 /// Rows that come out after the last packet have a copy of their payload, up to this many bytes of them
