@@ -449,6 +449,50 @@ fn megaco_over_tcp_and_sctp_has_the_rows_of_udp() {
 }
 
 #[test]
+fn damaged_packets_are_survived() {
+    let Some(sent) = messages(60) else { return };
+    let mut random = Rng::new(77);
+    let gre = Gre::default();
+    for round in 0..120 {
+        let mut packets = over_udp(&sent);
+        let mut connection = Connection::open((CLIENT, 40_000), (SERVER, 5060), &mut packets);
+        let mut tpkt = Connection::open((CLIENT, 40_001), (SERVER, 2944), &mut packets);
+        for (from_client, bytes) in &sent {
+            connection.send(*from_client, bytes, 300, &mut random, &mut packets);
+            let head = [3, 0, 1, (round % 256) as u8];
+            tpkt.send(*from_client, &head, 9, &mut random, &mut packets);
+            tpkt.send(*from_client, bytes, 99, &mut random, &mut packets);
+        }
+        let (mut sip, mut megaco) = (
+            weir_tables::SipMessages::new(),
+            weir_tables::h248::Lifter::new(),
+        );
+        let mut decoder = Decoder::default();
+        let mut found = 0;
+        for packet in &mut packets {
+            if random.below(4) == 0 {
+                *packet = Ipv4::new(CLIENT, SERVER, 47).packet(&gre.packet(0x0800, packet));
+            }
+            for _ in 0..random.below(3) {
+                let at = random.below(packet.len() as u64) as usize;
+                packet[at] ^= 1 << random.below(8);
+            }
+            if random.below(8) == 0 {
+                packet.truncate(random.below(packet.len() as u64) as usize);
+            }
+            let mut frame = Frame::new(LinkType(101), packet);
+            frame.time_ns = Some(random.below(1 << 40) as i64);
+            let packet = decoder.decode(frame);
+            sip.packet(&packet, &mut |_| found += 1);
+            megaco.packet(&packet, &mut |_| {});
+        }
+        sip.finish(&mut |_| found += 1);
+        megaco.finish(&mut |_| {});
+        assert!(found > 0);
+    }
+}
+
+#[test]
 fn flow_numbers_are_those_of_the_table_of_flows() {
     for name in ["sipp-1000.pcap", "captures/zeek-wireshark.pcap"] {
         let Some(path) = shared(name) else { return };
