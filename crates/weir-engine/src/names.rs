@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{
     DuplicateTreatment, Expr, ExprWithAlias, ExprWithAliasAndOrderBy, Function, FunctionArg,
     FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList, FunctionArguments, Ident,
-    ObjectName, PipeOperator, Query, Select, SelectItem, SetExpr, Value, VisitorMut,
+    ObjectName, PipeOperator, Query, Select, SelectItem, SetExpr, Value, VisitMut, VisitorMut,
 };
 use weir_packet::Address;
 
@@ -26,6 +26,27 @@ pub(crate) struct Scope {
     pub(crate) tables: HashMap<String, Option<HashSet<String>>>,
     /// Other names of columns in lower case, with the columns: those of IPFIX.
     pub(crate) aliases: HashMap<String, String>,
+    /// Those that the statement gives to something of its own. They mean the column only in that.
+    pub(crate) taken: HashMap<String, String>,
+}
+
+/// Puts a column in the place of its other name.
+struct Renamer<'n> {
+    name: &'n str,
+    column: &'n str,
+}
+
+impl VisitorMut for Renamer<'_> {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Identifier(ident) = expr
+            && ident.value.eq_ignore_ascii_case(self.name)
+        {
+            *ident = Ident::with_quote('"', self.column);
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 impl Scope {
@@ -260,13 +281,23 @@ impl VisitorMut for NameResolver<'_> {
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
         if let SetExpr::Select(select) = query.body.as_mut() {
             for item in &mut select.projection {
-                let SelectItem::UnnamedExpr(Expr::Identifier(ident)) = item else {
-                    continue;
-                };
-                if self.scope.aliased(ident).is_some() {
-                    let alias = Ident::with_quote('"', ident.value.clone());
-                    let expr = Expr::Identifier(ident.clone());
-                    *item = SelectItem::ExprWithAlias { expr, alias };
+                match item {
+                    SelectItem::UnnamedExpr(Expr::Identifier(ident))
+                        if self.scope.aliased(ident).is_some() =>
+                    {
+                        let alias = Ident::with_quote('"', ident.value.clone());
+                        let expr = Expr::Identifier(ident.clone());
+                        *item = SelectItem::ExprWithAlias { expr, alias };
+                    }
+                    // sum(octetDeltaCount) AS octetDeltaCount
+                    SelectItem::ExprWithAlias { expr, alias } => {
+                        let name = alias.value.to_ascii_lowercase();
+                        if let Some(column) = self.scope.taken.get(&name) {
+                            let name = &name;
+                            let _ = expr.visit(&mut Renamer { name, column });
+                        }
+                    }
+                    _ => {}
                 }
             }
         }
@@ -371,7 +402,6 @@ fn closest<'n>(
 
 #[cfg(test)]
 mod tests {
-    use datafusion::sql::sqlparser::ast::VisitMut;
     use datafusion::sql::sqlparser::dialect::GenericDialect;
     use datafusion::sql::sqlparser::parser::Parser;
 
@@ -397,6 +427,7 @@ mod tests {
             ]
             .map(|(name, column)| (name.to_owned(), column.to_owned()))
             .into(),
+            taken: [("in_bytes".to_owned(), "frame.len".to_owned())].into(),
         };
         let mut statements = Parser::parse_sql(&GenericDialect {}, sql).unwrap();
         let _ = statements.visit(&mut scope.resolver());
@@ -420,6 +451,10 @@ mod tests {
             (
                 "SELECT sourceIPv4Address, p.octetDeltaCount FROM p GROUP BY sourceIPv4Address",
                 "SELECT \"ip.src\" AS \"sourceIPv4Address\", p.\"frame.len\" FROM p GROUP BY \"ip.src\"",
+            ),
+            (
+                "SELECT sum(IN_BYTES) AS in_bytes FROM p ORDER BY in_bytes",
+                "SELECT sum(\"frame.len\") AS in_bytes FROM p ORDER BY in_bytes",
             ),
             // A struct column of another file, or a name that is not there, stays as it is.
             ("SELECT s.field FROM p", "SELECT s.field FROM p"),

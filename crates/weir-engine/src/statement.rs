@@ -1,6 +1,6 @@
 //! One SQL statement, parsed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use datafusion::sql::parser::{
@@ -171,26 +171,33 @@ impl Statement {
 }
 
 impl Statement {
-    /// Those of `names`, in lower case, that the statement itself gives nothing in a SELECT.
-    pub(crate) fn unnamed(&self, mut names: HashMap<String, String>) -> HashMap<String, String> {
-        struct Remover<'n>(&'n mut HashMap<String, String>);
-        impl Visitor for Remover<'_> {
+    /// Other names of columns, in lower case: those that mean the columns wherever they stand, and those
+    /// that the statement gives to something of its own in a SELECT.
+    pub(crate) fn split_aliases(
+        &self,
+        aliases: HashMap<String, String>,
+    ) -> (HashMap<String, String>, HashMap<String, String>) {
+        struct Collector(HashSet<String>);
+        impl Visitor for Collector {
             type Break = ();
             fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
                 if let SetExpr::Select(select) = query.body.as_ref() {
                     for item in &select.projection {
                         if let SelectItem::ExprWithAlias { alias, .. } = item {
-                            self.0.remove(&alias.value.to_ascii_lowercase());
+                            self.0.insert(alias.value.to_ascii_lowercase());
                         }
                     }
                 }
                 ControlFlow::Continue(())
             }
         }
-        if !names.is_empty() {
-            self.visit(&mut Remover(&mut names));
+        let mut collector = Collector(HashSet::new());
+        if !aliases.is_empty() {
+            self.visit(&mut collector);
         }
-        names
+        aliases
+            .into_iter()
+            .partition(|(name, _)| !collector.0.contains(name))
     }
 }
 
