@@ -206,7 +206,7 @@ impl Payloads {
         {
             let depth = depth + 1;
             self.nested(packet, inside.bytes, inside.layer, &mut |this, packet| {
-                this.walk(packet, Some(flow), depth, each)
+                this.walk(packet, Some(flow), depth, each);
             });
         }
     }

@@ -1,6 +1,7 @@
 //! Where Megaco messages lie in packets: UDP, SCTP and TCP, by port and by content.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use weir_flow::framing::{Framed, Framer, Framing};
 use weir_flow::{Carried, Chunk, Content, Interest, Payload, Payloads, Sender};
@@ -178,18 +179,18 @@ impl Streams {
         known: bool,
         each: &mut dyn FnMut(&Lifted<'_>),
     ) -> Interest {
-        if !self.open.contains_key(&chunk.connection) {
-            let Content::Bytes(bytes) = chunk.content else {
-                return Interest::Follow;
-            };
-            // Version and reserved octet of TPKT (RFC 1006, 6).
-            if !known && !bytes.starts_with(&[3, 0]) && bytes != [3] {
-                return Interest::Ignore;
+        let stream = match self.open.entry(chunk.connection) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let Content::Bytes(bytes) = chunk.content else {
+                    return Interest::Follow;
+                };
+                // Version and reserved octet of TPKT (RFC 1006, 6).
+                if !known && !bytes.starts_with(&[3, 0]) && bytes != [3] {
+                    return Interest::Ignore;
+                }
+                place.insert(Stream::new(known))
             }
-            self.open.insert(chunk.connection, Stream::new(known));
-        }
-        let Some(stream) = self.open.get_mut(&chunk.connection) else {
-            return Interest::Ignore;
         };
         self.held_bytes = self.held_bytes.saturating_sub(stream.held_bytes);
         let goes_on = stream.chunk(payload, chunk, &mut self.skipped, each);

@@ -1,6 +1,7 @@
 //! The SIP messages of a capture: packets in, messages out.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::net::SocketAddr;
 
 use weir_flow::{Carried, Chunk, Content, Interest, Payload, Payloads, Sender};
@@ -206,18 +207,21 @@ impl Followed {
         chunk: &Chunk<'_>,
         each: &mut dyn FnMut(&SipMessage<'_>),
     ) -> Interest {
-        if !self.streams.contains_key(&chunk.connection) {
-            let Content::Bytes(bytes) = chunk.content else {
-                return Interest::Follow;
-            };
-            let ports = [chunk.source().port, chunk.destination().port];
-            let Some(stream) = Stream::begins(bytes, ports.contains(&SIP_PORT)) else {
-                return Interest::Ignore;
-            };
-            self.streams.insert(chunk.connection, stream);
-        }
-        let interest = match self.streams.get_mut(&chunk.connection) {
-            Some(Stream::Sip(framed)) => {
+        let stream = match self.streams.entry(chunk.connection) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let Content::Bytes(bytes) = chunk.content else {
+                    return Interest::Follow;
+                };
+                let ports = [chunk.source().port, chunk.destination().port];
+                let Some(stream) = Stream::begins(bytes, ports.contains(&SIP_PORT)) else {
+                    return Interest::Ignore;
+                };
+                place.insert(stream)
+            }
+        };
+        let interest = match stream {
+            Stream::Sip(framed) => {
                 self.held_bytes = self.held_bytes.saturating_sub(framed.held_bytes);
                 let way = way(payload, SipTransport::Tcp);
                 let goes_on = framed.chunk(chunk, &mut self.lost_bytes, &mut |bytes| {
@@ -233,7 +237,7 @@ impl Followed {
                     Interest::Ignore
                 }
             }
-            Some(Stream::WebSocket) => self.web_sockets.chunk(chunk, &mut |sight| {
+            Stream::WebSocket => self.web_sockets.chunk(chunk, &mut |sight| {
                 if let Some(bytes) = message_in(sight) {
                     each(&SipMessage {
                         bytes,
@@ -241,7 +245,6 @@ impl Followed {
                     });
                 }
             }),
-            None => Interest::Follow,
         };
         if interest == Interest::Ignore {
             self.streams.remove(&chunk.connection);
