@@ -76,6 +76,7 @@ pub fn stream(bytes: &[u8]) {
         let flow = Flow {
             src: socket(bytes.len()),
             dst: socket(bytes.len() / 3),
+            number: None,
         };
         let seen = calls.take(time_ns, Some(flow), &digest, &mut |_| told += 1);
         begun = begun.max(seen.call.unwrap_or(0));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use weir_packet::{Kind, PROTOCOLS};
-use weir_tables::{Column, EXTRACTIONS, Table};
+use weir_tables::{Column, EXTRACTIONS, Origin, Table};
 
 use crate::args::{Fields, Global};
 use crate::message::Messages;
@@ -23,7 +23,14 @@ pub(crate) fn run(
     let tables = tables();
     let rows: Vec<Row<'_>> = tables
         .iter()
-        .flat_map(|(name, table)| table.columns().iter().map(|column| Row::of(name, column)))
+        .flat_map(|(name, table)| {
+            let columns = table.columns().iter();
+            // What a table has of the packet stands with packets.
+            let own = columns.filter(|column| {
+                table.extraction().is_none() || !matches!(column.origin, Origin::Packet(..))
+            });
+            own.map(|column| Row::of(name, column))
+        })
         .filter(|row| {
             fields
                 .pattern

@@ -210,11 +210,14 @@ impl Engine {
         }
         let resolved = resolver.resolve(&mut statement).await?;
         let dotted = resolved.columns.iter().filter(|name| name.contains('.'));
+        let (aliases, taken) = statement.split_aliases(resolved.aliases);
         let scope = Scope {
             dotted: dotted.cloned().collect(),
             addresses: resolved.addresses,
             bytes: resolved.bytes,
             tables: resolved.tables,
+            aliases,
+            taken,
         };
         statement.visit_mut(&mut scope.resolver());
         let state = self.context.state();

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{
     DuplicateTreatment, Expr, ExprWithAlias, ExprWithAliasAndOrderBy, Function, FunctionArg,
     FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList, FunctionArguments, Ident,
-    ObjectName, PipeOperator, Query, Select, SelectItem, SetExpr, Value, VisitorMut,
+    ObjectName, PipeOperator, Query, Select, SelectItem, SetExpr, Value, VisitMut, VisitorMut,
 };
 use weir_packet::Address;
 
@@ -24,6 +24,29 @@ pub(crate) struct Scope {
     /// Aliases and names of tables, lower case, with the names of their columns where these are
     /// known: those of a subquery are not.
     pub(crate) tables: HashMap<String, Option<HashSet<String>>>,
+    /// Other names of columns in lower case, with the columns: those of IPFIX.
+    pub(crate) aliases: HashMap<String, String>,
+    /// Those that the statement gives to something of its own. They mean the column only in that.
+    pub(crate) taken: HashMap<String, String>,
+}
+
+/// Puts a column in the place of its other name.
+struct Renamer<'n> {
+    name: &'n str,
+    column: &'n str,
+}
+
+impl VisitorMut for Renamer<'_> {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Identifier(ident) = expr
+            && ident.value.eq_ignore_ascii_case(self.name)
+        {
+            *ident = Ident::with_quote('"', self.column);
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 impl Scope {
@@ -32,8 +55,21 @@ impl Scope {
         NameResolver { scope: self }
     }
 
+    /// The column that an other name stands for.
+    fn aliased(&self, ident: &Ident) -> Option<String> {
+        if self.aliases.is_empty() {
+            return None;
+        }
+        self.aliases.get(&ident.value.to_ascii_lowercase()).cloned()
+    }
+
     fn resolve_expr(&self, expr: &mut Expr) {
         match expr {
+            Expr::Identifier(ident) if self.aliased(ident).is_some() => {
+                if let Some(name) = self.aliased(ident) {
+                    *ident = Ident::with_quote('"', name);
+                }
+            }
             Expr::Identifier(ident) if ident.quote_style == Some('"') => {
                 if let Some(name) = self.column(std::slice::from_ref(ident)) {
                     ident.value = name;
@@ -61,6 +97,14 @@ impl Scope {
     /// a column name.
     fn resolve_compound(&self, parts: &[Ident]) -> Option<Expr> {
         let (first, rest) = parts.split_first()?;
+        if let ([alias], true) = (
+            rest,
+            self.tables.contains_key(&first.value.to_ascii_lowercase()),
+        ) && let Some(name) = self.aliased(alias)
+        {
+            let column = Ident::with_quote('"', name);
+            return Some(Expr::CompoundIdentifier(vec![first.clone(), column]));
+        }
         if let (Some(table), [second, ..]) =
             (self.tables.get(&first.value.to_ascii_lowercase()), rest)
         {
@@ -233,6 +277,33 @@ pub(crate) struct NameResolver<'s> {
 impl VisitorMut for NameResolver<'_> {
     type Break = ();
 
+    /// A column that is asked for by an other name is given by that one.
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        if let SetExpr::Select(select) = query.body.as_mut() {
+            for item in &mut select.projection {
+                match item {
+                    SelectItem::UnnamedExpr(Expr::Identifier(ident))
+                        if self.scope.aliased(ident).is_some() =>
+                    {
+                        let alias = Ident::with_quote('"', ident.value.clone());
+                        let expr = Expr::Identifier(ident.clone());
+                        *item = SelectItem::ExprWithAlias { expr, alias };
+                    }
+                    // sum(octetDeltaCount) AS octetDeltaCount
+                    SelectItem::ExprWithAlias { expr, alias } => {
+                        let name = alias.value.to_ascii_lowercase();
+                        if let Some(column) = self.scope.taken.get(&name) {
+                            let name = &name;
+                            let _ = expr.visit(&mut Renamer { name, column });
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         self.scope.resolve_expr(expr);
         ControlFlow::Continue(())
@@ -331,7 +402,6 @@ fn closest<'n>(
 
 #[cfg(test)]
 mod tests {
-    use datafusion::sql::sqlparser::ast::VisitMut;
     use datafusion::sql::sqlparser::dialect::GenericDialect;
     use datafusion::sql::sqlparser::parser::Parser;
 
@@ -351,6 +421,13 @@ mod tests {
             ]
             .map(|(name, columns)| (name.to_owned(), columns))
             .into(),
+            aliases: [
+                ("sourceipv4address", "ip.src"),
+                ("octetdeltacount", "frame.len"),
+            ]
+            .map(|(name, column)| (name.to_owned(), column.to_owned()))
+            .into(),
+            taken: [("in_bytes".to_owned(), "frame.len".to_owned())].into(),
         };
         let mut statements = Parser::parse_sql(&GenericDialect {}, sql).unwrap();
         let _ = statements.visit(&mut scope.resolver());
@@ -370,6 +447,14 @@ mod tests {
             (
                 "SELECT sip.from.user FROM p",
                 "SELECT \"sip.from.user\" FROM p",
+            ),
+            (
+                "SELECT sourceIPv4Address, p.octetDeltaCount FROM p GROUP BY sourceIPv4Address",
+                "SELECT \"ip.src\" AS \"sourceIPv4Address\", p.\"frame.len\" FROM p GROUP BY \"ip.src\"",
+            ),
+            (
+                "SELECT sum(IN_BYTES) AS in_bytes FROM p ORDER BY in_bytes",
+                "SELECT sum(\"frame.len\") AS in_bytes FROM p ORDER BY in_bytes",
             ),
             // A struct column of another file, or a name that is not there, stays as it is.
             ("SELECT s.field FROM p", "SELECT s.field FROM p"),

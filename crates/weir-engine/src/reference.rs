@@ -22,7 +22,9 @@ use datafusion::sql::sqlparser::ast::{
 };
 use weir_packet::Options as DecodeOptions;
 use weir_packet::layout::Layout;
-use weir_tables::{EXTRACTIONS, Extraction, Feed, Source, Stop, Table, is_address};
+use weir_tables::{
+    EXTRACTIONS, Extraction, Feed, Setting, Settings, Source, Stop, Table, is_address,
+};
 
 use crate::clf::ClfTable;
 use crate::error::{Error, ErrorKind};
@@ -45,7 +47,7 @@ enum Reference {
     /// `clf(…)`: SIP logs with all their segments.
     Clf(Vec<String>),
     /// `sip(…)` and the like: what the packets of captures carry.
-    Extracted(&'static Extraction, Vec<String>, Reads),
+    Extracted(&'static Extraction, Vec<String>, Reads, Settings),
 }
 
 /// Named arguments of the table functions.
@@ -85,6 +87,8 @@ pub(crate) struct Resolved {
     pub(crate) bytes: HashSet<String>,
     /// Names and aliases of the tables, lower case, with their columns where these are known.
     pub(crate) tables: HashMap<String, Option<HashSet<String>>>,
+    /// Other names of columns in lower case, with the columns.
+    pub(crate) aliases: HashMap<String, String>,
 }
 
 impl Resolved {
@@ -129,6 +133,12 @@ impl Resolver<'_> {
                 continue;
             };
             let provider = self.provider(&reference).await?;
+            if let Reference::Extracted(extraction, ..) = reference {
+                let aliases = extraction.aliases.iter();
+                let aliases =
+                    aliases.map(|(name, column)| (name.to_ascii_lowercase(), (*column).to_owned()));
+                resolved.aliases.extend(aliases);
+            }
             resolved.note(alias, &provider.schema());
             self.register(reference_name(&factor), provider)?;
         }
@@ -184,10 +194,11 @@ impl Resolver<'_> {
                 }
             }
             Reference::Packets(patterns, reads) => self.captures(&capture_paths(patterns)?, *reads),
-            Reference::Extracted(extraction, patterns, reads) => {
+            Reference::Extracted(extraction, patterns, reads, settings) => {
                 let sources = capture_paths(patterns)?;
                 let sources = self.sources(&sources, *reads)?;
-                Ok(self.table(Table::extracted(extraction), sources, *reads))
+                let table = Table::extracted(extraction).with_settings(settings.clone());
+                Ok(self.table(table, sources, *reads))
             }
             Reference::Clf(patterns) => {
                 let table = ClfTable::new(log_paths(patterns)?, Arc::clone(self.ledger));
@@ -337,16 +348,24 @@ impl Reference {
         }
         let mut texts = Vec::new();
         let mut reads = Reads::default();
+        let mut settings = Settings::default();
+        let extraction = Extraction::named(name);
+        let mut set = |key: &str, value: &FunctionArgExpr| match extraction {
+            Some(extraction) if extraction.arguments().any(|known| known == key) => {
+                set(extraction, &mut settings, key, value)
+            }
+            _ => reads.set(name, key, value, extraction),
+        };
         for argument in arguments {
             match argument {
                 FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => {
                     texts.extend(strings(name, expr)?);
                 }
                 FunctionArg::Named { name: key, arg, .. } => {
-                    reads.set(name, &key.value, arg)?;
+                    set(&key.value.to_ascii_lowercase(), arg)?;
                 }
                 FunctionArg::ExprNamed { name: key, arg, .. } => {
-                    reads.set(name, &key.to_string(), arg)?;
+                    set(&key.to_string().to_ascii_lowercase(), arg)?;
                 }
                 FunctionArg::Unnamed(_) => return Err(wrong_argument(name, &argument.to_string())),
             }
@@ -366,9 +385,9 @@ impl Reference {
                 ErrorKind::Plan,
                 "records needs a file and a layout: records('trace.bin', 'layout.toml')",
             )),
-            _ => match Extraction::named(name) {
+            _ => match extraction {
                 Some(extraction) if !texts.is_empty() => {
-                    Ok(Some(Self::Extracted(extraction, texts, reads)))
+                    Ok(Some(Self::Extracted(extraction, texts, reads, settings)))
                 }
                 _ => Err(Error::new(
                     ErrorKind::Plan,
@@ -380,7 +399,13 @@ impl Reference {
 }
 
 impl Reads {
-    fn set(&mut self, function: &str, key: &str, value: &FunctionArgExpr) -> Result<(), Error> {
+    fn set(
+        &mut self,
+        function: &str,
+        key: &str,
+        value: &FunctionArgExpr,
+        extraction: Option<&Extraction>,
+    ) -> Result<(), Error> {
         if key.eq_ignore_ascii_case("lateness") {
             self.lateness = Some(lateness(value)?);
             return Ok(());
@@ -398,7 +423,8 @@ impl Reads {
             "follow" => &mut self.follow,
             other => {
                 let known = ["merge", "sorted", "follow", "lateness"];
-                let near = similar(other, known.into_iter());
+                let others = extraction.into_iter().flat_map(Extraction::arguments);
+                let near = similar(other, known.into_iter().chain(others));
                 let error = Error::new(
                     ErrorKind::Plan,
                     format!("{function} has no argument {other}"),
@@ -421,28 +447,52 @@ impl Reads {
     }
 }
 
-/// How late records may be: `INTERVAL '1 second'`.
-fn lateness(value: &FunctionArgExpr) -> Result<Duration, Error> {
-    let interval = match value {
-        FunctionArgExpr::Expr(Expr::Interval(interval)) => match interval.value.as_ref() {
-            Expr::Value(value) => value.value.clone().into_string().map(|text| {
-                let unit = interval.leading_field.as_ref();
-                unit.map_or_else(|| text.clone(), |unit| format!("{text} {unit}"))
-            }),
-            _ => None,
-        },
+/// Sets an argument that only some tables have.
+fn set(
+    extraction: &Extraction,
+    settings: &mut Settings,
+    key: &str,
+    value: &FunctionArgExpr,
+) -> Result<(), Error> {
+    let literal = match value {
+        FunctionArgExpr::Expr(Expr::Value(value)) => Some(&value.value),
         _ => None,
     };
-    let interval = interval.and_then(|text| parse_interval_month_day_nano(&text).ok());
-    let interval = interval.map(|interval| ScalarValue::IntervalMonthDayNano(Some(interval)));
-    let ns = interval.and_then(|interval| nanoseconds(&interval));
-    let ns = ns.and_then(|ns| u64::try_from(ns).ok());
-    ns.map(Duration::from_nanos).ok_or_else(|| {
+    let value = match literal {
+        Some(Value::Boolean(flag)) => Some(Setting::Flag(*flag)),
+        Some(Value::SingleQuotedString(word)) => Some(Setting::Word(word)),
+        Some(Value::Number(number, _)) => number.parse().ok().map(Setting::Number),
+        _ => interval(value).map(Setting::Duration),
+    };
+    extraction
+        .set(settings, key, value)
+        .map_err(|wants| Error::new(ErrorKind::Plan, format!("{key} is {wants}")))
+}
+
+/// How late records may be: `INTERVAL '1 second'`.
+fn lateness(value: &FunctionArgExpr) -> Result<Duration, Error> {
+    interval(value).ok_or_else(|| {
         Error::new(
             ErrorKind::Plan,
             "lateness is an interval without months: lateness => INTERVAL '1 second'",
         )
     })
+}
+
+/// The length of an interval that has no months.
+fn interval(value: &FunctionArgExpr) -> Option<Duration> {
+    let FunctionArgExpr::Expr(Expr::Interval(interval)) = value else {
+        return None;
+    };
+    let Expr::Value(value) = interval.value.as_ref() else {
+        return None;
+    };
+    let text = value.value.clone().into_string()?;
+    let unit = interval.leading_field.as_ref();
+    let text = unit.map_or_else(|| text.clone(), |unit| format!("{text} {unit}"));
+    let interval = parse_interval_month_day_nano(&text).ok()?;
+    let ns = nanoseconds(&ScalarValue::IntervalMonthDayNano(Some(interval)))?;
+    Some(Duration::from_nanos(u64::try_from(ns).ok()?))
 }
 
 fn strings(function: &str, expr: &Expr) -> Result<Vec<String>, Error> {

@@ -1,5 +1,6 @@
 //! One SQL statement, parsed.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use datafusion::sql::parser::{
@@ -166,6 +167,37 @@ impl Statement {
         let mut collector = Collector(Vec::new());
         self.visit(&mut collector);
         collector.0
+    }
+}
+
+impl Statement {
+    /// Other names of columns, in lower case: those that mean the columns wherever they stand, and those
+    /// that the statement gives to something of its own in a SELECT.
+    pub(crate) fn split_aliases(
+        &self,
+        aliases: HashMap<String, String>,
+    ) -> (HashMap<String, String>, HashMap<String, String>) {
+        struct Collector(HashSet<String>);
+        impl Visitor for Collector {
+            type Break = ();
+            fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+                if let SetExpr::Select(select) = query.body.as_ref() {
+                    for item in &select.projection {
+                        if let SelectItem::ExprWithAlias { alias, .. } = item {
+                            self.0.insert(alias.value.to_ascii_lowercase());
+                        }
+                    }
+                }
+                ControlFlow::Continue(())
+            }
+        }
+        let mut collector = Collector(HashSet::new());
+        if !aliases.is_empty() {
+            self.visit(&mut collector);
+        }
+        aliases
+            .into_iter()
+            .partition(|(name, _)| !collector.0.contains(name))
     }
 }
 

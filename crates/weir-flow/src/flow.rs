@@ -4,6 +4,7 @@ use crate::detect::Application;
 use crate::history::{Event, First, More};
 use crate::key::{FlowKey, Sender};
 use crate::slab::{NONE, Slab, Slot};
+use crate::tcp::{ACK, FIN, JUMP_MAX, RST, SYN, Segment, beyond};
 
 /// State of one end of a TCP connection, as Zeek tells them apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -190,6 +191,48 @@ impl Flow {
     pub(crate) fn side_of(&self, sender: Sender) -> usize {
         let is_high = sender == Sender::High;
         usize::from(is_high != self.is(Self::ORIGINATOR_IS_HIGH))
+    }
+
+    /// Reads a bit of all that a packet reads, so that it is in the caches.
+    #[inline]
+    pub(crate) fn touch(&self) -> u64 {
+        self.number ^ self.last_ns as u64 ^ u64::from(self.sides[0].last ^ self.sides[1].last)
+    }
+
+    /// True of a segment that carries an established connection on, see
+    /// [`FlowTable::go_on`](crate::FlowTable).
+    #[inline]
+    pub(crate) fn goes_on(&self, side: usize, segment: &Segment) -> bool {
+        const OF_FLAGS: u8 = SYN | FIN | RST | ACK;
+        const OF_END: u8 = Side::SEEN | Side::ACTIVE | Side::DID_CLOSE | Side::CLOSE_WAITS;
+        let [originator, responder] = &self.sides;
+        let (end, peer) = match side {
+            0 => (originator, responder),
+            _ => (responder, originator),
+        };
+        let event = if segment.len > 0 {
+            Event::Data
+        } else {
+            Event::Ack
+        };
+        let one_past = segment.seq.wrapping_add(segment.len);
+        segment.flags & OF_FLAGS == ACK
+            && segment.window != 0
+            && segment.len <= JUMP_MAX.unsigned_abs()
+            && self.flags & (Self::LIVE | Self::CLOSED) == Self::LIVE
+            // The ACK that ends the handshake is still to come.
+            && (side == 1 || !self.is(Self::HANDSHAKE) || self.round_trip_ns != 0)
+            && self.detail == NONE
+            && self.seen & 1 << (event as u32 + 10 * side as u32) != 0
+            && end.state == State::Established
+            && peer.state == State::Established
+            && end.flags & OF_END == Side::SEEN | Side::ACTIVE
+            && peer.flags & (Side::DID_CLOSE | Side::CLOSE_WAITS) == 0
+            && segment.seq == end.last
+            && one_past >= segment.seq
+            && segment.ack >= peer.ack
+            && beyond(segment.ack, peer.ack) >= 0
+            && beyond(peer.last, segment.ack) >= 0
     }
 
     /// Turns originator and responder round.

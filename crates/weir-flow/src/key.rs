@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use weir_packet::{Layer, Packet};
 
@@ -13,6 +13,12 @@ pub struct Endpoint {
     pub address: IpAddr,
     /// The port. Of ICMP the type, or what answers that type; 0 where the protocol has no ports.
     pub port: u16,
+}
+
+impl From<Endpoint> for SocketAddr {
+    fn from(end: Endpoint) -> Self {
+        Self::new(end.address, end.port)
+    }
 }
 
 /// The protocol, the two ends and the scope of a flow. Packets of both directions have the same.
@@ -52,6 +58,7 @@ pub enum Scope {
 impl FlowKey {
     const ONE_WAY: u8 = 1;
     const IPV6: u8 = 2;
+    const IN_TUNNEL: u32 = 1 << 31;
 
     /// The key of a place that is not in use.
     pub(crate) const fn unused() -> Self {
@@ -183,16 +190,53 @@ impl FlowKey {
         self.end(&self.high, self.high_port)
     }
 
+    /// Where a packet of `sender` comes from and where it goes.
+    #[must_use]
+    pub fn ends(&self, sender: Sender) -> (Endpoint, Endpoint) {
+        match sender {
+            Sender::Low => (self.low(), self.high()),
+            Sender::High => (self.high(), self.low()),
+        }
+    }
+
     /// Protocol number above IP.
     #[must_use]
     pub const fn protocol(&self) -> u8 {
         self.protocol
     }
 
-    /// The VLAN identifier plus one where [`Scope::Vlan`] was asked for; 0 without.
+    /// The VLAN identifier plus one where [`Scope::Vlan`] was asked for; 0 without. As given to
+    /// [`Self::new`].
     #[must_use]
     pub const fn scope(&self) -> u32 {
         self.scope
+    }
+
+    /// The same in a network of tunnels, whose number is known by its lower 31 bits.
+    pub(crate) const fn in_network(self, network: u32) -> Self {
+        Self {
+            scope: Self::IN_TUNNEL | network & !Self::IN_TUNNEL,
+            ..self
+        }
+    }
+
+    /// The VLAN, where [`Scope::Vlan`] was asked for and there is one.
+    #[must_use]
+    pub const fn vlan(&self) -> Option<u16> {
+        match self.scope {
+            scope @ 1..=0x1000 => Some((scope - 1) as u16),
+            _ => None,
+        }
+    }
+
+    /// The tunnels' network, where [`Tunnels::Inner`](crate::Tunnels) was asked for and there is one: the
+    /// identifier of VXLAN or Geneve, the lower 31 bits of GRE's key.
+    #[must_use]
+    pub const fn network(&self) -> Option<u32> {
+        match self.scope & Self::IN_TUNNEL {
+            0 => None,
+            _ => Some(self.scope & !Self::IN_TUNNEL),
+        }
     }
 
     /// True for messages without an answer.

@@ -21,6 +21,7 @@
 //!   out when it is over; [`Tracker`] does both and looks what the flows carry;
 //! - [`Reassembler`] puts one direction of a TCP connection in order, and [`Streams`] those of all
 //!   connections of a capture;
+//! - [`Payloads`] hands on all that packets carry, with the flows that it belongs to;
 //! - [`SctpMessages`] puts user messages of SCTP together;
 //! - [`detect()`] tells the application protocol, [`framing`] cuts streams into messages;
 //! - [`CommunityId`] names flows as other tools do.
@@ -39,6 +40,7 @@ pub mod framing;
 mod history;
 mod key;
 mod options;
+mod payloads;
 mod ports;
 mod record;
 mod sctp;
@@ -50,6 +52,7 @@ mod streams;
 mod table;
 mod tcp;
 mod tracker;
+mod tunnel;
 mod wheel;
 
 pub use community_id::CommunityId;
@@ -58,6 +61,7 @@ pub use fragment::{Defragmenter, FragmentCounters, FragmentLimits, Fragmented, O
 pub use history::History;
 pub use key::{Endpoint, FlowKey, Scope, Sender};
 pub use options::{Counters, Options};
+pub use payloads::{Carried, Payload, PayloadCounters, Payloads};
 pub use record::{ConnState, End, FlowRecord, Totals};
 pub use sctp::{SctpCounters, SctpLimits, SctpMessage, SctpMessages};
 pub use sighting::Sighting;
@@ -66,3 +70,4 @@ pub use streams::{Chunk, Content, Interest, StreamCounters, StreamEnd, StreamLim
 pub use table::{FlowTable, Seen};
 pub use tcp::Segment;
 pub use tracker::Tracker;
+pub use tunnel::Tunnels;

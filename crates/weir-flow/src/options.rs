@@ -1,6 +1,7 @@
 //! Limits and timeouts, and what was counted where they were met.
 
 use crate::key::Scope;
+use crate::tunnel::Tunnels;
 
 /// Timeouts and limits of a [`FlowTable`](crate::FlowTable). The defaults are Zeek's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,6 +9,8 @@ use crate::key::Scope;
 pub struct Options {
     /// What tells flows apart beside addresses, ports and protocol.
     pub scope: Scope,
+    /// Which packet of a tunnel counts; the outermost one by default.
+    pub tunnels: Tunnels,
     /// TCP connections end when nothing came for so long; 5 minutes by default.
     pub tcp_idle_ns: u64,
     /// A SYN that nobody answers ends after so long; 5 seconds by default.
@@ -41,6 +44,7 @@ impl Default for Options {
         const SECOND: u64 = 1_000_000_000;
         Self {
             scope: Scope::Addresses,
+            tunnels: Tunnels::Outer,
             tcp_idle_ns: 300 * SECOND,
             tcp_attempt_ns: 5 * SECOND,
             tcp_close_ns: 5 * SECOND,

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use weir_dict::Dict;
-use weir_packet::{Decoder, Frame, Layer, LinkType, Packet};
+use weir_packet::{Decoder, Layer, Packet};
 
 use crate::fragment::{Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Overlap};
 use crate::key::{Endpoint, FlowKey, Scope, Sender};
@@ -11,6 +11,7 @@ use crate::sighting::Sighting;
 use crate::stream::{Part, Reassembler};
 use crate::tcp::{ACK, FIN, RST, SYN, Segment};
 use crate::tracker::payload;
+use crate::tunnel::frame_in;
 
 /// Limits of [`Streams`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +76,8 @@ pub struct StreamCounters {
 pub struct Chunk<'a> {
     /// Number of the connection in the order of the first packets, from 1.
     pub connection: u64,
+    /// What [`Streams::packet_of`] was told of the connection's first packet; 0 of [`Streams::packet`].
+    pub flow: u64,
     /// Its ends and protocol.
     pub key: &'a FlowKey,
     /// Which end sent it.
@@ -87,6 +90,8 @@ pub struct Chunk<'a> {
     pub frame: u64,
     /// Bytes of the stream before it, with those of gaps.
     pub offset: u64,
+    /// Nothing more comes of the connection, in either direction.
+    pub is_last: bool,
     /// What it is.
     pub content: Content<'a>,
 }
@@ -129,19 +134,13 @@ impl Chunk<'_> {
     /// The end that sent it.
     #[must_use]
     pub fn source(&self) -> Endpoint {
-        match self.sender {
-            Sender::Low => self.key.low(),
-            Sender::High => self.key.high(),
-        }
+        self.key.ends(self.sender).0
     }
 
     /// The end that received it.
     #[must_use]
     pub fn destination(&self) -> Endpoint {
-        match self.sender {
-            Sender::Low => self.key.high(),
-            Sender::High => self.key.low(),
-        }
+        self.key.ends(self.sender).1
     }
 }
 
@@ -193,6 +192,7 @@ struct Table {
 #[derive(Debug)]
 struct Connection {
     number: u64,
+    flow: u64,
     originator: Sender,
     last_ns: i64,
     /// Queued when it was last looked at.
@@ -217,6 +217,8 @@ struct Direction {
 struct Occasion {
     time_ns: Option<i64>,
     frame: u64,
+    /// Of the packet; connections that begin with it get it.
+    flow: u64,
 }
 
 impl Streams {
@@ -271,15 +273,24 @@ impl Streams {
 
     /// Takes a packet in, and hands on what is in order now. Packets that are not TCP do nothing.
     pub fn packet(&mut self, packet: &Packet<'_>, each: impl FnMut(&Chunk<'_>) -> Interest) {
+        self.packet_of(packet, 0, each);
+    }
+
+    /// As [`Self::packet`], with a number that the caller has for the flow of the packet: chunks have that
+    /// of their connection's first packet.
+    pub fn packet_of(
+        &mut self,
+        packet: &Packet<'_>,
+        flow: u64,
+        each: impl FnMut(&Chunk<'_>) -> Interest,
+    ) {
         match self.defragmenter.packet(packet) {
-            Fragmented::Whole | Fragmented::Cut => self.table.packet(packet, each),
+            Fragmented::Whole | Fragmented::Cut => self.table.packet(packet, flow, each),
             Fragmented::Waits => {}
             Fragmented::Complete { bytes, layer } => {
-                let mut frame = Frame::new(LinkType(0), bytes);
-                frame.time_ns = packet.frame().time_ns;
-                frame.number = packet.frame().number;
-                self.table
-                    .packet(&self.decoder.decode_as(frame, layer), each);
+                let frame = frame_in(packet, bytes);
+                let packet = self.decoder.decode_as(frame, layer);
+                self.table.packet(&packet, flow, each);
             }
         }
     }
@@ -292,7 +303,12 @@ impl Streams {
 }
 
 impl Table {
-    fn packet(&mut self, packet: &Packet<'_>, mut each: impl FnMut(&Chunk<'_>) -> Interest) {
+    fn packet(
+        &mut self,
+        packet: &Packet<'_>,
+        flow: u64,
+        mut each: impl FnMut(&Chunk<'_>) -> Interest,
+    ) {
         if packet.transport() != Some(Layer::Tcp) {
             return;
         }
@@ -305,6 +321,7 @@ impl Table {
         let occasion = Occasion {
             time_ns: sighting.time_ns,
             frame: packet.frame().number,
+            flow,
         };
         self.now_ns = self.now_ns.max(sighting.time_ns.unwrap_or(self.now_ns));
         self.expire(occasion, &mut each);
@@ -354,10 +371,12 @@ impl Table {
         let mut out = Out {
             key: &key,
             connection: connection.number,
+            flow: connection.flow,
             originator: connection.originator,
             occasion,
             counters,
             interest: Interest::Follow,
+            is_last: false,
             each,
         };
         connection.deliver(sighting.sender, segment, bytes, limits, *now_ns, &mut out);
@@ -427,6 +446,7 @@ impl Table {
             key,
             Box::new(Connection {
                 number,
+                flow: occasion.flow,
                 originator: if is_answer { other(sender) } else { sender },
                 last_ns: self.now_ns,
                 queued_ns: self.now_ns,
@@ -493,14 +513,16 @@ impl Table {
             let mut out = Out {
                 key,
                 connection: connection.number,
+                flow: connection.flow,
                 originator: connection.originator,
                 occasion,
                 counters: &mut self.counters,
                 interest: Interest::Follow,
+                is_last: false,
                 each,
             };
             for sender in [Sender::Low, Sender::High] {
-                connection.direction_mut(sender).end(sender, end, &mut out);
+                connection.end(sender, end, &mut out);
             }
         }
     }
@@ -521,6 +543,7 @@ impl Table {
         let occasion = Occasion {
             time_ns: (self.now_ns > i64::MIN).then_some(self.now_ns),
             frame: 0,
+            flow: 0,
         };
         for (_, key) in keys {
             self.forget(&key, StreamEnd::CaptureEnd, occasion, &mut each);
@@ -619,30 +642,32 @@ impl Connection {
         out: &mut Out<'_, F>,
     ) {
         for sender in [Sender::Low, Sender::High] {
-            let direction = self.direction_mut(sender);
             if segment.flags & RST != 0 {
-                direction.end(sender, StreamEnd::Reset, out);
-            } else if direction.stream.is_over() {
-                direction.end(sender, StreamEnd::Finished, out);
+                self.end(sender, StreamEnd::Reset, out);
+            } else if self.direction_mut(sender).stream.is_over() {
+                self.end(sender, StreamEnd::Finished, out);
             }
         }
     }
-}
 
-impl Direction {
+    /// Gives out what waits in a direction, and its end.
     fn end<F: FnMut(&Chunk<'_>) -> Interest>(
         &mut self,
         sender: Sender,
         end: StreamEnd,
         out: &mut Out<'_, F>,
     ) {
-        if self.ended {
+        let direction = self.direction_mut(sender);
+        if direction.ended {
             return;
         }
-        self.ended = true;
-        self.stream
+        direction.ended = true;
+        direction
+            .stream
             .give_up(|offset, part| out.part(sender, offset, part));
-        out.hand_on(sender, self.stream.offset(), Content::End(end));
+        let offset = direction.stream.offset();
+        out.is_last = self.is_over();
+        out.hand_on(sender, offset, Content::End(end));
     }
 }
 
@@ -650,10 +675,12 @@ impl Direction {
 struct Out<'o, F> {
     key: &'o FlowKey,
     connection: u64,
+    flow: u64,
     originator: Sender,
     occasion: Occasion,
     counters: &'o mut StreamCounters,
     interest: Interest,
+    is_last: bool,
     each: &'o mut F,
 }
 
@@ -678,12 +705,14 @@ impl<F: FnMut(&Chunk<'_>) -> Interest> Out<'_, F> {
         }
         self.interest = (self.each)(&Chunk {
             connection: self.connection,
+            flow: self.flow,
             key: self.key,
             sender,
             from_originator: sender == self.originator,
             time_ns: self.occasion.time_ns,
             frame: self.occasion.frame,
             offset,
+            is_last: self.is_last,
             content,
         });
     }

@@ -42,7 +42,7 @@ impl Segment {
 }
 
 /// A jump of a SYN or RST beyond this is not believed.
-const JUMP_MAX: i32 = 1 << 20;
+pub(crate) const JUMP_MAX: i32 = 1 << 20;
 
 /// Data without any acknowledgment beyond this mean that the acknowledgments go another way.
 const UNACKNOWLEDGED_MAX: u64 = 16_384;

@@ -1,6 +1,6 @@
 //! Packets to flows: fragments put together, checksums looked at, applications recognised.
 
-use weir_packet::{Decoder, Field, Frame, Get, Layer, LinkType, Packet, fields};
+use weir_packet::{Field, Get, Layer, Packet, fields};
 
 use crate::detect::{Application, Context, detect};
 use crate::fragment::{Defragmenter, FragmentCounters, FragmentLimits, Fragmented};
@@ -8,14 +8,15 @@ use crate::options::{Counters, Options};
 use crate::record::FlowRecord;
 use crate::sighting::Sighting;
 use crate::table::{FlowTable, Seen};
+use crate::tunnel::{DEPTH_MAX, Decoders, Tunnels, frame_in, inside};
 
 /// A [`FlowTable`] that is fed with packets as they come out of a [`Decoder`].
 #[derive(Debug)]
 pub struct Tracker {
     table: FlowTable,
     defragmenter: Defragmenter,
-    /// Decodes packets that were put together.
-    decoder: Decoder,
+    /// Decode packets that were put together, and those inside of tunnels: one a depth.
+    decoders: Decoders,
     checksums: Vec<ChecksumField>,
 }
 
@@ -43,7 +44,7 @@ impl Tracker {
         Self {
             table: FlowTable::new(options),
             defragmenter: Defragmenter::new(fragments),
-            decoder: Decoder::default(),
+            decoders: Decoders::default(),
             checksums,
         }
     }
@@ -64,21 +65,65 @@ impl Tracker {
     /// last one missing, and where the transport's header is cut. Flows that are over are handed to
     /// `ended`.
     #[inline]
-    pub fn packet(&mut self, packet: &Packet<'_>, ended: impl FnMut(FlowRecord)) -> Option<Seen> {
+    pub fn packet(
+        &mut self,
+        packet: &Packet<'_>,
+        mut ended: impl FnMut(FlowRecord),
+    ) -> Option<Seen> {
+        if self.table.options().tunnels == Tunnels::Inner {
+            return self.innermost(packet, None, 0, &mut ended);
+        }
         match self.defragmenter.packet(packet) {
             // The first of fragments that were cut by a snap length has the headers.
             Fragmented::Whole | Fragmented::Cut => {
-                count(&mut self.table, &self.checksums, packet, ended)
+                count(&mut self.table, &self.checksums, packet, None, ended)
             }
             Fragmented::Waits => None,
             Fragmented::Complete { bytes, layer } => {
-                let mut frame = Frame::new(LinkType(0), bytes);
-                frame.time_ns = packet.frame().time_ns;
-                frame.number = packet.frame().number;
-                let packet = self.decoder.decode_as(frame, layer);
-                count(&mut self.table, &self.checksums, &packet, ended)
+                let mut decoder = self.decoders.take();
+                let packet = decoder.decode_as(frame_in(packet, bytes), layer);
+                let seen = count(&mut self.table, &self.checksums, &packet, None, ended);
+                self.decoders.put(decoder);
+                seen
             }
         }
+    }
+
+    /// Counts the packet that is in all tunnels.
+    fn innermost(
+        &mut self,
+        packet: &Packet<'_>,
+        network: Option<u32>,
+        depth: usize,
+        ended: &mut dyn FnMut(FlowRecord),
+    ) -> Option<Seen> {
+        match self.defragmenter.packet(packet) {
+            Fragmented::Whole | Fragmented::Cut => {}
+            Fragmented::Waits => return None,
+            Fragmented::Complete { bytes, layer } => {
+                let bytes = bytes.to_vec();
+                let mut decoder = self.decoders.take();
+                let packet = decoder.decode_as(frame_in(packet, &bytes), layer);
+                let seen = self.innermost(&packet, network, depth, ended);
+                self.decoders.put(decoder);
+                return seen;
+            }
+        }
+        if depth < DEPTH_MAX
+            && let Some(inside) = inside(packet)
+        {
+            let mut decoder = self.decoders.take();
+            let inner = decoder.decode_as(frame_in(packet, inside.bytes), inside.layer);
+            // What is no IP is a packet of the tunnel.
+            let has_ip = inner.network().is_some();
+            let network = inside.network.or(network);
+            let seen = has_ip.then(|| self.innermost(&inner, network, depth + 1, ended));
+            self.decoders.put(decoder);
+            if let Some(seen) = seen {
+                return seen;
+            }
+        }
+        count(&mut self.table, &self.checksums, packet, network, ended)
     }
 
     /// Gives out all flows: the capture is over.
@@ -92,9 +137,13 @@ fn count(
     table: &mut FlowTable,
     checksums: &[ChecksumField],
     packet: &Packet<'_>,
+    network: Option<u32>,
     ended: impl FnMut(FlowRecord),
 ) -> Option<Seen> {
     let mut sighting = Sighting::of_packet(packet, table.options().scope)?;
+    if let Some(network) = network {
+        sighting.key = sighting.key.in_network(network);
+    }
     if !checksums.is_empty() {
         if is_wrong(checksums, packet, Layer::Ipv4) {
             // Its addresses may be wrong.

@@ -75,6 +75,12 @@ impl Wheel {
         }
     }
 
+    /// True when no slot is to be looked at.
+    #[inline]
+    pub(crate) fn is_quiet(&self, now_ns: i64) -> bool {
+        tick(now_ns) < self.cursor
+    }
+
     /// A flow whose slot is over at `now`; the caller takes it out or puts it elsewhere. `None` when
     /// there is none.
     pub(crate) fn due(&mut self, now_ns: i64) -> Option<u32> {
@@ -121,6 +127,7 @@ impl Wheel {
     }
 }
 
+#[inline]
 fn tick(time_ns: i64) -> u64 {
     u64::try_from(time_ns).unwrap_or(0) >> TICK_BITS
 }

@@ -1,7 +1,7 @@
 //! Link-layer and network addresses as one small value.
 
 use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 /// An address: IPv4 (4 bytes), IEEE 802 MAC-48 (6), EUI-64 (8) or IPv6 (16), compared as bytes.
@@ -47,6 +47,15 @@ impl From<Ipv6Addr> for Address {
         Self {
             bytes: address.octets(),
             len: 16,
+        }
+    }
+}
+
+impl From<IpAddr> for Address {
+    fn from(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(four) => four.into(),
+            IpAddr::V6(six) => six.into(),
         }
     }
 }

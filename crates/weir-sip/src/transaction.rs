@@ -15,6 +15,8 @@ pub struct Flow {
     pub src: SocketAddr,
     /// Its receiver.
     pub dst: SocketAddr,
+    /// What the caller calls the connection. It tells no messages apart.
+    pub number: Option<u64>,
 }
 
 /// What names the transaction of a message (RFC 3261 §17.1.3, §17.2.3). An ACK of a failure has the
@@ -118,7 +120,7 @@ impl Transactions {
             digest.status,
             digest.to_tag(),
             digest.rseq,
-            flow,
+            flow.map(|flow| (flow.src, flow.dst)),
         );
         let hash = |salt: u8| ProcessKey.hash_one(Salted(salt, &what));
         let print = (hash(0), hash(1));

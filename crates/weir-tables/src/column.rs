@@ -5,7 +5,8 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field as ArrowField, Schema, SchemaRef, TimeUnit};
 use weir_packet::{Field, Kind, Layer, Needs, fields};
 
-use crate::{Extraction, kept};
+use crate::extract::Extract;
+use crate::{Extraction, Settings, kept};
 
 /// A table: its columns in order, and the Arrow schema that they make.
 #[derive(Clone, Debug)]
@@ -13,6 +14,7 @@ pub struct Table {
     columns: Arc<[Column]>,
     schema: SchemaRef,
     extraction: Option<&'static Extraction>,
+    settings: Arc<Settings>,
 }
 
 /// One column of a table.
@@ -95,6 +97,7 @@ impl Table {
             columns: columns.into(),
             schema: Arc::new(schema),
             extraction: None,
+            settings: Arc::default(),
         }
     }
 
@@ -105,6 +108,20 @@ impl Table {
             extraction: Some(extraction),
             ..Self::new((extraction.columns)())
         }
+    }
+
+    /// The same table with what named arguments set.
+    #[must_use]
+    pub fn with_settings(self, settings: Settings) -> Self {
+        Self {
+            settings: Arc::new(settings),
+            ..self
+        }
+    }
+
+    /// Starts what makes the rows, unless they are packets or records.
+    pub(crate) fn start(&self) -> Option<Box<dyn Extract>> {
+        Some((self.extraction?.start)(&self.settings))
     }
 
     /// The same table with each record whole as its last column, [`crate::RECORD_COLUMN`]; only tables

@@ -4,9 +4,12 @@
 //! order of the capture, rows leave it in the order in which they are complete.
 
 mod calls;
+mod flow_packets;
 mod flows;
 pub mod h248;
+mod settings;
 mod sip;
+mod value;
 mod websocket;
 
 use std::fmt;
@@ -16,6 +19,8 @@ use weir_packet::{Kind, Needs, Packet, Value};
 use crate::scan::Rows;
 use crate::{Column, Origin, Row};
 
+pub use settings::{Setting, Settings};
+pub use sip::{SipMessage, SipMessages, SipTransport, SipWay};
 pub use websocket::{WebSocketEnds, WebSocketSight, WebSockets};
 
 /// A table made from the packets of captures, such as `sip`.
@@ -29,12 +34,17 @@ pub struct Extraction {
     /// How deep packets must be decoded for it.
     pub(crate) needs: &'static [Needs],
     /// Starts on captures that were not read yet.
-    pub(crate) start: fn() -> Box<dyn Extract>,
+    pub(crate) start: fn(&Settings) -> Box<dyn Extract>,
+    /// Named arguments beside those of every capture, each with what it wants.
+    pub(crate) arguments: &'static [(&'static str, &'static str)],
+    /// Other names of columns, and which columns these are.
+    pub aliases: &'static [(&'static str, &'static str)],
 }
 
 /// All tables that are made from packets.
 pub const EXTRACTIONS: &[Extraction] = &[
     flows::EXTRACTION,
+    flow_packets::EXTRACTION,
     sip::EXTRACTION,
     calls::EXTRACTION,
     h248::EXTRACTION,
@@ -48,6 +58,29 @@ impl Extraction {
         EXTRACTIONS
             .iter()
             .find(|extraction| extraction.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Names of the arguments that [`Self::set`] knows.
+    pub fn arguments(&self) -> impl Iterator<Item = &'static str> {
+        self.arguments.iter().map(|(name, _)| *name)
+    }
+
+    /// Sets what a named argument says.
+    ///
+    /// # Errors
+    /// What the argument wants, when that is something else; empty when there is no such argument.
+    pub fn set(
+        &self,
+        settings: &mut Settings,
+        name: &str,
+        value: Option<Setting<'_>>,
+    ) -> Result<(), &'static str> {
+        let known = self.arguments.iter().find(|(known, _)| *known == name);
+        let (name, wants) = known.copied().ok_or("")?;
+        match value {
+            Some(value) if settings.set_flows(name, value) => Ok(()),
+            _ => Err(wants),
+        }
     }
 }
 
@@ -95,6 +128,25 @@ pub(crate) struct ItemField<G> {
     pub(crate) doc: &'static str,
     pub(crate) reference: &'static str,
     pub(crate) get: G,
+}
+
+impl<G> ItemField<G> {
+    /// A column, with the function that gets its value, what it means, and where that is defined.
+    pub(crate) const fn new(
+        name: &'static str,
+        kind: Kind,
+        get: G,
+        doc: &'static str,
+        reference: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            kind,
+            doc,
+            reference,
+            get,
+        }
+    }
 }
 
 /// The columns of an extraction: first those of the packets table with these names, then its own. Only an

@@ -48,7 +48,10 @@ pub use batch::Batch;
 pub use column::{ADDRESS_EXTENSION, Column, Origin, Table, is_address};
 pub use counters::{Counters, Totals};
 pub use expression::{Calculation, Expression};
-pub use extract::{EXTRACTIONS, Extraction, WebSocketEnds, WebSocketSight, WebSockets, h248};
+pub use extract::{
+    EXTRACTIONS, Extraction, Setting, Settings, SipMessage, SipMessages, SipTransport, SipWay,
+    WebSocketEnds, WebSocketSight, WebSockets, h248,
+};
 pub use kept::{RECORD_COLUMN, kept_record};
 pub use live::{Feed, Keeper, Stop};
 pub use parts::Parts;

@@ -216,7 +216,7 @@ impl Scan {
         let needs = needs.chain(extraction.iter().flat_map(|it| it.needs.iter().copied()));
         let gathering = Gathering {
             rows,
-            extract: extraction.map(|extraction| (extraction.start)()),
+            extract: table.start(),
         };
         Self {
             reading: Reading::new(

@@ -201,7 +201,15 @@ fn captures(
     let mut reader = weir_capture::Reader::new(source).map_err(failed)?;
     let mut packets = Packets::default();
     let mut untimed = 0_u64;
-    loop {
+    let mut outcome = Ok(());
+    let mut take = |bytes: &[u8], passage: &Passage, tally: &mut Tally| {
+        if outcome.is_ok() {
+            outcome = message(bytes, passage, log, recorder, tally);
+        }
+        outcome.is_ok()
+    };
+    let mut goes_on = true;
+    while goes_on {
         let record = match reader.next() {
             Ok(Some(record)) => record,
             Ok(None) => break,
@@ -212,14 +220,14 @@ fn captures(
             }
         };
         untimed += u64::from(record.time_ns.is_none());
-        let mut outcome = Ok(());
         packets.take(&record, &mut |bytes, passage| {
-            if outcome.is_ok() {
-                outcome = message(bytes, passage, log, recorder, tally);
-            }
+            goes_on &= take(bytes, passage, tally);
         });
-        outcome?;
     }
+    packets.finish(&mut |bytes, passage| {
+        take(bytes, passage, tally);
+    });
+    outcome?;
     if untimed > 0 {
         messages.warning(&format!(
             "{}: {untimed} packets have no time; logged as 1970",

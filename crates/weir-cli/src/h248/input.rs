@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use weir_capture::Reader;
 use weir_packet::{Decoder, Frame, LinkType, Needs, Options};
-use weir_tables::h248::lift;
+use weir_tables::h248::{Lifted, Lifter};
 
 use super::{Context, InputArgs};
 use crate::progress::{Done, Progress};
@@ -188,30 +188,43 @@ impl Walk<'_, '_> {
             Err(error) => return Err(Failure::environment(format!("{name}: {error}"))),
         };
         let mut decoder = Decoder::new(Options::default(), [Needs::Transport]);
+        let mut lifter = Lifter::new();
+        // Messages that the record at hand completes, and the octets of each.
+        let mut lifted: Vec<(u64, Vec<u8>)> = Vec::new();
+        let take = |lifted: &mut Vec<_>, message: &Lifted<'_>| {
+            lifted.push((message.frame, message.octets.to_vec()));
+        };
         loop {
-            let record = match reader.next() {
-                Ok(Some(record)) => record,
-                Ok(None) => return Ok(Next::Go),
+            let over = match reader.next() {
+                Ok(Some(record)) => {
+                    let frame = Frame {
+                        number: record.number,
+                        time_ns: record.time_ns,
+                        wire_len: record.wire_len,
+                        ..Frame::new(LinkType(record.link_type), record.data)
+                    };
+                    lifter.packet(&decoder.decode(frame), &mut |message| {
+                        take(&mut lifted, message);
+                    });
+                    false
+                }
+                Ok(None) => true,
                 Err(error) => {
                     self.context.messages.error(&format!("{name}: {error}"));
                     self.summary.damaged = true;
-                    return Ok(Next::Go);
+                    true
                 }
             };
-            let number = record.number;
-            let frame = Frame {
-                number,
-                time_ns: record.time_ns,
-                wire_len: record.wire_len,
-                ..Frame::new(LinkType(record.link_type), record.data)
-            };
-            let mut lifted = Vec::new();
-            lift(&decoder.decode(frame), &mut |message| {
-                lifted.push(message.octets.to_vec());
-            });
+            if over {
+                lifter.finish(&mut |message| take(&mut lifted, message));
+            }
             let several = lifted.len() > 1;
-            for (at, octets) in lifted.into_iter().enumerate() {
-                let mut place = number.to_string();
+            for (at, (number, octets)) in lifted.drain(..).enumerate() {
+                // What only the end of the capture gave belongs to no record.
+                let mut place = match number {
+                    0 => "end".to_owned(),
+                    number => number.to_string(),
+                };
                 if several {
                     place.push_str(&format!(".{}", at.saturating_add(1)));
                 }
@@ -223,6 +236,12 @@ impl Walk<'_, '_> {
                 if self.found(found)? == Next::Stop {
                     return Ok(Next::Stop);
                 }
+            }
+            if over {
+                for note in lifter.notes() {
+                    self.context.messages.note(&format!("{name}: {note}"));
+                }
+                return Ok(Next::Go);
             }
         }
     }

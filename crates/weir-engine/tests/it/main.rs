@@ -6,10 +6,12 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+mod cookbook;
 mod copy;
 mod filters;
 mod fused;
 mod guide;
+mod office;
 mod parts;
 mod samples;
 mod slt;

@@ -7,4 +7,5 @@ mod fragments;
 mod hostile;
 mod oracle;
 mod sctp;
+mod short_way;
 mod streams;

@@ -38,6 +38,7 @@ fn datagrams(path: &Path, mut each: impl FnMut(u64, i64, Flow, &[u8])) {
         let flow = Flow {
             src: SocketAddr::new(address(12), packet.u16_be(Layer::Udp, 0).unwrap()),
             dst: SocketAddr::new(address(16), packet.u16_be(Layer::Udp, 2).unwrap()),
+            number: None,
         };
         each(record.number, record.time_ns.unwrap(), flow, &udp[8..]);
     }

@@ -72,6 +72,7 @@ impl Script {
         let flow = Flow {
             src: socket(src),
             dst: socket(dst),
+            number: None,
         };
         let time_ns = (second.parse::<f64>().unwrap() * 1e9) as i64;
         let told = &mut self.told;

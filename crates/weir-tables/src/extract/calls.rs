@@ -2,35 +2,59 @@
 
 use std::collections::VecDeque;
 
-use weir_packet::{Address, Kind, Value};
+use weir_packet::{Kind, Needs, Value};
 use weir_sip::{Call, CallLimits, Calls, Digest, Limits, Message, Party};
 
-use super::sip::{NEEDS, datagram};
+use super::sip::{SipMessage, SipMessages};
+use super::value::{address, filled, number, seconds, text};
 use super::{Extract, Extraction, Item, ItemField, columns, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "calls",
-    doc: "one row a call: a dialog that a SIP INVITE over UDP began, or was to begin",
+    doc: "one row a call: a dialog that a SIP INVITE began, or was to begin",
     columns: || columns(&[], FIELDS),
-    needs: NEEDS,
-    start: || Box::new(CallTable::default()),
+    needs: &[Needs::Transport],
+    start: |_| Box::new(CallTable::default()),
+    arguments: &[],
+    aliases: &[],
 };
 
 #[derive(Default)]
 struct CallTable {
+    messages: SipMessages,
+    followed: Followed,
+    is_finished: bool,
+}
+
+#[derive(Default)]
+struct Followed {
     calls: Calls,
     /// Calls that are told and have no place in the batch yet. No more than were followed.
     told: VecDeque<Call>,
     last_ns: i64,
-    is_finished: bool,
+}
+
+impl Followed {
+    fn take(&mut self, found: &SipMessage<'_>) {
+        let Ok(message) = Message::parse(found.bytes, &Limits::default()) else {
+            return;
+        };
+        let way = &found.way;
+        self.last_ns = way.time_ns.unwrap_or(self.last_ns);
+        let Self { calls, told, .. } = self;
+        let digest = Digest::of(&message);
+        calls.take(self.last_ns, Some(way.flow), &digest, &mut |call| {
+            told.push_back(call);
+        });
+    }
 }
 
 impl CallTable {
     fn push(&mut self, file: &str, rows: &mut Rows) {
         while !rows.is_full()
-            && let Some(call) = self.told.pop_front()
+            && let Some(call) = self.followed.told.pop_front()
         {
             push_item(rows, file, &CallItem(legible(call)));
         }
@@ -39,34 +63,27 @@ impl CallTable {
 
 impl Extract for CallTable {
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
-        let Some((flow, payload)) = datagram(row.packet) else {
-            return;
-        };
-        let Ok(message) = Message::parse(payload, &Limits::default()) else {
-            return;
-        };
-        self.last_ns = row.packet.frame().time_ns.unwrap_or(self.last_ns);
-        let told = &mut self.told;
-        let digest = Digest::of(&message);
-        self.calls.take(self.last_ns, flow, &digest, &mut |call| {
-            told.push_back(call);
-        });
+        let followed = &mut self.followed;
+        self.messages
+            .packet(row.packet, &mut |message| followed.take(message));
         self.push(row.file, rows);
     }
 
     fn finish(&mut self, rows: &mut Rows) -> bool {
         if !self.is_finished {
             self.is_finished = true;
-            let told = &mut self.told;
-            self.calls.finish(&mut |call| told.push_back(call));
+            let followed = &mut self.followed;
+            self.messages.finish(&mut |message| followed.take(message));
+            let Followed { calls, told, .. } = followed;
+            calls.finish(&mut |call| told.push_back(call));
         }
-        let had_some = !self.told.is_empty();
+        let had_some = !self.followed.told.is_empty();
         self.push("", rows);
         had_some
     }
 
     fn notes(&self) -> Vec<String> {
-        let counters = self.calls.counters();
+        let counters = self.followed.calls.counters();
         let limits = CallLimits::default();
         [
             (
@@ -94,7 +111,9 @@ impl Extract for CallTable {
         ]
         .into_iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("calls: {count} {what}"))
+        .map(|(count, what)| format!("{count} {what}"))
+        .chain(self.messages.notes())
+        .map(|note| format!("calls: {note}"))
         .collect()
     }
 }
@@ -133,130 +152,101 @@ impl Item for CallItem {
 
 type Get = for<'i> fn(&'i Call) -> Option<Value<'i>>;
 
-fn text(bytes: &[u8]) -> Option<Value<'_>> {
-    std::str::from_utf8(bytes).ok().map(Value::Text)
-}
-
 fn some(bytes: &Option<Vec<u8>>) -> Option<Value<'_>> {
     text(bytes.as_ref()?)
 }
 
 /// The URI of a party; NULL when there was no address.
 fn uri(party: &Party) -> Option<Value<'_>> {
-    text(&party.uri).filter(|uri| *uri != Value::Text(""))
+    filled(&party.uri)
 }
 
-fn address(socket: Option<std::net::SocketAddr>) -> Option<Value<'static>> {
-    Some(Value::Address(match socket?.ip() {
-        std::net::IpAddr::V4(address) => Address::from(address),
-        std::net::IpAddr::V6(address) => Address::from(address),
-    }))
-}
-
-fn number(number: impl Into<u64>) -> Option<Value<'static>> {
-    Some(Value::Unsigned(number.into()))
-}
-
-fn seconds(span_ns: Option<u64>) -> Option<Value<'static>> {
-    span_ns.map(|span_ns| Value::Float(span_ns as f64 / 1e9))
-}
-
-const fn field(
-    name: &'static str,
-    kind: Kind,
-    get: Get,
-    doc: &'static str,
-    reference: &'static str,
-) -> ItemField<Get> {
-    ItemField {
-        name,
-        kind,
-        doc,
-        reference,
-        get,
-    }
+fn span(span_ns: Option<u64>) -> Option<Value<'static>> {
+    seconds(i64::try_from(span_ns?).unwrap_or(i64::MAX))
 }
 
 #[rustfmt::skip]
 static FIELDS: &[ItemField<Get>] = &[
-    field("call.number", Kind::U64, |c| number(c.number),
+    ItemField::new("call.number", Kind::U64, |c| number(c.number),
         "Number of the INVITE in the order of first messages, from 1; the dialogs of a forked INVITE share it", "weir"),
-    field("sip.call_id", Kind::Text, |c| text(&c.call_id),
+    ItemField::new("sip.call_id", Kind::Text, |c| text(&c.call_id),
         "Call-ID", "RFC 3261, 20.8"),
-    field("call.state", Kind::Text, |c| Some(Value::Text(c.state.text())),
+    ItemField::new("call.state", Kind::Text, |c| Some(Value::Text(c.state.text())),
         "trying, ringing, in_call, completed, cancelled, busy, rejected, redirected, or superseded by another fork", "RFC 3261, 12, 13"),
-    field("call.status", Kind::U16, |c| c.status.and_then(number),
+    ItemField::new("call.status", Kind::U16, |c| c.status.and_then(number),
         "Final status of the INVITE", "RFC 3261, 21"),
-    field("call.ended_by", Kind::Text, |c| c.ended_by.map(|side| Value::Text(side.text())),
+    ItemField::new("call.ended_by", Kind::Text, |c| c.ended_by.map(|side| Value::Text(side.text())),
         "caller or callee: who sent BYE or CANCEL", "RFC 3261, 9, 15"),
-    field("call.told", Kind::Text, |c| Some(Value::Text(c.told.text())),
+    ItemField::new("call.told", Kind::Text, |c| Some(Value::Text(c.told.text())),
         "Why the row was made: ended, expired (silent for too long), evicted (too many calls), reused (its Call-ID), input_ended", "weir"),
-    field("call.from", Kind::Text, |c| uri(&c.caller),
+    ItemField::new("call.from", Kind::Text, |c| uri(&c.caller),
         "URI of the caller", "RFC 3261, 20.20"),
-    field("call.from.user", Kind::Text, |c| some(&c.caller.user),
+    ItemField::new("call.from.user", Kind::Text, |c| some(&c.caller.user),
         "User of the caller's URI", "RFC 3261, 19.1.1"),
-    field("call.from.host", Kind::Text, |c| text(&c.caller.host),
+    ItemField::new("call.from.host", Kind::Text, |c| text(&c.caller.host),
         "Host of the caller's URI", "RFC 3261, 19.1.1"),
-    field("call.from.tag", Kind::Text, |c| some(&c.caller.tag),
+    ItemField::new("call.from.tag", Kind::Text, |c| some(&c.caller.tag),
         "Tag of the caller", "RFC 3261, 19.3"),
-    field("call.from.contact", Kind::Text, |c| some(&c.caller.contact),
+    ItemField::new("call.from.contact", Kind::Text, |c| some(&c.caller.contact),
         "URI of the caller's Contact", "RFC 3261, 20.10"),
-    field("call.from.user_agent", Kind::Text, |c| some(&c.caller.user_agent),
+    ItemField::new("call.from.user_agent", Kind::Text, |c| some(&c.caller.user_agent),
         "Software of the caller", "RFC 3261, 20.41"),
-    field("call.to", Kind::Text, |c| uri(&c.callee),
+    ItemField::new("call.to", Kind::Text, |c| uri(&c.callee),
         "URI of the callee", "RFC 3261, 20.39"),
-    field("call.to.user", Kind::Text, |c| some(&c.callee.user),
+    ItemField::new("call.to.user", Kind::Text, |c| some(&c.callee.user),
         "User of the callee's URI", "RFC 3261, 19.1.1"),
-    field("call.to.host", Kind::Text, |c| text(&c.callee.host),
+    ItemField::new("call.to.host", Kind::Text, |c| text(&c.callee.host),
         "Host of the callee's URI", "RFC 3261, 19.1.1"),
-    field("call.to.tag", Kind::Text, |c| some(&c.callee.tag),
+    ItemField::new("call.to.tag", Kind::Text, |c| some(&c.callee.tag),
         "Tag of the callee", "RFC 3261, 19.3"),
-    field("call.to.contact", Kind::Text, |c| some(&c.callee.contact),
+    ItemField::new("call.to.contact", Kind::Text, |c| some(&c.callee.contact),
         "URI of the callee's Contact", "RFC 3261, 20.10"),
-    field("call.to.user_agent", Kind::Text, |c| some(&c.callee.user_agent),
+    ItemField::new("call.to.user_agent", Kind::Text, |c| some(&c.callee.user_agent),
         "Software of the callee", "RFC 3261, 20.35, 20.41"),
-    field("sip.r_uri", Kind::Text, |c| some(&c.request_uri),
+    ItemField::new("sip.r_uri", Kind::Text, |c| some(&c.request_uri),
         "Request URI of the first INVITE", "RFC 3261, 8.1.1.1"),
-    field("addr.src", Kind::Address, |c| address(c.flow.map(|flow| flow.src)),
+    ItemField::new("flow.id", Kind::U64, |c| c.flow?.number.and_then(number),
+        "Number of the first INVITE's flow, as in flows", "weir"),
+    ItemField::new("addr.src", Kind::Address, |c| address(c.flow?.src.ip()),
         "Source address of the first INVITE", "RFC 791, 3.1; RFC 8200, 3"),
-    field("port.src", Kind::U16, |c| number(c.flow?.src.port()),
+    ItemField::new("port.src", Kind::U16, |c| number(c.flow?.src.port()),
         "Source port of the first INVITE", "RFC 768"),
-    field("addr.dst", Kind::Address, |c| address(c.flow.map(|flow| flow.dst)),
+    ItemField::new("addr.dst", Kind::Address, |c| address(c.flow?.dst.ip()),
         "Destination address of the first INVITE", "RFC 791, 3.1; RFC 8200, 3"),
-    field("port.dst", Kind::U16, |c| number(c.flow?.dst.port()),
+    ItemField::new("port.dst", Kind::U16, |c| number(c.flow?.dst.port()),
         "Destination port of the first INVITE", "RFC 768"),
-    field("call.first", Kind::Time, |c| Some(Value::Time(c.first_ns)),
+    ItemField::new("call.first", Kind::Time, |c| Some(Value::Time(c.first_ns)),
         "Time of the first message", "weir"),
-    field("call.last", Kind::Time, |c| Some(Value::Time(c.last_ns)),
+    ItemField::new("call.last", Kind::Time, |c| Some(Value::Time(c.last_ns)),
         "Time of the last message", "weir"),
-    field("call.start", Kind::Time, |c| c.start_ns.map(Value::Time),
+    ItemField::new("call.start", Kind::Time, |c| c.start_ns.map(Value::Time),
         "Time of the first INVITE; NULL when the call was under way already", "RFC 3261, 13.2"),
-    field("call.ringing", Kind::Time, |c| c.ringing_ns.map(Value::Time),
+    ItemField::new("call.ringing", Kind::Time, |c| c.ringing_ns.map(Value::Time),
         "Time of the first response of 101 to 199", "RFC 3261, 13.2.2.1"),
-    field("call.answer", Kind::Time, |c| c.answer_ns.map(Value::Time),
+    ItemField::new("call.answer", Kind::Time, |c| c.answer_ns.map(Value::Time),
         "Time of the first 2xx to the INVITE", "RFC 3261, 13.2.2.4"),
-    field("call.end", Kind::Time, |c| c.end_ns.map(Value::Time),
+    ItemField::new("call.end", Kind::Time, |c| c.end_ns.map(Value::Time),
         "Time of the first BYE, of the CANCEL, or of the failure", "RFC 3261, 9, 13.2.2.3, 15"),
-    field("call.request_delay", Kind::F64, |c| seconds(c.request_delay_ns),
+    ItemField::new("call.request_delay", Kind::F64, |c| span(c.request_delay_ns),
         "Session request delay in seconds: from the last initial INVITE to ringing, answer or failure", "RFC 6076, 4.3"),
-    field("call.setup_delay", Kind::F64, |c| seconds(c.setup_delay_ns),
+    ItemField::new("call.setup_delay", Kind::F64, |c| span(c.setup_delay_ns),
         "Seconds from the last initial INVITE to the answer", "weir"),
-    field("call.duration", Kind::F64, |c| seconds(c.duration_ns),
+    ItemField::new("call.duration", Kind::F64, |c| span(c.duration_ns),
         "Session duration time in seconds: from the answer to the BYE", "RFC 6076, 4.5"),
-    field("call.disconnect_delay", Kind::F64, |c| seconds(c.disconnect_delay_ns),
+    ItemField::new("call.disconnect_delay", Kind::F64, |c| span(c.disconnect_delay_ns),
         "Session disconnect delay in seconds: from the BYE to its 2xx", "RFC 6076, 4.4"),
-    field("call.attempts", Kind::U32, |c| number(c.attempts),
+    ItemField::new("call.attempts", Kind::U32, |c| number(c.attempts),
         "Initial INVITEs: more than one after a challenge or a redirection", "RFC 3261, 8.1.3.5"),
-    field("call.reinvites", Kind::U32, |c| number(c.reinvites),
+    ItemField::new("call.reinvites", Kind::U32, |c| number(c.reinvites),
         "INVITEs within the dialog", "RFC 3261, 14"),
-    field("call.dialogs", Kind::U32, |c| number(c.dialogs),
+    ItemField::new("call.dialogs", Kind::U32, |c| number(c.dialogs),
         "Dialogs of the INVITE, early ones too", "RFC 3261, 12"),
-    field("call.messages", Kind::U64, |c| number(c.messages),
+    ItemField::new("call.messages", Kind::U64, |c| number(c.messages),
         "Messages of the INVITE's dialogs, repeated ones too", "weir"),
-    field("call.retransmissions", Kind::U64, |c| number(c.retransmissions),
+    ItemField::new("call.retransmissions", Kind::U64, |c| number(c.retransmissions),
         "Messages among them that repeat another", "RFC 3261, 17"),
-    field("call.hops", Kind::U32, |c| number(c.hops),
+    ItemField::new("call.hops", Kind::U32, |c| number(c.hops),
         "Most Via elements of an initial INVITE: hops that it had taken", "RFC 3261, 20.42"),
-    field("call.max_forwards", Kind::U8, |c| c.max_forwards.and_then(number),
+    ItemField::new("call.max_forwards", Kind::U8, |c| c.max_forwards.and_then(number),
         "Lowest Max-Forwards of an initial INVITE", "RFC 3261, 20.22"),
 ];

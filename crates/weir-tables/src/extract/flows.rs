@@ -1,10 +1,14 @@
 //! `flows(path)`: one row a connection, or part of one.
 
+mod ipfix;
+
 use std::collections::VecDeque;
+use std::net::IpAddr;
 
 use weir_flow::{CommunityId, Endpoint, FlowRecord, Options, Totals, Tracker};
-use weir_packet::{Address, Kind, Needs, Value, protocol_name};
+use weir_packet::{Kind, Needs, Value, protocol_name};
 
+use super::value::{address, number, seconds};
 use super::{Extract, Extraction, Item, ItemField, columns, push_item};
 use crate::Row;
 use crate::scan::Rows;
@@ -15,7 +19,9 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row a connection: both ends, packets and bytes each way, how it went",
     columns: || columns(&[], OWN),
     needs: &[Needs::Transport],
-    start: || Box::new(Flows::default()),
+    start: |settings| Box::new(Flows::new(settings.flows.clone())),
+    arguments: super::settings::FLOWS,
+    aliases: ipfix::ALIASES,
 };
 
 /// A flow, with what is worked out for its row.
@@ -27,92 +33,64 @@ struct FlowItem<'f> {
 
 type Get = for<'i> fn(&'i FlowItem<'_>) -> Option<Value<'i>>;
 
-const fn field(name: &'static str, kind: Kind, get: Get, doc: &'static str) -> ItemField<Get> {
-    from(name, kind, get, doc, "weir")
-}
-
-/// A column whose meaning is defined elsewhere.
-const fn from(
-    name: &'static str,
-    kind: Kind,
-    get: Get,
-    doc: &'static str,
-    reference: &'static str,
-) -> ItemField<Get> {
-    ItemField {
-        name,
-        kind,
-        doc,
-        reference,
-        get,
-    }
-}
-
 #[rustfmt::skip]
 const OWN: &[ItemField<Get>] = &[
-    field("flow.id", Kind::U64, |f| number(f.flow.number), "Number of the flow in the order of first packets, from 1; parts of one flow share it"),
-    field("flow.part", Kind::U16, |f| number(f.flow.part), "Number of this part of the flow, from 0"),
-    from("flow.community_id", Kind::Text, |f| Some(Value::Text(f.community_id.as_str())), "Community ID, version 1, seed 0: the same in every tool that knows it", "Community ID Flow Hashing, version 1"),
-    field("addr.src", Kind::Address, |f| address(&f.flow.originator), "Address of the originator: who sent the first packet, unless a SYN or the ports say otherwise"),
-    field("port.src", Kind::U16, |f| port(f.flow, &f.flow.originator), "Port of the originator; of ICMP the type; NULL where the protocol has no ports"),
-    field("addr.dst", Kind::Address, |f| address(&f.flow.responder), "Address of the responder"),
-    field("port.dst", Kind::U16, |f| port(f.flow, &f.flow.responder), "Port of the responder; of ICMP the type of the answer, or the code where there is none; NULL where the protocol has no ports"),
-    from("proto", Kind::Text, |f| Some(Value::Text(&f.protocol)), "Protocol above IP: its name in lower case, or its number", "IANA protocol numbers"),
-    from("ip.proto", Kind::U8, |f| number(f.flow.key.protocol()), "Number of the protocol above IP", "IANA protocol numbers"),
-    field("flow.service", Kind::Text, |f| f.flow.application.as_str().map(Value::Text), "Application protocol, recognised by content, by Zeek's name for it (TLS is ssl); NULL when it is not known"),
-    field("flow.start", Kind::Time, |f| Some(Value::Time(f.flow.first_ns)), "Time of the first packet, nanoseconds UTC"),
-    field("flow.end", Kind::Time, |f| Some(Value::Time(f.flow.last_ns)), "Time of the last packet that counts: of TCP, none after both ends have closed"),
-    field("flow.duration", Kind::F64, |f| Some(Value::Float(seconds(f.flow.last_ns.saturating_sub(f.flow.first_ns)))), "From the first packet to the last, in seconds"),
-    from("flow.state", Kind::Text, |f| Some(Value::Text(f.flow.state.as_str())), "How the connection went: S0, S1, SF, REJ, S2, S3, RSTO, RSTR, RSTOS0, RSTRH, SH, SHR or OTH", "Zeek, conn.log, conn_state"),
-    from("flow.history", Kind::Text, |f| Some(f.flow.history.as_str()).filter(|text| !text.is_empty()).map(Value::Text), "What happened in which order: a letter an event, capitals the originator's; NULL where there are none", "Zeek, conn.log, history"),
-    field("flow.end_reason", Kind::Text, |f| Some(Value::Text(f.flow.end.as_str())), "Why the flow is given out: closed, idle, active, reused, evicted or end (of the capture)"),
-    field("flow.rtt", Kind::F64, |f| f.flow.round_trip_ns.map(|ns| Value::Float(seconds(ns.into()))), "From the SYN to the ACK that ends the handshake, in seconds; NULL without a handshake"),
-    field("flow.packets_src", Kind::U64, |f| number(f.flow.sent.packets), "Packets from the originator; one put together from fragments counts once"),
-    field("flow.packets_dst", Kind::U64, |f| number(f.flow.received.packets), "Packets from the responder"),
-    field("flow.ip_bytes_src", Kind::U64, |f| number(f.flow.sent.ip_bytes), "Bytes of IP packets from the originator, headers included"),
-    field("flow.ip_bytes_dst", Kind::U64, |f| number(f.flow.received.ip_bytes), "Bytes of IP packets from the responder, headers included"),
-    field("flow.payload_bytes_src", Kind::U64, |f| number(f.flow.sent.payload_bytes), "Bytes above the transport's header from the originator, as often as they were sent"),
-    field("flow.payload_bytes_dst", Kind::U64, |f| number(f.flow.received.payload_bytes), "Bytes above the transport's header from the responder, as often as they were sent"),
-    from("flow.bytes_src", Kind::U64, |f| number(f.flow.sent.stream_bytes), "Bytes of the stream from the originator, of TCP by sequence numbers, captured or not", "Zeek, conn.log, orig_bytes"),
-    from("flow.bytes_dst", Kind::U64, |f| number(f.flow.received.stream_bytes), "Bytes of the stream from the responder, of TCP by sequence numbers, captured or not", "Zeek, conn.log, resp_bytes"),
-    from("flow.missed_bytes", Kind::U64, |f| number(f.flow.sent.missed_bytes.saturating_add(f.flow.received.missed_bytes)), "Bytes of TCP, of both directions, that were acknowledged and not captured", "Zeek, conn.log, missed_bytes"),
-    field("flow.retransmissions_src", Kind::U32, |f| tcp(f.flow, f.flow.sent, |t| t.retransmissions), "Segments of the originator with data that were seen before, without keep-alives; NULL but for TCP"),
-    field("flow.retransmissions_dst", Kind::U32, |f| tcp(f.flow, f.flow.received, |t| t.retransmissions), "Segments of the responder with data that were seen before, without keep-alives; NULL but for TCP"),
-    field("flow.out_of_order_src", Kind::U32, |f| tcp(f.flow, f.flow.sent, |t| t.out_of_order), "Segments of the originator that came after later ones; NULL but for TCP"),
-    field("flow.out_of_order_dst", Kind::U32, |f| tcp(f.flow, f.flow.received, |t| t.out_of_order), "Segments of the responder that came after later ones; NULL but for TCP"),
-    field("flow.zero_windows_src", Kind::U32, |f| tcp(f.flow, f.flow.sent, |t| t.zero_windows), "Segments in which the originator announced a window of zero; NULL but for TCP"),
-    field("flow.zero_windows_dst", Kind::U32, |f| tcp(f.flow, f.flow.received, |t| t.zero_windows), "Segments in which the responder announced a window of zero; NULL but for TCP"),
-    field("flow.ttl_src", Kind::U8, |f| f.flow.sent.ttl.and_then(number), "Time to live, or hop limit, of the originator's first packet"),
-    field("flow.ttl_dst", Kind::U8, |f| f.flow.received.ttl.and_then(number), "Time to live, or hop limit, of the responder's first packet"),
+    ItemField::new("flow.id", Kind::U64, |f| number(f.flow.number), "Number of the flow in the order of first packets, from 1; parts of one flow share it", "weir"),
+    ItemField::new("flow.part", Kind::U16, |f| number(f.flow.part), "Number of this part of the flow, from 0", "weir"),
+    ItemField::new("flow.community_id", Kind::Text, |f| Some(Value::Text(f.community_id.as_str())), "Community ID, version 1, seed 0: the same in every tool that knows it", "Community ID Flow Hashing, version 1"),
+    ItemField::new("addr.src", Kind::Address, |f| address(f.flow.originator.address), "Address of the originator: who sent the first packet, unless a SYN or the ports say otherwise", "weir"),
+    ItemField::new("port.src", Kind::U16, |f| port(f.flow, &f.flow.originator), "Port of the originator; of ICMP the type; NULL where the protocol has no ports", "weir"),
+    ItemField::new("addr.dst", Kind::Address, |f| address(f.flow.responder.address), "Address of the responder", "weir"),
+    ItemField::new("port.dst", Kind::U16, |f| port(f.flow, &f.flow.responder), "Port of the responder; of ICMP the type of the answer, or the code where there is none; NULL where the protocol has no ports", "weir"),
+    ItemField::new("ip.src", Kind::Address, |f| ip4(&f.flow.originator), "IPv4 address of the originator", "RFC 791, 3.1"),
+    ItemField::new("ip.dst", Kind::Address, |f| ip4(&f.flow.responder), "IPv4 address of the responder", "RFC 791, 3.1"),
+    ItemField::new("ipv6.src", Kind::Address, |f| ip6(&f.flow.originator), "IPv6 address of the originator", "RFC 8200, 3"),
+    ItemField::new("ipv6.dst", Kind::Address, |f| ip6(&f.flow.responder), "IPv6 address of the responder", "RFC 8200, 3"),
+    ItemField::new("flow.vlan", Kind::U16, |f| number(f.flow.key.vlan()?), "Outermost VLAN; NULL unless flows(…, vlan => true) tells flows apart by it", "IEEE 802.1Q, 9.6"),
+    ItemField::new("flow.network", Kind::U32, |f| number(f.flow.key.network()?), "Network identifier of VXLAN or Geneve, or the lower 31 bits of GRE's key, with flows(…, tunnels => 'inner')", "RFC 7348, 5; RFC 8926, 3.4; RFC 2890, 2.1"),
+    ItemField::new("proto", Kind::Text, |f| Some(Value::Text(&f.protocol)), "Protocol above IP: its name in lower case, or its number", "IANA protocol numbers"),
+    ItemField::new("ip.proto", Kind::U8, |f| number(f.flow.key.protocol()), "Number of the protocol above IP", "IANA protocol numbers"),
+    ItemField::new("flow.service", Kind::Text, |f| f.flow.application.as_str().map(Value::Text), "Application protocol, recognised by content, by Zeek's name for it (TLS is ssl); NULL when it is not known", "weir"),
+    ItemField::new("flow.start", Kind::Time, |f| Some(Value::Time(f.flow.first_ns)), "Time of the first packet, nanoseconds UTC", "weir"),
+    ItemField::new("flow.end", Kind::Time, |f| Some(Value::Time(f.flow.last_ns)), "Time of the last packet that counts: of TCP, none after both ends have closed", "weir"),
+    ItemField::new("flow.duration", Kind::F64, |f| seconds(f.flow.last_ns.saturating_sub(f.flow.first_ns)), "From the first packet to the last, in seconds", "weir"),
+    ItemField::new("flow.state", Kind::Text, |f| Some(Value::Text(f.flow.state.as_str())), "How the connection went: S0, S1, SF, REJ, S2, S3, RSTO, RSTR, RSTOS0, RSTRH, SH, SHR or OTH", "Zeek, conn.log, conn_state"),
+    ItemField::new("flow.history", Kind::Text, |f| Some(f.flow.history.as_str()).filter(|text| !text.is_empty()).map(Value::Text), "What happened in which order: a letter an event, capitals the originator's; NULL where there are none", "Zeek, conn.log, history"),
+    ItemField::new("flow.end_reason", Kind::Text, |f| Some(Value::Text(f.flow.end.as_str())), "Why the flow is given out: closed, idle, active, reused, evicted or end (of the capture)", "weir"),
+    ItemField::new("flow.rtt", Kind::F64, |f| seconds(f.flow.round_trip_ns?.into()), "From the SYN to the ACK that ends the handshake, in seconds; NULL without a handshake", "weir"),
+    ItemField::new("flow.packets_src", Kind::U64, |f| number(f.flow.sent.packets), "Packets from the originator; one put together from fragments counts once", "weir"),
+    ItemField::new("flow.packets_dst", Kind::U64, |f| number(f.flow.received.packets), "Packets from the responder", "weir"),
+    ItemField::new("flow.ip_bytes_src", Kind::U64, |f| number(f.flow.sent.ip_bytes), "Bytes of IP packets from the originator, headers included", "weir"),
+    ItemField::new("flow.ip_bytes_dst", Kind::U64, |f| number(f.flow.received.ip_bytes), "Bytes of IP packets from the responder, headers included", "weir"),
+    ItemField::new("flow.payload_bytes_src", Kind::U64, |f| number(f.flow.sent.payload_bytes), "Bytes above the transport's header from the originator, as often as they were sent", "weir"),
+    ItemField::new("flow.payload_bytes_dst", Kind::U64, |f| number(f.flow.received.payload_bytes), "Bytes above the transport's header from the responder, as often as they were sent", "weir"),
+    ItemField::new("flow.bytes_src", Kind::U64, |f| number(f.flow.sent.stream_bytes), "Bytes of the stream from the originator, of TCP by sequence numbers, captured or not", "Zeek, conn.log, orig_bytes"),
+    ItemField::new("flow.bytes_dst", Kind::U64, |f| number(f.flow.received.stream_bytes), "Bytes of the stream from the responder, of TCP by sequence numbers, captured or not", "Zeek, conn.log, resp_bytes"),
+    ItemField::new("flow.missed_bytes", Kind::U64, |f| number(f.flow.sent.missed_bytes.saturating_add(f.flow.received.missed_bytes)), "Bytes of TCP, of both directions, that were acknowledged and not captured", "Zeek, conn.log, missed_bytes"),
+    ItemField::new("flow.retransmissions_src", Kind::U32, |f| tcp(f.flow, f.flow.sent, |t| t.retransmissions), "Segments of the originator with data that were seen before, without keep-alives; NULL but for TCP", "weir"),
+    ItemField::new("flow.retransmissions_dst", Kind::U32, |f| tcp(f.flow, f.flow.received, |t| t.retransmissions), "Segments of the responder with data that were seen before, without keep-alives; NULL but for TCP", "weir"),
+    ItemField::new("flow.out_of_order_src", Kind::U32, |f| tcp(f.flow, f.flow.sent, |t| t.out_of_order), "Segments of the originator that came after later ones; NULL but for TCP", "weir"),
+    ItemField::new("flow.out_of_order_dst", Kind::U32, |f| tcp(f.flow, f.flow.received, |t| t.out_of_order), "Segments of the responder that came after later ones; NULL but for TCP", "weir"),
+    ItemField::new("flow.zero_windows_src", Kind::U32, |f| tcp(f.flow, f.flow.sent, |t| t.zero_windows), "Segments in which the originator announced a window of zero; NULL but for TCP", "weir"),
+    ItemField::new("flow.zero_windows_dst", Kind::U32, |f| tcp(f.flow, f.flow.received, |t| t.zero_windows), "Segments in which the responder announced a window of zero; NULL but for TCP", "weir"),
+    ItemField::new("flow.ttl_src", Kind::U8, |f| f.flow.sent.ttl.and_then(number), "Time to live, or hop limit, of the originator's first packet", "weir"),
+    ItemField::new("flow.ttl_dst", Kind::U8, |f| f.flow.received.ttl.and_then(number), "Time to live, or hop limit, of the responder's first packet", "weir"),
 ];
 
-fn number<'i>(number: impl Into<u64>) -> Option<Value<'i>> {
-    Some(Value::Unsigned(number.into()))
+fn tcp(flow: &FlowRecord, totals: Totals, get: fn(&Totals) -> u32) -> Option<Value<'static>> {
+    number(get(&totals)).filter(|_| flow.key.protocol() == TCP)
 }
 
-fn tcp<'i>(flow: &FlowRecord, totals: Totals, get: fn(&Totals) -> u32) -> Option<Value<'i>> {
-    (flow.key.protocol() == TCP).then(|| Value::Unsigned(get(&totals).into()))
+fn ip4(end: &Endpoint) -> Option<Value<'static>> {
+    address(end.address).filter(|_| matches!(end.address, IpAddr::V4(_)))
 }
 
-fn address<'i>(end: &Endpoint) -> Option<Value<'i>> {
-    Some(Value::Address(match end.address {
-        std::net::IpAddr::V4(four) => Address::from(four),
-        std::net::IpAddr::V6(six) => Address::from(six),
-    }))
+fn ip6(end: &Endpoint) -> Option<Value<'static>> {
+    address(end.address).filter(|_| matches!(end.address, IpAddr::V6(_)))
 }
 
-fn port<'i>(flow: &FlowRecord, end: &Endpoint) -> Option<Value<'i>> {
-    WITH_PORTS
-        .contains(&flow.key.protocol())
-        .then(|| Value::Unsigned(end.port.into()))
-}
-
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "a duration of years keeps its microseconds"
-)]
-fn seconds(ns: i64) -> f64 {
-    ns as f64 / 1e9
+fn port(flow: &FlowRecord, end: &Endpoint) -> Option<Value<'static>> {
+    number(end.port).filter(|_| WITH_PORTS.contains(&flow.key.protocol()))
 }
 
 impl Item for FlowItem<'_> {
@@ -129,10 +107,10 @@ struct Flows {
     file: String,
 }
 
-impl Default for Flows {
-    fn default() -> Self {
+impl Flows {
+    fn new(options: Options) -> Self {
         Self {
-            tracker: Tracker::new(Options::default()),
+            tracker: Tracker::new(options),
             left: None,
             file: String::new(),
         }
@@ -168,30 +146,37 @@ impl Extract for Flows {
 
     fn notes(&self) -> Vec<String> {
         let (flows, fragments) = self.tracker.counters();
+        let options = self.tracker.table().options();
         let counted = [
             (
                 flows.evicted,
-                "flows ended early: more than 10,000,000 at one time",
+                format!(
+                    "flows ended early: more than {} at one time",
+                    grouped(options.flows_max)
+                ),
             ),
             (
                 flows.details_refused,
-                "retransmissions, gaps and resets not noted: more than 1,000,000 flows have some",
+                format!(
+                    "retransmissions, gaps and resets not noted: more than {} flows have some",
+                    grouped(options.details_max)
+                ),
             ),
             (
                 fragments.timed_out,
-                "packets given up: fragments were missing for 30 seconds",
+                "packets given up: fragments were missing for 30 seconds".to_owned(),
             ),
             (
                 fragments.evicted,
-                "packets given up: more than 16,384, or 64 MiB, waited for fragments",
+                "packets given up: more than 16,384, or 64 MiB, waited for fragments".to_owned(),
             ),
             (
                 fragments.overlapping,
-                "packets dropped: their IPv6 fragments overlap",
+                "packets dropped: their IPv6 fragments overlap".to_owned(),
             ),
             (
                 fragments.invalid,
-                "packets dropped: their fragments contradict each other",
+                "packets dropped: their fragments contradict each other".to_owned(),
             ),
         ];
         counted
@@ -200,6 +185,19 @@ impl Extract for Flows {
             .map(|(count, what)| format!("flows: {count} {what}"))
             .collect()
     }
+}
+
+/// A number with commas between its thousands.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
 }
 
 fn push(rows: &mut Rows, file: &str, flow: &FlowRecord) {

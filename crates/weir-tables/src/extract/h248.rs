@@ -5,17 +5,16 @@ mod columns;
 mod command;
 
 use std::collections::{HashMap, VecDeque};
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use weir_h248::message::{
     ActionReply, MId, Message, MessageBody, Transaction, TransactionReply, TransactionResult,
 };
 use weir_h248::{
-    Arena, DecodeOptions, Endpoint, Role, Sent, TextStyle, Tracker, TrackerLimits, Unanswered,
-    decode_as, decode_mini,
+    Arena, DecodeOptions, Role, Sent, TextStyle, Tracker, TrackerLimits, Unanswered, decode_as,
+    decode_mini,
 };
-use weir_packet::{Layer, Needs, Packet};
+use weir_packet::Needs;
 
 use self::columns::FIELDS;
 use self::command::{
@@ -25,7 +24,7 @@ use super::{Extract, Extraction, columns, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
-pub use self::carrier::{Lifted, lift};
+pub use self::carrier::{Lifted, Lifter};
 
 /// See the module.
 pub(super) const EXTRACTION: Extraction = Extraction {
@@ -33,15 +32,28 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row a Megaco (H.248) command, with its reply",
     columns: || columns(&["frame.file"], FIELDS),
     needs: &[Needs::Transport],
-    start: || Box::new(H248::new()),
+    start: |_| {
+        Box::new(H248 {
+            lifter: Lifter::new(),
+            messages: Messages::new(),
+        })
+    },
+    arguments: &[],
+    aliases: &[],
 };
 
 /// Octets of messages and rows that wait for their replies. When it is reached, all rows that wait
 /// are given without.
 const WAITING_BYTES_MAX: usize = 64 << 20;
 
-/// Follows the transactions and gives a row once it is complete.
+/// Messages out of packets, rows out of messages.
 struct H248 {
+    lifter: Lifter,
+    messages: Messages,
+}
+
+/// Follows the transactions and gives a row once it is complete.
+struct Messages {
     arena: Arena,
     tracker: Tracker,
     /// Rows whose reply may still come, by the token that the tracker has for their request.
@@ -53,8 +65,6 @@ struct H248 {
     file: Arc<str>,
     /// Requests that were given up for [`WAITING_BYTES_MAX`].
     given_up: u64,
-    /// Octets over TCP that belong to no message in one segment.
-    tcp_octets: u64,
 }
 
 struct Waiting {
@@ -64,7 +74,7 @@ struct Waiting {
     bytes: usize,
 }
 
-impl H248 {
+impl Messages {
     fn new() -> Self {
         Self {
             arena: Arena::new(),
@@ -75,19 +85,19 @@ impl H248 {
             ready: VecDeque::new(),
             file: "".into(),
             given_up: 0,
-            tcp_octets: 0,
         }
     }
 
-    fn message(&mut self, lifted: Lifted<'_>, packet: &Packet<'_>, from: Endpoint, to: Endpoint) {
+    fn message(&mut self, lifted: &Lifted<'_>) {
         let mut arena = std::mem::take(&mut self.arena);
         let options = DecodeOptions::default();
         let mut carried = Carried {
             file: Arc::clone(&self.file),
-            frame_number: packet.frame().number,
-            time_ns: packet.frame().time_ns,
-            from,
-            to,
+            frame_number: lifted.frame,
+            time_ns: lifted.time_ns,
+            flow: lifted.flow,
+            from: lifted.from,
+            to: lifted.to,
             transport: lifted.transport,
             encoding: lifted.encoding,
             version: None,
@@ -373,59 +383,23 @@ fn mid_text(mid: &MId<'_>) -> String {
     mid.to_text(TextStyle::default())
 }
 
-/// The ends of the way of a packet.
-fn endpoints(packet: &Packet<'_>) -> Option<(Endpoint, Endpoint)> {
-    let network = packet.network()?;
-    let (from, to) = match network {
-        Layer::Ipv4 => (
-            ip4(packet.part(network, 12, 4)?)?,
-            ip4(packet.part(network, 16, 4)?)?,
-        ),
-        _ => (
-            ip6(packet.part(network, 8, 16)?)?,
-            ip6(packet.part(network, 24, 16)?)?,
-        ),
-    };
-    let transport = packet.transport()?;
-    let end = |address, offset| {
-        Some(Endpoint {
-            address,
-            port: packet.u16_be(transport, offset)?,
-        })
-    };
-    Some((end(from, 0)?, end(to, 2)?))
-}
-
-fn ip4(bytes: &[u8]) -> Option<IpAddr> {
-    Some(IpAddr::from(*bytes.first_chunk::<4>()?))
-}
-
-fn ip6(bytes: &[u8]) -> Option<IpAddr> {
-    Some(IpAddr::from(*bytes.first_chunk::<16>()?))
-}
-
 impl Extract for H248 {
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
-        let packet = row.packet;
-        let Some((from, to)) = endpoints(packet) else {
-            return;
-        };
-        if *self.file != *row.file {
-            self.file = row.file.into();
+        if *self.messages.file != *row.file {
+            self.messages.file = row.file.into();
         }
-        let mut found: Vec<Lifted<'_>> = Vec::new();
-        let left_over = lift(packet, &mut |lifted| found.push(lifted));
-        self.tcp_octets = self.tcp_octets.saturating_add(left_over as u64);
-        for lifted in found {
-            self.message(lifted, packet, from, to);
-        }
-        self.push_ready(rows);
+        let messages = &mut self.messages;
+        self.lifter
+            .packet(row.packet, &mut |lifted| messages.message(lifted));
+        messages.push_ready(rows);
     }
 
     fn finish(&mut self, rows: &mut Rows) -> bool {
-        self.give_up();
+        let messages = &mut self.messages;
+        self.lifter.finish(&mut |lifted| messages.message(lifted));
+        messages.give_up();
         while !rows.is_full() {
-            let Some(row) = self.ready.pop_front() else {
+            let Some(row) = messages.ready.pop_front() else {
                 return false;
             };
             push_item(rows, &row.message.file, &row);
@@ -435,25 +409,21 @@ impl Extract for H248 {
 
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        if self.given_up > 0 {
+        if self.messages.given_up > 0 {
             notes.push(format!(
                 "h248: {} requests were given without their replies, as {} MiB of messages waited",
-                self.given_up,
+                self.messages.given_up,
                 WAITING_BYTES_MAX >> 20
             ));
         }
-        let evicted = self.tracker.counts().evicted;
+        let evicted = self.messages.tracker.counts().evicted;
         if evicted > 0 {
             notes.push(format!(
                 "h248: {evicted} requests were given without their replies, as too many were open"
             ));
         }
-        if self.tcp_octets > 0 {
-            notes.push(format!(
-                "h248: {} octets over TCP were not read: messages that do not lie in one segment",
-                self.tcp_octets
-            ));
-        }
+        let lost = self.lifter.notes();
+        notes.extend(lost.into_iter().map(|note| format!("h248: {note}")));
         notes
     }
 }

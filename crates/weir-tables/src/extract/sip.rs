@@ -1,122 +1,122 @@
 //! `sip`: one row a SIP message.
 
+mod messages;
+
 use std::cell::OnceCell;
-use std::net::{IpAddr, SocketAddr};
+use std::collections::VecDeque;
+use std::net::SocketAddr;
 
-use weir_packet::{Kind, Layer, Needs, Packet, Value};
-use weir_sip::{
-    Address, Digest, Flow, HeaderName, Limits, Message, Transactions, Uri, looks_like_sip, unfold,
-};
+use weir_packet::{Kind, Needs, Value};
+use weir_sip::{Address, Digest, HeaderName, Limits, Message, Transactions, Uri, unfold};
 
-use super::{Extract, Extraction, Item, ItemField, columns};
+pub use self::messages::{SipMessage, SipMessages, SipTransport, SipWay};
+
+use super::value::{address, filled, number, text};
+use super::{Extract, Extraction, Item, ItemField, columns, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "sip",
-    doc: "one row a SIP message in a UDP datagram, on any port",
-    columns: || columns(PACKET_COLUMNS, FIELDS),
-    needs: NEEDS,
-    start: || Box::new(Sip::default()),
+    doc: "one row a SIP message, over UDP, TCP, SCTP or WebSocket, on any port",
+    columns: || columns(&["frame.file"], FIELDS),
+    needs: &[Needs::Transport],
+    start: |_| Box::new(Sip::default()),
+    arguments: &[],
+    aliases: &[],
 };
-
-/// How deep packets must be decoded for [`datagram`].
-pub(super) const NEEDS: &[Needs] = &[Needs::Network, Needs::Layer(Layer::Udp)];
-
-const PACKET_COLUMNS: &[&str] = &[
-    "frame.file",
-    "frame.number",
-    "frame.time",
-    "addr.src",
-    "port.src",
-    "addr.dst",
-    "port.dst",
-    "ip.src",
-    "ip.dst",
-    "ipv6.src",
-    "ipv6.dst",
-    "udp.srcport",
-    "udp.dstport",
-];
 
 #[derive(Default)]
 struct Sip {
-    transactions: Transactions,
-    last_ns: i64,
+    messages: SipMessages,
+    rows: SipRows,
+    /// What was complete only when the capture ended.
+    last: Option<VecDeque<(Vec<u8>, SipWay)>>,
+    file: String,
 }
 
 impl Extract for Sip {
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
-        let Some((flow, payload)) = datagram(row.packet) else {
+        if self.file != row.file {
+            row.file.clone_into(&mut self.file);
+        }
+        let Self {
+            messages,
+            rows: made,
+            ..
+        } = self;
+        messages.packet(row.packet, &mut |message| {
+            made.row(message, &mut |item| {
+                rows.push_row(&row.with_item(item));
+            });
+        });
+    }
+
+    fn finish(&mut self, rows: &mut Rows) -> bool {
+        let messages = &mut self.messages;
+        let last = self.last.get_or_insert_with(|| {
+            let mut last = VecDeque::new();
+            messages.finish(&mut |message| last.push_back((message.bytes.to_vec(), message.way)));
+            last
+        });
+        while !rows.is_full() {
+            let Some((bytes, way)) = last.pop_front() else {
+                return false;
+            };
+            let message = SipMessage::new(&bytes, way);
+            let file = &self.file;
+            self.rows
+                .row(&message, &mut |item| push_item(rows, file, item));
+        }
+        true
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = self.messages.notes();
+        let count = self.rows.transactions.not_followed();
+        if count > 0 {
+            notes.push(format!(
+                "{count} messages were not remembered, so that sip.resend may miss those that repeat them"
+            ));
+        }
+        let named = notes.iter().map(|note| format!("sip: {note}"));
+        named.collect()
+    }
+}
+
+/// Makes rows of messages.
+#[derive(Default)]
+struct SipRows {
+    transactions: Transactions,
+    last_ns: i64,
+}
+
+impl SipRows {
+    fn row(&mut self, found: &SipMessage<'_>, push: &mut dyn FnMut(&dyn Item)) {
+        let Ok(message) = Message::parse(found.bytes, &Limits::default()) else {
             return;
         };
-        let Ok(message) = Message::parse(payload, &Limits::default()) else {
-            return;
-        };
-        self.last_ns = row.packet.frame().time_ns.unwrap_or(self.last_ns);
+        let way = &found.way;
+        self.last_ns = way.time_ns.unwrap_or(self.last_ns);
         let digest = Digest::of(&message);
-        let is_repeat = self.transactions.is_repeat(self.last_ns, flow, &digest);
+        let is_repeat = self
+            .transactions
+            .is_repeat(self.last_ns, Some(way.flow), &digest);
         match legible(&message) {
-            None => {
-                let item = MessageItem::new(&message, &message, digest, is_repeat);
-                rows.push_row(&row.with_item(&item));
-            }
+            None => push(&MessageItem::new(
+                way, &message, &message, digest, is_repeat,
+            )),
             Some(text) => {
                 let Ok(readable) = Message::parse(&text, &Limits::default()) else {
                     return;
                 };
                 let digest = Digest::of(&readable);
-                let item = MessageItem::new(&message, &readable, digest, is_repeat);
-                rows.push_row(&row.with_item(&item));
+                push(&MessageItem::new(
+                    way, &message, &readable, digest, is_repeat,
+                ));
             }
         }
     }
-
-    fn notes(&self) -> Vec<String> {
-        match self.transactions.not_followed() {
-            0 => Vec::new(),
-            count => vec![format!(
-                "sip: {count} messages were not remembered, so that sip.resend may miss those that repeat them"
-            )],
-        }
-    }
-}
-
-/// The sockets and the payload of a packet that carries a SIP message over UDP. What an ICMP error
-/// quotes is no message.
-pub(super) fn datagram<'p>(packet: &Packet<'p>) -> Option<(Option<Flow>, &'p [u8])> {
-    let payload = packet.bytes(Layer::Udp)?.get(8..)?;
-    if !looks_like_sip(payload) || packet.is_quoted(Layer::Udp) {
-        return None;
-    }
-    Some((flow(packet), payload))
-}
-
-fn flow(packet: &Packet<'_>) -> Option<Flow> {
-    let (src, dst): (IpAddr, IpAddr) = match packet.network()? {
-        Layer::Ipv4 => {
-            let at = |offset| {
-                packet
-                    .part(Layer::Ipv4, offset, 4)?
-                    .first_chunk::<4>()
-                    .copied()
-            };
-            (at(12)?.into(), at(16)?.into())
-        }
-        _ => {
-            let at = |offset| {
-                packet
-                    .part(Layer::Ipv6, offset, 16)?
-                    .first_chunk::<16>()
-                    .copied()
-            };
-            (at(8)?.into(), at(24)?.into())
-        }
-    };
-    Some(Flow {
-        src: SocketAddr::new(src, packet.u16_be(Layer::Udp, 0)?),
-        dst: SocketAddr::new(dst, packet.u16_be(Layer::Udp, 2)?),
-    })
 }
 
 /// The message with its folded lines on one line and its head in UTF-8, where it is not so already:
@@ -147,6 +147,7 @@ fn legible(message: &Message<'_>) -> Option<Vec<u8>> {
 
 /// What the columns are read from.
 struct MessageItem<'m, 'a> {
+    way: &'m SipWay,
     /// As it was captured.
     original: &'m Message<'m>,
     /// With a head in UTF-8.
@@ -158,12 +159,14 @@ struct MessageItem<'m, 'a> {
 
 impl<'m, 'a> MessageItem<'m, 'a> {
     const fn new(
+        way: &'m SipWay,
         original: &'m Message<'m>,
         message: &'m Message<'a>,
         digest: Digest<'a>,
         is_repeat: bool,
     ) -> Self {
         Self {
+            way,
             original,
             message,
             digest,
@@ -190,16 +193,8 @@ impl Item for MessageItem<'_, '_> {
     }
 }
 
-fn text(bytes: &[u8]) -> Option<Value<'_>> {
-    std::str::from_utf8(bytes).ok().map(Value::Text)
-}
-
-fn number(number: impl Into<u64>) -> Value<'static> {
-    Value::Unsigned(number.into())
-}
-
 fn port(uri: Option<Uri<'_>>) -> Option<Value<'static>> {
-    uri?.port.map(number)
+    uri?.port.and_then(number)
 }
 
 fn user(uri: Option<Uri<'_>>) -> Option<Value<'_>> {
@@ -207,120 +202,154 @@ fn user(uri: Option<Uri<'_>>) -> Option<Value<'_>> {
 }
 
 fn host(uri: Option<Uri<'_>>) -> Option<Value<'_>> {
-    text(uri?.host).filter(|host| *host != Value::Text(""))
+    filled(uri?.host)
 }
 
 fn display(address: Option<Address<'_>>) -> Option<Value<'_>> {
-    text(address?.display_unquoted()).filter(|name| *name != Value::Text(""))
+    filled(address?.display_unquoted())
 }
 
-type Get = for<'i> fn(&'i MessageItem<'_, '_>) -> Option<Value<'i>>;
-
-const fn field(
-    name: &'static str,
-    kind: Kind,
-    get: Get,
-    doc: &'static str,
-    reference: &'static str,
-) -> ItemField<Get> {
-    ItemField {
-        name,
-        kind,
-        doc,
-        reference,
-        get,
+impl MessageItem<'_, '_> {
+    /// A port of a message over `transport`.
+    fn port(&self, transport: &[SipTransport], end: SocketAddr) -> Option<Value<'static>> {
+        number(end.port()).filter(|_| transport.contains(&self.way.transport))
     }
 }
 
+fn ip4(end: SocketAddr) -> Option<Value<'static>> {
+    address(end.ip()).filter(|_| end.is_ipv4())
+}
+
+fn ip6(end: SocketAddr) -> Option<Value<'static>> {
+    address(end.ip()).filter(|_| end.is_ipv6())
+}
+
+/// Transports over TCP.
+const OVER_TCP: &[SipTransport] = &[SipTransport::Tcp, SipTransport::WebSocket];
+
+type Get = for<'i> fn(&'i MessageItem<'_, '_>) -> Option<Value<'i>>;
+
 #[rustfmt::skip]
 static FIELDS: &[ItemField<Get>] = &[
-    field("sip.method", Kind::Text, |m| if m.digest.is_request() { text(m.message.method()?.as_bytes()) } else { None },
+    ItemField::new("frame.number", Kind::U64, |m| number(m.way.frame).filter(|_| m.way.frame > 0),
+        "Number of the record that completed the message, from 1; NULL when the capture's end did", "weir"),
+    ItemField::new("frame.time", Kind::Time, |m| m.way.time_ns.map(Value::Time),
+        "When that record was captured", "weir"),
+    ItemField::new("flow.id", Kind::U64, |m| m.way.flow.number.and_then(number),
+        "Number of the message's flow, as in flows", "weir"),
+    ItemField::new("sip.transport", Kind::Text, |m| Some(Value::Text(m.way.transport.name())),
+        "What carried the message: udp, tcp, sctp or ws", "RFC 3261, 18; RFC 4168; RFC 7118"),
+    ItemField::new("addr.src", Kind::Address, |m| address(m.way.source().ip()),
+        "Address of the sender", "RFC 791, 3.1; RFC 8200, 3"),
+    ItemField::new("port.src", Kind::U16, |m| number(m.way.source().port()),
+        "Port of the sender", "RFC 768; RFC 9293, 3.1"),
+    ItemField::new("addr.dst", Kind::Address, |m| address(m.way.destination().ip()),
+        "Address of the receiver", "RFC 791, 3.1; RFC 8200, 3"),
+    ItemField::new("port.dst", Kind::U16, |m| number(m.way.destination().port()),
+        "Port of the receiver", "RFC 768; RFC 9293, 3.1"),
+    ItemField::new("ip.src", Kind::Address, |m| ip4(m.way.source()),
+        "IPv4 address of the sender", "RFC 791, 3.1"),
+    ItemField::new("ip.dst", Kind::Address, |m| ip4(m.way.destination()),
+        "IPv4 address of the receiver", "RFC 791, 3.1"),
+    ItemField::new("ipv6.src", Kind::Address, |m| ip6(m.way.source()),
+        "IPv6 address of the sender", "RFC 8200, 3"),
+    ItemField::new("ipv6.dst", Kind::Address, |m| ip6(m.way.destination()),
+        "IPv6 address of the receiver", "RFC 8200, 3"),
+    ItemField::new("udp.srcport", Kind::U16, |m| m.port(&[SipTransport::Udp], m.way.source()),
+        "UDP port of the sender", "RFC 768"),
+    ItemField::new("udp.dstport", Kind::U16, |m| m.port(&[SipTransport::Udp], m.way.destination()),
+        "UDP port of the receiver", "RFC 768"),
+    ItemField::new("tcp.srcport", Kind::U16, |m| m.port(OVER_TCP, m.way.source()),
+        "TCP port of the sender", "RFC 9293, 3.1"),
+    ItemField::new("tcp.dstport", Kind::U16, |m| m.port(OVER_TCP, m.way.destination()),
+        "TCP port of the receiver", "RFC 9293, 3.1"),
+    ItemField::new("sip.method", Kind::Text, |m| if m.digest.is_request() { text(m.message.method()?.as_bytes()) } else { None },
         "Method of a request; NULL for responses, whose sip.cseq.method says it", "RFC 3261, 7.1"),
-    field("sip.status_code", Kind::U16, |m| m.digest.status.filter(|code| *code > 0).map(number),
+    ItemField::new("sip.status_code", Kind::U16, |m| m.digest.status.filter(|code| *code > 0).and_then(number),
         "Status code of a response, 100 to 699", "RFC 3261, 7.2"),
-    field("sip.reason_phrase", Kind::Text, |m| m.digest.status.and_then(|_| text(m.digest.reason)),
+    ItemField::new("sip.reason_phrase", Kind::Text, |m| m.digest.status.and_then(|_| text(m.digest.reason)),
         "Reason phrase of a response, which may be empty", "RFC 3261, 7.2"),
-    field("sip.request_line", Kind::Text, |m| m.digest.request_uri.and_then(|_| text(m.start_line())),
+    ItemField::new("sip.request_line", Kind::Text, |m| m.digest.request_uri.and_then(|_| text(m.start_line())),
         "The first line of a request", "RFC 3261, 7.1"),
-    field("sip.status_line", Kind::Text, |m| m.digest.status.and_then(|_| text(m.start_line())),
+    ItemField::new("sip.status_line", Kind::Text, |m| m.digest.status.and_then(|_| text(m.start_line())),
         "The first line of a response", "RFC 3261, 7.2"),
-    field("sip.r_uri", Kind::Text, |m| text(m.digest.request_uri?),
+    ItemField::new("sip.r_uri", Kind::Text, |m| text(m.digest.request_uri?),
         "Request URI", "RFC 3261, 8.1.1.1"),
-    field("sip.r_uri.user", Kind::Text, |m| user(m.digest.request_uri.map(Uri::parse)),
+    ItemField::new("sip.r_uri.user", Kind::Text, |m| user(m.digest.request_uri.map(Uri::parse)),
         "User of the request URI; number of a tel URI", "RFC 3261, 19.1.1; RFC 3966"),
-    field("sip.r_uri.host", Kind::Text, |m| host(m.digest.request_uri.map(Uri::parse)),
+    ItemField::new("sip.r_uri.host", Kind::Text, |m| host(m.digest.request_uri.map(Uri::parse)),
         "Host of the request URI", "RFC 3261, 19.1.1"),
-    field("sip.r_uri.port", Kind::U16, |m| port(m.digest.request_uri.map(Uri::parse)),
+    ItemField::new("sip.r_uri.port", Kind::U16, |m| port(m.digest.request_uri.map(Uri::parse)),
         "Port of the request URI", "RFC 3261, 19.1.1"),
-    field("sip.call_id", Kind::Text, |m| text(m.digest.call_id?),
+    ItemField::new("sip.call_id", Kind::Text, |m| text(m.digest.call_id?),
         "Call-ID: the same for all messages of a call", "RFC 3261, 20.8"),
-    field("sip.cseq", Kind::Text, |m| m.header(HeaderName::CSeq),
+    ItemField::new("sip.cseq", Kind::Text, |m| m.header(HeaderName::CSeq),
         "CSeq: number and method of the request", "RFC 3261, 20.16"),
-    field("sip.cseq.seq", Kind::U32, |m| m.digest.cseq.map(|cseq| number(cseq.number)),
+    ItemField::new("sip.cseq.seq", Kind::U32, |m| m.digest.cseq.and_then(|cseq| number(cseq.number)),
         "Number of CSeq", "RFC 3261, 20.16"),
-    field("sip.cseq.method", Kind::Text, |m| cseq_method(m.message.headers().value(HeaderName::CSeq)?),
+    ItemField::new("sip.cseq.method", Kind::Text, |m| cseq_method(m.message.headers().value(HeaderName::CSeq)?),
         "Method of CSeq, in responses too", "RFC 3261, 20.16"),
-    field("sip.from", Kind::Text, |m| m.header(HeaderName::From),
+    ItemField::new("sip.from", Kind::Text, |m| m.header(HeaderName::From),
         "From, as it is written", "RFC 3261, 20.20"),
-    field("sip.from.display.info", Kind::Text, |m| display(m.digest.from),
+    ItemField::new("sip.from.display.info", Kind::Text, |m| display(m.digest.from),
         "Display name of From, without quotes", "RFC 3261, 20.10"),
-    field("sip.from.addr", Kind::Text, |m| text(m.digest.from?.uri.text),
+    ItemField::new("sip.from.addr", Kind::Text, |m| text(m.digest.from?.uri.text),
         "URI of From", "RFC 3261, 20.20"),
-    field("sip.from.user", Kind::Text, |m| user(m.digest.from.map(|from| from.uri)),
+    ItemField::new("sip.from.user", Kind::Text, |m| user(m.digest.from.map(|from| from.uri)),
         "User of the URI of From; number of a tel URI", "RFC 3261, 19.1.1; RFC 3966"),
-    field("sip.from.host", Kind::Text, |m| host(m.digest.from.map(|from| from.uri)),
+    ItemField::new("sip.from.host", Kind::Text, |m| host(m.digest.from.map(|from| from.uri)),
         "Host of the URI of From", "RFC 3261, 19.1.1"),
-    field("sip.from.port", Kind::U16, |m| port(m.digest.from.map(|from| from.uri)),
+    ItemField::new("sip.from.port", Kind::U16, |m| port(m.digest.from.map(|from| from.uri)),
         "Port of the URI of From", "RFC 3261, 19.1.1"),
-    field("sip.from.tag", Kind::Text, |m| text(m.digest.from_tag()?),
+    ItemField::new("sip.from.tag", Kind::Text, |m| text(m.digest.from_tag()?),
         "Tag of From: the sender's part of the dialog", "RFC 3261, 19.3"),
-    field("sip.to", Kind::Text, |m| m.header(HeaderName::To),
+    ItemField::new("sip.to", Kind::Text, |m| m.header(HeaderName::To),
         "To, as it is written", "RFC 3261, 20.39"),
-    field("sip.to.display.info", Kind::Text, |m| display(m.digest.to),
+    ItemField::new("sip.to.display.info", Kind::Text, |m| display(m.digest.to),
         "Display name of To, without quotes", "RFC 3261, 20.10"),
-    field("sip.to.addr", Kind::Text, |m| text(m.digest.to?.uri.text),
+    ItemField::new("sip.to.addr", Kind::Text, |m| text(m.digest.to?.uri.text),
         "URI of To", "RFC 3261, 20.39"),
-    field("sip.to.user", Kind::Text, |m| user(m.digest.to.map(|to| to.uri)),
+    ItemField::new("sip.to.user", Kind::Text, |m| user(m.digest.to.map(|to| to.uri)),
         "User of the URI of To; number of a tel URI", "RFC 3261, 19.1.1; RFC 3966"),
-    field("sip.to.host", Kind::Text, |m| host(m.digest.to.map(|to| to.uri)),
+    ItemField::new("sip.to.host", Kind::Text, |m| host(m.digest.to.map(|to| to.uri)),
         "Host of the URI of To", "RFC 3261, 19.1.1"),
-    field("sip.to.port", Kind::U16, |m| port(m.digest.to.map(|to| to.uri)),
+    ItemField::new("sip.to.port", Kind::U16, |m| port(m.digest.to.map(|to| to.uri)),
         "Port of the URI of To", "RFC 3261, 19.1.1"),
-    field("sip.to.tag", Kind::Text, |m| text(m.digest.to_tag()?),
+    ItemField::new("sip.to.tag", Kind::Text, |m| text(m.digest.to_tag()?),
         "Tag of To: the receiver's part of the dialog; NULL before there is one", "RFC 3261, 19.3"),
-    field("sip.contact", Kind::Text, |m| m.header(HeaderName::Contact),
+    ItemField::new("sip.contact", Kind::Text, |m| m.header(HeaderName::Contact),
         "The first Contact header, as it is written", "RFC 3261, 20.10"),
-    field("sip.contact.uri", Kind::Text, |m| text(m.digest.contact?.uri.text),
+    ItemField::new("sip.contact.uri", Kind::Text, |m| text(m.digest.contact?.uri.text),
         "URI of the first Contact", "RFC 3261, 20.10"),
-    field("sip.via", Kind::Text, |m| text(m.digest.via?.text),
+    ItemField::new("sip.via", Kind::Text, |m| text(m.digest.via?.text),
         "The topmost Via element: the last hop", "RFC 3261, 20.42"),
-    field("sip.via.transport", Kind::Text, |m| text(m.digest.via?.transport),
+    ItemField::new("sip.via.transport", Kind::Text, |m| text(m.digest.via?.transport),
         "Transport of the topmost Via", "RFC 3261, 20.42"),
-    field("sip.via.sent_by.address", Kind::Text, |m| text(m.digest.via?.host),
+    ItemField::new("sip.via.sent_by.address", Kind::Text, |m| text(m.digest.via?.host),
         "Host of the topmost Via", "RFC 3261, 18.1.1"),
-    field("sip.via.sent_by.port", Kind::U16, |m| m.digest.via?.port.map(number),
+    ItemField::new("sip.via.sent_by.port", Kind::U16, |m| m.digest.via?.port.and_then(number),
         "Port of the topmost Via", "RFC 3261, 18.1.1"),
-    field("sip.via.branch", Kind::Text, |m| text(m.digest.via?.branch()?),
+    ItemField::new("sip.via.branch", Kind::Text, |m| text(m.digest.via?.branch()?),
         "Branch of the topmost Via: names the transaction", "RFC 3261, 8.1.1.7"),
-    field("sip.via.count", Kind::U32, |m| Some(number(m.digest.via_count)),
+    ItemField::new("sip.via.count", Kind::U32, |m| number(m.digest.via_count),
         "Elements of all Via headers: hops", "RFC 3261, 20.42"),
-    field("sip.max_forwards", Kind::U8, |m| m.digest.max_forwards.map(number),
+    ItemField::new("sip.max_forwards", Kind::U8, |m| m.digest.max_forwards.and_then(number),
         "Hops that a request may still take; NULL when it is no number up to 255", "RFC 3261, 20.22"),
-    field("sip.user_agent", Kind::Text, |m| m.header(HeaderName::UserAgent),
+    ItemField::new("sip.user_agent", Kind::Text, |m| m.header(HeaderName::UserAgent),
         "User-Agent: software of the client, or of both sides", "RFC 3261, 20.41"),
-    field("sip.server", Kind::Text, |m| m.header(HeaderName::Server),
+    ItemField::new("sip.server", Kind::Text, |m| m.header(HeaderName::Server),
         "Server: software of the server", "RFC 3261, 20.35"),
-    field("sip.expires", Kind::U32, |m| m.digest.expires.and_then(|it| u32::try_from(it).ok()).map(number),
+    ItemField::new("sip.expires", Kind::U32, |m| m.digest.expires.and_then(|it| u32::try_from(it).ok()).and_then(number),
         "Expires, in seconds", "RFC 3261, 20.19"),
-    field("sip.content_type", Kind::Text, |m| text(m.digest.content_type?),
+    ItemField::new("sip.content_type", Kind::Text, |m| text(m.digest.content_type?),
         "Media type of the body", "RFC 3261, 20.15"),
-    field("sip.content_length", Kind::U32, |m| m.digest.content_length.and_then(|it| u32::try_from(it).ok()).map(number),
+    ItemField::new("sip.content_length", Kind::U32, |m| m.digest.content_length.and_then(|it| u32::try_from(it).ok()).and_then(number),
         "Content-Length, in bytes", "RFC 3261, 20.14"),
-    field("sip.msg_body", Kind::Text, |m| text(m.digest.body).filter(|body| *body != Value::Text("")),
+    ItemField::new("sip.msg_body", Kind::Text, |m| filled(m.digest.body),
         "The body, where it is UTF-8; as long as Content-Length says", "RFC 3261, 7.4"),
-    field("sip.resend", Kind::Bool, |m| Some(Value::Bool(m.is_repeat)),
+    ItemField::new("sip.resend", Kind::Bool, |m| Some(Value::Bool(m.is_repeat)),
         "True for a message that repeats one of its transaction between the same sockets within 32 s", "RFC 3261, 17"),
-    field("sip.faults", Kind::Text, faults,
+    ItemField::new("sip.faults", Kind::Text, faults,
         "What breaks or stretches the rules, and at which offset of the message; NULL when nothing does", "RFC 3261; RFC 4475"),
 ];
 

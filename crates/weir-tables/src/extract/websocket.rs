@@ -8,6 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use weir_packet::Needs;
 use weir_ws::{ConnectionEvent, Direction, Event, Message, ViolationKind};
 
+pub(crate) use self::connections::{Connections, is_from_client};
 pub use self::connections::{WebSocketEnds, WebSocketSight, WebSockets};
 
 use self::columns::{FIELDS, MessageRow};
@@ -21,7 +22,9 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row a WebSocket message",
     columns: || columns(&["frame.file"], FIELDS),
     needs: &[Needs::Transport],
-    start: || Box::new(WebSocket::default()),
+    start: |_| Box::new(WebSocket::default()),
+    arguments: &[],
+    aliases: &[],
 };
 
 /// Rows that come out after the last packet have a copy of their payload, up to this many bytes of them

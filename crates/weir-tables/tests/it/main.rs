@@ -21,6 +21,8 @@ mod differences;
 mod oracle;
 mod sip;
 mod tally;
+mod transports;
 mod tshark;
 mod value;
 mod websocket;
+mod wire;

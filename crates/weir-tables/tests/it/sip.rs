@@ -1,6 +1,7 @@
 //! The tables `sip` and `calls` against tshark.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow::array::{Array, AsArray, RecordBatch, StringArray};
 use arrow::compute::{cast, concat_batches};
@@ -9,7 +10,7 @@ use weir_tables::{Extraction, Scan, ScanOptions, Source, Table};
 
 use crate::tshark;
 
-fn shared(name: &str) -> Option<PathBuf> {
+pub(crate) fn shared(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../../shared/data/sip")
         .join(name);
@@ -21,7 +22,18 @@ fn shared(name: &str) -> Option<PathBuf> {
 }
 
 /// Reads a table whole, `batch_rows` rows at a time.
-fn read(table: &str, sources: &[&Path], batch_rows: usize) -> RecordBatch {
+pub(crate) fn read(table: &str, sources: &[&Path], batch_rows: usize) -> RecordBatch {
+    let (batch, notes) = read_with_notes(table, sources, batch_rows);
+    assert_eq!(notes, Vec::<String>::new());
+    batch
+}
+
+/// The same, with what the table notes at the end.
+pub(crate) fn read_with_notes(
+    table: &str,
+    sources: &[&Path],
+    batch_rows: usize,
+) -> (RecordBatch, Vec<String>) {
     let table = Table::extracted(Extraction::named(table).unwrap());
     let projection: Vec<usize> = (0..table.columns().len()).collect();
     let mut options = ScanOptions::default();
@@ -33,16 +45,23 @@ fn read(table: &str, sources: &[&Path], batch_rows: usize) -> RecordBatch {
         batches.push(batch);
     }
     assert!(scan.take_errors().is_empty());
-    assert_eq!(scan.notes(), Vec::<String>::new());
-    concat_batches(table.schema(), &batches).unwrap()
+    (
+        concat_batches(table.schema(), &batches).unwrap(),
+        scan.notes(),
+    )
 }
 
 /// A column as text; NULL is empty.
-fn column(batch: &RecordBatch, name: &str) -> Vec<String> {
+pub(crate) fn column(batch: &RecordBatch, name: &str) -> Vec<String> {
     let array = batch
         .column_by_name(name)
         .unwrap_or_else(|| panic!("{name}"));
-    let texts = cast(array, &DataType::Utf8).unwrap();
+    // Times as numbers: writing them needs a list of time zones.
+    let numbers = match array.data_type() {
+        DataType::Timestamp(..) => cast(array, &DataType::Int64).unwrap(),
+        _ => Arc::clone(array),
+    };
+    let texts = cast(&numbers, &DataType::Utf8).unwrap();
     let texts: &StringArray = texts.as_string();
     texts
         .iter()

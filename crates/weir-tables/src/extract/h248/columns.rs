@@ -1,301 +1,275 @@
 //! The columns of the table `h248`.
 
-use std::net::IpAddr;
-
-use weir_h248::{Encoding, Endpoint};
+use weir_h248::Encoding;
 use weir_packet::{Kind, Value};
 
 use super::command::{CommandRow, RowKind};
+use crate::extract::value::{address, filled, number, seconds};
 use crate::extract::{Item, ItemField};
 
 type Get = for<'r> fn(&'r CommandRow) -> Option<Value<'r>>;
 
-const fn field(
-    name: &'static str,
-    kind: Kind,
-    get: Get,
-    doc: &'static str,
-    reference: &'static str,
-) -> ItemField<Get> {
-    ItemField {
-        name,
-        kind,
-        doc,
-        reference,
-        get,
-    }
-}
-
-fn unsigned<'r>(value: impl Into<u64>) -> Option<Value<'r>> {
-    Some(Value::Unsigned(value.into()))
-}
-
-fn address<'r>(endpoint: Endpoint) -> Option<Value<'r>> {
-    Some(Value::Address(match endpoint.address {
-        IpAddr::V4(address) => address.into(),
-        IpAddr::V6(address) => address.into(),
-    }))
-}
-
-/// Empty texts are NULL.
-fn text(text: &str) -> Option<Value<'_>> {
-    (!text.is_empty()).then_some(Value::Text(text))
-}
-
 /// See the module.
 pub(super) const FIELDS: &[ItemField<Get>] = &[
-    field(
+    ItemField::new(
         "frame.number",
         Kind::U64,
-        |row| unsigned(row.message.frame_number),
-        "Number of the record of the message in its capture, from 1",
+        |row| number(row.message.frame_number).filter(|_| row.message.frame_number > 0),
+        "Number of the record that completed the message, from 1; NULL when the capture's end did",
         "weir",
     ),
-    field(
+    ItemField::new(
         "frame.time",
         Kind::Time,
         |row| row.message.time_ns.map(Value::Time),
         "When the message was captured",
         "weir",
     ),
-    field(
+    ItemField::new(
+        "flow.id",
+        Kind::U64,
+        |row| number(row.message.flow).filter(|_| row.message.flow > 0),
+        "Number of the message's flow, as in flows",
+        "weir",
+    ),
+    ItemField::new(
         "addr.src",
         Kind::Address,
-        |row| address(row.message.from),
+        |row| address(row.message.from.address),
         "Address that the message came from",
         "RFC 791, 3.1; RFC 8200, 3",
     ),
-    field(
+    ItemField::new(
         "addr.dst",
         Kind::Address,
-        |row| address(row.message.to),
+        |row| address(row.message.to.address),
         "Address that the message went to",
         "RFC 791, 3.1; RFC 8200, 3",
     ),
-    field(
+    ItemField::new(
         "port.src",
         Kind::U16,
-        |row| unsigned(row.message.from.port),
+        |row| number(row.message.from.port),
         "Port that the message came from",
         "RFC 768; RFC 9293, 3.1; RFC 9260, 3.1",
     ),
-    field(
+    ItemField::new(
         "port.dst",
         Kind::U16,
-        |row| unsigned(row.message.to.port),
+        |row| number(row.message.to.port),
         "Port that the message went to",
         "RFC 768; RFC 9293, 3.1; RFC 9260, 3.1",
     ),
-    field(
+    ItemField::new(
         "h248.transport",
         Kind::Text,
-        |row| text(row.message.transport),
+        |row| filled(row.message.transport.as_bytes()),
         "What carries the message: udp, tcp or sctp",
         "RFC 3525, Annex D",
     ),
-    field(
+    ItemField::new(
         "h248.encoding",
         Kind::Text,
-        |row| text(encoding_name(row.message.encoding)),
+        |row| filled(encoding_name(row.message.encoding).as_bytes()),
         "Encoding of the message: pretty, compact, ber, per or erl",
         "RFC 3525, Annexes A and B",
     ),
-    field(
+    ItemField::new(
         "h248.length",
         Kind::U32,
-        |row| unsigned(row.message.octets.len() as u64),
+        |row| number(row.message.octets.len() as u64),
         "Length of the message in bytes",
         "weir",
     ),
-    field(
+    ItemField::new(
         "h248.version",
         Kind::U8,
-        |row| unsigned(row.message.version?),
+        |row| number(row.message.version?),
         "Version of the protocol, 1 to 3",
         "RFC 3525, 8.3",
     ),
-    field(
+    ItemField::new(
         "h248.mid",
         Kind::Text,
-        |row| text(row.message.mid.as_deref()?),
+        |row| filled(row.message.mid.as_deref()?.as_bytes()),
         "Name or address of the sender, as text writes it",
         "RFC 3525, 8.3",
     ),
-    field(
+    ItemField::new(
         "h248.kind",
         Kind::Text,
         |row| {
-            text(match row.kind {
+            Some(Value::Text(match row.kind {
                 RowKind::Request => "request",
                 RowKind::Reply => "reply",
                 RowKind::Error => "error",
                 RowKind::Damaged => "damaged",
-            })
+            }))
         },
         "What the row is: request (with its reply), reply (its request was not seen), error, damaged",
         "weir",
     ),
-    field(
+    ItemField::new(
         "h248.transaction_id",
         Kind::U32,
-        |row| unsigned(row.transaction_id?),
+        |row| number(row.transaction_id?),
         "Number of the transaction",
         "RFC 3525, 8.1.1",
     ),
-    field(
+    ItemField::new(
         "h248.context_id",
         Kind::U32,
-        |row| unsigned(row.context_id?),
+        |row| number(row.context_id?),
         "Number of the context as it was asked for; 0 none, 4294967294 choose, 4294967295 all",
         "RFC 3525, 6.1.2",
     ),
-    field(
+    ItemField::new(
         "h248.command",
         Kind::Text,
-        |row| text(row.command?),
+        |row| filled(row.command?.as_bytes()),
         "Command: Add, Move, Modify, Subtract, AuditValue, AuditCapability, Notify, ServiceChange",
         "RFC 3525, 7.2",
     ),
-    field(
+    ItemField::new(
         "h248.optional",
         Kind::Bool,
         |row| row.command.map(|_| Value::Bool(row.optional)),
         "The transaction goes on when the command fails (O-)",
         "RFC 3525, 8.1",
     ),
-    field(
+    ItemField::new(
         "h248.wildcard_return",
         Kind::Bool,
         |row| row.command.map(|_| Value::Bool(row.wildcard_return)),
         "One reply is wanted for all terminations (W-)",
         "RFC 3525, 6.2.2",
     ),
-    field(
+    ItemField::new(
         "h248.termination_ids",
         Kind::Text,
-        |row| text(&row.texts()?.termination_ids),
+        |row| filled(row.texts()?.termination_ids.as_bytes()),
         "Terminations that the command is about, with commas between",
         "RFC 3525, 6.2.2",
     ),
-    field(
+    ItemField::new(
         "h248.descriptors",
         Kind::Text,
-        |row| text(&row.texts()?.descriptors),
+        |row| filled(row.texts()?.descriptors.as_bytes()),
         "Descriptors of the command, in order, with commas between",
         "RFC 3525, 7.1",
     ),
-    field(
+    ItemField::new(
         "h248.events",
         Kind::Text,
-        |row| text(&row.texts()?.events),
+        |row| filled(row.texts()?.events.as_bytes()),
         "Events that the command asks for or tells of, each once: dd/ce, al/of",
         "RFC 3525, 7.1.9 and 7.1.17",
     ),
-    field(
+    ItemField::new(
         "h248.signals",
         Kind::Text,
-        |row| text(&row.texts()?.signals),
+        |row| filled(row.texts()?.signals.as_bytes()),
         "Signals that the command asks for, each once: cg/rt",
         "RFC 3525, 7.1.11",
     ),
-    field(
+    ItemField::new(
         "h248.content",
         Kind::Text,
-        |row| text(&row.texts()?.content),
+        |row| filled(row.texts()?.content.as_bytes()),
         "The whole command as JSON",
         "weir",
     ),
-    field(
+    ItemField::new(
         "h248.retransmissions",
         Kind::U32,
-        |row| unsigned(row.repetitions),
+        |row| number(row.repetitions),
         "How often the request was seen again before its reply",
         "RFC 3525, D.1.1",
     ),
-    field(
+    ItemField::new(
         "h248.pendings",
         Kind::U32,
-        |row| unsigned(row.pendings),
+        |row| number(row.pendings),
         "How many provisional answers came before the reply",
         "RFC 3525, 8.2.3",
     ),
-    field(
+    ItemField::new(
         "h248.reply_frame",
         Kind::U64,
-        |row| unsigned(row.answer.as_ref()?.0.frame_number),
+        |row| number(row.answer.as_ref()?.0.frame_number),
         "Number of the record of the reply; NULL when none was seen",
         "RFC 3525, 8.2.2",
     ),
-    field(
+    ItemField::new(
         "h248.reply_time",
         Kind::Time,
         |row| row.answer.as_ref()?.0.time_ns.map(Value::Time),
         "When the reply was captured",
         "weir",
     ),
-    field(
+    ItemField::new(
         "h248.delay",
         Kind::F64,
         |row| match row.kind {
-            RowKind::Request => Some(Value::Float(row.answer.as_ref()?.1 as f64 / 1e9)),
+            RowKind::Request => seconds(row.answer.as_ref()?.1),
             _ => None,
         },
         "Seconds from the request to its reply",
         "weir",
     ),
-    field(
+    ItemField::new(
         "h248.segments",
         Kind::U32,
-        |row| row.answer.as_ref().and_then(|_| unsigned(row.segments)),
+        |row| row.answer.as_ref().and_then(|_| number(row.segments)),
         "How many segments the reply came in; 0 when it was not segmented",
         "H.248.1 (2013), 8.2.2",
     ),
-    field(
+    ItemField::new(
         "h248.reply_context_id",
         Kind::U32,
-        |row| unsigned(row.reply_context_id?),
+        |row| number(row.reply_context_id?),
         "Number of the context in the reply: the one that was made, where one was to be",
         "RFC 3525, 6.1.2",
     ),
-    field(
+    ItemField::new(
         "h248.reply_termination_ids",
         Kind::Text,
-        |row| text(&row.reply_texts()?.termination_ids),
+        |row| filled(row.reply_texts()?.termination_ids.as_bytes()),
         "Terminations in the reply, with commas between",
         "RFC 3525, 6.2.2",
     ),
-    field(
+    ItemField::new(
         "h248.reply_descriptors",
         Kind::Text,
-        |row| text(&row.reply_texts()?.descriptors),
+        |row| filled(row.reply_texts()?.descriptors.as_bytes()),
         "Descriptors of the reply, in order, with commas between",
         "RFC 3525, 7.1",
     ),
-    field(
+    ItemField::new(
         "h248.reply_content",
         Kind::Text,
-        |row| text(&row.reply_texts()?.content),
+        |row| filled(row.reply_texts()?.content.as_bytes()),
         "The replies to the command as a JSON array: a wildcard may have several",
         "weir",
     ),
-    field(
+    ItemField::new(
         "h248.error_code",
         Kind::U16,
-        |row| unsigned(row.error.as_ref()?.0),
+        |row| number(row.error.as_ref()?.0),
         "Code of the error: of the command, of its context, or of the transaction",
         "H.248.8; RFC 3525, 7.3",
     ),
-    field(
+    ItemField::new(
         "h248.error_text",
         Kind::Text,
-        |row| text(row.error.as_ref()?.1.as_deref()?),
+        |row| filled(row.error.as_ref()?.1.as_deref()?.as_bytes()),
         "Text of the error",
         "H.248.8; RFC 3525, 7.3",
     ),
-    field(
+    ItemField::new(
         "h248.stopped",
         Kind::Text,
-        |row| text(row.stopped.as_deref()?),
+        |row| filled(row.stopped.as_deref()?.as_bytes()),
         "Why and where a damaged message could not be decoded",
         "weir",
     ),

@@ -19,6 +19,7 @@ pub(super) struct Carried {
     pub(super) file: Arc<str>,
     pub(super) frame_number: u64,
     pub(super) time_ns: Option<i64>,
+    pub(super) flow: u64,
     pub(super) from: Endpoint,
     pub(super) to: Endpoint,
     pub(super) transport: &'static str,

@@ -1,13 +1,13 @@
 //! The columns of the table `websocket`, and the row that they get their values of.
 
 use std::borrow::Cow;
-use std::net::IpAddr;
 
 use weir_flow::Endpoint;
-use weir_packet::{Address, Kind, Value};
+use weir_packet::{Kind, Value};
 use weir_ws::{Direction, Message, Opcode};
 
 use super::{WebSocketEnds, WebSocketSight};
+use crate::extract::value::{address, number};
 use crate::extract::{Item, ItemField};
 
 /// A message, or violations that no message came after.
@@ -122,188 +122,169 @@ impl Item for MessageRow<'_> {
 
 type Get = for<'r> fn(&'r MessageRow<'_>) -> Option<Value<'r>>;
 
-fn address(end: Endpoint) -> Option<Value<'static>> {
-    Some(Value::Address(match end.address {
-        IpAddr::V4(address) => address.into(),
-        IpAddr::V6(address) => Address::from(address),
-    }))
-}
-
 const WEIR: &str = "weir";
 const FRAMES: &str = "RFC 6455, 5.2";
 const DEFLATE: &str = "RFC 7692, 7";
 
-/// A column.
-const fn field(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    reference: &'static str,
-    get: Get,
-) -> ItemField<Get> {
-    ItemField {
-        name,
-        kind,
-        doc,
-        reference,
-        get,
-    }
-}
-
 /// Wireshark's names where it has the same; what it shows of a frame is here of the whole message.
 pub(super) const FIELDS: &[ItemField<Get>] = &[
-    field(
+    ItemField::new(
         "frame.number",
         Kind::U64,
+        |row| (row.frame > 0).then_some(Value::Unsigned(row.frame)),
         "number of the packet that completed the message",
         WEIR,
-        |row| (row.frame > 0).then_some(Value::Unsigned(row.frame)),
     ),
-    field(
+    ItemField::new(
         "frame.time",
         Kind::Time,
+        |row| row.time_ns.map(Value::Time),
         "time of that packet",
         WEIR,
-        |row| row.time_ns.map(Value::Time),
     ),
-    field(
+    ItemField::new(
         "addr.src",
         Kind::Address,
+        |row| address(row.ends().0.address),
         "address of the sender",
         "RFC 791, 3.1",
-        |row| address(row.ends().0),
     ),
-    field(
+    ItemField::new(
         "addr.dst",
         Kind::Address,
+        |row| address(row.ends().1.address),
         "address of the receiver",
         "RFC 791, 3.1",
-        |row| address(row.ends().1),
     ),
-    field(
+    ItemField::new(
         "port.src",
         Kind::U16,
+        |row| number(row.ends().0.port),
         "TCP port of the sender",
         "RFC 9293, 3.1",
-        |row| Some(Value::Unsigned(row.ends().0.port.into())),
     ),
-    field(
+    ItemField::new(
         "port.dst",
         Kind::U16,
+        |row| number(row.ends().1.port),
         "TCP port of the receiver",
         "RFC 9293, 3.1",
-        |row| Some(Value::Unsigned(row.ends().1.port.into())),
     ),
-    field(
+    ItemField::new(
+        "flow.id",
+        Kind::U64,
+        |row| number(row.ends.flow),
+        "number of the connection's flow, as in flows",
+        WEIR,
+    ),
+    ItemField::new(
         "websocket.connection",
         Kind::U64,
+        |row| number(row.ends.connection),
         "number of the TCP connection in the capture, from 1",
         WEIR,
-        |row| Some(Value::Unsigned(row.ends.connection)),
     ),
-    field(
+    ItemField::new(
         "websocket.direction",
         Kind::Text,
+        |row| Some(Value::Text(row.direction.name())),
         "to_server or to_client",
         WEIR,
-        |row| Some(Value::Text(row.direction.name())),
     ),
-    field(
+    ItemField::new(
         "websocket.opcode",
         Kind::U8,
-        "opcode of the first frame",
-        FRAMES,
         |row| {
             row.message
                 .map(|message| Value::Unsigned(message.opcode.bits().into()))
         },
+        "opcode of the first frame",
+        FRAMES,
     ),
-    field(
+    ItemField::new(
         "websocket.type",
         Kind::Text,
-        "text, binary, close, ping or pong",
-        FRAMES,
         |row| {
             row.message
                 .map(|message| Value::Text(message.opcode.name()))
         },
+        "text, binary, close, ping or pong",
+        FRAMES,
     ),
-    field(
+    ItemField::new(
         "websocket.pmc",
         Kind::Bool,
+        |row| row.message.map(|message| Value::Bool(message.compressed)),
         "sent compressed (per-message compression, RSV1)",
         "RFC 7692, 6",
-        |row| row.message.map(|message| Value::Bool(message.compressed)),
     ),
-    field(
+    ItemField::new(
         "websocket.fragment.count",
         Kind::U32,
-        "frames that the message was sent in",
-        "RFC 6455, 5.4",
         |row| {
             row.message
                 .map(|message| Value::Unsigned(message.fragments))
         },
+        "frames that the message was sent in",
+        "RFC 6455, 5.4",
     ),
-    field(
+    ItemField::new(
         "websocket.payload_length",
         Kind::U64,
-        "bytes of the payload on the wire",
-        FRAMES,
         |row| {
             row.message
                 .map(|message| Value::Unsigned(message.payload_wire_bytes))
         },
+        "bytes of the payload on the wire",
+        FRAMES,
     ),
-    field(
+    ItemField::new(
         "websocket.frame_length",
         Kind::U64,
-        "bytes of the frames, headers included",
-        FRAMES,
         |row| {
             row.message
                 .map(|message| Value::Unsigned(message.frame_bytes))
         },
+        "bytes of the frames, headers included",
+        FRAMES,
     ),
-    field(
+    ItemField::new(
         "websocket.message_length",
         Kind::U64,
-        "bytes of the message, inflated",
-        DEFLATE,
         |row| {
             row.message
                 .map(|message| Value::Unsigned(message.message_bytes))
         },
+        "bytes of the message, inflated",
+        DEFLATE,
     ),
-    field(
+    ItemField::new(
         "websocket.payload.text",
         Kind::Text,
+        |row| row.text().map(Value::Text),
         "the text, inflated",
         "RFC 6455, 5.6",
-        |row| row.text().map(Value::Text),
     ),
-    field(
+    ItemField::new(
         "websocket.payload.binary",
         Kind::Bytes,
+        |row| row.binary().map(Value::Bytes),
         "the binary message, inflated; also a text that is not UTF-8",
         "RFC 6455, 5.6",
-        |row| row.binary().map(Value::Bytes),
     ),
-    field(
+    ItemField::new(
         "websocket.payload.close.status_code",
         Kind::U16,
-        "why the connection is closed",
-        "RFC 6455, 7.4",
         |row| {
             row.close()
                 .map(|(status, _)| Value::Unsigned(status.into()))
         },
+        "why the connection is closed",
+        "RFC 6455, 7.4",
     ),
-    field(
+    ItemField::new(
         "websocket.payload.close.reason",
         Kind::Text,
-        "the same in words",
-        "RFC 6455, 7.1.6",
         |row| {
             let (_, reason) = row.close()?;
             std::str::from_utf8(reason)
@@ -311,88 +292,90 @@ pub(super) const FIELDS: &[ItemField<Get>] = &[
                 .filter(|text| !text.is_empty())
                 .map(Value::Text)
         },
+        "the same in words",
+        "RFC 6455, 7.1.6",
     ),
-    field(
+    ItemField::new(
         "websocket.payload.ping",
         Kind::Bytes,
+        |row| row.is(Opcode::Ping).then(|| Value::Bytes(&row.payload)),
         "payload of a ping",
         "RFC 6455, 5.5.2",
-        |row| row.is(Opcode::Ping).then(|| Value::Bytes(&row.payload)),
     ),
-    field(
+    ItemField::new(
         "websocket.payload.pong",
         Kind::Bytes,
+        |row| row.is(Opcode::Pong).then(|| Value::Bytes(&row.payload)),
         "payload of a pong",
         "RFC 6455, 5.5.3",
-        |row| row.is(Opcode::Pong).then(|| Value::Bytes(&row.payload)),
     ),
-    field(
+    ItemField::new(
         "websocket.whole",
         Kind::Bool,
+        |row| row.message.map(|message| Value::Bool(message.whole)),
         "the payload is all of the message; false where bytes are missing or cannot be inflated",
         WEIR,
-        |row| row.message.map(|message| Value::Bool(message.whole)),
     ),
-    field(
+    ItemField::new(
         "websocket.offset",
         Kind::U64,
+        |row| row.message.map(|message| Value::Unsigned(message.offset)),
         "offset of the first frame among the direction's frames",
         WEIR,
-        |row| row.message.map(|message| Value::Unsigned(message.offset)),
     ),
-    field(
+    ItemField::new(
         "websocket.distance_max",
         Kind::U32,
-        "the largest distance that the compressed message refers back, in bytes",
-        "RFC 1951, 3.2.5",
         |row| {
             let distance = row.message?.distance_max?;
             Some(Value::Unsigned(distance.into()))
         },
+        "the largest distance that the compressed message refers back, in bytes",
+        "RFC 1951, 3.2.5",
     ),
-    field(
+    ItemField::new(
         "websocket.violations",
         Kind::Text,
+        |row| (!row.violations.is_empty()).then_some(Value::Text(&row.violations)),
         "what the standards forbid, limits that were reached, bytes that are missing",
         "RFC 6455; RFC 7692",
-        |row| (!row.violations.is_empty()).then_some(Value::Text(&row.violations)),
     ),
-    field(
+    ItemField::new(
         "websocket.target",
         Kind::Text,
-        "target of the handshake's request, such as /chat",
-        "RFC 6455, 4.1",
         |row| {
             row.ends
                 .handshake
                 .as_ref()
                 .map(|handshake| Value::Text(&handshake.target))
         },
+        "target of the handshake's request, such as /chat",
+        "RFC 6455, 4.1",
     ),
-    field(
+    ItemField::new(
         "websocket.host",
         Kind::Text,
-        "host of the handshake's request",
-        "RFC 6455, 4.1",
         |row| {
             row.ends
                 .handshake
                 .as_ref()
                 .map(|handshake| Value::Text(&handshake.host))
         },
+        "host of the handshake's request",
+        "RFC 6455, 4.1",
     ),
-    field(
+    ItemField::new(
         "websocket.extensions",
         Kind::Text,
+        |row| row.ends.agreed.as_deref().map(Value::Text),
         "parameters of permessage-deflate that were agreed on",
         "RFC 7692, 7.1",
-        |row| row.ends.agreed.as_deref().map(Value::Text),
     ),
-    field(
+    ItemField::new(
         "websocket.mid_stream",
         Kind::Bool,
+        |row| Some(Value::Bool(row.ends.mid_stream)),
         "the connection began before the capture; compression is assumed as frames say",
         WEIR,
-        |row| Some(Value::Bool(row.ends.mid_stream)),
     ),
 ];

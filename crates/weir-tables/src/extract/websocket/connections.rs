@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use weir_flow::{Chunk, Content, Endpoint, Interest, Sender, StreamLimits, Streams};
+use weir_flow::{Carried, Chunk, Content, Endpoint, Interest, Payloads, Sender};
 use weir_packet::Packet;
 use weir_ws::{
     Connection, ConnectionEvent, DecoderOptions, Direction, Handshake, Header, InflateOptions,
@@ -14,10 +14,10 @@ use weir_ws::{
 /// handshake is there (RFC 6455 section 4), and those that began before the capture, by their frames.
 ///
 /// Whatever is kept is limited: connections and what waits for missing segments as
-/// [`StreamLimits`] says, a message as [`DecoderOptions`] says, and all messages and windows together.
-#[derive(Debug)]
+/// [`StreamLimits`](weir_flow::StreamLimits) says, a message as [`DecoderOptions`] says, and all messages and windows together.
+#[derive(Debug, Default)]
 pub struct WebSockets {
-    streams: Streams,
+    payloads: Payloads,
     followed: Connections,
 }
 
@@ -27,6 +27,8 @@ pub struct WebSockets {
 pub struct WebSocketEnds {
     /// Its number among the TCP connections of the capture, from 1.
     pub connection: u64,
+    /// Number of its flow, as the table `flows` has it.
+    pub flow: u64,
     /// Who opened it, or masks.
     pub client: Endpoint,
     /// The other end.
@@ -53,8 +55,9 @@ pub struct WebSocketSight<'a> {
     pub frame: u64,
 }
 
+/// The connections, by their chunks.
 #[derive(Debug, Default)]
-struct Connections {
+pub(crate) struct Connections {
     open: HashMap<u64, Followed>,
     held_bytes: usize,
     given_up: u64,
@@ -74,39 +77,36 @@ const MESSAGE_BYTES_MAX: usize = 16 << 20;
 /// Bytes of messages under way and windows, of all connections.
 const HELD_BYTES_MAX: usize = 512 << 20;
 
-impl Default for WebSockets {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl WebSockets {
     /// Before the first packet.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            streams: Streams::new(StreamLimits::default()),
-            followed: Connections::default(),
-        }
+        Self::default()
     }
 
     /// Takes the next packet of the capture, decoded to its transport header.
     pub fn packet(&mut self, packet: &Packet<'_>, each: &mut dyn FnMut(&WebSocketSight<'_>)) {
         let followed = &mut self.followed;
-        self.streams
-            .packet(packet, |chunk| followed.chunk(chunk, each));
+        self.payloads
+            .packet(packet, &mut |payload| match payload.carried {
+                Carried::Stream(chunk) => followed.chunk(chunk, each),
+                _ => Interest::Ignore,
+            });
     }
 
     /// The capture is over: gives what waited for missing segments.
     pub fn finish(&mut self, each: &mut dyn FnMut(&WebSocketSight<'_>)) {
         let followed = &mut self.followed;
-        self.streams.finish(|chunk| followed.chunk(chunk, each));
+        self.payloads.finish(&mut |payload| match payload.carried {
+            Carried::Stream(chunk) => followed.chunk(chunk, each),
+            _ => Interest::Ignore,
+        });
     }
 
     /// What was given up for the limits, in words.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        let (streams, _) = self.streams.counters();
+        let streams = self.payloads.counters().streams;
         let mut notes = Vec::new();
         let mut note = |count: u64, what: &str| {
             if count > 0 {
@@ -130,7 +130,11 @@ impl WebSockets {
 }
 
 impl Connections {
-    fn chunk(&mut self, chunk: &Chunk<'_>, each: &mut dyn FnMut(&WebSocketSight<'_>)) -> Interest {
+    pub(crate) fn chunk(
+        &mut self,
+        chunk: &Chunk<'_>,
+        each: &mut dyn FnMut(&WebSocketSight<'_>),
+    ) -> Interest {
         let followed = match self.open.entry(chunk.connection) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => {
@@ -146,7 +150,7 @@ impl Connections {
         if let Content::Gap(bytes) = chunk.content {
             self.gap_bytes = self.gap_bytes.saturating_add(bytes);
         }
-        let goes_on = followed.chunk(chunk, each);
+        let goes_on = followed.chunk(chunk, each) && !chunk.is_last;
         let held = followed.connection.held_bytes();
         self.held_bytes = self.held_bytes.saturating_sub(followed.held_bytes);
         followed.held_bytes = held;
@@ -176,6 +180,7 @@ impl Followed {
         Self {
             ends: WebSocketEnds {
                 connection: chunk.connection,
+                flow: chunk.flow,
                 client,
                 server,
                 handshake: None,
@@ -231,7 +236,7 @@ impl Followed {
 
 /// Whether the first bytes of a direction are a client's or a server's; `None` when they are no
 /// WebSocket's. Without a handshake, frames have to look like frames all the way: only clients mask.
-fn is_from_client(bytes: &[u8]) -> Option<bool> {
+pub(crate) fn is_from_client(bytes: &[u8]) -> Option<bool> {
     let begins = |with: &[u8]| with.starts_with(bytes) || bytes.starts_with(with);
     if bytes.is_empty() {
         return None;

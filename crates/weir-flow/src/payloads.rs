@@ -1,0 +1,238 @@
+//! What the packets of a capture carry above their transport, with the flows that it belongs to.
+
+use weir_packet::{Layer, Packet};
+
+use crate::fragment::{Defragmenter, FragmentCounters, FragmentLimits, Fragmented};
+use crate::key::{FlowKey, Sender};
+use crate::options::{Counters, Options};
+use crate::sctp::{SctpCounters, SctpLimits, SctpMessages};
+use crate::sighting::Sighting;
+use crate::streams::{Chunk, Interest, StreamCounters, StreamLimits, Streams};
+use crate::table::FlowTable;
+use crate::tracker::payload;
+use crate::tunnel::{DEPTH_MAX, Decoders, frame_in, inside};
+
+/// Something that was carried.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Payload<'a> {
+    /// Number of its flow, as [`FlowRecord::number`](crate::FlowRecord::number) with default options.
+    /// What a tunnel carries belongs to the flow of the tunnel. 0 where that is not known.
+    pub flow: u64,
+    /// Ends and protocol.
+    pub key: &'a FlowKey,
+    /// Which end sent it.
+    pub sender: Sender,
+    /// Time of the packet that made it ready.
+    pub time_ns: Option<i64>,
+    /// Number of that packet's frame; 0 after the last one.
+    pub frame: u64,
+    /// What it is.
+    pub carried: Carried<'a>,
+}
+
+/// What a [`Payload`] is.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Carried<'a> {
+    /// The bytes of a datagram of UDP or UDP-Lite.
+    Datagram(&'a [u8]),
+    /// A piece of a TCP stream.
+    Stream(&'a Chunk<'a>),
+    /// A user message of SCTP.
+    Message {
+        /// Payload protocol identifier (IANA).
+        protocol: u32,
+        /// Its bytes.
+        bytes: &'a [u8],
+    },
+}
+
+/// Hands on what packets carry: datagrams, TCP streams in order, and user messages of SCTP; from
+/// fragments put together, and out of tunnels too (see [`Tunnels`](crate::Tunnels)).
+///
+/// Costs a packet a look-up in a [`FlowTable`], and one of TCP another in [`Streams`]. Memory is limited
+/// as their options say.
+///
+/// ```no_run
+/// use weir_flow::{Carried, Interest, Payloads};
+/// # fn packets() -> Vec<weir_packet::Packet<'static>> { Vec::new() }
+///
+/// let mut payloads = Payloads::new();
+/// for packet in packets() {
+///     payloads.packet(&packet, &mut |payload| {
+///         if let Carried::Datagram(bytes) = payload.carried {
+///             println!("flow {}: {} bytes", payload.flow, bytes.len());
+///         }
+///         Interest::Ignore
+///     });
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Payloads {
+    table: FlowTable,
+    defragmenter: Defragmenter,
+    streams: Streams,
+    messages: SctpMessages,
+    /// Decode packets that were put together, and those inside of tunnels: one a depth.
+    decoders: Decoders,
+}
+
+/// Where what is found goes. What it answers counts for streams only.
+type Each<'e> = dyn FnMut(&Payload<'_>) -> Interest + 'e;
+
+impl Default for Payloads {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Payloads {
+    /// Before the first packet, with default limits.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            table: FlowTable::new(Options::default()),
+            defragmenter: Defragmenter::new(FragmentLimits::default()),
+            streams: Streams::new(StreamLimits::default()),
+            messages: SctpMessages::new(SctpLimits::default()),
+            decoders: Decoders::default(),
+        }
+    }
+
+    /// What was counted so far.
+    #[must_use]
+    pub const fn counters(&self) -> PayloadCounters {
+        PayloadCounters {
+            flows: self.table.counters(),
+            fragments: self.defragmenter.counters(),
+            streams: self.streams.counters().0,
+            messages: self.messages.counters(),
+        }
+    }
+
+    /// Takes the next packet, decoded to its transport header.
+    pub fn packet(&mut self, packet: &Packet<'_>, each: &mut Each<'_>) {
+        self.walk(packet, None, 0, each);
+    }
+
+    /// The capture is over: hands on what waited for missing segments, and the end of each stream.
+    pub fn finish(&mut self, each: &mut Each<'_>) {
+        self.streams.finish(|chunk| each(&of_chunk(chunk)));
+    }
+
+    fn walk(&mut self, packet: &Packet<'_>, flow: Option<u64>, depth: usize, each: &mut Each<'_>) {
+        match self.defragmenter.packet(packet) {
+            Fragmented::Whole => self.whole(packet, flow, depth, each),
+            Fragmented::Waits => {}
+            // The first of fragments that were cut by a snap length has the headers, and counts.
+            Fragmented::Cut => {
+                self.number(packet, flow);
+            }
+            Fragmented::Complete { bytes, layer } => {
+                let bytes = bytes.to_vec();
+                self.nested(packet, &bytes, layer, &mut |this, packet| {
+                    this.whole(packet, flow, depth, each);
+                });
+            }
+        }
+    }
+
+    /// Decodes bytes out of a packet, and hands on the packet that they are.
+    fn nested(
+        &mut self,
+        packet: &Packet<'_>,
+        bytes: &[u8],
+        layer: Layer,
+        then: &mut dyn FnMut(&mut Self, &Packet<'_>),
+    ) {
+        let mut decoder = self.decoders.take();
+        then(self, &decoder.decode_as(frame_in(packet, bytes), layer));
+        self.decoders.put(decoder);
+    }
+
+    /// The number of the packet's flow.
+    fn number(&mut self, packet: &Packet<'_>, flow: Option<u64>) -> Option<(Sighting, u64)> {
+        let sighting = Sighting::of_packet(packet, self.table.options().scope)?;
+        let number = match flow {
+            Some(flow) => flow,
+            None => self.table.packet(&sighting, |_| {})?.number,
+        };
+        Some((sighting, number))
+    }
+
+    fn whole(&mut self, packet: &Packet<'_>, flow: Option<u64>, depth: usize, each: &mut Each<'_>) {
+        let Some((sighting, flow)) = self.number(packet, flow) else {
+            return;
+        };
+        match packet.transport() {
+            Some(Layer::Tcp) => {
+                return self
+                    .streams
+                    .packet_of(packet, flow, |chunk| each(&of_chunk(chunk)));
+            }
+            Some(Layer::Sctp) => {
+                let frame = packet.frame().number;
+                return self.messages.packet(packet, |message| {
+                    each(&Payload {
+                        flow,
+                        key: message.key,
+                        sender: message.sender,
+                        time_ns: sighting.time_ns,
+                        frame,
+                        carried: Carried::Message {
+                            protocol: message.protocol,
+                            bytes: message.bytes,
+                        },
+                    });
+                });
+            }
+            Some(Layer::Udp | Layer::UdpLite) => {
+                if let Some(bytes) = payload(packet) {
+                    each(&Payload {
+                        flow,
+                        key: &sighting.key,
+                        sender: sighting.sender,
+                        time_ns: sighting.time_ns,
+                        frame: packet.frame().number,
+                        carried: Carried::Datagram(bytes),
+                    });
+                }
+            }
+            _ => {}
+        }
+        if depth < DEPTH_MAX
+            && let Some(inside) = inside(packet)
+        {
+            let depth = depth + 1;
+            self.nested(packet, inside.bytes, inside.layer, &mut |this, packet| {
+                this.walk(packet, Some(flow), depth, each);
+            });
+        }
+    }
+}
+
+/// What [`Payloads`] counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PayloadCounters {
+    /// Flows and packets.
+    pub flows: Counters,
+    /// Fragments of IP.
+    pub fragments: FragmentCounters,
+    /// TCP.
+    pub streams: StreamCounters,
+    /// SCTP.
+    pub messages: SctpCounters,
+}
+
+fn of_chunk<'a>(chunk: &'a Chunk<'a>) -> Payload<'a> {
+    Payload {
+        flow: chunk.flow,
+        key: chunk.key,
+        sender: chunk.sender,
+        time_ns: chunk.time_ns,
+        frame: chunk.frame,
+        carried: Carried::Stream(chunk),
+    }
+}

@@ -1,0 +1,99 @@
+//! What the named arguments of a table function set.
+
+use std::time::Duration;
+
+use weir_flow::{Options, Scope, Tunnels};
+
+/// Settings of an extraction, with their defaults.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Settings {
+    /// Limits and timeouts of `flows`.
+    pub flows: Options,
+}
+
+/// The value of a named argument.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Setting<'s> {
+    /// An interval.
+    Duration(Duration),
+    /// A whole number.
+    Number(u64),
+    /// A text.
+    Word(&'s str),
+    /// True or false.
+    Flag(bool),
+}
+
+/// The named arguments of `flows`, each with what it wants.
+pub(super) const FLOWS: &[(&str, &str)] = &[
+    ("tcp_idle", INTERVAL),
+    ("tcp_attempt", INTERVAL),
+    ("tcp_close", INTERVAL),
+    ("udp_idle", INTERVAL),
+    ("icmp_idle", INTERVAL),
+    ("sctp_idle", INTERVAL),
+    ("other_idle", INTERVAL),
+    ("active", INTERVAL),
+    ("flows_max", NUMBER),
+    ("details_max", NUMBER),
+    ("vlan", FLAG),
+    ("checksums", FLAG),
+    ("tunnels", "'outer' or 'inner'"),
+];
+
+const INTERVAL: &str = "an interval without months: INTERVAL '30 seconds'";
+const NUMBER: &str = "a number above 0";
+const FLAG: &str = "true or false";
+
+impl Settings {
+    /// Sets what an argument of `flows` says; false when its value is of the wrong kind.
+    pub(super) fn set_flows(&mut self, name: &str, value: Setting<'_>) -> bool {
+        let options = &mut self.flows;
+        match (name, value) {
+            (_, Setting::Duration(duration)) => {
+                let ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+                let place = match name {
+                    "tcp_idle" => &mut options.tcp_idle_ns,
+                    "tcp_attempt" => &mut options.tcp_attempt_ns,
+                    "tcp_close" => &mut options.tcp_close_ns,
+                    "udp_idle" => &mut options.udp_idle_ns,
+                    "icmp_idle" => &mut options.icmp_idle_ns,
+                    "sctp_idle" => &mut options.sctp_idle_ns,
+                    "other_idle" => &mut options.other_idle_ns,
+                    "active" => options.active_ns.insert(ns),
+                    _ => return false,
+                };
+                *place = ns;
+                ns > 0
+            }
+            (_, Setting::Number(number)) => {
+                let place = match name {
+                    "flows_max" => &mut options.flows_max,
+                    "details_max" => &mut options.details_max,
+                    _ => return false,
+                };
+                *place = usize::try_from(number).unwrap_or(usize::MAX);
+                number > 0
+            }
+            ("vlan", Setting::Flag(vlan)) => {
+                options.scope = if vlan { Scope::Vlan } else { Scope::Addresses };
+                true
+            }
+            ("checksums", Setting::Flag(checksums)) => {
+                options.checksums = checksums;
+                true
+            }
+            ("tunnels", Setting::Word(word)) => {
+                options.tunnels = match word {
+                    "outer" => Tunnels::Outer,
+                    "inner" => Tunnels::Inner,
+                    _ => return false,
+                };
+                true
+            }
+            _ => false,
+        }
+    }
+}

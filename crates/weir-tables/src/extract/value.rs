@@ -1,0 +1,34 @@
+//! Values of the columns of extractions, as every one of them makes them.
+
+use std::net::IpAddr;
+
+use weir_packet::Value;
+
+/// A number.
+pub(super) fn number(number: impl Into<u64>) -> Option<Value<'static>> {
+    Some(Value::Unsigned(number.into()))
+}
+
+/// An address.
+pub(super) fn address(address: IpAddr) -> Option<Value<'static>> {
+    Some(Value::Address(address.into()))
+}
+
+/// Bytes that are UTF-8; NULL where they are not.
+pub(super) fn text(bytes: &[u8]) -> Option<Value<'_>> {
+    std::str::from_utf8(bytes).ok().map(Value::Text)
+}
+
+/// As [`text`], with NULL for the empty one.
+pub(super) fn filled(bytes: &[u8]) -> Option<Value<'_>> {
+    text(bytes).filter(|_| !bytes.is_empty())
+}
+
+/// A time since another, of nanoseconds into seconds.
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "a duration of years keeps its microseconds"
+)]
+pub(super) fn seconds(span_ns: i64) -> Option<Value<'static>> {
+    Some(Value::Float(span_ns as f64 / 1e9))
+}

@@ -1,0 +1,531 @@
+//! SIP and Megaco messages over whatever carries them: the same rows as over UDP, at the packets where
+//! tshark sees them.
+
+use std::net::Ipv4Addr;
+use std::path::Path;
+
+use arrow::array::RecordBatch;
+use weir_packet::{Decoder, Frame, Layer, LinkType};
+use weir_testkit::Rng;
+use weir_testkit::packet::{Chunk, Gre, Ipv4, ethernet, gtp_u, protocol, sctp, udp, vxlan};
+
+use crate::sip::{column, read, shared};
+use crate::tshark;
+use crate::wire::{Connection, End, write};
+
+const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+
+/// A message of a call, and whether the caller's side sent it.
+type Sent = (bool, Vec<u8>);
+
+/// The first messages of the calls that sipp made.
+fn messages(most: usize) -> Option<Vec<Sent>> {
+    let path = shared("sipp-1000.pcap")?;
+    let mut reader = weir_capture::open(&path).unwrap();
+    let mut decoder = Decoder::default();
+    let mut messages = Vec::new();
+    while messages.len() < most {
+        let record = reader.next().unwrap().unwrap();
+        let packet = decoder.decode(Frame::new(LinkType(record.link_type), record.data));
+        let bytes = packet.bytes(Layer::Udp).unwrap();
+        messages.push((bytes[..2] == 5071_u16.to_be_bytes(), bytes[8..].to_vec()));
+    }
+    Some(messages)
+}
+
+/// Columns that do not hang on what carries a message.
+const SAME: &[&str] = &[
+    "sip.method",
+    "sip.status_code",
+    "sip.call_id",
+    "sip.cseq",
+    "sip.from.user",
+    "sip.to.tag",
+    "sip.via",
+    "sip.content_length",
+    "sip.msg_body",
+    "sip.resend",
+    "sip.faults",
+];
+
+fn same(batch: &RecordBatch) -> Vec<Vec<String>> {
+    SAME.iter().map(|name| column(batch, name)).collect()
+}
+
+/// The rows of columns, sorted.
+fn sorted(columns: &[Vec<String>]) -> Vec<Vec<&String>> {
+    let rows = 0..columns[0].len();
+    let mut rows: Vec<Vec<&String>> = rows
+        .map(|row| columns.iter().map(|column| &column[row]).collect())
+        .collect();
+    rows.sort();
+    rows
+}
+
+fn capture(folder: &tempfile::TempDir, name: &str, packets: &[Vec<u8>]) -> std::path::PathBuf {
+    let path = folder.path().join(name);
+    write(packets, &path);
+    path
+}
+
+fn over_udp(sent: &[Sent]) -> Vec<Vec<u8>> {
+    let datagram = |(from_client, bytes): &Sent| {
+        let ((from, from_port), (to, to_port)) = ends(*from_client, 5060);
+        let datagram = udp(from.into(), to.into(), from_port, to_port, bytes);
+        Ipv4::new(from, to, protocol::UDP).packet(&datagram)
+    };
+    sent.iter().map(datagram).collect()
+}
+
+fn ends(from_client: bool, server_port: u16) -> (End, End) {
+    let (client, server) = ((CLIENT, 40_000), (SERVER, server_port));
+    match from_client {
+        true => (client, server),
+        false => (server, client),
+    }
+}
+
+/// Frame numbers and Call-IDs of the messages that tshark sees.
+fn theirs(path: &Path, id: &str, preferences: &[&str]) -> Option<Vec<(String, String)>> {
+    if !tshark::is_installed() {
+        eprintln!("SKIPPED: tshark is not installed: nothing judges where messages end");
+        return None;
+    }
+    let fields = ["frame.number".to_owned(), id.to_owned()];
+    let rows = tshark::rows(path, &fields, preferences).unwrap();
+    let rows = rows.iter().filter(|row| !row[1].is_empty());
+    let rows: Vec<_> = rows
+        .map(|row| (row[0].to_owned(), row[1].to_owned()))
+        .collect();
+    Some(rows)
+}
+
+fn ours(batch: &RecordBatch, id: &str) -> Vec<(String, String)> {
+    let numbers = column(batch, "frame.number").into_iter();
+    numbers.zip(column(batch, id)).collect()
+}
+
+#[test]
+fn sip_over_tcp_is_cut_into_the_messages_that_were_sent() {
+    let Some(sent) = messages(600) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let udp = read(
+        "sip",
+        &[&capture(&folder, "udp.pcap", &over_udp(&sent))],
+        1000,
+    );
+    let udp_calls = read("calls", &[&folder.path().join("udp.pcap")], 1000);
+    assert!(udp_calls.num_rows() >= 100);
+    for (port, most) in [(5060, 400), (5060, 9), (31_337, 700), (31_337, 3)] {
+        let mut random = Rng::new(most);
+        let mut packets = Vec::new();
+        let mut connection = Connection::open((CLIENT, 40_000), (SERVER, port), &mut packets);
+        for (from_client, bytes) in &sent {
+            connection.send(*from_client, bytes, most, &mut random, &mut packets);
+        }
+        let path = capture(&folder, "tcp.pcap", &packets);
+        let tcp = read("sip", &[&path], 1000);
+        assert_eq!(tcp.num_rows(), sent.len(), "port {port}, up to {most}");
+        assert!(same(&tcp) == same(&udp), "port {port}, up to {most}");
+        for (name, value) in [
+            ("sip.transport", "tcp"),
+            ("flow.id", "1"),
+            ("udp.srcport", ""),
+        ] {
+            assert!(column(&tcp, name).iter().all(|one| one == value), "{name}");
+        }
+        if port == 5060 {
+            let theirs = theirs(&path, "sip.Call-ID", &["tcp.desegment_tcp_streams:TRUE"]);
+            if let Some(theirs) = theirs {
+                assert_eq!(ours(&tcp, "sip.call_id"), theirs, "up to {most}");
+            }
+        }
+        let calls = read("calls", &[&path], 1000);
+        for name in [
+            "sip.call_id",
+            "call.state",
+            "call.messages",
+            "call.ended_by",
+        ] {
+            assert_eq!(column(&calls, name), column(&udp_calls, name), "{name}");
+        }
+        assert!(column(&calls, "flow.id").iter().all(|it| it == "1"));
+        // Segments that come late, and twice.
+        for at in (10..packets.len() - 1).step_by(7) {
+            packets.swap(at, at + 1);
+            packets.insert(at, packets[at].clone());
+        }
+        let path = capture(&folder, "shuffled.pcap", &packets);
+        let shuffled = read("sip", &[&path], 1000);
+        // One direction may overtake the other.
+        assert!(
+            sorted(&same(&shuffled)) == sorted(&same(&tcp)),
+            "up to {most}"
+        );
+    }
+}
+
+#[test]
+fn a_message_with_a_missing_segment_is_lost_and_the_next_one_is_found() {
+    let Some(sent) = messages(30) else { return };
+    let mut random = Rng::new(1);
+    let mut packets = Vec::new();
+    let mut connection = Connection::open((CLIENT, 40_000), (SERVER, 5060), &mut packets);
+    for (from_client, bytes) in &sent {
+        connection.send(*from_client, bytes, 300, &mut random, &mut packets);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let whole = read("sip", &[&capture(&folder, "whole.pcap", &packets)], 1000);
+    packets.remove(20);
+    let path = capture(&folder, "gap.pcap", &packets);
+    let (batch, notes) = crate::sip::read_with_notes("sip", &[&path], 1000);
+    assert_eq!(batch.num_rows() + 1, whole.num_rows());
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(
+        notes[0].ends_with("bytes of TCP streams belong to no whole message"),
+        "{notes:?}"
+    );
+    // At the capture's end the rest was given out.
+    assert!(column(&batch, "frame.number").iter().any(String::is_empty));
+}
+
+#[test]
+fn datagrams_in_fragments_are_whole_messages() {
+    let Some(sent) = messages(60) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let whole = read(
+        "sip",
+        &[&capture(&folder, "whole.pcap", &over_udp(&sent))],
+        1000,
+    );
+    let mut packets = Vec::new();
+    for (index, (from_client, bytes)) in sent.iter().enumerate() {
+        let ((from, from_port), (to, to_port)) = ends(*from_client, 5060);
+        let datagram = udp(from.into(), to.into(), from_port, to_port, bytes);
+        let ip = Ipv4::new(from, to, protocol::UDP).identification(index as u16);
+        let mut fragments = ip.fragments(&datagram, 148);
+        if index % 3 == 0 {
+            fragments.reverse();
+        }
+        packets.append(&mut fragments);
+    }
+    let path = capture(&folder, "fragments.pcap", &packets);
+    let batch = read("sip", &[&path], 1000);
+    assert!(packets.len() > 3 * sent.len());
+    assert_eq!(same(&batch), same(&whole));
+    if let Some(theirs) = theirs(&path, "sip.Call-ID", &["ip.defragment:TRUE"]) {
+        assert_eq!(ours(&batch, "sip.call_id"), theirs);
+    }
+}
+
+#[test]
+fn sip_over_websocket_is_found_behind_its_handshake() {
+    let Some(sent) = messages(120) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let udp = read(
+        "sip",
+        &[&capture(&folder, "udp.pcap", &over_udp(&sent))],
+        1000,
+    );
+    let mut random = Rng::new(5);
+    let mut packets = Vec::new();
+    let mut connection = Connection::open((CLIENT, 40_000), (SERVER, 8080), &mut packets);
+    let request = b"GET /ws HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+        Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: sip\r\n\
+        Sec-WebSocket-Version: 13\r\n\r\n";
+    let response =
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+        Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSec-WebSocket-Protocol: sip\r\n\r\n";
+    connection.send(true, request, 2_000, &mut random, &mut packets);
+    connection.send(false, response, 2_000, &mut random, &mut packets);
+    for (from_client, bytes) in &sent {
+        let masked = if *from_client { 0x80 } else { 0 };
+        let mut frame = vec![0x81, masked | 126];
+        frame.extend((bytes.len() as u16).to_be_bytes());
+        let mut payload = bytes.clone();
+        if *from_client {
+            let mask = [7, 99, 200, 33];
+            frame.extend(mask);
+            payload
+                .iter_mut()
+                .zip(mask.iter().cycle())
+                .for_each(|(byte, key)| *byte ^= key);
+        }
+        frame.extend(payload);
+        connection.send(*from_client, &frame, 300, &mut random, &mut packets);
+    }
+    let path = capture(&folder, "ws.pcap", &packets);
+    let batch = read("sip", &[&path], 1000);
+    assert_eq!(same(&batch), same(&udp));
+    assert!(
+        column(&batch, "sip.transport")
+            .iter()
+            .all(|one| one == "ws")
+    );
+    let theirs = theirs(&path, "sip.Call-ID", &["tcp.desegment_tcp_streams:TRUE"]);
+    if let Some(theirs) = theirs {
+        assert_eq!(ours(&batch, "sip.call_id"), theirs);
+    }
+}
+
+#[test]
+fn tunnels_are_looked_into_and_are_the_flow() {
+    let Some(sent) = messages(6) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let plain = over_udp(&sent);
+    let whole = read("sip", &[&capture(&folder, "plain.pcap", &plain)], 1000);
+    let ip = |number: u8, payload: &[u8]| {
+        Ipv4::new(
+            Ipv4Addr::new(192, 0, 2, 1),
+            Ipv4Addr::new(192, 0, 2, 2),
+            number,
+        )
+        .packet(payload)
+    };
+    let in_udp = |port: u16, payload: &[u8]| {
+        let (a, b) = (Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::new(192, 0, 2, 2));
+        ip(17, &udp(a.into(), b.into(), 9_999, port, payload))
+    };
+    let gre = Gre {
+        checksum: true,
+        key: Some(7),
+        sequence: Some(1),
+    };
+    type Wrap<'w> = &'w dyn Fn(&[u8]) -> Vec<u8>;
+    let wraps: [(&str, Wrap<'_>); 5] = [
+        ("IP in IP", &|packet| ip(4, packet)),
+        ("GRE", &|packet| ip(47, &gre.packet(0x0800, packet))),
+        ("VXLAN", &|packet| {
+            let frame = ethernet([2; 6], [4; 6], 0x0800, packet);
+            in_udp(4789, &vxlan(77, &frame))
+        }),
+        ("GTP-U", &|packet| in_udp(2152, &gtp_u(5, Some(3), packet))),
+        ("GRE in IP in IP", &|packet| {
+            ip(4, &ip(47, &gre.packet(0x0800, packet)))
+        }),
+    ];
+    for (name, wrap) in wraps {
+        let packets: Vec<Vec<u8>> = plain.iter().map(|packet| wrap(packet)).collect();
+        let batch = read("sip", &[&capture(&folder, "tunnel.pcap", &packets)], 1000);
+        assert_eq!(same(&batch), same(&whole), "{name}");
+        for column_name in ["ip.src", "ip.dst", "udp.srcport", "flow.id"] {
+            let (found, expected) = (
+                column_of(&batch, column_name),
+                column_of(&whole, column_name),
+            );
+            assert_eq!(found, expected, "{name}");
+        }
+    }
+}
+
+/// Messages of the standard's examples, alternating between both sides.
+fn megaco(kind: &str) -> Option<Vec<Sent>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../../shared/data/h248/time_test")
+        .join(kind);
+    let Ok(entries) = std::fs::read_dir(&folder) else {
+        eprintln!("SKIPPED: there is no {}", folder.display());
+        return None;
+    };
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let messages = paths.iter().enumerate();
+    Some(
+        messages
+            .map(|(n, path)| (n % 2 == 0, std::fs::read(path).unwrap()))
+            .collect(),
+    )
+}
+
+fn megaco_udp(sent: &[Sent], port: u16) -> Vec<Vec<u8>> {
+    let datagram = |(from_client, bytes): &Sent| {
+        let ((from, from_port), (to, to_port)) = ends(*from_client, port);
+        let datagram = udp(from.into(), to.into(), from_port, to_port, bytes);
+        Ipv4::new(from, to, protocol::UDP).packet(&datagram)
+    };
+    sent.iter().map(datagram).collect()
+}
+
+const MEGACO_SAME: &[&str] = &[
+    "h248.kind",
+    "h248.transaction_id",
+    "h248.context_id",
+    "h248.command",
+    "h248.content",
+    "h248.reply_content",
+    "h248.length",
+    "h248.stopped",
+];
+
+/// Numbers of the records that complete the messages of a capture.
+fn lifted(path: &Path) -> Vec<String> {
+    let mut lifter = weir_tables::h248::Lifter::new();
+    let mut reader = weir_capture::open(path).unwrap();
+    let mut decoder = Decoder::default();
+    let mut numbers = Vec::new();
+    while let Some(record) = reader.next().unwrap() {
+        let mut frame = Frame::new(LinkType(record.link_type), record.data);
+        frame.number = record.number;
+        lifter.packet(&decoder.decode(frame), &mut |message| {
+            numbers.push(message.frame.to_string());
+        });
+    }
+    lifter.finish(&mut |_| panic!("nothing is left"));
+    numbers
+}
+
+#[test]
+fn megaco_over_tcp_and_sctp_has_the_rows_of_udp() {
+    for (kind, port) in [
+        ("pretty", 2944),
+        ("compact", 2944),
+        ("ber", 2945),
+        ("pretty", 20_000),
+    ] {
+        let Some(sent) = megaco(kind) else { return };
+        assert_eq!(sent.len(), 149);
+        let folder = tempfile::tempdir().unwrap();
+        let udp = read(
+            "h248",
+            &[&capture(&folder, "udp.pcap", &megaco_udp(&sent, port))],
+            1000,
+        );
+        assert!(udp.num_rows() > 60, "{}", udp.num_rows());
+        let expected: Vec<_> = MEGACO_SAME.iter().map(|name| column(&udp, name)).collect();
+        let mut random = Rng::new(9);
+        let mut packets = Vec::new();
+        let mut connection = Connection::open((CLIENT, 40_000), (SERVER, port), &mut packets);
+        for (from_client, bytes) in &sent {
+            let mut tpkt = vec![3, 0];
+            tpkt.extend((bytes.len() as u16 + 4).to_be_bytes());
+            tpkt.extend(bytes);
+            connection.send(*from_client, &tpkt, 500, &mut random, &mut packets);
+        }
+        let path = capture(&folder, "tcp.pcap", &packets);
+        let tcp = read("h248", &[&path], 1000);
+        let found: Vec<_> = MEGACO_SAME.iter().map(|name| column(&tcp, name)).collect();
+        assert!(found == expected, "{kind} over TCP");
+        assert!(
+            column(&tcp, "h248.transport")
+                .iter()
+                .all(|one| one == "tcp")
+        );
+        if kind == "pretty" && port == 2944 {
+            let seen = theirs(&path, "tpkt.length", &["tcp.desegment_tcp_streams:TRUE"]);
+            if let Some(seen) = seen {
+                let seen: Vec<String> = seen.into_iter().map(|(number, _)| number).collect();
+                assert_eq!(lifted(&path), seen);
+            }
+        }
+        // Each message in chunks of 100 octets.
+        let mut packets = Vec::new();
+        let mut next = [1_u32, 1_u32];
+        for (sequence, (from_client, bytes)) in sent.iter().enumerate() {
+            let ((from, from_port), (to, to_port)) = ends(*from_client, port);
+            let pieces = bytes.len().div_ceil(100);
+            for (at, piece) in bytes.chunks(100).enumerate() {
+                let tsn = &mut next[usize::from(*from_client)];
+                let flags = u8::from(at == 0) << 1 | u8::from(at + 1 == pieces);
+                let mut value = tsn.to_be_bytes().to_vec();
+                *tsn += 1;
+                value.extend([0, 1]);
+                value.extend((sequence as u16).to_be_bytes());
+                value.extend(7_u32.to_be_bytes());
+                value.extend(piece);
+                let packet = sctp(from_port, to_port, 1, &[Chunk::Other(0, flags, value)]);
+                packets.push(Ipv4::new(from, to, protocol::SCTP).packet(&packet));
+            }
+        }
+        let sctp = read("h248", &[&capture(&folder, "sctp.pcap", &packets)], 1000);
+        let found: Vec<_> = MEGACO_SAME.iter().map(|name| column(&sctp, name)).collect();
+        assert!(found == expected, "{kind} over SCTP");
+        assert!(
+            column(&sctp, "h248.transport")
+                .iter()
+                .all(|one| one == "sctp")
+        );
+    }
+}
+
+#[test]
+fn damaged_packets_are_survived() {
+    let Some(sent) = messages(60) else { return };
+    let mut random = Rng::new(77);
+    let gre = Gre::default();
+    for round in 0..120 {
+        let mut packets = over_udp(&sent);
+        let mut connection = Connection::open((CLIENT, 40_000), (SERVER, 5060), &mut packets);
+        let mut tpkt = Connection::open((CLIENT, 40_001), (SERVER, 2944), &mut packets);
+        for (from_client, bytes) in &sent {
+            connection.send(*from_client, bytes, 300, &mut random, &mut packets);
+            let head = [3, 0, 1, (round % 256) as u8];
+            tpkt.send(*from_client, &head, 9, &mut random, &mut packets);
+            tpkt.send(*from_client, bytes, 99, &mut random, &mut packets);
+        }
+        let (mut sip, mut megaco) = (
+            weir_tables::SipMessages::new(),
+            weir_tables::h248::Lifter::new(),
+        );
+        let mut decoder = Decoder::default();
+        let mut found = 0;
+        for packet in &mut packets {
+            if random.below(4) == 0 {
+                *packet = Ipv4::new(CLIENT, SERVER, 47).packet(&gre.packet(0x0800, packet));
+            }
+            for _ in 0..random.below(3) {
+                let at = random.below(packet.len() as u64) as usize;
+                packet[at] ^= 1 << random.below(8);
+            }
+            if random.below(8) == 0 {
+                packet.truncate(random.below(packet.len() as u64) as usize);
+            }
+            let mut frame = Frame::new(LinkType(101), packet);
+            frame.time_ns = Some(random.below(1 << 40) as i64);
+            let packet = decoder.decode(frame);
+            sip.packet(&packet, &mut |_| found += 1);
+            megaco.packet(&packet, &mut |_| {});
+        }
+        sip.finish(&mut |_| found += 1);
+        megaco.finish(&mut |_| {});
+        assert!(found > 0);
+    }
+}
+
+#[test]
+fn flow_numbers_are_those_of_the_table_of_flows() {
+    for name in ["sipp-1000.pcap", "captures/zeek-wireshark.pcap"] {
+        let Some(path) = shared(name) else { return };
+        let flows = read("flows", &[&path], 1000);
+        let ids = column(&flows, "flow.id");
+        let ends: Vec<[String; 4]> = (0..flows.num_rows())
+            .map(|row| {
+                ["addr.src", "port.src", "addr.dst", "port.dst"]
+                    .map(|name| column_of(&flows, name)[row].clone())
+            })
+            .collect();
+        for table in ["sip", "calls"] {
+            let rows = read(table, &[&path], 1000);
+            let columns: Vec<Vec<String>> = ["addr.src", "port.src", "addr.dst", "port.dst"]
+                .map(|name| column_of(&rows, name))
+                .into();
+            for (row, id) in column(&rows, "flow.id").iter().enumerate() {
+                let at = ids.iter().position(|known| known == id).unwrap();
+                let [a, b, c, d] = [0, 1, 2, 3].map(|it: usize| columns[it][row].clone());
+                let there = [a.clone(), b.clone(), c.clone(), d.clone()];
+                let back = [c, d, a, b];
+                assert!(ends[at] == there || ends[at] == back, "{table}, row {row}");
+            }
+        }
+    }
+}
+
+/// A column as text; addresses in hexadecimal digits.
+fn column_of(batch: &RecordBatch, name: &str) -> Vec<String> {
+    use arrow::array::AsArray;
+    let array = batch.column_by_name(name).unwrap();
+    match array.as_binary_view_opt() {
+        Some(bytes) => bytes.iter().map(|one| format!("{one:?}")).collect(),
+        None => column(batch, name),
+    }
+}
