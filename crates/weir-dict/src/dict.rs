@@ -15,7 +15,7 @@ use crate::table::{Keys, Query, Table};
 /// [`walk`](Self::walk), [`upsert_batch`](Self::upsert_batch), [`try_insert`](Self::try_insert) and
 /// [`allocated_bytes`](Self::allocated_bytes).
 ///
-/// No operation moves more than 500 entries, and none initialises more than a few pages, but for
+/// No operation moves more than a few hundred entries, and none initialises more than a few pages, but for
 /// cloning, clearing and dropping, which have to visit everything.
 ///
 /// ```
@@ -221,7 +221,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
             state: &self.state,
         };
         let spot = self.table.find(self.table.hash(&query), &query)?;
-        self.table.remove(spot, &MapKeys(&self.state))
+        self.table.remove(spot)
     }
 
     /// The place of a key, to look and to insert with one search.

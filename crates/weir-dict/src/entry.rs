@@ -132,8 +132,7 @@ impl<'a, K: Hash + Eq, V, S: BuildHasher> OccupiedEntry<'a, K, V, S> {
     /// Takes the entry out.
     #[must_use]
     pub fn remove_entry(self) -> (K, V) {
-        let Dict { table, state } = self.dict;
-        table.remove(self.spot, &MapKeys(&*state)).expect(STAYS)
+        self.dict.table.remove(self.spot).expect(STAYS)
     }
 }
 

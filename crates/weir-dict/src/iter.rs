@@ -106,7 +106,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         while self.retain_step(&mut cursor, &mut keep) {}
     }
 
-    /// As [`Self::retain`], for the next step of a walk: up to 250 entries. `false` when the walk was
+    /// As [`Self::retain`], for the next step of a walk. `false` when the walk was
     /// at its end. See [`Self::walk`] for what a walk sees when the dictionary changes between steps.
     pub fn retain_step(
         &mut self,

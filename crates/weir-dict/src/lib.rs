@@ -45,7 +45,6 @@ mod directory;
 mod entry;
 mod error;
 mod expiring;
-mod group;
 mod hash;
 mod iter;
 mod segment;
