@@ -219,6 +219,45 @@ impl<T> Directory<T> {
         self.merge_below = merge_below(count);
     }
 
+    /// Splits segments until there are as many as `total` entries need, and makes memory for as many in
+    /// each as will be there on average.
+    pub(crate) fn reserve(
+        &mut self,
+        total: usize,
+        hash_of: &impl Fn(&T) -> u64,
+    ) -> Result<(), AllocError> {
+        // What the allocator would not give in one piece is not tried in many small ones, which some
+        // systems grant until they end the process.
+        Vec::<T>::new()
+            .try_reserve_exact(total)
+            .map_err(|_| AllocError::array::<T>(total))?;
+        while self.split_at <= total {
+            self.split(hash_of)?;
+        }
+        let average = total / self.slab.len();
+        for number in 0..self.slab.len() {
+            let segment = self.slab.get_mut(number);
+            let before = segment.bytes();
+            segment.grow_to(average)?;
+            self.entry_bytes = self.entry_bytes + segment.bytes() - before;
+        }
+        Ok(())
+    }
+
+    /// Gives memory back that no entry needs.
+    pub(crate) fn shrink(&mut self) {
+        while self.slab.len() > 1
+            && self.len < split_at(self.slab.len() - 1) / 10 * 9
+            && self.merge()
+        {}
+        for number in 0..self.slab.len() {
+            let segment = self.slab.get_mut(number);
+            let before = segment.bytes();
+            segment.shrink_to_fit();
+            self.entry_bytes = self.entry_bytes + segment.bytes() - before;
+        }
+    }
+
     /// Unites the last segment with the one it has been split from. Where memory ends or both do not go
     /// into one, nothing has changed. Hashes nothing.
     #[cold]

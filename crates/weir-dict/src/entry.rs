@@ -153,6 +153,16 @@ impl<'a, K: Hash + Eq, V, S: BuildHasher> VacantEntry<'a, K, V, S> {
         self.key
     }
 
+    /// As [`Self::insert`], but gives the entry.
+    #[inline]
+    pub fn insert_entry(self, value: V) -> OccupiedEntry<'a, K, V, S> {
+        let Dict { table, state } = &mut *self.dict;
+        match table.insert(self.hash, &MapKeys(&*state), (self.key, value)) {
+            Ok(spot) => OccupiedEntry::new(self.dict, spot),
+            Err(error) => error.abort(),
+        }
+    }
+
     /// Inserts the key with a value. Ends the process when memory ends, as [`Dict::insert`] does.
     #[inline]
     pub fn insert(self, value: V) -> &'a mut V {

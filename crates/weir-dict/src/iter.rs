@@ -46,6 +46,12 @@ pub struct Keys<'a, K, V>(Iter<'a, K, V>);
 /// Values; see [`Dict::values`].
 pub struct Values<'a, K, V>(Iter<'a, K, V>);
 
+/// Keys by value; see [`Dict::into_keys`].
+pub struct IntoKeys<K, V>(IntoIter<K, V>);
+
+/// Values by value; see [`Dict::into_values`].
+pub struct IntoValues<K, V>(IntoIter<K, V>);
+
 /// Values that can be changed; see [`Dict::values_mut`].
 pub struct ValuesMut<'a, K, V>(IterMut<'a, K, V>);
 
@@ -86,6 +92,18 @@ impl<K, V, S> Dict<K, V, S> {
     /// All values, to change them.
     pub fn values_mut(&mut self) -> ValuesMut<'_, K, V> {
         ValuesMut(self.iter_mut())
+    }
+
+    /// All keys, by value.
+    #[must_use]
+    pub fn into_keys(self) -> IntoKeys<K, V> {
+        IntoKeys(self.into_iter())
+    }
+
+    /// All values, by value.
+    #[must_use]
+    pub fn into_values(self) -> IntoValues<K, V> {
+        IntoValues(self.into_iter())
     }
 
     /// Takes all entries out. The dictionary is empty even if not all are asked for.
@@ -280,7 +298,37 @@ impl<'a, K, V> Iterator for ValuesMut<'a, K, V> {
     }
 }
 
+impl<K, V> Iterator for IntoKeys<K, V> {
+    type Item = K;
+
+    #[inline]
+    fn next(&mut self) -> Option<K> {
+        self.0.next().map(|(key, _)| key)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl<K, V> Iterator for IntoValues<K, V> {
+    type Item = V;
+
+    #[inline]
+    fn next(&mut self) -> Option<V> {
+        self.0.next().map(|(_, value)| value)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
 impl<K, V> ExactSizeIterator for Iter<'_, K, V> {}
+impl<K, V> ExactSizeIterator for IntoKeys<K, V> {}
+impl<K, V> ExactSizeIterator for IntoValues<K, V> {}
+impl<K, V> FusedIterator for IntoKeys<K, V> {}
+impl<K, V> FusedIterator for IntoValues<K, V> {}
 impl<K, V> ExactSizeIterator for IterMut<'_, K, V> {}
 impl<K, V> ExactSizeIterator for IntoIter<K, V> {}
 impl<K, V> ExactSizeIterator for Drain<'_, K, V> {}

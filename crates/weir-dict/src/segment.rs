@@ -243,6 +243,11 @@ impl<T> Segment<T> {
         }
     }
 
+    /// Gives back all memory that is unused. Where the allocator cannot make a block smaller, it stays.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        let _ = self.set_capacity(self.len());
+    }
+
     #[allow(unsafe_code)]
     fn set_capacity(&mut self, capacity: usize) -> Result<(), AllocError> {
         let capacity = capacity.clamp(self.len(), LANES);

@@ -317,6 +317,42 @@ impl<T> Table<T> {
         self.insert(hash, keys, entry)
     }
 
+    /// Makes memory for `additional` entries more, as far as it can be known where they will stand.
+    pub(crate) fn reserve(
+        &mut self,
+        additional: usize,
+        keys: &impl Keys<T>,
+    ) -> Result<(), AllocError> {
+        let total = self.len().saturating_add(additional);
+        if total <= SMALL_MAX {
+            return Ok(());
+        }
+        if matches!(self.view(), View::Small(_)) {
+            self.become_single(keys)?;
+        }
+        if let ViewMut::Single(single) = self.view_mut() {
+            if total <= LANES {
+                return single.grow_to(total);
+            }
+            self.become_large()?;
+        }
+        match self.view_mut() {
+            ViewMut::Large(large) => large.main.reserve(total, &|entry| keys.first(entry)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives memory back that no entry needs.
+    pub(crate) fn shrink(&mut self) {
+        if let ViewMut::Large(large) = self.view_mut() {
+            large.main.shrink();
+        }
+        self.tighten_more();
+        if let ViewMut::Single(single) = self.view_mut() {
+            single.shrink_to_fit();
+        }
+    }
+
     /// Adds an entry to a block, which becomes one entry larger.
     #[inline]
     #[allow(unsafe_code)]
@@ -537,17 +573,41 @@ impl<T> Table<T> {
     }
 
     #[cold]
+    #[allow(unsafe_code)]
     fn become_small(&mut self) {
         let ViewMut::Single(single) = self.view_mut() else {
             return;
         };
+        let len = single.len();
+        let block = match Self::allocate(len) {
+            Ok(block) => block,
+            // Without memory for a smaller one it stays as it is.
+            Err(_) => return,
+        };
         let entries = single.take_entries();
         self.free();
-        for entry in entries {
-            if let Err(error) = self.push_small(entry) {
-                error.abort();
-            }
+        for (at, entry) in entries.into_iter().enumerate() {
+            // SAFETY: the block has room for `len` entries.
+            unsafe { block.cast::<T>().add(at).write(entry) };
         }
+        if len > 0 {
+            self.set(block, len);
+        }
+    }
+
+    /// Memory for so many entries in a block; for none, a place that is never used.
+    #[allow(unsafe_code)]
+    fn allocate(count: usize) -> Result<*mut u8, AllocError> {
+        let layout = Self::layout(count)?;
+        if layout.size() == 0 {
+            return Ok(Self::nowhere());
+        }
+        // SAFETY: the layout has a size.
+        let block = unsafe { alloc(layout) };
+        if block.is_null() {
+            return Err(AllocError::refused(layout));
+        }
+        Ok(block)
     }
 
     #[cold]
