@@ -7,7 +7,7 @@
 //!
 //! Both take turns; processor time of the thread, median of nine rounds, nanoseconds a row.
 
-#![allow(dead_code, unsafe_code, clippy::unwrap_used)]
+#![allow(dead_code, unused_imports, unsafe_code, clippy::unwrap_used)]
 
 #[path = "../../weir-tables/src/groups.rs"]
 mod engine;
