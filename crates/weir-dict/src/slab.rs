@@ -235,20 +235,40 @@ impl<T> Slab<T> {
     }
 }
 
-impl<T> Drop for Slab<T> {
+/// What is left of a slab that is dropped; goes on where dropping a segment panics.
+struct Rest<'a, T>(&'a mut Slab<T>);
+
+impl<T> Rest<'_, T> {
+    #[allow(unsafe_code)]
+    fn take(&mut self) -> Option<Segment<T>> {
+        let number = self.0.len.checked_sub(1)?;
+        let last = self.0.place(number);
+        self.0.len = number;
+        // SAFETY: invariant 1; the place is beyond `len` now.
+        Some(unsafe { last.read() })
+    }
+}
+
+impl<T> Drop for Rest<'_, T> {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
-        let mut left = core::mem::take(&mut self.len);
-        for (at, chunk) in core::mem::take(&mut self.chunks).into_iter().enumerate() {
-            for number in 0..left.min(CHUNK) {
-                // SAFETY: invariant 1; nobody will see the segment again.
-                unsafe { chunk.add(number).drop_in_place() };
-            }
-            left -= left.min(CHUNK);
-            if let Ok(layout) = Self::layout(if at == 0 { self.first } else { CHUNK }) {
-                // SAFETY: invariant 2.
+        while let Some(segment) = self.take() {
+            drop(segment);
+        }
+        for (at, chunk) in core::mem::take(&mut self.0.chunks).into_iter().enumerate() {
+            if let Ok(layout) = Slab::<T>::layout(if at == 0 { self.0.first } else { CHUNK }) {
+                // SAFETY: invariant 2, and no segment is in it.
                 unsafe { dealloc(chunk.as_ptr().cast(), layout) };
             }
+        }
+    }
+}
+
+impl<T> Drop for Slab<T> {
+    fn drop(&mut self) {
+        let mut rest = Rest(self);
+        while let Some(segment) = rest.take() {
+            drop(segment);
         }
     }
 }
