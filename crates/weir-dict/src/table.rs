@@ -579,10 +579,9 @@ impl<T> Table<T> {
             return;
         };
         let len = single.len();
-        let block = match Self::allocate(len) {
-            Ok(block) => block,
-            // Without memory for a smaller one it stays as it is.
-            Err(_) => return,
+        // Without memory for a smaller one it stays as it is.
+        let Ok(block) = Self::allocate(len) else {
+            return;
         };
         let entries = single.take_entries();
         self.free();

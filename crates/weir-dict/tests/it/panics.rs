@@ -188,7 +188,7 @@ fn a_value_that_panics_when_it_is_dropped_is_dropped_once() {
         let mut dict = Dict::from([(1, Brittle(alive.clone()))]);
         BRITTLE.with(|brittle| brittle.set(true));
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            drop(dict.insert(1, Brittle(alive.clone())))
+            drop(dict.insert(1, Brittle(alive.clone())));
         }));
         assert!(outcome.is_err());
         assert_eq!(dict.len(), 1);
