@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, Hasher};
 
-use weir_dict::{Cursor, Dict, FoldHasher, FoldState};
+use weir_dict::{Cursor, Dict, DictArena, DictId, FoldHasher, FoldState};
 
 /// Operations of one input, at most: each may touch a few hundred entries.
 const OPERATIONS_MAX: usize = 100;
@@ -52,6 +52,7 @@ pub fn run(bytes: &[u8]) {
         2 => 0xff,
         _ => 0,
     };
+    arena(operations, mask);
     let mut dict = Dict::with_hasher(Masked(mask));
     let mut naive: BTreeMap<u16, u32> = BTreeMap::new();
     let mut open: Option<Open> = None;
@@ -105,7 +106,11 @@ pub fn run(bytes: &[u8]) {
                     open = None;
                 }
             }
-            6 => dict = dict.clone(),
+            6 => match operation[0] >> 3 & 3 {
+                0 | 1 => dict = dict.clone(),
+                2 => dict.reserve(usize::from(key)),
+                _ => dict.shrink_to_fit(),
+            },
             _ => {
                 let entry = dict.entry(key).or_insert(serial + 1);
                 assert_eq!(entry, naive.entry(key).or_insert(serial + 1));
@@ -129,6 +134,46 @@ pub fn run(bytes: &[u8]) {
     }
     let all: BTreeMap<u16, u32> = dict.into_iter().collect();
     assert_eq!(all, naive);
+}
+
+/// The same bytes as operations on dictionaries of an arena.
+fn arena(bytes: &[u8], mask: u64) {
+    let mut arena = DictArena::with_hasher(Masked(mask));
+    let mut naive: Vec<(DictId, BTreeMap<u8, u32>)> = Vec::new();
+    for (serial, operation) in bytes.chunks_exact(3).take(OPERATIONS_MAX).enumerate() {
+        let serial = serial as u32;
+        if naive.is_empty() || operation[0] % 8 == 0 {
+            naive.push((arena.add(), BTreeMap::new()));
+        }
+        let at = usize::from(operation[1]) % naive.len();
+        let (id, own) = &mut naive[at];
+        let keys = operation[2]..operation[2].saturating_add(operation[0] >> 4);
+        match operation[0] % 8 {
+            0..4 => {
+                for key in keys {
+                    assert_eq!(arena.insert(*id, key, serial), own.insert(key, serial));
+                }
+            }
+            4 | 5 => {
+                for key in keys {
+                    assert_eq!(arena.remove(*id, &key), own.remove(&key));
+                }
+            }
+            6 => {
+                arena.clear(*id);
+                own.clear();
+            }
+            _ => {
+                arena.remove_dict(*id);
+                naive.swap_remove(at);
+            }
+        }
+    }
+    for (id, own) in naive {
+        let all: BTreeMap<u8, u32> = arena.iter(id).map(|(key, value)| (*key, *value)).collect();
+        assert_eq!(all, own);
+        assert_eq!(arena.len(id), own.len());
+    }
 }
 
 /// One step of a walk; false at its end, where it has to have kept its promise.

@@ -28,7 +28,7 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         name: "dict",
-        what: "the dictionary at every size to ten million, beside hashbrown, indexmap, griddle, std and the seed's two",
+        what: "the dictionary at every size to ten million, beside hashbrown, indexmap, griddle, std, the seed's two, absl and boost",
         run: || crate_bench::run("weir-dict", "dict"),
     },
     Bench {

@@ -1,5 +1,6 @@
 //! Benchmarks that a crate brings itself: runs one and takes its figures.
 
+use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
@@ -12,20 +13,23 @@ use crate::cargo;
 pub(crate) fn run(package: &str, bench: &str) -> Result<Vec<Comparison>> {
     let words = ["bench", "--package", package, "--bench", bench];
     eprintln!("$ cargo {}", words.join(" "));
-    let output = cargo(&words)?
-        .stderr(Stdio::inherit())
-        .output()
+    let mut child = cargo(&words)?
+        .stdout(Stdio::piped())
+        .spawn()
         .context("cannot start cargo")?;
-    if !output.status.success() {
-        bail!("the benchmark ended with {}", output.status);
-    }
-    let text = String::from_utf8_lossy(&output.stdout);
     let mut comparisons = Vec::new();
-    for line in text.lines() {
+    let text = child.stdout.take().context("the benchmark's output")?;
+    // Tables are shown as they come: the longest of these runs for half an hour.
+    for line in BufReader::new(text).lines() {
+        let line = line.context("the benchmark's output")?;
         match line.strip_prefix('@') {
             Some(fields) => comparisons.push(comparison(fields)?),
             None => println!("{line}"),
         }
+    }
+    let status = child.wait().context("the benchmark's end")?;
+    if !status.success() {
+        bail!("the benchmark ended with {status}");
     }
     Ok(comparisons)
 }

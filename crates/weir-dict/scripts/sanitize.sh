@@ -41,7 +41,8 @@ valgrind_run() {
     PROPTEST_CASES=2 \
         CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind --quiet --error-exitcode=1 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite" \
         cargo test -p weir-dict --test it -- \
-        --test-threads 1 model::a_ behaviour::entries behaviour::owning flood::keys bytes expiry
+        --test-threads 1 model::a_ behaviour::entries behaviour::owning behaviour::what flood::keys bytes expiry \
+        arena:: panics::a_value
 }
 
 miri() {
@@ -52,7 +53,7 @@ miri() {
     # Without vector instructions, which miri does not know.
     PROPTEST_CASES=1 MIRIFLAGS=-Zmiri-disable-isolation CARGO_TARGET_DIR="$dir-miri" \
         cargo "+$toolchain" miri test -p weir-dict --lib --test it -- \
-        group arena behaviour::entries behaviour::owning behaviour::collections
+        segment arena behaviour::entries behaviour::owning behaviour::collections
 }
 
 for check in ${asked:-address valgrind miri}; do

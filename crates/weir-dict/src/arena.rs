@@ -8,7 +8,6 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::error::AllocError;
-use crate::segment::reserve;
 
 /// Bytes of a page of many strings, at most. Pages begin small and double.
 const PAGE_MAX: usize = 16 << 10;
@@ -176,6 +175,13 @@ impl Arena {
     pub(crate) fn clear(&mut self) {
         *self = Self::new();
     }
+}
+
+/// Room for exactly `more` values more.
+fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<(), AllocError> {
+    values
+        .try_reserve_exact(more)
+        .map_err(|_| AllocError::array::<T>(values.len().saturating_add(more)))
 }
 
 #[cfg(test)]

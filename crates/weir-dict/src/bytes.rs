@@ -254,16 +254,8 @@ impl<V, S: BuildHasher> BytesDict<V, S> {
     pub fn remove(&mut self, key: &[u8]) -> Option<V> {
         let hash = self.hash_of(key);
         let spot = self.table.find(hash, &self.query(key, hash))?;
-        let Self {
-            table,
-            arena,
-            state,
-        } = self;
-        let keys = SpanKeys {
-            arena: &*arena,
-            state: &*state,
-        };
-        let (span, value) = table.remove(spot, &keys)?;
+        let Self { table, arena, .. } = self;
+        let (span, value) = table.remove(spot)?;
         if table.len() == 0 {
             arena.clear();
         } else {

@@ -15,7 +15,7 @@ use crate::table::{Keys, Query, Table};
 /// [`walk`](Self::walk), [`upsert_batch`](Self::upsert_batch), [`try_insert`](Self::try_insert) and
 /// [`allocated_bytes`](Self::allocated_bytes).
 ///
-/// No operation moves more than 500 entries, and none initialises more than a few pages, but for
+/// No operation moves more than a few hundred entries, and none initialises more than a few pages, but for
 /// cloning, clearing and dropping, which have to visit everything.
 ///
 /// ```
@@ -76,6 +76,14 @@ impl<K, V> Dict<K, V> {
     }
 }
 
+impl<K: Hash + Eq, V> Dict<K, V> {
+    /// A dictionary with memory for so many entries; see [`Self::reserve`].
+    #[must_use]
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self::with_capacity_and_hasher(capacity, ProcessKey)
+    }
+}
+
 impl<K, V, S> Dict<K, V, S> {
     /// A dictionary without entries that hashes with `state`.
     ///
@@ -123,6 +131,48 @@ impl<K, V, S> Dict<K, V, S> {
 }
 
 impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
+    /// As [`Dict::with_capacity`], with a hasher.
+    #[must_use]
+    pub fn with_capacity_and_hasher(capacity: usize, state: S) -> Self {
+        let mut dict = Self::with_hasher(state);
+        dict.reserve(capacity);
+        dict
+    }
+
+    /// Grows for `additional` entries more in one go, instead of a little with each. Ends the process
+    /// when memory ends; see [`Self::try_reserve`].
+    pub fn reserve(&mut self, additional: usize) {
+        if let Err(error) = self.try_reserve(additional) {
+            error.abort();
+        }
+    }
+
+    /// As [`Self::reserve`], but gives an error when memory ends.
+    ///
+    /// Costs as much as inserting the entries would in growth. It is a preparation and no promise:
+    /// memory is divided by how many entries each segment will have on average, so some insertions
+    /// still allocate. One that must not end the process is [`Self::try_insert`]. Up to eight entries
+    /// are never prepared for, because a block has their exact size.
+    ///
+    /// # Errors
+    /// [`AllocError`]: the entries are as they were, and some memory may have been made.
+    ///
+    /// ```
+    /// let mut dict = weir_dict::Dict::<u64, u64>::new();
+    /// assert!(dict.try_reserve(usize::MAX).is_err());
+    /// dict.try_reserve(1_000)?;
+    /// assert!(dict.is_empty() && dict.allocated_bytes() >= 16_000);
+    /// # Ok::<(), weir_dict::AllocError>(())
+    /// ```
+    pub fn try_reserve(&mut self, additional: usize) -> Result<(), AllocError> {
+        self.table.reserve(additional, &MapKeys(&self.state))
+    }
+
+    /// Gives back memory that no entry needs: visits every segment.
+    pub fn shrink_to_fit(&mut self) {
+        self.table.shrink();
+    }
+
     /// The value of a key.
     #[inline]
     pub fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<&V>
@@ -221,7 +271,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
             state: &self.state,
         };
         let spot = self.table.find(self.table.hash(&query), &query)?;
-        self.table.remove(spot, &MapKeys(&self.state))
+        self.table.remove(spot)
     }
 
     /// The place of a key, to look and to insert with one search.

@@ -132,8 +132,7 @@ impl<'a, K: Hash + Eq, V, S: BuildHasher> OccupiedEntry<'a, K, V, S> {
     /// Takes the entry out.
     #[must_use]
     pub fn remove_entry(self) -> (K, V) {
-        let Dict { table, state } = self.dict;
-        table.remove(self.spot, &MapKeys(&*state)).expect(STAYS)
+        self.dict.table.remove(self.spot).expect(STAYS)
     }
 }
 
@@ -152,6 +151,16 @@ impl<'a, K: Hash + Eq, V, S: BuildHasher> VacantEntry<'a, K, V, S> {
     #[must_use]
     pub fn into_key(self) -> K {
         self.key
+    }
+
+    /// As [`Self::insert`], but gives the entry.
+    #[inline]
+    pub fn insert_entry(self, value: V) -> OccupiedEntry<'a, K, V, S> {
+        let Dict { table, state } = &mut *self.dict;
+        match table.insert(self.hash, &MapKeys(&*state), (self.key, value)) {
+            Ok(spot) => OccupiedEntry::new(self.dict, spot),
+            Err(error) => error.abort(),
+        }
     }
 
     /// Inserts the key with a value. Ends the process when memory ends, as [`Dict::insert`] does.

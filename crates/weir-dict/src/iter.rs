@@ -46,6 +46,12 @@ pub struct Keys<'a, K, V>(Iter<'a, K, V>);
 /// Values; see [`Dict::values`].
 pub struct Values<'a, K, V>(Iter<'a, K, V>);
 
+/// Keys by value; see [`Dict::into_keys`].
+pub struct IntoKeys<K, V>(IntoIter<K, V>);
+
+/// Values by value; see [`Dict::into_values`].
+pub struct IntoValues<K, V>(IntoIter<K, V>);
+
 /// Values that can be changed; see [`Dict::values_mut`].
 pub struct ValuesMut<'a, K, V>(IterMut<'a, K, V>);
 
@@ -88,6 +94,18 @@ impl<K, V, S> Dict<K, V, S> {
         ValuesMut(self.iter_mut())
     }
 
+    /// All keys, by value.
+    #[must_use]
+    pub fn into_keys(self) -> IntoKeys<K, V> {
+        IntoKeys(self.into_iter())
+    }
+
+    /// All values, by value.
+    #[must_use]
+    pub fn into_values(self) -> IntoValues<K, V> {
+        IntoValues(self.into_iter())
+    }
+
     /// Takes all entries out. The dictionary is empty even if not all are asked for.
     pub fn drain(&mut self) -> Drain<'_, K, V> {
         let table = core::mem::replace(&mut self.table, Table::new());
@@ -106,7 +124,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         while self.retain_step(&mut cursor, &mut keep) {}
     }
 
-    /// As [`Self::retain`], for the next step of a walk: up to 250 entries. `false` when the walk was
+    /// As [`Self::retain`], for the next step of a walk. `false` when the walk was
     /// at its end. See [`Self::walk`] for what a walk sees when the dictionary changes between steps.
     pub fn retain_step(
         &mut self,
@@ -280,7 +298,37 @@ impl<'a, K, V> Iterator for ValuesMut<'a, K, V> {
     }
 }
 
+impl<K, V> Iterator for IntoKeys<K, V> {
+    type Item = K;
+
+    #[inline]
+    fn next(&mut self) -> Option<K> {
+        self.0.next().map(|(key, _)| key)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl<K, V> Iterator for IntoValues<K, V> {
+    type Item = V;
+
+    #[inline]
+    fn next(&mut self) -> Option<V> {
+        self.0.next().map(|(_, value)| value)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
 impl<K, V> ExactSizeIterator for Iter<'_, K, V> {}
+impl<K, V> ExactSizeIterator for IntoKeys<K, V> {}
+impl<K, V> ExactSizeIterator for IntoValues<K, V> {}
+impl<K, V> FusedIterator for IntoKeys<K, V> {}
+impl<K, V> FusedIterator for IntoValues<K, V> {}
 impl<K, V> ExactSizeIterator for IterMut<'_, K, V> {}
 impl<K, V> ExactSizeIterator for IntoIter<K, V> {}
 impl<K, V> ExactSizeIterator for Drain<'_, K, V> {}

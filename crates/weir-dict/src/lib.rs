@@ -16,7 +16,8 @@
 //!
 //! - [`Dict`] has the interface of the standard library's `HashMap`. Empty it is one word; up to eight
 //!   entries lie in a block of exactly their size and are never hashed; above, it is made of segments
-//!   of up to 250 entries, and grows and shrinks one segment at a time.
+//!   of up to 53 entries, and grows and shrinks one segment at a time.
+//! - [`DictArena`] keeps many small dictionaries without an allocation each.
 //! - [`Dict::walk`] iterates while the dictionary changes, and sees what stays exactly once.
 //! - [`Dict::upsert_batch`] looks up and inserts many keys with their cache misses overlapping.
 //! - [`Expiring`] removes entries after a deadline, in a fixed budget.
@@ -29,23 +30,25 @@
 //! This crate deliberately knows nothing about packets, flows, clocks, files or threads. It needs
 //! `alloc` only; the feature `std`, on by default, takes the secret from the operating system.
 //!
-//! `unsafe` is allowed in the functions that say so, in five files: `table.rs` (the tagged word),
-//! `directory.rs` and `slab.rs` (segments that several slots share), `group.rs` (one vector
-//! comparison) and `iter.rs` (one lifetime). Everything else is checked by the compiler.
+//! `unsafe` is allowed in the functions that say so, in six files: `table.rs` (the tagged word),
+//! `segment.rs` (entries behind a pointer, one vector comparison), `slab.rs` (segments by number),
+//! `block.rs` (blocks of an arena), `directory.rs` (one prefetch) and `iter.rs` (one lifetime).
+//! Everything else is checked by the compiler.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;
 
 mod arena;
 mod batch;
+mod block;
 mod bytes;
 mod check;
 mod dict;
+mod dict_arena;
 mod directory;
 mod entry;
 mod error;
 mod expiring;
-mod group;
 mod hash;
 mod iter;
 mod segment;
@@ -57,9 +60,10 @@ mod walk;
 
 pub use bytes::BytesDict;
 pub use dict::Dict;
+pub use dict_arena::{DictArena, DictId};
 pub use entry::{Entry, OccupiedEntry, VacantEntry};
 pub use error::{AllocError, AllocErrorKind};
 pub use expiring::{Expiring, Renewal};
 pub use hash::{FoldHasher, FoldState, ProcessKey};
-pub use iter::{Drain, IntoIter, Iter, IterMut, Keys, Values, ValuesMut};
+pub use iter::{Drain, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Values, ValuesMut};
 pub use walk::{Cursor, Walk};

@@ -1,222 +1,410 @@
-//! A segment: up to 250 entries without gaps, and the index over them.
+//! A segment: up to 53 entries without gaps, and a cache line that leads to them.
+//!
+//! The line holds all that a search needs: where the entries are, and a tag for each, in their order.
+//! The place of a tag is the place of its entry, so a search reads this line and then the entry, and an
+//! entry moves without being hashed again.
+//!
+//! Invariants:
+//!
+//! 1. `entries` is an allocation of `capacity` entries, or dangling when there is nothing to allocate.
+//! 2. The first `len` of them are there, and `len <= capacity <= LANES`.
+//! 3. `tags[at]` is not 0 exactly where `at < len`.
 
+use alloc::alloc::{alloc, dealloc, realloc};
 use alloc::vec::Vec;
+use core::alloc::Layout;
+use core::ptr::NonNull;
 
 use crate::error::AllocError;
-use crate::group::{self, Group, Lane, home_of, tag_of};
 
-/// Groups in the index of a full-size segment: 300 lanes for 250 entries.
-pub(crate) const GROUPS: usize = 20;
-/// Entries in a segment, at most: a position is a byte, and a split moves half of them.
-pub(crate) const ENTRIES_MAX: usize = 250;
+/// Entries in a segment, at most: what is left of a cache line.
+pub(crate) const LANES: usize = LINE - HEAD;
+const LINE: usize = 64;
+const HEAD: usize = size_of::<NonNull<u8>>() + 3;
 
-/// A full-size segment. A directory has many of them.
-///
-/// Aligned so that each group lies in one cache line.
+/// A segment, in one cache line.
 #[repr(C, align(64))]
 pub(crate) struct Segment<T> {
-    pub(crate) groups: [Group; GROUPS],
-    pub(crate) entries: Vec<T>,
-    /// Upper bits of the hash that all entries share.
-    pub(crate) depth: u32,
-    /// These bits, and zeros.
-    pub(crate) prefix: u64,
+    entries: NonNull<T>,
+    len: u8,
+    capacity: u8,
+    /// True when entries that belong here stand elsewhere.
+    is_over: bool,
+    tags: [u8; LANES],
 }
 
-/// A segment on its own, whose index is as small as its entries allow.
-#[repr(align(16))]
-pub(crate) struct Single<T> {
-    pub(crate) groups: Vec<Group>,
-    pub(crate) entries: Vec<T>,
+/// The tag of a hash: never 0, and of bits that do not lead to the segment.
+#[inline(always)]
+pub(crate) const fn tag_of(hash: u64) -> u8 {
+    let tag = (hash >> 56) as u8;
+    // 255 tags; 0 shares with 1.
+    tag + (tag == 0) as u8
 }
 
-/// What both kinds have, to change it.
-pub(crate) struct Parts<'a, T> {
-    pub(crate) groups: &'a mut [Group],
-    pub(crate) entries: &'a mut Vec<T>,
-}
-
-impl<T> Segment<T> {
-    pub(crate) const fn new(prefix: u64, depth: u32) -> Self {
-        Self {
-            groups: [Group::EMPTY; GROUPS],
-            entries: Vec::new(),
-            depth,
-            prefix,
-        }
-    }
-
-    pub(crate) fn parts(&mut self) -> Parts<'_, T> {
-        Parts {
-            groups: &mut self.groups,
-            entries: &mut self.entries,
-        }
-    }
-
-    #[inline(always)]
-    pub(crate) fn find(&self, hash: u64, mut is: impl FnMut(&T) -> bool) -> Result<Lane, bool> {
-        let home = home_of(hash, GROUPS);
-        group::find(&self.groups, home, tag_of(hash), |at| {
-            self.entries.get(at).is_some_and(&mut is)
-        })
-    }
+/// The capacity of a segment that has to take more than `len` entries: an eighth more and two, so that
+/// half of that is unused on average, and an entry is copied about four times until its segment splits.
+const fn roomy(len: usize) -> usize {
+    let room = len + len / 8 + 2;
+    if room < LANES { room } else { LANES }
 }
 
 impl<T> Segment<T> {
-    /// The lane of the entry at a position.
-    pub(crate) fn find_position(&self, hash: u64, position: usize) -> Result<Lane, bool> {
-        let home = home_of(hash, GROUPS);
-        group::find(&self.groups, home, tag_of(hash), |own| own == position)
-    }
-}
-
-impl<T> Single<T> {
+    /// A segment without entries, and without memory.
     pub(crate) const fn new() -> Self {
         Self {
-            groups: Vec::new(),
-            entries: Vec::new(),
-        }
-    }
-
-    pub(crate) fn parts(&mut self) -> Parts<'_, T> {
-        Parts {
-            groups: &mut self.groups,
-            entries: &mut self.entries,
+            entries: NonNull::dangling(),
+            len: 0,
+            // Values without a size need no memory.
+            capacity: if size_of::<T>() == 0 { LANES as u8 } else { 0 },
+            is_over: false,
+            tags: [0; LANES],
         }
     }
 
     #[inline(always)]
-    pub(crate) fn find(&self, hash: u64, mut is: impl FnMut(&T) -> bool) -> Option<Lane> {
-        let home = home_of(hash, self.groups.len());
-        group::find(&self.groups, home, tag_of(hash), |at| {
-            self.entries.get(at).is_some_and(&mut is)
-        })
-        .ok()
+    pub(crate) const fn len(&self) -> usize {
+        self.len as usize
     }
 
-    /// Makes room for `count` entries in all; fewer than there are make it smaller.
-    pub(crate) fn resize(
-        &mut self,
-        count: usize,
-        hash_of: &impl Fn(&T) -> u64,
-    ) -> Result<(), AllocError> {
-        let count = count.clamp(self.entries.len(), ENTRIES_MAX);
-        let groups = count.div_ceil(12).max(1);
-        if groups != self.groups.len() {
-            let mut hashes = [0; ENTRIES_MAX];
-            hash_all(&self.entries, &mut hashes, hash_of);
-            let mut new = Vec::new();
-            reserve(&mut new, groups)?;
-            new.resize(groups, Group::EMPTY);
-            for (position, hash) in hashes.iter().take(self.entries.len()).enumerate() {
-                group::insert(&mut new, home_of(*hash, groups), tag_of(*hash), position);
+    #[inline(always)]
+    pub(crate) const fn capacity(&self) -> usize {
+        self.capacity as usize
+    }
+
+    /// Bytes of the entries' allocation.
+    pub(crate) const fn bytes(&self) -> usize {
+        self.capacity() * size_of::<T>()
+    }
+
+    /// True when entries that belong here stand elsewhere.
+    pub(crate) const fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    pub(crate) const fn set_over(&mut self) {
+        self.is_over = true;
+    }
+
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    pub(crate) const fn entries(&self) -> &[T] {
+        // SAFETY: invariants 1 and 2.
+        unsafe { core::slice::from_raw_parts(self.entries.as_ptr(), self.len as usize) }
+    }
+
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    pub(crate) const fn entries_mut(&mut self) -> &mut [T] {
+        // SAFETY: invariants 1 and 2; the borrow of `self` is unique.
+        unsafe { core::slice::from_raw_parts_mut(self.entries.as_ptr(), self.len as usize) }
+    }
+
+    /// The lanes whose tag is `tag`, one bit each.
+    #[inline(always)]
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[allow(unsafe_code)]
+    fn matching(&self, tag: u8) -> u64 {
+        use core::arch::x86_64::{
+            __m128i, _mm_cmpeq_epi8, _mm_load_si128, _mm_movemask_epi8, _mm_set1_epi64x,
+        };
+        let line = core::ptr::from_ref(self).cast::<__m128i>();
+        let all = u64::from(tag) * 0x0101_0101_0101_0101;
+        // SAFETY: every x86-64 processor has SSE2, and the segment is 64 bytes without gaps, aligned
+        // to 64. What is compared of the head is shifted out.
+        let parts = unsafe {
+            let tag = _mm_set1_epi64x(all.cast_signed());
+            let part = |at| {
+                _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_load_si128(line.wrapping_add(at)), tag))
+                    .cast_unsigned()
+            };
+            [part(0) | part(1) << 16, part(2) | part(3) << 16]
+        };
+        (u64::from(parts[0]) | u64::from(parts[1]) << 32) >> HEAD
+    }
+
+    /// The lanes whose tag is `tag`, one bit each.
+    #[inline(always)]
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    fn matching(&self, tag: u8) -> u64 {
+        self.matching_plain(tag)
+    }
+
+    /// What [`Self::matching`] does with vector instructions.
+    #[cfg(any(test, not(all(target_arch = "x86_64", not(miri)))))]
+    fn matching_plain(&self, tag: u8) -> u64 {
+        let lanes = self.tags.iter().enumerate();
+        lanes.fold(0, |mask, (lane, own)| mask | u64::from(*own == tag) << lane)
+    }
+
+    /// Finds the entry with `tag` of which `is` says yes; otherwise tells whether there are entries
+    /// elsewhere.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    pub(crate) fn find(&self, tag: u8, mut is: impl FnMut(&T) -> bool) -> Result<usize, bool> {
+        debug_assert!(tag != 0);
+        let mut lanes = self.matching(tag);
+        while lanes != 0 {
+            let at = lanes.trailing_zeros() as usize;
+            debug_assert!(at < self.len());
+            // SAFETY: invariant 3: where there is a tag, there is an entry.
+            if is(unsafe { self.entries.add(at).as_ref() }) {
+                return Ok(at);
             }
-            self.groups = new;
+            lanes &= lanes - 1;
         }
-        fit(&mut self.entries, count)
+        Err(self.is_over)
     }
-}
 
-impl<T> Parts<'_, T> {
-    /// Adds an entry, for which there is room.
+    /// As [`Self::find`], but gives the entry.
     #[inline(always)]
-    pub(crate) fn push(&mut self, hash: u64, entry: T) -> Lane {
-        let position = self.entries.len();
-        debug_assert!(position < ENTRIES_MAX);
-        let home = home_of(hash, self.groups.len());
-        let lane = group::insert(self.groups, home, tag_of(hash), position);
-        self.entries.push(entry);
-        lane
+    #[allow(unsafe_code)]
+    pub(crate) fn get(&self, tag: u8, is: impl FnMut(&T) -> bool) -> Result<&T, bool> {
+        let at = self.find(tag, is)?;
+        // SAFETY: `find` has just looked at this entry.
+        Ok(unsafe { self.entries.add(at).as_ref() })
     }
 
-    /// Takes the entry at `lane` out. The last entry takes its place.
+    /// The address of the entry that a search for `tag` looks at first.
+    #[inline(always)]
+    pub(crate) fn first_address(&self, tag: u8) -> Option<*const T> {
+        let lanes = self.matching(tag);
+        let at = lanes.trailing_zeros() as usize;
+        (lanes != 0).then(|| self.entries.as_ptr().cast_const().wrapping_add(at))
+    }
+
+    /// True when there is room for one more entry in memory.
+    #[inline(always)]
+    pub(crate) const fn has_room(&self) -> bool {
+        self.len < self.capacity
+    }
+
+    /// Adds an entry; gives its place.
     ///
-    /// Nothing has changed when `hash_of` panics.
+    /// # Panics
+    /// Without room.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    pub(crate) fn push(&mut self, tag: u8, entry: T) -> usize {
+        assert!(self.has_room(), "room has been made");
+        let at = self.len();
+        // SAFETY: `at` is below the capacity, and nothing is there yet.
+        unsafe { self.entries.add(at).write(entry) };
+        self.tags[at] = tag;
+        self.len += 1;
+        at
+    }
+
+    /// Takes an entry out; gives its tag as well. The last one takes its place.
+    ///
+    /// # Panics
+    /// When there is no such entry.
     #[inline]
-    pub(crate) fn remove(&mut self, hash: u64, lane: Lane, hash_of: &impl Fn(&T) -> u64) -> T {
-        let count = self.groups.len();
-        let last = self.entries.len() - 1;
-        if lane.position != last {
-            let moved = hash_of(&self.entries[last]);
-            let home = home_of(moved, count);
-            match group::find(self.groups, home, tag_of(moved), |at| at == last) {
-                Ok(moved) => group::set_position(self.groups, moved, lane.position),
-                Err(_) => self.repair(last, lane.position),
+    #[allow(unsafe_code)]
+    pub(crate) fn swap_remove(&mut self, at: usize) -> (u8, T) {
+        assert!(at < self.len(), "the entry is there");
+        let last = self.len() - 1;
+        let tag = self.tags[at];
+        self.tags[at] = self.tags[last];
+        self.tags[last] = 0;
+        self.len -= 1;
+        // SAFETY: both are entries; what is read is overwritten by the last or was the last, which
+        // the length forgets.
+        let entry = unsafe {
+            let place = self.entries.add(at);
+            let entry = place.read();
+            place.copy_from(self.entries.add(last), 1);
+            entry
+        };
+        (tag, entry)
+    }
+
+    fn layout(capacity: usize) -> Result<Layout, AllocError> {
+        Layout::array::<T>(capacity).map_err(|_| AllocError::array::<T>(usize::MAX))
+    }
+
+    /// Makes memory for one more entry, and some more. There has to be a lane for it.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn grow(&mut self) -> Result<(), AllocError> {
+        self.set_capacity(roomy(self.len()))
+    }
+
+    /// Makes memory for so many entries, and some more.
+    pub(crate) fn grow_to(&mut self, len: usize) -> Result<(), AllocError> {
+        self.set_capacity(roomy(len).max(self.capacity()))
+    }
+
+    /// Gives back memory, if much of it is unused. Where the allocator cannot make a block smaller,
+    /// it stays.
+    pub(crate) fn shrink(&mut self) {
+        let room = if self.len == 0 { 0 } else { roomy(self.len()) };
+        if room < self.capacity() {
+            let _ = self.set_capacity(room);
+        }
+    }
+
+    /// Gives back all memory that is unused. Where the allocator cannot make a block smaller, it stays.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        let _ = self.set_capacity(self.len());
+    }
+
+    #[allow(unsafe_code)]
+    fn set_capacity(&mut self, capacity: usize) -> Result<(), AllocError> {
+        let capacity = capacity.clamp(self.len(), LANES);
+        if size_of::<T>() == 0 || capacity == self.capacity() {
+            return Ok(());
+        }
+        let (old, new) = (Self::layout(self.capacity())?, Self::layout(capacity)?);
+        let block = self.entries.as_ptr().cast::<u8>();
+        let block = if self.capacity == 0 {
+            // SAFETY: the capacity changes from 0, so the layout has a size.
+            unsafe { alloc(new) }
+        } else if capacity == 0 {
+            // SAFETY: invariant 1; there is no entry, and the pointer is forgotten.
+            unsafe { dealloc(block, old) };
+            NonNull::<T>::dangling().as_ptr().cast()
+        } else {
+            // SAFETY: invariant 1; the new size is not 0 and has a layout.
+            unsafe { realloc(block, old, new.size()) }
+        };
+        self.entries = NonNull::new(block.cast()).ok_or(AllocError::refused(new))?;
+        self.capacity = capacity as u8;
+        Ok(())
+    }
+
+    /// Moves the entries of which `moves` says yes to `other`, which has room for them.
+    pub(crate) fn move_to(&mut self, other: &mut Self, mut moves: impl FnMut(usize) -> bool) {
+        // From the end: what comes into a gap has been looked at.
+        for at in (0..self.len()).rev() {
+            if moves(at) {
+                let (tag, entry) = self.swap_remove(at);
+                other.push(tag, entry);
             }
         }
-        group::remove(self.groups, home_of(hash, count), lane);
-        self.entries.swap_remove(lane.position)
     }
 
-    /// Takes the entry at a position out, if `take` says so, which gets the hash function along.
-    pub(crate) fn extract<H: Fn(&T) -> u64>(
+    /// Takes the entries out for which `take` is true.
+    pub(crate) fn extract(
         &mut self,
-        at: usize,
-        hash_of: &H,
-        take: impl FnOnce(&H, &mut T) -> bool,
-    ) -> Option<T> {
-        let entry = self.entries.get_mut(at)?;
-        if !take(hash_of, entry) {
-            return None;
-        }
-        let hash = hash_of(entry);
-        let home = home_of(hash, self.groups.len());
-        let lane = group::find(self.groups, home, tag_of(hash), |own| own == at).ok()?;
-        Some(self.remove(hash, lane, hash_of))
-    }
-
-    /// A key whose hash is not what it was when it came in: finds its lane the long way.
-    #[cold]
-    fn repair(&mut self, from: usize, to: usize) {
-        group::move_position(self.groups, from, to);
-    }
-
-    /// Builds the index anew from the hashes of the entries.
-    pub(crate) fn index(&mut self, hashes: &[u64]) {
-        group::clear(self.groups);
-        let count = self.groups.len();
-        for (position, hash) in hashes.iter().take(self.entries.len()).enumerate() {
-            let home = home_of(*hash, count);
-            group::insert(self.groups, home, tag_of(*hash), position);
+        mut take: impl FnMut(&mut T) -> bool,
+        mut taken: impl FnMut(T),
+    ) {
+        for at in (0..self.len()).rev() {
+            if take(&mut self.entries_mut()[at]) {
+                taken(self.swap_remove(at).1);
+            }
         }
     }
-}
 
-/// Writes the hashes of all entries to the front of `hashes`.
-pub(crate) fn hash_all<T>(
-    entries: &[T],
-    hashes: &mut [u64; ENTRIES_MAX],
-    hash_of: &impl Fn(&T) -> u64,
-) {
-    for (hash, entry) in hashes.iter_mut().zip(entries) {
-        *hash = hash_of(entry);
+    /// All entries, as a list; the segment has none after, and no memory.
+    #[allow(unsafe_code)]
+    pub(crate) fn take_entries(&mut self) -> Vec<T> {
+        let is_over = self.is_over;
+        let mut taken = core::mem::replace(self, Self::new());
+        self.is_over = is_over;
+        let (len, capacity) = (taken.len(), taken.capacity());
+        taken.len = 0;
+        let taken = core::mem::ManuallyDrop::new(taken);
+        // SAFETY: invariants 1 and 2: allocated by the global allocator with the layout of so many
+        // entries; what was taken is not dropped.
+        unsafe { Vec::from_raw_parts(taken.entries.as_ptr(), len, capacity) }
+    }
+
+    /// The same entries in the same places.
+    pub(crate) fn duplicate(&self) -> Result<Self, AllocError>
+    where
+        T: Clone,
+    {
+        let mut copy = Self::new();
+        copy.is_over = self.is_over;
+        if self.len > 0 {
+            copy.grow_to(self.len())?;
+        }
+        for (entry, tag) in self.entries().iter().zip(&self.tags) {
+            copy.push(*tag, entry.clone());
+        }
+        Ok(copy)
+    }
+
+    /// Checks the invariants.
+    ///
+    /// # Panics
+    /// When one is broken.
+    pub(crate) fn check(&self, mut hash_of: impl FnMut(&T) -> u64) {
+        assert!(self.len <= self.capacity && self.capacity() <= LANES);
+        for (entry, tag) in self.entries().iter().zip(&self.tags) {
+            assert_eq!(tag_of(hash_of(entry)), *tag);
+        }
+        let rest = self.tags.iter().skip(self.len());
+        assert!(rest.clone().all(|tag| *tag == 0));
     }
 }
 
-/// The capacity of a segment that has to take more than `len` entries: one eighth more, so that no
-/// more than that is ever unused, and an entry is copied five times until the segment splits.
-pub(crate) const fn roomy(len: usize) -> usize {
-    let room = len + len / 8 + 3;
-    if room < ENTRIES_MAX {
-        room
-    } else {
-        ENTRIES_MAX
+impl<T> Drop for Segment<T> {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        /// Gives memory back even when dropping an entry panics.
+        struct Block<T>(NonNull<T>, usize);
+        impl<T> Drop for Block<T> {
+            fn drop(&mut self) {
+                if let Ok(layout) = Segment::<T>::layout(self.1)
+                    && layout.size() > 0
+                {
+                    // SAFETY: invariant 1.
+                    unsafe { dealloc(self.0.as_ptr().cast(), layout) };
+                }
+            }
+        }
+        let _block = Block(self.entries, self.capacity());
+        // SAFETY: invariant 2; nobody will see the entries again.
+        unsafe { core::ptr::from_mut(self.entries_mut()).drop_in_place() };
     }
 }
 
-/// Room for exactly `more` entries more.
-pub(crate) fn reserve<T>(entries: &mut Vec<T>, more: usize) -> Result<(), AllocError> {
-    entries
-        .try_reserve_exact(more)
-        .map_err(|_| AllocError::array::<T>(entries.len().saturating_add(more)))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Makes the capacity `count`, or the number of entries where that is larger.
-pub(crate) fn fit<T>(entries: &mut Vec<T>, count: usize) -> Result<(), AllocError> {
-    if count > entries.capacity() {
-        reserve(entries, count - entries.len())
-    } else {
-        entries.shrink_to(count);
-        Ok(())
+    #[test]
+    fn a_segment_is_one_cache_line() {
+        assert_eq!(size_of::<Segment<[u8; 48]>>(), LINE);
+        assert_eq!(align_of::<Segment<u8>>(), LINE);
+        assert_eq!(core::mem::offset_of!(Segment<u8>, tags), HEAD);
+    }
+
+    #[test]
+    fn vector_and_plain_search_agree() {
+        let mut state = 1_u64;
+        let mut segment = Segment::<()>::new();
+        for _ in 0..2_000 {
+            for tag in &mut segment.tags {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                *tag = (state >> 62) as u8;
+            }
+            for tag in 0..5 {
+                assert_eq!(segment.matching(tag), segment.matching_plain(tag));
+            }
+        }
+    }
+
+    #[test]
+    fn entries_of_one_tag_are_told_apart_and_leave_no_trace() {
+        let mut segment = Segment::new();
+        for entry in 0..LANES {
+            if !segment.has_room() {
+                segment.grow().expect("there is memory");
+            }
+            assert_eq!(segment.push(7, entry), entry);
+        }
+        assert_eq!(segment.find(7, |_| false), Err(false));
+        for entry in 0..LANES {
+            let at = segment.find(7, |own| *own == entry).expect("it is there");
+            assert_eq!(segment.swap_remove(at), (7, entry));
+            segment.shrink();
+            segment.check(|_| 7 << 56);
+        }
+        assert_eq!(segment.capacity(), 0);
     }
 }

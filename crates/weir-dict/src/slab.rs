@@ -1,13 +1,17 @@
-//! Where a directory keeps its segments: close together, and without gaps.
+//! Where a directory keeps its segments: numbered, one behind the other, and never moved far.
 //!
-//! The index of ten million entries is forty megabytes, which a large cache holds and few pages cover,
-//! if it does not lie scattered between the entries. When a segment goes, the last one moves into its
-//! place, so the memory is that of the segments there are.
+//! Segments lie in chunks of 256. The first chunk grows with them, which moves at most 16 kB; the others
+//! are allocated whole and written one segment at a time. The number of a hash's segment, and so the
+//! address of the line that a search reads, is known without reading any memory but the table of chunks.
 //!
-//! Invariants: the blocks hold `len` segments in all, each block but the last is full, and the last is
-//! not empty.
+//! Invariants:
+//!
+//! 1. The places `0..len` of the chunks hold segments; `len` is not 0.
+//! 2. The first chunk is an allocation of `first` places, the others of [`CHUNK`], and there are no more
+//!    of them than `len` and one segment more need.
+//! 3. `mask` is one less than the smallest power of two above `len`.
 
-use alloc::alloc::{alloc, dealloc};
+use alloc::alloc::{alloc, dealloc, realloc};
 use alloc::vec::Vec;
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -15,145 +19,256 @@ use core::ptr::NonNull;
 use crate::error::AllocError;
 use crate::segment::Segment;
 
-/// Segments in a block, at most: 45 kB.
-const BLOCK_MAX: usize = 64;
+/// Segments in a chunk: 16 kB.
+const CHUNK: usize = 256;
 
-/// Segments without gaps.
+/// A chunk that is not needed goes when so many segments of the one before have gone as well.
+const RESERVE: usize = 8;
+
+/// Segments by number.
 pub(crate) struct Slab<T> {
-    blocks: Vec<Block<T>>,
+    chunks: Vec<NonNull<Segment<T>>>,
     len: usize,
-    /// Segments in the last block.
-    last_len: usize,
-    /// Places for segments in all blocks.
-    places: usize,
-}
-
-struct Block<T> {
-    start: NonNull<Segment<T>>,
-    places: usize,
+    mask: usize,
+    /// Places of the first chunk.
+    first: usize,
 }
 
 impl<T> Slab<T> {
-    pub(crate) const fn new() -> Self {
-        Self {
-            blocks: Vec::new(),
+    /// One segment, with the number 0.
+    pub(crate) fn new(segment: Segment<T>) -> Result<Self, AllocError> {
+        let mut slab = Self {
+            chunks: Vec::new(),
             len: 0,
-            last_len: 0,
-            places: 0,
-        }
+            mask: 1,
+            first: 0,
+        };
+        slab.reserve()?;
+        slab.push(segment);
+        Ok(slab)
     }
 
-    /// How many segments there are.
+    /// How many segments there are: at least one.
+    #[inline(always)]
     pub(crate) const fn len(&self) -> usize {
         self.len
     }
 
     pub(crate) const fn allocated_bytes(&self) -> usize {
-        self.places * size_of::<Segment<T>>() + self.blocks.capacity() * size_of::<Block<T>>()
+        let places = self.first + self.chunks.len().saturating_sub(1) * CHUNK;
+        places * size_of::<Segment<T>>() + self.chunks.capacity() * size_of::<NonNull<Segment<T>>>()
+    }
+
+    /// The number of the segment in which a hash belongs: its lowest bits, one bit less where the
+    /// segment has not split yet.
+    #[inline(always)]
+    pub(crate) const fn number(&self, hash: u64) -> usize {
+        let number = hash as usize & self.mask;
+        if number < self.len {
+            number
+        } else {
+            number & (self.mask >> 1)
+        }
+    }
+
+    /// How many of the lowest bits the hashes of segment `number` share.
+    pub(crate) const fn depth(&self, number: usize) -> u32 {
+        let bits = self.mask.count_ones();
+        let half = 1 << (bits - 1);
+        // Those that have split, and their other halves.
+        if number >= half || number + half < self.len {
+            bits
+        } else {
+            bits - 1
+        }
+    }
+
+    /// Where a segment is. The number has to be below `len`.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    fn place(&self, number: usize) -> NonNull<Segment<T>> {
+        debug_assert!(number < self.len);
+        // SAFETY: invariants 1 and 2: the number is that of a segment, so there is a chunk for it.
+        unsafe {
+            self.chunks
+                .get_unchecked(number / CHUNK)
+                .add(number % CHUNK)
+        }
+    }
+
+    /// Where the segment of a hash is.
+    #[inline(always)]
+    fn place_of(&self, hash: u64) -> NonNull<Segment<T>> {
+        // Below `len`: a number of one bit less is at most half of `mask`, which `len` is above.
+        self.place(self.number(hash))
+    }
+
+    /// The address of the segment in which a hash belongs; nothing is read of it.
+    #[inline(always)]
+    pub(crate) fn address(&self, hash: u64) -> *const Segment<T> {
+        self.place_of(hash).as_ptr().cast_const()
+    }
+
+    /// The segment in which a hash belongs.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    pub(crate) fn of(&self, hash: u64) -> &Segment<T> {
+        // SAFETY: invariant 1; the borrow of `self` keeps it from being changed.
+        unsafe { self.place_of(hash).as_ref() }
+    }
+
+    /// As [`Self::of`], to change it.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    pub(crate) fn of_mut(&mut self, hash: u64) -> &mut Segment<T> {
+        // SAFETY: invariant 1; the borrow of `self` is unique.
+        unsafe { self.place_of(hash).as_mut() }
+    }
+
+    /// A segment by its number.
+    ///
+    /// # Panics
+    /// When there is none.
+    #[allow(unsafe_code)]
+    pub(crate) fn get_mut(&mut self, number: usize) -> &mut Segment<T> {
+        assert!(number < self.len, "there is such a segment");
+        // SAFETY: invariant 1; the borrow of `self` is unique.
+        unsafe { self.place(number).as_mut() }
     }
 
     fn layout(places: usize) -> Result<Layout, AllocError> {
         Layout::array::<Segment<T>>(places).map_err(|_| AllocError::array::<Segment<T>>(places))
     }
 
-    /// Makes room for one segment.
+    /// Makes room for one segment more.
     #[allow(unsafe_code)]
     pub(crate) fn reserve(&mut self) -> Result<(), AllocError> {
-        let last_places = self.blocks.last().map_or(0, |block| block.places);
-        if self.last_len < last_places {
+        if self.len < self.first || (self.len < self.chunks.len() * CHUNK && self.first == CHUNK) {
             return Ok(());
         }
-        // At most an eighth of all places is free.
-        let places = (self.len / 8).clamp(1, BLOCK_MAX);
-        let layout = Self::layout(places)?;
-        self.blocks
-            .try_reserve(1)
-            .map_err(|_| AllocError::array::<Block<T>>(self.blocks.len() + 1))?;
-        // SAFETY: a segment has a size.
-        let start = unsafe { alloc(layout) }.cast::<Segment<T>>();
-        let start = NonNull::new(start).ok_or(AllocError::refused(layout))?;
-        self.blocks.push(Block { start, places });
-        self.places += places;
-        self.last_len = 0;
+        if self.len == self.first && self.first < CHUNK {
+            return self.resize_first((self.len + self.len / 2 + 2).min(CHUNK));
+        }
+        let failed = AllocError::array::<NonNull<Segment<T>>>(self.chunks.len() + 1);
+        self.chunks.try_reserve(1).map_err(|_| failed)?;
+        let layout = Self::layout(CHUNK)?;
+        // SAFETY: the layout has a size.
+        let chunk = unsafe { alloc(layout) }.cast();
+        self.chunks
+            .push(NonNull::new(chunk).ok_or(AllocError::refused(layout))?);
+        Ok(())
+    }
+
+    /// Gives the first chunk so many places: no fewer than it has segments.
+    #[allow(unsafe_code)]
+    fn resize_first(&mut self, places: usize) -> Result<(), AllocError> {
+        debug_assert!(places >= self.len.min(CHUNK) && places > 0);
+        let new = Self::layout(places)?;
+        let failed = AllocError::refused(new);
+        if let Some(chunk) = self.chunks.first_mut() {
+            let old = Self::layout(self.first)?;
+            // SAFETY: invariant 2; segments can be moved, and nothing points to them.
+            let moved = unsafe { realloc(chunk.as_ptr().cast(), old, new.size()) };
+            *chunk = NonNull::new(moved.cast()).ok_or(failed)?;
+        } else {
+            self.chunks
+                .try_reserve_exact(1)
+                .map_err(|_| AllocError::array::<NonNull<Segment<T>>>(1))?;
+            // SAFETY: the layout has a size.
+            let chunk = unsafe { alloc(new) };
+            self.chunks.push(NonNull::new(chunk.cast()).ok_or(failed)?);
+        }
+        self.first = places;
         Ok(())
     }
 
     /// Adds a segment, for which [`Self::reserve`] has made room.
     #[allow(unsafe_code)]
-    pub(crate) fn push(&mut self, segment: Segment<T>) -> NonNull<Segment<T>> {
-        let block = self.blocks.last().expect("there is room");
-        assert!(self.last_len < block.places, "there is room");
-        // SAFETY: the place lies in the block, and nothing is there yet.
-        let place = unsafe {
-            let place = block.start.add(self.last_len);
-            place.write(segment);
-            place
-        };
-        self.last_len += 1;
+    pub(crate) fn push(&mut self, segment: Segment<T>) {
+        let number = self.len;
+        let places = if number < CHUNK { self.first } else { CHUNK };
+        assert!(
+            number % CHUNK < places && number / CHUNK < self.chunks.len(),
+            "there is room"
+        );
+        // SAFETY: the place lies in a chunk, and nothing is there yet.
+        unsafe {
+            let chunk = self.chunks.get_unchecked(number / CHUNK);
+            chunk.add(number % CHUNK).write(segment);
+        }
         self.len += 1;
-        place
+        self.mask = usize::MAX >> self.len.leading_zeros();
     }
 
-    /// Gives back the block that [`Self::reserve`] has made and nobody has used, and those that have
-    /// become empty.
+    /// Takes the segment with the highest number out. `None` when it is the only one.
+    #[allow(unsafe_code)]
+    pub(crate) fn pop(&mut self) -> Option<Segment<T>> {
+        if self.len == 1 {
+            return None;
+        }
+        let last = self.place(self.len - 1);
+        self.len -= 1;
+        self.mask = usize::MAX >> self.len.leading_zeros();
+        // SAFETY: invariant 1; the place is beyond `len` now.
+        let segment = unsafe { last.read() };
+        self.trim();
+        Some(segment)
+    }
+
+    /// Gives back chunks of which none is needed but one in reserve.
     #[allow(unsafe_code)]
     fn trim(&mut self) {
-        if self.last_len == 0 {
-            if let Some(block) = self.blocks.pop() {
-                self.places -= block.places;
-                if let Ok(layout) = Self::layout(block.places) {
-                    // SAFETY: allocated with this layout, and no segment is in it.
-                    unsafe { dealloc(block.start.as_ptr().cast(), layout) };
-                }
+        if self.chunks.len() > 1 {
+            if self.len + RESERVE <= (self.chunks.len() - 1) * CHUNK
+                && let (Some(chunk), Ok(layout)) = (self.chunks.pop(), Self::layout(CHUNK))
+            {
+                // SAFETY: invariant 2, and no segment is in it.
+                unsafe { dealloc(chunk.as_ptr().cast(), layout) };
             }
-            self.last_len = self.blocks.last().map_or(0, |block| block.places);
-            if self.blocks.capacity() > 4 * self.blocks.len() {
-                self.blocks.shrink_to(2 * self.blocks.len());
+            if self.chunks.capacity() > 4 * self.chunks.len() {
+                self.chunks.shrink_to(2 * self.chunks.len());
             }
+        } else if self.first > self.len + self.len / 2 + RESERVE {
+            // Where the allocator cannot make it smaller, it stays.
+            let _ = self.resize_first(self.len + self.len / 4 + 1);
         }
     }
+}
 
-    /// Takes a segment out. `true` when another segment stands in its place now.
-    ///
-    /// # Safety
-    /// `segment` came from [`Self::push`] and is there, where it was put or where this has moved it.
+/// What is left of a slab that is dropped; goes on where dropping a segment panics.
+struct Rest<'a, T>(&'a mut Slab<T>);
+
+impl<T> Rest<'_, T> {
     #[allow(unsafe_code)]
-    pub(crate) unsafe fn remove(&mut self, segment: NonNull<Segment<T>>) -> (Segment<T>, bool) {
-        if self.last_len == 0 {
-            self.trim();
+    fn take(&mut self) -> Option<Segment<T>> {
+        let number = self.0.len.checked_sub(1)?;
+        let last = self.0.place(number);
+        self.0.len = number;
+        // SAFETY: invariant 1; the place is beyond `len` now.
+        Some(unsafe { last.read() })
+    }
+}
+
+impl<T> Drop for Rest<'_, T> {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        while let Some(segment) = self.take() {
+            drop(segment);
         }
-        let block = self.blocks.last().expect("the segment is in a block");
-        // SAFETY: the caller promises that there is a segment; the last place holds one; and the
-        // one that is read twice is forgotten at its old place.
-        let (gone, moved) = unsafe {
-            let last = block.start.add(self.last_len - 1);
-            let gone = segment.read();
-            if last != segment {
-                segment.copy_from_nonoverlapping(last, 1);
+        for (at, chunk) in core::mem::take(&mut self.0.chunks).into_iter().enumerate() {
+            if let Ok(layout) = Slab::<T>::layout(if at == 0 { self.0.first } else { CHUNK }) {
+                // SAFETY: invariant 2, and no segment is in it.
+                unsafe { dealloc(chunk.as_ptr().cast(), layout) };
             }
-            (gone, last != segment)
-        };
-        self.last_len -= 1;
-        self.len -= 1;
-        self.trim();
-        (gone, moved)
+        }
     }
 }
 
 impl<T> Drop for Slab<T> {
-    #[allow(unsafe_code)]
     fn drop(&mut self) {
-        let mut left = self.len;
-        for block in core::mem::take(&mut self.blocks) {
-            for at in 0..left.min(block.places) {
-                // SAFETY: every block but the last is full, so this place holds a segment.
-                unsafe { block.start.add(at).drop_in_place() };
-            }
-            left -= left.min(block.places);
-            if let Ok(layout) = Self::layout(block.places) {
-                // SAFETY: allocated with this layout.
-                unsafe { dealloc(block.start.as_ptr().cast(), layout) };
-            }
+        let mut rest = Rest(self);
+        while let Some(segment) = rest.take() {
+            drop(segment);
         }
     }
 }

@@ -12,10 +12,9 @@ use core::alloc::Layout;
 use core::marker::PhantomData;
 use core::ptr;
 
-use crate::directory::{Directory, bytes_of, try_box};
+use crate::directory::{Directory, bytes_of};
 use crate::error::AllocError;
-use crate::group::Lane;
-use crate::segment::{ENTRIES_MAX, Single, reserve};
+use crate::segment::{LANES, Segment, tag_of};
 
 /// Entries of a block, at most.
 pub(crate) const SMALL_MAX: usize = 8;
@@ -25,7 +24,7 @@ const TAG_MASK: usize = 15;
 /// A single segment with so few entries becomes a block again.
 const SINGLE_MIN: usize = 6;
 /// A large table of one segment with no more entries than this becomes a single segment again.
-const LARGE_MIN: usize = 120;
+const LARGE_MIN: usize = 40;
 
 /// How the entries of a table are hashed.
 pub(crate) trait Keys<T> {
@@ -72,23 +71,23 @@ pub(crate) struct Deep<T> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Spot {
     Small(usize),
-    Single(u64, Lane),
-    Main(u64, Lane),
-    Deep(u64, Lane),
+    Single(usize),
+    Main(u64, usize),
+    Deep(u64, usize),
     List(usize),
 }
 
 /// What a table is now.
 pub(crate) enum View<'a, T> {
     Small(&'a [T]),
-    Single(&'a Single<T>),
+    Single(&'a Segment<T>),
     Large(&'a Large<T>),
 }
 
 /// What a table is now, to change it.
 pub(crate) enum ViewMut<'a, T> {
     Small(&'a mut [T]),
-    Single(&'a mut Single<T>),
+    Single(&'a mut Segment<T>),
     Large(&'a mut Large<T>),
 }
 
@@ -136,7 +135,7 @@ impl<T> Table<T> {
         match self.tag() {
             0 => View::Small(&[]),
             // SAFETY: with these tags the word came from a box of this type, which it owns.
-            SINGLE => View::Single(unsafe { &*pointer.cast::<Single<T>>() }),
+            SINGLE => View::Single(unsafe { &*pointer.cast::<Segment<T>>() }),
             // SAFETY: as above.
             LARGE => View::Large(unsafe { &*pointer.cast::<Large<T>>() }),
             // SAFETY: with the other tags it points to a block of `count` entries, which it owns.
@@ -153,7 +152,7 @@ impl<T> Table<T> {
         match self.tag() {
             0 => ViewMut::Small(&mut []),
             // SAFETY: with these tags the word came from a box of this type, which it owns.
-            SINGLE => ViewMut::Single(unsafe { &mut *pointer.cast::<Single<T>>() }),
+            SINGLE => ViewMut::Single(unsafe { &mut *pointer.cast::<Segment<T>>() }),
             // SAFETY: as above.
             LARGE => ViewMut::Large(unsafe { &mut *pointer.cast::<Large<T>>() }),
             // SAFETY: with the other tags it points to a block of `count` entries, which it owns.
@@ -167,7 +166,7 @@ impl<T> Table<T> {
     pub(crate) fn len(&self) -> usize {
         match self.view() {
             View::Small(entries) => entries.len(),
-            View::Single(single) => single.entries.len(),
+            View::Single(single) => single.len(),
             View::Large(large) => large.len(),
         }
     }
@@ -176,9 +175,7 @@ impl<T> Table<T> {
     pub(crate) fn allocated_bytes(&self) -> usize {
         match self.view() {
             View::Small(entries) => size_of_val(entries),
-            View::Single(single) => {
-                size_of::<Single<T>>() + bytes_of(&single.entries) + bytes_of(&single.groups)
-            }
+            View::Single(single) => size_of::<Segment<T>>() + single.bytes(),
             View::Large(large) => {
                 let deep = large.deep.as_ref().map_or(0, |deep| {
                     size_of::<Deep<T>>()
@@ -215,8 +212,8 @@ impl<T> Table<T> {
             }
             View::Small(entries) => entries.iter().find(|entry| query.is(entry)),
             View::Single(single) => {
-                let lane = single.find(query.first(), |entry| query.is(entry))?;
-                single.entries.get(lane.position)
+                let tag = tag_of(query.first());
+                single.get(tag, |entry| query.is(entry)).ok()
             }
         }
     }
@@ -226,7 +223,7 @@ impl<T> Table<T> {
     pub(crate) fn find(&self, hash: u64, query: &impl Query<T>) -> Option<Spot> {
         match self.view() {
             View::Large(large) => match large.main.find(hash, |entry| query.is(entry)) {
-                Ok(lane) => Some(Spot::Main(hash, lane)),
+                Ok(at) => Some(Spot::Main(hash, at)),
                 Err(false) => None,
                 Err(true) => large.find_deep(query),
             },
@@ -235,8 +232,8 @@ impl<T> Table<T> {
                 Some(Spot::Small(at))
             }
             View::Single(single) => {
-                let lane = single.find(hash, |entry| query.is(entry))?;
-                Some(Spot::Single(hash, lane))
+                let at = single.find(tag_of(hash), |entry| query.is(entry)).ok()?;
+                Some(Spot::Single(at))
             }
         }
     }
@@ -245,14 +242,14 @@ impl<T> Table<T> {
     #[inline(always)]
     pub(crate) fn at(&self, spot: Spot) -> Option<&T> {
         match (spot, self.view()) {
-            (Spot::Main(hash, lane), View::Large(large)) => {
-                large.main.segment(hash).entries.get(lane.position)
+            (Spot::Main(hash, at), View::Large(large)) => {
+                large.main.segment(hash).entries().get(at)
             }
             (Spot::Small(at), View::Small(entries)) => entries.get(at),
-            (Spot::Single(_, lane), View::Single(single)) => single.entries.get(lane.position),
-            (Spot::Deep(hash, lane), View::Large(large)) => {
+            (Spot::Single(at), View::Single(single)) => single.entries().get(at),
+            (Spot::Deep(hash, at), View::Large(large)) => {
                 let deep = large.deep.as_ref()?;
-                deep.table.segment(hash).entries.get(lane.position)
+                deep.table.segment(hash).entries().get(at)
             }
             (Spot::List(at), View::Large(large)) => large.deep.as_ref()?.list.get(at),
             _ => None,
@@ -263,17 +260,13 @@ impl<T> Table<T> {
     #[inline(always)]
     pub(crate) fn at_mut(&mut self, spot: Spot) -> Option<&mut T> {
         match (spot, self.view_mut()) {
-            (Spot::Main(hash, lane), ViewMut::Large(large)) => {
-                let segment = large.main.segment_mut(hash);
-                segment.entries.get_mut(lane.position)
+            (Spot::Main(hash, at), ViewMut::Large(large)) => {
+                large.main.entries_mut(hash).get_mut(at)
             }
             (Spot::Small(at), ViewMut::Small(entries)) => entries.get_mut(at),
-            (Spot::Single(_, lane), ViewMut::Single(single)) => {
-                single.entries.get_mut(lane.position)
-            }
-            (Spot::Deep(hash, lane), ViewMut::Large(large)) => {
-                let segment = large.deep.as_mut()?.table.segment_mut(hash);
-                segment.entries.get_mut(lane.position)
+            (Spot::Single(at), ViewMut::Single(single)) => single.entries_mut().get_mut(at),
+            (Spot::Deep(hash, at), ViewMut::Large(large)) => {
+                large.deep.as_mut()?.table.entries_mut(hash).get_mut(at)
             }
             (Spot::List(at), ViewMut::Large(large)) => large.deep.as_mut()?.list.get_mut(at),
             _ => None,
@@ -298,10 +291,8 @@ impl<T> Table<T> {
                 }
             }
             ViewMut::Small(entries) if entries.len() < SMALL_MAX => self.push_small(entry),
-            ViewMut::Single(single)
-                if single.entries.len() < single.entries.capacity().min(ENTRIES_MAX) =>
-            {
-                Ok(Spot::Single(hash, single.parts().push(hash, entry)))
+            ViewMut::Single(single) if single.has_room() => {
+                Ok(Spot::Single(single.push(tag_of(hash), entry)))
             }
             _ => self.insert_growing(keys, entry),
         }
@@ -315,17 +306,51 @@ impl<T> Table<T> {
         match self.view_mut() {
             ViewMut::Small(_) => self.become_single(keys)?,
             ViewMut::Single(single) => {
-                let len = single.entries.len();
-                if len < ENTRIES_MAX {
-                    // A third more: an entry is hashed three more times until there are 250.
-                    single.resize(len + len / 3 + 3, &|entry| keys.first(entry))?;
+                if single.len() < LANES {
+                    single.grow()?;
                 } else {
-                    self.become_large(keys)?;
+                    self.become_large()?;
                 }
             }
             ViewMut::Large(_) => {}
         }
         self.insert(hash, keys, entry)
+    }
+
+    /// Makes memory for `additional` entries more, as far as it can be known where they will stand.
+    pub(crate) fn reserve(
+        &mut self,
+        additional: usize,
+        keys: &impl Keys<T>,
+    ) -> Result<(), AllocError> {
+        let total = self.len().saturating_add(additional);
+        if total <= SMALL_MAX {
+            return Ok(());
+        }
+        if matches!(self.view(), View::Small(_)) {
+            self.become_single(keys)?;
+        }
+        if let ViewMut::Single(single) = self.view_mut() {
+            if total <= LANES {
+                return single.grow_to(total);
+            }
+            self.become_large()?;
+        }
+        match self.view_mut() {
+            ViewMut::Large(large) => large.main.reserve(total, &|entry| keys.first(entry)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives memory back that no entry needs.
+    pub(crate) fn shrink(&mut self) {
+        if let ViewMut::Large(large) = self.view_mut() {
+            large.main.shrink();
+        }
+        self.tighten_more();
+        if let ViewMut::Single(single) = self.view_mut() {
+            single.shrink_to_fit();
+        }
     }
 
     /// Adds an entry to a block, which becomes one entry larger.
@@ -395,15 +420,15 @@ impl<T> Table<T> {
         }
     }
 
-    /// Moves all entries out; the table is empty after.
+    /// Moves all entries out; the table is empty after. `take` must not panic.
     #[allow(unsafe_code)]
-    fn take_small(&mut self, into: &mut Vec<T>) {
+    fn take_small(&mut self, mut take: impl FnMut(usize, T)) {
         let len = self.tag();
-        debug_assert!(len <= SMALL_MAX && into.capacity() - into.len() >= len);
+        debug_assert!(len <= SMALL_MAX);
         let block = self.pointer().cast::<T>();
         for at in 0..len {
             // SAFETY: each entry is read once, and the block forgets them below.
-            into.push(unsafe { block.add(at).read() });
+            take(at, unsafe { block.add(at).read() });
         }
         if len > 0 {
             self.shrink_small(len, 0);
@@ -413,7 +438,7 @@ impl<T> Table<T> {
     /// Takes all entries of a block out.
     pub(crate) fn take_block(&mut self) -> Vec<T> {
         let mut entries = Vec::with_capacity(self.tag());
-        self.take_small(&mut entries);
+        self.take_small(|_, entry| entries.push(entry));
         entries
     }
 
@@ -437,33 +462,31 @@ impl<T> Table<T> {
 
     #[cold]
     fn become_single(&mut self, keys: &impl Keys<T>) -> Result<(), AllocError> {
-        let mut single = try_box(Single::new())?;
+        let mut single = try_box(Segment::new())?;
         let ViewMut::Small(entries) = self.view_mut() else {
             return Ok(());
         };
-        let mut hashes = [0; SMALL_MAX];
-        for (hash, entry) in hashes.iter_mut().zip(&*entries) {
-            *hash = keys.first(entry);
+        let mut tags = [0; SMALL_MAX];
+        for (tag, entry) in tags.iter_mut().zip(&*entries) {
+            *tag = tag_of(keys.first(entry));
         }
-        single.resize(SMALL_MAX + 4, &|_| 0)?;
-        self.take_small(&mut single.entries);
-        single.parts().index(&hashes);
+        single.grow_to(SMALL_MAX + 1)?;
+        self.take_small(|at, entry| {
+            single.push(tags[at], entry);
+        });
         self.set(Box::into_raw(single).cast(), SINGLE);
         Ok(())
     }
 
     #[cold]
-    fn become_large(&mut self, keys: &impl Keys<T>) -> Result<(), AllocError> {
+    fn become_large(&mut self) -> Result<(), AllocError> {
         let ViewMut::Single(single) = self.view_mut() else {
             return Ok(());
         };
-        let mut main = Directory::new()?;
-        main.fill(&single.entries, &|entry| keys.first(entry));
-        let large = try_box(Large { main, deep: None })?;
+        let main = Directory::new()?;
+        let mut large = try_box(Large { main, deep: None })?;
         // All that can fail is done.
-        let entries = core::mem::take(&mut single.entries);
-        let mut large = large;
-        large.main.adopt(entries);
+        large.main.adopt(core::mem::replace(single, Segment::new()));
         self.replace(Box::into_raw(large).cast(), LARGE);
         Ok(())
     }
@@ -482,7 +505,7 @@ impl<T> Table<T> {
         match tag {
             0 => {}
             // SAFETY: with these tags the word came from a box of this type, and it is forgotten.
-            SINGLE => drop(unsafe { Box::from_raw(pointer.cast::<Single<T>>()) }),
+            SINGLE => drop(unsafe { Box::from_raw(pointer.cast::<Segment<T>>()) }),
             // SAFETY: as above.
             LARGE => drop(unsafe { Box::from_raw(pointer.cast::<Large<T>>()) }),
             count => {
@@ -493,24 +516,17 @@ impl<T> Table<T> {
         }
     }
 
-    /// Takes the entry at a spot out.
-    ///
-    /// Nothing has changed when a hasher panics.
-    pub(crate) fn remove(&mut self, spot: Spot, keys: &impl Keys<T>) -> Option<T> {
-        let first = |entry: &T| keys.first(entry);
+    /// Takes the entry at a spot out. Hashes nothing.
+    #[inline]
+    pub(crate) fn remove(&mut self, spot: Spot) -> Option<T> {
         let entry = match (spot, self.view_mut()) {
+            (Spot::Main(hash, at), ViewMut::Large(large)) => large.main.remove(hash, at),
             (Spot::Small(at), ViewMut::Small(entries)) => {
                 return (at < entries.len()).then(|| self.remove_small(at));
             }
-            (Spot::Single(hash, lane), ViewMut::Single(single)) => {
-                single.parts().remove(hash, lane, &first)
-            }
-            (Spot::Main(hash, lane), ViewMut::Large(large)) => {
-                large.main.remove(hash, lane, &first)
-            }
-            (Spot::Deep(hash, lane), ViewMut::Large(large)) => {
-                let deep = large.deep.as_mut()?;
-                deep.table.remove(hash, lane, &|entry| keys.second(entry))
+            (Spot::Single(at), ViewMut::Single(single)) => single.swap_remove(at).1,
+            (Spot::Deep(hash, at), ViewMut::Large(large)) => {
+                large.deep.as_mut()?.table.remove(hash, at)
             }
             (Spot::List(at), ViewMut::Large(large)) => {
                 let deep = large.deep.as_mut()?;
@@ -519,13 +535,21 @@ impl<T> Table<T> {
             }
             _ => return None,
         };
-        self.tighten(keys);
+        self.tighten();
         Some(entry)
     }
 
     /// Makes the table smaller after removals, where that is due.
     #[inline]
-    pub(crate) fn tighten(&mut self, keys: &impl Keys<T>) {
+    pub(crate) fn tighten(&mut self) {
+        match self.view_mut() {
+            ViewMut::Large(large) if large.main.segments() > 1 && large.deep.is_none() => {}
+            ViewMut::Small(_) => {}
+            _ => self.tighten_more(),
+        }
+    }
+
+    fn tighten_more(&mut self) {
         if let ViewMut::Large(large) = self.view_mut() {
             if large.deep.as_ref().is_some_and(|deep| deep.len() == 0) {
                 large.deep = None;
@@ -533,56 +557,67 @@ impl<T> Table<T> {
             if large.main.segments() > 1
                 || large.main.len() > LARGE_MIN
                 || large.deep.is_some()
-                || !self.become_single_again(keys)
+                || !self.become_single_again()
             {
                 return;
             }
         }
         if let ViewMut::Single(single) = self.view_mut() {
-            let len = single.entries.len();
+            let len = single.len();
             if len <= SINGLE_MIN {
                 self.become_small();
-            } else if single.entries.capacity() > 2 * len + 8 {
-                // Without memory for a smaller index the larger one stays.
-                let _ = single.resize(len + len / 4, &|entry| keys.first(entry));
+            } else if single.capacity() > len + len / 4 + 8 {
+                single.shrink();
             }
         }
     }
 
     #[cold]
+    #[allow(unsafe_code)]
     fn become_small(&mut self) {
         let ViewMut::Single(single) = self.view_mut() else {
             return;
         };
-        let entries = core::mem::take(&mut single.entries);
+        let len = single.len();
+        // Without memory for a smaller one it stays as it is.
+        let Ok(block) = Self::allocate(len) else {
+            return;
+        };
+        let entries = single.take_entries();
         self.free();
-        for entry in entries {
-            if let Err(error) = self.push_small(entry) {
-                error.abort();
-            }
+        for (at, entry) in entries.into_iter().enumerate() {
+            // SAFETY: the block has room for `len` entries.
+            unsafe { block.cast::<T>().add(at).write(entry) };
+        }
+        if len > 0 {
+            self.set(block, len);
         }
     }
 
+    /// Memory for so many entries in a block; for none, a place that is never used.
+    #[allow(unsafe_code)]
+    fn allocate(count: usize) -> Result<*mut u8, AllocError> {
+        let layout = Self::layout(count)?;
+        if layout.size() == 0 {
+            return Ok(Self::nowhere());
+        }
+        // SAFETY: the layout has a size.
+        let block = unsafe { alloc(layout) };
+        if block.is_null() {
+            return Err(AllocError::refused(layout));
+        }
+        Ok(block)
+    }
+
     #[cold]
-    fn become_single_again(&mut self, keys: &impl Keys<T>) -> bool {
+    fn become_single_again(&mut self) -> bool {
         let ViewMut::Large(large) = self.view_mut() else {
             return false;
         };
-        let Ok(mut single) = try_box(Single::new()) else {
+        let Ok(mut single) = try_box(Segment::new()) else {
             return false;
         };
-        let entries = &large.main.segment(0).entries;
-        let mut hashes = Vec::new();
-        if reserve(&mut hashes, entries.len()).is_err()
-            || single
-                .resize(entries.len() + entries.len() / 4, &|_| 0)
-                .is_err()
-        {
-            return false;
-        }
-        hashes.extend(entries.iter().map(|entry| keys.first(entry)));
-        single.entries.append(&mut large.main.take_entries());
-        single.parts().index(&hashes);
+        *single = large.main.take_only();
         self.replace(Box::into_raw(single).cast(), SINGLE);
         true
     }
@@ -637,9 +672,8 @@ impl<T> Large<T> {
     fn get_deep(&self, query: &impl Query<T>) -> Option<&T> {
         let deep = self.deep.as_ref()?;
         let hash = query.second();
-        let segment = deep.table.segment(hash);
-        match segment.find(hash, |entry| query.is(entry)) {
-            Ok(lane) => segment.entries.get(lane.position),
+        match deep.table.get(hash, |entry| query.is(entry)) {
+            Ok(entry) => Some(entry),
             Err(false) => None,
             Err(true) => deep.list.iter().find(|entry| query.is(entry)),
         }
@@ -651,7 +685,7 @@ impl<T> Large<T> {
         let deep = self.deep.as_ref()?;
         let hash = query.second();
         match deep.table.find(hash, |entry| query.is(entry)) {
-            Ok(lane) => Some(Spot::Deep(hash, lane)),
+            Ok(at) => Some(Spot::Deep(hash, at)),
             Err(false) => None,
             Err(true) => {
                 let at = deep.list.iter().position(|entry| query.is(entry));
@@ -697,6 +731,31 @@ impl<T> Large<T> {
     }
 }
 
+/// Allocates without ending the program when there is no memory.
+#[allow(unsafe_code)]
+fn try_box<T>(value: T) -> Result<Box<T>, AllocError> {
+    let layout = Layout::new::<T>();
+    debug_assert!(layout.size() > 0);
+    // SAFETY: segments and large tables have a size.
+    let place = unsafe { alloc(layout) }.cast::<T>();
+    if place.is_null() {
+        return Err(AllocError::refused(layout));
+    }
+    // SAFETY: freshly allocated by the global allocator for a `T`, which is what a box frees.
+    unsafe {
+        place.write(value);
+        Ok(Box::from_raw(place))
+    }
+}
+
+/// A list with room for exactly `count` entries.
+fn with_room<T>(count: usize) -> Result<Vec<T>, AllocError> {
+    let mut list = Vec::new();
+    list.try_reserve_exact(count)
+        .map_err(|_| AllocError::array::<T>(count))?;
+    Ok(list)
+}
+
 /// Room for one more, in a list that grows like any vector.
 fn grow<T>(list: &mut Vec<T>) -> Result<(), AllocError> {
     list.try_reserve(1)
@@ -720,22 +779,16 @@ impl<T: Clone> Table<T> {
                 }
             }
             View::Single(single) => {
-                let mut copy = try_box(Single::new())?;
-                reserve(&mut copy.groups, single.groups.len())?;
-                copy.groups.extend_from_slice(&single.groups);
-                reserve(&mut copy.entries, single.entries.len())?;
-                copy.entries.extend_from_slice(&single.entries);
+                let copy = try_box(single.duplicate()?)?;
                 new.set(Box::into_raw(copy).cast(), SINGLE);
             }
             View::Large(large) => {
                 let main = large.main.duplicate()?;
                 let deep = match &large.deep {
                     Some(deep) => {
-                        let mut list = Vec::new();
-                        reserve(&mut list, deep.list.len())?;
+                        let mut list = with_room(deep.list.len())?;
                         list.extend_from_slice(&deep.list);
-                        let mut numbers = Vec::new();
-                        reserve(&mut numbers, deep.list.len())?;
+                        let mut numbers = with_room(deep.list.len())?;
                         numbers.extend_from_slice(&deep.numbers);
                         Some(try_box(Deep {
                             table: deep.table.duplicate()?,

@@ -1,7 +1,8 @@
 //! Walks that survive insertion and removal.
 //!
-//! Entries are walked in the order of their hashes. A cursor is a hash: all entries below it have been
-//! seen, all others have not, and where segments have split or merged since does not matter. Nothing is
+//! Entries are walked in the order of their places: their hashes with the bits reversed. A cursor is a
+//! place: all entries below it have been seen, all others have not, and where segments have split or
+//! merged since does not matter. Nothing is
 //! registered with the dictionary, so a cursor can be kept for as long as one likes, and any number of
 //! them.
 
@@ -11,8 +12,7 @@ use alloc::vec::Vec;
 
 use crate::Dict;
 use crate::dict::MapKeys;
-use crate::directory::{Directory, after_range};
-use crate::segment::ENTRIES_MAX;
+use crate::directory::after_range;
 use crate::table::{Keys, Large, Table, View, ViewMut};
 
 /// A place in a walk over a dictionary; see [`Dict::walk`].
@@ -37,10 +37,13 @@ enum Phase {
     Done,
 }
 
-/// One step: up to 250 entries.
+/// Entries of the list in one step, at most.
+const LIST_STEP: usize = 250;
+
+/// One step: the entries of a segment.
 pub(crate) struct Step<'a, T> {
     pub(crate) entries: &'a [T],
-    /// Entries with a lower hash have been seen. `None`: none has.
+    /// Entries with a lower place have been seen. `None`: none has.
     from: Option<u64>,
     pub(crate) next: Cursor,
 }
@@ -96,7 +99,7 @@ impl Default for Cursor {
 }
 
 impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
-    /// The next up to 250 entries of a walk over all, or `None` at its end. Between steps the dictionary
+    /// The next few entries of a walk over all, about twenty of a large dictionary, or `None` at its end. Between steps the dictionary
     /// may change in any way, and the cursor may be copied, kept, and gone on with later.
     ///
     /// Guarantee: an entry that is there from the first step to the last is seen exactly once. One that
@@ -138,7 +141,7 @@ impl<'a, K: Hash, V, S: BuildHasher> Iterator for Walk<'a, K, V, S> {
             let entry = self.entries.next()?;
             if self
                 .filter
-                .is_none_or(|(from, phase)| hash_in(phase, &self.keys, entry) >= from)
+                .is_none_or(|(from, phase)| place_in(phase, &self.keys, entry) >= from)
             {
                 return Some((&entry.0, &entry.1));
             }
@@ -150,11 +153,11 @@ impl<'a, K: Hash, V, S: BuildHasher> Iterator for Walk<'a, K, V, S> {
     }
 }
 
-fn hash_in<T>(phase: Phase, keys: &impl Keys<T>, entry: &T) -> u64 {
+fn place_in<T>(phase: Phase, keys: &impl Keys<T>, entry: &T) -> u64 {
     match phase {
-        Phase::Main => keys.first(entry),
+        Phase::Main => keys.first(entry).reverse_bits(),
         // Lists are cut at the number itself, and never filtered.
-        Phase::Deep | Phase::List | Phase::Done => keys.second(entry),
+        Phase::Deep | Phase::List | Phase::Done => keys.second(entry).reverse_bits(),
     }
 }
 
@@ -163,21 +166,22 @@ impl<T> Table<T> {
     pub(crate) fn step(&self, cursor: Cursor) -> Option<Step<'_, T>> {
         match (cursor.phase, self.view()) {
             (Phase::Main, View::Small(entries)) => Some(Step::all(entries, cursor.at)),
-            (Phase::Main, View::Single(single)) => Some(Step::all(&single.entries, cursor.at)),
+            (Phase::Main, View::Single(single)) => Some(Step::all(single.entries(), cursor.at)),
             (Phase::Main, View::Large(large)) => {
-                let segment = large.main.segment(cursor.at);
-                let (from, next) = range(cursor.at, segment.depth);
+                let hash = cursor.at.reverse_bits();
+                let (from, next) = range(cursor.at, large.main.depth(hash));
                 Some(Step {
-                    entries: &segment.entries,
+                    entries: large.main.segment(hash).entries(),
                     from,
                     next: next.map_or(Cursor::DEEP, Cursor::main),
                 })
             }
             (Phase::Deep, View::Large(large)) => {
-                let segment = large.deep.as_ref()?.table.segment(cursor.at);
-                let (from, next) = range(cursor.at, segment.depth);
+                let deep = &large.deep.as_ref()?.table;
+                let hash = cursor.at.reverse_bits();
+                let (from, next) = range(cursor.at, deep.depth(hash));
                 Some(Step {
-                    entries: &segment.entries,
+                    entries: deep.segment(hash).entries(),
                     from,
                     next: next.map_or(Cursor::list(0), Cursor::deep),
                 })
@@ -198,13 +202,12 @@ impl<T> Table<T> {
     /// As [`Self::step`], for a walk during which nothing changes.
     pub(crate) fn step_mut(&mut self, cursor: Cursor) -> Option<(&mut [T], Cursor)> {
         let next = self.step(cursor)?.next;
+        let hash = cursor.at.reverse_bits();
         let entries = match (cursor.phase, self.view_mut()) {
             (Phase::Main, ViewMut::Small(entries)) => entries,
-            (Phase::Main, ViewMut::Single(single)) => &mut single.entries,
-            (Phase::Main, ViewMut::Large(large)) => &mut large.main.segment_mut(cursor.at).entries,
-            (Phase::Deep, ViewMut::Large(large)) => {
-                &mut large.deep.as_mut()?.table.segment_mut(cursor.at).entries
-            }
+            (Phase::Main, ViewMut::Single(single)) => single.entries_mut(),
+            (Phase::Main, ViewMut::Large(large)) => large.main.entries_mut(hash),
+            (Phase::Deep, ViewMut::Large(large)) => large.deep.as_mut()?.table.entries_mut(hash),
             (Phase::List, ViewMut::Large(large)) => {
                 let deep = large.deep.as_mut()?;
                 let (start, end, _) = deep.list_range(cursor.at);
@@ -218,16 +221,12 @@ impl<T> Table<T> {
     /// Takes the entries of a step out, leaving a table that can only go on in this way.
     pub(crate) fn take_step(&mut self, cursor: Cursor) -> Option<(Vec<T>, Cursor)> {
         let next = self.step(cursor)?.next;
+        let hash = cursor.at.reverse_bits();
         let entries = match (cursor.phase, self.view_mut()) {
             (Phase::Main, ViewMut::Small(_)) => self.take_block(),
-            (Phase::Main, ViewMut::Single(single)) => {
-                single.groups = Vec::new();
-                core::mem::take(&mut single.entries)
-            }
-            (Phase::Main, ViewMut::Large(large)) => large.main.take_segment(cursor.at),
-            (Phase::Deep, ViewMut::Large(large)) => {
-                large.deep.as_mut()?.table.take_segment(cursor.at)
-            }
+            (Phase::Main, ViewMut::Single(single)) => single.take_entries(),
+            (Phase::Main, ViewMut::Large(large)) => large.main.take_entries(hash),
+            (Phase::Deep, ViewMut::Large(large)) => large.deep.as_mut()?.table.take_entries(hash),
             (Phase::List, ViewMut::Large(large)) => {
                 let deep = large.deep.as_mut()?;
                 let (start, end, _) = deep.list_range(cursor.at);
@@ -248,33 +247,22 @@ impl<T> Table<T> {
         mut taken: impl FnMut(T),
     ) -> Option<Cursor> {
         let Step { from, next, .. } = self.step(cursor)?;
-        let first = |entry: &T| keys.first(entry);
-        let second = |entry: &T| keys.second(entry);
-        match (cursor.phase, self.view_mut()) {
+        let hash = cursor.at.reverse_bits();
+        let phase = cursor.phase;
+        let is_due = |entry: &T| from.is_none_or(|from| place_in(phase, keys, entry) >= from);
+        match (phase, self.view_mut()) {
             (Phase::Main, ViewMut::Small(_)) => {
-                self.extract_small(
-                    |entry| from.is_none_or(|from| keys.first(entry) >= from) && take(entry),
-                    taken,
-                );
+                self.extract_small(|entry| is_due(entry) && take(entry), taken);
             }
             (Phase::Main, ViewMut::Single(single)) => {
-                let mut at = single.entries.len();
-                while at > 0 {
-                    at -= 1;
-                    let taken_out = single.parts().extract(at, &first, |hash, entry| {
-                        from.is_none_or(|from| hash(entry) >= from) && take(entry)
-                    });
-                    if let Some(entry) = taken_out {
-                        taken(entry);
-                    }
-                }
+                single.extract(|entry| is_due(entry) && take(entry), taken);
             }
             (Phase::Main, ViewMut::Large(Large { main, .. })) => {
-                extract(main, cursor.at, from, &first, take, taken);
+                main.extract(hash, |entry| is_due(entry) && take(entry), taken);
             }
             (Phase::Deep, ViewMut::Large(large)) => {
                 let deep = &mut large.deep.as_mut()?.table;
-                extract(deep, cursor.at, from, &second, take, taken);
+                deep.extract(hash, |entry| is_due(entry) && take(entry), taken);
             }
             (Phase::List, ViewMut::Large(large)) => {
                 let deep = large.deep.as_mut()?;
@@ -289,25 +277,13 @@ impl<T> Table<T> {
             }
             _ => return None,
         }
-        self.tighten(keys);
+        self.tighten();
         Some(next)
     }
 }
 
-fn extract<T>(
-    directory: &mut Directory<T>,
-    at: u64,
-    from: Option<u64>,
-    hash_of: &impl Fn(&T) -> u64,
-    mut take: impl FnMut(&mut T) -> bool,
-    taken: impl FnMut(T),
-) {
-    let take = |entry: &mut T| from.is_none_or(|from| hash_of(entry) >= from) && take(entry);
-    directory.extract(at, hash_of, take, taken);
-}
-
 impl<'a, T> Step<'a, T> {
-    /// A table that has no ranges of hashes.
+    /// A table that has no ranges of places.
     fn all(entries: &'a [T], at: u64) -> Self {
         Self {
             entries,
@@ -319,7 +295,7 @@ impl<'a, T> Step<'a, T> {
 
 /// For a cursor within a segment of `depth`: what to leave out, and where the next segment begins.
 fn range(at: u64, depth: u32) -> (Option<u64>, Option<u64>) {
-    let start = at & !(u64::MAX >> depth);
+    let start = at & !u64::MAX.unbounded_shr(depth);
     ((at > start).then_some(at), after_range(at, depth))
 }
 
@@ -327,7 +303,7 @@ impl<T> crate::table::Deep<T> {
     /// The list's entries from number `at` on, as positions, and the number after them.
     fn list_range(&self, at: u64) -> (usize, usize, Option<u64>) {
         let start = self.numbers.partition_point(|number| *number < at);
-        let end = self.list.len().min(start + ENTRIES_MAX);
+        let end = self.list.len().min(start + LIST_STEP);
         (start, end, self.numbers.get(end).copied())
     }
 }

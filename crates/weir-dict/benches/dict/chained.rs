@@ -68,8 +68,6 @@ fn add(bucket: &mut Bucket, entry: Box<Entry>) {
 }
 
 impl Map for Chained {
-    const NAME: &'static str = "chained";
-
     fn new() -> Self {
         Self::default()
     }

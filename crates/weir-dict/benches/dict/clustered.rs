@@ -110,8 +110,6 @@ impl Clustered {
 }
 
 impl Map for Clustered {
-    const NAME: &'static str = "clustered";
-
     fn new() -> Self {
         Self::default()
     }

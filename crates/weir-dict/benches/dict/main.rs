@@ -8,8 +8,8 @@
 //!
 //! All use the same keyed hash function on 38-byte keys with 8-byte values, take turns, and are measured
 //! in processor time of the thread; the figures are medians over rounds. Lines that begin with `@` are
-//! for `cargo xtask bench dict`. absl and boost take part where their headers are installed: see
-//! `peers.cpp`.
+//! for `cargo xtask bench dict`. absl and boost take part where their headers and a C++ compiler are
+//! installed, each table of theirs in a process of its own: see `peers.cpp`.
 
 #![allow(unsafe_code, clippy::unwrap_used)]
 
@@ -19,12 +19,14 @@ mod maps;
 mod meter;
 mod peers;
 
+use std::hash::Hash;
 use std::hint::black_box;
 use std::time::Instant;
 
 use maps::{Fixed, Key, Map, Weir};
 use meter::{Counting, Random, bytes, cpu_ns, key};
-use weir_dict::Cursor;
+use peers::Peer;
+use weir_dict::{Cursor, Dict, DictArena};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -49,7 +51,7 @@ const COLUMNS: [(&str, &str); 7] = [
 macro_rules! for_all {
     ($function:ident($($argument:expr),*)) => {
         [
-            (Weir::NAME, $function::<Weir>($($argument),*)),
+            ("weir", $function::<Weir>($($argument),*)),
             ("hashbrown", $function::<hashbrown::HashMap<Key, u64, Fixed>>($($argument),*)),
             ("indexmap", $function::<indexmap::IndexMap<Key, u64, Fixed>>($($argument),*)),
             ("griddle", $function::<griddle::HashMap<Key, u64, Fixed>>($($argument),*)),
@@ -68,6 +70,7 @@ fn main() {
     }
     let max = arguments.iter().find_map(|argument| argument.parse().ok());
     let max: usize = max.unwrap_or(10_000_000);
+    let peers = peers::compile();
     for size in SIZES.into_iter().filter(|size| *size <= max) {
         let keys: Vec<Key> = (0..size as u64).map(key).collect();
         let rounds = if size > 1_000_000 { 1 } else { 5 };
@@ -83,16 +86,16 @@ fn main() {
         let all: Vec<(&str, Figures)> = all
             .into_iter()
             .map(|(name, rounds)| (name, medians(&rounds)))
+            .chain(peers.iter().map(|peer| (peer.name, peer.by_size(size))))
             .collect();
         table(&format!("{size} entries"), &COLUMNS, &all);
     }
-    many_small();
+    many_small(&peers);
     let big = max.min(10_000_000);
-    worst_insert(big);
-    iteration(big);
+    worst_insert(big, &peers);
+    iteration(big, &peers);
     open_walk(big.min(1_000_000));
     flood();
-    peers::run(max);
 }
 
 fn medians(rounds: &[Figures]) -> Figures {
@@ -117,13 +120,21 @@ fn table(title: &str, columns: &[(&str, &str)], all: &[(&str, Figures)]) {
     for (name, figures) in all {
         print!("{name:<12}");
         for (own, figure) in ours.iter().zip(figures) {
-            print!(" {:>22}", format!("{figure:.1} ({:.2}x)", figure / own));
+            // What a peer cannot do has no figure.
+            let text = if figure.is_nan() {
+                "-".to_owned()
+            } else {
+                format!("{figure:.1} ({:.2}x)", figure / own)
+            };
+            print!(" {text:>22}");
         }
         println!();
     }
     for (name, figures) in &all[1..] {
         for ((column, unit), (own, figure)) in columns.iter().zip(ours.iter().zip(figures)) {
-            println!("@{title}, {column}\t{own}\t{figure}\t{name}\t{unit}");
+            if !figure.is_nan() {
+                println!("@{title}, {column}\t{own}\t{figure}\t{name}\t{unit}");
+            }
         }
     }
 }
@@ -205,12 +216,8 @@ const SMALL: [(usize, usize); 9] = [
     (20, 315),
 ];
 
-fn many_small() {
+fn many_small(peers: &[Peer]) {
     let columns = [("memory", "MB"), ("random hit", "ns"), ("build", "ns")];
-    table("770,463 dictionaries", &columns, &for_all!(build_small()));
-}
-
-fn build_small<M: Map>() -> Figures {
     let mut sizes: Vec<usize> = Vec::new();
     for (size, count) in SMALL {
         sizes.extend(std::iter::repeat_n(size, count));
@@ -219,11 +226,54 @@ fn build_small<M: Map>() -> Figures {
     for at in (1..sizes.len()).rev() {
         sizes.swap(at, random.below(at as u64 + 1) as usize);
     }
+    let mut all = for_all!(build_usual(&sizes)).to_vec();
+    all.push(("weir arena", build_arena(&sizes, key)));
+    all.extend(peers.iter().map(|peer| (peer.name, peer.small(38))));
+    table("770,463 dictionaries", &columns, &all);
+
+    type Eight = [u8; 8];
+    let mut all = vec![
+        (
+            "weir",
+            build_small::<_, Dict<Eight, u64, Fixed>>(&sizes, eight),
+        ),
+        (
+            "hashbrown",
+            build_small::<_, hashbrown::HashMap<Eight, u64, Fixed>>(&sizes, eight),
+        ),
+        (
+            "indexmap",
+            build_small::<_, indexmap::IndexMap<Eight, u64, Fixed>>(&sizes, eight),
+        ),
+        (
+            "griddle",
+            build_small::<_, griddle::HashMap<Eight, u64, Fixed>>(&sizes, eight),
+        ),
+        (
+            "std",
+            build_small::<_, std::collections::HashMap<Eight, u64, Fixed>>(&sizes, eight),
+        ),
+        ("weir arena", build_arena(&sizes, eight)),
+    ];
+    all.extend(peers.iter().map(|peer| (peer.name, peer.small(8))));
+    table("770,463 dictionaries, 8-byte keys", &columns, &all);
+}
+
+fn eight(number: u64) -> [u8; 8] {
+    number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()
+}
+
+/// With the keys of the other tables.
+fn build_usual<M: Map>(sizes: &[usize]) -> Figures {
+    build_small::<Key, M>(sizes, key)
+}
+
+fn build_small<K, M: Map<K>>(sizes: &[usize], key: fn(u64) -> K) -> Figures {
     let before = bytes();
     let mut maps: Vec<M> = Vec::with_capacity(sizes.len());
     let start = cpu_ns();
     let mut number = 0;
-    for size in &sizes {
+    for size in sizes {
         let mut map = M::new();
         for _ in 0..*size {
             map.insert(&key(number), number);
@@ -233,6 +283,39 @@ fn build_small<M: Map>() -> Figures {
     }
     let build = (cpu_ns() - start) as f64 / sizes.len() as f64;
     let memory = (bytes() - before) as f64 / 1e6;
+    let hit = search_small(sizes, key, |at, key| maps[at].get(key));
+    vec![memory, hit, build]
+}
+
+/// The same with all dictionaries in one arena.
+fn build_arena<K: Copy + Hash + Eq>(sizes: &[usize], key: fn(u64) -> K) -> Figures {
+    let before = bytes();
+    let start = cpu_ns();
+    let mut arena = DictArena::<K, u64, Fixed>::default();
+    let mut ids = Vec::with_capacity(sizes.len());
+    let mut number = 0;
+    for size in sizes {
+        let id = arena.add();
+        for _ in 0..*size {
+            arena.insert(id, key(number), number);
+            number += 1;
+        }
+        ids.push(id);
+    }
+    let build = (cpu_ns() - start) as f64 / sizes.len() as f64;
+    // The numbers count as the handles of the others do.
+    let memory = (bytes() - before) as f64 / 1e6;
+    let hit = search_small(sizes, key, |at, key| arena.get(ids[at], key).copied());
+    vec![memory, hit, build]
+}
+
+/// A million searches for the first key of a dictionary chosen at random.
+fn search_small<K>(
+    sizes: &[usize],
+    key: fn(u64) -> K,
+    get: impl Fn(usize, &K) -> Option<u64>,
+) -> f64 {
+    let mut random = Random(4);
     let mut firsts = Vec::new();
     let mut number = 0;
     for (at, size) in sizes.iter().enumerate() {
@@ -241,25 +324,26 @@ fn build_small<M: Map>() -> Figures {
         }
         number += *size as u64;
     }
-    let queries: Vec<(usize, Key)> = (0..1_000_000)
+    let queries: Vec<(usize, K)> = (0..1_000_000)
         .map(|_| firsts[random.below(firsts.len() as u64) as usize])
         .map(|(at, number)| (at, key(number)))
         .collect();
     let start = cpu_ns();
     let sum = queries.iter().fold(0_u64, |sum, (at, key)| {
-        sum.wrapping_add(maps[*at].get(key).unwrap_or(1))
+        sum.wrapping_add(get(*at, key).unwrap_or(1))
     });
     black_box(sum);
-    let hit = (cpu_ns() - start) as f64 / queries.len() as f64;
-    vec![memory, hit, build]
+    (cpu_ns() - start) as f64 / queries.len() as f64
 }
 
 /// The longest insertions while a dictionary grows; each is the shortest of its three repetitions, so
 /// that what the machine did meanwhile does not count.
-fn worst_insert(size: usize) {
+fn worst_insert(size: usize, peers: &[Peer]) {
     let columns = [("worst", "us"), ("p99.99", "us"), ("p99", "us")];
     let title = format!("insertions up to {size}");
-    table(&title, &columns, &for_all!(insertions(size)));
+    let mut all = for_all!(insertions(size)).to_vec();
+    all.extend(peers.iter().map(|peer| (peer.name, peer.worst(size))));
+    table(&title, &columns, &all);
 }
 
 fn insertions<M: Map>(size: usize) -> Figures {
@@ -282,17 +366,15 @@ fn insertions<M: Map>(size: usize) -> Figures {
 }
 
 /// Iteration, and what is left of a dictionary when all but one in a hundred entries have gone.
-fn iteration(size: usize) {
+fn iteration(size: usize, peers: &[Peer]) {
     let columns = [
         ("iterate", "ns/entry"),
         ("iterate after removal", "ns/entry"),
         ("memory after removal", "bytes/entry"),
     ];
-    table(
-        &format!("iteration over {size}"),
-        &columns,
-        &for_all!(iterate(size)),
-    );
+    let mut all = for_all!(iterate(size)).to_vec();
+    all.extend(peers.iter().map(|peer| (peer.name, peer.iterate(size))));
+    table(&format!("iteration over {size}"), &columns, &all);
 }
 
 fn iterate<M: Map>(size: usize) -> Figures {
@@ -370,7 +452,7 @@ fn flood() {
         }
     }
     let keys: Vec<Key> = (0..100_000).map(key).collect();
-    let mut flooded = weir_dict::Dict::<Key, u64, Constant>::default();
+    let mut flooded = Dict::<Key, u64, Constant>::default();
     let mut dict = Weir::default();
     let before = bytes();
     let start = cpu_ns();

@@ -1,5 +1,7 @@
 //! The contestants, all with the same hash function.
 
+use std::hash::Hash;
+
 use weir_dict::{Dict, FoldState};
 
 /// The seed's keys.
@@ -9,15 +11,14 @@ pub(crate) type Key = [u8; 38];
 pub(crate) const STATE: FoldState = FoldState::new(0x1234_5678_9abc_def1, 0xfedc_ba98_7654_3211);
 
 /// What is measured.
-pub(crate) trait Map: Sized {
-    const NAME: &'static str;
+pub(crate) trait Map<K = Key>: Sized {
     fn new() -> Self;
-    fn insert(&mut self, key: &Key, value: u64);
-    fn get(&self, key: &Key) -> Option<u64>;
-    fn remove(&mut self, key: &Key) -> bool;
+    fn insert(&mut self, key: &K, value: u64);
+    fn get(&self, key: &K) -> Option<u64>;
+    fn remove(&mut self, key: &K) -> bool;
     fn sum(&self) -> u64;
     /// Many at once, where a map can; otherwise one after another.
-    fn get_many(&self, keys: &[Key]) -> u64 {
+    fn get_many(&self, keys: &[K]) -> u64 {
         keys.iter()
             .fold(0, |sum, key| sum.wrapping_add(self.get(key).unwrap_or(1)))
     }
@@ -40,26 +41,24 @@ impl std::hash::BuildHasher for Fixed {
 }
 
 macro_rules! map {
-    ($name:literal, $type:ty, $remove:ident $(, $many:item)?) => {
-        impl Map for $type {
-            const NAME: &'static str = $name;
-
+    ($type:ty, $remove:ident $(, $many:item)?) => {
+        impl<K: Copy + Hash + Eq> Map<K> for $type {
             fn new() -> Self {
                 Self::with_hasher(Fixed)
             }
 
             #[inline]
-            fn insert(&mut self, key: &Key, value: u64) {
+            fn insert(&mut self, key: &K, value: u64) {
                 let _ = self.insert(*key, value);
             }
 
             #[inline]
-            fn get(&self, key: &Key) -> Option<u64> {
+            fn get(&self, key: &K) -> Option<u64> {
                 self.get(key).copied()
             }
 
             #[inline]
-            fn remove(&mut self, key: &Key) -> bool {
+            fn remove(&mut self, key: &K) -> bool {
                 self.$remove(key).is_some()
             }
 
@@ -73,10 +72,9 @@ macro_rules! map {
 }
 
 map!(
-    "weir",
-    Weir,
+    Dict<K, u64, Fixed>,
     remove,
-    fn get_many(&self, keys: &[Key]) -> u64 {
+    fn get_many(&self, keys: &[K]) -> u64 {
         let mut sum = 0_u64;
         self.get_batch(keys, |_, value| {
             sum = sum.wrapping_add(value.copied().unwrap_or(1));
@@ -84,7 +82,7 @@ map!(
         sum
     }
 );
-map!("hashbrown", hashbrown::HashMap<Key, u64, Fixed>, remove);
-map!("std", std::collections::HashMap<Key, u64, Fixed>, remove);
-map!("indexmap", indexmap::IndexMap<Key, u64, Fixed>, swap_remove);
-map!("griddle", griddle::HashMap<Key, u64, Fixed>, remove);
+map!(hashbrown::HashMap<K, u64, Fixed>, remove);
+map!(std::collections::HashMap<K, u64, Fixed>, remove);
+map!(indexmap::IndexMap<K, u64, Fixed>, swap_remove);
+map!(griddle::HashMap<K, u64, Fixed>, remove);

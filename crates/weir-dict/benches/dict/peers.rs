@@ -1,14 +1,22 @@
 //! absl and boost, where their headers and a C++ compiler are installed.
 
+use std::path::PathBuf;
 use std::process::Command;
 
-/// Compiles and runs `peers.cpp`, which prints the same figures; says what is missing otherwise.
-pub(crate) fn run(max: usize) {
+/// A peer that has been compiled.
+pub(crate) struct Peer {
+    pub(crate) name: &'static str,
+    program: PathBuf,
+}
+
+/// Compiles `peers.cpp` for each peer; says what is missing otherwise.
+pub(crate) fn compile() -> Vec<Peer> {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/dict/peers.cpp");
     let folder = std::env::temp_dir().join("weir-dict-bench");
     if std::fs::create_dir_all(&folder).is_err() {
-        return;
+        return Vec::new();
     }
+    let mut peers = Vec::new();
     for (name, header, libraries) in [
         ("boost", "boost/unordered/unordered_flat_map.hpp", &[][..]),
         (
@@ -19,6 +27,9 @@ pub(crate) fn run(max: usize) {
                 "-labsl_hash",
                 "-labsl_city",
                 "-labsl_low_level_hash",
+                "-labsl_hashtablez_sampler",
+                "-labsl_synchronization",
+                "-labsl_throw_delegate",
             ][..],
         ),
     ] {
@@ -31,10 +42,44 @@ pub(crate) fn run(max: usize) {
             .args(libraries)
             .output();
         match compiled {
-            Ok(output) if output.status.success() => {
-                let _ = Command::new(&program).arg(max.to_string()).status();
-            }
+            Ok(output) if output.status.success() => peers.push(Peer { name, program }),
             _ => println!("\nSKIPPED: {name}, because {header} cannot be compiled here"),
         }
+    }
+    peers
+}
+
+impl Peer {
+    /// Runs a measurement, which prints `count` figures.
+    fn run(&self, words: [&str; 2], count: usize) -> Vec<f64> {
+        let output = Command::new(&self.program).args(words).output();
+        let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let figures: Vec<f64> = text
+            .unwrap_or_default()
+            .split_whitespace()
+            .filter_map(|word| word.parse().ok())
+            .collect();
+        assert_eq!(figures.len(), count, "{} {words:?}", self.name);
+        figures
+    }
+
+    /// As `by_size`.
+    pub(crate) fn by_size(&self, size: usize) -> Vec<f64> {
+        self.run(["size", &size.to_string()], 7)
+    }
+
+    /// As `many_small`, with keys of so many bytes.
+    pub(crate) fn small(&self, key: usize) -> Vec<f64> {
+        self.run(["small", &key.to_string()], 3)
+    }
+
+    /// As `insertions`.
+    pub(crate) fn worst(&self, size: usize) -> Vec<f64> {
+        self.run(["worst", &size.to_string()], 3)
+    }
+
+    /// As `iterate`.
+    pub(crate) fn iterate(&self, size: usize) -> Vec<f64> {
+        self.run(["iterate", &size.to_string()], 3)
     }
 }

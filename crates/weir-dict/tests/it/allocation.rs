@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use weir_dict::{AllocErrorKind, Dict};
+use weir_dict::{AllocErrorKind, Dict, DictArena};
 
 use crate::hashers::{QUALITIES, State};
 
@@ -88,4 +88,60 @@ fn an_insertion_without_memory_changes_nothing() {
         dict.check();
         assert!((0..3_000).all(|key| dict.get(&key) == Some(&key)));
     }
+}
+
+/// Tries until nothing fails; gives how often something did.
+fn until_it_works<T>(mut attempt: impl FnMut() -> Result<T, weir_dict::AllocError>) -> (T, u32) {
+    let mut failed = 0;
+    loop {
+        FAILS.with(|fails| fails.set(failed + 1));
+        let outcome = attempt();
+        FAILS.with(|fails| fails.set(0));
+        match outcome {
+            Ok(done) => return (done, failed),
+            Err(error) => {
+                assert_eq!(error.kind(), AllocErrorKind::Refused);
+                failed += 1;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reservation_without_memory_keeps_all_entries() {
+    for quality in QUALITIES {
+        for (size, more) in [(3, 20), (3, 100), (40, 100), (500, 3_000)] {
+            let mut dict = Dict::with_hasher(State(quality));
+            dict.extend((0..size).map(|key: u64| (key, key)));
+            let ((), failed) = until_it_works(|| {
+                let outcome = dict.try_reserve(more);
+                dict.check();
+                assert_eq!(dict.len() as u64, size);
+                outcome
+            });
+            assert!(failed > 0);
+            assert!((0..size).all(|key| dict.get(&key) == Some(&key)));
+        }
+    }
+}
+
+#[test]
+fn an_arena_without_memory_keeps_all_entries() {
+    let mut arena = DictArena::with_hasher(State(crate::hashers::Quality::Fold));
+    let mut failed = 0;
+    for number in 0..300_u64 {
+        let (id, times) = until_it_works(|| arena.try_add());
+        failed += times;
+        for key in 0..number % 20 {
+            let (old, times) = until_it_works(|| {
+                let outcome = arena.try_insert(id, key, number);
+                assert_eq!(arena.len(id) as u64, key + u64::from(outcome.is_ok()));
+                outcome
+            });
+            assert_eq!(old, None);
+            failed += times;
+        }
+        assert!((0..number % 20).all(|key| arena.get(id, &key) == Some(&number)));
+    }
+    assert!(failed > 50, "{failed} failures");
 }

@@ -165,3 +165,45 @@ fn dictionaries_go_through_serde() {
     );
     assert!(serde_json::from_str::<Dict<String, u32>>("[]").is_err());
 }
+
+#[test]
+fn what_was_reserved_is_grown_before_and_given_back_after() {
+    for count in [5_u64, 9, 40, 54, 1_000, 30_000] {
+        let mut dict: Dict<u64, u64> = (0..3).map(|key| (key, key)).collect();
+        dict.reserve(count as usize);
+        dict.check();
+        let reserved = dict.allocated_bytes();
+        for key in 3..count {
+            dict.insert(key, key);
+        }
+        dict.check();
+        let grown = dict.allocated_bytes();
+        assert!(grown <= reserved * 3 / 2 + 100, "{grown} after {reserved}");
+        dict.reserve(count as usize);
+        dict.shrink_to_fit();
+        dict.check();
+        let bytes = dict.allocated_bytes();
+        // A directory of two segments where a single one would have done.
+        assert!(bytes <= grown + 250, "{bytes} bytes of {grown}");
+        assert!((0..count).all(|key| dict.get(&key) == Some(&key)));
+        assert_eq!(Dict::<u64, ()>::with_capacity(10).len(), 0);
+    }
+    assert!(Dict::<u64, u64>::new().try_reserve(usize::MAX / 2).is_err());
+}
+
+#[test]
+fn keys_and_values_by_value() {
+    let dict: Dict<String, Vec<u32>> = (0..300).map(|key| (key.to_string(), vec![key])).collect();
+    let mut keys: Vec<u32> = dict
+        .clone()
+        .into_keys()
+        .map(|key| key.parse().unwrap())
+        .collect();
+    keys.sort_unstable();
+    assert!(keys.into_iter().eq(0..300));
+    assert_eq!(dict.clone().into_values().len(), 300);
+    assert_eq!(
+        dict.into_values().map(|value| value[0]).sum::<u32>(),
+        300 * 299 / 2
+    );
+}

@@ -1,6 +1,7 @@
 //! The dictionary against naive twins.
 
 mod allocation;
+mod arena;
 mod behaviour;
 mod bytes;
 mod expiry;

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use proptest::prelude::*;
-use weir_dict::Dict;
+use weir_dict::{Dict, DictArena};
 
 thread_local! {
     /// Calls until the next panic; 0 never.
@@ -110,5 +110,91 @@ proptest! {
         }
         drop(dict);
         prop_assert_eq!(Rc::strong_count(&alive), 1);
+    }
+}
+
+/// A dictionary of an arena hashes its keys for the first time when it outgrows its block. A hasher that
+/// panics there loses that dictionary's entries; it drops none twice, and the others stay.
+#[test]
+fn a_panic_while_a_dictionary_of_an_arena_grows_drops_nothing_twice() {
+    let alive = Rc::new(());
+    for calls in 0..60 {
+        let mut arena = DictArena::<Key, u64>::new();
+        let (id, other) = (arena.add(), arena.add());
+        for key in 0..8 {
+            arena.insert(id, Key(key, alive.clone()), key);
+            arena.insert(other, Key(key, alive.clone()), key);
+        }
+        let burnt = with_fuse(calls, || {
+            arena.insert(id, Key(8, alive.clone()), 8);
+        });
+        let left = arena.len(id);
+        assert!(left == 9 || (burnt && (left == 8 || left == 0)), "{left}");
+        assert_eq!(arena.len(other), 8);
+        for key in 0..8 {
+            assert_eq!(arena.get(other, &Key(key, alive.clone())), Some(&key));
+        }
+        for key in 0..20 {
+            arena.insert(id, Key(key, alive.clone()), key);
+        }
+        assert_eq!(arena.len(id), 20);
+        assert!(Rc::strong_count(&alive) > 28);
+        // What a panic has lost is not dropped at all.
+        drop(arena);
+        assert!((1..=9).contains(&Rc::strong_count(&alive)));
+        while Rc::strong_count(&alive) > 1 {
+            // SAFETY: one count for each key that was lost above.
+            #[allow(unsafe_code)]
+            unsafe {
+                Rc::decrement_strong_count(Rc::as_ptr(&alive));
+            }
+        }
+    }
+}
+
+thread_local! {
+    /// True while values panic when they are dropped.
+    static BRITTLE: Cell<bool> = const { Cell::new(false) };
+}
+
+struct Brittle(Rc<()>);
+
+impl Drop for Brittle {
+    fn drop(&mut self) {
+        assert!(
+            !BRITTLE.with(|brittle| brittle.replace(false)),
+            "a value breaks"
+        );
+    }
+}
+
+#[test]
+fn a_value_that_panics_when_it_is_dropped_is_dropped_once() {
+    let alive = Rc::new(());
+    for size in [1, 8, 30, 500] {
+        let mut dict: Dict<u64, Brittle> = Dict::new();
+        for key in 0..size {
+            dict.insert(key, Brittle(alive.clone()));
+        }
+        BRITTLE.with(|brittle| brittle.set(true));
+        let outcome = catch_unwind(AssertUnwindSafe(|| drop(dict)));
+        assert!(outcome.is_err());
+        assert_eq!(
+            Rc::strong_count(&alive),
+            1,
+            "the others are dropped all the same"
+        );
+        BRITTLE.with(|brittle| brittle.set(false));
+        let mut dict = Dict::from([(1, Brittle(alive.clone()))]);
+        BRITTLE.with(|brittle| brittle.set(true));
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            drop(dict.insert(1, Brittle(alive.clone())));
+        }));
+        assert!(outcome.is_err());
+        assert_eq!(dict.len(), 1);
+        assert!(
+            dict.get(&1)
+                .is_some_and(|value| Rc::ptr_eq(&value.0, &alive))
+        );
     }
 }
