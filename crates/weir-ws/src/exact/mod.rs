@@ -35,6 +35,7 @@ mod fast;
 mod hashes;
 mod level;
 mod links;
+mod lone;
 mod slow;
 mod window;
 mod worker;
