@@ -50,7 +50,7 @@ fn ingests(text: &[u8], messages: &[&[u8]]) {
     let har = archive(messages);
     let har_ours = ingest("HAR", Format::Har, &har);
     let lines_peer = peer("std's lines", text.len(), || {
-        std::io::BufRead::split(&text[..], b'\n')
+        std::io::BufRead::split(text, b'\n')
             .map(|line| line.unwrap().len())
             .sum()
     });

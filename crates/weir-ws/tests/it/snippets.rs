@@ -77,6 +77,27 @@ fn aiohttp_takes_the_configuration() {
 }
 
 #[test]
+fn tornado_takes_the_configuration() {
+    if !has("websockets.asyncio.client") || !has("tornado") {
+        eprintln!("SKIPPED: python's tornado is not installed (pip install websockets tornado)");
+        return;
+    }
+    for (level, mem_level) in [(1, 1), (9, 8)] {
+        let setting = Setting {
+            level,
+            mem_level,
+            ..Setting::ZLIB
+        };
+        let found = run("tornado", &snippet(Library::Tornado, setting, 0).code);
+        // The windows are what the client asks for: that is what the warning says.
+        assert!(
+            found.ends_with(&format!("False False {level} {mem_level}")),
+            "{found}"
+        );
+    }
+}
+
+#[test]
 fn ws_takes_the_configuration_and_agrees_on_it() {
     let node = |arguments: &[&str]| {
         let mut node = Command::new("node");
