@@ -440,8 +440,8 @@ mod tests {
                 }
             }
         }
-        let time = "1732253995.123456";
-        assert_eq!(decimal(time[..16].as_bytes()), time[..16].parse().ok());
+        let time = "1732253995.12345";
+        assert_eq!(decimal(time.as_bytes()), time.parse().ok());
         for other in ["", ".", "-1", "1e3", "1.2.3", "1234567890123456", "nan"] {
             assert_eq!(decimal(other.as_bytes()), None, "{other}");
         }
