@@ -72,7 +72,7 @@ struct Study {
     /// Also compare zlib's strategies
     #[arg(long, help_heading = "Study")]
     strategies: bool,
-    /// Also compare other builds of zlib, preset dictionaries and zstd
+    /// Also compare zlib-rs, libdeflate, preset dictionaries, zstd and brotli
     #[arg(long, help_heading = "Study")]
     codecs: bool,
     #[command(flatten)]

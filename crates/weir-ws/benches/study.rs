@@ -3,14 +3,16 @@
 //!     cargo bench -p weir-ws --bench study [-- MEGABYTES [TRANSCRIPT]]
 //!
 //! Brute force is stock zlib, cell by cell, on the same messages in the same run; on more than
-//! 1 MB it runs a fixed sample of 1 cell in 35 over the whole transcript, and says so. CPU time of
+//! 1 MB it runs 18 cells over the whole transcript (each level with and without takeover, windows and
+//! memLevels in turn), says so, and takes the other cells to cost as much on average. CPU time of
 //! the process, because a machine may be busy with other things. Lines that begin with `row` are for
-//! `cargo xtask bench ws`: name, ours, the peer's, the peer, the unit.
+//! `cargo xtask bench ws`: name, ours, the peer's, the peer, the unit. `ONLY=TEXT` in the environment
+//! runs the parts of the grid whose name has it, and nothing else.
 #![allow(clippy::unwrap_used, reason = "a benchmark may panic")]
 
 use std::fmt::Write as _;
 
-use weir_ws::exact::{Engine, EngineOptions};
+use weir_ws::exact::{ClassSizes, Engine, EngineOptions};
 use weir_ws::{CELLS, Cells, Format, InputOptions, Setting, read_messages};
 
 fn main() {
@@ -24,7 +26,7 @@ fn main() {
         .split(|&b| b == b'\n')
         .filter(|m| !m.is_empty())
         .collect();
-    let bytes: usize = messages.iter().map(|m| m.len()).sum();
+    let bytes = bytes_of(&messages);
     println!(
         "{} messages, {:.2} MB, {:.0} bytes each; zlib {}",
         messages.len(),
@@ -33,11 +35,22 @@ fn main() {
         weir_zlib::version()
     );
 
-    let lines_ours = ingest("lines", Format::Lines, &text);
-    let har = archive(&messages);
+    match std::env::var("ONLY") {
+        Ok(only) => parts(&messages, &only),
+        Err(_) => {
+            ingests(&text, &messages);
+            one(&messages);
+            grid(&messages);
+        }
+    }
+}
+
+fn ingests(text: &[u8], messages: &[&[u8]]) {
+    let lines_ours = ingest("lines", Format::Lines, text);
+    let har = archive(messages);
     let har_ours = ingest("HAR", Format::Har, &har);
     let lines_peer = peer("std's lines", text.len(), || {
-        std::io::BufRead::split(&text[..], b'\n')
+        std::io::BufRead::split(text, b'\n')
             .map(|line| line.unwrap().len())
             .sum()
     });
@@ -65,7 +78,10 @@ fn main() {
         "serde_json",
         "s CPU",
     );
-    let only = std::env::var("ONLY").unwrap_or_default();
+}
+
+/// Parts of the grid, each by itself.
+fn parts(messages: &[&[u8]], only: &str) {
     let parts = [
         ("all 1,296 cells", Cells::all()),
         (
@@ -100,62 +116,103 @@ fn main() {
             }),
         ),
     ];
-    let mut all = (0.0, None);
-    let mut one = 0.0;
     for (name, cells) in parts {
-        if !name.contains(&only) {
-            continue;
-        }
-        let mut options = EngineOptions::default();
-        options.cells = cells;
-        let begin = cpu_seconds();
-        let mut engine = Engine::new(options);
-        for message in &messages {
-            engine.message(message, 0);
-        }
-        let sizes = engine.finish().total();
-        let seconds = cpu_seconds() - begin;
-        let cells = Setting::all().filter(|&s| cells.contains(s)).count();
-        println!(
-            "ours   {name:30} {seconds:8.2} s CPU, {:7.1} MB/s a cell",
-            bytes as f64 * cells as f64 / seconds / 1e6
-        );
-        if name == "one: 15/8 level 6 takeover" {
-            one = seconds;
-        }
-        if all.1.is_none() {
-            all = (seconds, Some(sizes));
+        if name.contains(only) {
+            ours(name, messages, cells);
         }
     }
-    if !only.is_empty() {
-        return;
-    }
-    let (ours, sizes) = (all.0, all.1.unwrap());
-    // Every 35th cell meets every takeover, window, level and memLevel.
-    let step = if bytes <= 1_000_000 { 1 } else { 35 };
-    let sample: Vec<Setting> = Setting::all().step_by(step).collect();
+}
+
+/// The sizes of some cells, and the CPU seconds that they took.
+fn ours(name: &str, messages: &[&[u8]], cells: Cells) -> (ClassSizes, f64) {
+    let mut options = EngineOptions::default();
+    options.cells = cells;
     let begin = cpu_seconds();
-    let mut out = Vec::new();
-    for &setting in &sample {
-        let mut deflate = weir_zlib::Deflate::new(
-            setting.level,
-            setting.window_bits.max(9),
-            setting.mem_level,
-            0,
-        )
-        .unwrap();
-        let mut total = 0;
-        for message in &messages {
-            if !setting.takeover {
-                deflate.reset();
-            }
-            out.clear();
-            deflate.message(message, &mut out);
-            total += out.len() as u64;
-        }
-        assert_eq!(total, sizes.compressed(setting), "{setting}");
+    let mut engine = Engine::new(options);
+    for message in messages {
+        engine.message(message, 0);
     }
-    let theirs = (cpu_seconds() - begin) * CELLS as f64 / sample.len() as f64;
+    let sizes = engine.finish().total();
+    let seconds = cpu_seconds() - begin;
+    let cells = Setting::all().filter(|&s| cells.contains(s)).count();
+    println!(
+        "ours   {name:30} {seconds:8.2} s CPU, {:7.1} MB/s a cell",
+        bytes_of(messages) as f64 * cells as f64 / seconds / 1e6
+    );
+    (sizes, seconds)
+}
+
+/// What zlib makes of the messages, and the CPU seconds that it took.
+fn theirs(messages: &[&[u8]], setting: Setting) -> (u64, f64) {
+    let begin = cpu_seconds();
+    let window_bits = setting.window_bits.max(9);
+    let mut deflate =
+        weir_zlib::Deflate::new(setting.level, window_bits, setting.mem_level, 0).unwrap();
+    let (mut total, mut out) = (0, Vec::new());
+    for message in messages {
+        if !setting.takeover {
+            deflate.reset();
+        }
+        out.clear();
+        deflate.message(message, &mut out);
+        total += out.len() as u64;
+    }
+    (total, cpu_seconds() - begin)
+}
+
+fn bytes_of(messages: &[&[u8]]) -> usize {
+    messages.iter().map(|message| message.len()).sum()
+}
+
+/// One setting, three times in turns with zlib, on 20 MB at most.
+fn one(messages: &[&[u8]]) {
+    let mut left = 20_000_000;
+    let fits = |message: &&&[u8]| {
+        left -= message.len() as i64;
+        left > 0
+    };
+    let some: Vec<&[u8]> = messages.iter().take_while(fits).copied().collect();
+    let setting = Setting::ZLIB;
+    let (mut our, mut their) = (Vec::new(), Vec::new());
+    for _ in 0..3 {
+        let (sizes, seconds) = ours("one: 15/8 level 6 takeover", &some, Cells::one(setting));
+        our.push(seconds);
+        let (total, seconds) = theirs(&some, setting);
+        assert_eq!(total, sizes.compressed(setting));
+        their.push(seconds);
+    }
+    our.sort_by(f64::total_cmp);
+    their.sort_by(f64::total_cmp);
+    let name = format!("one setting, {:.0} MB", bytes_of(&some) as f64 / 1e6);
+    let zlib = format!("zlib {}", weir_zlib::version());
+    row(&name, our[1], their[1], &zlib, "s CPU");
+}
+
+fn grid(messages: &[&[u8]]) {
+    let bytes = bytes_of(messages);
+    let (sizes, ours) = ours("all 1,296 cells", messages, Cells::all());
+    let sample: Vec<Setting> = if bytes <= 1_000_000 {
+        Setting::all().collect()
+    } else {
+        (0..18u8)
+            .map(|n| Setting {
+                takeover: n % 2 == 0,
+                level: n / 2 + 1,
+                window_bits: 8 + (n * 3 + n / 8) % 8,
+                mem_level: 1 + (n * 5 + n / 9) % 9,
+            })
+            .collect()
+    };
+    let mut theirs_all = 0.0;
+    for &setting in &sample {
+        let (total, seconds) = theirs(messages, setting);
+        assert_eq!(total, sizes.compressed(setting), "{setting}");
+        if sample.len() < 100 {
+            println!("zlib   {:30} {seconds:8.2} s CPU", setting.to_string());
+        }
+        theirs_all += seconds;
+    }
+    let theirs = theirs_all * CELLS as f64 / sample.len() as f64;
     println!(
         "zlib   {:30} {theirs:8.2} s CPU, {:7.1} MB/s a cell ({} cells run, all equal to ours)",
         "all 1,296 cells",
@@ -171,17 +228,6 @@ fn main() {
         sample.len()
     );
     row(&name, ours, theirs, &brute, "s CPU");
-    let begin = cpu_seconds();
-    let setting = Setting::ZLIB;
-    let mut deflate =
-        weir_zlib::Deflate::new(setting.level, setting.window_bits, setting.mem_level, 0).unwrap();
-    for message in &messages {
-        out.clear();
-        deflate.message(message, &mut out);
-    }
-    let name = format!("one setting, {:.0} MB", bytes as f64 / 1e6);
-    let zlib = format!("zlib {}", weir_zlib::version());
-    row(&name, one, cpu_seconds() - begin, &zlib, "s CPU");
 }
 
 fn row(name: &str, ours: f64, peer: f64, peer_name: &str, unit: &str) {

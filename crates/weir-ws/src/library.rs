@@ -110,7 +110,11 @@ pub fn snippet(library: Library, setting: Setting, threshold: u64) -> Snippet {
             let decompressor = if no_takeover {
                 "uWS::SHARED_DECOMPRESSOR".to_owned()
             } else {
-                "uWS::DEDICATED_DECOMPRESSOR".to_owned()
+                // Named by its window: 512 bytes to 32 KiB.
+                match window_bits {
+                    ..10 => "uWS::DEDICATED_DECOMPRESSOR_512B".to_owned(),
+                    _ => format!("uWS::DEDICATED_DECOMPRESSOR_{}KB", 1 << (window_bits - 10)),
+                }
             };
             format!(
                 "app.ws<PerSocketData>(\"/*\", {{\n    .compression = uWS::CompressOptions(uWS::{} | {decompressor}),\n}});",
@@ -133,6 +137,12 @@ pub fn snippet(library: Library, setting: Setting, threshold: u64) -> Snippet {
         }
         Library::Netty => {
             lacks("memLevel (it is 8 with the JDK's zlib)");
+            lacks("the server's own window bits (it takes what the client asks for)");
+            if no_takeover {
+                lacks(
+                    "giving up takeover at the server unasked (it does when the client asks for it)",
+                );
+            }
             format!(
                 "new WebSocketServerExtensionHandler(new PerMessageDeflateServerExtensionHandshaker(\n    {level},   // compressionLevel\n    true,      // allowServerWindowSize\n    {window_bits},  // preferredClientWindowSize\n    {no_takeover},  // allowServerNoContext\n    {no_takeover}   // preferredClientNoContext\n));"
             )
@@ -140,7 +150,7 @@ pub fn snippet(library: Library, setting: Setting, threshold: u64) -> Snippet {
         Library::Jetty => {
             lacks("window bits and memLevel (the JDK's zlib always has 15 and 8)");
             format!(
-                "var deflater = new DeflaterPool(CompressionPool.DEFAULT_CAPACITY, {level}, true);\ncomponents.getDeflaterPool(); // set before start\n// and in the upgrade: response.setExtensions(List.of(ExtensionConfig.parse(\"permessage-deflate{}\")));",
+                "server.addBean(new DeflaterPool(CompressionPool.DEFAULT_CAPACITY, {level}, true)); // before it starts\n// and in the upgrade: response.setExtensions(List.of(ExtensionConfig.parse(\"permessage-deflate{}\")));",
                 if no_takeover {
                     "; server_no_context_takeover; client_no_context_takeover"
                 } else {

@@ -1,12 +1,18 @@
-//! What else than stock zlib could compress these messages: other builds, dictionaries, zstd.
+//! What else than stock zlib could compress these messages: other builds, dictionaries, zstd, brotli.
 //!
-//! Of what permessage-deflate allows, only stock zlib and zlib-rs are; preset dictionaries and zstd need
-//! both ends to be of one's own. The first half of the messages fills windows and trains dictionaries,
-//! the second half is measured.
+//! Of what permessage-deflate allows, only stock zlib, zlib-rs and libdeflate are; preset dictionaries,
+//! zstd and brotli need both ends to be of one's own. The first half of the messages fills windows and
+//! trains dictionaries, the second half is measured.
+//!
+//! zlib-ng is not here: its bindings build it with CMake, which many machines lack. zlib-rs is a port of
+//! it, with its hash tables and its levels.
 
+use std::io::Write as _;
 use std::time::Instant;
 
+use brotli::CompressorWriter;
 use flate2::{Compress, Compression, FlushCompress};
+use libdeflater::{CompressionLvl, Compressor};
 use weir_ws::{DeflateOptions, Deflater, Setting, ZlibBuild, bytes_text, connection_memory};
 use weir_zlib::Deflate;
 use zstd::zstd_safe::zstd_sys::ZSTD_EndDirective;
@@ -25,8 +31,8 @@ type Run<'r> = Box<dyn FnMut(&[u8], &mut Vec<u8>) -> bool + 'r>;
 struct Codec<'r> {
     name: &'static str,
     run: Run<'r>,
-    /// Bytes of both directions at one end, or that they are only known afterwards.
-    memory: u64,
+    /// Bytes of both directions at one end, where they are known.
+    memory: Option<u64>,
     needs_warmth: bool,
 }
 
@@ -61,7 +67,9 @@ pub(super) fn compare(messages: &[&[u8]], text: &mut String) {
                 codec.name.to_owned(),
                 format!("{:.4}", sent as f64 / bytes as f64),
                 format!("{micros:.1}"),
-                bytes_text(codec.memory),
+                codec
+                    .memory
+                    .map_or_else(|| "not known".to_owned(), bytes_text),
             ]);
         }
     }
@@ -70,12 +78,12 @@ pub(super) fn compare(messages: &[&[u8]], text: &mut String) {
         grouped(second.len() as u64)
     );
     table.write(&title, text);
-    text.push_str("  preset dictionaries and zstd are not permessage-deflate: both ends have to be one's own\n");
+    text.push_str("  preset dictionaries, zstd and brotli are not permessage-deflate: both ends have to be one's own\n");
 }
 
 fn codecs<'m>(first: &[&'m [u8]]) -> Vec<Codec<'m>> {
     let zlib = Setting::ZLIB;
-    let memory = |build| connection_memory(zlib, zlib, build).total();
+    let memory = |build| Some(connection_memory(zlib, zlib, build).total());
     let mut all = Vec::new();
     let mut add = |name, run: Option<Run<'m>>, memory, needs_warmth| {
         all.extend(run.map(|run| Codec {
@@ -91,7 +99,18 @@ fn codecs<'m>(first: &[&'m [u8]]) -> Vec<Codec<'m>> {
         memory(ZlibBuild::STOCK),
         true,
     );
-    add("zlib 15/8 level 6, no takeover", stock(false), 0, false);
+    add(
+        "zlib 15/8 level 6, no takeover",
+        stock(false),
+        Some(0),
+        false,
+    );
+    for (name, level) in [
+        ("libdeflate level 6, no takeover", 6),
+        ("libdeflate level 12, no takeover", 12),
+    ] {
+        add(name, one_shot(level), Some(0), false);
+    }
     for (name, level) in [
         ("zlib-rs level 1, takeover", 1),
         ("zlib-rs level 6, takeover", 6),
@@ -107,18 +126,24 @@ fn codecs<'m>(first: &[&'m [u8]]) -> Vec<Codec<'m>> {
     add(
         "zlib-rs level 6, no takeover, preset dictionary of 32 KiB",
         Some(with_preset(preset)),
-        0,
+        Some(0),
         false,
     );
     for (name, level) in [("zstd level 1, stream", 1), ("zstd level 3, stream", 3)] {
         if let Some((run, bytes)) = zstd_stream(level) {
-            add(name, Some(run), bytes, true);
+            add(name, Some(run), Some(bytes), true);
         }
+    }
+    for (name, quality) in [
+        ("brotli quality 1, stream", 1),
+        ("brotli quality 5, stream", 5),
+    ] {
+        add(name, Some(brotli_stream(quality)), None, true);
     }
     add(
         "zstd level 3, trained dictionary of 16 KiB, no window",
         trained(first),
-        0,
+        Some(0),
         false,
     );
     all
@@ -144,6 +169,25 @@ fn rust<'r>(level: u8) -> Run<'r> {
         deflater.message(message, out);
         true
     })
+}
+
+/// Each message by itself, as a stream of its own; RFC 7692 section 7.2.3.4 has a sender add one zero
+/// byte to a final block.
+fn one_shot<'r>(level: i32) -> Option<Run<'r>> {
+    let mut compressor = Compressor::new(CompressionLvl::new(level).ok()?);
+    Some(Box::new(move |message, out| {
+        let begin = out.len();
+        out.resize(
+            begin + compressor.deflate_compress_bound(message.len()) + 1,
+            0,
+        );
+        let Ok(written) = compressor.deflate_compress(message, &mut out[begin..]) else {
+            return false;
+        };
+        out.truncate(begin + written);
+        out.push(0);
+        true
+    }))
 }
 
 /// Each message by itself, after the dictionary.
@@ -204,6 +248,16 @@ fn flush(context: &mut CCtx<'_>, message: &[u8], out: &mut Vec<u8>) -> bool {
     left == Ok(0) && input.pos() == message.len()
 }
 
+/// One stream without end with a window of 32 KiB, flushed after each message.
+fn brotli_stream<'r>(quality: u32) -> Run<'r> {
+    let mut writer = CompressorWriter::new(Vec::new(), 4096, quality, 15);
+    Box::new(move |message, out| {
+        let fine = writer.write_all(message).is_ok() && writer.flush().is_ok();
+        out.append(writer.get_mut());
+        fine
+    })
+}
+
 /// Each message as a frame of its own, with a dictionary trained on those before.
 fn trained<'r>(first: &[&[u8]]) -> Option<Run<'r>> {
     let dictionary = zstd::dict::from_samples(first, TRAINED_BYTES).ok()?;
@@ -225,6 +279,37 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_libdeflate_makes_is_permessage_deflate() {
+        let mut run = one_shot(6).unwrap();
+        let mut inflater = weir_ws::Inflater::new(weir_ws::InflateOptions::default());
+        for message in [
+            &b"one message, one message, one message"[..],
+            b"",
+            &[7; 5000],
+        ] {
+            let (mut payload, mut back) = (Vec::new(), Vec::new());
+            assert!(run(message, &mut payload));
+            inflater.message(&payload, &mut back).unwrap();
+            assert_eq!(back, message);
+        }
+    }
+
+    #[test]
+    fn what_brotli_makes_of_each_message_can_be_read_at_once() {
+        let mut run = brotli_stream(5);
+        let mut reader = brotli::DecompressorWriter::new(Vec::new(), 4096);
+        for message in [
+            &b"one message, one message, one message"[..],
+            b"another message",
+        ] {
+            let mut payload = Vec::new();
+            assert!(run(message, &mut payload));
+            reader.write_all(&payload).unwrap();
+            assert_eq!(std::mem::take(reader.get_mut()), message);
+        }
+    }
+
+    #[test]
     fn every_codec_compresses_text_that_comes_back() {
         let texts: Vec<String> = (0..600)
             .map(|n| {
@@ -241,7 +326,10 @@ mod tests {
             .lines()
             .filter(|line| line.contains(" level "))
             .collect();
-        assert_eq!(lines.len(), 8, "{text}");
+        assert_eq!(lines.len(), 10, "{text}");
+        for name in ["brotli quality 1, stream", "brotli quality 5, stream"] {
+            assert!(text.contains(name), "{text}");
+        }
         let ratio = |begin: &str| -> f64 {
             let line = lines
                 .iter()
@@ -250,6 +338,10 @@ mod tests {
             let words: Vec<&str> = line.split_whitespace().collect();
             words[words.len() - 4].parse().unwrap()
         };
+        for name in ["libdeflate level 6, no", "libdeflate level 12, no"] {
+            let (found, zlib) = (ratio(name), ratio("zlib 15/8 level 6, no takeover"));
+            assert!((found / zlib - 1.0).abs() < 0.1, "{name}: {found}, {zlib}");
+        }
         let with = ratio("zlib 15/8 level 6, takeover");
         let without = ratio("zlib 15/8 level 6, no takeover");
         for name in [

@@ -140,9 +140,11 @@ const SLOT_BITS: u32 = 16;
 const MEMO_SYMBOLS_MAX: usize = 1 << 20;
 
 impl Memo {
-    pub(crate) fn new() -> Self {
+    /// One setting alone has nothing to agree with: then nothing is remembered.
+    pub(crate) fn new(several: bool) -> Self {
+        let slots = if several { 1 << SLOT_BITS } else { 0 };
         Self {
-            slots: vec![Slot::default(); 1 << SLOT_BITS],
+            slots: vec![Slot::default(); slots],
             lists: Vec::new(),
             used: 0,
         }
@@ -159,7 +161,8 @@ impl Memo {
         let list = symbols.list.as_slice();
         // Several blocks, or one that cannot be stored, hang on more than the symbols.
         let one = list.len() < (1 << (mem_level + 6)) - 1;
-        if !one || list.len() > MEMO_SYMBOLS_MAX / 64 || !symbols.storable(start) {
+        let long = list.len() > MEMO_SYMBOLS_MAX / 64;
+        if self.slots.is_empty() || !one || long || !symbols.storable(start) {
             return symbols.message_bytes(start, mem_level, costs);
         }
         let hash = hash(list);

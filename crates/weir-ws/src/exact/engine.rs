@@ -7,6 +7,7 @@ use super::fast::Fast;
 use super::hashes::Hashes;
 use super::level::FAST_LEVELS;
 use super::links::Links;
+use super::lone::Lone;
 use super::slow::Span;
 use super::worker::{Message, Shared, Worker, few_lazy};
 use crate::setting::{CELLS, Cells, Setting};
@@ -132,6 +133,8 @@ pub struct Engine {
     links: Links,
     hashes: Hashes,
     chains: Vec<Mutex<Vec<(u8, Fast)>>>,
+    /// Lazy settings with takeover, when there are few.
+    lone: Vec<Mutex<(Setting, Lone)>>,
     workers: Vec<Mutex<Worker>>,
     meta: Vec<(u64, u64)>,
     too_long: u64,
@@ -151,12 +154,7 @@ impl Engine {
         let cells = options.cells;
         let mut chains = Vec::new();
         if cells.takeover(true) {
-            let levels = if few_lazy(cells) {
-                9
-            } else {
-                FAST_LEVELS as u8
-            };
-            for level in 1..=levels {
+            for level in 1..=FAST_LEVELS as u8 {
                 for mem_level in (1..=9).rev() {
                     if cells.level(level) && cells.mem_level(mem_level) {
                         let windows = (9..=15).rev().filter(|&bits| cells.window(bits));
@@ -169,6 +167,7 @@ impl Engine {
                 }
             }
         }
+        let lone = few(cells, true);
         let threads = options.threads.clamp(1, 256);
         Self {
             workers: (0..threads)
@@ -182,6 +181,9 @@ impl Engine {
             links: Links::new(|m| cells.mem_level(m)),
             hashes: Hashes::default(),
             chains,
+            lone: lone
+                .map(|setting| Mutex::new((setting, Lone::new(setting.mem_level))))
+                .collect(),
             meta: Vec::new(),
             too_long: 0,
         }
@@ -275,22 +277,12 @@ impl Engine {
         self.text.truncate(self.len);
         self.text.resize(self.len + PADDING, 0);
         let cells = self.options.cells;
-        let few = few_lazy(cells);
-        let linked = cells.lazy() && !few;
-        let is_alone = |setting: &Setting| {
-            few && !setting.takeover
-                && cells.takeover(false)
-                && usize::from(setting.level) > FAST_LEVELS
-                && cells.level(setting.level)
-                && setting.window_bits > 8
-                && cells.window(setting.window_bits)
-                && cells.mem_level(setting.mem_level)
-        };
-        let alone: Vec<Setting> = Setting::all().filter(is_alone).collect();
+        let linked = cells.lazy() && !few_lazy(cells);
+        let alone: Vec<Setting> = few(cells, false).collect();
         if linked {
             self.links.extend(&self.text, self.len);
         }
-        if few || (1..=FAST_LEVELS as u8).any(|level| cells.level(level)) {
+        if (1..=FAST_LEVELS as u8).any(|level| cells.level(level)) {
             // The last two strings of the batch before could not be hashed then.
             let from = self.messages[0].span.start.saturating_sub(2);
             self.hashes
@@ -315,14 +307,14 @@ impl Engine {
             links: &self.links,
             hashes: &self.hashes,
             cells,
-            few,
+            few: few_lazy(cells),
             alone: &alone,
         };
         // The long pieces first: one for each level and memLevel whose chains hang on the parse.
-        let jobs = self.chains.len() + pieces.len();
+        let jobs = self.lone.len() + self.chains.len() + pieces.len();
         let next = AtomicUsize::new(0);
         let classes = self.meta.len();
-        let (chains, pieces) = (&self.chains, &pieces);
+        let (lone, chains, pieces) = (&self.lone, &self.chains, &pieces);
         let run = |worker: &Mutex<Worker>| {
             let mut worker = worker
                 .lock()
@@ -333,14 +325,23 @@ impl Engine {
                 if job >= jobs {
                     return;
                 }
-                if let Some(chain) = chains.get(job) {
+                let (chain, piece) = (
+                    job.wrapping_sub(lone.len()),
+                    job.wrapping_sub(lone.len() + chains.len()),
+                );
+                if let Some(lone) = lone.get(job) {
+                    let (setting, lone) = &mut *lone
+                        .lock()
+                        .unwrap_or_else(std::sync::PoisonError::into_inner);
+                    worker.lone(&shared, *setting, lone);
+                } else if let Some(chain) = chains.get(chain) {
                     let mut chain = chain
                         .lock()
                         .unwrap_or_else(std::sync::PoisonError::into_inner);
                     for (level, fast) in chain.iter_mut() {
                         worker.fast(&shared, *level, fast);
                     }
-                } else if let Some(range) = pieces.get(job - chains.len()) {
+                } else if let Some(range) = pieces.get(piece) {
                     worker.pieces(&shared, range.clone());
                 }
             }
@@ -370,6 +371,12 @@ impl Engine {
         self.text.drain(..bytes);
         self.len -= bytes;
         self.links.shift(bytes);
+        for lone in &mut self.lone {
+            let lone = lone
+                .get_mut()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            lone.1.shift(bytes);
+        }
         for chain in &mut self.chains {
             let chain = chain
                 .get_mut()
@@ -379,6 +386,20 @@ impl Engine {
             }
         }
     }
+}
+
+/// The lazy settings of some cells, if there are only few of them. Eight bits are computed as nine.
+fn few(cells: Cells, takeover: bool) -> impl Iterator<Item = Setting> {
+    let wanted = cells.takeover(takeover) && cells.lazy() && few_lazy(cells);
+    Setting::all().filter(move |setting| {
+        wanted
+            && setting.takeover == takeover
+            && usize::from(setting.level) > FAST_LEVELS
+            && cells.level(setting.level)
+            && setting.window_bits > 8
+            && cells.window(setting.window_bits)
+            && cells.mem_level(setting.mem_level)
+    })
 }
 
 impl ClassSizes {

@@ -1,9 +1,9 @@
-//! One setting with hash chains of its own, as zlib has them: the levels 1 to 3, where the chains hang
-//! on the parse, and a lazy level when so few settings are asked for that nothing is to be shared.
+//! The levels 1 to 3, each setting with hash chains of its own, as zlib has them: here the chains hang on
+//! the parse.
 
 use super::emit::Symbols;
 use super::hashes::Hashes;
-use super::level::{LEVELS, MATCH_MAX, MATCH_MIN, TOO_FAR};
+use super::level::{LEVELS, MATCH_MAX, MATCH_MIN};
 use super::links::{common, word};
 use super::slow::Span;
 use super::window::Window;
@@ -156,82 +156,6 @@ impl Fast {
             }
         }
         (best, best_distance)
-    }
-
-    /// Parses the message at a lazy level (4 to 9), for one setting alone: what `Slow` does for many
-    /// together, in less time than they take.
-    pub(crate) fn message_lazy(
-        &mut self,
-        text: &[u8],
-        hashes: &Hashes,
-        span: Span,
-        level: u8,
-        window_bits: u8,
-        symbols: &mut Symbols,
-    ) {
-        let hash_of = hashes.of(self.mem_level);
-        let parameters = LEVELS[usize::from(level) - 1];
-        let mut window = Window::new(window_bits, span.passed, span.start, span.end);
-        symbols.begin(window.base);
-        let mask = self.back.len() - 1;
-        let end = span.end;
-        self.begin(hash_of, hashes.base, span, mask);
-        let mut at = span.start;
-        let (mut length, mut distance) = (MATCH_MIN - 1, 0);
-        let mut pending = false;
-        loop {
-            if window.fill(at) {
-                symbols.base(window.base);
-            }
-            if at >= end {
-                break;
-            }
-            let (previous, previous_distance) = (length, distance);
-            (length, distance) = (MATCH_MIN - 1, 0);
-            if end - at >= MATCH_MIN {
-                let first = self.insert(hash_of[at - hashes.base], at, mask);
-                if previous < parameters.lazy {
-                    let search = Search {
-                        mask,
-                        best: previous,
-                        chain: if previous >= parameters.good {
-                            parameters.chain >> 2
-                        } else {
-                            parameters.chain
-                        },
-                        nice: parameters.nice,
-                    };
-                    let found = self.longest(text, at, end, &window, first, search);
-                    let near = found.0 > MATCH_MIN || found.1 <= TOO_FAR;
-                    if found.1 > 0 && near {
-                        (length, distance) = found;
-                    }
-                }
-            }
-            if previous >= MATCH_MIN && length <= previous {
-                symbols.matched(previous, previous_distance);
-                // All positions of the match are in the chains, as far as there are strings.
-                let after = at + previous - 1;
-                let strings = after.min(end + 1 - MATCH_MIN);
-                for inside in at + 1..strings {
-                    self.insert(hash_of[inside - hashes.base], inside, mask);
-                }
-                at = after;
-                pending = false;
-                length = MATCH_MIN - 1;
-            } else {
-                if pending {
-                    symbols.literal(text[at - 1]);
-                }
-                pending = true;
-                at += 1;
-            }
-        }
-        if pending {
-            symbols.literal(text[end - 1]);
-            symbols.trailing = true;
-        }
-        self.end(span);
     }
 
     /// The last strings of the message before reach into this one.

@@ -62,6 +62,9 @@ impl Links {
 
     /// Forgets the first `bytes` of the buffer: what follows moves to its beginning.
     pub(crate) fn shift(&mut self, bytes: usize) {
+        if self.counted == 0 {
+            return;
+        }
         for ((heads, back), linked) in self
             .heads
             .iter_mut()

@@ -12,7 +12,8 @@
 //! - trees are built only where Shannon's bound does not show that the fixed codes win (`block`).
 //!
 //! The fast levels (1 to 3) put only some positions into their chains, so each of their settings
-//! with takeover is followed by itself (`fast`).
+//! with takeover is followed by itself (`fast`). A few lazy settings are as well, since nothing is to be
+//! shared then; only candidates that may be longer than the best so far are looked at (`lone`).
 //!
 //! ```
 //! use weir_ws::exact::{Engine, EngineOptions};
@@ -35,6 +36,7 @@ mod fast;
 mod hashes;
 mod level;
 mod links;
+mod lone;
 mod slow;
 mod window;
 mod worker;

@@ -6,6 +6,7 @@ use super::fast::Fast;
 use super::hashes::Hashes;
 use super::level::{FAST_LEVELS, distance_max};
 use super::links::Links;
+use super::lone::Lone;
 use super::slow::{Found, Slow, Span};
 use crate::setting::{CELLS, Cells, Setting};
 
@@ -38,6 +39,8 @@ pub(crate) struct Worker {
     costs: Costs,
     memo: Memo,
     fast: Vec<Fast>,
+    /// For lazy settings without takeover when there are few, by memLevel.
+    lone: Vec<Option<Lone>>,
     pub(crate) sizes: Vec<Box<[u64; CELLS]>>,
 }
 
@@ -48,12 +51,23 @@ impl Worker {
             found: Found::default(),
             symbols: Symbols::default(),
             costs: Costs::new(),
-            memo: Memo::new(),
+            memo: Memo::new(
+                Setting::all()
+                    .filter(|&s| cells.contains(s))
+                    .nth(1)
+                    .is_some(),
+            ),
             fast: if cells.takeover(false) {
                 (1..=9).map(|mem_level| Fast::new(15, mem_level)).collect()
             } else {
                 Vec::new()
             },
+            lone: (1..=9)
+                .map(|mem_level| {
+                    let wanted = cells.takeover(false) && cells.lazy() && few_lazy(cells);
+                    (wanted && cells.mem_level(mem_level)).then(|| Lone::new(mem_level))
+                })
+                .collect(),
             sizes: Vec::new(),
         }
     }
@@ -83,15 +97,39 @@ impl Worker {
                     fast.reset();
                 }
                 let (text, hashes) = (shared.text, shared.hashes);
-                if usize::from(level) > FAST_LEVELS {
-                    fast.message_lazy(text, hashes, span, level, window_bits, &mut self.symbols);
-                } else {
-                    fast.message(text, hashes, span, level, window_bits, &mut self.symbols);
-                }
+                fast.message(text, hashes, span, level, window_bits, &mut self.symbols);
                 self.memo
                     .message_bytes(&self.symbols, span.start, mem_level, &mut self.costs)
             };
             self.sizes[usize::from(message.class)][index] += bytes;
+        }
+    }
+
+    /// All messages with one lazy setting, with takeover.
+    pub(crate) fn lone(&mut self, shared: &Shared<'_>, setting: Setting, lone: &mut Lone) {
+        let known = shared.messages.last().map_or(0, |last| last.span.end);
+        for message in shared.messages {
+            let span = message.span;
+            let bytes = if span.start == span.end {
+                1
+            } else {
+                let (level, window_bits) = (setting.level, setting.window_bits);
+                lone.message(
+                    shared.text,
+                    known,
+                    span,
+                    level,
+                    window_bits,
+                    &mut self.symbols,
+                );
+                self.memo.message_bytes(
+                    &self.symbols,
+                    span.start,
+                    setting.mem_level,
+                    &mut self.costs,
+                )
+            };
+            self.sizes[usize::from(message.class)][setting.index()] += bytes;
         }
     }
 
@@ -220,11 +258,13 @@ impl Worker {
         };
         let sizes = &mut self.sizes[usize::from(message.class)];
         for setting in shared.alone {
-            let fast = &mut self.fast[usize::from(setting.mem_level) - 1];
-            fast.begin_alone(span);
-            fast.message_lazy(
+            let Some(lone) = &mut self.lone[usize::from(setting.mem_level) - 1] else {
+                continue;
+            };
+            lone.begin_alone(span);
+            lone.message(
                 shared.text,
-                shared.hashes,
+                span.end,
                 span,
                 setting.level,
                 setting.window_bits,

@@ -95,8 +95,13 @@ impl Fields {
                     _ => None,
                 };
             }
-            Member::Opcode => self.opcode = word().parse().ok(),
-            Member::Time => self.time = word().parse().ok(),
+            Member::Opcode => {
+                self.opcode = match text {
+                    [digit @ b'0'..=b'9'] => Some(digit - b'0'),
+                    _ => word().parse().ok(),
+                }
+            }
+            Member::Time => self.time = decimal(text).or_else(|| word().parse().ok()),
             Member::Connection => self.connection = word().parse().ok(),
             Member::Data | Member::Base64 if token == Token::String => {
                 self.data.clear();
@@ -354,6 +359,33 @@ impl Sink for RecordSink<'_, '_> {
     }
 }
 
+/// A decimal number of at most 15 digits, without a sign or an exponent, in a fraction of the time that
+/// the standard library takes. The digits and the power of ten are whole numbers that a float has
+/// exactly, so their quotient is the float nearest to the text.
+fn decimal(text: &[u8]) -> Option<f64> {
+    if text.len() > 16 {
+        return None;
+    }
+    let (mut digits, mut number, mut scale) = (0, 0u64, 1u64);
+    let mut point = false;
+    for &byte in text {
+        match byte {
+            b'0'..=b'9' => {
+                number = number * 10 + u64::from(byte - b'0');
+                digits += 1;
+                if point {
+                    scale *= 10;
+                }
+            }
+            b'.' if !point => point = true,
+            _ => return None,
+        }
+    }
+    (1..=15)
+        .contains(&digits)
+        .then(|| number as f64 / scale as f64)
+}
+
 /// Decodes in place; `None` when it is no base64. Both alphabets, padding optional.
 fn decode_base64(text: &mut Vec<u8>) -> Option<()> {
     let (mut held, mut bits, mut written) = (0u32, 0u32, 0usize);
@@ -392,6 +424,28 @@ fn decode_base64(text: &mut Vec<u8>) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn decimals_are_as_the_standard_library_reads_them() {
+        let mut seed = 9u64;
+        for _ in 0..20_000 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let digits = (seed >> 8) % 10u64.pow((seed >> 60) as u32 % 15 + 1);
+            let places = (seed >> 3) as usize % 16;
+            let text = format!("{digits:0places$}");
+            let (whole, part) = text.split_at(text.len() - places.min(text.len()));
+            for text in [text.clone(), format!("{whole}.{part}")] {
+                if let Some(found) = decimal(text.as_bytes()) {
+                    assert_eq!(Ok(found), text.parse(), "{text}");
+                }
+            }
+        }
+        let time = "1732253995.12345";
+        assert_eq!(decimal(time.as_bytes()), time.parse().ok());
+        for other in ["", ".", "-1", "1e3", "1.2.3", "1234567890123456", "nan"] {
+            assert_eq!(decimal(other.as_bytes()), None, "{other}");
+        }
+    }
 
     #[test]
     fn base64_is_decoded_or_refused() {

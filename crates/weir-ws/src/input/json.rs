@@ -1,6 +1,7 @@
 //! A JSON reader that is fed in pieces and keeps one string at a time.
 
 use super::InputErrorKind;
+use super::unescape::{Stop, escaped, plain_run, unescape};
 
 /// What was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,11 +93,7 @@ impl Json {
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
             match self.state {
-                State::Between if is_word(byte) => self.state = State::Word,
-                State::Between => {
-                    at += 1;
-                    self.between(byte, sink)?;
-                }
+                State::Between => at += self.between(bytes.get(at..).unwrap_or_default(), sink)?,
                 State::Word => at += self.word(bytes.get(at..).unwrap_or_default(), sink),
                 State::String => at += self.string(bytes.get(at..).unwrap_or_default(), sink),
                 State::Escape => {
@@ -128,59 +125,90 @@ impl Json {
         Ok(())
     }
 
-    fn between(&mut self, byte: u8, sink: &mut impl Sink) -> Result<(), InputErrorKind> {
-        match byte {
-            b' ' | b'\t' | b'\r' | b'\n' => {}
-            b'{' | b'[' => {
-                if self.levels.len() >= DEPTH_MAX {
-                    return Err(InputErrorKind::Limit);
+    /// Reads on between values, and over strings and words that can be handed on where they lie.
+    /// Answers how many bytes of `bytes` were read.
+    fn between(&mut self, bytes: &[u8], sink: &mut impl Sink) -> Result<usize, InputErrorKind> {
+        let mut at = 0;
+        while let Some((&byte, rest)) = bytes.get(at..).and_then(<[u8]>::split_first) {
+            match byte {
+                b' ' | b'\t' | b'\r' | b'\n' => {}
+                b',' => self.expects_key = self.levels.last() == Some(&true),
+                b':' => self.expects_key = false,
+                b'"' => {
+                    // Most names and many values have no escapes.
+                    let plain = plain_run(rest);
+                    if rest.get(plain) != Some(&b'"') || plain > self.room() {
+                        self.state = State::String;
+                        return Ok(at + 1);
+                    }
+                    let text = rest.get(..plain).unwrap_or_default();
+                    self.keep = sink.token(self.string_token(), text, false);
+                    at += plain + 1;
                 }
-                let object = byte == b'{';
-                self.levels.push(object);
-                self.expects_key = object;
-                let token = if object {
-                    Token::ObjectBegin
-                } else {
-                    Token::ArrayBegin
-                };
-                self.keep = sink.token(token, b"", false);
-            }
-            b'}' | b']' => {
-                let object = byte == b'}';
-                if self.levels.pop() != Some(object) {
-                    return Err(InputErrorKind::Syntax);
+                b'{' | b'[' => self.open(byte == b'{', sink)?,
+                b'}' | b']' => self.close(byte == b'}', sink)?,
+                _ if is_word(byte) => {
+                    let end = rest.iter().position(ends_word).unwrap_or(rest.len());
+                    if end == rest.len() || end >= SHORT {
+                        self.state = State::Word;
+                        return Ok(at);
+                    }
+                    let word = bytes.get(at..=at + end).unwrap_or_default();
+                    self.keep = sink.token(Token::Word, word, false);
+                    at += end;
                 }
-                self.expects_key = false;
-                let token = if object {
-                    Token::ObjectEnd
-                } else {
-                    Token::ArrayEnd
-                };
-                self.keep = sink.token(token, b"", false);
+                // A byte-order mark before the beginning.
+                0xef | 0xbb | 0xbf if self.levels.is_empty() => {}
+                _ => return Err(InputErrorKind::Syntax),
             }
-            b',' => self.expects_key = self.levels.last() == Some(&true),
-            b':' => self.expects_key = false,
-            b'"' => self.state = State::String,
-            // A byte-order mark before the beginning.
-            0xef | 0xbb | 0xbf if self.levels.is_empty() => {}
-            _ => return Err(InputErrorKind::Syntax),
+            at += 1;
         }
+        Ok(at)
+    }
+
+    fn string_token(&self) -> Token {
+        if self.expects_key {
+            Token::Key
+        } else {
+            Token::String
+        }
+    }
+
+    fn open(&mut self, object: bool, sink: &mut impl Sink) -> Result<(), InputErrorKind> {
+        if self.levels.len() >= DEPTH_MAX {
+            return Err(InputErrorKind::Limit);
+        }
+        self.levels.push(object);
+        self.expects_key = object;
+        let token = if object {
+            Token::ObjectBegin
+        } else {
+            Token::ArrayBegin
+        };
+        self.keep = sink.token(token, b"", false);
+        Ok(())
+    }
+
+    fn close(&mut self, object: bool, sink: &mut impl Sink) -> Result<(), InputErrorKind> {
+        if self.levels.pop() != Some(object) {
+            return Err(InputErrorKind::Syntax);
+        }
+        self.expects_key = false;
+        let token = if object {
+            Token::ObjectEnd
+        } else {
+            Token::ArrayEnd
+        };
+        self.keep = sink.token(token, b"", false);
         Ok(())
     }
 
     /// Reads on in a word; answers how many bytes of `rest` belong to it.
     fn word(&mut self, rest: &[u8], sink: &mut impl Sink) -> usize {
-        let ends = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\r' | b'\n');
-        let end = rest.iter().position(ends).unwrap_or(rest.len());
-        let word = rest.get(..end).unwrap_or_default();
-        if end == rest.len() || !self.text.is_empty() || end > SHORT {
-            self.push(word);
-            if end < rest.len() {
-                self.emit(Token::Word, sink);
-            }
-        } else {
-            self.state = State::Between;
-            self.keep = sink.token(Token::Word, word, false);
+        let end = rest.iter().position(ends_word).unwrap_or(rest.len());
+        self.push(rest.get(..end).unwrap_or_default());
+        if end < rest.len() {
+            self.emit(Token::Word, sink);
         }
         end
     }
@@ -193,16 +221,13 @@ impl Json {
             return 1;
         }
         self.lone();
+        let token = self.string_token();
+        let begins = self.text.is_empty() && !self.cut;
         let mut scratch = std::mem::take(&mut self.scratch);
         let piece = unescape(rest, &mut scratch);
         let text = scratch.get(..piece.written).unwrap_or_default();
-        let token = if self.expects_key {
-            Token::Key
-        } else {
-            Token::String
-        };
         match piece.stop {
-            Stop::Quote if self.text.is_empty() && text.len() <= self.room() => {
+            Stop::Quote if begins && text.len() <= self.room() => {
                 self.state = State::Between;
                 self.keep = sink.token(token, text, false);
             }
@@ -284,91 +309,15 @@ impl Json {
     }
 }
 
-/// How far a piece of a string was read.
-struct Piece {
-    read: usize,
-    written: usize,
-    stop: Stop,
-}
-
-/// What comes next in it.
-enum Stop {
-    /// The closing quote was read.
-    Quote,
-    /// A backslash was read; what it means is not one byte, or not there yet.
-    Escape,
-    /// There is no more to read, or no more room.
-    Full,
-}
-
-/// Copies the text of a string, without its escapes as far as they are single bytes.
-fn unescape(from: &[u8], to: &mut [u8]) -> Piece {
-    let (mut read, mut written) = (0, 0);
-    let piece = |read, written, stop| Piece {
-        read,
-        written,
-        stop,
-    };
-    loop {
-        let eight = from.get(read..).and_then(<[u8]>::first_chunk::<8>);
-        let room = to.get_mut(written..).and_then(<[u8]>::first_chunk_mut::<8>);
-        if let (Some(eight), Some(room)) = (eight, room) {
-            // Copied before it is known how many of them count: what is too much is written over.
-            *room = *eight;
-            let plain = plain_bytes(u64::from_le_bytes(*eight));
-            read += plain;
-            written += plain;
-            if plain == 8 {
-                continue;
-            }
-        }
-        let (Some(&byte), Some(slot)) = (from.get(read), to.get_mut(written)) else {
-            return piece(read, written, Stop::Full);
-        };
-        match byte {
-            b'"' => return piece(read + 1, written, Stop::Quote),
-            b'\\' => match from.get(read + 1).and_then(|&byte| escaped(byte)) {
-                Some(plain) => {
-                    *slot = plain;
-                    read += 2;
-                }
-                None => return piece(read + 1, written, Stop::Escape),
-            },
-            _ => {
-                *slot = byte;
-                read += 1;
-            }
-        }
-        written += 1;
-    }
-}
-
-/// How many of the eight bytes come before the first quote or backslash.
-#[inline]
-fn plain_bytes(eight: u64) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    // The lowest bit that is set tells of a byte that is zero; higher ones may not.
-    let zero = |word: u64| word.wrapping_sub(ONES) & !word & (ONES << 7);
-    let special = zero(eight ^ (ONES * 0x22)) | zero(eight ^ (ONES * 0x5c));
-    (special.trailing_zeros() / 8) as usize
-}
-
-/// What a character after a backslash stands for, unless it is `u` or no escape.
-fn escaped(byte: u8) -> Option<u8> {
-    Some(match byte {
-        b'"' | b'\\' | b'/' => byte,
-        b'b' => 8,
-        b'f' => 12,
-        b'n' => b'\n',
-        b'r' => b'\r',
-        b't' => b'\t',
-        _ => return None,
-    })
-}
-
 /// A number, `true`, `false` or `null` begins with this.
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.')
+}
+
+/// It ends before one of these.
+#[inline(always)]
+fn ends_word(byte: &u8) -> bool {
+    matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\r' | b'\n')
 }
 
 #[cfg(test)]
@@ -448,15 +397,31 @@ mod tests {
         }
     }
 
+    /// Escapes of every kind at every place of a block, and next to each other.
     #[test]
-    fn plain_bytes_are_counted_to_the_first_quote_or_backslash() {
-        for special in [b'"', b'\\'] {
-            for at in 0..8 {
-                let mut eight = *b"a!#[]z\xa2\xdc";
-                eight[at] = special;
-                assert_eq!(plain_bytes(u64::from_le_bytes(eight)), at);
+    fn escapes_are_undone_wherever_they_are() {
+        let mut seed = 5u32;
+        let mut random = move |below: u32| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 8) % below
+        };
+        for _ in 0..3000 {
+            let (mut text, mut plain) = (b"[\"".to_vec(), Vec::new());
+            for _ in 0..random(120) {
+                let byte = b"ab\\\"/\n\t"[random(7) as usize];
+                plain.push(byte);
+                match byte {
+                    b'\n' => text.extend(b"\\n"),
+                    b'\t' => text.extend(b"\\t"),
+                    b'/' => text.push(byte),
+                    b'"' | b'\\' => text.extend([b'\\', byte]),
+                    _ => text.push(byte),
+                }
             }
+            text.extend(b"\"]");
+            let cut = random(text.len() as u32) as usize;
+            let found = tokens(&[&text[..cut], &text[cut..]], 1024);
+            assert_eq!(found[1].1, plain, "{}", String::from_utf8_lossy(&text));
         }
-        assert_eq!(plain_bytes(u64::from_le_bytes(*b"a!#[]z\xa2\xdc")), 8);
     }
 }

@@ -9,6 +9,7 @@ mod json;
 mod lines;
 mod mitm;
 mod prefixed;
+mod unescape;
 
 use std::fmt;
 use std::io::Read;

@@ -181,6 +181,44 @@ fn contexts_begin_with_an_empty_window() {
     );
 }
 
+/// A few lazy settings are followed by themselves: over several contexts, with and without takeover,
+/// in small and large batches.
+#[test]
+fn a_few_settings_are_zlibs_over_several_contexts() {
+    let messages = corners(21, 300_000);
+    for (level, windows, mem_level, batch) in [
+        (4, [9, 15], 1, 10_000),
+        (6, [12, 15], 8, 1 << 16),
+        (9, [10, 14], 9, 3000),
+    ] {
+        let cells = Cells::all()
+            .only_levels([level])
+            .only_windows(windows)
+            .only_mem_levels([mem_level]);
+        let mut options = EngineOptions::default();
+        options.cells = cells;
+        options.batch_bytes = batch;
+        let mut engine = Engine::new(options);
+        let settings: Vec<Setting> = Setting::all().filter(|&s| cells.contains(s)).collect();
+        let mut expected = vec![0; settings.len()];
+        for part in messages.chunks(40) {
+            engine.begin_context();
+            let part: Vec<&[u8]> = part.iter().map(Vec::as_slice).collect();
+            for message in &part {
+                engine.message(message, 0);
+            }
+            for (expected, &setting) in expected.iter_mut().zip(&settings) {
+                *expected += zlib(setting, &part).iter().sum::<u64>();
+            }
+        }
+        let sizes = engine.finish().total();
+        assert_eq!(settings.len(), 4);
+        for (expected, &setting) in expected.iter().zip(&settings) {
+            assert_eq!(sizes.compressed(setting), *expected, "{setting}");
+        }
+    }
+}
+
 #[test]
 #[ignore = "all 1,296 settings over long messages take minutes: cargo test -p weir-ws -- --ignored"]
 fn every_cell_is_zlibs_on_long_and_odd_messages() {

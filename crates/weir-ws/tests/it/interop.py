@@ -7,6 +7,9 @@ Prints one line for each recorded piece and each sent message:
 """
 import asyncio
 import itertools
+import pathlib
+import shutil
+import subprocess
 import sys
 
 import websockets
@@ -16,6 +19,9 @@ from websockets.extensions.permessage_deflate import (
     ClientPerMessageDeflateFactory,
     ServerPerMessageDeflateFactory,
 )
+
+# Autobahn's lengths of fragments; 0 is none.
+FRAGMENTS = (0, 256, 1024, 4096, 32768)
 
 
 def messages(large):
@@ -62,11 +68,11 @@ def raw(message):
     return message.encode() if isinstance(message, str) else message
 
 
-async def run(name, port, extensions, fragment, large=False):
+async def run(name, port, extensions, fragment, large=False, path="chat"):
     through = await proxy(port)
     out("case", name)
     async with connect(
-        f"ws://127.0.0.1:{through.sockets[0].getsockname()[1]}/chat",
+        f"ws://127.0.0.1:{through.sockets[0].getsockname()[1]}/{path}",
         compression=None,
         extensions=extensions,
         max_size=None,
@@ -86,7 +92,9 @@ async def run(name, port, extensions, fragment, large=False):
 
 
 async def with_websockets():
-    combinations = itertools.product((False, True), (False, True), (None, 9, 15), (None, 9, 12))
+    # All that zlib can deflate with: 8 bits are for ws below, which deflates with 9 then.
+    bits = (None, *range(9, 16))
+    combinations = itertools.product((False, True), (False, True), bits, bits)
     for n, (server_no, client_no, server_bits, client_bits) in enumerate(combinations):
         async def echo(socket):
             async for message in socket:
@@ -103,9 +111,9 @@ async def with_websockets():
             echo, "127.0.0.1", 0, compression=None, extensions=[factory], max_size=None, ping_interval=None
         ) as server:
             offer = ClientPerMessageDeflateFactory(client_max_window_bits=True)
-            fragment = (0, 256, 1024, 4096, 32768)[n % 5]
+            fragment = FRAGMENTS[n % 5]
             name = f"websockets-{server_no}-{client_no}-{server_bits}-{client_bits}-{fragment}"
-            await run(name, server.sockets[0].getsockname()[1], [offer], fragment, n % 7 == 0)
+            await run(name, server.sockets[0].getsockname()[1], [offer], fragment, n % 23 == 0)
 
 
 async def with_aiohttp():
@@ -136,7 +144,27 @@ async def with_aiohttp():
     await runner.cleanup()
 
 
+async def with_ws():
+    """The parameters that Autobahn's tests ask for, and its fragments."""
+    script = pathlib.Path(__file__).with_name("interop.cjs")
+    node = await asyncio.create_subprocess_exec("node", script, stdout=asyncio.subprocess.PIPE)
+    port = int(await node.stdout.readline())
+    parameters = ((False, None), (True, None), (False, 8), (False, 15), (True, 8), (True, 15))
+    for (no, bits), fragment in itertools.product(parameters, FRAGMENTS):
+        offer = ClientPerMessageDeflateFactory(
+            server_no_context_takeover=no, server_max_window_bits=bits, client_max_window_bits=True
+        )
+        await run(f"ws-{no}-{bits}-{fragment}", port, [offer], fragment, bits == 8, str(fragment))
+    node.terminate()
+    await node.wait()
+
+
 asyncio.run(with_websockets())
+has_ws = ["node", "-e", "require('ws')"]
+if shutil.which("node") and subprocess.run(has_ws, capture_output=True).returncode == 0:
+    asyncio.run(with_ws())
+else:
+    print("ws for Node.js is not installed", file=sys.stderr)
 try:
     import aiohttp  # noqa: F401
 except ImportError:

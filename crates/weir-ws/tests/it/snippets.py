@@ -76,5 +76,36 @@ async def with_aiohttp(module):
     )
 
 
-run = {"websockets": with_websockets, "aiohttp": with_aiohttp}[sys.argv[1]]
+async def with_tornado(module):
+    from tornado import httpserver, netutil, web
+    from tornado.websocket import WebSocketHandler
+
+    names = {"WebSocketHandler": WebSocketHandler}
+    exec(compile(module, "snippet", "exec"), names)
+    seen = {}
+
+    class Echo(names["Handler"]):
+        def open(self):
+            compressor = self.ws_connection._compressor
+            seen.update(level=compressor._compression_level, mem_level=compressor._mem_level)
+
+        async def on_message(self, message):
+            await self.write_message(message)
+
+    server = httpserver.HTTPServer(web.Application([("/", Echo)]))
+    sockets = netutil.bind_sockets(0, "127.0.0.1")
+    server.add_sockets(sockets)
+    deflate = await talk(sockets[0].getsockname()[1])
+    server.stop()
+    print(
+        deflate.remote_max_window_bits,
+        deflate.local_max_window_bits,
+        deflate.remote_no_context_takeover,
+        deflate.local_no_context_takeover,
+        seen["level"],
+        seen["mem_level"],
+    )
+
+
+run = {"websockets": with_websockets, "aiohttp": with_aiohttp, "tornado": with_tornado}[sys.argv[1]]
 asyncio.run(run(ast.parse(sys.stdin.read())))

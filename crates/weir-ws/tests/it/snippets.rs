@@ -1,6 +1,7 @@
 //! Configurations run as they are written.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use weir_ws::{Library, Setting, snippet};
@@ -15,8 +16,12 @@ fn has(module: &str) -> bool {
 /// What a server with the configuration and a client agree on.
 fn run(library: &str, code: &str) -> String {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/snippets.py");
-    let mut child = Command::new("python3")
-        .args([script, library])
+    run_with(Command::new("python3").args([script, library]), code)
+}
+
+/// What a program prints that gets the configuration on its standard input.
+fn run_with(program: &mut Command, code: &str) -> String {
+    let mut child = program
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -27,7 +32,7 @@ fn run(library: &str, code: &str) -> String {
     drop(stdin);
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{library}:\n{code}\n{said}");
+    assert!(output.status.success(), "{program:?}:\n{code}\n{said}");
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
@@ -69,4 +74,151 @@ fn aiohttp_takes_the_configuration() {
             .iter()
             .any(|warning| warning.contains("takeover"))
     );
+}
+
+#[test]
+fn tornado_takes_the_configuration() {
+    if !has("websockets.asyncio.client") || !has("tornado") {
+        eprintln!("SKIPPED: python's tornado is not installed (pip install websockets tornado)");
+        return;
+    }
+    for (level, mem_level) in [(1, 1), (9, 8)] {
+        let setting = Setting {
+            level,
+            mem_level,
+            ..Setting::ZLIB
+        };
+        let found = run("tornado", &snippet(Library::Tornado, setting, 0).code);
+        // The windows are what the client asks for: that is what the warning says.
+        assert!(
+            found.ends_with(&format!("False False {level} {mem_level}")),
+            "{found}"
+        );
+    }
+}
+
+#[test]
+fn ws_takes_the_configuration_and_agrees_on_it() {
+    let node = |arguments: &[&str]| {
+        let mut node = Command::new("node");
+        node.args(arguments);
+        node
+    };
+    let found = node(&["-e", "require('ws')"]).output();
+    if !found.is_ok_and(|output| output.status.success()) {
+        eprintln!(
+            "SKIPPED: ws for Node.js is not installed (npm install ws; NODE_PATH=node_modules)"
+        );
+        return;
+    }
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/snippets.cjs");
+    for (window_bits, takeover, level, mem_level, threshold) in [
+        (9, true, 1, 1, 0),
+        (12, true, 6, 5, 40),
+        (15, false, 9, 8, 1024),
+    ] {
+        let setting = Setting {
+            takeover,
+            window_bits,
+            level,
+            mem_level,
+        };
+        let code = snippet(Library::Ws, setting, threshold).code;
+        let no = !takeover;
+        let expected =
+            format!("{window_bits} {window_bits} {no} {no} {level} {mem_level} {threshold}");
+        assert_eq!(run_with(&mut node(&[script]), &code), expected, "{setting}");
+    }
+}
+
+/// Builds and runs a program of Go around the configuration; `None` where Go or the library is not
+/// there. Nothing is fetched.
+fn go(program: &str, module: &str, version: &str, code: &str) -> Option<String> {
+    let name = module.replace('/', "-");
+    let folder = std::env::temp_dir().join(format!("weir-ws-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let program = program.replace("CONFIGURATION", &code.replace('\n', "\n\t\t"));
+    std::fs::write(folder.join("main.go"), program).unwrap();
+    let requires = format!("module peer\n\ngo 1.23\n\nrequire {module} {version}\n");
+    std::fs::write(folder.join("go.mod"), requires).unwrap();
+    let output = run_go(&folder, &["mod", "download"])
+        .filter(|output| output.status.success())
+        .and_then(|_| run_go(&folder, &["run", "-mod=mod", "."]));
+    std::fs::remove_dir_all(&folder).unwrap();
+    let Some(output) = output else {
+        eprintln!("SKIPPED: {module} is not there (go mod download {module}@{version})");
+        return None;
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{module}:\n{code}\n{said}");
+    Some(String::from_utf8(output.stdout).unwrap().trim().to_owned())
+}
+
+fn run_go(folder: &Path, arguments: &[&str]) -> Option<std::process::Output> {
+    Command::new("go")
+        .args(arguments)
+        .current_dir(folder)
+        .env("GOPROXY", "off")
+        .env("GOSUMDB", "off")
+        .env("GOFLAGS", "")
+        .output()
+        .ok()
+}
+
+#[test]
+fn gorilla_takes_the_configuration() {
+    for takeover in [true, false] {
+        let setting = Setting {
+            takeover,
+            level: 9,
+            ..Setting::ZLIB
+        };
+        let snippet = snippet(Library::Gorilla, setting, 0);
+        let Some(found) = go(
+            include_str!("snippets_gorilla.go"),
+            "github.com/gorilla/websocket",
+            "v1.5.3",
+            &snippet.code,
+        ) else {
+            return;
+        };
+        // Without takeover, whatever was asked for: that is what the warning says.
+        let expected = "permessage-deflate; server_no_context_takeover; client_no_context_takeover";
+        assert_eq!(found, expected);
+        let warned = snippet
+            .warnings
+            .iter()
+            .any(|warning| warning.contains("without takeover"));
+        assert_eq!(warned, takeover);
+    }
+}
+
+#[test]
+fn coder_takes_the_configuration() {
+    for takeover in [true, false] {
+        let setting = Setting {
+            takeover,
+            ..Setting::ZLIB
+        };
+        let snippet = snippet(Library::Coder, setting, 16);
+        let Some(found) = go(
+            include_str!("snippets_coder.go"),
+            "github.com/coder/websocket",
+            "v1.8.15",
+            &snippet.code,
+        ) else {
+            return;
+        };
+        assert_eq!(
+            found.contains("server_no_context_takeover"),
+            !takeover,
+            "{found}"
+        );
+        assert_eq!(
+            found.contains("client_no_context_takeover"),
+            !takeover,
+            "{found}"
+        );
+        assert!(found.starts_with("permessage-deflate"), "{found}");
+    }
 }

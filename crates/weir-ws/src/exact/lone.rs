@@ -1,0 +1,404 @@
+//! One setting of a lazy level by itself, when so few are asked for that nothing is to be shared.
+//!
+//! zlib looks at up to 4,096 candidates of a chain of three-byte strings to find the longest match. Here
+//! a candidate is looked at only if it may be longer than the best so far: such a match ends with the
+//! same four or six bytes one byte further on, and begins with the same ones, so the chain of the rarer
+//! of these two strings is followed. Whether zlib would have come as far as a match follows from running
+//! counts of its own hash: `count(position) - count(candidate)`. All positions are put into chains
+//! ahead of the parse, which at lazy levels does not decide which are.
+//!
+//! Positions are kept modulo 65,536, and nothing is ever cleared: an entry that is too old, or of another
+//! context, seems to lie somewhere in the window, but the text there is compared, and had it been the
+//! same, the entry would have been replaced.
+
+use super::emit::Symbols;
+use super::level::{LEVELS, Level, MATCH_MAX, MATCH_MIN, TOO_FAR};
+use super::links::{common, word};
+use super::slow::Span;
+use super::window::Window;
+
+/// Twice the largest window.
+const RING: usize = 1 << 16;
+const HEAD_BITS: u32 = 15;
+const FOUR: usize = 4;
+const SIX: usize = 6;
+/// Positions that are put into chains at a time.
+const AHEAD: usize = 4096;
+
+/// How far back the string with the same hash is, by position; 0 is none.
+type Back = Box<[u16; RING]>;
+
+/// Chains for one memLevel and context.
+#[derive(Debug)]
+pub(crate) struct Lone {
+    mem_level: u8,
+    /// zlib's hashes: the last position with each in the high half, how often it was seen in the low.
+    heads: Vec<u32>,
+    back: Back,
+    counts: Back,
+    four: Strings<FOUR>,
+    six: Strings<SIX>,
+    /// Position of the buffer up to which zlib's hashes are counted.
+    linked: usize,
+    /// Added to a position of the buffer.
+    bias: u32,
+    /// Strings that end here or before are linked.
+    ahead: usize,
+}
+
+/// Chains of strings of `N` bytes.
+#[derive(Debug)]
+struct Strings<const N: usize> {
+    heads: Box<[u32; 1 << HEAD_BITS]>,
+    back: Back,
+    linked: usize,
+}
+
+impl<const N: usize> Strings<N> {
+    fn new() -> Self {
+        Self {
+            heads: boxed(),
+            back: boxed(),
+            linked: 0,
+        }
+    }
+
+    fn extend(&mut self, text: &[u8], to: usize, bias: u32) {
+        const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+        let (heads, back) = (&mut *self.heads, &mut *self.back);
+        let mut now = (self.linked as u32).wrapping_add(bias);
+        for string in strings_at(text, self.linked, to) {
+            let string = string << (64 - 8 * N);
+            let slot = (string.wrapping_mul(MIX) >> (64 - HEAD_BITS)) as usize;
+            let head = &mut heads[slot];
+            let distance = now.wrapping_sub(*head);
+            back[usize::from(now as u16)] = distance.min(0xffff) as u16;
+            *head = now;
+            now = now.wrapping_add(1);
+        }
+        self.linked = self.linked.max(to);
+    }
+}
+
+/// The eight bytes at each position of a range; the text is padded.
+fn strings_at(text: &[u8], from: usize, to: usize) -> impl Iterator<Item = u64> {
+    let range = text.get(from..to + 7).unwrap_or_default();
+    range
+        .array_windows()
+        .map(|&eight| u64::from_le_bytes(eight))
+}
+
+fn boxed<T: Copy + Default, const N: usize>() -> Box<[T; N]> {
+    vec![T::default(); N]
+        .into_boxed_slice()
+        .try_into()
+        .unwrap_or_else(|_| Box::new([T::default(); N]))
+}
+
+/// What a search hangs on.
+struct Search {
+    level: Level,
+    /// Length of the match at the position before.
+    previous: usize,
+    /// End of the message.
+    end: usize,
+}
+
+impl Lone {
+    pub(crate) fn new(mem_level: u8) -> Self {
+        Self {
+            mem_level,
+            heads: vec![0; 1 << (mem_level + 7)],
+            back: boxed(),
+            counts: boxed(),
+            four: Strings::new(),
+            six: Strings::new(),
+            linked: 0,
+            bias: 0,
+            ahead: 0,
+        }
+    }
+
+    /// The message at `span` is looked at next, by itself, wherever it lies.
+    pub(crate) fn begin_alone(&mut self, span: Span) {
+        // Strings were linked up to here at most.
+        let next = (self.linked.max(self.four.linked) as u32).wrapping_add(self.bias);
+        self.bias = next.wrapping_sub(span.start as u32);
+        self.linked = span.start;
+        self.four.linked = span.start;
+        self.six.linked = span.start;
+        self.ahead = span.start;
+    }
+
+    /// The first `bytes` of the buffer were dropped.
+    pub(crate) fn shift(&mut self, bytes: usize) {
+        self.bias = self.bias.wrapping_add(bytes as u32);
+        for linked in [
+            &mut self.linked,
+            &mut self.four.linked,
+            &mut self.six.linked,
+            &mut self.ahead,
+        ] {
+            *linked = linked.saturating_sub(bytes);
+        }
+    }
+
+    /// Puts the strings up to `to` into their chains, and some more, as far as the text is known.
+    #[inline(never)]
+    fn extend(&mut self, text: &[u8], to: usize, known: usize) {
+        let to = to + AHEAD;
+        let until = |bytes: usize| to.min((known + 1).saturating_sub(bytes));
+        let shift = u32::from(self.mem_level + 7).div_ceil(MATCH_MIN as u32);
+        let (heads, back) = (&mut self.heads[..], &mut *self.back);
+        let counts = &mut *self.counts;
+        let mask = heads.len() - 1;
+        let mut now = (self.linked as u16).wrapping_add(self.bias as u16);
+        // As zlib does it: three shifts, and nothing is left of a byte.
+        let first = word(text, self.linked) as usize;
+        let mut hash = ((first & 0xff) << shift) ^ (first >> 8 & 0xff);
+        let range = self.linked + MATCH_MIN - 1..until(MATCH_MIN) + MATCH_MIN - 1;
+        for &byte in text.get(range).unwrap_or_default() {
+            hash = (hash << shift ^ usize::from(byte)) & mask;
+            let Some(head) = heads.get_mut(hash) else {
+                break;
+            };
+            let count = (*head as u16).wrapping_add(1);
+            back[usize::from(now)] = now.wrapping_sub((*head >> 16) as u16);
+            counts[usize::from(now)] = count;
+            *head = u32::from(now) << 16 | u32::from(count);
+            now = now.wrapping_add(1);
+        }
+        self.linked = self.linked.max(until(MATCH_MIN));
+        self.four.extend(text, until(FOUR), self.bias);
+        self.six.extend(text, until(SIX), self.bias);
+        self.ahead = to.min(known);
+    }
+
+    /// Parses the message at a lazy level (4 to 9). The text is known up to `known`.
+    pub(crate) fn message(
+        &mut self,
+        text: &[u8],
+        known: usize,
+        span: Span,
+        level: u8,
+        window_bits: u8,
+        symbols: &mut Symbols,
+    ) {
+        let level = LEVELS[usize::from(level) - 1];
+        let mut window = Window::new(window_bits, span.passed, span.start, span.end);
+        symbols.begin(window.base);
+        let end = span.end;
+        let mut at = span.start;
+        let (mut length, mut distance) = (MATCH_MIN - 1, 0);
+        let mut pending = false;
+        loop {
+            if window.fill(at) {
+                symbols.base(window.base);
+            }
+            if at >= end {
+                break;
+            }
+            let (previous, previous_distance) = (length, distance);
+            (length, distance) = (MATCH_MIN - 1, 0);
+            if previous < level.lazy && end - at >= MATCH_MIN {
+                // Searches look at strings up to the end of the longest match.
+                let reach = end.min(at + MATCH_MAX);
+                if reach > self.ahead {
+                    self.extend(text, reach, known);
+                }
+                let search = Search {
+                    level,
+                    previous,
+                    end,
+                };
+                let found = self.longest(text, at, &window, &search);
+                if found.1 > 0 && (found.0 > MATCH_MIN || found.1 <= TOO_FAR) {
+                    (length, distance) = found;
+                }
+            }
+            if previous >= MATCH_MIN && length <= previous {
+                symbols.matched(previous, previous_distance);
+                at += previous - 1;
+                pending = false;
+                length = MATCH_MIN - 1;
+            } else {
+                if pending {
+                    symbols.literal(text[at - 1]);
+                }
+                pending = true;
+                at += 1;
+            }
+        }
+        if pending {
+            symbols.literal(text[end - 1]);
+            symbols.trailing = true;
+        }
+    }
+
+    /// zlib's `longest_match`: length and distance of the first of the longest matches at `at` that are
+    /// longer than the one before; the distance is 0 without one.
+    #[inline(always)]
+    fn longest(&self, text: &[u8], at: usize, window: &Window, search: &Search) -> (usize, usize) {
+        let most = MATCH_MAX.min(search.end - at);
+        let nice = search.level.nice.min(most);
+        let reach = Reach::new(at, window, search);
+        let (mut best, mut best_distance) = (search.previous, 0);
+        // Three bytes are worth a look only if there is no longer match.
+        let mut three = false;
+        if best < MATCH_MIN {
+            best = MATCH_MIN;
+            three = true;
+        }
+        let here = word(text, at);
+        while best < nice {
+            let need = best + 1;
+            let Some(distance) = (if need >= SIX {
+                let end = at + need - SIX;
+                next(
+                    text,
+                    at,
+                    here,
+                    &self.six,
+                    end,
+                    self.bias as u16,
+                    need,
+                    best_distance,
+                    reach.far,
+                )
+            } else {
+                let end = at + need - FOUR;
+                next(
+                    text,
+                    at,
+                    here,
+                    &self.four,
+                    end,
+                    self.bias as u16,
+                    need,
+                    best_distance,
+                    reach.far,
+                )
+            }) else {
+                break;
+            };
+            if !self.reaches(at, distance, &reach) {
+                break;
+            }
+            best = common(text, at - distance, at, most);
+            best_distance = distance;
+        }
+        if three && best_distance == 0 {
+            return self.three(text, at, here, &reach);
+        }
+        (best, best_distance)
+    }
+
+    /// The nearest match of three bytes, if zlib comes as far.
+    #[inline]
+    fn three(&self, text: &[u8], at: usize, here: u64, reach: &Reach) -> (usize, usize) {
+        let far = reach.far.min(TOO_FAR);
+        let now = (at as u16).wrapping_add(self.bias as u16);
+        let mut distance = 0;
+        loop {
+            let step = self.back[usize::from(now.wrapping_sub(distance as u16))];
+            distance += usize::from(step);
+            if step == 0 || distance > far {
+                return (MATCH_MIN - 1, 0);
+            }
+            if (word(text, at - distance) ^ here) & 0xff_ffff == 0 {
+                if self.reaches(at, distance, reach) {
+                    return (MATCH_MIN, distance);
+                }
+                return (MATCH_MIN - 1, 0);
+            }
+        }
+    }
+
+    /// True when zlib looks at the candidate, whose first three bytes are the same.
+    #[inline(always)]
+    fn reaches(&self, at: usize, distance: usize, reach: &Reach) -> bool {
+        let now = (at as u16).wrapping_add(self.bias as u16);
+        let then = now.wrapping_sub(distance as u16);
+        let rank = self.counts[usize::from(now)].wrapping_sub(self.counts[usize::from(then)]);
+        usize::from(rank) <= reach.chain && (distance < reach.limit || rank == 1)
+    }
+}
+
+/// How far a search goes.
+struct Reach {
+    /// Candidates of the chain.
+    chain: usize,
+    /// Candidates are nearer than this,
+    limit: usize,
+    /// but the first of the chain may be as far as this.
+    far: usize,
+}
+
+impl Reach {
+    #[inline(always)]
+    fn new(at: usize, window: &Window, search: &Search) -> Self {
+        let behind = at - window.base;
+        let limit = behind.min(window.distance_max);
+        // The first byte of the buffer is no candidate.
+        let far = if window.distance_max < behind {
+            limit
+        } else {
+            limit.saturating_sub(1)
+        };
+        let chain = if search.previous >= search.level.good {
+            search.level.chain >> 2
+        } else {
+            search.level.chain
+        };
+        Self { chain, limit, far }
+    }
+}
+
+/// The distance of the nearest match at `at` of at least `need` bytes that is farther than `after`, and
+/// not farther than `far`. `end` is where the last `N` of them begin.
+#[allow(clippy::too_many_arguments, reason = "inlined, twice")]
+#[inline(always)]
+fn next<const N: usize>(
+    text: &[u8],
+    at: usize,
+    here: u64,
+    strings: &Strings<N>,
+    end: usize,
+    bias: u16,
+    need: usize,
+    after: usize,
+    far: usize,
+) -> Option<usize> {
+    let back = |position: u16| strings.back[usize::from(position)];
+    let (first, last) = (
+        (at as u16).wrapping_add(bias),
+        (end as u16).wrapping_add(bias),
+    );
+    // The rarer string, as far as that can be told from where each was last.
+    let (mut step, anchor) = match (back(first), back(last)) {
+        (0, _) | (_, 0) => return None,
+        (a, b) if a > b => (a, first),
+        (_, b) => (b, last),
+    };
+    let mut distance = 0;
+    loop {
+        distance += usize::from(step);
+        if step == 0 || distance > far {
+            return None;
+        }
+        if distance > after {
+            let differ = here ^ word(text, at - distance);
+            let long = if differ != 0 {
+                (differ.trailing_zeros() / 8) as usize >= need
+            } else {
+                need <= 8
+                    || (text[at - distance + need - 1] == text[at + need - 1]
+                        && common(text, at - distance, at, need) == need)
+            };
+            if long {
+                return Some(distance);
+            }
+        }
+        step = back(anchor.wrapping_sub(distance as u16));
+    }
+}
