@@ -29,7 +29,7 @@ impl Packets {
         frame.wire_len = record.wire_len;
         let packet = self.decoder.decode(frame);
         self.messages.packet(&packet, &mut |message| {
-            each(message.bytes, &passage(message))
+            each(message.bytes, &passage(message));
         });
     }
 

@@ -89,6 +89,8 @@ environment.";
 
 #[cfg(test)]
 mod tests {
+    use weir_h248::check;
+
     use super::*;
 
     #[test]
