@@ -10,7 +10,7 @@ use crate::sighting::Sighting;
 use crate::table::{FlowTable, Seen};
 use crate::tunnel::{DEPTH_MAX, Decoders, Tunnels, frame_in, inside};
 
-/// A [`FlowTable`] that is fed with packets as they come out of a [`Decoder`].
+/// A [`FlowTable`] that is fed with packets as they come out of a [`Decoder`](weir_packet::Decoder).
 #[derive(Debug)]
 pub struct Tracker {
     table: FlowTable,

@@ -67,7 +67,12 @@ impl Aggregate {
     pub fn new(branches: Vec<Branch>, functions: &[Function]) -> Option<Self> {
         let first = branches.first()?;
         let kinds: Vec<Kind> = first.keys.iter().map(Expression::kind).collect();
-        let key = Key::new(&kinds)?;
+        let width = |part: usize| {
+            let keys = branches.iter().filter_map(|branch| branch.keys.get(part));
+            keys.map(Expression::width).max().unwrap_or(u64::BITS)
+        };
+        let widths: Vec<_> = kinds.iter().copied().zip((0..).map(width)).collect();
+        let key = Key::of_widths(&widths)?;
         let mut measures = Vec::with_capacity(functions.len());
         let mut fresh = Vec::new();
         for (index, function) in functions.iter().enumerate() {

@@ -95,6 +95,30 @@ impl Expression {
         !matches!(self.kind(), Kind::Address | Kind::Bytes | Kind::Text)
     }
 
+    /// Bits that hold every value of a number that is never negative; 64 for the others.
+    pub(crate) fn width(&self) -> u32 {
+        match self {
+            Self::Column(column) => match column.kind {
+                Kind::Bool => 1,
+                Kind::U8 => 8,
+                Kind::U16 => 16,
+                Kind::U32 => 32,
+                _ => u64::BITS,
+            },
+            Self::Constant(_) => u64::BITS,
+            Self::Integer { of, .. } => of.width(),
+            Self::Calculate(left, calculation, right) => match (calculation, right.as_ref()) {
+                (Calculation::And, Self::Constant(mask @ 0..)) => {
+                    left.width().min(i64::BITS - mask.leading_zeros())
+                }
+                (Calculation::ShiftRight, Self::Constant(bits @ 0..=63)) if left.width() < 64 => {
+                    left.width().saturating_sub(*bits as u32)
+                }
+                _ => u64::BITS,
+            },
+        }
+    }
+
     /// Calls `visit` with every column that is read.
     pub fn visit_columns(&self, visit: &mut dyn FnMut(&Column)) {
         match self {

@@ -70,6 +70,13 @@ impl Key {
 
     /// A key of values of these types; `None` when they are too many or one of them makes no key.
     pub(crate) fn new(kinds: &[Kind]) -> Option<Self> {
+        let widths: Vec<_> = kinds.iter().map(|kind| (*kind, u64::BITS)).collect();
+        Self::of_widths(&widths)
+    }
+
+    /// As [`Key::new`], of numbers that are not negative and have no more than so many bits: 64 where
+    /// only the type is known.
+    pub(crate) fn of_widths(kinds: &[(Kind, u32)]) -> Option<Self> {
         // Bits free at the top of each word.
         let mut words: Vec<u32> = Vec::new();
         let mut place = |bits: u32| {
@@ -86,14 +93,14 @@ impl Key {
         };
         // Pairs of whole words first, so that they lie side by side.
         let mut values: Vec<Option<Place>> = vec![None; kinds.len()];
-        for (value, kind) in values.iter_mut().zip(kinds) {
+        for (value, (kind, _)) in values.iter_mut().zip(kinds) {
             if *kind == Kind::Address {
                 *value = Some(place(64));
                 place(64);
             }
         }
         let mut parts = Vec::with_capacity(kinds.len());
-        for (value, kind) in values.into_iter().zip(kinds) {
+        for (value, (kind, width)) in values.into_iter().zip(kinds) {
             let bits = match kind {
                 Kind::Bool => 1,
                 Kind::U8 => 8,
@@ -102,7 +109,7 @@ impl Key {
                 Kind::U64 | Kind::I64 | Kind::Time | Kind::Address => 64,
                 Kind::F64 | Kind::Bytes => return None,
             };
-            let value = value.unwrap_or_else(|| place(bits));
+            let value = value.unwrap_or_else(|| place(bits.min((*width).max(1))));
             let there = place(if *kind == Kind::Address { 3 } else { 1 });
             parts.push(Part {
                 kind: *kind,
