@@ -14,6 +14,9 @@ pub struct Block {
     wire_lens: [u32; Block::LEN_MAX],
     times_ns: [i64; Block::LEN_MAX],
     pub(crate) asks_times: bool,
+    /// All records are so long and stand side by side, as far as they were written here; or 0.
+    even_len: usize,
+    even: usize,
 }
 
 impl Block {
@@ -33,6 +36,8 @@ impl Block {
             wire_lens: [0; Self::LEN_MAX],
             times_ns: [0; Self::LEN_MAX],
             asks_times: true,
+            even_len: 0,
+            even: 0,
         }
     }
 
@@ -54,6 +59,7 @@ impl Block {
     /// record too far off.
     #[inline]
     pub fn push(&mut self, start: usize, len: usize, wire_len: u32, time_ns: i64) -> bool {
+        self.even_len = 0;
         let at = self.len;
         if at >= Self::LEN_MAX || start.saturating_add(len) > u32::MAX as usize {
             return false;
@@ -64,6 +70,18 @@ impl Block {
         self.times_ns[at] = time_ns;
         self.len += 1;
         true
+    }
+
+    /// Makes these the records: `count` of `len` bytes each, side by side from the start of the window,
+    /// of which no more is known. Costs nothing when the last ones were alike.
+    pub fn set_even(&mut self, count: usize, len: usize) {
+        let count = count.min(Self::LEN_MAX);
+        if self.even_len != len || self.even < count {
+            self.len = 0;
+            while self.len < count && self.push(self.len * len, len, 0, 0) {}
+            (self.even_len, self.even) = (len, self.len);
+        }
+        self.len = count.min(self.even);
     }
 
     /// How many records there are.

@@ -88,6 +88,12 @@ impl Spot {
         self.layers
     }
 
+    /// Bits of the largest value.
+    #[must_use]
+    pub const fn width(&self) -> u32 {
+        u32::BITS - self.mask.leading_zeros()
+    }
+
     /// The same number shifted to the right by so many bits.
     #[must_use]
     pub const fn shifted_right(self, bits: u32) -> Self {

@@ -125,7 +125,10 @@ impl Aggregate {
         }
         let flags_at = fresh.len();
         fresh.push(0);
-        let mut groups = Groups::new(key.words(), fresh);
+        let mut groups = match key.bits() {
+            Some(bits) => Groups::of_bits(bits, fresh),
+            None => Groups::new(key.words(), fresh),
+        };
         if kinds.is_empty() {
             // One group, also of no rows.
             groups.find_or_insert(&[]);

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use weir_packet::{Address, Get, Kind, Value};
+use weir_packet::{Address, Get, Kind, Spot, Value};
 
 use crate::{Column, Origin, Row};
 
@@ -98,13 +98,21 @@ impl Expression {
     /// Bits that hold every value of a number that is never negative; 64 for the others.
     pub(crate) fn width(&self) -> u32 {
         match self {
-            Self::Column(column) => match column.kind {
-                Kind::Bool => 1,
-                Kind::U8 => 8,
-                Kind::U16 => 16,
-                Kind::U32 => 32,
-                _ => u64::BITS,
-            },
+            Self::Column(column) => {
+                let of_kind = match column.kind {
+                    Kind::Bool => 1,
+                    Kind::U8 => 8,
+                    Kind::U16 => 16,
+                    Kind::U32 => 32,
+                    _ => u64::BITS,
+                };
+                match column.origin {
+                    Origin::Packet(field, _) => {
+                        Spot::of(field.name).map_or(of_kind, |spot| of_kind.min(spot.width()))
+                    }
+                    _ => of_kind,
+                }
+            }
             Self::Constant(_) => u64::BITS,
             Self::Integer { of, .. } => of.width(),
             Self::Calculate(left, calculation, right) => match (calculation, right.as_ref()) {

@@ -16,6 +16,9 @@ pub(crate) struct Groups {
     slots: Vec<u64>,
     len: usize,
     secrets: [u64; 2],
+    /// Where all keys are small, the number of the group plus one at the place of the key: then there
+    /// are no slots.
+    direct: Vec<u32>,
     /// The state of a group that is new.
     fresh: Box<[u64]>,
 }
@@ -31,8 +34,18 @@ impl Groups {
             slots: vec![0; SLOTS_MIN],
             len: 0,
             secrets: [random.hash_one(0), random.hash_one(1) | 1],
+            direct: Vec::new(),
             fresh: fresh.into(),
         }
+    }
+
+    /// A table of keys of one word with so many bits at most.
+    pub(crate) fn of_bits(bits: u32, fresh: Vec<u64>) -> Self {
+        let mut groups = Self::new(1, fresh);
+        if bits <= DIRECT_BITS_MAX {
+            groups.direct = vec![0; 1 << bits];
+        }
+        groups
     }
 
     /// How many groups there are.
@@ -43,6 +56,7 @@ impl Groups {
     /// Bytes allocated.
     pub(crate) fn allocated_bytes(&self) -> usize {
         (self.entries.capacity() + self.slots.capacity()) * size_of::<u64>()
+            + self.direct.capacity() * size_of::<u32>()
     }
 
     /// The key of a group.
@@ -71,6 +85,13 @@ impl Groups {
             .unwrap_or_default()
     }
 
+    /// Word `at` of the state of a group, to change.
+    #[inline]
+    pub(crate) fn word_mut(&mut self, group: u32, at: usize) -> Option<&mut u64> {
+        let start = group as usize * self.stride;
+        self.entries.get_mut(start + self.key_words + at)
+    }
+
     /// The number of the group with this key, which is made when it is new; and whether it is.
     #[inline]
     pub(crate) fn find_or_insert(&mut self, key: &[u64]) -> (usize, bool) {
@@ -83,6 +104,7 @@ impl Groups {
                 }
                 (0, new)
             }
+            [a] if !self.direct.is_empty() => self.find_direct(a),
             [a] => self.find::<1>(&[a]),
             [a, b] => self.find::<2>(&[a, b]),
             _ => self.find_long(key),
@@ -95,6 +117,15 @@ impl Groups {
     pub(crate) fn find_many(&mut self, keys: &[u64], numbers: &mut [u32]) {
         match self.key_words {
             0 => numbers.fill(0),
+            1 if !self.direct.is_empty() => {
+                for (key, number) in keys.iter().zip(numbers) {
+                    // Wraps around for a group that is new.
+                    *number = self.at_direct(*key).wrapping_sub(1);
+                    if *number == UNKNOWN {
+                        *number = self.find_direct(*key).0 as u32;
+                    }
+                }
+            }
             1 => self.find_chunks::<1>(keys, numbers),
             2 => self.find_chunks::<2>(keys, numbers),
             words => {
@@ -103,6 +134,25 @@ impl Groups {
                 }
             }
         }
+    }
+
+    /// The number of the group with a small key plus one; 0 for none.
+    #[inline]
+    fn at_direct(&self, key: u64) -> u32 {
+        self.direct.get(key as usize).copied().unwrap_or_default()
+    }
+
+    fn find_direct(&mut self, key: u64) -> (usize, bool) {
+        if let Some(group) = self.at_direct(key).checked_sub(1) {
+            return (group as usize, false);
+        }
+        let group = self.len;
+        self.insert(&[key]);
+        if let Some(place) = self.direct.get_mut(key as usize) {
+            // There are no more than 2^DIRECT_BITS_MAX.
+            *place = group as u32 + 1;
+        }
+        (group, true)
     }
 
     fn find_chunks<const WORDS: usize>(&mut self, keys: &[u64], numbers: &mut [u32]) {
@@ -226,11 +276,15 @@ impl Groups {
     pub(crate) fn clear(&mut self) {
         self.entries.clear();
         self.slots.fill(0);
+        self.direct.fill(0);
         self.len = 0;
     }
 }
 
 const SLOTS_MIN: usize = 64;
+/// Keys of so many bits are numbers of a place: 512 KiB of them, of which only those in use are
+/// ever touched.
+const DIRECT_BITS_MAX: u32 = 17;
 /// Keys that are looked for together.
 const CHUNK: usize = 32;
 /// No group has this number.
@@ -244,8 +298,17 @@ mod tests {
 
     #[test]
     fn groups_are_those_of_a_plain_map() {
-        for words in [0_usize, 1, 2, 5] {
-            let mut groups = Groups::new(words, vec![7]);
+        for (words, is_small) in [
+            (0_usize, false),
+            (1, false),
+            (1, true),
+            (2, false),
+            (5, false),
+        ] {
+            let mut groups = match is_small {
+                true => Groups::of_bits(12, vec![7]),
+                false => Groups::new(words, vec![7]),
+            };
             let mut twin: HashMap<Vec<u64>, u64> = HashMap::new();
             let mut order = Vec::new();
             let mut state = 1_u64;

@@ -130,6 +130,13 @@ impl Key {
         self.words
     }
 
+    /// Bits of the largest key, when it is of one word.
+    pub(crate) fn bits(&self) -> Option<u32> {
+        let ends = self.parts.iter().flat_map(|part| [part.value, part.there]);
+        let bits = ends.map(|place| place.shift + place.bits).max();
+        bits.filter(|_| self.words == 1)
+    }
+
     pub(crate) const fn parts(&self) -> usize {
         self.parts.len()
     }
@@ -158,6 +165,18 @@ impl Key {
         let Part { value, there, .. } = self.parts[part];
         let (mask, shift) = (value.mask(), value.shift & 63);
         let of_numbers = numbers.values.iter().zip(&*numbers.there);
+        if self.words == 1 {
+            // As most keys are: without a branch.
+            let flag_shift = there.shift & 63;
+            for (place, (number, is_there)) in places.iter().zip(of_numbers) {
+                if let Some(key) = keys.get_mut(usize::from(*place)) {
+                    let is_there = u64::from(*is_there);
+                    *key |=
+                        (number & mask & is_there.wrapping_neg()) << shift | is_there << flag_shift;
+                }
+            }
+            return;
+        }
         for (place, (number, is_there)) in places.iter().zip(of_numbers) {
             let key = usize::from(*place) * self.words;
             let (number, is_there) = match is_there {

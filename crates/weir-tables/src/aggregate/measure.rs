@@ -161,8 +161,9 @@ impl Measure {
             }
             Function::CountRows | Function::Count => {
                 for (number, there) in numbers.iter().zip(&*self.numbers.there) {
-                    let more = u64::from(*there);
-                    groups.state_mut(*number as usize)[self.at] += more;
+                    if let Some(count) = groups.word_mut(*number, self.at) {
+                        *count += u64::from(*there);
+                    }
                 }
             }
             Function::CountDistinct => {
