@@ -98,8 +98,9 @@ impl Spot {
     #[must_use]
     pub const fn shifted_right(self, bits: u32) -> Self {
         let (shift, mask) = match self.mask.checked_shr(bits) {
-            Some(mask) => (self.shift + bits, mask),
-            None => (0, 0),
+            // Some of its bits are left, so that the shift is within the word.
+            Some(mask) if mask > 0 => (self.shift + bits, mask),
+            _ => (0, 0),
         };
         Self {
             shift,

@@ -75,7 +75,6 @@ impl Blocks {
         input: &'b impl Look,
         options: &'b Options,
     ) -> Records<'b> {
-        self.outlines.fill(Outline::default());
         Records {
             window: input.look(self.rows, &mut self.block),
             block: &self.block,
@@ -125,6 +124,11 @@ impl Records<'_> {
 
     fn link_type(&self) -> LinkType {
         LinkType(self.block.link_type())
+    }
+
+    /// Forgets the headers of the block before.
+    fn begin(&mut self) {
+        self.outlines.fill(Outline::default());
     }
 
     /// Finds the headers of the selected records, as deep as `wanted`. Gives the first that is not a

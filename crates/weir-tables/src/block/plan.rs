@@ -124,6 +124,9 @@ impl Plan {
             // A header of the capturing system may count in its lengths.
             _ => 0,
         };
+        if !self.layers.is_empty() {
+            records.begin();
+        }
         let mut shared = Selection::first(end);
         let numbers = &mut self.numbers;
         select(&self.shared, records, &mut shared, numbers, &mut end);
