@@ -111,6 +111,31 @@ impl Payloads {
         }
     }
 
+    /// What was given up for the limits or because it was damaged: how many, and of what.
+    #[must_use]
+    pub fn given_up(&self) -> [(u64, &'static str); 3] {
+        let counters = self.counters();
+        let fragments = counters.fragments;
+        [
+            (
+                counters.streams.evicted,
+                "TCP connections were forgotten because there were too many at one time",
+            ),
+            (
+                fragments
+                    .timed_out
+                    .saturating_add(fragments.evicted)
+                    .saturating_add(fragments.overlapping)
+                    .saturating_add(fragments.invalid),
+                "packets were given up because their fragments did not come, or contradict each other",
+            ),
+            (
+                counters.messages.dropped,
+                "chunks of SCTP were dropped because a limit was reached",
+            ),
+        ]
+    }
+
     /// Takes the next packet, decoded to its transport header.
     pub fn packet(&mut self, packet: &Packet<'_>, each: &mut Each<'_>) {
         self.walk(packet, None, 0, each);

@@ -130,8 +130,6 @@ impl SipMessages {
     /// What was not read, or given up for the limits, in words.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        let counters = self.payloads.counters();
-        let fragments = counters.fragments;
         [
             (
                 self.followed.given_up,
@@ -141,24 +139,9 @@ impl SipMessages {
                 self.followed.lost_bytes,
                 "bytes of TCP streams belong to no whole message",
             ),
-            (
-                counters.streams.evicted,
-                "TCP connections were forgotten because there were too many at one time",
-            ),
-            (
-                fragments
-                    .timed_out
-                    .saturating_add(fragments.evicted)
-                    .saturating_add(fragments.overlapping)
-                    .saturating_add(fragments.invalid),
-                "packets were given up because their fragments did not come, or contradict each other",
-            ),
-            (
-                counters.messages.dropped,
-                "chunks of SCTP were dropped because a limit was reached",
-            ),
         ]
         .into_iter()
+        .chain(self.payloads.given_up())
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!("{count} {what}"))
         .collect()
