@@ -96,7 +96,10 @@ while read -r target len dictionary; do
     if [ -e "$found/$target.failed" ]; then
         failed="$failed $target"
         echo "FAILED  $target"
-        grep -v '^#' "$found/$target.log" | tail -n 60
+        # The message and the input last: a reader may see only the end of the log.
+        grep -v '^#' "$found/$target.log" | tail -n 60 | grep -v '^    #'
+        grep -A 6 "panicked at" "$found/$target.log" | cut -c 1-1000 || true
+        grep "^Base64:" "$found/$target.log" || true
     fi
 done <<LIST
 $targets

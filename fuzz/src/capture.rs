@@ -50,7 +50,9 @@ pub fn compressed(bytes: &[u8]) {
         assert_eq!(plain.records, unframed.records);
         assert_eq!(plain.error, unframed.error);
     }
-    check_prefix(&framed, &unframed, &options(None));
+    if !is_guessed(content, &unframed) {
+        check_prefix(&framed, &unframed, &options(None));
+    }
     if mode % 2 == 1 {
         for (place, change) in damage {
             let place = usize::from(place) * framed.len() / 256;
