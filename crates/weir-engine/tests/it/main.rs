@@ -14,6 +14,7 @@ mod guide;
 mod office;
 mod parts;
 mod samples;
+mod shared;
 mod slt;
 mod windows;
 
