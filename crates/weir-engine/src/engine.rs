@@ -29,6 +29,7 @@ use crate::number;
 use crate::reference::Resolver;
 use crate::share::{self, ShareReadings};
 use crate::statement::Statement;
+use crate::top_k;
 use crate::window::{self, PlanWindows};
 
 /// How an engine works.
@@ -135,6 +136,7 @@ impl Engine {
         for function in function::all().into_iter().chain(window::function::all()) {
             context.register_udf(function);
         }
+        context.register_udaf(top_k::approx_top_k());
         Ok(Self {
             context,
             ledger,

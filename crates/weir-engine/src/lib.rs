@@ -39,6 +39,7 @@ mod scan;
 mod share;
 mod statement;
 mod table;
+mod top_k;
 mod window;
 
 pub use answer::{Answer, Glance};

@@ -54,6 +54,7 @@ slt_files!(
     pipes,
     records,
     references,
+    top_k,
     views,
     windows,
     moving,
