@@ -22,11 +22,11 @@ use datafusion::logical_expr::{
 use weir_packet::Address;
 use weir_tables::is_address;
 
-use crate::top_k::APPROX_TOP_K;
 use crate::function::{
     self, ADDRESS, ADDRESS_TEXT, CIDR_MATCH, HASH_FUNCTIONS, MIXING_FUNCTIONS, TEXT_FUNCTIONS,
     parse_network,
 };
+use crate::top_k::APPROX_TOP_K;
 
 /// Makes comparisons of addresses with text compare addresses, everywhere in the plan.
 pub(crate) fn coerce(plan: LogicalPlan) -> Result<LogicalPlan> {

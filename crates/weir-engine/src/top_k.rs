@@ -147,8 +147,12 @@ impl Accumulator for TopK {
         let Some(value) = values.first() else {
             return Ok(());
         };
-        let weights = values.get(2).map(|weights| weights.as_primitive::<UInt64Type>());
-        let rows = self.converter.convert_columns(std::slice::from_ref(value))?;
+        let weights = values
+            .get(2)
+            .map(|weights| weights.as_primitive::<UInt64Type>());
+        let rows = self
+            .converter
+            .convert_columns(std::slice::from_ref(value))?;
         for (at, row) in rows.iter().enumerate() {
             let weight = match weights {
                 None => 1,
@@ -183,7 +187,9 @@ impl Accumulator for TopK {
             ) else {
                 return exec_err!("{APPROX_TOP_K}: no counters in a state");
             };
-            let rows = self.converter.convert_columns(std::slice::from_ref(values))?;
+            let rows = self
+                .converter
+                .convert_columns(std::slice::from_ref(values))?;
             let counts = counts.as_primitive::<UInt64Type>().values().iter();
             let errors = errors.as_primitive::<UInt64Type>().values().iter();
             let others = rows.iter().zip(counts.zip(errors));
@@ -330,7 +336,8 @@ impl Counters {
     }
 
     fn bytes(&self) -> usize {
-        let counter = size_of::<Counter>() + size_of::<(Box<[u8]>, usize)>() + 2 * size_of::<usize>();
+        let counter =
+            size_of::<Counter>() + size_of::<(Box<[u8]>, usize)>() + 2 * size_of::<usize>();
         self.counters.capacity() * counter + 2 * self.key_bytes
     }
 
@@ -395,7 +402,9 @@ mod tests {
     fn numbers(seed: u64, len: usize) -> Vec<u64> {
         let mut state = seed | 1;
         let mut next = move || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             state >> 33
         };
         (0..len)

@@ -11,9 +11,8 @@ use arrow::array::{
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 use weir_packet::Kind;
-use weir_packet::layout::Layout;
 
-use crate::block::{Blocks, FIRST, Numbers, PlainBranch, Plan, ROWS, Records};
+use crate::block::{FIRST, Numbers, PlainBranch, ROWS, Records};
 use crate::groups::Groups;
 use crate::key::{Key, Words};
 use crate::{Column, Expression, Predicate, Row};
@@ -39,8 +38,6 @@ pub struct Branch {
 /// Rows on their way into groups.
 pub struct Aggregate {
     branches: Vec<Branch>,
-    /// How blocks of records are taken up, when all branches ask for plain fields only.
-    plan: Option<Plan>,
     key: Key,
     measures: Vec<Measure>,
     groups: Groups,
@@ -135,7 +132,6 @@ impl Aggregate {
             groups.find_or_insert(&[]);
         }
         Some(Self {
-            plan: None,
             branches,
             waiting: 0,
             keys: vec![0; key.words() * ROWS],
@@ -239,65 +235,49 @@ impl Aggregate {
         true
     }
 
-    /// Prepares to take up blocks of packets, or of records of this layout, as they are; `None` when the
-    /// question asks for more than plain fields.
-    pub(crate) fn prepare_blocks(&mut self, layout: Option<&Layout>) -> Option<Blocks> {
-        // Sets and texts are taken up from decoded packets.
-        let is_plain = self.measures.iter().all(Measure::is_plain);
-        self.plan = Plan::new(&self.branches, layout).filter(|_| is_plain);
-        self.plan.as_ref().map(Plan::blocks)
+    /// True when it can be taken up from plain fields, as far as its branches ask for no more: sets and
+    /// texts come from decoded packets.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.measures.iter().all(Measure::is_plain)
     }
 
-    /// Selects what is taken up of the first `end` records; gives how many of them were understood: the
-    /// next has to be decoded.
-    pub(crate) fn select(&mut self, records: &mut Records<'_>, end: usize) -> usize {
-        let plan = self.plan.as_mut();
-        plan.map_or(0, |plan| plan.select(records, end))
+    pub(crate) fn branches(&self) -> &[Branch] {
+        &self.branches
     }
 
-    /// Takes up what was selected of the first `end` records; gives how many of these some branch took up.
-    pub(crate) fn take(&mut self, records: &Records<'_>, end: usize) -> usize {
-        let Some(mut plan) = self.plan.take() else {
-            return 0;
-        };
-        plan.end_at(end);
+    /// Takes up the records of a block that its branches selected.
+    pub(crate) fn push_block(
+        &mut self,
+        branches: &[PlainBranch],
+        records: &Records<'_>,
+        numbers: &mut Numbers,
+    ) {
         // What came before comes before.
         if self.waiting > 0 {
             self.flush();
         }
-        let taken = match &plan.branches[..] {
+        match branches {
             [branch] => {
                 let rows = branch.selection.rows().len();
                 self.clear_keys(rows);
-                self.put(branch, records, &FIRST, &mut plan.numbers);
+                self.put(branch, records, &FIRST, numbers);
                 self.waiting = rows;
-                rows
             }
-            branches => self.put_in_order(branches, records, &mut plan.numbers),
-        };
+            branches => self.put_in_order(branches, records, numbers),
+        }
         if self.waiting > 0 {
             self.flush();
-        }
-        self.plan = Some(plan);
-        taken
-    }
-
-    /// Marks the records of a block that were taken up.
-    pub(crate) fn mark_selected(&self, marks: &mut [bool; ROWS]) {
-        let branches = self.plan.iter().flat_map(|plan| &plan.branches);
-        for row in branches.flat_map(|branch| branch.selection.rows()) {
-            marks[usize::from(*row)] = true;
         }
     }
 
     /// Puts the rows of several branches in the order in which their records come, and those of one
-    /// record in the order of the branches; gives how many records were taken up.
+    /// record in the order of the branches.
     fn put_in_order(
         &mut self,
         branches: &[PlainBranch],
         records: &Records<'_>,
         numbers: &mut Numbers,
-    ) -> usize {
+    ) {
         // How many rows a record gives, and then where the next of them goes.
         let mut places = [0_u16; ROWS];
         for branch in branches {
@@ -305,11 +285,10 @@ impl Aggregate {
                 places[usize::from(*row)] += 1;
             }
         }
-        let (mut rows, mut taken) = (0, 0);
+        let mut rows = 0;
         for place in &mut places {
             let first = rows;
             rows += *place;
-            taken += usize::from(*place > 0);
             *place = first;
         }
         self.clear_keys(usize::from(rows));
@@ -324,7 +303,6 @@ impl Aggregate {
             self.put(branch, records, &order, numbers);
         }
         self.waiting = usize::from(rows);
-        taken
     }
 
     /// Writes keys and arguments of the records that a branch selected to these places of the rows

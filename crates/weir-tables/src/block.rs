@@ -28,7 +28,6 @@ pub(crate) struct Blocks {
     /// Records to look for next.
     rows: usize,
     rows_max: usize,
-    asks_times: bool,
 }
 
 /// A reader that gives blocks of records.
@@ -67,14 +66,7 @@ impl Blocks {
             outlines: Box::new([Outline::default(); ROWS]),
             rows: rows_max,
             rows_max,
-            asks_times,
         }
-    }
-
-    /// Blocks for both: no longer than for either, and with times when one wants them.
-    pub(crate) fn shared_with(self, other: &Self) -> Self {
-        let asks_times = self.asks_times || other.asks_times;
-        Self::new(self.rows_max.min(other.rows_max), asks_times)
     }
 
     /// The next records, which may be none.
@@ -88,7 +80,6 @@ impl Blocks {
             block: &self.block,
             outlines: &mut self.outlines,
             options,
-            is_begun: false,
         }
     }
 
@@ -115,8 +106,6 @@ pub(crate) struct Records<'b> {
     /// Where the headers of each lie, as far as that was asked.
     pub(crate) outlines: &'b mut [Outline; ROWS],
     pub(crate) options: &'b Options,
-    /// The outlines are of these records.
-    is_begun: bool,
 }
 
 impl Records<'_> {
@@ -137,12 +126,9 @@ impl Records<'_> {
         LinkType(self.block.link_type())
     }
 
-    /// Forgets the headers of the block before, once.
+    /// Forgets the headers of the block before.
     fn begin(&mut self) {
-        if !self.is_begun {
-            self.outlines.fill(Outline::default());
-            self.is_begun = true;
-        }
+        self.outlines.fill(Outline::default());
     }
 
     /// Finds the headers of the selected records, as deep as `wanted`. Gives the first that is not a
@@ -174,10 +160,23 @@ impl Numbers {
 }
 
 /// Some of the records of a block, by their numbers, in their order.
-#[derive(Clone)]
 pub(crate) struct Selection {
     rows: [u8; ROWS],
     len: usize,
+}
+
+impl Clone for Selection {
+    fn clone(&self) -> Self {
+        let mut selection = Self::NONE;
+        selection.clone_from(self);
+        selection
+    }
+
+    /// In place: a value that moves would be copied twice.
+    fn clone_from(&mut self, from: &Self) {
+        self.rows.copy_from_slice(&from.rows);
+        self.len = from.len;
+    }
 }
 
 impl Selection {

@@ -6,7 +6,7 @@ use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
 use weir_packet::layout::Layout;
 
-use crate::block::{Blocks, ROWS, Records};
+use crate::block::{Blocks, Plan, Records};
 use crate::reading::{Reading, Sink};
 use crate::scan::{Gathering, Wanted};
 use crate::{Aggregate, Counters, Parts, Predicate, Row, ScanOptions, Source, SourceError, Table};
@@ -40,6 +40,8 @@ struct Part {
 /// All who take up the rows.
 struct Takers {
     groups: Vec<Aggregate>,
+    /// How blocks of records are taken up, when all ask for groups, and plain fields only.
+    plan: Option<Plan>,
     /// `None` for who wants no more.
     rows: Vec<Option<Gathering>>,
 }
@@ -76,6 +78,7 @@ impl SharedScan {
         let takers = Takers {
             rows: rows.collect(),
             groups,
+            plan: None,
         };
         Self {
             reading: Reading::new(takers, &wanted.needs, &wanted.columns, sources, options),
@@ -231,33 +234,26 @@ impl Sink for Takers {
 
     fn prepare_blocks(&mut self, layout: Option<&Layout>) -> Option<Blocks> {
         // Rows are made of decoded packets.
-        if self.rows.iter().any(Option::is_some) {
+        let is_plain = self.rows.iter().all(Option::is_none);
+        if !is_plain || !self.groups.iter().all(Aggregate::is_plain) {
+            self.plan = None;
             return None;
         }
-        let mut together: Option<Blocks> = None;
-        for aggregate in &mut self.groups {
-            let blocks = aggregate.prepare_blocks(layout)?;
-            together = Some(match together {
-                Some(others) => others.shared_with(&blocks),
-                None => blocks,
-            });
-        }
-        together
+        let branches: Vec<_> = self.groups.iter().map(Aggregate::branches).collect();
+        self.plan = Plan::new(&branches, layout);
+        self.plan.as_ref().map(Plan::blocks)
     }
 
     fn push_block(&mut self, records: &mut Records<'_>) -> (usize, usize) {
-        let mut end = records.block.len();
-        for aggregate in &mut self.groups {
-            end = aggregate.select(records, end);
+        let Some(plan) = &mut self.plan else {
+            return (0, 0);
+        };
+        let passed = plan.select(records);
+        let taken = plan.selected();
+        let (branches, numbers) = plan.aggregates();
+        for (aggregate, branches) in self.groups.iter_mut().zip(branches) {
+            aggregate.push_block(branches, records, numbers);
         }
-        if let [aggregate] = &mut self.groups[..] {
-            return (end, aggregate.take(records, end));
-        }
-        let mut taken = [false; ROWS];
-        for aggregate in &mut self.groups {
-            aggregate.take(records, end);
-            aggregate.mark_selected(&mut taken);
-        }
-        (end, taken.iter().filter(|taken| **taken).count())
+        (passed, taken)
     }
 }

@@ -1,5 +1,7 @@
 //! In which order the questions are put.
 
+use std::cmp::Reverse;
+
 use weir_packet::layout::Layout;
 use weir_packet::{Layer, LayerSet, LinkType, Outline};
 
@@ -7,21 +9,26 @@ use super::condition::Condition;
 use super::{Blocks, Load, Numbers, ROWS, Records, Selection};
 use crate::Branch;
 
-/// The branches of an aggregation.
+/// What all branches of some aggregates ask, common questions once: a tree of conditions, in which a
+/// record goes down as far as they hold.
 pub(crate) struct Plan {
-    /// What must hold in all branches.
-    shared: Vec<Stage>,
-    pub(crate) branches: Vec<PlainBranch>,
+    /// Each behind the one above it.
+    nodes: Vec<Node>,
+    /// Those of the first aggregate, then those of the next.
+    branches: Vec<PlainBranch>,
+    /// How many of them each aggregate has.
+    counts: Vec<usize>,
     asks_times: bool,
     /// All headers that are looked at.
     layers: LayerSet,
     /// For what is asked at the moment.
-    pub(crate) numbers: Numbers,
+    numbers: Numbers,
 }
 
-/// One branch of an aggregation, in terms of plain fields.
+/// One branch of an aggregate, in terms of plain fields.
 pub(crate) struct PlainBranch {
-    stages: Vec<Stage>,
+    /// The last of its conditions.
+    leaf: Option<usize>,
     pub(crate) keys: Vec<Load>,
     /// `None` for an aggregate that has no argument.
     pub(crate) arguments: Vec<Option<Load>>,
@@ -29,22 +36,32 @@ pub(crate) struct PlainBranch {
     pub(crate) selection: Selection,
 }
 
-/// Conditions on headers of one depth. What fails here is not looked at any deeper.
-struct Stage {
-    /// Headers to be found first, if they are not by an earlier stage.
+/// A condition on records for which those above it hold. What fails is not looked at any deeper.
+struct Node {
+    above: Option<usize>,
+    /// Headers to be found first, if they are not by a node above.
     draw: Option<LayerSet>,
-    conditions: Vec<Condition>,
+    /// `None` where headers are found for keys and arguments only.
+    condition: Option<Condition>,
+    selection: Selection,
 }
 
 impl Plan {
-    /// `None` when a branch asks for more than plain fields of packets, or of the records of a layout.
-    pub(crate) fn new(branches: &[Branch], layout: Option<&Layout>) -> Option<Self> {
-        // Each record has room for a row of every branch.
-        if branches.is_empty() || branches.len() > BRANCHES_MAX {
+    /// The questions of each aggregate's branches; `None` when one asks for more than plain fields of
+    /// packets, or of the records of a layout.
+    pub(crate) fn new(aggregates: &[&[Branch]], layout: Option<&Layout>) -> Option<Self> {
+        let counts: Vec<usize> = aggregates.iter().map(|branches| branches.len()).collect();
+        // Each record has room for a row of every branch of an aggregate.
+        if counts.is_empty()
+            || counts
+                .iter()
+                .any(|count| !(1..=BRANCHES_MAX).contains(count))
+        {
             return None;
         }
-        let mut of_branches = Vec::with_capacity(branches.len());
-        for branch in branches {
+        let branches = || aggregates.iter().copied().flatten();
+        let mut of_branches = Vec::new();
+        for branch in branches() {
             if branch.filters.iter().any(Option::is_some) {
                 return None;
             }
@@ -56,145 +73,178 @@ impl Plan {
             }
             of_branches.push(conditions);
         }
-        let shared: Vec<Condition> = match of_branches.split_first() {
-            Some((first, others)) => first
-                .iter()
-                .filter(|one| others.iter().all(|other| other.contains(one)))
-                .cloned()
-                .collect(),
-            None => Vec::new(),
+        let orders = of_branches
+            .iter()
+            .map(|conditions| in_order(conditions, &of_branches));
+        let orders: Vec<Vec<Condition>> = orders.collect();
+        let mut plan = Self {
+            nodes: Vec::new(),
+            branches: Vec::with_capacity(orders.len()),
+            counts,
+            asks_times: false,
+            layers: LayerSet::EMPTY,
+            numbers: Numbers::new(),
         };
+        for (branch, conditions) in branches().zip(orders) {
+            plan.add(branch, conditions, layout)?;
+        }
+        Some(plan)
+    }
+
+    fn add(
+        &mut self,
+        branch: &Branch,
+        conditions: Vec<Condition>,
+        layout: Option<&Layout>,
+    ) -> Option<()> {
+        let mut leaf = None;
         let mut drawn = LayerSet::EMPTY;
-        let shared_stages = stages(shared.clone(), &mut drawn);
-        let all_conditions = of_branches.iter().flatten().map(Condition::load);
-        let mut layers = all_conditions
-            .clone()
-            .fold(LayerSet::EMPTY, |all, load| all.union(load.layers()));
-        let mut asks_times = all_conditions.clone().any(Load::is_time);
-        let mut plain = Vec::with_capacity(branches.len());
-        for (branch, mut conditions) in branches.iter().zip(of_branches) {
-            conditions.retain(|one| !shared.contains(one));
-            let keys = branch.keys.iter().map(|key| Load::new(key, layout));
-            let keys = keys.collect::<Option<Vec<_>>>()?;
-            let arguments = branch.arguments.iter().map(|argument| match argument {
-                None => Some(None),
-                Some(argument) => Load::new(argument, layout).map(Some),
-            });
-            let arguments = arguments.collect::<Option<Vec<_>>>()?;
-            let loads = keys.iter().chain(arguments.iter().flatten());
-            asks_times |= loads.clone().any(Load::is_time);
-            let wanted = loads.fold(LayerSet::EMPTY, |all, load| all.union(load.layers()));
-            layers = layers.union(wanted);
-            let mut drawn = drawn;
-            let mut stages = stages(conditions, &mut drawn);
-            if Outline::depth(wanted) > Outline::depth(drawn) {
-                stages.push(Stage {
-                    draw: Some(drawn.union(wanted)),
-                    conditions: Vec::new(),
-                });
-            }
-            plain.push(PlainBranch {
-                stages,
-                keys,
-                arguments,
+        for condition in conditions {
+            self.asks_times |= condition.load().is_time();
+            let wanted = condition.layers();
+            leaf = Some(self.node(leaf, &mut drawn, wanted, Some(condition)));
+        }
+        let keys = branch.keys.iter().map(|key| Load::new(key, layout));
+        let keys = keys.collect::<Option<Vec<_>>>()?;
+        let arguments = branch.arguments.iter().map(|argument| match argument {
+            None => Some(None),
+            Some(argument) => Load::new(argument, layout).map(Some),
+        });
+        let arguments = arguments.collect::<Option<Vec<_>>>()?;
+        let loads = keys.iter().chain(arguments.iter().flatten());
+        self.asks_times |= loads.clone().any(Load::is_time);
+        let wanted = loads.fold(LayerSet::EMPTY, |all, load| all.union(load.layers()));
+        if Outline::depth(wanted) > Outline::depth(drawn) {
+            leaf = Some(self.node(leaf, &mut drawn, wanted, None));
+        }
+        self.layers = self.layers.union(drawn).union(wanted);
+        self.branches.push(PlainBranch {
+            leaf,
+            keys,
+            arguments,
+            selection: Selection::NONE,
+        });
+        Some(())
+    }
+
+    /// The node below `above` with this condition, which may be there already.
+    fn node(
+        &mut self,
+        above: Option<usize>,
+        drawn: &mut LayerSet,
+        wanted: LayerSet,
+        condition: Option<Condition>,
+    ) -> usize {
+        let is_deeper = Outline::depth(wanted) > Outline::depth(*drawn);
+        *drawn = drawn.union(wanted);
+        let draw = is_deeper.then_some(*drawn);
+        let known = self.nodes.iter().position(|node| {
+            node.above == above && node.draw == draw && node.condition == condition
+        });
+        known.unwrap_or_else(|| {
+            self.nodes.push(Node {
+                above,
+                draw,
+                condition,
                 selection: Selection::NONE,
             });
-        }
-        Some(Self {
-            shared: shared_stages,
-            branches: plain,
-            asks_times,
-            layers,
-            numbers: Numbers::new(),
+            self.nodes.len() - 1
         })
     }
 
     /// Where the records to ask come from.
     pub(crate) fn blocks(&self) -> Blocks {
-        Blocks::new(ROWS / self.branches.len().max(1), self.asks_times)
+        let most = self.counts.iter().copied().max().unwrap_or(1);
+        Blocks::new(ROWS / most.max(1), self.asks_times)
     }
 
-    /// Selects records of each branch among the first `end`; gives how many of them were understood: the
-    /// next has to be decoded.
-    pub(crate) fn select(&mut self, records: &mut Records<'_>, end: usize) -> usize {
+    /// Selects the records of each branch; gives how many records were understood: the next has to be
+    /// decoded.
+    pub(crate) fn select(&mut self, records: &mut Records<'_>) -> usize {
         let mut end = match records.link_type() {
             LinkType::ETHERNET if self.layers.contains(Layer::Erf) => 0,
             // The last one: records of a layout.
-            LinkType::ERF | LinkType::ETHERNET | LinkType(u32::MAX) => end,
+            LinkType::ERF | LinkType::ETHERNET | LinkType(u32::MAX) => records.block.len(),
             // A header of the capturing system may count in its lengths.
             _ => 0,
         };
         if !self.layers.is_empty() {
             records.begin();
         }
-        let mut shared = Selection::first(end);
-        let numbers = &mut self.numbers;
-        select(&self.shared, records, &mut shared, numbers, &mut end);
+        let all = Selection::first(end);
+        for number in 0..self.nodes.len() {
+            let (above, rest) = self.nodes.split_at_mut(number);
+            let Some(node) = rest.first_mut() else {
+                break;
+            };
+            let from = node.above.and_then(|number| above.get(number));
+            node.selection
+                .clone_from(from.map_or(&all, |above| &above.selection));
+            node.select(records, &mut self.numbers, &mut end);
+        }
         for branch in &mut self.branches {
-            branch.selection = shared.clone();
-            select(
-                &branch.stages,
-                records,
-                &mut branch.selection,
-                numbers,
-                &mut end,
-            );
+            let leaf = branch.leaf.and_then(|leaf| self.nodes.get(leaf));
+            branch
+                .selection
+                .clone_from(leaf.map_or(&all, |leaf| &leaf.selection));
+            if let Ok(end) = u8::try_from(end) {
+                branch.selection.end_at(end);
+            }
         }
         end
     }
 
-    /// Leaves out the records from number `end` on.
-    pub(crate) fn end_at(&mut self, end: usize) {
-        if let Ok(end) = u8::try_from(end) {
-            for branch in &mut self.branches {
-                branch.selection.end_at(end);
+    /// The branches of each aggregate, and room for the numbers that they read.
+    pub(crate) fn aggregates(&mut self) -> (impl Iterator<Item = &[PlainBranch]>, &mut Numbers) {
+        let mut rest = &self.branches[..];
+        let branches = self.counts.iter().map(move |count| {
+            let (branches, others) = rest.split_at(*count);
+            rest = others;
+            branches
+        });
+        (branches, &mut self.numbers)
+    }
+
+    /// How many records some branch takes up.
+    pub(crate) fn selected(&self) -> usize {
+        if let [branch] = &self.branches[..] {
+            return branch.selection.rows().len();
+        }
+        let mut is_selected = [false; ROWS];
+        for branch in &self.branches {
+            for row in branch.selection.rows() {
+                is_selected[usize::from(*row)] = true;
             }
         }
+        is_selected.iter().filter(|selected| **selected).count()
     }
 }
 
-/// Sorts conditions into stages, the outermost headers first. `drawn` are the headers that are found
-/// then.
-fn stages(mut conditions: Vec<Condition>, drawn: &mut LayerSet) -> Vec<Stage> {
-    let depth = |condition: &Condition| Outline::depth(condition.layers());
-    conditions.sort_by_key(|condition| (depth(condition), condition.selectivity()));
-    let mut stages: Vec<Stage> = Vec::new();
-    for condition in conditions {
-        let layers = condition.layers();
-        let draw = Outline::depth(layers) > Outline::depth(*drawn);
-        match stages.last_mut() {
-            Some(stage) if !draw => stage.conditions.push(condition),
-            _ => {
-                *drawn = drawn.union(layers);
-                stages.push(Stage {
-                    draw: draw.then_some(*drawn),
-                    conditions: vec![condition],
-                });
-            }
-        }
-    }
-    stages
-}
-
-/// Leaves out what fails one of the stages, and all from the first record on that has to be decoded.
-fn select(
-    stages: &[Stage],
-    records: &mut Records<'_>,
-    selection: &mut Selection,
-    numbers: &mut Numbers,
-    end: &mut usize,
-) {
-    for stage in stages {
-        if let Some(wanted) = stage.draw
-            && let Some(row) = records.draw(selection, wanted)
+impl Node {
+    /// Leaves out what fails, and all from the first record on that has to be decoded.
+    fn select(&mut self, records: &mut Records<'_>, numbers: &mut Numbers, end: &mut usize) {
+        if let Some(wanted) = self.draw
+            && let Some(row) = records.draw(&self.selection, wanted)
         {
-            selection.end_at(row);
+            self.selection.end_at(row);
             *end = (*end).min(usize::from(row));
         }
-        for condition in &stage.conditions {
-            condition.filter(records, selection, numbers);
+        if let Some(condition) = &self.condition {
+            condition.filter(records, &mut self.selection, numbers);
         }
     }
+}
+
+/// The conditions of a branch in the order in which they are asked: the outermost headers first, then
+/// what others ask, too, then what lets the fewest through.
+fn in_order(conditions: &[Condition], of_branches: &[Vec<Condition>]) -> Vec<Condition> {
+    let mut conditions = conditions.to_vec();
+    conditions.sort_by_cached_key(|one| {
+        let others = of_branches.iter().filter(|others| others.contains(one));
+        let depth = Outline::depth(one.layers());
+        (depth, Reverse(others.count()), one.selectivity())
+    });
+    conditions
 }
 
 const BRANCHES_MAX: usize = 16;
