@@ -11,7 +11,7 @@
 use alloc::vec::Vec;
 
 use crate::error::AllocError;
-use crate::segment::{LANES, Segment, tag_of};
+use crate::segment::{LANES, Lanes, Segment, tag_of};
 use crate::slab::Slab;
 
 /// A sweep begins when the segments have so many entries on average ...
@@ -301,15 +301,19 @@ impl<T> Directory<T> {
         prefetch(self.slab.address(hash).cast());
     }
 
-    /// Starts fetching the first entry that a search for `hash` compares; needs the line.
+    /// Looks where in its segment the entries with a hash's tag stand, and starts fetching the first of
+    /// them; needs the line.
     #[inline(always)]
-    pub(crate) fn prefetch_entry(&self, hash: u64) {
-        if let Some(entry) = self.segment(hash).first_address(tag_of(hash)) {
+    pub(crate) fn prefetch_entry(&self, hash: u64) -> Lanes {
+        let segment = self.segment(hash);
+        let lanes = segment.lanes(tag_of(hash));
+        if let Some(entry) = segment.first_address(lanes) {
             let entry = entry.cast::<u8>();
             prefetch(entry);
             // Most entries lie across two lines.
             prefetch(entry.wrapping_add(size_of::<T>().saturating_sub(1).min(64)));
         }
+        lanes
     }
 
     /// Puts a segment in place of the first, of a directory without entries.

@@ -33,6 +33,14 @@ pub(crate) struct Segment<T> {
     tags: [u8; LANES],
 }
 
+/// Where in a segment the entries with one tag stand.
+#[derive(Clone, Copy)]
+pub(crate) struct Lanes(u64);
+
+impl Lanes {
+    pub(crate) const NONE: Self = Self(0);
+}
+
 /// The tag of a hash: never 0, and of bits that do not lead to the segment.
 #[inline(always)]
 pub(crate) const fn tag_of(hash: u64) -> u8 {
@@ -164,10 +172,35 @@ impl<T> Segment<T> {
         Ok(unsafe { self.entries.add(at).as_ref() })
     }
 
-    /// The address of the entry that a search for `tag` looks at first.
+    /// The first half of [`Self::find`]: where entries with `tag` stand, one bit each.
     #[inline(always)]
-    pub(crate) fn first_address(&self, tag: u8) -> Option<*const T> {
-        let lanes = self.matching(tag);
+    pub(crate) fn lanes(&self, tag: u8) -> Lanes {
+        Lanes(self.matching(tag))
+    }
+
+    /// The second half of [`Self::find`]. Finds nothing that has come since the first.
+    #[inline(always)]
+    pub(crate) fn find_in(
+        &self,
+        lanes: Lanes,
+        mut is: impl FnMut(&T) -> bool,
+    ) -> Result<usize, bool> {
+        let entries = self.entries();
+        let Lanes(mut lanes) = lanes;
+        while lanes != 0 {
+            let at = lanes.trailing_zeros() as usize;
+            if entries.get(at).is_some_and(&mut is) {
+                return Ok(at);
+            }
+            lanes &= lanes - 1;
+        }
+        Err(self.is_over)
+    }
+
+    /// The address of the entry that a search looks at first.
+    #[inline(always)]
+    pub(crate) fn first_address(&self, lanes: Lanes) -> Option<*const T> {
+        let Lanes(lanes) = lanes;
         let at = lanes.trailing_zeros() as usize;
         (lanes != 0).then(|| self.entries.as_ptr().cast_const().wrapping_add(at))
     }
@@ -373,6 +406,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "there is only the plain search under miri")]
     fn vector_and_plain_search_agree() {
         let mut state = 1_u64;
         let mut segment = Segment::<()>::new();

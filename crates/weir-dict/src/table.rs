@@ -14,7 +14,7 @@ use core::ptr;
 
 use crate::directory::{Directory, bytes_of};
 use crate::error::AllocError;
-use crate::segment::{LANES, Segment, tag_of};
+use crate::segment::{LANES, Lanes, Segment, tag_of};
 
 /// Entries of a block, at most.
 pub(crate) const SMALL_MAX: usize = 8;
@@ -235,6 +235,35 @@ impl<T> Table<T> {
                 let at = single.find(tag_of(hash), |entry| query.is(entry)).ok()?;
                 Some(Spot::Single(at))
             }
+        }
+    }
+
+    /// As [`Self::get`], of a large table, with the lanes from [`Directory::prefetch_entry`]. Nothing may
+    /// have been inserted since then.
+    #[inline(always)]
+    pub(crate) fn get_in(&self, hash: u64, lanes: Lanes, query: &impl Query<T>) -> Option<&T> {
+        let View::Large(large) = self.view() else {
+            return self.get(query);
+        };
+        let segment = large.main.segment(hash);
+        match segment.find_in(lanes, |entry| query.is(entry)) {
+            Ok(at) => segment.entries().get(at),
+            Err(false) => None,
+            Err(true) => large.get_deep(query),
+        }
+    }
+
+    /// As [`Self::find`], with lanes as [`Self::get_in`] has them.
+    #[inline(always)]
+    pub(crate) fn find_in(&self, hash: u64, lanes: Lanes, query: &impl Query<T>) -> Option<Spot> {
+        let View::Large(large) = self.view() else {
+            return self.find(hash, query);
+        };
+        let segment = large.main.segment(hash);
+        match segment.find_in(lanes, |entry| query.is(entry)) {
+            Ok(at) => Some(Spot::Main(hash, at)),
+            Err(false) => None,
+            Err(true) => large.find_deep(query),
         }
     }
 
