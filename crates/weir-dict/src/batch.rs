@@ -8,7 +8,7 @@ use crate::Dict;
 use crate::dict::{MapKeys, MapQuery};
 use crate::error::AllocError;
 use crate::hash::spread;
-use crate::segment::Lanes;
+use crate::segment::{Lanes, Segment, tag_of};
 use crate::table::{Query, Table, View};
 
 /// Keys that are in flight at once. More than the processor has line buffers do not help; with fewer
@@ -75,17 +75,51 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         K: Borrow<Q>,
     {
         let mut keys = keys.into_iter();
-        let mut window = Window::new();
         let mut number = 0;
-        while window.fill(&self.table, &mut keys) {
-            while let Some((key, hash, lanes)) = window.next() {
-                let query = HashedQuery {
-                    hash,
-                    query: self.query(key),
-                };
-                let entry = self.table.get_in(hash, lanes, &query);
-                each(number, entry.map(|entry| &entry.1));
-                number += 1;
+        let mut give = |entry: Option<&(K, V)>| {
+            each(number, entry.map(|entry| &entry.1));
+            number += 1;
+        };
+        let query = |key, hash| HashedQuery {
+            hash,
+            query: self.query(key),
+        };
+        let View::Large(large) = self.table.view() else {
+            return keys.for_each(|(key, hash)| give(self.table.get(&query(key, hash))));
+        };
+        let mut window = [Search {
+            key: None,
+            hash: 0,
+            segment: large.main.segment(0),
+            lanes: Lanes::NONE,
+        }; WINDOW];
+        loop {
+            let mut count = 0;
+            for (search, (key, hash)) in window.iter_mut().zip(&mut keys) {
+                search.segment = large.main.segment(hash);
+                search.segment.prefetch();
+                search.key = Some(key);
+                search.hash = hash;
+                count += 1;
+            }
+            let searches = window.get_mut(..count).unwrap_or_default();
+            for search in &mut *searches {
+                search.lanes = search.segment.lanes(tag_of(search.hash));
+                search.segment.prefetch_first(search.lanes);
+            }
+            for search in searches {
+                let Some(key) = search.key else { continue };
+                let query = query(key, search.hash);
+                give(
+                    match search.segment.get_in(search.lanes, |entry| query.is(entry)) {
+                        Ok(entry) => Some(entry),
+                        Err(false) => None,
+                        Err(true) => self.table.get_deep(&query),
+                    },
+                );
+            }
+            if count < WINDOW {
+                return;
             }
         }
     }
@@ -178,7 +212,23 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
     }
 }
 
-/// Keys whose searches overlap: first all lines are fetched, then all entries, then they are compared.
+/// A search in a large table that is under way.
+struct Search<'t, 'q, T, Q: ?Sized> {
+    key: Option<&'q Q>,
+    hash: u64,
+    segment: &'t Segment<T>,
+    lanes: Lanes,
+}
+
+impl<T, Q: ?Sized> Clone for Search<'_, '_, T, Q> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T, Q: ?Sized> Copy for Search<'_, '_, T, Q> {}
+
+/// Keys that are looked for in a table that may change meanwhile: first all lines are fetched, then all entries, then they are compared.
 pub(crate) struct Window<'q, Q: ?Sized> {
     keys: [Option<&'q Q>; WINDOW],
     hashes: [u64; WINDOW],
@@ -215,7 +265,7 @@ impl<'q, Q: ?Sized> Window<'q, Q> {
         let places = self.keys.iter_mut().zip(&mut self.hashes);
         for ((own, own_hash), (key, hash)) in places.zip(keys) {
             if let Some(directory) = large {
-                directory.prefetch(hash);
+                directory.segment(hash).prefetch();
             }
             *own = Some(key);
             *own_hash = hash;

@@ -197,12 +197,30 @@ impl<T> Segment<T> {
         Err(self.is_over)
     }
 
-    /// The address of the entry that a search looks at first.
+    /// As [`Self::find_in`], but gives the entry.
     #[inline(always)]
-    pub(crate) fn first_address(&self, lanes: Lanes) -> Option<*const T> {
-        let Lanes(lanes) = lanes;
-        let at = lanes.trailing_zeros() as usize;
-        (lanes != 0).then(|| self.entries.as_ptr().cast_const().wrapping_add(at))
+    pub(crate) fn get_in(&self, lanes: Lanes, is: impl FnMut(&T) -> bool) -> Result<&T, bool> {
+        let at = self.find_in(lanes, is)?;
+        self.entries().get(at).ok_or(self.is_over)
+    }
+
+    /// Starts fetching the line.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self) {
+        prefetch(core::ptr::from_ref(self).cast());
+    }
+
+    /// Starts fetching the entry that a search looks at first.
+    #[inline(always)]
+    pub(crate) fn prefetch_first(&self, Lanes(lanes): Lanes) {
+        if lanes != 0 {
+            let at = lanes.trailing_zeros() as usize;
+            let entry = self.entries.as_ptr().cast_const().wrapping_add(at);
+            prefetch(entry.cast());
+            // Most entries lie across two lines.
+            let last = size_of::<T>().saturating_sub(1).min(64);
+            prefetch(entry.cast::<u8>().wrapping_add(last));
+        }
     }
 
     /// True when there is room for one more entry in memory.
@@ -371,6 +389,20 @@ impl<T> Segment<T> {
         let rest = self.tags.iter().skip(self.len());
         assert!(rest.clone().all(|tag| *tag == 0));
     }
+}
+
+/// Asks for a cache line; reads nothing, so any address will do.
+#[inline(always)]
+#[allow(unsafe_code)]
+fn prefetch(address: *const u8) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a prefetch has no effect that a program could see, whatever the address.
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(address.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = address;
 }
 
 impl<T> Drop for Segment<T> {

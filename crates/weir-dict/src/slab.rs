@@ -105,12 +105,6 @@ impl<T> Slab<T> {
         self.place(self.number(hash))
     }
 
-    /// The address of the segment in which a hash belongs; nothing is read of it.
-    #[inline(always)]
-    pub(crate) fn address(&self, hash: u64) -> *const Segment<T> {
-        self.place_of(hash).as_ptr().cast_const()
-    }
-
     /// The segment in which a hash belongs.
     #[inline(always)]
     #[allow(unsafe_code)]
