@@ -57,7 +57,7 @@ miri() {
     fi
     PROPTEST_CASES=1 MIRIFLAGS=-Zmiri-disable-isolation \
         cargo "+$toolchain" miri test --quiet -p weir-dict --lib --test it -- \
-        segment arena:: behaviour::collections behaviour::keys_by behaviour::an_empty panics::a_value
+        segment arena::tests arena::a_dictionary behaviour::collections behaviour::an_empty panics::a_value
 }
 
 for check in ${asked:-address valgrind miri}; do
