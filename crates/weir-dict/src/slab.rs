@@ -19,9 +19,9 @@ use core::ptr::NonNull;
 use crate::error::AllocError;
 use crate::segment::Segment;
 
-/// Segments in a chunk: 64 kB. In smaller chunks, among the entries, the lines of a large table are on so
-/// many pages that a search waits for the page table as well: with 16 kB a miss in ten million entries
-/// took a tenth longer. Larger ones would take longer to move.
+/// Segments in a chunk: 64 kB. In small chunks, among the entries, the lines of a large table are on so many
+/// pages that a search waits for the page table as well: a miss in ten million entries took 1.75 of
+/// hashbrown's time with 16 kB, 1.67 with 64 and 1.59 with 512. Larger ones take longer to move.
 const CHUNK: usize = 1_024;
 
 /// A chunk that is not needed goes when so many segments of the one before have gone as well.
