@@ -49,7 +49,16 @@ pub(crate) fn ci() -> Result<()> {
         }
         _ => eprintln!("SKIPPED: cargo deny is not installed (cargo install cargo-deny)"),
     }
+    sanitize()?;
     fuzz()
+}
+
+/// The tests of the crate that has `unsafe` code under the address sanitizer, valgrind and miri, as far
+/// as they are installed; says what is skipped.
+pub(crate) fn sanitize() -> Result<()> {
+    run(Command::new("sh")
+        .arg("crates/weir-dict/scripts/sanitize.sh")
+        .current_dir(root()?))
 }
 
 /// Every fuzz target for a few seconds.

@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         ["ci"] => gate::ci(),
         ["tidy"] => tidy::run(),
         ["fuzz"] => gate::fuzz(),
+        ["sanitize"] => gate::sanitize(),
         ["trace", rest @ ..] => trace::run(rest),
         ["bench", rest @ ..] => bench::run(rest),
         _ => {
@@ -44,9 +45,10 @@ fn main() -> ExitCode {
 
 const USAGE: &str = "\
 cargo xtask test [ARGS…]             all tests; ARGS go to cargo test
-cargo xtask ci                       the whole gate: fmt, clippy, tidy, tests, docs, deny, fuzz smoke
+cargo xtask ci                       the whole gate: fmt, clippy, tidy, tests, docs, deny, sanitizers, fuzz smoke
 cargo xtask tidy                     rules on the sources that no other tool knows
 cargo xtask fuzz                     every fuzz target for a few seconds
+cargo xtask sanitize                 the dictionary's tests under address sanitizer, valgrind and miri
 cargo xtask trace KIND BYTES PATH    make a seeded trace: ethernet, frame-relay, atm or atm-erf
 cargo xtask bench [NAME]             run a benchmark beside its peers; without NAME, list them
 ";

@@ -1,5 +1,7 @@
 //! Would the engine's groups be faster in weir-dict? The engine's own table, as it is in weir-tables, and
-//! a dictionary: rows added to 150,000 groups, one by one and 128 at a time.
+//! a dictionary: rows added to groups, one by one and 128 at a time. The engine's groups keep the order of
+//! their first records, which a dictionary does not; "numbered" is a dictionary with what that needs: the
+//! number of the group for its value, and the states in a list.
 //!
 //! ```text
 //! cargo bench -p weir-dict --bench groups
@@ -21,7 +23,6 @@ use engine::Groups;
 use meter::{Random, cpu_ns};
 use weir_dict::Dict;
 
-const GROUPS: u64 = 150_000;
 const ROWS: usize = 1_000_000;
 /// Rows that the engine adds together.
 const BATCH: usize = 128;
@@ -53,21 +54,32 @@ fn main() {
         return;
     }
     println!(
-        "{:<28} {:>8} {:>8} {:>8}",
-        "ns a row", "engine", "dict", "ratio"
+        "{:<40} {:>8} {:>8} {:>8} {:>8} {:>8}",
+        "ns a row", "engine", "dict", "ratio", "numbered", "ratio"
     );
-    run::<1>();
-    run::<2>();
+    // A port: the engine keeps such groups by the place of their key, without hashing.
+    let new = || Groups::of_bits(16, vec![0; 2]);
+    run::<1>("16 bits", 65_536, new, |number, _| number);
+    // Two ports and an address or so: few bits that differ, at the upper end of each word.
+    let words = |number: u64, word: usize| (number >> (8 * word)) << 32 | 443;
+    for groups in [500, 150_000] {
+        run::<1>("8 bytes", groups, || Groups::new(1, vec![0; 2]), words);
+    }
+    for groups in [500, 150_000] {
+        run::<2>("16 bytes", groups, || Groups::new(2, vec![0; 2]), words);
+    }
 }
 
-fn run<const WORDS: usize>() {
+fn run<const WORDS: usize>(
+    keys_are: &str,
+    count: u64,
+    new: impl Fn() -> Groups,
+    word: impl Fn(u64, usize) -> u64,
+) {
     let mut random = Random(WORDS as u64);
     let mut key = || {
-        // Two ports and an address or so: few bits that differ, at the upper end of each word.
-        let number = random.below(GROUPS);
-        Key(core::array::from_fn(|word| {
-            (number >> (8 * word)) << 32 | 443
-        }))
+        let number = random.below(count);
+        Key(core::array::from_fn(|at| word(number, at)))
     };
     let mut keys: Vec<Key<WORDS>> = Vec::new();
     keys.resize_with(ROWS, &mut key);
@@ -78,10 +90,10 @@ fn run<const WORDS: usize>() {
         "all there, one by one",
         "all there, by 128",
     ];
-    let mut times: [[Vec<f64>; 2]; 4] = Default::default();
+    let mut times: [[Vec<f64>; 3]; 4] = Default::default();
     for _ in 0..ROUNDS {
         for batched in [false, true] {
-            let mut groups = Groups::new(WORDS, vec![0; 2]);
+            let mut groups = new();
             for pass in [0, 2] {
                 let time = engine_pass::<WORDS>(&mut groups, &words, batched);
                 times[pass + usize::from(batched)][0].push(time);
@@ -91,22 +103,29 @@ fn run<const WORDS: usize>() {
                 let time = dict_pass(&mut dict, &keys, batched);
                 times[pass + usize::from(batched)][1].push(time);
             }
+            let mut numbered = Numbered::default();
+            for pass in [0, 2] {
+                let time = numbered_pass(&mut numbered, &keys, batched);
+                times[pass + usize::from(batched)][2].push(time);
+            }
             assert_eq!(groups.len(), dict.len());
             for key in keys.iter().take(1_000) {
                 let (group, _) = groups.find_or_insert(&key.0);
                 assert_eq!(groups.state(group), dict[key]);
+                assert_eq!(groups.state(group), numbered.states[group]);
             }
         }
     }
     for (name, mut both) in names.into_iter().zip(times) {
-        let [engine, dict] = both.each_mut().map(|times| {
+        let [engine, dict, numbered] = both.each_mut().map(|times| {
             times.sort_by(f64::total_cmp);
             times[times.len() / 2]
         });
-        let name = format!("{} bytes, {name}", 8 * WORDS);
+        let name = format!("{keys_are}, {count} groups, {name}");
         println!(
-            "{name:<28} {engine:>8.1} {dict:>8.1} {:>8.2}",
-            dict / engine
+            "{name:<40} {engine:>8.1} {dict:>8.1} {:>8.2} {numbered:>8.1} {:>8.2}",
+            dict / engine,
+            numbered / engine
         );
     }
 }
@@ -153,5 +172,45 @@ fn dict_pass<const WORDS: usize>(
         }
     }
     black_box(&dict);
+    (cpu_ns() - start) as f64 / ROWS as f64
+}
+
+/// Groups in the order of their first rows.
+#[derive(Default)]
+struct Numbered<const WORDS: usize> {
+    numbers: Dict<Key<WORDS>, u32>,
+    states: Vec<[u64; 2]>,
+}
+
+fn numbered_pass<const WORDS: usize>(
+    groups: &mut Numbered<WORDS>,
+    keys: &[Key<WORDS>],
+    batched: bool,
+) -> f64 {
+    let start = cpu_ns();
+    let Numbered { numbers, states } = groups;
+    let mut row = 0;
+    let mut found = [0; BATCH];
+    for keys in keys.chunks(BATCH) {
+        if batched {
+            let make = |_| {
+                states.push([0; 2]);
+                states.len() as u32 - 1
+            };
+            numbers.upsert_batch(keys, make, |at, number| found[at] = *number);
+        } else {
+            for (key, found) in keys.iter().zip(&mut found) {
+                *found = *numbers.entry(*key).or_insert_with(|| {
+                    states.push([0; 2]);
+                    states.len() as u32 - 1
+                });
+            }
+        }
+        for number in &found[..keys.len()] {
+            add(&mut states[*number as usize], row);
+            row += 1;
+        }
+    }
+    black_box(&numbers);
     (cpu_ns() - start) as f64 / ROWS as f64
 }

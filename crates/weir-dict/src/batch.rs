@@ -8,11 +8,12 @@ use crate::Dict;
 use crate::dict::{MapKeys, MapQuery};
 use crate::error::AllocError;
 use crate::hash::spread;
+use crate::segment::{Lanes, Segment, tag_of};
 use crate::table::{Query, Table, View};
 
 /// Keys that are in flight at once. More than the processor has line buffers do not help; with fewer
 /// the later stages wait.
-pub(crate) const WINDOW: usize = 24;
+const WINDOW: usize = 24;
 
 /// A key whose hash is known.
 struct HashedQuery<'a, Q: ?Sized, S> {
@@ -74,20 +75,48 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         K: Borrow<Q>,
     {
         let mut keys = keys.into_iter();
-        let mut window = [const { None }; WINDOW];
         let mut number = 0;
+        let mut give = |entry: Option<&(K, V)>| {
+            each(number, entry.map(|entry| &entry.1));
+            number += 1;
+        };
+        let query = |key, hash| HashedQuery {
+            hash,
+            query: self.query(key),
+        };
+        let View::Large(large) = self.table.view() else {
+            return keys.for_each(|(key, hash)| give(self.table.get(&query(key, hash))));
+        };
+        let mut window = [Search {
+            key: None,
+            hash: 0,
+            segment: large.main.segment(0),
+            lanes: Lanes::NONE,
+        }; WINDOW];
         loop {
-            let count = fetch(&self.table, &mut keys, &mut window);
-            for slot in &mut window[..count] {
-                let Some((key, hash)) = slot.take() else {
-                    continue;
-                };
-                let query = HashedQuery {
-                    hash,
-                    query: self.query(key),
-                };
-                each(number, self.table.get(&query).map(|entry| &entry.1));
-                number += 1;
+            let mut count = 0;
+            for (search, (key, hash)) in window.iter_mut().zip(&mut keys) {
+                search.segment = large.main.segment(hash);
+                search.segment.prefetch();
+                search.key = Some(key);
+                search.hash = hash;
+                count += 1;
+            }
+            let searches = window.get_mut(..count).unwrap_or_default();
+            for search in &mut *searches {
+                search.lanes = search.segment.lanes(tag_of(search.hash));
+                search.segment.prefetch_first(search.lanes);
+            }
+            for search in searches {
+                let Some(key) = search.key else { continue };
+                let query = query(key, search.hash);
+                give(
+                    match search.segment.get_in(search.lanes, |entry| query.is(entry)) {
+                        Ok(entry) => Some(entry),
+                        Err(false) => None,
+                        Err(true) => self.table.get_deep(&query),
+                    },
+                );
             }
             if count < WINDOW {
                 return;
@@ -149,21 +178,25 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         K: Borrow<Q>,
     {
         let mut keys = keys.into_iter();
-        let mut window = [const { None }; WINDOW];
+        let mut window = Window::new();
         let mut number = 0;
-        loop {
-            let count = fetch(&self.table, &mut keys, &mut window);
-            for slot in &mut window[..count] {
-                let Some((key, hash)) = slot.take() else {
-                    continue;
-                };
+        while window.fill(&self.table, &mut keys) {
+            // What has been looked up in advance, until an insertion moves entries.
+            let mut is_fresh = true;
+            while let Some((key, hash, lanes)) = window.next() {
                 let query = HashedQuery {
                     hash,
                     query: self.query(key),
                 };
-                let spot = match self.table.find(hash, &query) {
+                let spot = if is_fresh {
+                    self.table.find_in(hash, lanes, &query)
+                } else {
+                    self.table.find(hash, &query)
+                };
+                let spot = match spot {
                     Some(spot) => spot,
                     None => {
+                        is_fresh = false;
                         let Self { table, state } = self;
                         let entry = (key.to_owned(), make(number));
                         table.insert(hash, &MapKeys(&*state), entry)?
@@ -174,39 +207,86 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
                 }
                 number += 1;
             }
-            if count < WINDOW {
-                return Ok(());
-            }
         }
+        Ok(())
     }
 }
 
-/// Takes keys until the window is full, and starts fetching what their searches will read.
-#[inline(always)]
-pub(crate) fn fetch<'q, T, Q: ?Sized>(
-    table: &Table<T>,
-    keys: &mut impl Iterator<Item = (&'q Q, u64)>,
-    window: &mut [Option<(&'q Q, u64)>; WINDOW],
-) -> usize {
-    let mut count = 0;
-    let large = match table.view() {
-        View::Large(large) => Some(&large.main),
-        View::Small(_) | View::Single(_) => None,
-    };
-    for slot in &mut *window {
-        let Some((key, hash)) = keys.next() else {
-            break;
+/// A search in a large table that is under way.
+struct Search<'t, 'q, T, Q: ?Sized> {
+    key: Option<&'q Q>,
+    hash: u64,
+    segment: &'t Segment<T>,
+    lanes: Lanes,
+}
+
+impl<T, Q: ?Sized> Clone for Search<'_, '_, T, Q> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T, Q: ?Sized> Copy for Search<'_, '_, T, Q> {}
+
+/// Keys that are looked for in a table that may change meanwhile: first all lines are fetched, then all entries, then they are compared.
+pub(crate) struct Window<'q, Q: ?Sized> {
+    keys: [Option<&'q Q>; WINDOW],
+    hashes: [u64; WINDOW],
+    lanes: [Lanes; WINDOW],
+    next: usize,
+    count: usize,
+}
+
+impl<'q, Q: ?Sized> Window<'q, Q> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            keys: [None; WINDOW],
+            hashes: [0; WINDOW],
+            lanes: [Lanes::NONE; WINDOW],
+            next: 0,
+            count: 0,
+        }
+    }
+
+    /// Takes keys until the window is full, and starts fetching what their searches will read. `false`
+    /// when there are no keys.
+    #[inline(always)]
+    pub(crate) fn fill<T>(
+        &mut self,
+        table: &Table<T>,
+        keys: &mut impl Iterator<Item = (&'q Q, u64)>,
+    ) -> bool {
+        self.next = 0;
+        self.count = 0;
+        let large = match table.view() {
+            View::Large(large) => Some(&large.main),
+            View::Small(_) | View::Single(_) => None,
         };
+        let places = self.keys.iter_mut().zip(&mut self.hashes);
+        for ((own, own_hash), (key, hash)) in places.zip(keys) {
+            if let Some(directory) = large {
+                directory.segment(hash).prefetch();
+            }
+            *own = Some(key);
+            *own_hash = hash;
+            self.count += 1;
+        }
         if let Some(directory) = large {
-            directory.prefetch(hash);
+            for (lanes, hash) in self.lanes.iter_mut().zip(&self.hashes[..self.count]) {
+                *lanes = directory.prefetch_entry(*hash);
+            }
         }
-        *slot = Some((key, hash));
-        count += 1;
+        self.count > 0
     }
-    if let Some(directory) = large {
-        for (_, hash) in window[..count].iter().flatten() {
-            directory.prefetch_entry(*hash);
+
+    /// The next key, its hash, and where it may stand: see [`Table::find_in`].
+    #[inline(always)]
+    pub(crate) fn next(&mut self) -> Option<(&'q Q, u64, Lanes)> {
+        let at = self.next;
+        if at >= self.count || at >= WINDOW {
+            return None;
         }
+        self.next += 1;
+        self.keys[at].map(|key| (key, self.hashes[at], self.lanes[at]))
     }
-    count
 }

@@ -5,7 +5,7 @@ use core::hash::{BuildHasher, Hasher};
 
 use crate::Cursor;
 use crate::arena::{Arena, Span};
-use crate::batch::fetch;
+use crate::batch::Window;
 use crate::error::AllocError;
 use crate::hash::{ProcessKey, second, spread};
 use crate::table::{Keys, Query, Table};
@@ -235,19 +235,16 @@ impl<V, S: BuildHasher> BytesDict<V, S> {
         mut each: impl FnMut(usize, &mut V),
     ) -> Result<(), AllocError> {
         let mut keys = keys.into_iter();
-        let mut window = [const { None }; crate::batch::WINDOW];
+        let mut window = Window::new();
         let mut number = 0;
-        loop {
-            let count = fetch(&self.table, &mut keys, &mut window);
-            for (key, hash) in window[..count].iter_mut().filter_map(Option::take) {
+        while window.fill(&self.table, &mut keys) {
+            while let Some((key, hash, _)) = window.next() {
                 let value = self.upsert(key, hash, || make(number))?;
                 each(number, value);
                 number += 1;
             }
-            if count < window.len() {
-                return Ok(());
-            }
         }
+        Ok(())
     }
 
     /// Takes a key's entry out; gives its value.

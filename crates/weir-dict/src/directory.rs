@@ -11,7 +11,7 @@
 use alloc::vec::Vec;
 
 use crate::error::AllocError;
-use crate::segment::{LANES, Segment, tag_of};
+use crate::segment::{LANES, Lanes, Segment, tag_of};
 use crate::slab::Slab;
 
 /// A sweep begins when the segments have so many entries on average ...
@@ -79,13 +79,7 @@ impl<T> Directory<T> {
         self.slab.allocated_bytes() + self.entry_bytes
     }
 
-    /// Finds an entry; otherwise tells whether the segment has entries elsewhere.
-    #[inline(always)]
-    pub(crate) fn get(&self, hash: u64, is: impl FnMut(&T) -> bool) -> Result<&T, bool> {
-        self.slab.of(hash).get(tag_of(hash), is)
-    }
-
-    /// As [`Self::get`], but gives the entry's place in its segment.
+    /// Finds an entry's place in its segment; otherwise tells whether the segment has entries elsewhere.
     #[inline(always)]
     pub(crate) fn find(&self, hash: u64, is: impl FnMut(&T) -> bool) -> Result<usize, bool> {
         self.slab.of(hash).find(tag_of(hash), is)
@@ -95,6 +89,12 @@ impl<T> Directory<T> {
     #[inline(always)]
     pub(crate) fn segment(&self, hash: u64) -> &Segment<T> {
         self.slab.of(hash)
+    }
+
+    /// As [`Self::segment`], to change it.
+    #[inline(always)]
+    pub(crate) fn segment_mut(&mut self, hash: u64) -> &mut Segment<T> {
+        self.slab.of_mut(hash)
     }
 
     /// The entries of the segment in which a hash belongs.
@@ -295,21 +295,14 @@ impl<T> Directory<T> {
         self.slab.of_mut(hash).set_over();
     }
 
-    /// Starts fetching the line that a search for `hash` reads.
+    /// Looks where in its segment the entries with a hash's tag stand, and starts fetching the first of
+    /// them; needs the line.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, hash: u64) {
-        prefetch(self.slab.address(hash).cast());
-    }
-
-    /// Starts fetching the first entry that a search for `hash` compares; needs the line.
-    #[inline(always)]
-    pub(crate) fn prefetch_entry(&self, hash: u64) {
-        if let Some(entry) = self.segment(hash).first_address(tag_of(hash)) {
-            let entry = entry.cast::<u8>();
-            prefetch(entry);
-            // Most entries lie across two lines.
-            prefetch(entry.wrapping_add(size_of::<T>().saturating_sub(1).min(64)));
-        }
+    pub(crate) fn prefetch_entry(&self, hash: u64) -> Lanes {
+        let segment = self.segment(hash);
+        let lanes = segment.lanes(tag_of(hash));
+        segment.prefetch_first(lanes);
+        lanes
     }
 
     /// Puts a segment in place of the first, of a directory without entries.
@@ -403,20 +396,6 @@ pub(crate) const fn bytes_of<T>(entries: &Vec<T>) -> usize {
     } else {
         entries.capacity() * size_of::<T>()
     }
-}
-
-/// Asks for a cache line; reads nothing, so any address will do.
-#[inline(always)]
-#[allow(unsafe_code)]
-fn prefetch(address: *const u8) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a prefetch has no effect that a program could see, whatever the address.
-    unsafe {
-        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(address.cast());
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = address;
 }
 
 #[cfg(test)]

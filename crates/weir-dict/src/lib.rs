@@ -31,8 +31,8 @@
 //! `alloc` only; the feature `std`, on by default, takes the secret from the operating system.
 //!
 //! `unsafe` is allowed in the functions that say so, in six files: `table.rs` (the tagged word),
-//! `segment.rs` (entries behind a pointer, one vector comparison), `slab.rs` (segments by number),
-//! `block.rs` (blocks of an arena), `directory.rs` (one prefetch) and `iter.rs` (one lifetime).
+//! `segment.rs` (entries behind a pointer, one vector comparison, one prefetch), `slab.rs` (segments by
+//! number), `block.rs` and `dict_arena.rs` (blocks of an arena) and `iter.rs` (one lifetime).
 //! Everything else is checked by the compiler.
 #![cfg_attr(not(feature = "std"), no_std)]
 

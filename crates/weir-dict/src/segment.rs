@@ -33,6 +33,14 @@ pub(crate) struct Segment<T> {
     tags: [u8; LANES],
 }
 
+/// Where in a segment the entries with one tag stand.
+#[derive(Clone, Copy)]
+pub(crate) struct Lanes(u64);
+
+impl Lanes {
+    pub(crate) const NONE: Self = Self(0);
+}
+
 /// The tag of a hash: never 0, and of bits that do not lead to the segment.
 #[inline(always)]
 pub(crate) const fn tag_of(hash: u64) -> u8 {
@@ -164,12 +172,55 @@ impl<T> Segment<T> {
         Ok(unsafe { self.entries.add(at).as_ref() })
     }
 
-    /// The address of the entry that a search for `tag` looks at first.
+    /// The first half of [`Self::find`]: where entries with `tag` stand, one bit each.
     #[inline(always)]
-    pub(crate) fn first_address(&self, tag: u8) -> Option<*const T> {
-        let lanes = self.matching(tag);
-        let at = lanes.trailing_zeros() as usize;
-        (lanes != 0).then(|| self.entries.as_ptr().cast_const().wrapping_add(at))
+    pub(crate) fn lanes(&self, tag: u8) -> Lanes {
+        Lanes(self.matching(tag))
+    }
+
+    /// The second half of [`Self::find`]. Finds nothing that has come since the first.
+    #[inline(always)]
+    pub(crate) fn find_in(
+        &self,
+        lanes: Lanes,
+        mut is: impl FnMut(&T) -> bool,
+    ) -> Result<usize, bool> {
+        let entries = self.entries();
+        let Lanes(mut lanes) = lanes;
+        while lanes != 0 {
+            let at = lanes.trailing_zeros() as usize;
+            if entries.get(at).is_some_and(&mut is) {
+                return Ok(at);
+            }
+            lanes &= lanes - 1;
+        }
+        Err(self.is_over)
+    }
+
+    /// As [`Self::find_in`], but gives the entry.
+    #[inline(always)]
+    pub(crate) fn get_in(&self, lanes: Lanes, is: impl FnMut(&T) -> bool) -> Result<&T, bool> {
+        let at = self.find_in(lanes, is)?;
+        self.entries().get(at).ok_or(self.is_over)
+    }
+
+    /// Starts fetching the line.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self) {
+        prefetch(core::ptr::from_ref(self).cast());
+    }
+
+    /// Starts fetching the entry that a search looks at first.
+    #[inline(always)]
+    pub(crate) fn prefetch_first(&self, Lanes(lanes): Lanes) {
+        if lanes != 0 {
+            let at = lanes.trailing_zeros() as usize;
+            let entry = self.entries.as_ptr().cast_const().wrapping_add(at);
+            prefetch(entry.cast());
+            // Most entries lie across two lines.
+            let last = size_of::<T>().saturating_sub(1).min(64);
+            prefetch(entry.cast::<u8>().wrapping_add(last));
+        }
     }
 
     /// True when there is room for one more entry in memory.
@@ -340,6 +391,20 @@ impl<T> Segment<T> {
     }
 }
 
+/// Asks for a cache line; reads nothing, so any address will do.
+#[inline(always)]
+#[allow(unsafe_code)]
+fn prefetch(address: *const u8) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a prefetch has no effect that a program could see, whatever the address.
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(address.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = address;
+}
+
 impl<T> Drop for Segment<T> {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
@@ -373,6 +438,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "there is only the plain search under miri")]
     fn vector_and_plain_search_agree() {
         let mut state = 1_u64;
         let mut segment = Segment::<()>::new();

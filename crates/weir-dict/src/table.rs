@@ -14,7 +14,7 @@ use core::ptr;
 
 use crate::directory::{Directory, bytes_of};
 use crate::error::AllocError;
-use crate::segment::{LANES, Segment, tag_of};
+use crate::segment::{LANES, Lanes, Segment, tag_of};
 
 /// Entries of a block, at most.
 pub(crate) const SMALL_MAX: usize = 8;
@@ -71,7 +71,7 @@ pub(crate) struct Deep<T> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Spot {
     Small(usize),
-    Single(usize),
+    /// In the segment of this hash, be it the only one.
     Main(u64, usize),
     Deep(u64, usize),
     List(usize),
@@ -198,43 +198,101 @@ impl<T> Table<T> {
         }
     }
 
+    /// The segment in which a hash belongs; `None` where entries lie in a block.
+    #[inline(always)]
+    fn segment(&self, hash: u64) -> Option<&Segment<T>> {
+        match self.view() {
+            View::Large(large) => Some(large.main.segment(hash)),
+            View::Single(single) => Some(single),
+            View::Small(_) => None,
+        }
+    }
+
+    /// As [`Self::segment`], to change it.
+    #[inline(always)]
+    fn segment_mut(&mut self, hash: u64) -> Option<&mut Segment<T>> {
+        match self.view_mut() {
+            ViewMut::Large(large) => Some(large.main.segment_mut(hash)),
+            ViewMut::Single(single) => Some(single),
+            ViewMut::Small(_) => None,
+        }
+    }
+
     /// Finds an entry.
+    ///
+    /// The code of a single segment and of a large table is one, so that it is short enough for the
+    /// compiler to put it where it is called.
     #[inline(always)]
     pub(crate) fn get(&self, query: &impl Query<T>) -> Option<&T> {
-        match self.view() {
-            View::Large(large) => {
-                let hash = query.first();
-                match large.main.get(hash, |entry| query.is(entry)) {
-                    Ok(entry) => Some(entry),
-                    Err(false) => None,
-                    Err(true) => large.get_deep(query),
-                }
-            }
-            View::Small(entries) => entries.iter().find(|entry| query.is(entry)),
-            View::Single(single) => {
-                let tag = tag_of(query.first());
-                single.get(tag, |entry| query.is(entry)).ok()
-            }
+        if let View::Small(entries) = self.view() {
+            return entries.iter().find(|entry| query.is(entry));
+        }
+        let hash = query.first();
+        match self
+            .segment(hash)?
+            .get(tag_of(hash), |entry| query.is(entry))
+        {
+            Ok(entry) => Some(entry),
+            Err(false) => None,
+            Err(true) => self.get_deep(query),
         }
     }
 
     /// Finds where an entry stands; `hash` comes from [`Self::hash`].
     #[inline(always)]
     pub(crate) fn find(&self, hash: u64, query: &impl Query<T>) -> Option<Spot> {
-        match self.view() {
-            View::Large(large) => match large.main.find(hash, |entry| query.is(entry)) {
-                Ok(at) => Some(Spot::Main(hash, at)),
-                Err(false) => None,
-                Err(true) => large.find_deep(query),
-            },
-            View::Small(entries) => {
-                let at = entries.iter().position(|entry| query.is(entry))?;
-                Some(Spot::Small(at))
+        if let View::Small(entries) = self.view() {
+            let at = entries.iter().position(|entry| query.is(entry))?;
+            return Some(Spot::Small(at));
+        }
+        match self
+            .segment(hash)?
+            .find(tag_of(hash), |entry| query.is(entry))
+        {
+            Ok(at) => Some(Spot::Main(hash, at)),
+            Err(false) => None,
+            Err(true) => self.find_deep(query),
+        }
+    }
+
+    /// Finds an entry that does not stand in its segment.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn get_deep(&self, query: &impl Query<T>) -> Option<&T> {
+        let spot = self.find_deep(query)?;
+        self.at(spot)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_deep(&self, query: &impl Query<T>) -> Option<Spot> {
+        let View::Large(large) = self.view() else {
+            return None;
+        };
+        let deep = large.deep.as_ref()?;
+        let hash = query.second();
+        match deep.table.find(hash, |entry| query.is(entry)) {
+            Ok(at) => Some(Spot::Deep(hash, at)),
+            Err(false) => None,
+            Err(true) => {
+                let at = deep.list.iter().position(|entry| query.is(entry));
+                at.map(Spot::List)
             }
-            View::Single(single) => {
-                let at = single.find(tag_of(hash), |entry| query.is(entry)).ok()?;
-                Some(Spot::Single(at))
-            }
+        }
+    }
+
+    /// As [`Self::find`], with the lanes from [`Directory::prefetch_entry`] where the table is large.
+    /// Finds nothing that has been inserted since then, and nothing right when anything has moved.
+    #[inline(always)]
+    pub(crate) fn find_in(&self, hash: u64, lanes: Lanes, query: &impl Query<T>) -> Option<Spot> {
+        let View::Large(large) = self.view() else {
+            return self.find(hash, query);
+        };
+        let segment = large.main.segment(hash);
+        match segment.find_in(lanes, |entry| query.is(entry)) {
+            Ok(at) => Some(Spot::Main(hash, at)),
+            Err(false) => None,
+            Err(true) => self.find_deep(query),
         }
     }
 
@@ -242,11 +300,8 @@ impl<T> Table<T> {
     #[inline(always)]
     pub(crate) fn at(&self, spot: Spot) -> Option<&T> {
         match (spot, self.view()) {
-            (Spot::Main(hash, at), View::Large(large)) => {
-                large.main.segment(hash).entries().get(at)
-            }
+            (Spot::Main(hash, at), _) => self.segment(hash)?.entries().get(at),
             (Spot::Small(at), View::Small(entries)) => entries.get(at),
-            (Spot::Single(at), View::Single(single)) => single.entries().get(at),
             (Spot::Deep(hash, at), View::Large(large)) => {
                 let deep = large.deep.as_ref()?;
                 deep.table.segment(hash).entries().get(at)
@@ -259,12 +314,11 @@ impl<T> Table<T> {
     /// As [`Self::at`].
     #[inline(always)]
     pub(crate) fn at_mut(&mut self, spot: Spot) -> Option<&mut T> {
+        if let Spot::Main(hash, at) = spot {
+            return self.segment_mut(hash)?.entries_mut().get_mut(at);
+        }
         match (spot, self.view_mut()) {
-            (Spot::Main(hash, at), ViewMut::Large(large)) => {
-                large.main.entries_mut(hash).get_mut(at)
-            }
             (Spot::Small(at), ViewMut::Small(entries)) => entries.get_mut(at),
-            (Spot::Single(at), ViewMut::Single(single)) => single.entries_mut().get_mut(at),
             (Spot::Deep(hash, at), ViewMut::Large(large)) => {
                 large.deep.as_mut()?.table.entries_mut(hash).get_mut(at)
             }
@@ -292,7 +346,7 @@ impl<T> Table<T> {
             }
             ViewMut::Small(entries) if entries.len() < SMALL_MAX => self.push_small(entry),
             ViewMut::Single(single) if single.has_room() => {
-                Ok(Spot::Single(single.push(tag_of(hash), entry)))
+                Ok(Spot::Main(hash, single.push(tag_of(hash), entry)))
             }
             _ => self.insert_growing(keys, entry),
         }
@@ -524,7 +578,7 @@ impl<T> Table<T> {
             (Spot::Small(at), ViewMut::Small(entries)) => {
                 return (at < entries.len()).then(|| self.remove_small(at));
             }
-            (Spot::Single(at), ViewMut::Single(single)) => single.swap_remove(at).1,
+            (Spot::Main(_, at), ViewMut::Single(single)) => single.swap_remove(at).1,
             (Spot::Deep(hash, at), ViewMut::Large(large)) => {
                 large.deep.as_mut()?.table.remove(hash, at)
             }
@@ -543,7 +597,9 @@ impl<T> Table<T> {
     #[inline]
     pub(crate) fn tighten(&mut self) {
         match self.view_mut() {
-            ViewMut::Large(large) if large.main.segments() > 1 && large.deep.is_none() => {}
+            ViewMut::Large(large)
+                if large.main.segments() > 1
+                    && large.deep.as_ref().is_none_or(|deep| deep.len() > 0) => {}
             ViewMut::Small(_) => {}
             _ => self.tighten_more(),
         }
@@ -665,33 +721,6 @@ unsafe impl<T: Sync> Sync for Table<T> {}
 impl<T> Large<T> {
     pub(crate) fn len(&self) -> usize {
         self.main.len() + self.deep.as_ref().map_or(0, |deep| deep.len())
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn get_deep(&self, query: &impl Query<T>) -> Option<&T> {
-        let deep = self.deep.as_ref()?;
-        let hash = query.second();
-        match deep.table.get(hash, |entry| query.is(entry)) {
-            Ok(entry) => Some(entry),
-            Err(false) => None,
-            Err(true) => deep.list.iter().find(|entry| query.is(entry)),
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn find_deep(&self, query: &impl Query<T>) -> Option<Spot> {
-        let deep = self.deep.as_ref()?;
-        let hash = query.second();
-        match deep.table.find(hash, |entry| query.is(entry)) {
-            Ok(at) => Some(Spot::Deep(hash, at)),
-            Err(false) => None,
-            Err(true) => {
-                let at = deep.list.iter().position(|entry| query.is(entry));
-                at.map(Spot::List)
-            }
-        }
     }
 
     #[cold]

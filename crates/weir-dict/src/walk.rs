@@ -2,9 +2,8 @@
 //!
 //! Entries are walked in the order of their places: their hashes with the bits reversed. A cursor is a
 //! place: all entries below it have been seen, all others have not, and where segments have split or
-//! merged since does not matter. Nothing is
-//! registered with the dictionary, so a cursor can be kept for as long as one likes, and any number of
-//! them.
+//! merged since does not matter. Nothing is registered with the dictionary, so a cursor can be kept for as
+//! long as one likes, and any number of them.
 
 use core::hash::{BuildHasher, Hash};
 
@@ -99,8 +98,10 @@ impl Default for Cursor {
 }
 
 impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
-    /// The next few entries of a walk over all, about twenty of a large dictionary, or `None` at its end. Between steps the dictionary
-    /// may change in any way, and the cursor may be copied, kept, and gone on with later.
+    /// The next few entries of a walk over all, about twenty of a large dictionary, or `None` at its end.
+    /// Between steps the dictionary may change in any way, and the cursor may be copied, kept, and gone on
+    /// with later, in a clone as well. It may be stored (feature `serde`) and means the same in another
+    /// process when the hasher has the same key there, which [`ProcessKey`](crate::ProcessKey) has not.
     ///
     /// Guarantee: an entry that is there from the first step to the last is seen exactly once. One that
     /// comes or goes meanwhile is seen once or not at all. (An entry that is removed and inserted

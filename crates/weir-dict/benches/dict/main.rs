@@ -2,12 +2,17 @@
 //! seed's two?
 //!
 //! ```text
-//! cargo bench -p weir-dict                       # everything, some minutes
-//! cargo bench -p weir-dict -- 1000000            # up to a million entries
+//! cargo bench -p weir-dict --bench dict                     # everything, five to ten minutes
+//! cargo bench -p weir-dict --bench dict -- 1000000          # up to a million entries
+//! cargo bench -p weir-dict --bench dict -- sizes 100000     # one part of it
 //! ```
 //!
+//! The parts: `sizes`, `small` (the 770,463 dictionaries), `growth` (the longest insertions, iteration,
+//! shrinking), `walk` (insertion under an open walk), `flood` (colliding hashes).
+//!
 //! All use the same keyed hash function on 38-byte keys with 8-byte values, take turns, and are measured
-//! in processor time of the thread; the figures are medians over rounds. Lines that begin with `@` are
+//! in processor time of the thread; the figures are medians of five rounds, and above a million entries,
+//! where filling takes the time, of three passes of searches over one table. Lines that begin with `@` are
 //! for `cargo xtask bench dict`. absl and boost take part where their headers and a C++ compiler are
 //! installed, each table of theirs in a process of its own: see `peers.cpp`.
 
@@ -70,10 +75,35 @@ fn main() {
     }
     let max = arguments.iter().find_map(|argument| argument.parse().ok());
     let max: usize = max.unwrap_or(10_000_000);
+    let asked: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let asked: Vec<&str> = PARTS
+        .into_iter()
+        .filter(|part| asked.contains(part))
+        .collect();
     let peers = peers::compile();
+    for part in PARTS {
+        if !asked.is_empty() && !asked.contains(&part) {
+            continue;
+        }
+        let start = Instant::now();
+        match part {
+            "sizes" => sizes(max, &peers),
+            "small" => many_small(&peers),
+            "growth" => growth(max.min(10_000_000), &peers),
+            "walk" => open_walk(max.min(1_000_000)),
+            _ => flood(),
+        }
+        eprintln!("({part}: {} s)", start.elapsed().as_secs());
+    }
+}
+
+const PARTS: [&str; 5] = ["sizes", "small", "growth", "walk", "flood"];
+
+/// The seed's tables.
+fn sizes(max: usize, peers: &[Peer]) {
     for size in SIZES.into_iter().filter(|size| *size <= max) {
         let keys: Vec<Key> = (0..size as u64).map(key).collect();
-        let rounds = if size > 1_000_000 { 1 } else { 5 };
+        let rounds = if size > MANY { 1 } else { 5 };
         let mut all: Vec<(&str, Vec<Figures>)> = Vec::new();
         for round in 0..rounds {
             for (at, (name, figures)) in for_all!(by_size(&keys)).into_iter().enumerate() {
@@ -90,13 +120,10 @@ fn main() {
             .collect();
         table(&format!("{size} entries"), &COLUMNS, &all);
     }
-    many_small(&peers);
-    let big = max.min(10_000_000);
-    worst_insert(big, &peers);
-    iteration(big, &peers);
-    open_walk(big.min(1_000_000));
-    flood();
 }
+
+/// With more entries than this, there is one round.
+const MANY: usize = 1_000_000;
 
 fn medians(rounds: &[Figures]) -> Figures {
     (0..rounds[0].len())
@@ -162,36 +189,10 @@ fn by_size<M: Map>(keys: &[Key]) -> Figures {
         + size_of::<M>() as f64 / size as f64;
 
     let mut random = Random(size as u64);
-    let lookups = 400_000;
-    let queries = |random: &mut Random, from: u64| -> Vec<Key> {
-        (0..lookups)
-            .map(|_| key(from + random.below(size as u64)))
-            .collect()
-    };
-    let present = queries(&mut random, 0);
-    let absent = queries(&mut random, size as u64);
-    // A dictionary is searched until its keys have had a turn, then the next one is.
-    let turn = size.min(lookups);
-    for queries in [&present, &absent] {
-        let start = cpu_ns();
-        let mut sum = 0_u64;
-        for (part, map) in queries.chunks(turn).zip(maps.iter().cycle()) {
-            for key in part {
-                sum = sum.wrapping_add(map.get(key).unwrap_or(1));
-            }
-        }
-        black_box(sum);
-        figures.push(per(start, lookups));
-    }
-    for queries in [&present, &absent] {
-        let start = cpu_ns();
-        let mut sum = 0_u64;
-        for (part, map) in queries.chunks(turn).zip(maps.iter().cycle()) {
-            sum = sum.wrapping_add(map.get_many(part));
-        }
-        black_box(sum);
-        figures.push(per(start, lookups));
-    }
+    let passes: Vec<Figures> = (0..if size > MANY { 3 } else { 1 })
+        .map(|_| searches(&maps, size, &mut random))
+        .collect();
+    figures.extend(medians(&passes));
     let start = cpu_ns();
     for map in &mut maps {
         for key in keys {
@@ -200,6 +201,41 @@ fn by_size<M: Map>(keys: &[Key]) -> Figures {
     }
     figures.push(per(start, count * size));
     figures.push(memory);
+    figures
+}
+
+/// Hits and misses one by one, then many at a time: nanoseconds a search.
+fn searches<M: Map>(maps: &[M], size: usize, random: &mut Random) -> Figures {
+    let lookups = 400_000;
+    let mut queries = |from: u64| -> Vec<Key> {
+        (0..lookups)
+            .map(|_| key(from + random.below(size as u64)))
+            .collect()
+    };
+    let both = [queries(0), queries(size as u64)];
+    let mut figures = Vec::new();
+    // A dictionary is searched until its keys have had a turn, then the next one is.
+    let turn = size.min(lookups);
+    for queries in &both {
+        let start = cpu_ns();
+        let mut sum = 0_u64;
+        for (part, map) in queries.chunks(turn).zip(maps.iter().cycle()) {
+            for key in part {
+                sum = sum.wrapping_add(map.get(key).unwrap_or(1));
+            }
+        }
+        black_box(sum);
+        figures.push((cpu_ns() - start) as f64 / lookups as f64);
+    }
+    for queries in &both {
+        let start = cpu_ns();
+        let mut sum = 0_u64;
+        for (part, map) in queries.chunks(turn).zip(maps.iter().cycle()) {
+            sum = sum.wrapping_add(map.get_many(part));
+        }
+        black_box(sum);
+        figures.push((cpu_ns() - start) as f64 / lookups as f64);
+    }
     figures
 }
 
@@ -336,23 +372,48 @@ fn search_small<K>(
     (cpu_ns() - start) as f64 / queries.len() as f64
 }
 
-/// The longest insertions while a dictionary grows; each is the shortest of its three repetitions, so
-/// that what the machine did meanwhile does not count.
-fn worst_insert(size: usize, peers: &[Peer]) {
-    let columns = [("worst", "us"), ("p99.99", "us"), ("p99", "us")];
+/// The longest insertions while a dictionary grows, each the shortest of its three repetitions, so that
+/// what the machine did meanwhile does not count; iteration over the last of these dictionaries, and what
+/// is left of it when all but one in a hundred entries have gone.
+fn growth(size: usize, peers: &[Peer]) {
+    let columns = [
+        ("worst", "us"),
+        ("p99.99", "us"),
+        ("p99", "us"),
+        ("iterate", "ns/entry"),
+        ("iterate after removal", "ns/entry"),
+        ("memory after removal", "bytes/entry"),
+    ];
+    let mut all = for_all!(grow_and_shrink(size)).to_vec();
+    all.extend(peers.iter().map(|peer| {
+        let mut figures = peer.worst(size);
+        figures.extend(peer.iterate(size));
+        (peer.name, figures)
+    }));
+    let part = |range: std::ops::Range<usize>| -> Vec<(&str, Figures)> {
+        let figures = all.iter();
+        figures
+            .map(|(name, figures)| (*name, figures[range.clone()].to_vec()))
+            .collect()
+    };
     let title = format!("insertions up to {size}");
-    let mut all = for_all!(insertions(size)).to_vec();
-    all.extend(peers.iter().map(|peer| (peer.name, peer.worst(size))));
-    table(&title, &columns, &all);
+    table(&title, &columns[..3], &part(0..3));
+    table(
+        &format!("iteration over {size}"),
+        &columns[3..],
+        &part(3..6),
+    );
 }
 
-fn insertions<M: Map>(size: usize) -> Figures {
+fn grow_and_shrink<M: Map>(size: usize) -> Figures {
     let mut times = vec![u32::MAX; size];
+    let before = bytes();
+    let mut map = M::new();
     for _ in 0..3 {
-        let mut map = M::new();
+        map = M::new();
         let mut last = Instant::now();
         for (number, time) in times.iter_mut().enumerate() {
-            map.insert(&key(number as u64), 0);
+            map.insert(&key(number as u64), number as u64);
             let now = Instant::now();
             let spent = u32::try_from((now - last).as_nanos()).unwrap_or(u32::MAX);
             *time = spent.min(*time);
@@ -360,29 +421,10 @@ fn insertions<M: Map>(size: usize) -> Figures {
         }
     }
     times.sort_unstable();
-    [1.0, 0.9999, 0.99]
+    let mut figures = [1.0, 0.9999, 0.99]
         .map(|part| f64::from(times[((size - 1) as f64 * part) as usize]) / 1_000.0)
-        .to_vec()
-}
+        .to_vec();
 
-/// Iteration, and what is left of a dictionary when all but one in a hundred entries have gone.
-fn iteration(size: usize, peers: &[Peer]) {
-    let columns = [
-        ("iterate", "ns/entry"),
-        ("iterate after removal", "ns/entry"),
-        ("memory after removal", "bytes/entry"),
-    ];
-    let mut all = for_all!(iterate(size)).to_vec();
-    all.extend(peers.iter().map(|peer| (peer.name, peer.iterate(size))));
-    table(&format!("iteration over {size}"), &columns, &all);
-}
-
-fn iterate<M: Map>(size: usize) -> Figures {
-    let before = bytes();
-    let mut map = M::new();
-    for number in 0..size as u64 {
-        map.insert(&key(number), number);
-    }
     let time = |map: &M, entries: usize| {
         let rounds = (2_000_000 / entries).max(1);
         let start = cpu_ns();
@@ -391,18 +433,16 @@ fn iterate<M: Map>(size: usize) -> Figures {
         }
         (cpu_ns() - start) as f64 / (rounds * entries) as f64
     };
-    let full = time(&map, size);
+    figures.push(time(&map, size));
     for number in 0..size as u64 {
         if number % 100 != 0 {
             map.remove(&key(number));
         }
     }
     let left = size.div_ceil(100);
-    vec![
-        full,
-        time(&map, left),
-        (bytes() - before) as f64 / left as f64,
-    ]
+    figures.push(time(&map, left));
+    figures.push((bytes() - before) as f64 / left as f64);
+    figures
 }
 
 /// Ours alone: what an open walk costs an insertion.

@@ -43,6 +43,8 @@ fn op() -> impl Strategy<Value = Op> {
         4 => (keys(), 0..1_200_u16).prop_map(|(key, count)| Op::InsertRange(key, count)),
         3 => (keys(), 0..1_200_u16).prop_map(|(key, count)| Op::RemoveRange(key, count)),
         2 => prop::collection::vec(keys(), 0..100).prop_map(Op::Upsert),
+        // New ones that come twice in one window.
+        1 => prop::collection::vec(keys(), 0..12).prop_map(|keys| Op::Upsert([&keys[..], &keys].concat())),
         2 => prop::collection::vec(keys(), 0..100).prop_map(Op::Get),
         1 => (1..5_u64).prop_map(Op::Retain),
         3 => Just(Op::OpenWalk),

@@ -61,7 +61,7 @@ proptest! {
     #[test]
     fn a_panic_leaves_the_dictionary_whole(
         size in prop_oneof![0..20_u64, 200..300_u64, 1_000..3_000_u64],
-        actions in prop::collection::vec((0..6_u8, 1..400_u32, any::<u64>()), 1..40),
+        actions in prop::collection::vec((0..7_u8, 1..400_u32, any::<u64>()), 1..40),
     ) {
         let alive = Rc::new(());
         let mut dict: Dict<Key, u64> = (0..size).map(|key| (Key(key, alive.clone()), key)).collect();
@@ -88,6 +88,14 @@ proptest! {
                 4 => with_fuse(calls, || {
                     let clone = dict.clone();
                     assert_eq!(clone.len(), before);
+                }),
+                5 => with_fuse(calls, || {
+                    // Some are there, some come twice.
+                    let keys: Vec<_> = (key..key + 40).chain(new..new + 20).chain(new..new + 20).collect();
+                    let keys: Vec<_> = keys.into_iter().map(|key| Key(key, alive.clone())).collect();
+                    dict.upsert_batch(&keys, |number| keys[number].0, |number, value| {
+                        assert_eq!(*value, keys[number].0);
+                    });
                 }),
                 _ => with_fuse(calls, || {
                     for key in key..key + 100 {
