@@ -535,7 +535,8 @@ fn is_reuse(flow: &Flow, segment: &Segment) -> bool {
         }
         begins = responder;
     }
-    if originator.is(Side::DID_CLOSE) && responder.is(Side::DID_CLOSE) {
+    // Whoever was refused tries again with the same number.
+    if originator.is(Side::DID_CLOSE) || responder.is(Side::DID_CLOSE) {
         return true;
     }
     if segment.seq == begins.start {

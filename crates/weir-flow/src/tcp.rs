@@ -84,7 +84,8 @@ impl Connection<'_> {
             None
         };
         let advance = self.advance(side, segment);
-        if segment.len > 0 && !segment.is(RST) && !underflow {
+        // A FIN alone may show too that data before it are missing.
+        if (segment.len > 0 || segment.is(FIN)) && !segment.is(RST) && !underflow {
             self.place_data(side, segment, old_last, advance);
         }
         let closes = self.change_state(&mut side, segment);
@@ -320,7 +321,10 @@ impl Connection<'_> {
             }
             return;
         }
-        let keep_alive = segment.len <= 1 && beyond(from, old_last) == -1;
+        if segment.len == 0 {
+            return;
+        }
+        let keep_alive = segment.len == 1 && beyond(from, old_last) == -1;
         let Self { flow, details } = self;
         let filled = details
             .get_mut(flow.detail)

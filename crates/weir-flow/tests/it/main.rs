@@ -9,3 +9,4 @@ mod oracle;
 mod sctp;
 mod short_way;
 mod streams;
+mod zeek;
