@@ -65,6 +65,12 @@ impl Connection<'_> {
     pub(crate) fn segment(&mut self, side: usize, segment: &Segment, now_ns: i64) {
         // A flip may make the sender the other side.
         let mut side = side;
+        // A SYN ACK alone may be a scan, whose sender begins. What goes on after it is an answer.
+        let goes_on = !segment.is(SYN | FIN | RST) && (segment.len > 0 || segment.is(ACK));
+        if goes_on && self.flow.history.is_only(Event::Handshake) {
+            self.flow.flip_answer(self.details);
+            side = 1 - side;
+        }
         let peer = 1 - side;
         self.note_partial(side, segment);
         let old_last = self.begin(side, segment);

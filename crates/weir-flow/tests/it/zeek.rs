@@ -37,13 +37,9 @@ const FIELDS: [&str; 10] = [
 ];
 
 /// Tests of Zeek whose log differs from ours, by how their names begin, and why.
-const EXPLAINED: [(&str, &str); 26] = [
+const EXPLAINED: [(&str, &str); 24] = [
     ("core.cisco-fabric-path", "Cisco FabricPath is not decoded"),
     ("core.erspan", "ERSPAN is not looked into"),
-    (
-        "core.local-flip",
-        "the test names servers' ports of its own",
-    ),
     ("core.pcap.dynamic-filter", "the test filters packets"),
     (
         "core.pcap.read-trace-with-filter",
@@ -56,10 +52,6 @@ const EXPLAINED: [(&str, &str); 26] = [
     (
         "core.skip_analyzer",
         "the tunnel of GRE itself is a row here",
-    ),
-    (
-        "core.tcp.flip-without-syn",
-        "the test names servers' ports of its own",
     ),
     ("core.tunnels.ayiya", "AYIYA is not looked into"),
     (
