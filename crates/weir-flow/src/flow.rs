@@ -361,9 +361,9 @@ pub(crate) struct Details {
 }
 
 impl Details {
-    pub(crate) const fn new(max: usize) -> Self {
+    pub(crate) fn new(max: usize) -> Self {
         Self {
-            slab: Slab::new(),
+            slab: Slab::new(max),
             max,
             refused: 0,
         }

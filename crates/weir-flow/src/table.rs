@@ -80,10 +80,10 @@ impl FlowTable {
     pub fn new(options: Options) -> Self {
         Self {
             details: Details::new(options.details_max),
-            options,
             by_hash: Dict::new(),
             by_key: Dict::new(),
-            flows: Slab::new(),
+            flows: Slab::new(options.flows_max),
+            options,
             wheel: Wheel::new(),
             now_ns: i64::MIN,
             next_number: 1,

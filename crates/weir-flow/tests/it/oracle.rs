@@ -84,7 +84,12 @@ fn by_tshark(capture: &Path, streams: usize) -> Option<Answer> {
                 panic!("{line}");
             };
             let packets = [sent, received].map(|count| count.parse().unwrap());
-            add(&mut answer.conversations, protocol, [from.trim(), to].map(str::to_owned), packets);
+            add(
+                &mut answer.conversations,
+                protocol,
+                [from.trim(), to].map(str::to_owned),
+                packets,
+            );
         }
     }
     answer
@@ -98,7 +103,9 @@ fn add(all: &mut BTreeMap<Ends, Totals>, protocol: &str, ends: [String; 2], pack
     let [from, to] = ends;
     let side = usize::from(from > to);
     let ends = if side == 0 { (from, to) } else { (to, from) };
-    let entry = all.entry((protocol.to_owned(), ends.0, ends.1)).or_default();
+    let entry = all
+        .entry((protocol.to_owned(), ends.0, ends.1))
+        .or_default();
     for (index, packets) in packets.into_iter().enumerate() {
         entry[index ^ side] += packets;
     }
@@ -187,13 +194,18 @@ fn conversations_and_streams_are_those_of_tshark() {
                         continue;
                     }
                     let ours = by_us(&packets);
-                    let Some(theirs) = by_tshark(path, (ours.streams.len() + ours.with_gaps) * 2 + 4) else {
+                    let Some(theirs) =
+                        by_tshark(path, (ours.streams.len() + ours.with_gaps) * 2 + 4)
+                    else {
                         continue;
                     };
                     let mut lines = Vec::new();
                     for (ends, totals) in &theirs.conversations {
                         if ours.conversations.get(ends) != Some(totals) {
-                            lines.push(format!("conv {ends:?} {totals:?} ours {:?}", ours.conversations.get(ends)));
+                            lines.push(format!(
+                                "conv {ends:?} {totals:?} ours {:?}",
+                                ours.conversations.get(ends)
+                            ));
                         }
                     }
                     for ends in ours.conversations.keys() {
@@ -206,13 +218,32 @@ fn conversations_and_streams_are_those_of_tshark() {
                     for sides in &ours.streams {
                         bytes += sides[0].len() + sides[1].len();
                         let [low, high] = sides;
-                        match left.iter().position(|[one, other]| (one, other) == (low, high) || (one, other) == (high, low)) {
+                        match left.iter().position(|[one, other]| {
+                            (one, other) == (low, high) || (one, other) == (high, low)
+                        }) {
                             Some(index) => drop(left.swap_remove(index)),
-                            None => lines.push(format!("stream {} {} not theirs", low.len(), high.len())),
+                            None => lines.push(format!(
+                                "stream {} {} not theirs",
+                                low.len(),
+                                high.len()
+                            )),
                         }
                     }
-                    println!("CAP {:?} conv {} streams {} bytes {bytes} gaps {} {}: {:?}", path.file_name(), theirs.conversations.len(), ours.streams.len(), ours.with_gaps, lines.len(), excuse(&packets));
-                    for line in lines { report.lock().unwrap().push(format!("{:?}: {line}", path.file_name())); }
+                    println!(
+                        "CAP {:?} conv {} streams {} bytes {bytes} gaps {} {}: {:?}",
+                        path.file_name(),
+                        theirs.conversations.len(),
+                        ours.streams.len(),
+                        ours.with_gaps,
+                        lines.len(),
+                        excuse(&packets)
+                    );
+                    for line in lines {
+                        report
+                            .lock()
+                            .unwrap()
+                            .push(format!("{:?}: {line}", path.file_name()));
+                    }
                 }
             });
         }
