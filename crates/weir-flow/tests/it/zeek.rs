@@ -175,7 +175,7 @@ fn read_by(script: &str) -> BTreeSet<(String, bool)> {
         .filter(|line| line.contains("@TEST-EXEC") && line.contains("zeek"))
         .filter_map(|line| {
             let (_, after) = line.split_once("-r")?;
-            let path = after.trim_start().split_whitespace().next()?;
+            let path = after.split_whitespace().next()?;
             let path = path.trim_matches(['"', '\'']);
             let path = path
                 .strip_prefix("$TRACES/")
