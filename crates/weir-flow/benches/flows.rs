@@ -140,7 +140,7 @@ fn many_packets(flows: u32, packets: usize, rounds: usize) {
         let mut peer = Peer::with_hasher(ProcessKey);
         let mut turns = vec![0; flows as usize];
         measure(warm, seed, &mut turns, 0, |batch| {
-            count_all(&mut peer, batch)
+            count_all(&mut peer, batch);
         });
         let theirs = measure(packets, seed + 100, &mut turns, 0, |batch| {
             count_all(&mut peer, batch);
@@ -227,7 +227,7 @@ fn many_flows(flows: u32, packets: usize) {
     longest.run(|number| count_one(&mut peer, &first(number)));
     turns.fill(1);
     let theirs = measure(packets, 5, &mut turns, start_ns, |batch| {
-        count_all(&mut peer, batch)
+        count_all(&mut peer, batch);
     });
     let their_flow = peer.allocation_size() as f64 / f64::from(flows);
     let their_worst = longest.worst();
