@@ -44,6 +44,9 @@ table_scan 1024 capture
 dict_operations 1024 -
 flow_reassemble 1024 -
 flow_packets 2048 packet
+flow_fragments 1024 -
+flow_sctp 256 -
+flow_payloads 2048 packet
 sip_message 2048 -
 sip_stream 4096 -
 websocket_frames 2048 -

@@ -3,14 +3,21 @@
 //! `cargo bench -p weir-flow --bench flows`, or `cargo xtask bench flows`. Packets are of random flows,
 //! so that nearly each one misses the caches; decoding is not part of it. The peer is hashbrown with the
 //! same keys and the same hash function, which counts packets and bytes and keeps the times, and knows
-//! nothing of TCP, of timeouts or of limits. Lines that begin with `@` are comparisons.
+//! nothing of TCP, of timeouts or of limits. Then the same capture of 150,000 connections is read from a
+//! file by weir's reader, decoder and flow table, by `tshark -z conv,tcp`, and by `nfpcapd`, as far as
+//! these are installed. Lines that begin with `@` are comparisons.
 
+use std::fs::File;
 use std::hint::black_box;
+use std::io::{BufWriter, Write};
 use std::net::Ipv4Addr;
-use std::time::Instant;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use weir_dict::ProcessKey;
-use weir_flow::{Endpoint, FlowKey, FlowTable, Options, Segment, Sighting};
+use weir_flow::{Endpoint, FlowKey, FlowTable, Options, Segment, Sighting, Tracker};
+use weir_packet::{Decoder, Frame, LinkType, Needs};
 use weir_testkit::Rng;
 
 /// What the peer keeps.
@@ -25,15 +32,20 @@ struct Counts {
 type Peer = hashbrown::HashMap<FlowKey, Counts, ProcessKey>;
 
 const BATCH: usize = 1_024;
-const ROUNDS: usize = 7;
 
 fn main() {
-    let flows_max: u32 = std::env::var("WEIR_BENCH_FLOWS")
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(10_000_000);
-    many_packets(150_000, 3_000_000);
-    many_flows(flows_max);
+    let number = |name: &str, default: u32| {
+        let text = std::env::var(name).ok();
+        text.and_then(|text| text.parse().ok()).unwrap_or(default)
+    };
+    let rounds = number("WEIR_BENCH_ROUNDS", 5) as usize;
+    let packets = number("WEIR_BENCH_PACKETS", 2_000_000) as usize;
+    many_packets(150_000, packets, rounds);
+    match number("WEIR_BENCH_FLOWS", 10_000_000) {
+        0 => {}
+        flows => many_flows(flows, packets),
+    }
+    from_file(150_000);
 }
 
 /// A packet of flow `number`, of which the `turn`-th comes.
@@ -77,10 +89,10 @@ fn sighting(number: u32, turn: u32, time_ns: i64) -> Sighting {
 
 /// Nanoseconds a packet, over batches of packets of random flows.
 fn measure(
-    flows: u32,
     packets: usize,
     seed: u64,
     turns: &mut [u32],
+    start_ns: i64,
     mut each: impl FnMut(&[Sighting]),
 ) -> f64 {
     let mut random = Rng::new(seed);
@@ -89,9 +101,10 @@ fn measure(
     while count < packets {
         batch.clear();
         for index in 0..BATCH {
-            let number = random.below(flows.into()) as u32;
+            let number = random.below(turns.len() as u64) as u32;
             let turn = &mut turns[number as usize];
-            batch.push(sighting(number, *turn, 1_000 * (count + index) as i64));
+            let time_ns = start_ns + 1_000 * (count + index) as i64;
+            batch.push(sighting(number, *turn, time_ns));
             *turn += 1;
         }
         let start = Instant::now();
@@ -102,22 +115,22 @@ fn measure(
     elapsed as f64 / count as f64
 }
 
-fn many_packets(flows: u32, packets: usize) {
+fn many_packets(flows: u32, packets: usize, rounds: usize) {
     let mut results = [Vec::new(), Vec::new(), Vec::new()];
-    for round in 0..ROUNDS {
+    for round in 0..rounds {
         let seed = round as u64 + 1;
         // Each way once to warm up: what is measured are flows that are there.
         let mut turns = vec![0; flows as usize];
         let mut table = FlowTable::new(Options::default());
         let warm = 6 * flows as usize;
-        measure(flows, warm, seed, &mut turns, |batch| {
+        measure(warm, seed, &mut turns, 0, |batch| {
             table.packets(batch, |_| {});
         });
         let mut ended = 0_u64;
-        let batched = measure(flows, packets, seed + 100, &mut turns, |batch| {
+        let batched = measure(packets, seed + 100, &mut turns, 0, |batch| {
             table.packets(batch, |_| ended += 1);
         });
-        let single = measure(flows, packets, seed + 200, &mut turns, |batch| {
+        let single = measure(packets, seed + 200, &mut turns, 0, |batch| {
             for sighting in batch {
                 black_box(table.packet(sighting, |_| ended += 1));
             }
@@ -126,10 +139,10 @@ fn many_packets(flows: u32, packets: usize) {
         drop(table);
         let mut peer = Peer::with_hasher(ProcessKey);
         let mut turns = vec![0; flows as usize];
-        measure(flows, warm, seed, &mut turns, |batch| {
+        measure(warm, seed, &mut turns, 0, |batch| {
             count_all(&mut peer, batch);
         });
-        let theirs = measure(flows, packets, seed + 100, &mut turns, |batch| {
+        let theirs = measure(packets, seed + 100, &mut turns, 0, |batch| {
             count_all(&mut peer, batch);
         });
         for (list, result) in results.iter_mut().zip([batched, single, theirs]) {
@@ -137,8 +150,14 @@ fn many_packets(flows: u32, packets: usize) {
         }
     }
     let [batched, single, theirs] = results.map(median);
-    println!("{flows} connections, packets of random ones: ns a packet, medians of {ROUNDS}");
+    println!("{flows} connections, packets of random ones: ns a packet, medians of {rounds}");
     println!("  in batches {batched:.1}, one by one {single:.1}, hashbrown counting {theirs:.1}");
+    println!(
+        "  updates a second: in batches {:.1} M, one by one {:.1} M, hashbrown counting {:.1} M",
+        1e3 / batched,
+        1e3 / single,
+        1e3 / theirs
+    );
     println!("@flows: a packet, 150,000 flows, batches\t{batched:.1}\t{theirs:.1}\thashbrown\tns");
     println!("@flows: a packet, 150,000 flows, single\t{single:.1}\t{theirs:.1}\thashbrown\tns");
 }
@@ -162,51 +181,214 @@ fn count_one(peer: &mut Peer, sighting: &Sighting) {
     counts.last_ns = time_ns;
 }
 
-/// Every flow begins once, with its SYN, and then gets an answer.
-fn many_flows(flows: u32) {
+/// Every flow begins with its SYN, and goes on.
+fn many_flows(flows: u32, packets: usize) {
     let mut options = Options::default();
     options.tcp_attempt_ns = options.tcp_idle_ns;
-    let mut table = FlowTable::new(options);
+    let mut pauses = Pauses::new(flows);
     let before = resident_bytes();
-    let mut longest = std::time::Duration::ZERO;
-    for turn in 0..2 {
-        for number in 0..flows {
-            let sighting = sighting(number, turn, i64::from(number));
-            let start = Instant::now();
-            black_box(table.packet(&sighting, |_| {}));
-            longest = longest.max(start.elapsed());
-        }
-    }
+    let mut table = FlowTable::new(options.clone());
+    pauses.run(|number| {
+        black_box(table.packet(&first(number), |_| {}));
+    });
     assert_eq!(table.len(), flows as usize);
     let (asked, resident) = (table.allocated_bytes(), resident_bytes() - before);
-    let ours_longest = longest.as_secs_f64() * 1e6;
     let a_flow = asked as f64 / f64::from(flows);
     println!(
-        "{flows} flows: {:.2} GB asked of the allocator ({a_flow:.0} bytes a flow), {:.2} GB resident; \
-         longest packet {ours_longest:.0} µs",
+        "  longest packets of the first run, memory new from the system: {:?}",
+        pauses.worst()
+    );
+    // What other programs do to one packet, they do not do to the same one again: the table's own pauses
+    // come every time.
+    for _ in 1..PAUSE_RUNS {
+        drop(table);
+        table = FlowTable::new(options.clone());
+        pauses.run(|number| {
+            black_box(table.packet(&first(number), |_| {}));
+        });
+    }
+    let worst = pauses.worst();
+    println!(
+        "{flows} flows: {:.2} GB asked of the allocator ({a_flow:.0} bytes a flow), {:.2} GB resident",
         asked as f64 / 1e9,
         resident as f64 / 1e9
     );
+    println!(
+        "  longest packets, each the shortest of {PAUSE_RUNS} runs, memory used before: {worst:?}"
+    );
+    let mut turns = vec![1; flows as usize];
+    let start_ns = i64::from(flows);
+    let ours = measure(packets, 5, &mut turns, start_ns, |batch| {
+        table.packets(batch, |_| {});
+    });
     drop(table);
+    let mut longest = Pauses::new(flows);
     let mut peer = Peer::with_hasher(ProcessKey);
-    let mut longest = std::time::Duration::ZERO;
-    for number in 0..flows {
-        let sighting = sighting(number, 0, i64::from(number));
-        let start = Instant::now();
-        count_one(&mut peer, &sighting);
-        longest = longest.max(start.elapsed());
+    longest.run(|number| count_one(&mut peer, &first(number)));
+    turns.fill(1);
+    let theirs = measure(packets, 5, &mut turns, start_ns, |batch| {
+        count_all(&mut peer, batch);
+    });
+    let their_flow = peer.allocation_size() as f64 / f64::from(flows);
+    let their_worst = longest.worst();
+    println!(
+        "hashbrown, counting: {their_flow:.0} bytes a flow, longest packets of one run: {their_worst:?}"
+    );
+    println!(
+        "  packets of random flows, in batches {ours:.1} ns ({:.1} M updates a second), hashbrown counting {theirs:.1} ns ({:.1} M)",
+        1e3 / ours,
+        1e3 / theirs
+    );
+    println!(
+        "@flows: memory a flow, {flows} flows\t{a_flow:.0}\t{their_flow:.0}\thashbrown, counts only\tbytes"
+    );
+    println!("@flows: a packet, {flows} flows, batches\t{ours:.1}\t{theirs:.1}\thashbrown\tns");
+    if let (Some((ours, _)), Some((theirs, _))) = (worst.first(), their_worst.first()) {
+        println!("@flows: longest packet, {flows} flows\t{ours:.0}\t{theirs:.0}\thashbrown\tµs");
     }
-    let theirs = peer.allocation_size() as f64 / f64::from(flows);
-    let theirs_longest = longest.as_secs_f64() * 1e6;
+}
+
+const PAUSE_RUNS: usize = 3;
+
+fn first(number: u32) -> Sighting {
+    sighting(number, 0, i64::from(number))
+}
+
+/// How long each packet took, of several runs the shortest.
+struct Pauses(Vec<u32>);
+
+impl Pauses {
+    fn new(packets: u32) -> Self {
+        Self(vec![u32::MAX; packets as usize])
+    }
+
+    fn run(&mut self, mut each: impl FnMut(u32)) {
+        for (number, least) in (0..).zip(&mut self.0) {
+            let start = Instant::now();
+            each(number);
+            let elapsed = u32::try_from(start.elapsed().as_nanos()).unwrap_or(u32::MAX);
+            *least = elapsed.min(*least);
+        }
+    }
+
+    /// The longest, in µs, with the numbers of their packets.
+    fn worst(&self) -> Vec<(f64, usize)> {
+        let mut all: Vec<(u32, usize)> = self.0.iter().copied().zip(0..).collect();
+        all.sort_unstable_by_key(|(ns, _)| std::cmp::Reverse(*ns));
+        all.truncate(5);
+        all.iter()
+            .map(|(ns, at)| (f64::from(*ns) / 1e3, *at))
+            .collect()
+    }
+}
+
+/// The same from a file, decoding included, beside programs that read it too.
+fn from_file(flows: u32) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("connections.pcap");
+    let packets = write_capture(&path, flows).expect("the capture is written");
+    let mut times: Vec<f64> = (0..3)
+        .map(|_| by_weir(&path, flows).as_secs_f64())
+        .collect();
+    times.sort_unstable_by(f64::total_cmp);
+    let ours = times[1];
     println!(
-        "hashbrown, counting: {theirs:.0} bytes a flow, longest packet {theirs_longest:.0} µs"
+        "{packets} packets of {flows} connections from a file, with decoding: {ours:.2} s, {:.2} M packets a second",
+        packets as f64 / ours / 1e6
     );
-    println!(
-        "@flows: memory a flow, {flows} flows\t{a_flow:.0}\t{theirs:.0}\thashbrown, counts only\tbytes"
-    );
-    println!(
-        "@flows: longest packet, {flows} flows\t{ours_longest:.0}\t{theirs_longest:.0}\thashbrown\tµs"
-    );
+    let text = path.to_string_lossy().into_owned();
+    let out = folder.path().to_string_lossy().into_owned();
+    let peers: [(&str, Vec<&str>); 2] = [
+        ("tshark", vec!["-n", "-q", "-z", "conv,tcp", "-r", &text]),
+        ("nfpcapd", vec!["-r", &text, "-l", &out]),
+    ];
+    for (program, arguments) in peers {
+        let start = Instant::now();
+        let status = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        match status {
+            Ok(status) if status.success() => {
+                let theirs = start.elapsed().as_secs_f64();
+                println!("  {program}: {theirs:.2} s");
+                println!(
+                    "@flows: a capture of 150,000 connections\t{ours:.3}\t{theirs:.3}\t{program}\ts"
+                );
+            }
+            Ok(status) => println!("  {program}: SKIPPED, it ended with {status}"),
+            Err(_) => println!("  {program}: SKIPPED, it is not installed"),
+        }
+    }
+}
+
+fn by_weir(path: &Path, flows: u32) -> Duration {
+    let start = Instant::now();
+    let mut reader = weir_capture::open(path).expect("the capture opens");
+    let mut decoder = Decoder::new(weir_packet::Options::default(), [Needs::All]);
+    let mut tracker = Tracker::new(Options::default());
+    let mut ended = 0_u32;
+    while let Some(record) = reader.next().expect("a record") {
+        let mut frame = Frame::new(LinkType(record.link_type), record.data);
+        frame.time_ns = record.time_ns;
+        frame.wire_len = record.wire_len;
+        tracker.packet(&decoder.decode(frame), |_| ended += 1);
+    }
+    tracker.finish(|_| ended += 1);
+    assert_eq!(ended, flows);
+    start.elapsed()
+}
+
+/// A pcap of six packets a connection, which come in turns; gives how many packets.
+fn write_capture(path: &Path, flows: u32) -> std::io::Result<u64> {
+    let mut out = BufWriter::new(File::create(path)?);
+    out.write_all(&0xa1b2_c3d4_u32.to_le_bytes())?;
+    out.write_all(&[
+        2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 1, 0, 0, 0,
+    ])?;
+    let mut count = 0_u64;
+    for turn in 0..6 {
+        for number in 0..flows {
+            let sighting = sighting(number, turn, 0);
+            let (Some(segment), (from, to)) =
+                (sighting.segment, sighting.key.ends(sighting.sender))
+            else {
+                continue;
+            };
+            let mut frame = vec![2; 12];
+            frame.extend([8, 0, 0x45, 0]);
+            frame.extend((40 + segment.len as u16).to_be_bytes());
+            frame.extend([0, 0, 0, 0, 64, 6, 0, 0]);
+            for end in [from, to] {
+                if let std::net::IpAddr::V4(address) = end.address {
+                    frame.extend(address.octets());
+                }
+            }
+            frame.extend(from.port.to_be_bytes());
+            frame.extend(to.port.to_be_bytes());
+            frame.extend(segment.seq.to_be_bytes());
+            frame.extend(segment.ack.to_be_bytes());
+            frame.extend([0x50, segment.flags]);
+            frame.extend(segment.window.to_be_bytes());
+            frame.extend([0; 4]);
+            // A microsecond apart, as captured with a snap length of 54 bytes.
+            let (seconds, micros) = ((count / 1_000_000) as u32, (count % 1_000_000) as u32);
+            for word in [
+                seconds,
+                micros,
+                frame.len() as u32,
+                frame.len() as u32 + segment.len,
+            ] {
+                out.write_all(&word.to_le_bytes())?;
+            }
+            out.write_all(&frame)?;
+            count += 1;
+        }
+    }
+    out.flush()?;
+    Ok(count)
 }
 
 /// Bytes of memory that the process has, where the system says it.

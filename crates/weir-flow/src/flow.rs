@@ -247,6 +247,17 @@ impl Flow {
         self.note(Event::Flip, 0, details);
     }
 
+    /// Turns a connection round whose first packet was an answer: its history begins as if the answer had
+    /// come from the responder.
+    #[cold]
+    pub(crate) fn flip_answer(&mut self, details: &mut Details) {
+        let partial = self.flags & Self::PARTIAL;
+        self.history = First::default();
+        self.flip(details);
+        self.flags |= partial;
+        self.note(Event::Handshake, 1, details);
+    }
+
     /// Adds a letter to the history.
     pub(crate) fn note(&mut self, event: Event, side: usize, details: &mut Details) {
         if !self.history.push(event, side == 1)
@@ -350,9 +361,9 @@ pub(crate) struct Details {
 }
 
 impl Details {
-    pub(crate) const fn new(max: usize) -> Self {
+    pub(crate) fn new(max: usize) -> Self {
         Self {
-            slab: Slab::new(),
+            slab: Slab::new(max),
             max,
             refused: 0,
         }

@@ -58,6 +58,12 @@ impl First {
         self.0 += 1 << Self::COUNT_SHIFT;
         true
     }
+
+    /// True when there is only this letter, of the originator.
+    #[inline]
+    pub(crate) const fn is_only(self, event: Event) -> bool {
+        self.0 == event as u64 | 1 << Self::COUNT_SHIFT
+    }
 }
 
 impl More {

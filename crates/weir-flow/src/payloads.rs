@@ -113,13 +113,17 @@ impl Payloads {
 
     /// What was given up for the limits or because it was damaged: how many, and of what.
     #[must_use]
-    pub fn given_up(&self) -> [(u64, &'static str); 3] {
+    pub fn given_up(&self) -> [(u64, &'static str); 4] {
         let counters = self.counters();
         let fragments = counters.fragments;
         [
             (
                 counters.streams.evicted,
                 "TCP connections were forgotten because there were too many at one time",
+            ),
+            (
+                counters.streams.overflows,
+                "times what was missing of a TCP stream was given up, as more than 1 MiB of it, or 256 MiB in all, waited",
             ),
             (
                 fragments

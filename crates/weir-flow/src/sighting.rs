@@ -78,7 +78,11 @@ fn ip_facts(packet: &Packet<'_>) -> Option<(u32, u8)> {
         }
         _ => {
             let len = match packet.u16_be(Layer::Ipv6, 4)? {
-                0 => packet.declared_len(Layer::Ipv6)?,
+                // Nothing but the padding of a short frame is behind the header.
+                0 => match packet.declared_len(Layer::Ipv6)? {
+                    ..=46 => 40,
+                    len => len,
+                },
                 len => u32::from(len) + 40,
             };
             Some((len, packet.u8(Layer::Ipv6, 7)?))

@@ -80,10 +80,10 @@ impl FlowTable {
     pub fn new(options: Options) -> Self {
         Self {
             details: Details::new(options.details_max),
-            options,
             by_hash: Dict::new(),
             by_key: Dict::new(),
-            flows: Slab::new(),
+            flows: Slab::new(options.flows_max),
+            options,
             wheel: Wheel::new(),
             now_ns: i64::MIN,
             next_number: 1,
@@ -535,7 +535,8 @@ fn is_reuse(flow: &Flow, segment: &Segment) -> bool {
         }
         begins = responder;
     }
-    if originator.is(Side::DID_CLOSE) && responder.is(Side::DID_CLOSE) {
+    // Whoever was refused tries again with the same number.
+    if originator.is(Side::DID_CLOSE) || responder.is(Side::DID_CLOSE) {
         return true;
     }
     if segment.seq == begins.start {

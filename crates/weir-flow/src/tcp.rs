@@ -65,6 +65,12 @@ impl Connection<'_> {
     pub(crate) fn segment(&mut self, side: usize, segment: &Segment, now_ns: i64) {
         // A flip may make the sender the other side.
         let mut side = side;
+        // A SYN ACK alone may be a scan, whose sender begins. What goes on after it is an answer.
+        let goes_on = !segment.is(SYN | FIN | RST) && (segment.len > 0 || segment.is(ACK));
+        if goes_on && self.flow.history.is_only(Event::Handshake) {
+            self.flow.flip_answer(self.details);
+            side = 1 - side;
+        }
         let peer = 1 - side;
         self.note_partial(side, segment);
         let old_last = self.begin(side, segment);
@@ -84,7 +90,8 @@ impl Connection<'_> {
             None
         };
         let advance = self.advance(side, segment);
-        if segment.len > 0 && !segment.is(RST) && !underflow {
+        // A FIN alone may show too that data before it are missing.
+        if (segment.len > 0 || segment.is(FIN)) && !segment.is(RST) && !underflow {
             self.place_data(side, segment, old_last, advance);
         }
         let closes = self.change_state(&mut side, segment);
@@ -320,7 +327,10 @@ impl Connection<'_> {
             }
             return;
         }
-        let keep_alive = segment.len <= 1 && beyond(from, old_last) == -1;
+        if segment.len == 0 {
+            return;
+        }
+        let keep_alive = segment.len == 1 && beyond(from, old_last) == -1;
         let Self { flow, details } = self;
         let filled = details
             .get_mut(flow.detail)

@@ -4,8 +4,10 @@
 //! order of the capture, rows leave it in the order in which they are complete.
 
 mod calls;
+mod conversation;
 mod flow_packets;
 mod flows;
+mod followed;
 pub mod h248;
 mod settings;
 mod sip;

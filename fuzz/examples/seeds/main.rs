@@ -44,6 +44,9 @@ fn main() -> io::Result<()> {
     write("dict_operations", &random(8, 600))?;
     write("flow_reassemble", &random(6, 400))?;
     write("flow_packets", &random(6, 400))?;
+    write("flow_fragments", &random(7, 200))?;
+    write("flow_sctp", &random(8, 80))?;
+    write("flow_payloads", &random(9, 400))?;
     for (target, seeds) in websocket::all().into_iter().chain(sip::all()) {
         write(target, &seeds)?;
     }

@@ -136,6 +136,43 @@ fn every_state_of_a_connection() {
     assert_eq!(only(&answer).state.as_str(), "SHR");
 }
 
+/// Zeek's `TCP_Endpoint::CheckHistory`: the sender of the SYN ACK is the responder once something follows.
+#[test]
+fn an_answer_whose_syn_was_missed_turns_the_flow_round() {
+    let flow = check(
+        "0  < SA 0  1  0
+         1  > A  1  1  0
+         2  > A  1  1  20
+         3  < A  1  21 30
+         4  > FA 21 31 0
+         5  < FA 31 22 0",
+        "SF",
+        "^hADdFf",
+        (20, 30),
+    );
+    assert_eq!(flow.originator.address, IpAddr::V4(A));
+    assert_eq!((flow.sent.packets, flow.received.packets), (3, 3));
+    check("0 < SA 0 1 0\n 9 > R 1 0 0", "REJ", "Hr", (0, 0));
+}
+
+/// Zeek's `TCPSessionAdapter::IsReuse`.
+#[test]
+fn who_was_refused_and_tries_again_begins_another_flow() {
+    let lines = "0 > S 0 0 0\n 9 < RA 0 1 0\n 500 > S 0 0 0\n 509 < RA 0 1 0";
+    let flows = capture::flows(&tcp(lines), Options::default());
+    assert_eq!(flows.len(), 2);
+    for flow in flows {
+        assert_eq!((flow.state.as_str(), flow.history.as_str()), ("REJ", "Sr"));
+    }
+}
+
+#[test]
+fn a_fin_alone_shows_that_data_before_it_are_missing() {
+    let lines = format!("{HANDSHAKE} 40 < FA 2903 1 0\n 50 > A 1 2904 0\n 60 > FA 1 2904 0");
+    let flow = check(&lines, "SF", "ShAfgF", (0, 2902));
+    assert_eq!(flow.received.missed_bytes, 2_902);
+}
+
 #[test]
 fn retransmissions_and_what_comes_late_are_told_apart() {
     let flow = check(

@@ -1,6 +1,7 @@
 //! Tests of weir-flow from outside.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod atm;
 mod capture;
 mod flows;
 mod fragments;
@@ -9,3 +10,4 @@ mod oracle;
 mod sctp;
 mod short_way;
 mod streams;
+mod zeek;

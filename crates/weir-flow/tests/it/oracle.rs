@@ -1,24 +1,35 @@
-//! tshark as the judge: its conversations, and the bytes of its followed streams.
+//! tshark as the judge: its conversations (`-z conv`), and the bytes of its followed streams (`-z follow`).
+//!
+//! Every eighth capture by default; `WEIR_ORACLE_STRIDE=1` for all of them, `WEIR_ORACLE_CAPTURE=NAME` for those
+//! with NAME in their path. What differs is listed, with the reason, in `docs/reference/tshark-flows.md`. Streams in
+//! which something is missing are not compared: tshark writes a remark into their bytes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use weir_flow::{Content, Interest, Options, StreamLimits, Streams, Tracker};
+use weir_flow::{Content, Endpoint, Interest, Options, Sender, StreamLimits, Streams, Tracker};
 
 use crate::capture::{self, Sent, decode};
 
-fn tshark(arguments: &[&str], capture: &Path) -> Option<String> {
-    // Only the outermost packet counts here, and tshark is to put fragments together as we do.
-    let output = Command::new("tshark")
-        .args(["-n", "-o", "tcp.desegment_tcp_streams:FALSE"])
-        .args(arguments)
-        .arg("-r")
-        .arg(capture)
-        .stderr(Stdio::null())
-        .output()
-        .ok()?;
-    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+/// Protocol and both ends, in order, as text.
+type Ends = (String, String, String);
+
+/// Packets of the first end and of the second.
+type Totals = [u64; 2];
+
+/// The bytes of both directions.
+type Sides = [Vec<u8>; 2];
+
+/// What a capture has, by one or the other.
+#[derive(Default)]
+struct Answer {
+    conversations: BTreeMap<Ends, Totals>,
+    streams: Vec<Sides>,
+    /// Of ours, streams where something is missing.
+    with_gaps: usize,
 }
 
 fn is_installed() -> bool {
@@ -34,265 +45,241 @@ fn is_installed() -> bool {
     installed
 }
 
-/// Protocol and both ends, in order, as text.
-type Ends = (String, String, String);
-
-/// Packets and bytes of IP of the first end and of the second.
-type Totals = [(u64, u64); 2];
-
-/// Captures whose outermost addresses and ports are not the ones that tshark shows, or which it
-/// reads otherwise: quoted or tunnelled packets show as conversations of their own there.
-fn is_comparable(packets: &[Sent]) -> bool {
-    let mut comparable = true;
-    decode(packets, |packet| {
-        use weir_packet::Layer::{Gre, Gtp, Icmp, Icmpv6, Ipv4, Ipv6, Teredo, Vxlan};
-        let tunnels = [Gre, Gtp, Teredo, Vxlan]
-            .into_iter()
-            .any(|layer| packet.has(layer));
-        let quotes = [Icmp, Icmpv6].into_iter().any(|layer| packet.has(layer));
-        let both = packet.has(Ipv4) && packet.has(Ipv6);
-        let nested = matches!(packet.ip_protocol(), Some(4 | 41 | 94 | 97 | 137));
-        comparable &= !(tunnels || quotes || both || nested || packet.stop().is_some());
-    });
-    comparable
-}
-
-/// Packets and bytes a conversation of TCP or UDP, by tshark's fields a packet.
-fn by_tshark(capture: &Path) -> Option<BTreeMap<Ends, Totals>> {
-    let fields = [
-        "ip.src",
-        "ip.dst",
-        "ipv6.src",
-        "ipv6.dst",
-        "tcp.srcport",
-        "tcp.dstport",
-        "udp.srcport",
-        "udp.dstport",
-    ];
-    let mut arguments = vec!["-T", "fields", "-E", "occurrence=f", "-E", "separator=/t"];
-    for field in fields {
-        arguments.extend(["-e", field]);
+/// What tshark says of conversations and of the first `streams` streams.
+fn by_tshark(capture: &Path, streams: usize) -> Option<Answer> {
+    let mut command = Command::new("tshark");
+    // Bytes are followed as segments carry them, not as the protocols above put them together.
+    command.args(["-n", "-q", "-o", "tcp.desegment_tcp_streams:FALSE"]);
+    command.args(["-z", "conv,tcp", "-z", "conv,udp"]);
+    for index in 0..streams {
+        command.args(["-z", &format!("follow,tcp,raw,{index}")]);
     }
-    let text = tshark(&arguments, capture)?;
-    let mut all: BTreeMap<Ends, Totals> = BTreeMap::new();
-    for line in text.lines() {
-        let values: Vec<&str> = line.split('\t').collect();
-        let first = |a: usize, b: usize| {
-            let value = values.get(a).copied().unwrap_or_default();
-            if value.is_empty() {
-                values.get(b).copied().unwrap_or_default()
-            } else {
-                value
+    let output = command
+        .arg("-r")
+        .arg(capture)
+        .stderr(Stdio::null())
+        .output()
+        .ok()?;
+    let mut answer = Answer::default();
+    let mut protocol = None;
+    let mut sides = None;
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        if line.starts_with("Node 1") {
+            sides = Some(Sides::default());
+        } else if line.starts_with('=') {
+            answer.streams.extend(sides.take());
+        } else if let Some(sides) = &mut sides {
+            let side = usize::from(line.starts_with('\t'));
+            for pair in line.trim().as_bytes().chunks(2) {
+                let digits = std::str::from_utf8(pair).ok()?;
+                sides[side].push(u8::from_str_radix(digits, 16).ok()?);
             }
-        };
-        let (from, to) = (first(0, 2), first(1, 3));
-        let is_tcp = values.get(4).is_some_and(|port| !port.is_empty());
-        let (from_port, to_port) = (first(4, 6), first(5, 7));
-        if from.is_empty() || from_port.is_empty() {
-            continue;
+        } else if line.ends_with("Conversations") {
+            protocol = line
+                .split(' ')
+                .next()
+                .map(str::to_lowercase)
+                .filter(|name| ["tcp", "udp"].contains(&name.as_str()));
+        } else if let (Some(protocol), Some((from, rest))) = (&protocol, line.split_once("<->")) {
+            let words: Vec<&str> = rest.split_whitespace().collect();
+            let [to, received, _, _, sent, ..] = words[..] else {
+                panic!("{line}");
+            };
+            let packets = [sent, received].map(|count| count.parse().unwrap());
+            add(
+                &mut answer.conversations,
+                protocol,
+                [from.trim(), to].map(str::to_owned),
+                packets,
+            );
         }
-        let from = format!("{from} {from_port}");
-        let to = format!("{to} {to_port}");
-        let protocol = if is_tcp { "tcp" } else { "udp" };
-        let side = usize::from(from > to);
-        let ends = if side == 0 { (from, to) } else { (to, from) };
-        let entry = all
-            .entry((protocol.to_owned(), ends.0, ends.1))
-            .or_default();
-        entry[side].0 += 1;
     }
-    Some(all)
+    answer
+        .streams
+        .retain(|sides| sides.iter().any(|side| !side.is_empty()));
+    Some(answer)
 }
 
-fn by_us(packets: &[Sent]) -> BTreeMap<Ends, Totals> {
-    let mut all: BTreeMap<Ends, Totals> = BTreeMap::new();
+/// Adds packets to a conversation, whose lower end comes first.
+fn add(all: &mut BTreeMap<Ends, Totals>, protocol: &str, ends: [String; 2], packets: Totals) {
+    let [from, to] = ends;
+    let side = usize::from(from > to);
+    let ends = if side == 0 { (from, to) } else { (to, from) };
+    let entry = all
+        .entry((protocol.to_owned(), ends.0, ends.1))
+        .or_default();
+    for (index, packets) in packets.into_iter().enumerate() {
+        entry[index ^ side] += packets;
+    }
+}
+
+fn by_us(packets: &[Sent]) -> Answer {
+    let mut answer = Answer::default();
     let mut tracker = Tracker::new(Options::default());
-    let mut add = |flow: weir_flow::FlowRecord| {
+    let mut count = |flow: weir_flow::FlowRecord| {
         let protocol = match flow.key.protocol() {
             6 => "tcp",
             17 => "udp",
             _ => return,
         };
-        let name = |end: weir_flow::Endpoint| format!("{} {}", end.address, end.port);
-        let (from, to) = (name(flow.originator), name(flow.responder));
-        let totals = [flow.sent, flow.received].map(|one| (one.packets, 0));
-        let side = usize::from(from > to);
-        let ends = if side == 0 { (from, to) } else { (to, from) };
-        let entry = all
-            .entry((protocol.to_owned(), ends.0, ends.1))
-            .or_default();
-        for (index, totals) in totals.into_iter().enumerate() {
-            entry[index ^ side].0 += totals.0;
+        let packets = [flow.sent.packets, flow.received.packets];
+        if packets != [0, 0] {
+            let name = |end: Endpoint| format!("{}:{}", end.address, end.port);
+            let ends = [name(flow.originator), name(flow.responder)];
+            add(&mut answer.conversations, protocol, ends, packets);
         }
     };
+    let mut streams = Streams::new(StreamLimits::default());
+    // Each side's bytes, and whether something is missing.
+    let mut all: BTreeMap<u64, (Sides, bool)> = BTreeMap::new();
+    let mut take = |chunk: &weir_flow::Chunk<'_>| {
+        let (sides, gaps) = all.entry(chunk.connection).or_default();
+        match chunk.content {
+            Content::Bytes(bytes) => {
+                sides[usize::from(chunk.sender == Sender::High)].extend_from_slice(bytes);
+            }
+            Content::Gap(_) => *gaps = true,
+            Content::End(_) => {}
+        }
+        Interest::Follow
+    };
     decode(packets, |packet| {
-        tracker.packet(packet, &mut add);
+        tracker.packet(packet, &mut count);
+        streams.packet(packet, &mut take);
     });
-    tracker.finish(&mut add);
-    all.retain(|_, totals| totals[0].0 + totals[1].0 > 0);
-    all
+    tracker.finish(&mut count);
+    streams.finish(&mut take);
+    all.retain(|_, (sides, _)| sides.iter().any(|side| !side.is_empty()));
+    answer.with_gaps = all.values().filter(|(_, gaps)| *gaps).count();
+    let whole = all.into_values().filter(|(_, gaps)| !gaps);
+    answer.streams = whole.map(|(sides, _)| sides).collect();
+    answer
 }
 
-fn captures() -> Vec<(PathBuf, Vec<Sent>)> {
-    let stride = std::env::var("WEIR_ORACLE_STRIDE").map_or(8, |stride| stride.parse().unwrap());
-    capture::shared()
-        .into_iter()
-        .step_by(stride)
-        .map(|path| {
-            let packets = capture::read(&path);
-            (path, packets)
-        })
-        .filter(|(_, packets)| {
-            !packets.is_empty() && packets.len() < 20_000 && is_comparable(packets)
+/// True where tshark shows other conversations: packets in packets and quoted ones as conversations of
+/// their own, and what it reads on in damaged packets.
+fn is_excused(packets: &[Sent]) -> bool {
+    let mut excused = false;
+    decode(packets, |packet| {
+        use weir_packet::Layer::{Gre, Gtp, Icmp, Icmpv6, Ipv4, Ipv6, Teredo, Vxlan};
+        let others = [Gre, Gtp, Teredo, Vxlan, Icmp, Icmpv6];
+        excused |= others.into_iter().any(|layer| packet.has(layer))
+            || packet.has(Ipv4) && packet.has(Ipv6)
+            || matches!(packet.ip_protocol(), Some(4 | 41 | 94 | 97 | 137))
+            || packet.stop().is_some();
+    });
+    excused
+}
+
+/// What differs of a capture, a line each, and how much was compared.
+fn differences(path: &Path, packets: &[Sent]) -> Option<(Vec<String>, [usize; 3])> {
+    let ours = by_us(packets);
+    // More than we have: a stream of ours may be the second of the same ports.
+    let theirs = by_tshark(path, (ours.streams.len() + ours.with_gaps) * 2 + 4)?;
+    let mut lines = Vec::new();
+    for (ends, packets) in &theirs.conversations {
+        let ours = ours.conversations.get(ends);
+        if ours != Some(packets) {
+            lines.push(format!("{ends:?}: {packets:?} packets, ours {ours:?}"));
+        }
+    }
+    for ends in ours.conversations.keys() {
+        if !theirs.conversations.contains_key(ends) {
+            lines.push(format!("{ends:?}: only ours"));
+        }
+    }
+    let mut left = theirs.streams;
+    let mut bytes = 0;
+    for [low, high] in &ours.streams {
+        bytes += low.len() + high.len();
+        let is_it =
+            |[one, other]: &Sides| (one, other) == (low, high) || (one, other) == (high, low);
+        match left.iter().position(is_it) {
+            Some(index) => drop(left.swap_remove(index)),
+            None => {
+                let left: Vec<_> = left
+                    .iter()
+                    .map(|[one, other]| (one.len(), other.len()))
+                    .collect();
+                lines.push(format!(
+                    "a stream of {} and {} bytes, left are {left:?}",
+                    low.len(),
+                    high.len()
+                ));
+            }
+        }
+    }
+    Some((
+        lines,
+        [theirs.conversations.len(), ours.streams.len(), bytes],
+    ))
+}
+
+/// The captures that differ, by the end of their names, with how many lines: the table of
+/// `docs/reference/tshark-flows.md`.
+fn listed() -> Vec<(String, usize)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/tshark-flows.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    page.lines()
+        .filter_map(|line| {
+            let [_, name, count, _reason, _] = line.split('|').collect::<Vec<_>>()[..] else {
+                return None;
+            };
+            let name = name.trim().trim_matches('`').to_owned();
+            Some((name, count.trim().parse().ok()?))
         })
         .collect()
 }
 
 #[test]
-fn conversations_have_the_packets_that_tshark_counts() {
+fn conversations_and_streams_are_those_of_tshark() {
     if !is_installed() {
         return;
     }
-    let mut compared = 0;
-    let mut different = Vec::new();
-    for (path, packets) in captures() {
-        let Some(theirs) = by_tshark(&path) else {
-            continue;
-        };
-        let ours = by_us(&packets);
-        for (ends, totals) in &theirs {
-            compared += 1;
-            if ours.get(ends) != Some(totals) {
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                different.push(format!("{name} {ends:?}: {totals:?}, {:?}", ours.get(ends)));
-            }
-        }
-        for ends in ours.keys().filter(|ends| !theirs.contains_key(*ends)) {
-            different.push(format!("{} {ends:?}: only ours", path.display()));
-        }
-    }
-    println!(
-        "{compared} conversations compared, {} differ",
-        different.len()
-    );
-    let allowed = compared / 200;
-    assert!(different.len() <= allowed, "{}", different.join("\n"));
-}
-
-/// The bytes of each direction of each stream, by `-z follow,tcp,raw`: `None` where it says that bytes are
-/// missing.
-fn followed(capture: &Path, stream: usize) -> Option<[Vec<u8>; 2]> {
-    let follow = format!("follow,tcp,raw,{stream}");
-    let text = tshark(&["-q", "-z", &follow], capture)?;
-    let mut sides = [Vec::new(), Vec::new()];
-    let mut is_body = false;
-    for line in text.lines() {
-        if line.starts_with("Node 1") {
-            is_body = true;
-            continue;
-        }
-        if !is_body || line.starts_with('=') {
-            continue;
-        }
-        let side = usize::from(line.starts_with('\t'));
-        let hex = line.trim();
-        for pair in hex.as_bytes().chunks(2) {
-            let digits = std::str::from_utf8(pair).ok()?;
-            sides[side].push(u8::from_str_radix(digits, 16).ok()?);
-        }
-    }
-    Some(sides)
-}
-
-/// Streams that tshark follows otherwise, by the end of the capture's name, and why.
-const EXPLAINED: [(&str, &str); 2] = [
-    (
-        "443-firefox.pcap",
-        "a reset ends both ways for us; tshark goes on with what was still under way",
-    ),
-    (
-        "ndpi_match_string_subprotocol__error.pcapng",
-        "two connections of the same ports, an hour apart, are one stream to tshark",
-    ),
-];
-
-fn is_explained(path: &Path) -> bool {
-    let name = path.to_string_lossy();
-    EXPLAINED.iter().any(|(end, _)| name.ends_with(end))
-}
-
-#[test]
-fn streams_have_the_bytes_that_tshark_follows() {
-    if !is_installed() {
-        return;
-    }
-    let (mut compared, mut bytes, mut with_gaps) = (0, 0, 0);
-    let mut different = Vec::new();
-    for (path, packets) in captures() {
-        let mut streams = Streams::new(StreamLimits::default());
-        // Each side's bytes, and whether something is missing.
-        let mut all: BTreeMap<u64, ([Vec<u8>; 2], bool)> = BTreeMap::new();
-        let mut add = |chunk: &weir_flow::Chunk<'_>| {
-            let (sides, gaps) = all.entry(chunk.connection).or_default();
-            match chunk.content {
-                Content::Bytes(bytes) => {
-                    sides[usize::from(chunk.sender == weir_flow::Sender::High)]
-                        .extend_from_slice(bytes);
+    let stride = std::env::var("WEIR_ORACLE_STRIDE").map_or(8, |stride| stride.parse().unwrap());
+    let only = std::env::var("WEIR_ORACLE_CAPTURE").unwrap_or_default();
+    let mut paths = capture::shared();
+    paths.retain(|path| path.to_string_lossy().contains(&only));
+    let paths: Vec<PathBuf> = paths.into_iter().step_by(stride).collect();
+    let listed = listed();
+    let next = AtomicUsize::new(0);
+    let report = Mutex::new((0, [0; 3], Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let packets = capture::read(path);
+                    let Some((lines, compared)) = differences(path, &packets) else {
+                        continue;
+                    };
+                    let name = path.to_string_lossy();
+                    let known = listed.iter().find(|(end, _)| name.ends_with(end));
+                    for line in &lines {
+                        println!(
+                            "{}{name}: {line}",
+                            if known.is_some() { "listed: " } else { "" }
+                        );
+                    }
+                    let mut report = report.lock().unwrap();
+                    report.0 += 1;
+                    for (all, one) in report.1.iter_mut().zip(compared) {
+                        *all += one;
+                    }
+                    let allowed = known.map_or(0, |(_, count)| *count);
+                    if lines.len() > allowed && !is_excused(&packets) {
+                        report.2.push(format!("{name}: {}", lines.join("\n  ")));
+                    }
                 }
-                Content::Gap(_) => *gaps = true,
-                Content::End(_) => {}
-            }
-            Interest::Follow
-        };
-        decode(&packets, |packet| streams.packet(packet, &mut add));
-        streams.finish(&mut add);
-        all.retain(|_, (sides, _)| sides.iter().any(|side| !side.is_empty()));
-        if all.is_empty() || all.len() > 8 {
-            continue;
+            });
         }
-        let Some(indices) = tshark(
-            &["-T", "fields", "-e", "tcp.stream", "-Y", "tcp.len > 0"],
-            &path,
-        ) else {
-            continue;
-        };
-        let mut indices: Vec<usize> = indices
-            .lines()
-            .filter_map(|line| line.parse().ok())
-            .collect();
-        indices.sort_unstable();
-        indices.dedup();
-        let mut theirs: Vec<[Vec<u8>; 2]> = indices
-            .iter()
-            .filter_map(|index| followed(&path, *index))
-            .collect();
-        for (ours, gaps) in all.values() {
-            if *gaps {
-                with_gaps += 1;
-                continue;
-            }
-            compared += 1;
-            bytes += ours[0].len() + ours[1].len();
-            let turned = [ours[1].clone(), ours[0].clone()];
-            match theirs.iter().position(|one| one == ours || *one == turned) {
-                Some(index) => drop(theirs.remove(index)),
-                None if is_explained(&path) => {}
-                None => different.push(format!(
-                    "{}: {} and {} bytes; left: {:?}",
-                    path.display(),
-                    ours[0].len(),
-                    ours[1].len(),
-                    theirs
-                        .iter()
-                        .map(|one| (one[0].len(), one[1].len()))
-                        .collect::<Vec<_>>()
-                )),
-            }
-        }
-    }
+    });
+    let (captures, [conversations, streams, bytes], different) = report.into_inner().unwrap();
     println!(
-        "{compared} streams of {bytes} bytes compared, {} differ, {with_gaps} have gaps",
+        "{captures} captures: {conversations} conversations, {streams} streams of {bytes} bytes compared; \
+         {} captures differ and are not listed",
         different.len()
     );
-    assert!(different.len() * 50 <= compared, "{}", different.join("\n"));
+    // Not all captures were looked at one by one yet.
+    let tolerated = captures / 20;
+    assert!(different.len() <= tolerated, "{}", different.join("\n"));
 }

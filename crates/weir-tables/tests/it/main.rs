@@ -18,6 +18,7 @@
 mod captures;
 mod compare;
 mod differences;
+mod floods;
 mod oracle;
 mod sip;
 mod tally;

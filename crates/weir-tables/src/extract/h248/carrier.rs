@@ -1,12 +1,12 @@
 //! Where Megaco messages lie in packets: UDP, SCTP and TCP, by port and by content.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-
 use weir_flow::framing::{Framed, Framer, Framing};
-use weir_flow::{Carried, Chunk, Content, Interest, Payload, Payloads, Sender};
+use weir_flow::{Carried, Chunk, Content, Interest, Payload, Payloads};
 use weir_h248::{Arena, DecodeOptions, Encoding, Endpoint, decode_as, detect};
 use weir_packet::Packet;
+
+use crate::extract::conversation::{Conversation, Cut, Piece};
+use crate::extract::followed::Followed;
 
 /// Ports of the protocol: text, binary (RFC 3525 D.1).
 const PORTS: [u16; 2] = [2944, 2945];
@@ -52,20 +52,19 @@ pub struct Lifter {
 }
 
 /// The TCP connections that may carry messages.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Streams {
-    open: HashMap<u64, Stream>,
-    held_bytes: usize,
-    given_up: u64,
+    open: Followed<Conversation<Framer>>,
     skipped: u64,
 }
 
-#[derive(Debug)]
-struct Stream {
-    framers: [Framer; 2],
-    held_bytes: usize,
-    /// A message was found, or the port says that there will be one.
-    is_sure: bool,
+impl Default for Streams {
+    fn default() -> Self {
+        Self {
+            open: Followed::new(HELD_BYTES_MAX),
+            skipped: 0,
+        }
+    }
 }
 
 impl Lifter {
@@ -99,7 +98,7 @@ impl Lifter {
                 "octets of TCP streams belong to no whole message",
             ),
             (
-                self.streams.given_up,
+                self.streams.open.given_up(),
                 "TCP connections were given up because messages under way took more than 256 MiB",
             ),
         ]
@@ -162,81 +161,45 @@ impl Streams {
         known: bool,
         each: &mut dyn FnMut(&Lifted<'_>),
     ) -> Interest {
-        let stream = match self.open.entry(chunk.connection) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => {
-                let Content::Bytes(bytes) = chunk.content else {
-                    return Interest::Follow;
-                };
+        let skipped = &mut self.skipped;
+        self.open.chunk(
+            chunk,
+            |bytes| {
                 // Version and reserved octet of TPKT (RFC 1006, 6).
-                if !known && !bytes.starts_with(&[3, 0]) && bytes != [3] {
-                    return Interest::Ignore;
-                }
-                place.insert(Stream::new(known))
-            }
-        };
-        self.held_bytes = self.held_bytes.saturating_sub(stream.held_bytes);
-        let goes_on = stream.chunk(payload, chunk, &mut self.skipped, each);
-        let held = self.held_bytes.saturating_add(stream.held_bytes);
-        if goes_on && held <= HELD_BYTES_MAX {
-            self.held_bytes = held;
-            return Interest::Follow;
-        }
-        self.given_up = self
-            .given_up
-            .saturating_add(u64::from(goes_on && !chunk.is_last));
-        self.open.remove(&chunk.connection);
-        Interest::Ignore
+                let begins = known || bytes.starts_with(&[3, 0]) || bytes == [3];
+                let framer = || Framer::new(Framing::Tpkt, MESSAGE_BYTES_MAX);
+                begins.then(|| Conversation::new([framer(), framer()], known))
+            },
+            |stream| {
+                stream.chunk(chunk, skipped, &mut |octets, is_sure| {
+                    let encoding = found(octets, is_sure);
+                    if let Some(encoding) = encoding {
+                        each(&lifted(payload, "tcp", octets, encoding));
+                    }
+                    encoding.is_some()
+                })
+            },
+        )
     }
 }
 
-impl Stream {
-    const fn new(is_sure: bool) -> Self {
-        Self {
-            framers: [
-                Framer::new(Framing::Tpkt, MESSAGE_BYTES_MAX),
-                Framer::new(Framing::Tpkt, MESSAGE_BYTES_MAX),
-            ],
-            held_bytes: 0,
-            is_sure,
+impl Cut for Framer {
+    fn cut(&mut self, content: Content<'_>, each: &mut dyn FnMut(Piece<'_>)) {
+        let mut framed = |framed: Framed<'_>| {
+            each(match framed {
+                Framed::Message(octets) => Piece::Message(octets),
+                Framed::Skipped(octets) => Piece::Lost(octets),
+            });
+        };
+        match content {
+            Content::Bytes(bytes) => self.bytes(bytes, &mut framed),
+            // What was begun does not end any more.
+            Content::Gap(_) | Content::End(_) => self.gap(&mut framed),
         }
     }
 
-    /// False when nothing more is wanted.
-    fn chunk(
-        &mut self,
-        payload: &Payload<'_>,
-        chunk: &Chunk<'_>,
-        skipped: &mut u64,
-        each: &mut dyn FnMut(&Lifted<'_>),
-    ) -> bool {
-        let side = usize::from(chunk.sender == Sender::High);
-        let Some(framer) = self.framers.get_mut(side) else {
-            return false;
-        };
-        let is_sure = &mut self.is_sure;
-        let mut goes_on = true;
-        let mut framed = |framed: Framed<'_>| match framed {
-            Framed::Message(octets) => match found(octets, *is_sure) {
-                Some(encoding) => {
-                    *is_sure = true;
-                    each(&lifted(payload, "tcp", octets, encoding));
-                }
-                None => goes_on &= *is_sure,
-            },
-            Framed::Skipped(octets) if *is_sure => *skipped = skipped.saturating_add(octets),
-            Framed::Skipped(_) => goes_on = false,
-        };
-        match chunk.content {
-            Content::Bytes(bytes) => framer.bytes(bytes, &mut framed),
-            Content::Gap(_) => framer.gap(&mut framed),
-            Content::End(_) => {
-                // What was begun does not end any more.
-                framer.gap(&mut framed);
-            }
-        }
-        self.held_bytes = self.framers.iter().map(Framer::held).sum();
-        goes_on && !chunk.is_last
+    fn held_bytes(&self) -> usize {
+        self.held()
     }
 }
 

@@ -1,14 +1,14 @@
 //! The SIP messages of a capture: packets in, messages out.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::net::SocketAddr;
 
-use weir_flow::{Carried, Chunk, Content, Interest, Payload, Payloads, Sender};
+use weir_flow::{Carried, Chunk, Content, Interest, Payload, Payloads};
 use weir_packet::Packet;
 use weir_sip::{Flow, Framer, FramerEvent, looks_like_sip};
 use weir_ws::{ConnectionEvent, Event, Opcode};
 
+use crate::extract::conversation::{Conversation, Cut, Piece};
+use crate::extract::followed::Followed;
 use crate::extract::websocket::{Connections, WebSocketSight, is_from_client};
 
 /// Finds the SIP messages of a capture, on any port: in datagrams of UDP (RFC 3261, 18), in TCP streams,
@@ -19,7 +19,7 @@ use crate::extract::websocket::{Connections, WebSocketSight, is_from_client};
 #[derive(Debug, Default)]
 pub struct SipMessages {
     payloads: Payloads,
-    followed: Followed,
+    streams: Streams,
 }
 
 /// A message, and the way that it took.
@@ -74,29 +74,28 @@ impl SipTransport {
 }
 
 /// The TCP connections that may carry messages.
-#[derive(Debug, Default)]
-struct Followed {
-    streams: HashMap<u64, Stream>,
+#[derive(Debug)]
+struct Streams {
+    open: Followed<Stream>,
     web_sockets: Connections,
-    held_bytes: usize,
-    given_up: u64,
     lost_bytes: u64,
+}
+
+impl Default for Streams {
+    fn default() -> Self {
+        Self {
+            open: Followed::new(HELD_BYTES_MAX),
+            web_sockets: Connections::default(),
+            lost_bytes: 0,
+        }
+    }
 }
 
 /// What a connection carries.
 #[derive(Debug)]
 enum Stream {
-    Sip(Box<Framed>),
+    Sip(Box<Conversation<Framer>>),
     WebSocket,
-}
-
-/// Both directions of a connection.
-#[derive(Debug, Default)]
-struct Framed {
-    framers: [Framer; 2],
-    held_bytes: usize,
-    /// A message was found, or the port says that there will be one.
-    is_sure: bool,
 }
 
 /// Bytes of messages under way, of all streams.
@@ -115,16 +114,16 @@ impl SipMessages {
     /// Takes the next packet of the capture, decoded to its transport header, and hands on the messages
     /// that it completes.
     pub fn packet(&mut self, packet: &Packet<'_>, each: &mut dyn FnMut(&SipMessage<'_>)) {
-        let followed = &mut self.followed;
+        let streams = &mut self.streams;
         self.payloads
-            .packet(packet, &mut |payload| followed.payload(payload, each));
+            .packet(packet, &mut |payload| streams.payload(payload, each));
     }
 
     /// The capture is over: hands on what waited for missing segments.
     pub fn finish(&mut self, each: &mut dyn FnMut(&SipMessage<'_>)) {
-        let followed = &mut self.followed;
+        let streams = &mut self.streams;
         self.payloads
-            .finish(&mut |payload| followed.payload(payload, each));
+            .finish(&mut |payload| streams.payload(payload, each));
     }
 
     /// What was not read, or given up for the limits, in words.
@@ -132,11 +131,11 @@ impl SipMessages {
     pub fn notes(&self) -> Vec<String> {
         [
             (
-                self.followed.given_up,
+                self.streams.open.given_up(),
                 "TCP connections were given up because messages under way took more than 256 MiB",
             ),
             (
-                self.followed.lost_bytes,
+                self.streams.lost_bytes,
                 "bytes of TCP streams belong to no whole message",
             ),
         ]
@@ -163,7 +162,7 @@ fn way(payload: &Payload<'_>, transport: SipTransport) -> SipWay {
     }
 }
 
-impl Followed {
+impl Streams {
     fn payload(
         &mut self,
         payload: &Payload<'_>,
@@ -190,49 +189,37 @@ impl Followed {
         chunk: &Chunk<'_>,
         each: &mut dyn FnMut(&SipMessage<'_>),
     ) -> Interest {
-        let stream = match self.streams.entry(chunk.connection) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => {
-                let Content::Bytes(bytes) = chunk.content else {
-                    return Interest::Follow;
-                };
-                let ports = [chunk.source().port, chunk.destination().port];
-                let Some(stream) = Stream::begins(bytes, ports.contains(&SIP_PORT)) else {
-                    return Interest::Ignore;
-                };
-                place.insert(stream)
-            }
-        };
-        let interest = match stream {
-            Stream::Sip(framed) => {
-                self.held_bytes = self.held_bytes.saturating_sub(framed.held_bytes);
-                let way = way(payload, SipTransport::Tcp);
-                let goes_on = framed.chunk(chunk, &mut self.lost_bytes, &mut |bytes| {
-                    each(&SipMessage { bytes, way });
-                });
-                let held = self.held_bytes.saturating_add(framed.held_bytes);
-                let fits = held <= HELD_BYTES_MAX;
-                self.given_up = self.given_up.saturating_add(u64::from(goes_on && !fits));
-                if goes_on && fits {
-                    self.held_bytes = held;
-                    Interest::Follow
-                } else {
-                    Interest::Ignore
+        let Self {
+            open,
+            web_sockets,
+            lost_bytes,
+        } = self;
+        let ports = [chunk.source().port, chunk.destination().port];
+        open.chunk(
+            chunk,
+            |bytes| Stream::begins(bytes, ports.contains(&SIP_PORT)),
+            |stream| match stream {
+                Stream::Sip(conversation) => {
+                    let way = way(payload, SipTransport::Tcp);
+                    conversation.chunk(chunk, lost_bytes, &mut |bytes, _| {
+                        each(&SipMessage { bytes, way });
+                        true
+                    })
                 }
-            }
-            Stream::WebSocket => self.web_sockets.chunk(chunk, &mut |sight| {
-                if let Some(bytes) = message_in(sight) {
-                    each(&SipMessage {
-                        bytes,
-                        way: way(payload, SipTransport::WebSocket),
+                Stream::WebSocket => {
+                    let interest = web_sockets.chunk(chunk, &mut |sight| {
+                        if let Some(bytes) = message_in(sight) {
+                            each(&SipMessage {
+                                bytes,
+                                way: way(payload, SipTransport::WebSocket),
+                            });
+                        }
                     });
+                    // What it keeps is counted there.
+                    (interest == Interest::Follow).then_some(0)
                 }
-            }),
-        };
-        if interest == Interest::Ignore {
-            self.streams.remove(&chunk.connection);
-        }
-        interest
+            },
+        )
     }
 }
 
@@ -254,11 +241,8 @@ impl Stream {
     fn begins(bytes: &[u8], is_known: bool) -> Option<Self> {
         let text = bytes.trim_ascii_start();
         let sip = |is_sure| {
-            let framed = Framed {
-                is_sure,
-                ..Framed::default()
-            };
-            Some(Self::Sip(Box::new(framed)))
+            let framers = [Framer::default(), Framer::default()];
+            Some(Self::Sip(Box::new(Conversation::new(framers, is_sure))))
         };
         if text.is_empty() || looks_like_sip(text) {
             return sip(is_known);
@@ -277,40 +261,22 @@ impl Stream {
     }
 }
 
-impl Framed {
-    /// False when nothing more is wanted.
-    fn chunk(
-        &mut self,
-        chunk: &Chunk<'_>,
-        lost_bytes: &mut u64,
-        each: &mut dyn FnMut(&[u8]),
-    ) -> bool {
-        let side = usize::from(chunk.sender == Sender::High);
-        let Some(framer) = self.framers.get_mut(side) else {
-            return false;
-        };
-        let is_sure = &mut self.is_sure;
-        let mut goes_on = true;
+impl Cut for Framer {
+    fn cut(&mut self, content: Content<'_>, each: &mut dyn FnMut(Piece<'_>)) {
         let mut event = |event: FramerEvent<'_>| match event {
-            FramerEvent::Message { bytes, .. } => {
-                *is_sure = true;
-                each(bytes);
-            }
-            FramerEvent::Lost { bytes, .. } if *is_sure => {
-                *lost_bytes = lost_bytes.saturating_add(bytes);
-            }
-            FramerEvent::Lost { .. } => goes_on = false,
+            FramerEvent::Message { bytes, .. } => each(Piece::Message(bytes)),
+            FramerEvent::Lost { bytes, .. } => each(Piece::Lost(bytes)),
             _ => {}
         };
-        match chunk.content {
-            Content::Bytes(bytes) => framer.feed(bytes, &mut event),
-            Content::Gap(missing) => framer.gap(missing, &mut event),
-            Content::End(_) => {
-                framer.finish(&mut event);
-            }
+        match content {
+            Content::Bytes(bytes) => self.feed(bytes, &mut event),
+            Content::Gap(missing) => self.gap(missing, &mut event),
+            Content::End(_) => self.finish(&mut event),
         }
-        self.held_bytes = self.framers.iter().map(Framer::held_bytes).sum();
-        goes_on && !chunk.is_last
+    }
+
+    fn held_bytes(&self) -> usize {
+        Self::held_bytes(self)
     }
 }
 

@@ -1,14 +1,13 @@
 //! The WebSocket connections of a capture: packets in, handshakes, messages and violations out.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-
 use weir_flow::{Carried, Chunk, Content, Endpoint, Interest, Payloads, Sender};
 use weir_packet::Packet;
 use weir_ws::{
     Connection, ConnectionEvent, DecoderOptions, Direction, Handshake, Header, InflateOptions,
     Opcode,
 };
+
+use crate::extract::followed::Followed;
 
 /// Finds WebSocket connections among the TCP connections of a capture and reads them: those whose
 /// handshake is there (RFC 6455 section 4), and those that began before the capture, by their frames.
@@ -56,20 +55,17 @@ pub struct WebSocketSight<'a> {
 }
 
 /// The connections, by their chunks.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Connections {
-    open: HashMap<u64, Followed>,
-    held_bytes: usize,
-    given_up: u64,
+    open: Followed<Known>,
     gap_bytes: u64,
 }
 
 #[derive(Debug)]
-struct Followed {
+struct Known {
     ends: WebSocketEnds,
     client: Sender,
     connection: Connection,
-    held_bytes: usize,
 }
 
 /// Bytes of a message on the wire, and of one that is inflated.
@@ -114,7 +110,7 @@ impl WebSockets {
             }
         };
         note(
-            self.followed.given_up,
+            self.followed.open.given_up(),
             "WebSocket connections were given up because messages and windows took more than 512 MiB",
         );
         note(
@@ -135,36 +131,31 @@ impl Connections {
         chunk: &Chunk<'_>,
         each: &mut dyn FnMut(&WebSocketSight<'_>),
     ) -> Interest {
-        let followed = match self.open.entry(chunk.connection) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => {
-                let Content::Bytes(bytes) = chunk.content else {
-                    return Interest::Follow;
-                };
-                let Some(from_client) = is_from_client(bytes) else {
-                    return Interest::Ignore;
-                };
-                place.insert(Followed::new(chunk, from_client))
-            }
-        };
-        if let Content::Gap(bytes) = chunk.content {
-            self.gap_bytes = self.gap_bytes.saturating_add(bytes);
-        }
-        let goes_on = followed.chunk(chunk, each) && !chunk.is_last;
-        let held = followed.connection.held_bytes();
-        self.held_bytes = self.held_bytes.saturating_sub(followed.held_bytes);
-        followed.held_bytes = held;
-        if goes_on && self.held_bytes.saturating_add(held) <= HELD_BYTES_MAX {
-            self.held_bytes = self.held_bytes.saturating_add(held);
-            return Interest::Follow;
-        }
-        self.given_up = self.given_up.saturating_add(u64::from(goes_on));
-        self.open.remove(&chunk.connection);
-        Interest::Ignore
+        let gap_bytes = &mut self.gap_bytes;
+        self.open.chunk(
+            chunk,
+            |bytes| is_from_client(bytes).map(|from_client| Known::new(chunk, from_client)),
+            |known| {
+                if let Content::Gap(bytes) = chunk.content {
+                    *gap_bytes = gap_bytes.saturating_add(bytes);
+                }
+                let goes_on = known.chunk(chunk, each) && !chunk.is_last;
+                goes_on.then(|| known.connection.held_bytes())
+            },
+        )
     }
 }
 
-impl Followed {
+impl Default for Connections {
+    fn default() -> Self {
+        Self {
+            open: Followed::new(HELD_BYTES_MAX),
+            gap_bytes: 0,
+        }
+    }
+}
+
+impl Known {
     fn new(chunk: &Chunk<'_>, from_client: bool) -> Self {
         let (client, server) = match from_client {
             true => (chunk.source(), chunk.destination()),
@@ -193,7 +184,6 @@ impl Followed {
                 (false, Sender::High) => Sender::Low,
             },
             connection: Connection::new(options),
-            held_bytes: 0,
         }
     }
 

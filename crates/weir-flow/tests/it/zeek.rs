@@ -1,0 +1,388 @@
+//! Zeek as the judge: its own captures, and the `conn.log` that its own tests expect of them.
+//!
+//! Needs Zeek's sources: `WEIR_ZEEK=…/zeek/testing/btest cargo test -p weir-flow zeek`. Nothing of them is copied
+//! here. What differs is listed in `docs/reference/zeek-differences.md`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use weir_flow::{FlowRecord, Options, Totals, Tunnels};
+
+use crate::capture;
+
+/// A test of Zeek: a capture, how it is read, and what is expected.
+struct Case {
+    name: String,
+    capture: PathBuf,
+    ignores_checksums: bool,
+    expected: Vec<Row>,
+}
+
+/// A line of a log by the names of its fields.
+type Row = BTreeMap<String, String>;
+
+/// Fields of `conn.log` that mean the same here.
+const FIELDS: [&str; 10] = [
+    "duration",
+    "orig_bytes",
+    "resp_bytes",
+    "conn_state",
+    "missed_bytes",
+    "history",
+    "orig_pkts",
+    "orig_ip_bytes",
+    "resp_pkts",
+    "resp_ip_bytes",
+];
+
+/// Tests of Zeek whose log differs from ours, by how their names begin, and why.
+const EXPLAINED: [(&str, &str); 24] = [
+    ("core.cisco-fabric-path", "Cisco FabricPath is not decoded"),
+    ("core.erspan", "ERSPAN is not looked into"),
+    ("core.pcap.dynamic-filter", "the test filters packets"),
+    (
+        "core.pcap.read-trace-with-filter",
+        "the test filters packets",
+    ),
+    (
+        "core.pppoe-over-qinq",
+        "IP lengths that count the padding behind PPPoE's end: data to Zeek",
+    ),
+    (
+        "core.skip_analyzer",
+        "the tunnel of GRE itself is a row here",
+    ),
+    ("core.tunnels.ayiya", "AYIYA is not looked into"),
+    (
+        "core.tunnels.geneve-vxlan-truncated",
+        "of tunnels in tunnels the middle one is no row here",
+    ),
+    (
+        "core.tunnels.gre-aruba-amsdu",
+        "Aruba's frames in GRE are not looked into",
+    ),
+    ("core.tunnels.gre-over-udp", "GRE in UDP is not looked into"),
+    ("core.tunnels.gre-pptp", "PPP in GRE is not looked into"),
+    ("core.tunnels.gre", "the tunnel of GRE itself is a row here"),
+    (
+        "core.tunnels.gtp.different_dl_and_ul",
+        "the letter X: Zeek stopped its analyzer",
+    ),
+    ("core.tunnels.gtp.inner_teredo", "Teredo is not looked into"),
+    (
+        "core.tunnels.teredo",
+        "Teredo is not looked into; Zeek ends flows of DNS after 10 seconds",
+    ),
+    (
+        "core.tunnels.vxlan-unknown-internal-packet",
+        "the test does not log what it cannot decode",
+    ),
+    (
+        "core.tunnels.vxlan",
+        "the letter X: Zeek stopped its analyzer",
+    ),
+    ("core.unknown-ip-protocol", "SCTP has ports here"),
+    (
+        "core.vntag-in-vlan",
+        "without its scripts Zeek knows no servers' ports",
+    ),
+    (
+        "scripts.base.frameworks.analyzer.request-analyzer",
+        "the test logs some connections only",
+    ),
+    (
+        "scripts.base.frameworks.logging.field-extension",
+        "without its scripts Zeek knows no servers' ports",
+    ),
+    (
+        "scripts.base.frameworks.netcontrol.packetfilter",
+        "the test filters packets",
+    ),
+    (
+        "scripts.base.protocols.ftp.ftp-max-command-length",
+        "the letter X: Zeek stopped its analyzer",
+    ),
+    (
+        "scripts.base.protocols.ftp.gridftp",
+        "the test stops to record a connection",
+    ),
+];
+
+/// As [`EXPLAINED`], of one field.
+const EXPLAINED_FIELDS: [(&str, &str, &str); 2] = [
+    (
+        "scripts.base.protocols.ldap.sasl-signed-clear",
+        "ip_bytes",
+        "an IP length of 0, as segmentation offload leaves it, counts nothing in Zeek",
+    ),
+    (
+        "scripts.base.protocols.ntp.misordered-ntp",
+        "",
+        "Zeek's NTP analyzer turns the flow round, as its content says who asks",
+    ),
+];
+
+fn is_explained(difference: &str) -> bool {
+    EXPLAINED
+        .iter()
+        .any(|(name, _)| difference.starts_with(name))
+        || EXPLAINED_FIELDS
+            .iter()
+            .any(|(name, field, _)| difference.starts_with(name) && difference.contains(field))
+}
+
+fn checkout() -> Option<PathBuf> {
+    let folder = std::env::var_os("WEIR_ZEEK").map(PathBuf::from);
+    if folder
+        .as_ref()
+        .is_none_or(|folder| !folder.join("Baseline").is_dir())
+    {
+        eprintln!(
+            "SKIPPED: WEIR_ZEEK does not name the folder testing/btest of Zeek's sources: \
+             nothing compares flows with Zeek's conn.log"
+        );
+        return None;
+    }
+    folder
+}
+
+/// The rows of a log in Zeek's format; none of one that is not.
+fn rows(text: &str) -> Vec<Row> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut rows = Vec::new();
+    for line in text.lines() {
+        if let Some(fields) = line.strip_prefix("#fields\t") {
+            names = fields.split('\t').collect();
+        } else if !line.starts_with('#') && !names.is_empty() {
+            let values = line.split('\t').map(str::to_owned);
+            rows.push(
+                names
+                    .iter()
+                    .map(|name| (*name).to_owned())
+                    .zip(values)
+                    .collect(),
+            );
+        }
+    }
+    rows
+}
+
+/// The captures that a test reads, and whether it does so with `-C`.
+fn read_by(script: &str) -> BTreeSet<(String, bool)> {
+    script
+        .lines()
+        .filter(|line| line.contains("@TEST-EXEC") && line.contains("zeek"))
+        .filter_map(|line| {
+            let (_, after) = line.split_once("-r")?;
+            let path = after.split_whitespace().next()?;
+            let path = path.trim_matches(['"', '\'']);
+            let path = path
+                .strip_prefix("$TRACES/")
+                .or_else(|| path.strip_prefix("${TRACES}/"))?;
+            let ignores = line.split_whitespace().any(|word| {
+                word.strip_prefix('-')
+                    .is_some_and(|flags| !flags.starts_with('-') && flags.contains('C'))
+            });
+            let ignores = ignores
+                || script.contains("ignore_checksums = T")
+                || script.contains("ignore_checksums=T");
+            Some((path.to_owned(), ignores))
+        })
+        .collect()
+}
+
+fn cases(folder: &Path) -> Vec<Case> {
+    let mut cases = Vec::new();
+    let mut baselines: Vec<PathBuf> = fs::read_dir(folder.join("Baseline"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    baselines.sort();
+    for baseline in baselines {
+        let name = baseline.file_name().unwrap().to_string_lossy().into_owned();
+        let Ok(text) = fs::read_to_string(baseline.join("conn.log")) else {
+            continue;
+        };
+        let expected = rows(&text);
+        if expected
+            .first()
+            .is_none_or(|row| !row.contains_key("id.orig_h"))
+        {
+            continue;
+        }
+        let script = folder.join(name.replace('.', "/"));
+        let script = ["zeek", "test", "sh", "bro"]
+            .iter()
+            .find_map(|end| fs::read_to_string(script.with_extension(end)).ok());
+        let reads = read_by(&script.unwrap_or_default());
+        // A test that reads several captures has the log of one of them, and does not say of which.
+        let mut reads = reads.into_iter();
+        let (Some((capture, ignores_checksums)), None) = (reads.next(), reads.next()) else {
+            continue;
+        };
+        let capture = folder.join("Traces").join(capture);
+        if capture.is_file() {
+            cases.push(Case {
+                name,
+                capture,
+                ignores_checksums,
+                expected,
+            });
+        }
+    }
+    cases
+}
+
+fn end(row: &Row) -> Option<[String; 5]> {
+    let field = |name: &str| row.get(name).cloned();
+    Some([
+        field("proto")?,
+        field("id.orig_h")?,
+        field("id.orig_p")?,
+        field("id.resp_h")?,
+        field("id.resp_p")?,
+    ])
+}
+
+fn end_of(flow: &FlowRecord) -> [String; 5] {
+    let protocol = match flow.key.protocol() {
+        6 => "tcp",
+        17 => "udp",
+        1 | 58 => "icmp",
+        _ => "unknown_transport",
+    };
+    [
+        protocol.to_owned(),
+        flow.originator.address.to_string(),
+        flow.originator.port.to_string(),
+        flow.responder.address.to_string(),
+        flow.responder.port.to_string(),
+    ]
+}
+
+/// A field as `conn.log` has it.
+fn field(flow: &FlowRecord, name: &str) -> String {
+    let both = |of: fn(&Totals) -> u64| of(&flow.sent) + of(&flow.received);
+    match name {
+        "duration" => format!("{:.6}", (flow.last_ns - flow.first_ns) as f64 / 1e9),
+        "orig_bytes" => flow.sent.stream_bytes.to_string(),
+        "resp_bytes" => flow.received.stream_bytes.to_string(),
+        "conn_state" => flow.state.as_str().to_owned(),
+        "missed_bytes" => both(|totals| totals.missed_bytes).to_string(),
+        "history" => flow.history.as_str().to_owned(),
+        "orig_pkts" => flow.sent.packets.to_string(),
+        "orig_ip_bytes" => flow.sent.ip_bytes.to_string(),
+        "resp_pkts" => flow.received.packets.to_string(),
+        "resp_ip_bytes" => flow.received.ip_bytes.to_string(),
+        _ => unreachable!("{name}"),
+    }
+}
+
+/// True when a value of `conn.log` is ours. Zeek leaves some out that are 0 here, and rounds times.
+fn agrees(name: &str, theirs: &str, ours: &str) -> bool {
+    if theirs == ours {
+        return true;
+    }
+    match name {
+        "duration" => {
+            let theirs: Result<f64, _> = theirs.parse();
+            let ours: Result<f64, _> = ours.parse();
+            matches!((theirs, ours), (Ok(theirs), Ok(ours)) if (theirs - ours).abs() < 2e-6)
+        }
+        "history" => theirs == "-" && ours.is_empty(),
+        _ => false,
+    }
+}
+
+/// The flows of a capture by their ends: those of the outermost headers, and what is in tunnels.
+fn flows_of(path: &Path, mut options: Options) -> BTreeMap<[String; 5], Vec<FlowRecord>> {
+    let packets = capture::read(path);
+    let by_ends = |options: Options| {
+        let mut all: BTreeMap<[String; 5], Vec<FlowRecord>> = BTreeMap::new();
+        for flow in capture::flows(&packets, options) {
+            all.entry(end_of(&flow)).or_default().push(flow);
+        }
+        all
+    };
+    let mut all = by_ends(options.clone());
+    options.tunnels = Tunnels::Inner;
+    for (ends, flows) in by_ends(options) {
+        all.entry(ends).or_insert(flows);
+    }
+    all
+}
+
+#[test]
+fn flows_are_those_of_zeeks_conn_log() {
+    let Some(folder) = checkout() else {
+        return;
+    };
+    let mut agreed: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
+    let mut different = Vec::new();
+    let (mut found, mut count) = (0, 0);
+    for case in cases(&folder) {
+        count += 1;
+        let mut options = Options::default();
+        options.checksums = !case.ignores_checksums;
+        let mut ours = flows_of(&case.capture, options);
+        for row in &case.expected {
+            let key = end(row).unwrap();
+            let list = ours.get_mut(&key).filter(|list| !list.is_empty());
+            let Some(list) = list else {
+                different.push(format!("{}: {}: missing {row:?}", case.name, key.join(" ")));
+                continue;
+            };
+            found += 1;
+            // Several of the same ends: the one with most in common.
+            let score = |flow: &FlowRecord| {
+                FIELDS
+                    .iter()
+                    .filter(|name| {
+                        row.get(**name)
+                            .is_some_and(|theirs| agrees(name, theirs, &field(flow, name)))
+                    })
+                    .count()
+            };
+            let best = (0..list.len())
+                .rev()
+                .max_by_key(|index| score(&list[*index]))
+                .unwrap();
+            let flow = list.remove(best);
+            for name in FIELDS {
+                let Some(theirs) = row.get(name) else {
+                    continue;
+                };
+                if theirs == "-" && name != "history" {
+                    continue;
+                }
+                let ours = field(&flow, name);
+                let agreed = agreed.entry(name).or_default();
+                if agrees(name, theirs, &ours) {
+                    agreed[0] += 1;
+                } else {
+                    agreed[1] += 1;
+                    different.push(format!(
+                        "{}: {}: {name} {theirs}, ours {ours}",
+                        case.name,
+                        key.join(" ")
+                    ));
+                }
+            }
+        }
+        for (key, list) in ours {
+            for _ in list {
+                different.push(format!("{}: {}: only ours", case.name, key.join(" ")));
+            }
+        }
+    }
+    let all = different.len();
+    different.retain(|difference| !is_explained(difference));
+    println!(
+        "{count} captures, {found} connections of both; fields that agree and differ: {agreed:?}; \
+         {all} differences, {} not explained",
+        different.len()
+    );
+    assert!(found > 0, "no test of Zeek was found");
+    assert!(different.is_empty(), "{}", different.join("\n"));
+}

@@ -1,0 +1,61 @@
+//! A TCP connection whose two directions are cut into messages.
+
+use weir_flow::{Chunk, Content, Sender};
+
+/// Cuts one direction of a connection into messages.
+pub(crate) trait Cut {
+    /// Takes what comes next, and hands on what it completes.
+    fn cut(&mut self, content: Content<'_>, each: &mut dyn FnMut(Piece<'_>));
+
+    /// Bytes that wait for the end of their message.
+    fn held_bytes(&self) -> usize;
+}
+
+/// What a direction is cut into.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Piece<'p> {
+    /// What may be a message.
+    Message(&'p [u8]),
+    /// So many bytes are of no whole message.
+    Lost(u64),
+}
+
+/// Both directions of a connection.
+#[derive(Debug)]
+pub(crate) struct Conversation<F> {
+    framers: [F; 2],
+    /// A message was found, or the port says that there will be one.
+    is_sure: bool,
+}
+
+impl<F: Cut> Conversation<F> {
+    pub(crate) const fn new(framers: [F; 2], is_sure: bool) -> Self {
+        Self { framers, is_sure }
+    }
+
+    /// Takes a chunk. `each` gets what may be a message, and whether the connection has some for sure,
+    /// and says whether it is one. Gives the bytes that are kept; `None` when nothing more of the
+    /// connection is wanted, as it is over or carries something else.
+    pub(crate) fn chunk(
+        &mut self,
+        chunk: &Chunk<'_>,
+        lost_bytes: &mut u64,
+        each: &mut dyn FnMut(&[u8], bool) -> bool,
+    ) -> Option<usize> {
+        let side = usize::from(chunk.sender == Sender::High);
+        let is_sure = &mut self.is_sure;
+        let mut goes_on = true;
+        let framer = self.framers.get_mut(side)?;
+        framer.cut(chunk.content, &mut |piece| match piece {
+            Piece::Message(bytes) => {
+                let is_message = each(bytes, *is_sure);
+                *is_sure |= is_message;
+                goes_on &= *is_sure;
+            }
+            Piece::Lost(bytes) if *is_sure => *lost_bytes = lost_bytes.saturating_add(bytes),
+            Piece::Lost(_) => goes_on = false,
+        });
+        let held = self.framers.iter().map(Cut::held_bytes).sum();
+        (goes_on && !chunk.is_last).then_some(held)
+    }
+}

@@ -1,0 +1,91 @@
+//! Floods stay within the limits, and the notes at the end say what they cost.
+
+use std::net::Ipv4Addr;
+
+use weir_tables::{Extraction, Scan, ScanOptions, Setting, Settings, Source, Table};
+use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
+
+use crate::wire::write;
+
+const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+
+/// What a table notes of packets that come a millisecond after each other.
+fn notes(name: &str, arguments: &[(&str, u64)], packets: &[Vec<u8>]) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("flood.pcap");
+    write(packets, &path);
+    let extraction = Extraction::named(name).unwrap();
+    let mut settings = Settings::default();
+    for (argument, value) in arguments {
+        let value = Some(Setting::Number(*value));
+        extraction.set(&mut settings, argument, value).unwrap();
+    }
+    let table = Table::extracted(extraction).with_settings(settings);
+    let sources = vec![Source::capture(&path)];
+    let mut scan = Scan::new(&table, &[0], None, sources, ScanOptions::default());
+    while scan.next_batch().unwrap().is_some() {}
+    assert!(scan.take_errors().is_empty());
+    scan.notes()
+}
+
+fn segment(port: u16, flags: u8, seq: u32, payload: &[u8]) -> Vec<u8> {
+    let segment = Tcp::new(port, 5_060).flags(flags).numbers(seq, 1).segment(
+        CLIENT.into(),
+        SERVER.into(),
+        payload,
+    );
+    Ipv4::new(CLIENT, SERVER, protocol::TCP).packet(&segment)
+}
+
+#[track_caller]
+fn check(notes: &[String], expected: &str) {
+    assert!(
+        notes.iter().any(|note| note.contains(expected)),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn of_syns() {
+    let packets: Vec<Vec<u8>> = (0..3_000)
+        .map(|port| segment(port, tcp_flags::SYN, 7, &[]))
+        .collect();
+    let notes = notes("flows", &[("flows_max", 1_000)], &packets);
+    check(
+        &notes,
+        "2000 flows ended early: more than 1,000 at one time",
+    );
+}
+
+#[test]
+fn of_first_fragments() {
+    let header = Ipv4::new(CLIENT, SERVER, protocol::UDP);
+    let packets: Vec<Vec<u8>> = (0..17_000)
+        .map(|id| {
+            header
+                .clone()
+                .identification(id)
+                .fragment(0, true)
+                .packet(&[0; 8])
+        })
+        .collect();
+    check(
+        &notes("flows", &[], &packets),
+        "616 packets given up: more than 16,384, or 64 MiB, waited for fragments",
+    );
+    check(
+        &notes("sip", &[], &packets),
+        "616 packets were given up because their fragments",
+    );
+}
+
+#[test]
+fn of_tiny_segments_behind_a_missing_one() {
+    let mut packets = vec![segment(9, tcp_flags::SYN, 0, &[])];
+    packets.extend((1..30_000).map(|n| segment(9, tcp_flags::ACK, 1 + 2 * n, b"x")));
+    check(
+        &notes("sip", &[], &packets),
+        "times what was missing of a TCP stream was given up",
+    );
+}

@@ -1,0 +1,5 @@
+//! User messages of SCTP in parts, in any order.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| weir_fuzz::flow::sctp(bytes));
