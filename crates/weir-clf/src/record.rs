@@ -186,9 +186,8 @@ pub const fn literal(value: &[u8]) -> &[u8] {
 #[inline]
 pub fn uri_user(uri: &[u8]) -> &[u8] {
     // Nearly all begin like this, and every record has two of them.
-    let rest = match uri.split_first_chunk() {
-        Some((b"sip:", rest)) => rest,
-        _ => return user_of_other(uri),
+    let Some((b"sip:", rest)) = uri.split_first_chunk() else {
+        return user_of_other(uri);
     };
     match memchr::memchr(b'@', rest) {
         Some(at) => bare_user(rest.get(..at).unwrap_or_default()),
