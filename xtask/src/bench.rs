@@ -6,7 +6,7 @@ use std::fs;
 use anyhow::{Result, bail};
 use serde_json::json;
 
-use crate::{crate_bench, live, root, scan, tribeca, ws};
+use crate::{crate_bench, live, memory, root, scan, tribeca, ws};
 
 /// A benchmark by name.
 struct Bench {
@@ -25,6 +25,11 @@ const BENCHES: &[Bench] = &[
         name: "tribeca",
         what: "the twelve queries of Tribeca over 260 MB of frame relay and of ATM, beside C",
         run: tribeca::run,
+    },
+    Bench {
+        name: "memory",
+        what: "10 GB through a pipe, and 50 million groups in 512 MB: some ten minutes",
+        run: memory::run,
     },
     Bench {
         name: "dict",

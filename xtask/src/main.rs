@@ -5,6 +5,7 @@ mod crate_bench;
 mod gate;
 mod live;
 mod measure;
+mod memory;
 mod scan;
 mod tidy;
 mod trace;

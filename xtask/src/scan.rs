@@ -274,6 +274,6 @@ pub(crate) fn text(path: &Path) -> Result<String> {
         .with_context(|| format!("{} is not UTF-8", path.display()))
 }
 
-fn megabytes(bytes: u64) -> f64 {
+pub(crate) fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }

@@ -2,11 +2,12 @@
 //! beside a program in C for each.
 
 use std::fs;
+use std::path::Path;
 
 use anyhow::{Result, bail};
 
 use crate::bench::Comparison;
-use crate::measure::{Subject, alternate, median};
+use crate::measure::{Cost, Subject, alternate, median};
 use crate::scan::{build, compare, print, sorted_rows, text, trace_file};
 use crate::{root, target_dir};
 
@@ -96,5 +97,54 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
     }
     let mean = table.iter().map(|(.., ratio)| ratio.ln()).sum::<f64>() / table.len() as f64;
     println!("geometric mean of the ratios: {:.2}", mean.exp());
+    rows.push(together(&weir, &folder, &queries)?);
     Ok(rows)
+}
+
+/// Six queries over the same trace, in one reading, beside the dearest of them.
+fn together(weir: &str, folder: &Path, queries: &Path) -> Result<Comparison> {
+    let six = &QUERIES[..6];
+    let mut paths = Vec::new();
+    let mut all = String::new();
+    for name in six {
+        let path = queries.join(format!("{name}.sql"));
+        all.push_str(&fs::read_to_string(&path)?);
+        all.push_str(";\n");
+        paths.push((*name, text(&path)?));
+    }
+    let together = folder.join("six.sql");
+    fs::write(&together, all)?;
+    paths.insert(0, ("six in one pass", text(&together)?));
+    let subjects: Vec<_> = paths
+        .iter()
+        .map(|(name, path)| {
+            let arguments = ["query", "--format", "csv", "--threads", "1", "--file", path];
+            Subject::new(name, weir, &arguments).within(folder)
+        })
+        .collect();
+    println!();
+    let results = alternate(&subjects, ROUNDS)?;
+    // Empty lines set the answers apart.
+    let sorted = |outputs: &[(Vec<Cost>, String)]| {
+        let lines = outputs.iter().flat_map(|(_, output)| output.lines());
+        let mut lines: Vec<_> = lines
+            .filter(|line| !line.is_empty())
+            .map(str::to_owned)
+            .collect();
+        lines.sort_unstable();
+        lines
+    };
+    if sorted(&results[..1]) != sorted(&results[1..]) {
+        bail!("six queries in one pass give something else than one by one");
+    }
+    print(&subjects, &results);
+    let cpu = |index: usize| median(&results[index].0, |cost| cost.cpu);
+    let dearest = (1..subjects.len()).map(cpu).fold(0.0, f64::max);
+    Ok(Comparison {
+        name: "frame1 to frame6 in one pass, cpu, at most 1.5 times".to_owned(),
+        ours: cpu(0),
+        peer: dearest,
+        peer_name: "the dearest of them alone".to_owned(),
+        unit: "s".to_owned(),
+    })
 }

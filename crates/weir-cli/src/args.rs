@@ -137,6 +137,15 @@ pub(crate) struct Query {
             1000 [default: no limit]"
     )]
     pub(crate) memory_limit: Option<usize>,
+    /// Leave aggregates to DataFusion's own operators
+    #[arg(
+        long,
+        help_heading = "Resources",
+        long_help = "Leave aggregates to DataFusion's own operators instead of computing them while \
+            captures are decoded: slower, with the same answers. To compare, or when an answer \
+            looks wrong"
+    )]
+    pub(crate) unfused: bool,
     /// Merge the captures of one FROM in the order of time
     #[arg(
         long,

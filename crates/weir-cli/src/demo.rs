@@ -41,9 +41,10 @@ pub(crate) fn run(demo: &Demo, global: Global, messages: Messages) -> Result<Exi
         if stdout.write_all(heading.as_bytes()).is_err() {
             return Ok(ExitCode::SUCCESS);
         }
-        for statement in session.parse(&sql)? {
+        let mut statements = session.parse(&sql)?.into();
+        for planned in session.plan_next(&mut statements)? {
             if session.answer(
-                statement,
+                planned,
                 &options,
                 Box::new(io::stdout()),
                 Refresh::default(),

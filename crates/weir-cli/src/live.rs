@@ -1,5 +1,6 @@
 //! `weir live`: SQL over packets as they cross an interface.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
@@ -16,7 +17,7 @@ use crate::interface;
 use crate::message::Messages;
 use crate::output::{Format, grouped};
 use crate::refusal::Refusal;
-use crate::session::{Failure, LazyFile, Session};
+use crate::session::{Failure, LazyFile, Reader, Session};
 use crate::watch::Refresh;
 
 /// Captures until it is interrupted, and answers.
@@ -46,14 +47,14 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
     options.keeper.clone_from(&keeper);
     options.stop = stop.clone();
     let session = Session::new(&options, messages, false)?;
-    let mut statements = session.parse(sql)?.into_iter();
-    let (Some(statement), None) = (statements.next(), statements.next()) else {
+    let mut statements = VecDeque::from(session.parse(sql)?);
+    if statements.len() != 1 {
         return Err(Refusal::usage(
             "a live question is one statement",
             "packets come by once; keep them with -w FILE, and query the file",
         )
         .into());
-    };
+    }
     session.end_on_interrupt()?;
     let file = live.output.file(0, 1)?;
     let stdout_terminal = io::stdout().is_terminal();
@@ -69,7 +70,11 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
     let refresh = Refresh {
         every: live.every.or(stdout_terminal.then_some(Refresh::EVERY)),
     };
-    let outcome = session.answer(statement, &output, out, refresh);
+    let planned = session.plan_next(&mut statements);
+    let outcome = planned.and_then(|mut planned| match planned.pop_front() {
+        Some(planned) => session.answer(planned, &output, out, refresh),
+        None => Ok(Reader::Listens),
+    });
     // Whoever still reads comes to an end, too.
     stop.ask();
     let code = session.close(live.stats);

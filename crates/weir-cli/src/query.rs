@@ -1,5 +1,6 @@
 //! `weir query`: SQL in, rows out.
 
+use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Read, Write};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -7,6 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use weir_engine::Statement;
 use weir_packet::ErfHdlc;
 
 use crate::args::{Global, Hdlc, Query};
@@ -22,7 +24,7 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
         messages,
         !query.no_progress && !global.quiet,
     )?;
-    let mut statements = Vec::new();
+    let mut statements = VecDeque::new();
     match &query.file {
         Some(file) => {
             if file.as_os_str() == "-" {
@@ -40,10 +42,8 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
         return Err(Refusal::usage("no statement", "write: weir query \"SELECT …\"").into());
     }
     // Statements such as CREATE VIEW have no answer to put anywhere.
-    let answers = statements
-        .iter()
-        .filter(|statement| statement.gives_rows())
-        .count();
+    let give_rows: Vec<bool> = statements.iter().map(Statement::gives_rows).collect();
+    let answers = give_rows.iter().filter(|gives_rows| **gives_rows).count();
     let mut index = 0;
     let terminal = io::stdout().is_terminal();
     let refresh = Refresh {
@@ -51,7 +51,8 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
     };
     let stdout_terminal = terminal;
     let written = Arc::new(AtomicBool::new(false));
-    for statement in statements {
+    let mut planned = VecDeque::new();
+    for gives_rows in give_rows {
         let file = query.output.file(index, answers)?;
         let output = query.output.options(file, stdout_terminal, global.color);
         let shared = file.is_none() || query.output.output.len() == 1;
@@ -66,17 +67,28 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
             .into());
         }
         let out: Box<dyn Write + Send> = match file {
-            _ if !statement.gives_rows() => Box::new(io::sink()),
+            _ if !gives_rows => Box::new(io::sink()),
             Some(path) => Box::new(LazyFile::new(path, shared && index > 0)),
             None => Box::new(io::stdout()),
         };
-        let apart = shared && statement.gives_rows() && output.format.is_set_apart();
+        let apart = shared && gives_rows && output.format.is_set_apart();
         let out = match apart {
             true => Box::new(Apart::new(out, &written)),
             false => out,
         };
-        index += usize::from(statement.gives_rows());
-        match session.answer(statement, &output, out, refresh) {
+        index += usize::from(gives_rows);
+        // Queries that follow each other are planned together: they may share a reading.
+        let outcome = match planned.is_empty() {
+            true => session
+                .plan_next(&mut statements)
+                .map(|next| planned = next),
+            false => Ok(()),
+        };
+        let outcome = outcome.and_then(|()| match planned.pop_front() {
+            Some(next) => session.answer(next, &output, out, refresh),
+            None => Ok(Reader::Listens),
+        });
+        match outcome {
             Ok(Reader::Listens) => {}
             Ok(Reader::Gone) => return Ok(ExitCode::SUCCESS),
             Err(failure) => {
@@ -93,6 +105,7 @@ fn options(query: &Query) -> weir_engine::Options {
     let mut options = weir_engine::Options::default();
     options.threads = query.threads.map(NonZeroUsize::get);
     options.memory_limit_bytes = query.memory_limit;
+    options.unfused = query.unfused;
     options.merge = query.merge;
     options.lateness = query.lateness;
     options.follow = query.follow;

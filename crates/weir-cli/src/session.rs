@@ -1,5 +1,6 @@
 //! Statements at work: run, written, watched and reported on.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use std::time::Instant;
 
 use arrow::array::RecordBatch;
 use tokio::runtime::Runtime;
-use weir_engine::{Engine, ErrorKind, Statement};
+use weir_engine::{Engine, ErrorKind, Planned, Statement};
 
 use crate::interface;
 use crate::message::Messages;
@@ -181,10 +182,20 @@ impl Session {
         interface::end_on_interrupt(self.engine.stop().flag())
     }
 
+    /// Plans the first of these statements, and with it those behind it that may be answered from the same
+    /// reading; takes them out of the list.
+    pub(crate) fn plan_next(
+        &self,
+        statements: &mut VecDeque<Statement>,
+    ) -> Result<VecDeque<Planned>, Failure> {
+        let planned = self.runtime.block_on(self.engine.plan_next(statements))?;
+        Ok(planned.into())
+    }
+
     /// Answers one statement into `out`; groups of sources that still grow are shown now and then.
     pub(crate) fn answer(
         &self,
-        statement: Statement,
+        planned: Planned,
         options: &output::Options,
         out: Box<dyn Write + Send>,
         refresh: Refresh,
@@ -201,7 +212,7 @@ impl Session {
         });
         let out = Box::new(progress.before(out));
         let outcome = self.runtime.block_on(async {
-            let mut answer = self.engine.answer(statement).await?;
+            let mut answer = self.engine.start(planned)?;
             if answer.is_growing() {
                 progress.finish();
                 self.end_on_interrupt()?;

@@ -22,6 +22,7 @@ use datafusion::logical_expr::{
 use weir_packet::Address;
 use weir_tables::is_address;
 
+use crate::top_k::APPROX_TOP_K;
 use crate::function::{
     self, ADDRESS, ADDRESS_TEXT, CIDR_MATCH, HASH_FUNCTIONS, MIXING_FUNCTIONS, TEXT_FUNCTIONS,
     parse_network,
@@ -388,6 +389,17 @@ impl Scope {
                 Ok(Transformed::yes(self.as_text(*expr)))
             }
             Expr::ScalarFunction(function) => self.coerce_function(function),
+            // It keeps them in a struct, in which they would lose their type.
+            Expr::AggregateFunction(mut function) if function.func.name() == APPROX_TOP_K => {
+                let arguments = std::mem::take(&mut function.params.args).into_iter();
+                function.params.args = arguments
+                    .map(|argument| match self.is_address(&argument) {
+                        true => self.as_text(argument),
+                        false => argument,
+                    })
+                    .collect();
+                Ok(Transformed::yes(Expr::AggregateFunction(function)))
+            }
             expr => Ok(Transformed::no(expr)),
         }
     }

@@ -1,13 +1,17 @@
 //! The engine: a DataFusion session that knows captures.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arrow::datatypes::SchemaRef;
 use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use weir_packet::Options as DecodeOptions;
 use weir_tables::{Feed, Keeper, Stop};
@@ -23,7 +27,9 @@ use crate::live::{self, Live};
 use crate::names::Scope;
 use crate::number;
 use crate::reference::Resolver;
+use crate::share::{self, ShareReadings};
 use crate::statement::Statement;
+use crate::top_k;
 use crate::window::{self, PlanWindows};
 
 /// How an engine works.
@@ -53,6 +59,15 @@ pub struct Options {
     pub keeper: Option<Keeper>,
     /// Brings sources without an end to theirs.
     pub stop: Stop,
+}
+
+/// A statement that was planned: files have been opened and names found, nothing has been read.
+pub struct Planned {
+    schema: SchemaRef,
+    plan: Arc<dyn ExecutionPlan>,
+    context: Arc<TaskContext>,
+    copy: Option<CaptureCopy>,
+    is_explain: bool,
 }
 
 /// Answers SQL over captures. Cheap to make; views that a statement creates live as long as it.
@@ -94,19 +109,23 @@ impl Engine {
             .build_arc()
             .map_err(|error| Error::from_datafusion(ErrorKind::Run, error, &[]))?;
         let mut rules = PhysicalOptimizer::new().rules;
-        // DataFusion's own aggregate spills to disk at the limit; the fused one does not yet.
-        if !options.unfused && options.memory_limit_bytes.is_none() {
+        if !options.unfused {
             // In front of the rule that deals out partitions and orders.
             let place = rules
                 .iter()
                 .position(|rule| rule.name() == "EnsureRequirements");
-            rules.insert(place.unwrap_or(0), Arc::new(FuseAggregates));
+            let fuse = FuseAggregates {
+                memory_limit_bytes: options.memory_limit_bytes,
+            };
+            rules.insert(place.unwrap_or(0), Arc::new(fuse));
         }
         // In front of the rule that decides how to join.
         let place = rules
             .iter()
             .position(|rule| rule.name() == "join_selection");
         rules.insert(place.unwrap_or(0), Arc::new(PlanWindows));
+        // Behind those that look at scans.
+        rules.push(Arc::new(ShareReadings));
         let state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(runtime)
@@ -117,6 +136,7 @@ impl Engine {
         for function in function::all().into_iter().chain(window::function::all()) {
             context.register_udf(function);
         }
+        context.register_udaf(top_k::approx_top_k());
         Ok(Self {
             context,
             ledger,
@@ -150,12 +170,61 @@ impl Engine {
     /// # Errors
     /// When a file cannot be opened, or a name or a type does not fit.
     pub async fn answer(&self, statement: Statement) -> Result<Answer, Error> {
+        let planned = self.plan(statement).await?;
+        self.announce(std::slice::from_ref(&planned.plan))?;
+        self.start(planned)
+    }
+
+    /// Plans the first of these statements, and with it those behind it as far as all of them are plain
+    /// queries, which read what they have in common once. Takes them out of the list; one that does not
+    /// fit stays there, to be planned in its turn.
+    ///
+    /// # Errors
+    /// When the first reads a file that cannot be opened, or a name or a type does not fit.
+    pub async fn plan_next(
+        &self,
+        statements: &mut VecDeque<Statement>,
+    ) -> Result<Vec<Planned>, Error> {
+        let Some(first) = statements.pop_front() else {
+            return Ok(Vec::new());
+        };
+        let is_query = first.is_query();
+        let mut planned = vec![self.plan(first).await?];
+        while is_query && let Some(next) = statements.front().filter(|next| next.is_query()) {
+            let Ok(next) = self.plan(next.clone()).await else {
+                break;
+            };
+            planned.push(next);
+            statements.pop_front();
+        }
+        let mut plans: Vec<_> = planned.iter().map(|one| Arc::clone(&one.plan)).collect();
+        if plans.len() > 1 {
+            share::share(&mut plans)
+                .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &[]))?;
+        }
+        self.announce(&plans)?;
+        for (planned, plan) in planned.iter_mut().zip(plans) {
+            planned.plan = plan;
+        }
+        Ok(planned)
+    }
+
+    /// Says how much is to be read.
+    fn announce(&self, plans: &[Arc<dyn ExecutionPlan>]) -> Result<(), Error> {
+        let bytes = share::bytes(plans)
+            .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &[]))?;
+        self.ledger.plan_bytes(bytes);
+        Ok(())
+    }
+
+    /// Plans a statement; statements that have no plan, as `CREATE VIEW`, are done by that.
+    async fn plan(&self, statement: Statement) -> Result<Planned, Error> {
         let copy = CaptureCopy::of(&statement)?;
-        let explained = statement.is_explain();
+        let is_explain = statement.is_explain();
         let (plan, columns) = match &copy {
-            None => self.plan(statement, false).await?,
+            None => self.logical(statement, false).await?,
             Some(_) => {
-                let (plan, columns) = self.plan(statement.without_copy(), true).await?;
+                let (plan, columns) = self.logical(statement.without_copy(), true).await?;
                 (copy::records_only(plan)?, columns)
             }
         };
@@ -165,32 +234,51 @@ impl Engine {
             .execute_logical_plan(plan)
             .await
             .map_err(failed)?;
-        let schema = Arc::new(frame.schema().as_arrow().clone());
-        let task = Arc::new(frame.task_ctx());
-        let plan = frame.create_physical_plan().await.map_err(failed)?;
-        if live::growing(&plan) > 0 && !explained {
+        Ok(Planned {
+            schema: Arc::new(frame.schema().as_arrow().clone()),
+            context: Arc::new(frame.task_ctx()),
+            plan: frame.create_physical_plan().await.map_err(failed)?,
+            copy,
+            is_explain,
+        })
+    }
+
+    /// Starts what was planned.
+    ///
+    /// # Errors
+    /// When packets that are still to come are wanted twice, or kept and not decided on where they are
+    /// read; or when standard input is wanted twice.
+    pub fn start(&self, planned: Planned) -> Result<Answer, Error> {
+        let Planned {
+            schema,
+            plan,
+            context,
+            copy,
+            is_explain,
+        } = planned;
+        if live::growing(&plan) > 0 && !is_explain {
             let plan = live::prepared(plan, self.options.keeper.is_some())?;
-            let answer = Answer::start(schema, Arc::clone(&plan), &task)?;
+            let answer = Answer::start(schema, Arc::clone(&plan), &context)?;
             return Ok(match copy {
                 Some(copy) => Answer::copied(answer, copy).growing(None, false),
                 None => {
                     let streams = live::is_streaming(&plan);
                     let groups = live::has_groups(&plan);
-                    let glance = groups.then(|| Glance::new(Arc::clone(&self.live), plan, task));
+                    let glance = groups.then(|| Glance::new(Arc::clone(&self.live), plan, context));
                     answer.growing(glance, streams)
                 }
             });
         }
-        let answer = Answer::start(schema, plan, &task)?;
+        let answer = Answer::start(schema, plan, &context)?;
         Ok(match copy {
-            Some(copy) if !explained => Answer::copied(answer, copy),
+            Some(copy) if !is_explain => Answer::copied(answer, copy),
             _ => answer,
         })
     }
 
     /// The logical plan of a statement, whose packets have their records with them when `records` is
     /// asked for, and the columns that its tables have.
-    async fn plan(
+    async fn logical(
         &self,
         mut statement: Statement,
         records: bool,

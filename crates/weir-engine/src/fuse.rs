@@ -8,10 +8,11 @@
 
 pub(crate) mod convert;
 mod node;
+mod work;
 
 use std::sync::Arc;
 
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::error::Result;
@@ -32,11 +33,16 @@ use weir_tables::{Aggregate, Branch, Expression, Function, Parts, Predicate};
 use crate::scan::CaptureScan;
 use convert::{Scope, Types};
 pub(crate) use node::{FusedAggregate, Pass};
+pub(crate) use work::{Kept, Question, Side, Work};
 
 /// See the module. Stands in front of the rules that deal out partitions, so that they see one
 /// operator that reads side by side by itself.
 #[derive(Debug)]
-pub(crate) struct FuseAggregates;
+pub(crate) struct FuseAggregates {
+    /// Bytes that all operators may hold. Groups that take up much of them are given to DataFusion's
+    /// own operator, which puts them together, and spills them where they do not fit.
+    pub(crate) memory_limit_bytes: Option<usize>,
+}
 
 impl PhysicalOptimizerRule for FuseAggregates {
     fn optimize(
@@ -44,12 +50,19 @@ impl PhysicalOptimizerRule for FuseAggregates {
         plan: Arc<dyn ExecutionPlan>,
         config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_down(
-            |plan| match fused(&plan, config.execution.target_partitions) {
-                Some(fused) => Ok(Transformed::yes(Arc::new(fused) as Arc<dyn ExecutionPlan>)),
-                None => Ok(Transformed::no(plan)),
-            },
-        )
+        let threads = config.execution.target_partitions;
+        plan.transform_down(|plan| {
+            let changed = match self.memory_limit_bytes {
+                None => {
+                    whole(&plan, threads).map(|fused| Arc::new(fused) as Arc<dyn ExecutionPlan>)
+                }
+                Some(limit) => in_part(&plan, (limit / PARTS_OF_LIMIT).min(PARTIAL_BYTES_MAX))?,
+            };
+            Ok(match changed {
+                Some(changed) => Transformed::yes(changed),
+                None => Transformed::no(plan),
+            })
+        })
         .data()
     }
 
@@ -63,7 +76,7 @@ impl PhysicalOptimizerRule for FuseAggregates {
 }
 
 /// The aggregate as one operator; `None` when a part of it is not known to it.
-fn fused(plan: &Arc<dyn ExecutionPlan>, threads: usize) -> Option<FusedAggregate> {
+fn whole(plan: &Arc<dyn ExecutionPlan>, threads: usize) -> Option<FusedAggregate> {
     let top = plan.downcast_ref::<AggregateExec>()?;
     let bottom = match top.mode() {
         AggregateMode::Single | AggregateMode::SinglePartitioned => top,
@@ -75,7 +88,61 @@ fn fused(plan: &Arc<dyn ExecutionPlan>, threads: usize) -> Option<FusedAggregate
     };
     // Parents may count on an order that the groups came in.
     let in_order = top.properties().output_ordering().is_some();
-    if in_order || !bottom.group_expr().is_single() || bottom.group_expr().has_grouping_set() {
+    fused(bottom, &top.schema(), threads, None).filter(|_| !in_order)
+}
+
+/// The part of the aggregate that reads as one operator, which gives out groups of so many bytes.
+fn in_part(
+    plan: &Arc<dyn ExecutionPlan>,
+    partial_bytes: usize,
+) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let Some(aggregate) = plan.downcast_ref::<AggregateExec>() else {
+        return Ok(None);
+    };
+    // Parents may count on an order that the groups came in.
+    if aggregate.properties().output_ordering().is_some() {
+        return Ok(None);
+    }
+    let fused = |partial: &AggregateExec| fused(partial, &partial.schema(), 1, Some(partial_bytes));
+    Ok(match aggregate.mode() {
+        AggregateMode::Partial => {
+            fused(aggregate).map(|fused| Arc::new(fused) as Arc<dyn ExecutionPlan>)
+        }
+        AggregateMode::Single | AggregateMode::SinglePartitioned => {
+            let of_mode = |mode, group_by, filters, input| {
+                AggregateExec::try_new(
+                    mode,
+                    group_by,
+                    aggregate.aggr_expr().to_vec(),
+                    filters,
+                    input,
+                    aggregate.input_schema(),
+                )
+            };
+            let group_by = aggregate.group_expr().clone();
+            let filters = aggregate.filter_expr().to_vec();
+            let input = Arc::clone(aggregate.input());
+            let partial = of_mode(AggregateMode::Partial, group_by.clone(), filters, input)?;
+            let Some(fused) = fused(&partial) else {
+                return Ok(None);
+            };
+            let filters = vec![None; aggregate.aggr_expr().len()];
+            let group_by = group_by.as_final();
+            let whole = of_mode(AggregateMode::Final, group_by, filters, Arc::new(fused))?;
+            Some(Arc::new(whole))
+        }
+        _ => None,
+    })
+}
+
+/// What `bottom` computes as one operator with this schema; `None` when a part of it is not known.
+fn fused(
+    bottom: &AggregateExec,
+    schema: &SchemaRef,
+    threads: usize,
+    partial_bytes: Option<usize>,
+) -> Option<FusedAggregate> {
+    if !bottom.group_expr().is_single() || bottom.group_expr().has_grouping_set() {
         return None;
     }
     let scans = scans(bottom.input())?;
@@ -88,14 +155,17 @@ fn fused(plan: &Arc<dyn ExecutionPlan>, threads: usize) -> Option<FusedAggregate
         let branch = branch(bottom, &functions, &scan)?;
         let known = passes
             .iter_mut()
-            .find(|pass| pass.reading == *scan.scan.reading());
+            .find(|pass| pass.side.reading == *scan.scan.reading());
         match known {
             Some(pass) => pass.branches.push(branch),
             None => passes.push(Pass {
-                reading: scan.scan.reading().clone(),
-                partitions: scan.scan.partitions().to_vec(),
-                parts: 1,
+                side: Side {
+                    reading: scan.scan.reading().clone(),
+                    partitions: scan.scan.partitions().to_vec(),
+                    parts: 1,
+                },
                 branches: vec![branch],
+                seat: None,
             }),
         }
     }
@@ -105,8 +175,11 @@ fn fused(plan: &Arc<dyn ExecutionPlan>, threads: usize) -> Option<FusedAggregate
         .collect();
     for pass in &mut passes {
         // Types that go together, and keys that are not too long.
-        let aggregate = Aggregate::new(pass.branches.clone(), &functions)?;
-        pass.parts = parts(pass, &aggregate, threads);
+        let mut aggregate = Aggregate::new(pass.branches.clone(), &functions)?;
+        if partial_bytes.is_some() {
+            aggregate = aggregate.giving_states()?;
+        }
+        pass.side.parts = parts(pass, &aggregate, threads);
     }
     let same_types = |pass: &Pass| {
         let first = passes.first().and_then(|pass| pass.branches.first());
@@ -122,18 +195,18 @@ fn fused(plan: &Arc<dyn ExecutionPlan>, threads: usize) -> Option<FusedAggregate
         pass.branches.first().map(kinds) == first.map(kinds)
     };
     passes.iter().all(same_types).then_some(())?;
-    let schema = top.schema();
-    let types = passes.first()?.branches.first()?.types(&functions);
+    let branch = passes.first()?.branches.first()?;
+    let types = branch.types(&functions, partial_bytes.is_some());
     let fields = schema.fields().iter();
     fields
         .map(|field| field.data_type())
         .eq(types.iter())
-        .then(|| FusedAggregate::new(schema, passes, functions))
+        .then(|| FusedAggregate::new(Arc::clone(schema), passes, functions, partial_bytes))
 }
 
 /// Parts of its one file that a pass may read side by side.
 fn parts(pass: &Pass, aggregate: &Aggregate, threads: usize) -> usize {
-    let reading = &pass.reading;
+    let reading = &pass.side.reading;
     let [source] = reading.sources.as_slice() else {
         return 1;
     };
@@ -284,3 +357,8 @@ fn function(
         .takes(kind)
         .then(|| (function, Some(Arc::clone(argument))))
 }
+
+/// What the groups of one operator may have of the memory that there is for all.
+const PARTS_OF_LIMIT: usize = 8;
+/// What they may have of plenty: more of them miss the cache, and fewer of them meet again.
+const PARTIAL_BYTES_MAX: usize = 64 << 20;

@@ -17,7 +17,7 @@
 //! (`reference`), dotted names become columns (`names`), addresses compare with text
 //! (`address`), arithmetic on unsigned columns does not wrap around (`number`), and what can be
 //! decided while packets are decoded is pushed into the scan (`pushdown`, `scan`), aggregates
-//! are computed there (`fuse`), and windows of streams leave when they are over (`window`).
+//! are computed there (`fuse`), what reads the same files reads them once (`share`), and windows of streams leave when they are over (`window`).
 //!
 //! This crate deliberately does not know the terminal, output formats or command-line arguments.
 
@@ -36,12 +36,14 @@ mod number;
 mod pushdown;
 mod reference;
 mod scan;
+mod share;
 mod statement;
 mod table;
+mod top_k;
 mod window;
 
 pub use answer::{Answer, Glance};
-pub use engine::{Engine, Options};
+pub use engine::{Engine, Options, Planned};
 pub use error::{Error, ErrorKind};
 pub use ledger::Ledger;
 pub use names::nearest;

@@ -263,7 +263,7 @@ impl Resolver<'_> {
             decode: self.decode.clone(),
             lateness: reads.lateness.or(self.lateness),
         };
-        Arc::new(CaptureTable::new(table, reading, Arc::clone(self.ledger)))
+        Arc::new(CaptureTable::new(table, reading))
     }
 
     /// Files that DataFusion reads itself.

@@ -23,10 +23,11 @@ use datafusion::physical_plan::{
     SendableRecordBatchStream,
 };
 use weir_packet::{Layer, Needs, Options as DecodeOptions};
-use weir_tables::{Column, Counters, Predicate, Scan, ScanOptions, Source, Table};
+use weir_tables::{Column, Counters, Predicate, Scan, ScanOptions, Source, Table, WantedRows};
 
 use crate::ledger::Ledger;
 use crate::live::Live;
+use crate::share::RowsSeat;
 
 /// What is read, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +42,17 @@ pub(crate) struct Reading {
     pub(crate) lateness: Option<Duration>,
 }
 
+impl Reading {
+    /// How a scan reads it.
+    pub(crate) fn options(&self) -> ScanOptions {
+        let mut options = ScanOptions::default();
+        options.merge = self.merge;
+        options.sorted = self.sorted;
+        options.decode = self.decode.clone();
+        options
+    }
+}
+
 /// Reads captures into batches. Described by paths, columns and predicates alone, so that it could
 /// be sent elsewhere and run there.
 #[derive(Debug)]
@@ -51,6 +63,8 @@ pub(crate) struct CaptureScan {
     reading: Reading,
     limit: Option<usize>,
     partitions: Vec<Vec<Source>>,
+    /// Where others take up rows of the same reading.
+    seat: Option<RowsSeat>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -88,6 +102,7 @@ impl CaptureScan {
             reading,
             limit,
             partitions,
+            seat: None,
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
         }
@@ -125,6 +140,36 @@ impl CaptureScan {
     pub(crate) fn time_column(&self) -> Option<Arc<dyn PhysicalExpr>> {
         let index = self.schema().index_of(TIME).ok()?;
         Some(Arc::new(PhysicalColumn::new(TIME, index)))
+    }
+
+    /// What it wants of its reading; `None` when that is not to be had together with others: it has a
+    /// limit, or reads side by side.
+    pub(crate) fn wanted(&self) -> Option<WantedRows> {
+        let is_one = self.limit.is_none() && self.partitions.len() == 1;
+        is_one.then(|| WantedRows {
+            table: self.table.clone(),
+            projection: self.projection.clone(),
+            predicate: self.predicate.clone(),
+        })
+    }
+
+    /// Others take up rows of the same reading.
+    pub(crate) const fn is_shared(&self) -> bool {
+        self.seat.is_some()
+    }
+
+    /// The same scan, which shares its reading with others or does not.
+    pub(crate) fn seated(&self, seat: Option<RowsSeat>) -> Self {
+        let mut scan = Self::new(
+            self.table.clone(),
+            self.projection.clone(),
+            self.predicate.clone(),
+            self.reading.clone(),
+            self.limit,
+            self.partitions.len(),
+        );
+        scan.seat = seat;
+        scan
     }
 
     /// The same scan of one source after the other; `None` when it is that already.
@@ -275,6 +320,9 @@ impl DisplayAs for CaptureScan {
         if self.partitions.len() > 1 {
             write!(f, "{separate}side by side{assign}{}", self.partitions.len())?;
         }
+        if let Some(seat) = &self.seat {
+            write!(f, "{separate}{}", seat.described())?;
+        }
         Ok(())
     }
 }
@@ -316,27 +364,42 @@ impl ExecutionPlan for CaptureScan {
             .get_extension::<Ledger>()
             .unwrap_or_default();
         let sources = self.partitions.get(partition).cloned().unwrap_or_default();
-        let from_stdin = take_stdin(&sources, &ledger)?;
-        let mut options = ScanOptions::default();
+        let seat = match &self.seat {
+            Some(seat) if seat.sit(&ledger)? => Some(seat.clone()),
+            _ => None,
+        };
+        let from_stdin = match &seat {
+            Some(_) => sources.iter().any(Source::is_stdin),
+            None => take_stdin(&sources, &ledger)?,
+        };
+        let mut options = self.reading.options();
         options.batch_rows = context.session_config().batch_size();
         options.limit = self.limit;
-        options.merge = self.reading.merge;
-        options.sorted = self.reading.sorted;
-        options.decode = self.reading.decode.clone();
         let growing = sources.iter().any(Source::is_growing);
         if growing && let Some(live) = context.session_config().get_extension::<Live>() {
             options.keeper.clone_from(&live.keeper);
         }
-        let predicate = self.predicate.clone();
+        let metrics = Metrics::new(&self.metrics, partition);
         let counters = Arc::new(Counters::default());
-        let scan = Scan::new(&self.table, &self.projection, predicate, sources, options)
-            .with_counters(Arc::clone(&ledger.counters))
-            .with_counters(Arc::clone(&counters));
-        let steps = Steps {
-            scan,
+        let scan = Scan::new(
+            &self.table,
+            &self.projection,
+            self.predicate.clone(),
+            sources,
+            options,
+        );
+        let alone = Steps {
+            scan: scan
+                .with_counters(Arc::clone(&ledger.counters))
+                .with_counters(Arc::clone(&counters)),
             ledger,
-            metrics: Metrics::new(&self.metrics, partition),
+            metrics,
             counters,
+            is_again: false,
+        };
+        let steps: Box<dyn Iterator<Item = _> + Send> = match seat {
+            None => Box::new(alone),
+            Some(seat) => Box::new(seat.rows(alone, &context)),
         };
         if from_stdin || growing {
             // A read from a pipe may block for long: keep it away from the threads of the plan.
@@ -365,11 +428,21 @@ impl ExecutionPlan for CaptureScan {
 }
 
 /// A scan as an iterator of batches that keeps the books.
-struct Steps {
+pub(crate) struct Steps {
     scan: Scan,
-    ledger: Arc<Ledger>,
-    metrics: Metrics,
-    counters: Arc<Counters>,
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) metrics: Metrics,
+    pub(crate) counters: Arc<Counters>,
+    /// What is wrong with the sources was said before.
+    is_again: bool,
+}
+
+impl Steps {
+    /// Reads what was read before: says nothing of it again.
+    pub(crate) const fn again(mut self) -> Self {
+        self.is_again = true;
+        self
+    }
 }
 
 impl Iterator for Steps {
@@ -381,22 +454,28 @@ impl Iterator for Steps {
             self.scan.next_batch()
         };
         let errors = self.scan.take_errors();
-        if !errors.is_empty() {
+        if !errors.is_empty() && !self.is_again {
             self.ledger.add_errors(errors);
         }
         self.metrics.update(&self.counters);
         match batch {
             Ok(Some(batch)) => Some(Ok(batch.record_output(&self.metrics.baseline))),
             Ok(None) => {
-                self.ledger.add_notes(self.scan.notes());
+                if !self.is_again {
+                    self.ledger.add_notes(self.scan.notes());
+                }
                 None
             }
-            // The scan's own words, without what kind of error it is to Arrow.
-            Err(ArrowError::ComputeError(message)) => {
-                Some(Err(DataFusionError::Execution(message)))
-            }
-            Err(error) => Some(Err(DataFusionError::from(error))),
+            Err(error) => Some(Err(failed(error))),
         }
+    }
+}
+
+/// The scan's own words, without what kind of error it is to Arrow.
+pub(crate) fn failed(error: ArrowError) -> DataFusionError {
+    match error {
+        ArrowError::ComputeError(message) => DataFusionError::Execution(message),
+        error => error.into(),
     }
 }
 

@@ -58,6 +58,16 @@ impl Statement {
         matches!(self.inner, DfStatement::Explain(_))
     }
 
+    /// True for a plain query: what is asked changes nothing that others see.
+    pub(crate) fn is_query(&self) -> bool {
+        match &self.inner {
+            DfStatement::Statement(statement) => {
+                matches!(statement.as_ref(), ast::Statement::Query(_))
+            }
+            _ => false,
+        }
+    }
+
     /// True when the answer has rows, or could have some: not for `CREATE VIEW` and the like.
     #[must_use]
     pub fn gives_rows(&self) -> bool {

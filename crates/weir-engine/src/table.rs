@@ -13,9 +13,8 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::projection::ProjectionExec;
-use weir_tables::{Predicate, Source, Table};
+use weir_tables::{Predicate, Table};
 
-use crate::ledger::Ledger;
 use crate::pushdown::predicate;
 use crate::scan::{CaptureScan, Reading, TIME};
 use crate::window::TimeOrder;
@@ -25,16 +24,11 @@ use crate::window::TimeOrder;
 pub(crate) struct CaptureTable {
     table: Table,
     reading: Reading,
-    ledger: Arc<Ledger>,
 }
 
 impl CaptureTable {
-    pub(crate) fn new(table: Table, reading: Reading, ledger: Arc<Ledger>) -> Self {
-        Self {
-            table,
-            reading,
-            ledger,
-        }
+    pub(crate) fn new(table: Table, reading: Reading) -> Self {
+        Self { table, reading }
     }
 }
 
@@ -80,8 +74,6 @@ impl TableProvider for CaptureTable {
             0 | 1 => predicates.pop(),
             _ => Some(Predicate::And(predicates)),
         };
-        let bytes = self.reading.sources.iter().filter_map(Source::len).sum();
-        self.ledger.plan_bytes(bytes);
         // The first rows are those of the first file, not those that come first: files are read
         // side by side only where all of them are read.
         let partitions_max = match limit {

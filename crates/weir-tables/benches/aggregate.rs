@@ -11,8 +11,8 @@ use std::io::{BufWriter, Read};
 use std::path::PathBuf;
 
 use weir_tables::{
-    Aggregate, Aggregation, Branch, Calculation, Constant, Expression, Function, Operator,
-    Predicate, ScanOptions, Source, Table,
+    Aggregate, Branch, Calculation, Constant, Expression, Function, Operator, Predicate,
+    ScanOptions, SharedScan, Source, Table,
 };
 use weir_testkit::trace;
 
@@ -140,12 +140,11 @@ fn run(question: &Question, length: Expression, path: &PathBuf) -> u64 {
     let aggregate = Aggregate::new(vec![branch], &functions).expect("integers");
     let counters = std::sync::Arc::new(weir_tables::Counters::default());
     let sources = vec![Source::capture(path)];
-    let mut aggregation = Aggregation::new(aggregate, sources, ScanOptions::default())
+    let mut scan = SharedScan::new(vec![aggregate], &[], sources, ScanOptions::default())
         .with_counters(std::sync::Arc::clone(&counters));
-    while aggregation.step().expect("no order is promised") {}
-    assert!(aggregation.take_errors().is_empty());
-    let groups = aggregation.into_aggregate();
-    assert!(groups.groups() > 0);
+    while scan.step().expect("no order is promised") {}
+    assert!(scan.take_errors().is_empty());
+    assert!(scan.groups()[0].groups() > 0);
     counters.totals().records
 }
 

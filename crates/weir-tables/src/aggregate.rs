@@ -56,6 +56,7 @@ pub struct Aggregate {
     numbers: Vec<u32>,
     /// Groups given out by `next_batch`.
     given: usize,
+    gives_states: bool,
 }
 
 impl Aggregate {
@@ -145,7 +146,17 @@ impl Aggregate {
             words: Words::default(),
             flags_at,
             given: 0,
+            gives_states: false,
         })
+    }
+
+    /// The same, whose batches have states in place of results: someone else puts those of a key
+    /// together. They are the results themselves, but for an average: a count, then a sum. `None` when a
+    /// function has no such state.
+    #[must_use]
+    pub fn giving_states(mut self) -> Option<Self> {
+        self.gives_states = self.measures.iter().all(|it| it.function.has_state());
+        self.gives_states.then_some(self)
     }
 
     /// Calls `visit` with every column that is read.
@@ -237,13 +248,19 @@ impl Aggregate {
         self.plan.as_ref().map(Plan::blocks)
     }
 
-    /// Takes up a block of records, up to the first that has to be decoded; gives how many it passed,
-    /// and how many of these some branch took up.
-    pub(crate) fn push_block(&mut self, records: &mut Records<'_>) -> (usize, usize) {
+    /// Selects what is taken up of the first `end` records; gives how many of them were understood: the
+    /// next has to be decoded.
+    pub(crate) fn select(&mut self, records: &mut Records<'_>, end: usize) -> usize {
+        let plan = self.plan.as_mut();
+        plan.map_or(0, |plan| plan.select(records, end))
+    }
+
+    /// Takes up what was selected of the first `end` records; gives how many of these some branch took up.
+    pub(crate) fn take(&mut self, records: &Records<'_>, end: usize) -> usize {
         let Some(mut plan) = self.plan.take() else {
-            return (0, 0);
+            return 0;
         };
-        let passed = plan.select(records);
+        plan.end_at(end);
         // What came before comes before.
         if self.waiting > 0 {
             self.flush();
@@ -262,7 +279,15 @@ impl Aggregate {
             self.flush();
         }
         self.plan = Some(plan);
-        (passed, taken)
+        taken
+    }
+
+    /// Marks the records of a block that were taken up.
+    pub(crate) fn mark_selected(&self, marks: &mut [bool; ROWS]) {
+        let branches = self.plan.iter().flat_map(|plan| &plan.branches);
+        for row in branches.flat_map(|branch| branch.selection.rows()) {
+            marks[usize::from(*row)] = true;
+        }
     }
 
     /// Puts the rows of several branches in the order in which their records come, and those of one
@@ -365,6 +390,17 @@ impl Aggregate {
         self.given = 0;
     }
 
+    /// Forgets the groups, and gives back what they had allocated.
+    pub fn clear(&mut self) {
+        self.flush();
+        self.groups.reset();
+        self.words = Words::default();
+        self.given = 0;
+        if self.key.parts() == 0 {
+            self.groups.find_or_insert(&[]);
+        }
+    }
+
     /// Takes up all that `other`, made with the same branches and functions, has taken up, as if its
     /// rows had come behind those of `self`.
     pub fn merge(&mut self, mut other: Self) {
@@ -436,7 +472,10 @@ impl Aggregate {
         }
         for measure in &self.measures {
             let states = groups.clone().map(|group| self.groups.state(group));
-            arrays.push(measure.array(states, self.flags_at));
+            match self.gives_states {
+                true => measure.state_arrays(states, self.flags_at, &mut arrays),
+                false => arrays.push(measure.array(states, self.flags_at)),
+            }
         }
         let options = RecordBatchOptions::new().with_row_count(Some(groups.len()));
         RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options).map(Some)

@@ -28,6 +28,7 @@ pub(crate) struct Blocks {
     /// Records to look for next.
     rows: usize,
     rows_max: usize,
+    asks_times: bool,
 }
 
 /// A reader that gives blocks of records.
@@ -66,7 +67,14 @@ impl Blocks {
             outlines: Box::new([Outline::default(); ROWS]),
             rows: rows_max,
             rows_max,
+            asks_times,
         }
+    }
+
+    /// Blocks for both: no longer than for either, and with times when one wants them.
+    pub(crate) fn shared_with(self, other: &Self) -> Self {
+        let asks_times = self.asks_times || other.asks_times;
+        Self::new(self.rows_max.min(other.rows_max), asks_times)
     }
 
     /// The next records, which may be none.
@@ -80,6 +88,7 @@ impl Blocks {
             block: &self.block,
             outlines: &mut self.outlines,
             options,
+            is_begun: false,
         }
     }
 
@@ -106,6 +115,8 @@ pub(crate) struct Records<'b> {
     /// Where the headers of each lie, as far as that was asked.
     pub(crate) outlines: &'b mut [Outline; ROWS],
     pub(crate) options: &'b Options,
+    /// The outlines are of these records.
+    is_begun: bool,
 }
 
 impl Records<'_> {
@@ -126,9 +137,12 @@ impl Records<'_> {
         LinkType(self.block.link_type())
     }
 
-    /// Forgets the headers of the block before.
+    /// Forgets the headers of the block before, once.
     fn begin(&mut self) {
-        self.outlines.fill(Outline::default());
+        if !self.is_begun {
+            self.outlines.fill(Outline::default());
+            self.is_begun = true;
+        }
     }
 
     /// Finds the headers of the selected records, as deep as `wanted`. Gives the first that is not a

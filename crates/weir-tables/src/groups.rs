@@ -48,6 +48,14 @@ impl Groups {
         groups
     }
 
+    /// Forgets all groups, and gives back what they had allocated.
+    pub(crate) fn reset(&mut self) {
+        self.entries = Vec::new();
+        self.slots = vec![0; SLOTS_MIN];
+        self.direct.fill(0);
+        self.len = 0;
+    }
+
     /// How many groups there are.
     pub(crate) const fn len(&self) -> usize {
         self.len

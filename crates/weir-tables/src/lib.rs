@@ -16,8 +16,8 @@
 //!
 //! A [`Table`] is a list of [`Column`]s with their documentation; a [`Predicate`] decides on a row
 //! before any of its values becomes an Arrow value; a [`Scan`] reads captures (or files of a record
-//! layout), applies the predicates and gives batches; an [`Aggregation`] reads them into the groups of an
-//! [`Aggregate`] instead, without batches in between.
+//! layout), applies the predicates and gives batches; a [`SharedScan`] reads them once for several who
+//! want rows, or the groups of an [`Aggregate`], which need no batches in between.
 //!
 //! An [`Extraction`] is a table of what packets carry, such as messages or connections; a [`Scan`] reads
 //! it like any other.
@@ -38,9 +38,11 @@ mod key;
 mod live;
 mod parts;
 mod predicate;
+mod reading;
 mod records;
 mod row;
 mod scan;
+mod shared;
 mod source;
 
 pub use aggregate::{Aggregate, Branch, Function};
@@ -57,5 +59,6 @@ pub use live::{Feed, Keeper, Stop};
 pub use parts::Parts;
 pub use predicate::{Constant, Network, Operator, Predicate};
 pub use row::Row;
-pub use scan::{Aggregation, Scan, ScanOptions};
+pub use scan::{Scan, ScanOptions};
+pub use shared::{SharedScan, WantedRows};
 pub use source::{Cause, Source, SourceError};

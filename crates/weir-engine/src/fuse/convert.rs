@@ -225,23 +225,27 @@ pub(crate) fn calculated(
 
 /// The Arrow types of what a branch gives.
 pub(crate) trait Types {
-    fn types(&self, functions: &[Function]) -> Vec<DataType>;
+    fn types(&self, functions: &[Function], as_states: bool) -> Vec<DataType>;
 }
 
 impl Types for Branch {
-    fn types(&self, functions: &[Function]) -> Vec<DataType> {
+    fn types(&self, functions: &[Function], as_states: bool) -> Vec<DataType> {
         let keys = self.keys.iter().map(|key| data_type(key.kind()));
-        let results = functions
-            .iter()
-            .zip(&self.arguments)
-            .map(|(function, argument)| match function {
-                Function::CountRows | Function::Count | Function::CountDistinct => DataType::Int64,
-                Function::Average | Function::SumFloat => DataType::Float64,
-                _ => argument
-                    .as_ref()
-                    .map_or(DataType::Null, |argument| data_type(argument.kind())),
-            });
-        keys.chain(results).collect()
+        let mut types: Vec<_> = keys.collect();
+        for (function, argument) in functions.iter().zip(&self.arguments) {
+            let argument = argument.as_ref();
+            match function {
+                Function::CountRows | Function::Count | Function::CountDistinct => {
+                    types.push(DataType::Int64);
+                }
+                Function::Average if as_states => {
+                    types.extend([DataType::UInt64, DataType::Float64]);
+                }
+                Function::Average | Function::SumFloat => types.push(DataType::Float64),
+                _ => types.push(argument.map_or(DataType::Null, |it| data_type(it.kind()))),
+            }
+        }
+        types
     }
 }
 

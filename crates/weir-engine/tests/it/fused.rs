@@ -141,6 +141,41 @@ fn fused_aggregates_give_what_datafusion_gives() {
     assert!(fused_queries * 2 > queries, "{fused_queries} of {queries}");
 }
 
+/// Under a limit the groups are read in parts, which DataFusion's own operator puts together.
+#[test]
+fn groups_in_parts_give_what_datafusion_gives() {
+    samples::enter();
+    let runner = |unfused, threads| {
+        let mut options = weir_engine::Options::default();
+        options.threads = Some(threads);
+        options.unfused = unfused;
+        // Parts of 1 MiB, which the larger of these groups fill several times.
+        options.memory_limit_bytes = (!unfused).then_some(8 << 20);
+        Runner::new(&options)
+    };
+    let (limited, parallel, plain) = (runner(false, 1), runner(false, 3), runner(true, 1));
+    let files = "packets('demo/office.pcapng', 'demo/wan.erf', 'net.pcap', 'demo/office.pcapng')";
+    let sql = [
+        "SELECT frame.number, ip.src, frame.time, count(*), sum(ip.len), avg(ip.len), min(ip.ttl),
+            max(frame.time), bit_or(ip.id), bool_and(tcp.flags.syn), count(ip.ttl),
+            count(*) FILTER (WHERE udp.dstport = 53)
+            FROM FILES GROUP BY 1, 2, 3",
+        "SELECT frame.layers, ip.dst, frame.number, sum(frame.len), avg(ip.ttl) FROM FILES GROUP BY 1, 2, 3",
+        "SELECT count(*), avg(frame.len), sum(ip.len), max(ip.ttl), bit_xor(ip.id) FROM FILES",
+        "SELECT count(*), avg(ip.len), sum(ip.len) FROM FILES WHERE frame.len > 70000",
+    ];
+    for sql in sql.map(|sql| sql.replace("FILES", files)) {
+        let expected = sorted(&plain, &sql);
+        assert_eq!(sorted(&limited, &sql), expected, "{sql}");
+        assert_eq!(sorted(&parallel, &sql), expected, "{sql}");
+        let plan = limited.rows(&format!("EXPLAIN {sql}")).unwrap().rows;
+        assert!(plan.join("\n").contains("gives groups at=1.0 MiB"), "{sql}");
+    }
+    // What cannot be put together from parts is left to DataFusion.
+    let distinct = format!("SELECT proto, count(DISTINCT ip.src) FROM {files} GROUP BY 1");
+    assert_eq!(sorted(&limited, &distinct), sorted(&plain, &distinct));
+}
+
 #[test]
 fn branches_over_the_same_file_read_it_once() {
     samples::enter();

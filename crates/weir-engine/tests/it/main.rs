@@ -14,6 +14,7 @@ mod guide;
 mod office;
 mod parts;
 mod samples;
+mod shared;
 mod slt;
 mod windows;
 
@@ -53,6 +54,7 @@ slt_files!(
     pipes,
     records,
     references,
+    top_k,
     views,
     windows,
     moving,

@@ -112,20 +112,36 @@ impl Runner {
 
     /// The rows that a text of statements gives, of all statements one after the other.
     pub(crate) fn rows(&self, sql: &str) -> Result<Rows, Error> {
-        let mut names = Vec::new();
-        let mut rows = Vec::new();
-        for statement in self.engine.parse(sql)? {
-            self.runtime.block_on(async {
-                let mut answer = self.engine.answer(statement).await?;
-                let fields = answer.schema().fields().iter();
-                names = fields.map(|field| field.name().clone()).collect();
-                while let Some(batch) = answer.next().await? {
-                    rows.extend(rows_of(&batch));
+        let answers = self.answers(sql)?;
+        let names = answers.last().map(|last| last.names.clone());
+        Ok(Rows {
+            names: names.unwrap_or_default(),
+            rows: answers.into_iter().flat_map(|answer| answer.rows).collect(),
+        })
+    }
+
+    /// The answers to a text of statements, which share readings as they do on the command line.
+    pub(crate) fn answers(&self, sql: &str) -> Result<Vec<Rows>, Error> {
+        let mut statements = self.engine.parse(sql)?.into();
+        let mut answers = Vec::new();
+        self.runtime.block_on(async {
+            loop {
+                let planned = self.engine.plan_next(&mut statements).await?;
+                if planned.is_empty() {
+                    return Ok(answers);
                 }
-                Ok::<_, Error>(())
-            })?;
-        }
-        Ok(Rows { names, rows })
+                for planned in planned {
+                    let mut answer = self.engine.start(planned)?;
+                    let fields = answer.schema().fields().iter();
+                    let names = fields.map(|field| field.name().clone()).collect();
+                    let mut rows = Vec::new();
+                    while let Some(batch) = answer.next().await? {
+                        rows.extend(rows_of(&batch));
+                    }
+                    answers.push(Rows { names, rows });
+                }
+            }
+        })
     }
 
     /// What the scans have read until now.

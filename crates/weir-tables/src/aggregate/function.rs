@@ -63,6 +63,11 @@ impl Function {
         }
     }
 
+    /// The states of groups of one key can be put together by who knows no more than them.
+    pub(super) const fn has_state(self) -> bool {
+        !matches!(self, Self::CountDistinct | Self::First | Self::Last)
+    }
+
     /// The state before any row.
     pub(super) fn fresh(self, kind: Kind) -> u64 {
         let signed = matches!(kind, Kind::I64 | Kind::Time);

@@ -320,6 +320,24 @@ impl Measure {
         self.flag.rotate_left(32)
     }
 
+    /// The states of groups, for who puts them together with others of the same keys.
+    pub(super) fn state_arrays<'s>(
+        &self,
+        states: impl Iterator<Item = &'s [u64]> + Clone,
+        flags_at: usize,
+        arrays: &mut Vec<ArrayRef>,
+    ) {
+        if self.function != Function::Average {
+            arrays.push(self.array(states, flags_at));
+            return;
+        }
+        let seen = states.map(|state| (state[flags_at] & self.flag != 0).then_some(state));
+        let counts = seen.clone().map(|it| it.map(|state| state[self.at + 1]));
+        let sums = seen.map(|it| it.map(|state| f64::from_bits(state[self.at])));
+        arrays.push(Arc::new(UInt64Array::from_iter(counts)));
+        arrays.push(Arc::new(Float64Array::from_iter(sums)));
+    }
+
     pub(super) fn array<'s>(
         &self,
         states: impl Iterator<Item = &'s [u64]>,

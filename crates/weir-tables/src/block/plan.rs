@@ -114,13 +114,13 @@ impl Plan {
         Blocks::new(ROWS / self.branches.len().max(1), self.asks_times)
     }
 
-    /// Selects the records of each branch; gives how many records were understood: the next has to be
-    /// decoded.
-    pub(crate) fn select(&mut self, records: &mut Records<'_>) -> usize {
+    /// Selects records of each branch among the first `end`; gives how many of them were understood: the
+    /// next has to be decoded.
+    pub(crate) fn select(&mut self, records: &mut Records<'_>, end: usize) -> usize {
         let mut end = match records.link_type() {
             LinkType::ETHERNET if self.layers.contains(Layer::Erf) => 0,
             // The last one: records of a layout.
-            LinkType::ERF | LinkType::ETHERNET | LinkType(u32::MAX) => records.block.len(),
+            LinkType::ERF | LinkType::ETHERNET | LinkType(u32::MAX) => end,
             // A header of the capturing system may count in its lengths.
             _ => 0,
         };
@@ -140,12 +140,16 @@ impl Plan {
                 &mut end,
             );
         }
+        end
+    }
+
+    /// Leaves out the records from number `end` on.
+    pub(crate) fn end_at(&mut self, end: usize) {
         if let Ok(end) = u8::try_from(end) {
             for branch in &mut self.branches {
                 branch.selection.end_at(end);
             }
         }
-        end
     }
 }
 

@@ -1,0 +1,330 @@
+//! Reading into groups.
+
+use std::sync::Arc;
+use std::thread::ScopedJoinHandle;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::TaskContext;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion::physical_plan::metrics::RecordOutput;
+use tokio::sync::mpsc::Sender;
+use weir_tables::{
+    Aggregate, Branch, Counters, Function, Parts, ScanOptions, SharedScan, Source, SourceError,
+};
+
+use super::Pass;
+use crate::ledger::Ledger;
+use crate::live::Live;
+use crate::scan::{Metrics, Reading, failed};
+
+/// What is read, and by how many.
+#[derive(Clone, Debug)]
+pub(crate) struct Side {
+    pub(crate) reading: Reading,
+    /// Files that are read side by side.
+    pub(crate) partitions: Vec<Vec<Source>>,
+    /// Parts of the one file that are read side by side, at most; 1 for none.
+    pub(crate) parts: usize,
+}
+
+impl Side {
+    /// One of the sources has no end yet.
+    pub(crate) fn is_growing(&self) -> bool {
+        self.reading.sources.iter().any(Source::is_growing)
+    }
+}
+
+/// The groups that someone wants of a reading.
+#[derive(Clone, Debug)]
+pub(crate) struct Question {
+    pub(crate) branches: Vec<Branch>,
+    pub(crate) functions: Vec<Function>,
+}
+
+impl Question {
+    /// The groups, still empty.
+    pub(crate) fn aggregate(&self) -> Result<Aggregate> {
+        let aggregate = Aggregate::new(self.branches.clone(), &self.functions);
+        aggregate.ok_or_else(|| {
+            DataFusionError::Internal("an aggregate that was checked is not one".to_owned())
+        })
+    }
+}
+
+/// Groups, with the memory that they were granted.
+pub(crate) struct Kept {
+    pub(crate) aggregate: Aggregate,
+    reservation: MemoryReservation,
+}
+
+impl Kept {
+    /// Asks for the memory of finished groups.
+    pub(crate) fn new(aggregate: Aggregate, context: &TaskContext) -> Result<Self> {
+        let reservation = reserve(context);
+        reservation.try_resize(aggregate.allocated_bytes())?;
+        Ok(Self {
+            aggregate,
+            reservation,
+        })
+    }
+
+    fn merge(&mut self, next: Self) -> Result<()> {
+        self.aggregate.merge(next.aggregate);
+        drop(next.reservation);
+        self.reservation
+            .try_resize(self.aggregate.allocated_bytes())
+    }
+}
+
+fn reserve(context: &TaskContext) -> MemoryReservation {
+    MemoryConsumer::new("FusedAggregate").register(context.memory_pool())
+}
+
+/// One execution of a fused aggregate.
+pub(crate) struct Work {
+    pub(crate) live: Arc<Live>,
+    pub(crate) schema: SchemaRef,
+    /// Rows of a batch.
+    pub(crate) rows_max: usize,
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) metrics: Metrics,
+    pub(crate) context: Arc<TaskContext>,
+    /// Where the groups go.
+    pub(crate) answer: Sender<Result<RecordBatch>>,
+    /// Bytes of groups after which they are given out as far as they have come.
+    pub(crate) partial_bytes: Option<usize>,
+}
+
+impl Work {
+    /// Nobody waits for the groups any more.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.answer.is_closed()
+    }
+
+    /// Reads everything into one aggregate: in the order of the passes and of their files, so that
+    /// the outcome hangs on neither the number of threads nor on their luck.
+    pub(crate) fn run(&self, passes: Vec<Pass>, functions: Vec<Function>) -> Result<Kept> {
+        let mut whole: Option<Kept> = None;
+        for pass in passes {
+            let kept = match &pass.seat {
+                Some(seat) => seat.groups(self)?,
+                None => {
+                    let question = Question {
+                        branches: pass.branches,
+                        functions: functions.clone(),
+                    };
+                    self.read(&pass.side, &[question])?.pop()
+                }
+            };
+            let kept = kept.ok_or_else(no_groups)?;
+            match &mut whole {
+                None => whole = Some(kept),
+                Some(whole) => whole.merge(kept)?,
+            }
+        }
+        whole.ok_or_else(no_groups)
+    }
+
+    /// Reads once, into groups for each of the questions.
+    pub(crate) fn read(&self, side: &Side, questions: &[Question]) -> Result<Vec<Kept>> {
+        let counters = Arc::new(Counters::default());
+        let read = match self.parts(side)? {
+            Some(parts) => vec![self.read_parts(side, questions, &parts, &counters)?],
+            None => side_by_side(&side.partitions, |sources: &Vec<Source>| {
+                let groups = self.aggregates(questions)?;
+                let options = self.options(side);
+                let scan = SharedScan::new(groups, &[], sources.clone(), options);
+                self.drain(side, self.watched(scan, &counters))
+            })?,
+        };
+        self.metrics.update(&counters);
+        let mut whole: Vec<Kept> = Vec::new();
+        for part in read {
+            self.ledger.add_errors(part.errors);
+            let groups = part.scan.into_groups().into_iter();
+            drop(part.reservation);
+            let groups = groups.map(|aggregate| Kept::new(aggregate, &self.context));
+            let groups = groups.collect::<Result<Vec<_>>>()?;
+            if whole.is_empty() {
+                whole = groups;
+                continue;
+            }
+            for (kept, next) in whole.iter_mut().zip(groups) {
+                kept.merge(next)?;
+            }
+        }
+        Ok(whole)
+    }
+
+    /// Where the one file of a reading falls into parts; `None` when it is read in one.
+    fn parts(&self, side: &Side) -> Result<Option<Parts>> {
+        let ([sources], true) = (side.partitions.as_slice(), side.parts > 1) else {
+            return Ok(None);
+        };
+        let [source] = sources.as_slice() else {
+            return Ok(None);
+        };
+        // What is wrong with the file is found again, and told, by who reads it in one.
+        Ok(Parts::new(source, side.parts).unwrap_or_default())
+    }
+
+    /// Reads the parts of a file side by side, and joins them in order.
+    fn read_parts(
+        &self,
+        side: &Side,
+        questions: &[Question],
+        parts: &Parts,
+        counters: &Arc<Counters>,
+    ) -> Result<Read> {
+        let numbers: Vec<usize> = (0..parts.count()).collect();
+        let read = side_by_side(&numbers, |number| {
+            let groups = self.aggregates(questions)?;
+            let scan = SharedScan::of_part(groups, parts, *number, self.options(side));
+            self.drain(side, self.watched(scan, counters))
+        })?;
+        let mut read = read.into_iter();
+        let Some(mut whole) = read.next() else {
+            return Err(DataFusionError::Internal("a file of no parts".to_owned()));
+        };
+        for next in read {
+            if !whole.scan.join(next.scan) {
+                // What the part found wrong is found again, and where it is.
+                let errors = whole.errors;
+                drop(next.reservation);
+                whole = self.drain(side, whole.scan)?;
+                whole.errors.splice(0..0, errors);
+            }
+            let bytes = whole.scan.allocated_bytes();
+            whole.reservation.try_resize(bytes)?;
+        }
+        Ok(whole)
+    }
+
+    /// The groups as they stand.
+    fn glance(&self, groups: &mut [Aggregate]) -> Result<Vec<RecordBatch>> {
+        let mut batches = Vec::new();
+        // Sources that grow are not shared.
+        for aggregate in groups {
+            while let Some(batch) = aggregate.next_batch(&self.schema, self.rows_max)? {
+                batches.push(batch);
+            }
+            aggregate.rewind();
+        }
+        Ok(batches)
+    }
+
+    fn options(&self, side: &Side) -> ScanOptions {
+        let mut options = side.reading.options();
+        if side.is_growing() {
+            options.keeper.clone_from(&self.live.keeper);
+        }
+        options
+    }
+
+    fn aggregates(&self, questions: &[Question]) -> Result<Vec<Aggregate>> {
+        let groups = questions.iter().map(|question| {
+            let aggregate = question.aggregate()?;
+            match self.partial_bytes {
+                None => Ok(aggregate),
+                Some(_) => aggregate.giving_states().ok_or_else(no_groups),
+            }
+        });
+        groups.collect()
+    }
+
+    /// Gives out the groups as far as they have come, and begins anew.
+    fn give_out(&self, groups: &mut [Aggregate]) -> Result<()> {
+        for aggregate in groups {
+            while let Some(batch) = aggregate.next_batch(&self.schema, self.rows_max)? {
+                let batch = batch.record_output(&self.metrics.baseline);
+                if self.answer.blocking_send(Ok(batch)).is_err() {
+                    break;
+                }
+            }
+            aggregate.clear();
+        }
+        Ok(())
+    }
+
+    fn watched(&self, scan: SharedScan, counters: &Arc<Counters>) -> SharedScan {
+        scan.with_counters(Arc::clone(&self.ledger.counters))
+            .with_counters(Arc::clone(counters))
+    }
+
+    /// Reads to the end.
+    fn drain(&self, side: &Side, mut scan: SharedScan) -> Result<Read> {
+        let _timer = self.metrics.baseline.elapsed_compute().timer();
+        let reservation = reserve(&self.context);
+        let mut errors = Vec::new();
+        loop {
+            let more = scan.step();
+            errors.append(&mut scan.take_errors());
+            match more {
+                Ok(true) => {
+                    let bytes = scan.allocated_bytes();
+                    let is_room = reservation.try_resize(bytes);
+                    if self
+                        .partial_bytes
+                        .is_some_and(|most| bytes > most || is_room.is_err())
+                    {
+                        self.give_out(scan.groups_mut())?;
+                        // What an empty table needs is had in any case.
+                        reservation.free();
+                    } else {
+                        is_room?;
+                    }
+                }
+                Ok(false) => break,
+                Err(error) => return Err(failed(error)),
+            }
+            if self.is_cancelled() {
+                break;
+            }
+            if side.is_growing() {
+                let groups = scan.groups_mut();
+                self.live.give(|| self.glance(groups))?;
+            }
+        }
+        self.ledger.add_notes(scan.notes());
+        Ok(Read {
+            scan,
+            reservation,
+            errors,
+        })
+    }
+}
+
+fn no_groups() -> DataFusionError {
+    DataFusionError::Internal("an aggregate of nothing".to_owned())
+}
+
+/// What was read to its end.
+struct Read {
+    scan: SharedScan,
+    reservation: MemoryReservation,
+    errors: Vec<SourceError>,
+}
+
+/// Does `work` on each of the pieces, on a thread each when there are several.
+fn side_by_side<P: Sync>(
+    pieces: &[P],
+    work: impl Fn(&P) -> Result<Read> + Sync,
+) -> Result<Vec<Read>> {
+    if let [piece] = pieces {
+        return Ok(vec![work(piece)?]);
+    }
+    std::thread::scope(|scope| {
+        let work = &work;
+        let threads: Vec<_> = pieces
+            .iter()
+            .map(|piece| scope.spawn(move || work(piece)))
+            .collect();
+        let panicked =
+            || DataFusionError::Internal("a thread of the aggregate panicked".to_owned());
+        let join = threads.into_iter().map(ScopedJoinHandle::join);
+        join.map(|part| part.unwrap_or_else(|_| Err(panicked())))
+            .collect()
+    })
+}

@@ -1,0 +1,636 @@
+//! Reading sources: open, decode, hand on.
+
+use std::sync::Arc;
+
+use arrow::error::ArrowError;
+use weir_capture::{Format, Merge, Reader, Record, WriteError};
+use weir_packet::layout::{Layout, Row as LayoutRow, Start};
+use weir_packet::{Decoder, Frame, LinkType, Needs, Options as DecodeOptions, Reason};
+
+use crate::block::{Blocks, Look, Records};
+use crate::records::{RawRecord, RecordReader};
+use crate::source::{Bytes, Cause};
+use crate::{
+    Column, Counters, Keeper, Origin, Parts, Predicate, Row, ScanOptions, Source, SourceError,
+    Totals, kept,
+};
+
+/// Where rows go.
+pub(crate) trait Sink {
+    /// Takes up a row, or drops it: then it is false.
+    fn push(&mut self, row: &Row<'_>) -> bool;
+
+    /// No more rows are wanted for now.
+    fn is_full(&self) -> bool;
+
+    /// After the end of all sources: takes up what is still open; false when that is all.
+    fn finish(&mut self) -> bool {
+        false
+    }
+
+    /// Rows for which it does not hold are dropped in any case.
+    fn wanted(&self) -> Option<Predicate> {
+        None
+    }
+
+    /// Prepares for [`Sink::push_block`] of packets, or of records of this layout; `None` when it cannot
+    /// be asked.
+    fn prepare_blocks(&mut self, _layout: Option<&Layout>) -> Option<Blocks> {
+        None
+    }
+
+    /// As [`Sink::push`], for many records that lie as they are in the buffer, up to the first that has
+    /// to be decoded: gives how many it passed, and how many of these it took up.
+    fn push_block(&mut self, _records: &mut Records<'_>) -> (usize, usize) {
+        (0, 0)
+    }
+}
+
+/// Reads sources into a sink.
+pub(crate) struct Reading<S> {
+    sources: std::vec::IntoIter<Source>,
+    merge: bool,
+    input: Option<Input>,
+    /// What was read last, for who reads on in it.
+    ended: Option<Input>,
+    gather: Gather<S>,
+    errors: Vec<SourceError>,
+    counters: Vec<Arc<Counters>>,
+    /// What was added to them.
+    published: Totals,
+    /// Columns of a record layout that are read.
+    layout_columns: Vec<usize>,
+    /// The source has nothing for now.
+    paused: bool,
+    /// Sources without an end of their own were stopped within a record.
+    cut_growing: usize,
+}
+
+/// What is read at the moment.
+enum Input {
+    Capture(Source, CaptureFile, Reader<Bytes>),
+    Records(Source, String, Box<RecordReader>, LayoutRow),
+    Merge(Vec<Source>, Vec<CaptureFile>, Merge<Bytes>),
+}
+
+/// What the rows of a capture say of the file they came from.
+struct CaptureFile {
+    path: String,
+    /// The format tells interfaces apart.
+    has_interfaces: bool,
+}
+
+impl CaptureFile {
+    fn new(source: &Source, reader: &Reader<Bytes>) -> Self {
+        Self {
+            path: source.path().display().to_string(),
+            has_interfaces: reader.format() != Format::Pcap,
+        }
+    }
+}
+
+/// Decodes records and hands them on.
+struct Gather<S> {
+    decoder: Decoder,
+    /// Columns of the packets are read, not only those of the capture's records.
+    needs_headers: bool,
+    /// Many records go to the sink at once, undecoded, when it can be asked.
+    blocks: Option<Blocks>,
+    options: DecodeOptions,
+    order: Option<Order>,
+    output: Output<S>,
+}
+
+/// Where decoded rows go, and how many: apart from the decoder, from which they borrow.
+struct Output<S> {
+    sink: S,
+    keeper: Option<Keeper>,
+    totals: Totals,
+}
+
+/// Watches that times do not run backwards.
+#[derive(Default)]
+struct Order {
+    last_ns: Option<i64>,
+    broken_at: Option<u64>,
+}
+
+impl<S: Sink> Reading<S> {
+    pub(crate) fn new(
+        sink: S,
+        needs: &[Needs],
+        columns: &[Column],
+        sources: Vec<Source>,
+        options: ScanOptions,
+    ) -> Self {
+        let needs_headers = needs.iter().any(|need| *need != Needs::Record);
+        let layout_columns = columns.iter().filter_map(|column| match column.origin {
+            Origin::Layout(index) => Some(index),
+            _ => None,
+        });
+        Self {
+            sources: sources.into_iter(),
+            merge: options.merge,
+            input: None,
+            ended: None,
+            published: Totals::default(),
+            layout_columns: layout_columns.collect(),
+            gather: Gather {
+                decoder: Decoder::new(options.decode.clone(), needs.iter().copied()),
+                needs_headers,
+                blocks: None,
+                options: options.decode,
+                order: options.sorted.then(Order::default),
+                output: Output {
+                    sink,
+                    keeper: options.keeper,
+                    totals: Totals::default(),
+                },
+            },
+            errors: Vec::new(),
+            counters: Vec::new(),
+            paused: false,
+            cut_growing: 0,
+        }
+    }
+
+    /// Reads until the sink is full, for [`STEP_RECORDS`] at most; false at the end of all sources.
+    pub(crate) fn step(&mut self) -> Result<bool, ArrowError> {
+        self.paused = false;
+        if self.gather.output.is_satisfied() {
+            self.input = None;
+            self.sources = Vec::new().into_iter();
+        }
+        let Some(input) = &mut self.input else {
+            return Ok(self.open_next() || self.gather.output.sink.finish());
+        };
+        let outcome = match input {
+            Input::Capture(source, file, reader) => self
+                .gather
+                .fill_from_capture(file, reader)
+                .map_err(|error| source.error(Cause::Capture(error))),
+            Input::Records(source, file, reader, row) => self
+                .gather
+                .fill_from_records(source, file, reader, row)
+                .map_err(|cause| source.error(cause)),
+            Input::Merge(sources, files, merge) => self
+                .gather
+                .fill_from_merge(files, merge)
+                .map_err(|error| sources[error.file].error(Cause::Capture(error.error))),
+        };
+        self.publish();
+        self.gather.check_order()?;
+        match outcome {
+            Ok(Fill::More) => {}
+            Ok(Fill::End) => self.ended = self.input.take(),
+            Err(error) if error.is_pause() => {
+                self.paused = true;
+                if let Some(keeper) = &self.gather.output.keeper {
+                    keeper.flush().map_err(keeping_failed)?;
+                }
+            }
+            // Who writes the file has not come to the end of the record: no damage.
+            Err(error) if self.is_stopped_growing(&error) => self.cut_growing += 1,
+            // The reader gives what is left, and then its end.
+            Err(error) => self.errors.push(error),
+        }
+        Ok(true)
+    }
+
+    /// Where the rows went.
+    pub(crate) const fn sink(&self) -> &S {
+        &self.gather.output.sink
+    }
+
+    /// Where the rows go.
+    pub(crate) const fn sink_mut(&mut self) -> &mut S {
+        &mut self.gather.output.sink
+    }
+
+    /// Where the rows went.
+    pub(crate) fn into_sink(self) -> S {
+        self.gather.output.sink
+    }
+
+    /// The source has nothing for now.
+    pub(crate) const fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    /// Lets go of what is read at the moment.
+    pub(crate) fn close(&mut self) {
+        self.input = None;
+    }
+
+    /// Also adds what is read to `counters`.
+    pub(crate) fn count_in(&mut self, counters: Arc<Counters>) {
+        self.counters.push(counters);
+    }
+
+    /// What went wrong since the last call.
+    pub(crate) fn take_errors(&mut self) -> Vec<SourceError> {
+        std::mem::take(&mut self.errors)
+    }
+
+    /// What the user should know at the end.
+    pub(crate) fn note(&self) -> Option<String> {
+        let note = "the capture ended within a record, which is left out";
+        (self.cut_growing > 0).then(|| note.to_owned())
+    }
+
+    /// True when a source that still grew was stopped within a record.
+    fn is_stopped_growing(&self, error: &SourceError) -> bool {
+        let growing = match &self.input {
+            Some(Input::Capture(source, ..)) => source.is_growing(),
+            _ => false,
+        };
+        growing && error.is_cut()
+    }
+
+    fn publish(&mut self) {
+        let totals = std::mem::take(&mut self.gather.output.totals);
+        self.published.add(&totals);
+        for counters in &self.counters {
+            counters.add(&totals);
+        }
+    }
+
+    /// Opens the next source, or all of them to merge; false when there is none left.
+    fn open_next(&mut self) -> bool {
+        if self.merge {
+            return self.open_merge();
+        }
+        let Some(source) = self.sources.next() else {
+            return false;
+        };
+        let opened = match source.layout().cloned() {
+            None => source
+                .open_capture(1, self.gather.output.sink.wanted().as_ref())
+                .map(|reader| self.of_capture(source, reader)),
+            Some(layout) => source.open_bytes().map(|bytes| {
+                let reader = RecordReader::new(Arc::clone(&layout), bytes);
+                self.of_records(source, &layout, reader)
+            }),
+        };
+        match opened {
+            Ok(input) => self.input = Some(input),
+            Err(error) => self.errors.push(error),
+        }
+        true
+    }
+
+    /// Opens a part of a file.
+    pub(crate) fn begin_part(&mut self, parts: &Parts, number: usize) {
+        let source = parts.source().clone();
+        let opened = match source.layout().cloned() {
+            None => parts
+                .open_capture(number)
+                .map(|reader| reader.map(|reader| self.of_capture(source, reader))),
+            Some(layout) => parts
+                .open_records(number)
+                .map(|reader| reader.map(|reader| self.of_records(source, &layout, reader))),
+        };
+        match opened {
+            Ok(input) => self.input = input,
+            Err(error) => self.errors.push(error),
+        }
+    }
+
+    /// True when `next`, which has read part `number` of a file, began where this one ended; this one
+    /// then stands where `next` does.
+    pub(crate) fn follow(&mut self, next: &mut Self, parts: &Parts, number: usize) -> bool {
+        let follows = match (&self.ended, &mut next.ended) {
+            (Some(Input::Capture(_, _, before)), Some(Input::Capture(_, _, reader))) => {
+                parts.follows(before, number, reader)
+            }
+            // Parts of records begin where they do, whatever was read.
+            (Some(Input::Records(..)), Some(Input::Records(..))) => true,
+            _ => false,
+        };
+        if follows {
+            self.ended = next.ended.take();
+        }
+        follows
+    }
+
+    /// Reads on through part `number`, which `vain` has read for nothing.
+    pub(crate) fn read_on(&mut self, vain: &Self, parts: &Parts, number: usize) {
+        for counters in &vain.counters {
+            counters.take_back(&vain.published);
+        }
+        self.input = self.ended.take();
+        if let Some(Input::Capture(_, _, reader)) = &mut self.input {
+            parts.read_on(reader, number);
+        }
+    }
+
+    fn of_capture(&mut self, source: Source, reader: Reader<Bytes>) -> Input {
+        self.prepare(None);
+        let file = CaptureFile::new(&source, &reader);
+        Input::Capture(source, file, reader)
+    }
+
+    fn of_records(&mut self, source: Source, layout: &Layout, reader: RecordReader) -> Input {
+        self.prepare(Some(layout));
+        let file = source.path().display().to_string();
+        let row = layout.row_for(&self.layout_columns, self.gather.needs_headers);
+        Input::Records(source, file, Box::new(reader), row)
+    }
+
+    /// Finds out whether records may go to the sink as they are.
+    fn prepare(&mut self, layout: Option<&Layout>) {
+        let sink = &mut self.gather.output.sink;
+        // Who watches the order looks at every record.
+        let plain = self.gather.order.is_none();
+        let blocks = plain.then(|| sink.prepare_blocks(layout)).flatten();
+        self.gather.blocks = match (blocks, &self.gather.output.keeper) {
+            // Whether it has enough is asked record by record.
+            (Some(_), Some(_)) => Some(Blocks::new(1, true)),
+            (blocks, _) => blocks,
+        };
+    }
+
+    fn open_merge(&mut self) -> bool {
+        let mut sources = Vec::new();
+        let mut readers = Vec::new();
+        let count = self.sources.len();
+        for source in self.sources.by_ref() {
+            match source.open_capture(count, None) {
+                Ok(reader) => {
+                    sources.push(source);
+                    readers.push(reader);
+                }
+                Err(error) => self.errors.push(error),
+            }
+        }
+        if readers.is_empty() {
+            return false;
+        }
+        let files = sources.iter().zip(&readers);
+        let files = files
+            .map(|(source, reader)| CaptureFile::new(source, reader))
+            .collect();
+        self.input = Some(Input::Merge(sources, files, Merge::new(readers)));
+        true
+    }
+}
+
+/// How a step of filling the batch ended.
+enum Fill {
+    /// There may be more to read.
+    More,
+    /// The source is at its end.
+    End,
+}
+
+impl<S: Sink> Gather<S> {
+    /// Reads until the batch is full, for [`STEP_RECORDS`] at most.
+    fn fill_from_capture(
+        &mut self,
+        file: &CaptureFile,
+        reader: &mut Reader<Bytes>,
+    ) -> Result<Fill, weir_capture::Error> {
+        let (bytes, source_bytes) = (reader.bytes_read(), reader.source_bytes());
+        let mut outcome = Ok(Fill::More);
+        let mut left = STEP_RECORDS;
+        while left > 0 {
+            if self.output.sink.is_full() || self.output.is_satisfied() {
+                break;
+            }
+            left = left.saturating_sub(self.pass_blocks(reader, left));
+            if self.output.is_satisfied() {
+                break;
+            }
+            left = left.saturating_sub(1);
+            match reader.next() {
+                Ok(Some(record)) => self.decode_record(file, &record),
+                Ok(None) => {
+                    outcome = Ok(Fill::End);
+                    break;
+                }
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            }
+        }
+        self.output.totals.bytes += reader.bytes_read().saturating_sub(bytes);
+        self.output.totals.source_bytes += reader.source_bytes().saturating_sub(source_bytes);
+        outcome
+    }
+
+    fn fill_from_merge(
+        &mut self,
+        files: &[CaptureFile],
+        merge: &mut Merge<Bytes>,
+    ) -> Result<Fill, weir_capture::FileError> {
+        let read = |merge: &Merge<Bytes>| {
+            merge.readers().fold((0, 0), |(bytes, source), reader| {
+                (bytes + reader.bytes_read(), source + reader.source_bytes())
+            })
+        };
+        let (bytes, source_bytes) = read(merge);
+        let mut outcome = Ok(Fill::More);
+        for _ in 0..STEP_RECORDS {
+            if self.output.sink.is_full() {
+                break;
+            }
+            match merge.next() {
+                Ok(Some((file, record))) => {
+                    if let Some(file) = files.get(file) {
+                        self.decode_record(file, &record);
+                    }
+                }
+                Ok(None) => {
+                    outcome = Ok(Fill::End);
+                    break;
+                }
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            }
+        }
+        let (bytes_now, source_bytes_now) = read(merge);
+        self.output.totals.bytes += bytes_now.saturating_sub(bytes);
+        self.output.totals.source_bytes += source_bytes_now.saturating_sub(source_bytes);
+        outcome
+    }
+
+    /// An answer that was promised in the order of time must not be given in another.
+    fn check_order(&self) -> Result<(), ArrowError> {
+        match self.order.as_ref().and_then(|order| order.broken_at) {
+            None => Ok(()),
+            Some(number) => Err(ArrowError::ComputeError(format!(
+                "record {number} is earlier than the one before it, or has no time: read without sorted => true"
+            ))),
+        }
+    }
+
+    fn fill_from_records(
+        &mut self,
+        source: &Source,
+        file: &str,
+        reader: &mut RecordReader,
+        row: &mut LayoutRow,
+    ) -> Result<Fill, Cause> {
+        let Some(layout) = source.layout() else {
+            return Ok(Fill::End);
+        };
+        let bytes = reader.bytes_read();
+        let mut outcome = Ok(Fill::More);
+        let mut left = STEP_RECORDS;
+        while left > 0 {
+            if self.output.sink.is_full() {
+                break;
+            }
+            left = left.saturating_sub(self.pass_blocks(reader, left));
+            left = left.saturating_sub(1);
+            match reader.next() {
+                Ok(Some(record)) => self.layout_record(file, layout, &record, row),
+                Ok(None) => {
+                    outcome = reader.take_damage().map_or(Ok(Fill::End), Err);
+                    break;
+                }
+                Err(cause) => {
+                    outcome = Err(cause);
+                    break;
+                }
+            }
+        }
+        let read = reader.bytes_read().saturating_sub(bytes);
+        self.output.totals.bytes += read;
+        self.output.totals.source_bytes += read;
+        outcome
+    }
+
+    /// Hands on the records that lie in the buffer, up to the first that has to be decoded, `most` of
+    /// them in the rough; gives how many.
+    fn pass_blocks(&mut self, input: &mut impl Look, most: usize) -> usize {
+        let Some(blocks) = &mut self.blocks else {
+            return 0;
+        };
+        let output = &mut self.output;
+        let mut in_all = 0;
+        while in_all < most && !output.is_satisfied() {
+            let mut records = blocks.look(input, &self.options);
+            let (passed, taken) = output.sink.push_block(&mut records);
+            if let (Some(keeper), 1) = (&output.keeper, taken) {
+                keeper.keep(&records.to_write(0));
+            }
+            output.totals.records += passed as u64;
+            output.totals.dropped += (passed - taken) as u64;
+            in_all += passed;
+            if !blocks.pass(input, passed) {
+                break;
+            }
+        }
+        in_all
+    }
+
+    fn layout_record(
+        &mut self,
+        file: &str,
+        layout: &Layout,
+        record: &RawRecord<'_>,
+        row: &mut LayoutRow,
+    ) {
+        let view = layout.decode(record.bytes, row);
+        let payload = view.payload();
+        let data = payload.map_or(record.bytes, |(_, bytes)| bytes);
+        let mut frame = Frame::new(LinkType(u32::MAX), data);
+        frame.number = record.number;
+        frame.time_ns = view.time_ns();
+        if let Some(wire_len) = view.wire_len() {
+            frame.wire_len = wire_len;
+        }
+        if let Some(order) = &mut self.order {
+            order.watch(&frame);
+        }
+        let packet = match payload {
+            Some((Start::Link(link_type), _)) => {
+                frame.link_type = link_type;
+                self.decoder.decode(frame)
+            }
+            Some((Start::Layer(layer), _)) => self.decoder.decode_as(frame, layer),
+            None => self.decoder.without_headers(frame),
+        };
+        let row = Row::new(file, &packet).with_view(&view);
+        let stopped = view.stop().is_some();
+        self.output.push(&row, stopped);
+    }
+
+    fn decode_record(&mut self, file: &CaptureFile, record: &Record<'_>) {
+        let interface = file.has_interfaces.then_some(record.interface);
+        let frame = Frame {
+            number: record.number,
+            time_ns: record.time_ns,
+            link_type: LinkType(record.link_type),
+            wire_len: record.wire_len,
+            interface_id: interface.map(|interface| interface.id),
+            interface_name: interface
+                .map(|interface| interface.name.as_deref().unwrap_or("unknown")),
+            comment: record.comment,
+            data: record.data,
+        };
+        if let Some(order) = &mut self.order {
+            order.watch(&frame);
+        }
+        let packet = match self.needs_headers {
+            true => self.decoder.decode(frame),
+            // Worth its line: a count over many small records is all overhead.
+            false => self.decoder.without_headers(frame),
+        };
+        // A link type without a decoder must not look like packets without IP.
+        if self.needs_headers && packet.stop().is_none() && packet.layers().next().is_none() {
+            self.output.totals.stopped += 1;
+            self.output.totals.unknown_link += 1;
+        }
+        self.output.push(&Row::new(&file.path, &packet), false);
+    }
+}
+
+impl<S: Sink> Output<S> {
+    /// Counts a row and hands it on.
+    #[inline]
+    fn push(&mut self, row: &Row<'_>, stopped: bool) {
+        self.totals.records += 1;
+        if let Some(stop) = row.packet.stop() {
+            self.totals.stopped += 1;
+            if matches!(stop.reason, Reason::UnknownLinkType(_)) {
+                self.totals.unknown_link += 1;
+            }
+        } else if stopped {
+            self.totals.stopped += 1;
+        }
+        if !self.sink.push(row) {
+            self.totals.dropped += 1;
+        } else if let Some(keeper) = &self.keeper {
+            keeper.keep(&kept::to_write(row.packet.frame()));
+        }
+    }
+
+    /// The keeper has enough.
+    fn is_satisfied(&self) -> bool {
+        self.keeper.as_ref().is_some_and(Keeper::is_full)
+    }
+}
+
+impl Order {
+    fn watch(&mut self, frame: &Frame<'_>) {
+        let in_order = frame.time_ns.is_some() && frame.time_ns >= self.last_ns;
+        if !in_order && self.broken_at.is_none() {
+            self.broken_at = Some(frame.number);
+        }
+        self.last_ns = frame.time_ns;
+    }
+}
+
+/// An output that cannot be written ends the scan.
+fn keeping_failed(error: WriteError) -> ArrowError {
+    ArrowError::ComputeError(format!("the packets cannot be kept: {error}"))
+}
+
+/// Records between two looks at the clock, so to say: after so many the counters are brought up to
+/// date even when no row passes the predicate.
+const STEP_RECORDS: usize = 65_536;

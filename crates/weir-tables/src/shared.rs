@@ -1,0 +1,263 @@
+//! Shared scans: several questions to the same sources, which are read and decoded once.
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::error::ArrowError;
+use weir_packet::layout::Layout;
+
+use crate::block::{Blocks, ROWS, Records};
+use crate::reading::{Reading, Sink};
+use crate::scan::{Gathering, Wanted};
+use crate::{Aggregate, Counters, Parts, Predicate, Row, ScanOptions, Source, SourceError, Table};
+
+/// A scan for several who want something of the same sources: groups, or rows in batches. Damage is
+/// handled as by [`Scan`](crate::Scan).
+pub struct SharedScan {
+    reading: Reading<Takers>,
+    /// Set when this reads a part of a file only.
+    part: Option<Part>,
+}
+
+/// Rows of a table that someone wants of a shared scan: what [`Scan::new`](crate::Scan::new) is given.
+#[derive(Clone, Debug)]
+pub struct WantedRows {
+    /// The table.
+    pub table: Table,
+    /// Positions of the columns in the table.
+    pub projection: Vec<usize>,
+    /// Rows of which it is not true are left out.
+    pub predicate: Option<Predicate>,
+}
+
+/// The part of a file that a scan reads.
+struct Part {
+    parts: Parts,
+    /// Number of the last part that was taken up.
+    number: usize,
+}
+
+/// All who take up the rows.
+struct Takers {
+    groups: Vec<Aggregate>,
+    /// `None` for who wants no more.
+    rows: Vec<Option<Gathering>>,
+}
+
+impl SharedScan {
+    /// Reads `sources` into all `groups`, and into batches of all `rows`. Packets are decoded only as deep
+    /// as all of them need; the limit of the options has no meaning here.
+    ///
+    /// # Panics
+    /// When a position of a projection is not in its table.
+    #[must_use]
+    pub fn new(
+        groups: Vec<Aggregate>,
+        rows: &[WantedRows],
+        sources: Vec<Source>,
+        options: ScanOptions,
+    ) -> Self {
+        let options = ScanOptions {
+            limit: None,
+            ..options
+        };
+        let mut wanted = Wanted::default();
+        for aggregate in &groups {
+            aggregate.visit_columns(&mut |column| wanted.add(column));
+        }
+        let rows = rows.iter().map(|rows| {
+            let predicate = rows.predicate.clone();
+            let (gathering, its) =
+                Gathering::new(&rows.table, &rows.projection, predicate, &options);
+            wanted.needs.extend(its.needs);
+            wanted.columns.extend(its.columns);
+            Some(gathering)
+        });
+        let takers = Takers {
+            rows: rows.collect(),
+            groups,
+        };
+        Self {
+            reading: Reading::new(takers, &wanted.needs, &wanted.columns, sources, options),
+            part: None,
+        }
+    }
+
+    /// Reads part number `number` of a file into `groups`, for [`SharedScan::join`].
+    #[must_use]
+    pub fn of_part(
+        groups: Vec<Aggregate>,
+        parts: &Parts,
+        number: usize,
+        options: ScanOptions,
+    ) -> Self {
+        let mut scan = Self::new(groups, &[], Vec::new(), options);
+        scan.part = Some(Part {
+            parts: parts.clone(),
+            number,
+        });
+        scan.reading.begin_part(parts, number);
+        scan
+    }
+
+    /// Takes up what `next`, which has read the next part, has taken up. False when that part did not
+    /// begin where this one ended, so that it was read for nothing: this one then goes on through it
+    /// by [`SharedScan::step`].
+    pub fn join(&mut self, mut next: Self) -> bool {
+        let Some(part) = &mut self.part else {
+            return true;
+        };
+        part.number += 1;
+        let (parts, number) = (&part.parts, part.number);
+        if !self.reading.follow(&mut next.reading, parts, number) {
+            self.reading.read_on(&next.reading, parts, number);
+            return false;
+        }
+        let ours = self.reading.sink_mut().groups.iter_mut();
+        for (ours, theirs) in ours.zip(next.reading.into_sink().groups) {
+            ours.merge(theirs);
+        }
+        true
+    }
+
+    /// Also adds what is read to `counters`, several times a second while it reads.
+    #[must_use]
+    pub fn with_counters(mut self, counters: Arc<Counters>) -> Self {
+        self.reading.count_in(counters);
+        self
+    }
+
+    /// Reads on, some tens of thousands of records at most, or until someone's batch is full, which has to
+    /// be taken first; false at the end of all sources.
+    ///
+    /// # Errors
+    /// When the records were said to be in the order of time and are not.
+    pub fn step(&mut self) -> Result<bool, ArrowError> {
+        self.reading.step()
+    }
+
+    /// Takes the rows of number `number` of those who want rows when they fill a batch, or at the end
+    /// when there are any.
+    ///
+    /// # Errors
+    /// When Arrow refuses the arrays, which would be a defect of this crate.
+    pub fn take_batch(
+        &mut self,
+        number: usize,
+        at_end: bool,
+    ) -> Result<Option<RecordBatch>, ArrowError> {
+        match self.reading.sink_mut().rows.get_mut(number) {
+            Some(Some(rows)) if at_end || rows.is_full() => rows.take_batch(),
+            _ => Ok(None),
+        }
+    }
+
+    /// Number `number` of those who want rows wants no more.
+    pub fn leave(&mut self, number: usize) {
+        if let Some(rows) = self.reading.sink_mut().rows.get_mut(number) {
+            *rows = None;
+        }
+    }
+
+    /// What went wrong since the last call.
+    pub fn take_errors(&mut self) -> Vec<SourceError> {
+        self.reading.take_errors()
+    }
+
+    /// What the user should know at the end: limits that were reached, and what was given up for them.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let rows = self.reading.sink().rows.iter().flatten();
+        let mut notes: Vec<String> = rows.flat_map(Gathering::notes).collect();
+        notes.extend(self.reading.note());
+        notes
+    }
+
+    /// The groups so far.
+    #[must_use]
+    pub fn groups(&self) -> &[Aggregate] {
+        &self.reading.sink().groups
+    }
+
+    /// The groups so far, to take them out of.
+    pub fn groups_mut(&mut self) -> &mut [Aggregate] {
+        &mut self.reading.sink_mut().groups
+    }
+
+    /// The groups, to keep.
+    #[must_use]
+    pub fn into_groups(self) -> Vec<Aggregate> {
+        self.reading.into_sink().groups
+    }
+
+    /// Bytes allocated for groups, keys and sets of values.
+    #[must_use]
+    pub fn allocated_bytes(&self) -> usize {
+        self.groups().iter().map(Aggregate::allocated_bytes).sum()
+    }
+}
+
+impl Sink for Takers {
+    #[inline]
+    fn push(&mut self, row: &Row<'_>) -> bool {
+        let mut taken = false;
+        for aggregate in &mut self.groups {
+            taken |= aggregate.push(row);
+        }
+        for rows in self.rows.iter_mut().flatten() {
+            taken |= rows.push(row);
+        }
+        taken
+    }
+
+    fn is_full(&self) -> bool {
+        self.rows.iter().flatten().any(Sink::is_full)
+    }
+
+    fn finish(&mut self) -> bool {
+        let mut more = false;
+        for rows in self.rows.iter_mut().flatten() {
+            more |= rows.finish();
+        }
+        more
+    }
+
+    fn wanted(&self) -> Option<Predicate> {
+        let groups = self.groups.iter().map(Aggregate::wanted);
+        let rows = self.rows.iter().flatten().map(Sink::wanted);
+        let all: Option<Vec<_>> = groups.chain(rows).collect();
+        all.map(Predicate::Or)
+    }
+
+    fn prepare_blocks(&mut self, layout: Option<&Layout>) -> Option<Blocks> {
+        // Rows are made of decoded packets.
+        if self.rows.iter().any(Option::is_some) {
+            return None;
+        }
+        let mut together: Option<Blocks> = None;
+        for aggregate in &mut self.groups {
+            let blocks = aggregate.prepare_blocks(layout)?;
+            together = Some(match together {
+                Some(others) => others.shared_with(&blocks),
+                None => blocks,
+            });
+        }
+        together
+    }
+
+    fn push_block(&mut self, records: &mut Records<'_>) -> (usize, usize) {
+        let mut end = records.block.len();
+        for aggregate in &mut self.groups {
+            end = aggregate.select(records, end);
+        }
+        if let [aggregate] = &mut self.groups[..] {
+            return (end, aggregate.take(records, end));
+        }
+        let mut taken = [false; ROWS];
+        for aggregate in &mut self.groups {
+            aggregate.take(records, end);
+            aggregate.mark_selected(&mut taken);
+        }
+        (end, taken.iter().filter(|taken| **taken).count())
+    }
+}
