@@ -8,17 +8,31 @@ use crate::record::ABSENT;
 pub(crate) fn is_clean(text: &[u8], allowed: usize) -> bool {
     let mut found = 0_usize;
     let (chunks, rest) = text.as_chunks::<64>();
-    for chunk in chunks {
+    let mut add = |chunk: &[u8; 64]| {
         let mut count = 0_u8;
         for &byte in chunk {
             count = count.wrapping_add(u8::from(byte < b' ') | u8::from(byte == 0x7f));
         }
         found = found.wrapping_add(usize::from(count));
+    };
+    chunks.iter().for_each(&mut add);
+    // Filled up, for byte by byte the rest would take as long as all chunks.
+    let mut last = [b' '; 64];
+    if let Some(place) = last.get_mut(..rest.len()) {
+        place.copy_from_slice(rest);
     }
-    for &byte in rest {
-        found = found.wrapping_add(usize::from(byte < b' ') | usize::from(byte == 0x7f));
-    }
+    add(&last);
     found == allowed
+}
+
+/// True when `text` has no space and no control byte, so that it can be a word of a line. Without a
+/// branch, as [`is_clean`].
+pub(crate) fn is_word(text: &[u8]) -> bool {
+    let mut found = false;
+    for &byte in text {
+        found |= (byte <= b' ') | (byte == 0x7f);
+    }
+    !found
 }
 
 /// Appends a mandatory field as it may stand in a line: TAB as a space, other control bytes as `%`
@@ -83,8 +97,10 @@ mod tests {
                 assert!(is_clean(&text, 0));
                 text[at] = byte;
                 assert!(is_clean(&text, 1) && !is_clean(&text, 0));
+                assert!(!is_word(&text));
             }
         }
+        assert!(is_word(&[b'x'; 70]) && is_word(b"") && !is_word(b"a b"));
         assert!(is_clean(&[0xff; 70], 0));
     }
 

@@ -14,7 +14,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use crate::hash::xxh64;
 
 use crate::fault::{Fault, FaultKind};
-use crate::forms::escape::push_percent;
+use crate::forms::escape::{is_word, push_percent};
 use crate::losses::{Loss, Losses};
 use crate::optional::{HEADER, Optionals, push_decimal, push_optional};
 use crate::record::{ABSENT, Field, Flags, Record, Time, decimal, literal, present};
@@ -126,15 +126,16 @@ pub(crate) fn decode<'a>(line: &'a [u8], scratch: &'a mut Scratch) -> Result<Rec
     resolved.clear();
     built.clear();
     let transaction = found[if response { RESPONSE_TXN } else { REQUEST_TXN }];
-    if found.iter().take(count).any(|word| *word == b"+") {
+    let refers = found.iter().take(count).any(|word| *word == b"+");
+    if refers {
         let earlier = transactions.find(transaction);
         resolve(&found, response, earlier, resolved, losses);
     }
-    let resolved = if resolved.is_empty() { line } else { resolved };
+    let resolved = if refers { resolved } else { line };
     if !response && present(transaction).is_some() {
         transactions.remember(resolved, transaction);
     }
-    let (found, _) = words(resolved)?;
+    let found = if refers { words(resolved)?.0 } else { found };
     let time = time_of(found[0]).ok_or(Fault::at(0, FaultKind::Time))?;
     if response {
         Ok(response_of(time, &found, built))
@@ -282,13 +283,16 @@ fn unquoted(word: &[u8]) -> Vec<u8> {
 
 /// A URI with its tag, apart.
 fn split_tag(word: &[u8]) -> (&[u8], &[u8]) {
-    match memchr::memmem::rfind(word, b";tag=") {
-        Some(at) => {
-            let (uri, tag) = word.split_at(at);
-            (uri, literal(tag.get(5..).unwrap_or_default()))
+    let mut end = word.len();
+    // Nearly always the last parameter.
+    while let Some(at) = memchr::memrchr(b';', word.get(..end).unwrap_or_default()) {
+        let (uri, parameter) = word.split_at(at);
+        if let Some(tag) = parameter.strip_prefix(b";tag=") {
+            return (uri, literal(tag));
         }
-        None => (word, ABSENT),
+        end = at;
     }
+    (word, ABSENT)
 }
 
 /// The words of a line; a quoted one without its quotes.
@@ -463,13 +467,12 @@ fn escaped(value: &[u8], out: &mut Vec<u8>, losses: &mut Losses) {
         }
         _ => {}
     }
-    let plain = |byte: &u8| *byte > b' ' && *byte != 0x7f;
-    if value.iter().all(plain) && value.first() != Some(&b'"') {
+    if is_word(value) && value.first() != Some(&b'"') {
         return out.extend_from_slice(value);
     }
     losses.note(Loss::Escaped);
     for (place, byte) in value.iter().enumerate() {
-        if plain(byte) && !(place == 0 && *byte == b'"') {
+        if is_word(std::slice::from_ref(byte)) && !(place == 0 && *byte == b'"') {
             out.push(*byte);
         } else {
             push_percent(*byte, out);

@@ -60,32 +60,26 @@ pub(crate) fn uri_key(uri: &[u8]) -> &[u8] {
     }
 }
 
-const METHODS: [&[u8]; 14] = [
-    b"INVITE",
-    b"ACK",
-    b"BYE",
-    b"CANCEL",
-    b"OPTIONS",
-    b"REGISTER",
-    b"PRACK",
-    b"SUBSCRIBE",
-    b"NOTIFY",
-    b"PUBLISH",
-    b"INFO",
-    b"REFER",
-    b"MESSAGE",
-    b"UPDATE",
-];
-
 /// The bit of a method: the registered ones have their own, the others share one, none has the last.
 #[inline]
 pub(crate) fn method_bit(method: Option<&[u8]>) -> u16 {
-    match method.and_then(present) {
-        None => 1 << 15,
-        Some(method) => {
-            let known = METHODS.iter().position(|known| *known == method);
-            1 << known.unwrap_or(METHODS.len())
-        }
+    1 << match method.and_then(present) {
+        Some(b"INVITE") => 0,
+        Some(b"ACK") => 1,
+        Some(b"BYE") => 2,
+        Some(b"CANCEL") => 3,
+        Some(b"OPTIONS") => 4,
+        Some(b"REGISTER") => 5,
+        Some(b"PRACK") => 6,
+        Some(b"SUBSCRIBE") => 7,
+        Some(b"NOTIFY") => 8,
+        Some(b"PUBLISH") => 9,
+        Some(b"INFO") => 10,
+        Some(b"REFER") => 11,
+        Some(b"MESSAGE") => 12,
+        Some(b"UPDATE") => 13,
+        Some(_) => 14,
+        None => 15,
     }
 }
 

@@ -214,9 +214,12 @@ impl Drop for Memory {
 }
 
 /// Longer than any packet that is captured, with its header; a multiple of the page.
-const BLOCK_BYTES: usize = 1 << 20;
+///
+/// A block that waits for its reader counts whole, however little is in it when it is handed over. Of
+/// blocks twice as long there would be half as many, which a reader on a busy machine uses up in a second.
+const BLOCK_BYTES: usize = 512 << 10;
 /// 4 GiB of packets that wait.
-const BLOCKS_MAX: usize = 4096;
+const BLOCKS_MAX: usize = 8192;
 const FRAME_BYTES: u32 = 2048;
 /// A block that is not full is handed over after so many milliseconds.
 pub(super) const RETIRE_MS: u32 = 40;
