@@ -56,6 +56,24 @@ pub(crate) fn number(digits: &[u8]) -> Option<u32> {
     (bad & 0xf0 == 0).then_some(value)
 }
 
+/// Eight digits as two numbers of four, and bits that are zero only if all are digits. Eight at a time:
+/// a record begins with 58 digits, and looking each up in a table takes half the time of reading it.
+#[inline(always)]
+pub(crate) const fn two(digits: [u8; 8]) -> ([u16; 2], u64) {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let text = u64::from_le_bytes(digits);
+    // Letters have bit 6, and their lower half counts from 1.
+    let letters = text >> 6 & ONES;
+    let worths = (text & (0x0f * ONES)) + letters * 9;
+    // What is no digit is worth 16 or more, or is written otherwise.
+    let written = worths + 0x30 * ONES + ((worths + 6 * ONES) >> 4 & ONES) * 7;
+    let upper = text & !(letters << 5);
+    let bad = (written ^ upper) | (worths & (0x10 * ONES));
+    let pairs = (worths << 4 | worths >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = pairs << 8 | pairs >> 16;
+    ([fours as u16, (fours >> 32) as u16], bad)
+}
+
 /// Four digits as a number.
 #[inline(always)]
 pub(crate) fn u16_of(digits: &[u8]) -> Option<u16> {
@@ -77,5 +95,30 @@ mod tests {
         assert_eq!(u16_of(b"00ff"), Some(255));
         assert_eq!(u16_of(b"00g0"), None);
         assert_eq!(u16_of(b"000"), None);
+    }
+
+    #[test]
+    fn two_at_a_time_are_as_one() {
+        let check = |digits: [u8; 8]| {
+            let each = [u16_of(&digits[..4]), u16_of(&digits[4..])];
+            let (found, bad) = two(digits);
+            match each {
+                [Some(one), Some(other)] => assert_eq!((found, bad), ([one, other], 0)),
+                _ => assert_ne!(bad, 0, "{digits:?}"),
+            }
+        };
+        for at in 0..8 {
+            for byte in 0..=255 {
+                for around in [*b"00000000", *b"FFFFFFFF", *b"9aBc4dE0", *b"OOOOOOOO"] {
+                    let mut digits = around;
+                    digits[at] = byte;
+                    check(digits);
+                }
+            }
+        }
+        for value in 0..=u16::MAX {
+            let ([a, b, c, d], [e, f, g, h]) = (of_u16(value), of_u16(!value));
+            check([a, b, c, d, e, f, g, h]);
+        }
     }
 }

@@ -7,10 +7,14 @@ pub(crate) mod block;
 pub(crate) mod build;
 pub(crate) mod mark;
 pub(crate) mod sidecar;
+pub(crate) mod stretch;
 
 /// Records that one entry of the index points to together.
-pub(crate) const GRANULE_RECORDS: usize = 64;
-/// Records of a block at most: ten bits number its granules.
-pub(crate) const BLOCK_RECORDS_MAX: usize = 1023 * GRANULE_RECORDS;
+///
+/// A lookup reads as many for each granule in which a call has records. With 32 the last bits of the
+/// hash lead to a false granule in one block of eight; with 64 to half as many, each twice as long.
+pub(crate) const GRANULE_RECORDS: usize = 32;
+/// Records of a block at most: eleven bits number its granules.
+pub(crate) const BLOCK_RECORDS_MAX: usize = 2046 * GRANULE_RECORDS;
 /// Keys of a record: Call-ID, From, To.
 pub(crate) const KEYS: usize = 3;

@@ -185,6 +185,29 @@ pub const fn literal(value: &[u8]) -> &[u8] {
 #[must_use]
 #[inline]
 pub fn uri_user(uri: &[u8]) -> &[u8] {
+    // Nearly all begin like this, and every record has two of them.
+    let rest = match uri.split_first_chunk() {
+        Some((b"sip:", rest)) => rest,
+        _ => return user_of_other(uri),
+    };
+    match memchr::memchr(b'@', rest) {
+        Some(at) => bare_user(rest.get(..at).unwrap_or_default()),
+        None => &[],
+    }
+}
+
+/// The user without password and parameters.
+#[inline]
+fn bare_user(user: &[u8]) -> &[u8] {
+    let end = user
+        .iter()
+        .position(|byte| matches!(byte, b';' | b':' | b'>'))
+        .unwrap_or(user.len());
+    user.get(..end).unwrap_or_default()
+}
+
+/// The user of a URI in angle brackets, or of another scheme.
+fn user_of_other(uri: &[u8]) -> &[u8] {
     let uri = match memchr::memchr(b'<', uri) {
         Some(open) => uri.get(open.saturating_add(1)..).unwrap_or_default(),
         None => uri,
@@ -202,12 +225,7 @@ pub fn uri_user(uri: &[u8]) -> &[u8] {
             None => return &[],
         }
     };
-    let user = rest.get(..end).unwrap_or_default();
-    let end = user
-        .iter()
-        .position(|byte| matches!(byte, b';' | b':' | b'>'))
-        .unwrap_or(user.len());
-    user.get(..end).unwrap_or_default()
+    bare_user(rest.get(..end).unwrap_or_default())
 }
 
 /// Digits as a number, at most eighteen of them.

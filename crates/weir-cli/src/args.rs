@@ -14,6 +14,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::h248::H248;
+use crate::interface::InterfaceArgs;
 use crate::message::ColorChoice;
 use crate::output::{self, Format};
 use crate::quantity::{parse_duration, parse_period, parse_size};
@@ -208,9 +209,8 @@ pub(crate) struct Live {
     /// SQL, one statement over the table live
     #[arg(value_name = "SQL")]
     pub(crate) sql: Option<String>,
-    /// The interface, such as eth0 or lo
-    #[arg(short, long, value_name = "INTERFACE", help_heading = "Capturing")]
-    pub(crate) interface: Option<String>,
+    #[command(flatten)]
+    pub(crate) capture: InterfaceArgs,
     /// List the interfaces
     #[arg(short = 'D', long, help_heading = "Capturing")]
     pub(crate) list_interfaces: bool,
@@ -224,31 +224,6 @@ pub(crate) struct Live {
             holds whole records at any moment"
     )]
     pub(crate) write: Option<PathBuf>,
-    /// Also take packets that are for others
-    #[arg(short, long, help_heading = "Capturing")]
-    pub(crate) promiscuous: bool,
-    /// Bytes kept of each packet
-    #[arg(
-        short,
-        long,
-        value_name = "BYTES",
-        default_value_t = weir_live::SNAP_LEN_MAX,
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(weir_live::SNAP_LEN_MAX)),
-        help_heading = "Capturing"
-    )]
-    pub(crate) snaplen: u32,
-    /// Memory for packets that wait to be read: 32m, 1g
-    #[arg(
-        long,
-        value_name = "SIZE",
-        value_parser = parse_size,
-        default_value = "32m",
-        help_heading = "Capturing"
-    )]
-    pub(crate) buffer: usize,
-    /// End after so long: 10s, 5m, 1h
-    #[arg(long, value_name = "TIME", value_parser = parse_period, help_heading = "Capturing")]
-    pub(crate) duration: Option<Duration>,
     /// End after so many packets that match WHERE
     #[arg(short, long, value_name = "N", help_heading = "Capturing")]
     pub(crate) count: Option<u64>,
@@ -722,15 +697,15 @@ mod tests {
         let Command::Live(live) = parse_line(line).unwrap().command else {
             panic!("{line}");
         };
-        assert_eq!(live.interface.as_deref(), Some("lo"));
+        assert_eq!(live.capture.interface.as_deref(), Some("lo"));
         assert_eq!(live.sql.as_deref(), Some("SELECT 1"));
         assert_eq!(live.write.as_deref(), Some(Path::new("a.pcap")));
-        assert!(live.promiscuous && !live.list_interfaces);
+        assert!(live.capture.promiscuous && !live.list_interfaces);
         assert_eq!(
-            (live.snaplen, live.buffer, live.count),
+            (live.capture.snaplen, live.capture.buffer, live.count),
             (96, 64 << 20, Some(5))
         );
-        assert_eq!(live.duration, Some(Duration::from_secs(60)));
+        assert_eq!(live.capture.duration, Some(Duration::from_secs(60)));
         assert_eq!(live.every, Some(Duration::from_secs(2)));
         assert!(parse_line("live -i lo x --snaplen 0").is_err());
     }

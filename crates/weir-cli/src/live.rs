@@ -6,14 +6,13 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 
 use weir_capture::{WriteError, Writer};
-use weir_live::{Counts, Instruction, Interface};
-use weir_packet::LinkType;
-use weir_tables::{Feed, Keeper, Predicate, Stop, bpf};
+use weir_live::{Counts, Interface};
+use weir_tables::{Feed, Keeper, Predicate, Stop};
 
 use crate::args::{Global, Live};
+use crate::interface;
 use crate::message::Messages;
 use crate::output::{Format, grouped};
 use crate::refusal::Refusal;
@@ -25,24 +24,19 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
     if live.list_interfaces {
         return list();
     }
-    let (Some(name), Some(sql)) = (&live.interface, &live.sql) else {
+    let (Some(name), Some(sql)) = (&live.capture.interface, &live.sql) else {
         return Err(Refusal::usage(
             "an interface and a question are needed",
             "write: weir live -i lo \"SELECT … FROM live\"; weir live -D lists the interfaces",
         )
         .into());
     };
-    let mut options = weir_live::Options::default();
-    options.snap_len = live.snaplen;
-    options.promiscuous = live.promiscuous;
-    options.ring_bytes = live.buffer;
-    let interface = Interface::open(name, &options)?;
+    let interface = live.capture.open(name)?;
     let counts = Arc::clone(interface.counts());
     let stop = Stop::default();
     let keeper = keeper(live, &interface)?;
     let feed = InterfaceFeed {
         name: name.clone(),
-        link_type: LinkType(interface.link_type()),
         interface: Mutex::new(Some(interface)),
         stop: stop.clone(),
         messages,
@@ -71,13 +65,7 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
         Some(path) => Box::new(LazyFile::new(path, false)),
         None => Box::new(io::stdout()),
     };
-    if let Some(duration) = live.duration {
-        let stop = stop.clone();
-        thread::spawn(move || {
-            thread::sleep(duration);
-            stop.ask();
-        });
-    }
+    live.capture.end_in_time(&stop);
     let refresh = Refresh {
         every: live.every.or(stdout_terminal.then_some(Refresh::EVERY)),
     };
@@ -127,20 +115,8 @@ fn report(
     keeper: Option<&Keeper>,
     messages: Messages,
 ) -> Result<(), Failure> {
-    let (received, dropped) = (counts.received(), counts.dropped());
-    messages.note(&format!(
-        "{} packets received on {name}, {} dropped by the kernel, {} read",
-        grouped(received),
-        grouped(dropped),
-        grouped(counts.delivered()),
-    ));
-    if dropped > 0 {
-        messages.warning(&format!(
-            "{} of {} packets came faster than they were read and are missing; --buffer gives them more room, and a narrower WHERE less to do",
-            grouped(dropped),
-            grouped(received),
-        ));
-    }
+    let remedy = "--buffer gives them more room, and a narrower WHERE less to do";
+    interface::tell_counts(name, counts, remedy, messages);
     if let (Some(keeper), Some(path)) = (keeper, &live.write) {
         keeper.flush().map_err(|error| kept_badly(live, &error))?;
         let kept = grouped(keeper.records());
@@ -152,7 +128,6 @@ fn report(
 /// An interface as the engine sees it.
 struct InterfaceFeed {
     name: String,
-    link_type: LinkType,
     /// Until it is started.
     interface: Mutex<Option<Interface>>,
     stop: Stop,
@@ -169,26 +144,11 @@ impl Feed for InterfaceFeed {
         let interface = interface.unwrap_or_else(PoisonError::into_inner).take();
         let interface =
             interface.ok_or_else(|| io::Error::other("packets that are to come are read once"))?;
-        let filter = wanted.and_then(|wanted| bpf::compile(wanted, self.link_type));
-        let filter: Vec<Instruction> = filter.unwrap_or_default().iter().map(instruction).collect();
+        let filter = interface::filter(wanted, interface.link_type());
         let stop = Arc::clone(self.stop.flag());
         let packets = interface.start(&filter, stop).map_err(io::Error::other)?;
-        let filtered = match filter.len() {
-            0 => "all packets".to_owned(),
-            count => format!("a filter of {count} instructions in the kernel"),
-        };
-        self.messages
-            .note(&format!("capturing on {}: {filtered}", self.name));
+        interface::tell_start(&self.name, &filter, self.messages);
         Ok(Box::new(packets))
-    }
-}
-
-fn instruction(from: &bpf::Instruction) -> Instruction {
-    Instruction {
-        code: from.code,
-        jump_true: from.jump_true,
-        jump_false: from.jump_false,
-        constant: from.constant,
     }
 }
 

@@ -9,6 +9,7 @@ mod clf;
 mod demo;
 mod fields;
 mod h248;
+mod interface;
 mod live;
 mod message;
 mod output;

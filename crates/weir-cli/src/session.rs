@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use arrow::array::RecordBatch;
-use signal_hook::consts::{SIGINT, SIGTERM};
 use tokio::runtime::Runtime;
 use weir_engine::{Engine, ErrorKind, Statement};
 
+use crate::interface;
 use crate::message::Messages;
 use crate::output::{self, Flow, Writer, grouped};
 use crate::progress::{Done, Progress};
@@ -178,13 +178,7 @@ impl Session {
         if self.ends_on_interrupt.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
-        let flag = self.engine.stop().flag();
-        for signal in [SIGINT, SIGTERM] {
-            signal_hook::flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(flag))
-                .and_then(|_| signal_hook::flag::register(signal, Arc::clone(flag)))
-                .map_err(|error| Failure::environment(format!("signals: {error}")))?;
-        }
-        Ok(())
+        interface::end_on_interrupt(self.engine.stop().flag())
     }
 
     /// Answers one statement into `out`; groups of sources that still grow are shown now and then.
@@ -390,5 +384,3 @@ impl Write for Apart {
 }
 
 const STACK_BYTES: usize = 16 << 20;
-/// Exit status of a program that was interrupted.
-const INTERRUPTED: i32 = 130;

@@ -32,7 +32,10 @@ pub fn decode(bytes: &[u8]) -> Result<(Record<'_>, usize), Fault> {
     let Some(head) = bytes.first_chunk::<FIELDS>() else {
         return Err(short(bytes));
     };
-    let len = length(head)?;
+    let Some(first) = head.first_chunk().filter(|first| first[0] == b'A') else {
+        return Err(foreign(head));
+    };
+    let len = length(first)?;
     let starts = pointers(head)?;
     if head[POINTERS - 1] != b'\n' {
         return Err(Fault::at(POINTERS - 1, FaultKind::Separator));
@@ -114,22 +117,28 @@ pub fn check(bytes: &[u8]) -> Result<usize, Fault> {
     }
 }
 
+/// Where the record that begins at `at` ends, when it says how long it is and a line feed stands there.
+/// Of what lies between nothing is looked at.
+#[inline]
+pub(crate) fn hop(bytes: &[u8], at: usize) -> Option<usize> {
+    let first = bytes.get(at..)?.first_chunk()?;
+    let end = at.checked_add(length(first).ok()?)?;
+    (bytes.get(end.wrapping_sub(1)) == Some(&b'\n')).then_some(end)
+}
+
 /// The length of the record from its first eight bytes.
 #[inline]
-pub(crate) fn length(head: &[u8; FIELDS]) -> Result<usize, Fault> {
+fn length(head: &[u8; 8]) -> Result<usize, Fault> {
     if head[0] != b'A' {
-        let zeros = head.iter().all(|&byte| byte == 0);
-        let kind = if zeros {
-            FaultKind::Zeros
-        } else {
-            FaultKind::Version
-        };
-        return Err(Fault::at(0, kind));
+        return Err(Fault::at(0, FaultKind::Version));
     }
-    let digits: [u8; 6] = [head[1], head[2], head[3], head[4], head[5], head[6]];
-    match hex::number(&digits) {
-        Some(len) if head[7] == b',' && len as usize >= RECORD_BYTES_MIN => Ok(len as usize),
-        _ => Err(Fault::at(1, FaultKind::Length)),
+    let [_, a, b, c, d, e, f, comma] = *head;
+    let ([high, low], bad) = hex::two([b'0', b'0', a, b, c, d, e, f]);
+    let len = usize::from(high) << 16 | usize::from(low);
+    if bad == 0 && comma == b',' && len >= RECORD_BYTES_MIN {
+        Ok(len)
+    } else {
+        Err(Fault::at(1, FaultKind::Length))
     }
 }
 
@@ -137,12 +146,22 @@ pub(crate) fn length(head: &[u8; FIELDS]) -> Result<usize, Fault> {
 #[inline]
 fn pointers(head: &[u8; FIELDS]) -> Result<[usize; 13], Fault> {
     let mut starts = [0_usize; 13];
-    let (digits, _) = head[8..60].as_chunks::<4>();
-    for (start, digits) in starts.iter_mut().zip(digits) {
-        let Some(pointer) = hex::number(digits) else {
-            return Err(Fault::at(8, FaultKind::Pointer));
-        };
-        *start = pointer as usize;
+    let (twos, _) = head[8..56].as_chunks::<8>();
+    let (places, _) = starts.as_chunks_mut::<2>();
+    let mut wrong = 0;
+    for (place, digits) in places.iter_mut().zip(twos) {
+        let (pointers, bad) = hex::two(*digits);
+        *place = pointers.map(usize::from);
+        wrong |= bad;
+    }
+    // The thirteenth, with the one before it.
+    if let Some(digits) = head[52..60].first_chunk() {
+        let ([_, last], bad) = hex::two(*digits);
+        starts[12] = usize::from(last);
+        wrong |= bad;
+    }
+    if wrong != 0 {
+        return Err(Fault::at(8, FaultKind::Pointer));
     }
     // The first field always begins at the same place, so its pointer says how pointers count.
     let base = starts[0].wrapping_sub(FIELDS);
@@ -173,6 +192,18 @@ fn time_and_flags(head: &[u8; FIELDS]) -> Result<(Time, Flags), Fault> {
         nanoseconds: (milliseconds % 1000) as u32 * 1_000_000,
     };
     Ok((time, flags))
+}
+
+/// As many bytes as begin a record, but of another version, or what a crash leaves.
+#[cold]
+fn foreign(head: &[u8; FIELDS]) -> Fault {
+    let zeros = head.iter().all(|&byte| byte == 0);
+    let kind = if zeros {
+        FaultKind::Zeros
+    } else {
+        FaultKind::Version
+    };
+    Fault::at(0, kind)
 }
 
 /// Fewer bytes than the shortest record: the beginning of one, or none.

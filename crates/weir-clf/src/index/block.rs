@@ -1,9 +1,10 @@
 //! One block of a sidecar: the index of up to 65,472 records that follow one another in the log.
 //!
-//! Little-endian. A header of fixed size; a zone of 16 bytes for each granule (64 records): where it
+//! Little-endian. A header of fixed size; a zone of 16 bytes for each granule (32 records): where it
 //! begins, its earliest and latest time, its methods and statuses; a checksum for each 4 KiB of the
 //! body; a checksum of all that. The body has three tables, one for each key (Call-ID, From, To): a
-//! directory of buckets, then entries of two bytes: ten bits of granule, six more bits of the hash.
+//! directory of buckets, then entries of two bytes: eleven bits of granule, five more bits of the
+//! hash.
 
 use crate::hash::xxh64;
 use weir_bytes::{u16_le_at, u32_le_at, u64_le_at};
@@ -11,7 +12,7 @@ use weir_bytes::{u16_le_at, u32_le_at, u64_le_at};
 use crate::index::mark::{Key, Mark};
 use crate::index::{BLOCK_RECORDS_MAX, GRANULE_RECORDS, KEYS};
 
-const MAGIC: &[u8; 8] = b"weirclf1";
+const MAGIC: &[u8; 8] = b"weirclf2";
 /// Bytes of the header's fixed part.
 pub(crate) const FIXED_BYTES: usize = 96;
 const ZONE_BYTES: usize = 16;
@@ -19,14 +20,18 @@ pub(crate) const PAGE_BYTES: usize = 4096;
 /// Bits of the hash that choose a bucket: Call-IDs differ, so they get more.
 const BUCKET_BITS_MAX: [u32; KEYS] = [14, 13, 13];
 /// Bits of the hash that an entry keeps.
-const REST_BITS: u32 = 6;
+const REST_BITS: u32 = 5;
+/// Bits of the granule beside them, and their mask.
+const GRANULE_BITS: u32 = 16 - REST_BITS;
+const GRANULE_MASK: u16 = (1 << GRANULE_BITS) - 1;
 /// Bytes at each end of a block's part of the log that are compared before the block is used.
 pub(crate) const EDGE_BYTES: usize = 256;
 
 /// Collects marks and makes a block of them.
 #[derive(Debug, Default)]
 pub(crate) struct Builder {
-    marks: Vec<Mark>,
+    /// The hashes of each record, a column a key.
+    keys: [Vec<u32>; KEYS],
     zones: Vec<Zone>,
     log_start: u64,
     log_end: u64,
@@ -48,7 +53,7 @@ pub(crate) struct Zone {
 impl Builder {
     /// Records that wait for their block.
     pub(crate) const fn records(&self) -> usize {
-        self.marks.len()
+        self.keys[0].len()
     }
 
     /// Takes up a record that begins at `offset` in the log. Bytes between it and the one before, line
@@ -56,15 +61,16 @@ impl Builder {
     /// finished first.
     #[inline]
     pub(crate) fn push(&mut self, mark: &Mark, offset: u64) -> bool {
-        if self.marks.is_empty() {
+        let records = self.records();
+        if records == 0 {
             self.log_start = offset;
         }
         let from_start = offset.saturating_sub(self.log_start);
-        let full = self.marks.len() >= BLOCK_RECORDS_MAX;
+        let full = records >= BLOCK_RECORDS_MAX;
         let Some(from_start) = u32::try_from(from_start).ok().filter(|_| !full) else {
             return false;
         };
-        if self.marks.len().is_multiple_of(GRANULE_RECORDS) {
+        if records.is_multiple_of(GRANULE_RECORDS) {
             self.zones.push(Zone {
                 offset: from_start,
                 time_min: mark.time,
@@ -80,7 +86,9 @@ impl Builder {
             zone.statuses |= mark.status;
         }
         self.log_end = offset.saturating_add(u64::from(mark.len));
-        self.marks.push(*mark);
+        for (keys, key) in self.keys.iter_mut().zip(mark.keys) {
+            keys.push(key);
+        }
         true
     }
 
@@ -89,8 +97,9 @@ impl Builder {
     pub(crate) fn finish(&mut self) -> Block {
         let mut body = Vec::new();
         let mut tables = [Table::default(); KEYS];
-        for (key, table) in tables.iter_mut().enumerate() {
-            *table = push_table(&self.marks, key, &mut body);
+        let bits_max = BUCKET_BITS_MAX.iter();
+        for ((table, keys), bits_max) in tables.iter_mut().zip(&self.keys).zip(bits_max) {
+            *table = push_table(keys, *bits_max, &mut body);
         }
         let time_min = self
             .zones
@@ -106,7 +115,7 @@ impl Builder {
             .unwrap_or(0);
         let mut bytes = Vec::with_capacity(body.len().saturating_add(32 << 10));
         bytes.extend_from_slice(MAGIC);
-        for number in [0, 0, self.marks.len() as u32, self.zones.len() as u32] {
+        for number in [0, 0, self.records() as u32, self.zones.len() as u32] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
         for number in [self.log_start, self.log_end, time_min, time_max, 0] {
@@ -143,7 +152,7 @@ impl Builder {
             log_start: self.log_start,
             log_end: self.log_end,
         };
-        self.marks.clear();
+        self.keys.iter_mut().for_each(Vec::clear);
         self.zones.clear();
         block
     }
@@ -192,20 +201,20 @@ pub(crate) struct Table {
 }
 
 /// Appends a table: where each bucket ends, as a number of entries, then the entries by bucket.
-fn push_table(marks: &[Mark], key: usize, body: &mut Vec<u8>) -> Table {
+fn push_table(hashes: &[u32], bits_max: u32, body: &mut Vec<u8>) -> Table {
     // Four or eight entries a bucket.
-    let bits = marks
+    let bits = hashes
         .len()
         .next_power_of_two()
         .trailing_zeros()
         .saturating_sub(2);
-    let bits = bits.min(BUCKET_BITS_MAX[key]);
+    let bits = bits.min(bits_max);
     let buckets = 1_usize << bits;
     let start = body.len() as u32;
     let bucket_of = |hash: u32| (u64::from(hash) >> (32 - bits)) as usize;
     let mut ends = vec![0_u16; buckets];
-    for mark in marks {
-        let end = &mut ends[bucket_of(mark.keys[key])];
+    for &hash in hashes {
+        let end = &mut ends[bucket_of(hash)];
         *end = end.wrapping_add(1);
     }
     let mut sum = 0_u16;
@@ -215,18 +224,17 @@ fn push_table(marks: &[Mark], key: usize, body: &mut Vec<u8>) -> Table {
         sum = sum.wrapping_add(count);
     }
     let begins = ends.clone();
-    let mut entries = vec![0_u16; marks.len()];
-    for (place, mark) in marks.iter().enumerate() {
-        let hash = mark.keys[key];
+    let mut entries = vec![0_u16; hashes.len()];
+    for (place, &hash) in hashes.iter().enumerate() {
         let bucket = bucket_of(hash);
-        let entry = (place / GRANULE_RECORDS) as u16 | rest_of(hash, bits) << 10;
+        let entry = (place / GRANULE_RECORDS) as u16 | rest_of(hash, bits) << GRANULE_BITS;
         // Entries come in the order of granules, so a twin is among the last.
         let (begin, end) = (usize::from(begins[bucket]), usize::from(ends[bucket]));
-        let granule = entry & 0x3ff;
+        let granule = entry & GRANULE_MASK;
         let twin = entries[begin..end]
             .iter()
             .rev()
-            .take_while(|other| *other & 0x3ff == granule)
+            .take_while(|other| *other & GRANULE_MASK == granule)
             .any(|other| *other == entry);
         if !twin {
             entries[end] = entry;
@@ -394,8 +402,8 @@ impl Header {
         let (entries, _) = entries.as_chunks::<2>();
         for entry in entries {
             let entry = u16::from_le_bytes(*entry);
-            if entry >> 10 == rest {
-                out.push(usize::from(entry & 0x3ff));
+            if entry >> GRANULE_BITS == rest {
+                out.push(usize::from(entry & GRANULE_MASK));
             }
         }
     }

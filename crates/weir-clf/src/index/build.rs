@@ -3,11 +3,9 @@
 use std::fs::File;
 use std::io::{self, Write};
 
-use crate::fault::FaultKind;
-use crate::forms::rfc6873;
 use crate::index::block::{Builder, EDGE_BYTES, edge_sum};
-use crate::index::mark::Mark;
 use crate::index::sidecar::{Sidecar, seal, sidecar_path};
+use crate::index::stretch;
 use crate::segment::Segment;
 
 /// What [`index`] did.
@@ -28,6 +26,7 @@ pub struct Indexed {
 
 /// Makes the sidecar of a segment anew, and puts it in place of the old one when it is whole. The log
 /// is not touched. A log that nobody writes is sealed: its sidecar counts as long as it is not changed.
+/// Several threads read a large log.
 ///
 /// # Errors
 /// When the log cannot be read or the sidecar not written.
@@ -41,8 +40,7 @@ pub fn index(segment: &Segment) -> io::Result<Indexed> {
         ..Indexed::default()
     };
     let mut builder = Builder::default();
-    let mut walked = Walk::default();
-    walked.run(segment, 0, &mut |mark, offset| {
+    indexed.damaged = stretch::each_mark(segment, &mut |mark, offset| {
         indexed.records = indexed.records.saturating_add(1);
         if !builder.push(mark, offset) {
             indexed.sidecar_bytes += write_block(&mut builder, segment, &mut out)?;
@@ -51,11 +49,9 @@ pub fn index(segment: &Segment) -> io::Result<Indexed> {
         Ok(())
     })?;
     indexed.sidecar_bytes += write_block(&mut builder, segment, &mut out)?;
-    indexed.damaged = walked.damaged;
     out.write_all(&seal(segment.len(), segment.modified_ns()))?;
-    out.into_inner()
-        .map_err(io::IntoInnerError::into_error)?
-        .sync_data()?;
+    // Not forced to the disk: what a crash leaves of it does not fit its checksums.
+    out.flush()?;
     std::fs::rename(&temporary, &path)?;
     Ok(indexed)
 }
@@ -80,95 +76,6 @@ pub(crate) fn edges_of(first: &[u8], last: &[u8]) -> u64 {
         .unwrap_or_default();
     edge_sum(head, tail)
 }
-
-/// Walks over a log from a record's beginning.
-#[derive(Debug, Default)]
-pub(crate) struct Walk {
-    /// Places that are no record, line feeds apart.
-    pub(crate) damaged: u64,
-    /// Where the last record ends.
-    pub(crate) end: u64,
-}
-
-/// What is called with each record's mark and offset.
-type Each<'a> = dyn FnMut(&Mark, u64) -> io::Result<()> + 'a;
-
-impl Walk {
-    /// Calls `each` with every record from `from` on.
-    pub(crate) fn run(
-        &mut self,
-        segment: &Segment,
-        from: u64,
-        each: &mut Each<'_>,
-    ) -> io::Result<()> {
-        let mut buffer = Vec::new();
-        let mut at = from;
-        let mut piece = PIECE_BYTES;
-        self.end = from;
-        while at < segment.len() {
-            segment.read(at, at.saturating_add(piece), &mut buffer)?;
-            let last = at.saturating_add(buffer.len() as u64) >= segment.len();
-            let used = self.piece(&buffer, at, last, each)?;
-            if last {
-                break;
-            }
-            // A record that is longer than the piece, or says so.
-            piece = if used == 0 {
-                piece.saturating_mul(2)
-            } else {
-                PIECE_BYTES
-            };
-            at = at.saturating_add(used as u64);
-        }
-        Ok(())
-    }
-
-    /// The records of a piece; gives how many bytes are done with.
-    fn piece(
-        &mut self,
-        bytes: &[u8],
-        offset: u64,
-        last: bool,
-        each: &mut Each<'_>,
-    ) -> io::Result<usize> {
-        let mut at = 0_usize;
-        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-            match rfc6873::decode(rest) {
-                Ok((record, len)) => {
-                    each(&Mark::of(&record, len), offset.saturating_add(at as u64))?;
-                    at = at.saturating_add(len);
-                    self.end = offset.saturating_add(at as u64);
-                }
-                Err(fault)
-                    if fault.kind == FaultKind::Cut
-                        && !last
-                        && rest.len() <= rfc6873::RECORD_BYTES_MAX =>
-                {
-                    return Ok(at);
-                }
-                Err(_) => {
-                    let ends = rest
-                        .iter()
-                        .take_while(|byte| matches!(byte, b'\n' | b'\r'))
-                        .count();
-                    if ends > 0 && rest.get(ends).is_none_or(|&byte| byte == b'A') {
-                        at = at.saturating_add(ends);
-                        continue;
-                    }
-                    self.damaged = self.damaged.saturating_add(1);
-                    match rfc6873::resynchronise(bytes, at) {
-                        Some(next) => at = next,
-                        // The last byte may be the line feed before a record.
-                        None => return Ok(bytes.len().saturating_sub(usize::from(!last)).max(1)),
-                    }
-                }
-            }
-        }
-        Ok(at)
-    }
-}
-
-const PIECE_BYTES: u64 = 1 << 20;
 
 /// What is known of a log's sidecar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::index::block::{Builder, EDGE_BYTES};
-use crate::index::build::{Walk, edges_of};
+use crate::index::build::edges_of;
 use crate::index::mark::Mark;
 use crate::index::sidecar::{Sidecar, modified_ns, seal, sidecar_path};
+use crate::index::stretch::Walk;
 use crate::segment::{Segment, compress, numbered};
 
 /// When records are forced to the disk.
@@ -149,7 +150,7 @@ impl Live {
         }
         let mut repair = Repair::default();
         let mut walk = Walk::default();
-        walk.run(&segment, covered, &mut |mark, offset| {
+        walk.run(&segment, covered, segment.len(), &mut |mark, offset| {
             repair.indexed_records = repair.indexed_records.saturating_add(1);
             self.mark(mark, offset, None);
             Ok(())
@@ -361,8 +362,8 @@ impl SidecarFile {
     fn finish(&mut self, log: &File, len: u64) -> io::Result<()> {
         self.write_block(log)?;
         let modified = modified_ns(&log.metadata()?);
-        self.file.write_all(&seal(len, modified))?;
-        self.file.sync_data()
+        // Not forced to the disk: what a crash leaves of it does not fit its checksums.
+        self.file.write_all(&seal(len, modified))
     }
 }
 

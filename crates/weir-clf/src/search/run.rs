@@ -5,7 +5,7 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use memchr::memmem::Finder;
 
@@ -65,6 +65,8 @@ impl Default for SearchOptions {
 pub struct Searcher {
     segments: Vec<(Segment, Option<Sidecar>)>,
     options: SearchOptions,
+    /// A buffer that the last short search left.
+    spare: Mutex<Vec<u8>>,
 }
 
 /// A record that was found.
@@ -94,9 +96,13 @@ pub struct Searched {
 }
 
 /// Bytes of log that a thread reads at a time.
-const PIECE_BYTES: u64 = 1 << 20;
+///
+/// Measured: what fits the second cache is scanned there while it is still warm from the copy.
+const PIECE_BYTES: u64 = 256 << 10;
 /// Bytes behind a piece that are read with it, for the record that begins in it and ends behind it.
 const BEHIND_BYTES: u64 = 8 << 10;
+/// Fewer bytes than these are read by one thread.
+const ALONE_BYTES: u64 = 2 << 20;
 
 /// A piece of work: part of a segment.
 #[derive(Clone, Copy, Debug)]
@@ -105,6 +111,8 @@ struct Piece {
     span: Span,
     /// A record begins where the span does, if anything does.
     aligned: bool,
+    /// A record ends where the span does, as far as is known.
+    closed: bool,
 }
 
 /// The records of a piece.
@@ -141,7 +149,11 @@ impl Searcher {
             }
             segments.push((segment, sidecar));
         }
-        Ok(Self { segments, options })
+        Ok(Self {
+            segments,
+            options,
+            spare: Mutex::default(),
+        })
     }
 
     /// The files.
@@ -212,27 +224,34 @@ impl Searcher {
             finder: finder.as_ref(),
             keep,
         };
-        let threads = match self.options.threads {
-            0 => std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
-            threads => threads,
-        };
         let bytes: u64 = pieces
             .iter()
             .map(|piece| piece.span.end.saturating_sub(piece.span.start))
             .sum();
-        if threads == 1 || bytes < 2 * PIECE_BYTES {
-            let mut searched = Searched::default();
-            let mut buffer = Vec::new();
-            for piece in &pieces {
-                let batch = job.piece(*piece, &mut buffer)?;
-                searched.add(&batch.searched);
-                if each(&batch).is_break() {
-                    break;
-                }
-            }
-            return Ok(searched);
+        // Asking how many cores there are takes as long as a lookup.
+        let threads = match self.options.threads {
+            _ if bytes < ALONE_BYTES => 1,
+            0 => std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
+            threads => threads,
+        };
+        if threads > 1 {
+            return parallel(&job, &pieces, threads, each);
         }
-        parallel(&job, &pieces, threads, each)
+        let mut buffer = std::mem::take(&mut *self.spare());
+        let mut searched = Searched::default();
+        for piece in &pieces {
+            let batch = job.piece(*piece, &mut buffer)?;
+            searched.add(&batch.searched);
+            if each(&batch).is_break() {
+                break;
+            }
+        }
+        *self.spare() = buffer;
+        Ok(searched)
+    }
+
+    fn spare(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn pieces(&self, plan: &Plan) -> Vec<Piece> {
@@ -247,6 +266,7 @@ impl Searcher {
                         segment,
                         span: Span { start, end },
                         aligned,
+                        closed: end == span.end,
                     });
                     start = end;
                 }
@@ -360,7 +380,7 @@ impl Job<'_> {
         let Span { start, end } = piece.span;
         // The line feed before the first record shows that one begins.
         let from = start.saturating_sub(u64::from(!piece.aligned));
-        let mut behind = BEHIND_BYTES;
+        let mut behind = if piece.closed { 0 } else { BEHIND_BYTES };
         loop {
             segment.read(from, end.saturating_add(behind), buffer)?;
             let whole = from.saturating_add(buffer.len() as u64) >= segment.len();
@@ -381,7 +401,7 @@ impl Job<'_> {
             if done || behind > rfc6873::RECORD_BYTES_MAX as u64 {
                 break;
             }
-            behind = behind.saturating_mul(16);
+            behind = behind.saturating_mul(16).max(BEHIND_BYTES);
         }
         batch.searched.bytes_read = end.saturating_sub(start);
         Ok(batch)
@@ -397,45 +417,14 @@ impl Job<'_> {
         whole: bool,
         batch: &mut Batch,
     ) -> bool {
-        let mut at = if aligned {
-            Some(0)
-        } else {
-            rfc6873::resynchronise(bytes, 0)
-        };
-        while let Some(start) = at.filter(|&at| at < limit) {
+        let mut read = |start: usize, batch: &mut Batch| {
             let rest = bytes.get(start..).unwrap_or_default();
-            match rfc6873::decode(rest) {
-                Ok((record, len)) => {
-                    self.take(
-                        &record,
-                        rest.get(..len).unwrap_or_default(),
-                        start,
-                        from,
-                        batch,
-                    );
-                    at = Some(start.saturating_add(len));
-                }
-                Err(fault) => {
-                    if fault.kind == crate::FaultKind::Cut && !whole {
-                        return false;
-                    }
-                    let ends = rest
-                        .iter()
-                        .take_while(|byte| matches!(byte, b'\n' | b'\r'))
-                        .count();
-                    if ends > 0 && rest.get(ends).is_none_or(|&byte| byte == b'A') {
-                        at = Some(start.saturating_add(ends));
-                        continue;
-                    }
-                    batch.searched.damaged = batch
-                        .searched
-                        .damaged
-                        .saturating_add(u64::from(!rest.is_empty()));
-                    at = rfc6873::resynchronise(bytes, start);
-                }
-            }
-        }
-        true
+            let (record, len) = rfc6873::decode(rest)?;
+            let written = rest.get(..len).unwrap_or_default();
+            self.take(&record, written, start, from, batch);
+            Ok(start.saturating_add(len))
+        };
+        each_record(bytes, limit, aligned, whole, batch, &mut read)
     }
 
     /// Looks at the records that hold the needle. False when more bytes are needed.
@@ -479,22 +468,16 @@ impl Job<'_> {
                 Err(_) => {}
             }
         }
-        // A record that begins here may hold the needle behind what was read.
-        whole || self.last_is_whole(bytes, limit)
-    }
-
-    /// Whether the record that begins last before `limit` ends in `bytes`.
-    fn last_is_whole(&self, bytes: &[u8], limit: usize) -> bool {
-        let mut end = limit.min(bytes.len());
-        while let Some(line) = memchr::memrchr(b'\n', bytes.get(..end).unwrap_or_default()) {
-            let rest = bytes.get(line.saturating_add(1)..).unwrap_or_default();
-            match rfc6873::decode(rest) {
-                Ok(_) => return true,
-                Err(fault) if fault.kind == crate::FaultKind::Cut => return false,
-                Err(_) => end = line,
+        // What holds no needle is looked at for damage, and a record that begins here may hold it behind
+        // what was read.
+        let mut pass = |start: usize, _: &mut Batch| match rfc6873::hop(bytes, start) {
+            Some(end) => Ok(end),
+            None => {
+                let (_, len) = rfc6873::decode(bytes.get(start..).unwrap_or_default())?;
+                Ok(start.saturating_add(len))
             }
-        }
-        true
+        };
+        each_record(bytes, limit, aligned, whole, batch, &mut pass)
     }
 
     fn take(
@@ -523,6 +506,46 @@ impl Batch {
         self.places.clear();
         self.searched = Searched::default();
     }
+}
+
+/// Goes from record to record, for those that begin before `limit`: `read` says where the one that
+/// begins at a place ends. Places that are none are counted. False when more bytes are needed.
+fn each_record(
+    bytes: &[u8],
+    limit: usize,
+    aligned: bool,
+    whole: bool,
+    batch: &mut Batch,
+    read: &mut impl FnMut(usize, &mut Batch) -> Result<usize, crate::Fault>,
+) -> bool {
+    let mut at = if aligned {
+        Some(0)
+    } else {
+        rfc6873::resynchronise(bytes, 0)
+    };
+    while let Some(start) = at.filter(|&at| at < limit) {
+        match read(start, batch) {
+            Ok(end) => at = Some(end),
+            Err(fault) => {
+                if fault.kind == crate::FaultKind::Cut && !whole {
+                    return false;
+                }
+                let rest = bytes.get(start..).unwrap_or_default();
+                let ends = rest
+                    .iter()
+                    .take_while(|byte| matches!(byte, b'\n' | b'\r'))
+                    .count();
+                if ends > 0 && rest.get(ends).is_none_or(|&byte| byte == b'A') {
+                    at = Some(start.saturating_add(ends));
+                    continue;
+                }
+                let damaged = u64::from(!rest.is_empty());
+                batch.searched.damaged = batch.searched.damaged.saturating_add(damaged);
+                at = rfc6873::resynchronise(bytes, start);
+            }
+        }
+    }
+    true
 }
 
 type Decoded<'a> = Result<(Record<'a>, usize), crate::Fault>;

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use regex::bytes::Regex;
 use weir_clf::{Condition, Field, Form, Fsync, Query, Target, Test, Time, parse_time};
 
+use crate::interface::InterfaceArgs;
 use crate::quantity::parse_size;
 use crate::refusal::Refusal;
 
@@ -26,7 +27,7 @@ pub(crate) struct Clf {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ClfCommand {
-    /// Make a log of the SIP messages in captures and message files
+    /// Make a log of the SIP messages in captures and message files, or on an interface
     #[command(after_help = WRITE_EXAMPLES)]
     Write(Write),
     /// Find records by Call-ID, user, method, status, address, time or text
@@ -85,7 +86,11 @@ impl FormName {
 #[derive(Args, Debug)]
 pub(crate) struct Write {
     /// Captures, or files of SIP messages
-    #[arg(value_name = "IN", required = true)]
+    #[arg(
+        value_name = "IN",
+        required_unless_present = "interface",
+        conflicts_with = "interface"
+    )]
     pub(crate) inputs: Vec<PathBuf>,
     /// The log; one of RFC 6873 that is there already goes on
     #[arg(short, long, value_name = "LOG")]
@@ -117,6 +122,11 @@ pub(crate) struct Write {
     /// Log whole messages too
     #[arg(long)]
     pub(crate) message: bool,
+    /// Only messages from or to this port; may be repeated
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: Vec<u16>,
+    #[command(flatten)]
+    pub(crate) capture: InterfaceArgs,
 }
 
 /// What records are looked for.
@@ -328,9 +338,10 @@ const WRITE_EXAMPLES: &str = "\
 Examples:
   weir clf write trace.pcap -o calls.clf
   weir clf write *.pcapng -o calls.clf --header User-Agent --rotate-size 1g --compress
-  tcpdump -w - -U port 5060 | weir clf write - -o calls.clf --fsync 1000
+  weir clf write -i eth0 -o calls.clf --fsync 1000 --rotate-size 1g
+  tcpdump -w - -U port 5060 | weir clf write - -o calls.clf
 
-SIGHUP makes a running command open the log anew, after logrotate has moved it.";
+Ctrl-C, or --duration, ends capturing: the log then has every packet that arrived. SIGHUP makes a running command open the log anew, after logrotate has moved it.";
 
 const SEARCH_EXAMPLES: &str = "\
 Examples:

@@ -1,12 +1,120 @@
-//! SIP messages in the packets of a capture.
+//! SIP messages in packets: those of a capture, and those that cross an interface.
 
-use weir_capture::Record;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use weir_capture::{Reader, Record};
 use weir_clf::{Flags, Passage, Retransmission, Time, Transport};
+use weir_live::Interface;
 use weir_packet::{Decoder, Frame, LinkType, Needs, Options};
-use weir_tables::{SipMessage, SipMessages, SipTransport};
+use weir_tables::{Constant, Predicate, SipMessage, SipMessages, SipTransport, Table};
+
+use super::write::Job;
+use crate::interface;
+use crate::session::Failure;
+
+/// Logs the messages of a capture; `-` is standard input.
+pub(super) fn capture(input: &Path, job: &mut Job<'_>) -> Result<(), Failure> {
+    let is_file = input.as_os_str() != "-";
+    let source: Box<dyn Read> = match is_file {
+        false => Box::new(io::stdin()),
+        true => Box::new(File::open(input).map_err(|error| Failure::file(input, &error))?),
+    };
+    let name = input.display().to_string();
+    let reader =
+        Reader::new(source).map_err(|error| Failure::environment(format!("{name}: {error}")))?;
+    // Who writes into a pipe is interrupted, too, and ends it.
+    log(&name, reader, is_file, job)
+}
+
+/// Logs the messages that cross an interface, until the end is asked for.
+pub(super) fn interface(
+    name: &str,
+    interface: Interface,
+    ports: &[u16],
+    job: &mut Job<'_>,
+) -> Result<(), Failure> {
+    let counts = Arc::clone(interface.counts());
+    let filter = interface::filter(of_ports(ports).as_ref(), interface.link_type());
+    let packets = interface.start(&filter, Arc::clone(job.stop.flag()))?;
+    let reader =
+        Reader::new(packets).map_err(|error| Failure::environment(format!("{name}: {error}")))?;
+    interface::tell_start(name, &filter, job.messages);
+    let outcome = log(name, reader, false, job);
+    let remedy = "--buffer gives them more room, and --port less to do";
+    interface::tell_counts(name, &counts, remedy, job.messages);
+    outcome
+}
+
+/// The packets from or to one of the ports; `None` when that is all of them.
+fn of_ports(ports: &[u16]) -> Option<Predicate> {
+    if ports.is_empty() {
+        return None;
+    }
+    let table = Table::packets();
+    let constants: Vec<Constant> = ports
+        .iter()
+        .map(|&port| Constant::Integer(port.into()))
+        .collect();
+    let sides = ["port.src", "port.dst"].into_iter().map(|name| {
+        let column = table.columns().get(table.position(name)?)?;
+        Some(Predicate::In(column.clone(), constants.clone()))
+    });
+    Some(Predicate::Or(sides.collect::<Option<_>>()?))
+}
+
+/// Reads packets to their end, or with `until_stop` until that was asked for.
+fn log<R: Read>(
+    name: &str,
+    mut reader: Reader<R>,
+    until_stop: bool,
+    job: &mut Job<'_>,
+) -> Result<(), Failure> {
+    let mut packets = Packets::default();
+    let mut untimed = 0_u64;
+    let mut outcome = Ok(());
+    while outcome.is_ok() && !(until_stop && job.stop.is_asked()) {
+        let record = match reader.next() {
+            Ok(Some(record)) => record,
+            Ok(None) => break,
+            Err(error) if error.is_pause() => {
+                job.pause()?;
+                continue;
+            }
+            Err(error) => {
+                job.messages.error(&format!("{name}: {error}"));
+                job.tally.damaged += 1;
+                break;
+            }
+        };
+        untimed += u64::from(record.time_ns.is_none());
+        packets.take(&record, &mut |bytes, passage| {
+            if outcome.is_ok() {
+                outcome = job.message(bytes, passage);
+            }
+        });
+    }
+    packets.finish(&mut |bytes, passage| {
+        if outcome.is_ok() {
+            outcome = job.message(bytes, passage);
+        }
+    });
+    outcome?;
+    if untimed > 0 {
+        job.messages.warning(&format!(
+            "{name}: {untimed} packets have no time; logged as 1970"
+        ));
+    }
+    for note in packets.notes() {
+        job.messages.note(&format!("{name}: {note}"));
+    }
+    Ok(())
+}
 
 /// Finds the messages of a capture, as the table `sip` does.
-pub(super) struct Packets {
+struct Packets {
     decoder: Decoder,
     messages: SipMessages,
 }
@@ -22,7 +130,7 @@ impl Default for Packets {
 
 impl Packets {
     /// Calls `each` with the messages that the packet completes.
-    pub(super) fn take(&mut self, record: &Record<'_>, each: &mut dyn FnMut(&[u8], &Passage)) {
+    fn take(&mut self, record: &Record<'_>, each: &mut dyn FnMut(&[u8], &Passage)) {
         let mut frame = Frame::new(LinkType(record.link_type), record.data);
         frame.number = record.number;
         frame.time_ns = record.time_ns;
@@ -34,13 +142,13 @@ impl Packets {
     }
 
     /// The capture is over: calls `each` with what waited for missing segments.
-    pub(super) fn finish(&mut self, each: &mut dyn FnMut(&[u8], &Passage)) {
+    fn finish(&mut self, each: &mut dyn FnMut(&[u8], &Passage)) {
         self.messages
             .finish(&mut |message| each(message.bytes, &passage(message)));
     }
 
     /// What was not read.
-    pub(super) fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<String> {
         self.messages.notes()
     }
 }

@@ -1,7 +1,7 @@
 //! `weir clf write`.
 
 use std::fs::File;
-use std::io::{self, Read, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -12,10 +12,11 @@ use weir_clf::{
     Appender, Encoder, Extras, Form, Losses, Passage, Recorder, Time, Writer, WriterOptions,
 };
 use weir_sip::{Digest, Framer, FramerEvent, Limits, Message};
+use weir_tables::Stop;
 
 use super::args::Write;
-use super::packets::Packets;
-use super::{tell_losses, unreadable};
+use super::{packets, tell_losses, unreadable};
+use crate::interface;
 use crate::message::Messages;
 use crate::session::Failure;
 
@@ -33,34 +34,51 @@ enum Log {
 
 /// What was done.
 #[derive(Default)]
-struct Tally {
+pub(super) struct Tally {
     records: u64,
     faulty: u64,
-    damaged: u64,
+    pub(super) damaged: u64,
+}
+
+/// A log while it is written.
+pub(super) struct Job<'w> {
+    write: &'w Write,
+    log: Log,
+    recorder: Recorder,
+    pub(super) tally: Tally,
+    /// An end was asked for.
+    pub(super) stop: Stop,
+    pub(super) messages: Messages,
 }
 
 pub(super) fn run(write: &Write, messages: Messages) -> Result<ExitCode, Failure> {
-    let mut log = open(write, messages)?;
+    // Before the log is made: an interface that may not be captured on leaves none.
+    let interface = match &write.capture.interface {
+        Some(name) => Some((name, write.capture.open(name)?)),
+        None => None,
+    };
     let extras = Extras {
         headers: write.header.clone(),
         body: write.body,
         message: write.message,
     };
-    let mut recorder = Recorder::new(extras);
-    let mut tally = Tally::default();
-    for input in &write.inputs {
-        let captured = match input.as_os_str() == "-" {
-            true => true,
-            false => weir_capture::sniff_path(input)
-                .map_err(|error| Failure::environment(format!("{}: {error}", input.display())))?
-                .is_some(),
-        };
-        if captured {
-            captures(input, &mut log, &mut recorder, &mut tally, messages)?;
-        } else {
-            text(input, &mut log, &mut recorder, &mut tally, messages)?;
+    let mut job = Job {
+        write,
+        log: open(write, messages)?,
+        recorder: Recorder::new(extras),
+        tally: Tally::default(),
+        stop: Stop::default(),
+        messages,
+    };
+    interface::end_on_interrupt(job.stop.flag())?;
+    match interface {
+        Some((name, interface)) => {
+            write.capture.end_in_time(&job.stop);
+            packets::interface(name, interface, &write.port, &mut job)?;
         }
+        None => job.inputs()?,
     }
+    let Job { log, tally, .. } = job;
     let losses = close(log, &write.output, messages)?;
     messages.note(&format!("{} records", tally.records));
     if tally.faulty > 0 {
@@ -68,6 +86,65 @@ pub(super) fn run(write: &Write, messages: Messages) -> Result<ExitCode, Failure
     }
     tell_losses(&losses, messages);
     Ok(ExitCode::from(u8::from(tally.damaged > 0)))
+}
+
+impl Job<'_> {
+    fn inputs(&mut self) -> Result<(), Failure> {
+        for input in &self.write.inputs {
+            let captured = match input.as_os_str() == "-" {
+                true => true,
+                false => weir_capture::sniff_path(input)
+                    .map_err(|error| Failure::environment(format!("{}: {error}", input.display())))?
+                    .is_some(),
+            };
+            if captured {
+                packets::capture(input, self)?;
+            } else {
+                self.text(input)?;
+            }
+            if self.stop.is_asked() && input.as_os_str() != "-" {
+                self.messages
+                    .error("interrupted: the log has what was read until then");
+                self.tally.damaged += 1;
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// One message; what is none is counted.
+    pub(super) fn message(&mut self, bytes: &[u8], passage: &Passage) -> Result<(), Failure> {
+        if !self.wants(passage) {
+            return Ok(());
+        }
+        match Message::parse(bytes, &Limits::default()) {
+            Ok(message) => {
+                let digest = Digest::of(&message);
+                self.tally.faulty += u64::from(message.check().first_error().is_some());
+                self.tally.records += 1;
+                self.log
+                    .push(&self.recorder.record(&message, &digest, passage))
+            }
+            Err(_) => {
+                self.tally.faulty += 1;
+                Ok(())
+            }
+        }
+    }
+
+    fn wants(&self, passage: &Passage) -> bool {
+        let ports = &self.write.port;
+        ports.is_empty()
+            || [passage.source, passage.destination]
+                .iter()
+                .flatten()
+                .any(|socket| ports.contains(&socket.port()))
+    }
+
+    /// Nothing has come for a moment: readers of the log are to see what came until then.
+    pub(super) fn pause(&mut self) -> Result<(), Failure> {
+        self.log.hand_over()
+    }
 }
 
 fn open(write: &Write, messages: Messages) -> Result<Log, Failure> {
@@ -153,157 +230,88 @@ impl Log {
             Self::File { file, encoder } => {
                 encoder.push(record);
                 if encoder.bytes().len() > 256 << 10 {
-                    let wrote = file.write_all(encoder.bytes());
-                    wrote.map_err(|error| Failure::environment(format!("the log: {error}")))?;
-                    encoder.clear();
+                    self.hand_over()?;
                 }
                 Ok(())
             }
         }
     }
-}
 
-/// One message; what is none is counted.
-fn message(
-    bytes: &[u8],
-    passage: &Passage,
-    log: &mut Log,
-    recorder: &mut Recorder,
-    tally: &mut Tally,
-) -> Result<(), Failure> {
-    match Message::parse(bytes, &Limits::default()) {
-        Ok(message) => {
-            let digest = Digest::of(&message);
-            tally.faulty += u64::from(message.check().first_error().is_some());
-            tally.records += 1;
-            log.push(&recorder.record(&message, &digest, passage))
-        }
-        Err(_) => {
-            tally.faulty += 1;
-            Ok(())
+    /// Hands on what was formatted, without waiting until it is written.
+    fn hand_over(&mut self) -> Result<(), Failure> {
+        match self {
+            Self::Writer { appender, .. } => appender
+                .submit()
+                .map_err(|error| Failure::environment(error.to_string())),
+            Self::File { file, encoder } => {
+                let wrote = file.write_all(encoder.bytes());
+                encoder.clear();
+                wrote.map_err(|error| Failure::environment(format!("the log: {error}")))
+            }
         }
     }
 }
 
-fn captures(
-    input: &Path,
-    log: &mut Log,
-    recorder: &mut Recorder,
-    tally: &mut Tally,
-    messages: Messages,
-) -> Result<(), Failure> {
-    let failed =
-        |error: weir_capture::Error| Failure::environment(format!("{}: {error}", input.display()));
-    let source: Box<dyn Read> = match input.as_os_str() == "-" {
-        true => Box::new(io::stdin()),
-        false => Box::new(File::open(input).map_err(|error| Failure::file(input, &error))?),
-    };
-    let mut reader = weir_capture::Reader::new(source).map_err(failed)?;
-    let mut packets = Packets::default();
-    let mut untimed = 0_u64;
-    let mut outcome = Ok(());
-    let mut take = |bytes: &[u8], passage: &Passage, tally: &mut Tally| {
-        if outcome.is_ok() {
-            outcome = message(bytes, passage, log, recorder, tally);
-        }
-        outcome.is_ok()
-    };
-    let mut goes_on = true;
-    while goes_on {
-        let record = match reader.next() {
-            Ok(Some(record)) => record,
-            Ok(None) => break,
-            Err(error) => {
-                messages.error(&format!("{}: {error}", input.display()));
-                tally.damaged += 1;
+impl Job<'_> {
+    /// Messages one behind the other in a file, which says nothing of time and addresses.
+    fn text(&mut self, input: &Path) -> Result<(), Failure> {
+        let failed = |error: io::Error| Failure::file(input, &error);
+        let mut file = File::open(input).map_err(failed)?;
+        let modified = file
+            .metadata()
+            .and_then(|metadata| metadata.modified())
+            .map_err(failed)?;
+        let since = modified
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap_or_default();
+        let passage = Passage {
+            time: Time {
+                seconds: since.as_secs(),
+                nanoseconds: since.subsec_nanos(),
+            },
+            ..Passage::default()
+        };
+        let before = self.tally.records;
+        let mut framer = Framer::default();
+        let mut piece = vec![0; 64 << 10];
+        let mut outcome = Ok(());
+        let mut lost = 0_u64;
+        loop {
+            let count = file.read(&mut piece).map_err(failed)?;
+            let mut each = |event: FramerEvent<'_>| match event {
+                FramerEvent::Message { bytes, .. } if outcome.is_ok() => {
+                    outcome = self.message(bytes, &passage);
+                }
+                FramerEvent::Lost { bytes, .. } => lost = lost.saturating_add(bytes),
+                _ => {}
+            };
+            match count {
+                0 => framer.finish(&mut each),
+                count => framer.feed(piece.get(..count).unwrap_or_default(), &mut each),
+            }
+            if count == 0 {
                 break;
             }
-        };
-        untimed += u64::from(record.time_ns.is_none());
-        packets.take(&record, &mut |bytes, passage| {
-            goes_on &= take(bytes, passage, tally);
-        });
-    }
-    packets.finish(&mut |bytes, passage| {
-        take(bytes, passage, tally);
-    });
-    outcome?;
-    if untimed > 0 {
-        messages.warning(&format!(
-            "{}: {untimed} packets have no time; logged as 1970",
+        }
+        outcome?;
+        if self.tally.records == before {
+            let error = io::Error::new(
+                io::ErrorKind::InvalidData,
+                "is no capture and has no SIP message",
+            );
+            return Err(unreadable(input, &error));
+        }
+        self.messages.note(&format!(
+            "{}: messages are logged with the time of the file",
             input.display()
         ));
-    }
-    for note in packets.notes() {
-        messages.note(&format!("{}: {note}", input.display()));
-    }
-    Ok(())
-}
-
-/// Messages one behind the other in a file, which says nothing of time and addresses.
-fn text(
-    input: &Path,
-    log: &mut Log,
-    recorder: &mut Recorder,
-    tally: &mut Tally,
-    messages: Messages,
-) -> Result<(), Failure> {
-    let failed = |error: io::Error| Failure::file(input, &error);
-    let mut file = File::open(input).map_err(failed)?;
-    let modified = file
-        .metadata()
-        .and_then(|metadata| metadata.modified())
-        .map_err(failed)?;
-    let since = modified
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap_or_default();
-    let passage = Passage {
-        time: Time {
-            seconds: since.as_secs(),
-            nanoseconds: since.subsec_nanos(),
-        },
-        ..Passage::default()
-    };
-    let before = tally.records;
-    let mut framer = Framer::default();
-    let mut piece = vec![0; 64 << 10];
-    let mut outcome = Ok(());
-    let mut lost = 0_u64;
-    loop {
-        let count = file.read(&mut piece).map_err(failed)?;
-        let mut each = |event: FramerEvent<'_>| match event {
-            FramerEvent::Message { bytes, .. } if outcome.is_ok() => {
-                outcome = message(bytes, &passage, log, recorder, tally);
-            }
-            FramerEvent::Lost { bytes, .. } => lost = lost.saturating_add(bytes),
-            _ => {}
-        };
-        match count {
-            0 => framer.finish(&mut each),
-            count => framer.feed(piece.get(..count).unwrap_or_default(), &mut each),
+        if lost > 0 {
+            self.messages.error(&format!(
+                "{}: {lost} bytes are no SIP message",
+                input.display()
+            ));
+            self.tally.damaged += 1;
         }
-        if count == 0 {
-            break;
-        }
+        Ok(())
     }
-    outcome?;
-    if tally.records == before {
-        let error = io::Error::new(
-            io::ErrorKind::InvalidData,
-            "is no capture and has no SIP message",
-        );
-        return Err(unreadable(input, &error));
-    }
-    messages.note(&format!(
-        "{}: messages are logged with the time of the file",
-        input.display()
-    ));
-    if lost > 0 {
-        messages.error(&format!(
-            "{}: {lost} bytes are no SIP message",
-            input.display()
-        ));
-        tally.damaged += 1;
-    }
-    Ok(())
 }

@@ -78,6 +78,30 @@ fn over_udp(sent: &[Sent]) -> Vec<Vec<u8>> {
     sent.iter().map(datagram).collect()
 }
 
+/// Each message in DATA chunks of up to `most` octets, one a packet (RFC 9260, 3.3.1), of the payload
+/// protocol `payload`.
+fn over_sctp(sent: &[Sent], port: u16, payload: u32, most: usize) -> Vec<Vec<u8>> {
+    let mut packets = Vec::new();
+    let mut next = [1_u32, 1_u32];
+    for (sequence, (from_client, bytes)) in sent.iter().enumerate() {
+        let ((from, from_port), (to, to_port)) = ends(*from_client, port);
+        let pieces = bytes.len().div_ceil(most);
+        for (at, piece) in bytes.chunks(most).enumerate() {
+            let tsn = &mut next[usize::from(*from_client)];
+            let flags = u8::from(at == 0) << 1 | u8::from(at + 1 == pieces);
+            let mut value = tsn.to_be_bytes().to_vec();
+            *tsn += 1;
+            value.extend([0, 1]);
+            value.extend((sequence as u16).to_be_bytes());
+            value.extend(payload.to_be_bytes());
+            value.extend(piece);
+            let packet = sctp(from_port, to_port, 1, &[Chunk::Other(0, flags, value)]);
+            packets.push(Ipv4::new(from, to, protocol::SCTP).packet(&packet));
+        }
+    }
+    packets
+}
+
 fn ends(from_client: bool, server_port: u16) -> (End, End) {
     let (client, server) = ((CLIENT, 40_000), (SERVER, server_port));
     match from_client {
@@ -376,6 +400,34 @@ fn lifted(path: &Path) -> Vec<String> {
 }
 
 #[test]
+fn sip_over_sctp_has_the_rows_of_udp() {
+    let Some(sent) = messages(600) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let udp = read(
+        "sip",
+        &[&capture(&folder, "udp.pcap", &over_udp(&sent))],
+        1000,
+    );
+    let udp_calls = read("calls", &[&folder.path().join("udp.pcap")], 1000);
+    // RFC 4168 has no payload protocol of its own; on another port the first bytes tell.
+    for (port, most) in [(5060, 64_000), (5060, 90), (31_337, 300)] {
+        let path = capture(&folder, "sctp.pcap", &over_sctp(&sent, port, 0, most));
+        let sctp = read("sip", &[&path], 1000);
+        assert_eq!(sctp.num_rows(), sent.len(), "port {port}, up to {most}");
+        assert!(same(&sctp) == same(&udp), "port {port}, up to {most}");
+        let transports = column(&sctp, "sip.transport");
+        assert!(transports.iter().all(|one| one == "sctp"));
+        let calls = read("calls", &[&path], 1000);
+        assert_eq!(calls.num_rows(), udp_calls.num_rows());
+        if port == 5060
+            && let Some(theirs) = theirs(&path, "sip.Call-ID", &[])
+        {
+            assert_eq!(ours(&sctp, "sip.call_id"), theirs, "up to {most}");
+        }
+    }
+}
+
+#[test]
 fn megaco_over_tcp_and_sctp_has_the_rows_of_udp() {
     for (kind, port) in [
         ("pretty", 2944),
@@ -418,25 +470,7 @@ fn megaco_over_tcp_and_sctp_has_the_rows_of_udp() {
                 assert_eq!(lifted(&path), seen);
             }
         }
-        // Each message in chunks of 100 octets.
-        let mut packets = Vec::new();
-        let mut next = [1_u32, 1_u32];
-        for (sequence, (from_client, bytes)) in sent.iter().enumerate() {
-            let ((from, from_port), (to, to_port)) = ends(*from_client, port);
-            let pieces = bytes.len().div_ceil(100);
-            for (at, piece) in bytes.chunks(100).enumerate() {
-                let tsn = &mut next[usize::from(*from_client)];
-                let flags = u8::from(at == 0) << 1 | u8::from(at + 1 == pieces);
-                let mut value = tsn.to_be_bytes().to_vec();
-                *tsn += 1;
-                value.extend([0, 1]);
-                value.extend((sequence as u16).to_be_bytes());
-                value.extend(7_u32.to_be_bytes());
-                value.extend(piece);
-                let packet = sctp(from_port, to_port, 1, &[Chunk::Other(0, flags, value)]);
-                packets.push(Ipv4::new(from, to, protocol::SCTP).packet(&packet));
-            }
-        }
+        let packets = over_sctp(&sent, port, 7, 100);
         let sctp = read("h248", &[&capture(&folder, "sctp.pcap", &packets)], 1000);
         let found: Vec<_> = MEGACO_SAME.iter().map(|name| column(&sctp, name)).collect();
         assert!(found == expected, "{kind} over SCTP");
