@@ -9,6 +9,7 @@ use weir_tables::Stop;
 use super::parse_count;
 use crate::interface::{self, InterfaceArgs};
 use crate::message::Messages;
+use crate::refusal::Refusal;
 use crate::session::Failure;
 
 /// What is captured, and how long.
@@ -25,6 +26,14 @@ impl LiveArgs {
     /// Captures from now on, when an interface is named.
     pub(super) fn start(&self, messages: Messages) -> Result<Option<Capture>, Failure> {
         let Some(name) = &self.capture.interface else {
+            // `requires` says nothing here: files are given, which the interface excludes.
+            if self.count.is_some() || self.capture.duration.is_some() {
+                return Err(Refusal::usage(
+                    "--count and --duration are for an interface",
+                    "files are read to their end; -i names an interface",
+                )
+                .into());
+            }
             return Ok(None);
         };
         let interface = self.capture.open(name)?;

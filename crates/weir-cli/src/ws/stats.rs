@@ -46,6 +46,27 @@ pub(super) fn run(args: &Stats, global: Global, messages: Messages) -> Result<Ex
     });
     let mut audit = Audit::default();
     let mut damaged = false;
+    if let Some(capture) = args.live.start(messages)? {
+        let mut meter = capture.meter;
+        let mut wanted = true;
+        let mut done = |bytes: u64, records: u64| {
+            counters.0.store(bytes, Ordering::Relaxed);
+            counters.1.store(records, Ordering::Relaxed);
+        };
+        let outcome = capture::read(capture.packets, &mut done, &mut |sight| {
+            if wanted && is_data(sight) {
+                wanted = meter.take();
+            }
+            if wanted {
+                audit.sight(0, sight);
+            }
+        });
+        progress.finish();
+        live::tell(&capture.name, &capture.counts, messages);
+        for note in outcome.map_err(|error| Failure::environment(error.to_string()))? {
+            messages.note(&format!("{}: {note}", capture.name));
+        }
+    }
     for (number, path) in args.captures.iter().enumerate() {
         let source: Box<dyn Read> = match path.as_os_str() == "-" {
             true => Box::new(io::stdin().lock()),
@@ -70,27 +91,6 @@ pub(super) fn run(args: &Stats, global: Global, messages: Messages) -> Result<Ex
                 damaged = true;
                 say(path, &error, messages);
             }
-        }
-    }
-    if let Some(capture) = args.live.start(messages)? {
-        let mut meter = capture.meter;
-        let mut wanted = true;
-        let mut done = |bytes: u64, records: u64| {
-            counters.0.store(bytes, Ordering::Relaxed);
-            counters.1.store(records, Ordering::Relaxed);
-        };
-        let outcome = capture::read(capture.packets, &mut done, &mut |sight| {
-            if wanted && is_data(sight) {
-                wanted = meter.take();
-            }
-            if wanted {
-                audit.sight(0, sight);
-            }
-        });
-        progress.finish();
-        live::tell(&capture.name, &capture.counts, messages);
-        for note in outcome.map_err(|error| Failure::environment(error.to_string()))? {
-            messages.note(&format!("{}: {note}", capture.name));
         }
     }
     progress.finish();

@@ -220,10 +220,13 @@ fn an_interface_or_files_but_not_both() {
             &["ws", "stats", "-i", "lo", "x.pcap"],
             "cannot be used with",
         ),
-        (&["ws", "study", "x.ndjson", "--count", "3"], "required"),
         (
-            &["ws", "stats", "-i", "no such interface"],
-            "no such interface",
+            &["ws", "study", "x.ndjson", "--count", "3"],
+            "are for an interface",
+        ),
+        (
+            &["ws", "stats", "-i", "nosuch"],
+            "no interface is called nosuch",
         ),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_weir"))
