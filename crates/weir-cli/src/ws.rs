@@ -6,6 +6,7 @@ mod codecs;
 mod cpu;
 mod extra;
 mod input;
+mod live;
 mod print;
 mod stats;
 mod study;
@@ -16,6 +17,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand, ValueEnum};
 use weir_ws::{Cells, Library};
 
+use self::live::LiveArgs;
 use crate::args::Global;
 use crate::message::Messages;
 use crate::quantity::parse_size;
@@ -133,14 +135,20 @@ struct Advise {
 #[derive(Args, Debug)]
 #[command(
     about = "Audit the WebSocket connections of a capture: parameters, ratio, violations",
-    long_about = "Audit the WebSocket connections of a capture: what each agreed on, how much its \
+    long_about = "Audit the WebSocket connections of a capture or an interface: what each agreed on, how much its \
         messages shrank, how far they refer back, and where they break RFC 6455 or RFC 7692.",
     after_help = STATS_EXAMPLES
 )]
 struct Stats {
     /// Captures; '-' for standard input
-    #[arg(value_name = "CAPTURE", required = true)]
+    #[arg(
+        value_name = "CAPTURE",
+        required_unless_present = "interface",
+        conflicts_with = "interface"
+    )]
     captures: Vec<PathBuf>,
+    #[command(flatten)]
+    live: LiveArgs,
     /// No progress bar
     #[arg(long, help_heading = "Reporting")]
     no_progress: bool,
@@ -152,8 +160,14 @@ struct Stats {
 #[derive(Args, Debug)]
 struct InputArgs {
     /// Transcripts, archives or captures; '-' for standard input
-    #[arg(value_name = "INPUT", required = true)]
+    #[arg(
+        value_name = "INPUT",
+        required_unless_present = "interface",
+        conflicts_with = "interface"
+    )]
     inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    live: LiveArgs,
     /// What the input is [default: its content tells]
     #[arg(
         long,
@@ -382,7 +396,9 @@ Examples:
   What a library with three knobs offers:
     weir ws study messages.ndjson --takeover yes --window 9-15 --level 1,6 --mem-level 5
   Two seconds instead of minutes:
-    weir ws study large.ndjson --sample";
+    weir ws study large.ndjson --sample
+  What crosses an interface in the next minute:
+    weir ws study -i eth0 --duration 1m";
 
 const STATS_EXAMPLES: &str = "\
 Examples:
@@ -390,6 +406,8 @@ Examples:
       what the connections agreed on, and what it brings
   weir ws stats 'trace.pcap' --format csv
       a line for each direction of each connection
+  weir ws stats -i eth0 --count 10k
+      the same of the next 10,000 messages on an interface
   weir query \"SELECT * FROM websocket('trace.pcap') WHERE websocket.violations IS NOT NULL\"
       the messages that break a standard
 

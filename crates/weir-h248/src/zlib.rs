@@ -3,8 +3,15 @@
 //! Erlang's compressed terms are made with zlib; other libraries deflate as well but to other
 //! octets. This is what zlib 1.2 does at level 6 with an input of one block: hash chains, lazy
 //! matching, and its way of building Huffman trees (RFC 1950, RFC 1951). Inflating is flate2's work.
+//!
+//! A message is so short that tables would take longer to clear than the message to deflate: nothing
+//! here is cleared between messages.
+
+mod tree;
 
 use std::cell::RefCell;
+
+use tree::{Heap, Tree, codes};
 
 /// The longest input that is one block and one window for zlib, with room to spare.
 pub(crate) const INPUT_MAX: usize = 16_000;
@@ -24,7 +31,6 @@ const LITERALS: usize = 286;
 const DISTANCES: usize = 30;
 const BIT_LENGTHS: usize = 19;
 const END_OF_BLOCK: usize = 256;
-const HEAP: usize = 2 * LITERALS + 1;
 
 const LENGTH_EXTRA: [u8; LENGTH_CODES] = [
     0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0,
@@ -33,40 +39,29 @@ const LENGTH_BASE: [u16; LENGTH_CODES] = [
     0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128,
     160, 192, 224, 255,
 ];
-const DISTANCE_EXTRA: [u8; DISTANCES] = [
-    0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13,
-    13,
-];
-const DISTANCE_BASE: [u16; DISTANCES] = [
-    0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536,
-    2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576,
-];
-const BIT_LENGTH_EXTRA: [u8; BIT_LENGTHS] =
-    [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 3, 7];
 const BIT_LENGTH_ORDER: [usize; BIT_LENGTHS] = [
     16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
 ];
-
-/// A literal, or a match.
-#[derive(Clone, Copy)]
-enum Symbol {
-    Literal(u8),
-    /// Length less three, distance less one.
-    Match(u16, u16),
-}
 
 /// The zlib stream of `input`; nothing when it is longer than [`INPUT_MAX`].
 pub(crate) fn deflate(input: &[u8]) -> Option<Vec<u8>> {
     if input.len() > INPUT_MAX {
         return None;
     }
-    let symbols = HEADS.with_borrow_mut(|head| Matcher::new(input, head).symbols());
+    let mut out = Vec::with_capacity(input.len() + 64);
+    out.extend_from_slice(&[0x78, 0x9c]);
     let mut bits = Bits {
-        out: vec![0x78, 0x9c],
+        out,
         pending: 0,
         count: 0,
     };
-    Block::of(&symbols).write(input, &symbols, &mut bits);
+    SCRATCH.with_borrow_mut(|scratch| {
+        let Scratch { matcher, block } = scratch;
+        matcher.begin(input);
+        block.begin();
+        matcher.run(block);
+        block.write(input, &mut bits);
+    });
     bits.flush();
     let mut out = bits.out;
     out.extend_from_slice(&adler32(input).to_be_bytes());
@@ -75,92 +70,102 @@ pub(crate) fn deflate(input: &[u8]) -> Option<Vec<u8>> {
 
 fn adler32(input: &[u8]) -> u32 {
     let (mut a, mut b) = (1_u32, 0_u32);
-    for octet in input {
-        a = (a + u32::from(*octet)) % 65521;
-        b = (b + a) % 65521;
+    // So many octets that nothing overflows.
+    for piece in input.chunks(5552) {
+        for octet in piece {
+            a += u32::from(*octet);
+            b += a;
+        }
+        a %= 65521;
+        b %= 65521;
     }
     b << 16 | a
 }
 
 thread_local! {
-    /// The last place of every hash: zeros between inputs. To clear it for every message would take
-    /// longer than to deflate one.
-    static HEADS: RefCell<Vec<u16>> = RefCell::new(vec![0; HASH_SIZE]);
+    static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch {
+        matcher: Matcher {
+            text: Vec::new(),
+            len: 0,
+            heads: vec![0; HASH_SIZE],
+            turn: 0,
+            previous: Vec::new(),
+        },
+        block: Block::new(),
+    });
+}
+
+/// What is kept between inputs.
+struct Scratch {
+    matcher: Matcher,
+    block: Block,
 }
 
 /// Finds what is repeated.
-struct Matcher<'i, 'h> {
-    input: &'i [u8],
-    head: &'h mut [u16],
+struct Matcher {
+    /// The input, and zeros: words are read beyond its end.
+    text: Vec<u8>,
+    len: usize,
+    /// The last place of every hash, with the number of the input above it.
+    heads: Vec<u32>,
+    turn: u32,
+    /// For each place the one before with the same hash; 0 is none.
     previous: Vec<u16>,
 }
 
-impl Drop for Matcher<'_, '_> {
-    fn drop(&mut self) {
-        for at in 0..self.input.len() {
-            let hash = self.hash(at);
-            if let Some(head) = self.head.get_mut(hash) {
-                *head = 0;
-            }
+/// A match may be looked for as far as this beyond the end.
+const PADDING: usize = MAX_MATCH + 8;
+
+impl Matcher {
+    fn begin(&mut self, input: &[u8]) {
+        self.text.clear();
+        self.text.extend_from_slice(input);
+        self.text.resize(input.len() + PADDING, 0);
+        self.len = input.len();
+        if self.previous.len() < input.len() {
+            self.previous.resize(input.len(), 0);
+        }
+        self.turn = (self.turn + 1) & 0xffff;
+        if self.turn == 0 {
+            self.heads.fill(0);
+            self.turn = 1;
         }
     }
-}
 
-impl<'i, 'h> Matcher<'i, 'h> {
-    fn new(input: &'i [u8], head: &'h mut [u16]) -> Self {
-        Self {
-            input,
-            head,
-            previous: vec![0; input.len()],
-        }
-    }
-
-    fn octet(&self, at: usize) -> u8 {
-        self.input.get(at).copied().unwrap_or(0)
+    #[inline(always)]
+    fn word(&self, at: usize) -> u64 {
+        let octets = self.text.get(at..).and_then(<[u8]>::first_chunk::<8>);
+        octets.map_or(0, |octets| u64::from_le_bytes(*octets))
     }
 
     /// Enters the string at `at` into its chain and gives the one before. Place 0 means none, which
     /// is why nothing ever matches the very start.
+    #[inline(always)]
     fn insert(&mut self, at: usize) -> usize {
-        let hash = self.hash(at);
-        let Some(head) = self.head.get_mut(hash) else {
+        let word = self.word(at) as usize;
+        let hash = (word & 0xff) << 10 ^ (word >> 8 & 0xff) << 5 ^ (word >> 16 & 0xff);
+        let (Some(head), Some(previous)) = (
+            self.heads.get_mut(hash & (HASH_SIZE - 1)),
+            self.previous.get_mut(at),
+        ) else {
             return 0;
         };
-        let before = *head;
-        *head = at as u16;
-        if let Some(place) = self.previous.get_mut(at) {
-            *place = before;
-        }
+        let before = if *head >> 16 == self.turn {
+            *head as u16
+        } else {
+            0
+        };
+        *head = self.turn << 16 | at as u32;
+        *previous = before;
         usize::from(before)
     }
 
-    #[inline]
-    fn hash(&self, at: usize) -> usize {
-        let octets = match self.input.get(at..).and_then(<[u8]>::first_chunk::<3>) {
-            Some(octets) => *octets,
-            None => [self.octet(at), self.octet(at + 1), self.octet(at + 2)],
-        };
-        let [a, b, c] = octets.map(usize::from);
-        ((a << 10) ^ (b << 5) ^ c) & (HASH_SIZE - 1)
-    }
-
     /// How many octets are alike at two places, at most `most`.
-    #[inline]
+    #[inline(always)]
     fn alike(&self, one: usize, other: usize, most: usize) -> usize {
-        let input = self.input;
-        let one = input.get(one..).unwrap_or_default();
-        let other = input.get(other..).unwrap_or_default();
-        let mut len = 0_usize;
+        let mut len = 0;
         while len < most {
-            let a = one.get(len..).and_then(<[u8]>::first_chunk::<8>);
-            let b = other.get(len..).and_then(<[u8]>::first_chunk::<8>);
-            let (Some(a), Some(b)) = (a, b) else {
-                while len < most && one.get(len) == other.get(len) {
-                    len += 1;
-                }
-                return len;
-            };
-            let differs = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+            let differs = self.word(one + len) ^ self.word(other + len);
             if differs != 0 {
                 return (len + differs.trailing_zeros() as usize / 8).min(most);
             }
@@ -169,9 +174,12 @@ impl<'i, 'h> Matcher<'i, 'h> {
         most
     }
 
+    /// The length and place of the first of the longest matches that are longer than `best`.
+    #[inline]
     fn longest(&self, at: usize, first: usize, best: usize) -> (usize, Option<usize>) {
-        let ahead = self.input.len() - at;
+        let ahead = self.len - at;
         let nice = NICE_LENGTH.min(ahead);
+        let most = MAX_MATCH.min(ahead);
         let mut chain = if best >= GOOD_LENGTH {
             MAX_CHAIN >> 2
         } else {
@@ -180,16 +188,16 @@ impl<'i, 'h> Matcher<'i, 'h> {
         let mut best = best;
         let mut found = None;
         let mut candidate = first;
+        let mut end = self.word(at + best - 1) as u16;
         loop {
-            let ends_alike = self.octet(candidate + best) == self.octet(at + best)
-                && self.octet(candidate + best - 1) == self.octet(at + best - 1);
-            if ends_alike {
-                let len = self.alike(candidate, at, MAX_MATCH.min(ahead));
+            if self.word(candidate + best - 1) as u16 == end {
+                let len = self.alike(candidate, at, most);
                 if len > best {
                     (best, found) = (len, Some(candidate));
                     if len >= nice {
                         break;
                     }
+                    end = self.word(at + best - 1) as u16;
                 }
             }
             candidate = self.previous.get(candidate).copied().map_or(0, usize::from);
@@ -201,9 +209,9 @@ impl<'i, 'h> Matcher<'i, 'h> {
         (best.min(ahead), found)
     }
 
-    fn symbols(mut self) -> Vec<Symbol> {
-        let len = self.input.len();
-        let mut symbols = Vec::with_capacity(len);
+    /// zlib's `deflate_slow`.
+    fn run(&mut self, block: &mut Block) {
+        let len = self.len;
         let mut at = 0;
         let (mut match_len, mut match_start) = (MIN_MATCH - 1, 0);
         let mut waiting = false;
@@ -224,32 +232,25 @@ impl<'i, 'h> Matcher<'i, 'h> {
                 }
             }
             if before_len >= MIN_MATCH && match_len <= before_len {
-                let distance = at - 1 - before_start;
-                symbols.push(Symbol::Match(
-                    (before_len - MIN_MATCH) as u16,
-                    (distance - 1) as u16,
-                ));
+                block.matched(before_len - MIN_MATCH, at - 2 - before_start);
                 let end = at + before_len - 1;
-                for next in at + 1..end {
-                    if next + MIN_MATCH <= len {
-                        self.insert(next);
-                    }
+                for next in at + 1..end.min((len + 1).saturating_sub(MIN_MATCH)) {
+                    self.insert(next);
                 }
                 at = end;
                 waiting = false;
                 match_len = MIN_MATCH - 1;
             } else {
                 if waiting {
-                    symbols.push(Symbol::Literal(self.octet(at - 1)));
+                    block.literal(self.word(at - 1) as u8);
                 }
                 waiting = true;
                 at += 1;
             }
         }
         if waiting {
-            symbols.push(Symbol::Literal(self.octet(len - 1)));
+            block.literal(self.word(len - 1) as u8);
         }
-        symbols
     }
 }
 
@@ -269,303 +270,125 @@ static LENGTH_CODE: [u8; 256] = {
     codes
 };
 
-#[inline]
-fn length_code(length: u16) -> usize {
-    let code = LENGTH_CODE.get(usize::from(length)).copied();
-    usize::from(code.unwrap_or_default())
+/// The code of a length less three, its extra bits and their number.
+#[inline(always)]
+#[allow(clippy::indexing_slicing, reason = "the tables have every code")]
+fn length_code(length: usize) -> (usize, u32, u32) {
+    let code = usize::from(LENGTH_CODE[length & 0xff]);
+    let extra = length as u32 - u32::from(LENGTH_BASE[code]);
+    (code, extra, u32::from(LENGTH_EXTRA[code]))
 }
 
-/// Each power of two has two codes.
-#[inline]
-fn distance_code(distance: u16) -> usize {
-    if distance < 2 {
-        return usize::from(distance);
+/// The same for a distance less one: each power of two has two codes.
+#[inline(always)]
+fn distance_code(distance: u32) -> (usize, u32, u32) {
+    if distance < 4 {
+        return (distance as usize, 0, 0);
     }
-    let top = distance.ilog2();
-    2 * top as usize + usize::from(distance >> (top - 1) & 1)
+    let extra = distance.ilog2() - 1;
+    let code = 2 * extra + (distance >> extra);
+    (code as usize, distance & ((1 << extra) - 1), extra)
 }
 
-/// A Huffman tree: how often its symbols occur, then the lengths of their codes.
-struct Tree {
-    frequency: Vec<u32>,
-    lengths: Vec<u8>,
-    codes: Vec<u16>,
-    max_code: usize,
-    /// Bits that the symbols take with these codes.
-    bits: u64,
-}
-
-impl Tree {
-    fn new(size: usize) -> Self {
-        Self {
-            frequency: vec![0; size],
-            lengths: vec![0; size],
-            codes: vec![0; size],
-            max_code: 0,
-            bits: 0,
-        }
-    }
-
-    fn add(&mut self, symbol: usize, times: u32) {
-        if let Some(frequency) = self.frequency.get_mut(symbol) {
-            *frequency += times;
-        }
-    }
-
-    fn length(&self, symbol: usize) -> u8 {
-        self.lengths.get(symbol).copied().unwrap_or(0)
-    }
-
-    /// Lengths of codes, as zlib's `build_tree` and `gen_bitlen` find them.
-    #[allow(
-        clippy::indexing_slicing,
-        reason = "places come from the tree itself, whose size is fixed"
-    )]
-    fn build(&mut self, extra: impl Fn(usize) -> u8, max_length: usize) {
-        let elements = self.frequency.len();
-        let mut frequency = vec![0_u32; 2 * elements + 1];
-        frequency[..elements].copy_from_slice(&self.frequency);
-        let mut depth = vec![0_u8; 2 * elements + 1];
-        let mut parent = vec![0_usize; 2 * elements + 1];
-        let mut heap = Heap {
-            places: vec![0; HEAP],
-            len: 0,
-        };
-        let mut top = HEAP;
-        let mut max_code = 0;
-        for (symbol, times) in self.frequency.iter().enumerate() {
-            if *times != 0 {
-                heap.len += 1;
-                heap.places[heap.len] = symbol;
-                max_code = symbol;
-            }
-        }
-        let mut forced_bits = 0;
-        let mut any = heap.len > 0;
-        while heap.len < 2 {
-            let node = if max_code < 2 && any {
-                max_code += 1;
-                max_code
-            } else if !any {
-                any = true;
-                max_code = 0;
-                0
-            } else {
-                0
-            };
-            heap.len += 1;
-            heap.places[heap.len] = node;
-            frequency[node] = 1;
-            forced_bits += 1;
-        }
-        self.max_code = max_code;
-        for place in (1..=heap.len / 2).rev() {
-            heap.sink(place, &frequency, &depth);
-        }
-        let mut node = elements;
-        while heap.len >= 2 {
-            let n = heap.places[1];
-            heap.places[1] = heap.places[heap.len];
-            heap.len -= 1;
-            heap.sink(1, &frequency, &depth);
-            let m = heap.places[1];
-            top -= 2;
-            heap.places[top + 1] = n;
-            heap.places[top] = m;
-            frequency[node] = frequency[n] + frequency[m];
-            depth[node] = depth[n].max(depth[m]) + 1;
-            (parent[n], parent[m]) = (node, node);
-            heap.places[1] = node;
-            node += 1;
-            heap.sink(1, &frequency, &depth);
-        }
-        top -= 1;
-        heap.places[top] = heap.places[1];
-        let mut lengths = vec![0_usize; 2 * elements + 1];
-        let mut counts = vec![0_usize; max_length + 2];
-        let mut overflow = 0_isize;
-        let mut bits = 0_u64;
-        for place in top + 1..HEAP {
-            let n = heap.places[place];
-            let mut length = lengths[parent[n]] + 1;
-            if length > max_length {
-                length = max_length;
-                overflow += 1;
-            }
-            lengths[n] = length;
-            if n > max_code || n >= elements {
-                continue;
-            }
-            counts[length] += 1;
-            bits += u64::from(frequency[n]) * (length as u64 + u64::from(extra(n)));
-        }
-        if overflow > 0 {
-            while overflow > 0 {
-                let mut length = max_length - 1;
-                while counts[length] == 0 {
-                    length -= 1;
-                }
-                counts[length] -= 1;
-                counts[length + 1] += 2;
-                counts[max_length] -= 1;
-                overflow -= 2;
-            }
-            let mut place = HEAP;
-            for length in (1..=max_length).rev() {
-                let mut left = counts[length];
-                while left > 0 {
-                    place -= 1;
-                    let m = heap.places[place];
-                    if m > max_code || m >= elements {
-                        continue;
-                    }
-                    if lengths[m] != length {
-                        bits = bits.wrapping_add(
-                            (length as u64)
-                                .wrapping_sub(lengths[m] as u64)
-                                .wrapping_mul(u64::from(frequency[m])),
-                        );
-                        lengths[m] = length;
-                    }
-                    left -= 1;
-                }
-            }
-        }
-        self.bits = bits - forced_bits;
-        self.lengths = lengths[..elements]
-            .iter()
-            .map(|length| *length as u8)
-            .collect();
-        self.codes = codes(&self.lengths);
-    }
-}
-
-/// Codes of the given lengths, the first bit in the lowest place.
-fn codes(lengths: &[u8]) -> Vec<u16> {
-    let mut counts = [0_u16; 17];
-    for length in lengths.iter().filter(|length| **length > 0) {
-        if let Some(count) = counts.get_mut(usize::from(*length)) {
-            *count += 1;
-        }
-    }
-    let mut next = [0_u16; 17];
-    let mut code = 0_u16;
-    for (place, shorter) in next.iter_mut().skip(1).zip(counts).take(15) {
-        code = (code + shorter) << 1;
-        *place = code;
-    }
-    lengths
-        .iter()
-        .map(|length| match next.get_mut(usize::from(*length)) {
-            Some(place) if *length > 0 => {
-                let code = *place;
-                *place = place.wrapping_add(1);
-                code.reverse_bits() >> (16 - u16::from(*length))
-            }
-            _ => 0,
-        })
-        .collect()
-}
-
-struct Heap {
-    places: Vec<usize>,
-    len: usize,
-}
-
-impl Heap {
-    #[allow(
-        clippy::indexing_slicing,
-        reason = "places come from the tree itself, whose size is fixed"
-    )]
-    fn sink(&mut self, from: usize, frequency: &[u32], depth: &[u8]) {
-        let smaller = |a: usize, b: usize| (frequency[a], depth[a]) <= (frequency[b], depth[b]);
-        let value = self.places[from];
-        let mut at = from;
-        let mut child = from * 2;
-        while child <= self.len {
-            if child < self.len && smaller(self.places[child + 1], self.places[child]) {
-                child += 1;
-            }
-            if smaller(value, self.places[child]) {
-                break;
-            }
-            self.places[at] = self.places[child];
-            at = child;
-            child *= 2;
-        }
-        self.places[at] = value;
-    }
-}
-
-/// The trees of one block.
+/// The symbols of the one block, and its trees.
 struct Block {
-    literals: Tree,
-    distances: Tree,
-    bit_lengths: Tree,
+    /// A literal, or [`MATCH`], the length less three in the third octet, and the distance less one.
+    symbols: Vec<u32>,
+    /// Extra bits of all lengths and distances.
+    extra_bits: u64,
+    literals: Tree<LITERALS>,
+    distances: Tree<DISTANCES>,
+    bit_lengths: Tree<BIT_LENGTHS>,
     /// Lengths of the trees in the form in which they are sent: symbol, extra bits, their number.
-    sent: Vec<(usize, u32, u32)>,
-    bit_length_count: usize,
+    sent: Vec<(u8, u8, u8)>,
+    heap: Heap,
 }
+
+const MATCH: u32 = 1 << 31;
 
 impl Block {
-    fn of(symbols: &[Symbol]) -> Self {
-        let mut literals = Tree::new(LITERALS);
-        let mut distances = Tree::new(DISTANCES);
-        literals.add(END_OF_BLOCK, 1);
-        for symbol in symbols {
-            match symbol {
-                Symbol::Literal(octet) => literals.add(usize::from(*octet), 1),
-                Symbol::Match(length, distance) => {
-                    literals.add(length_code(*length) + END_OF_BLOCK + 1, 1);
-                    distances.add(distance_code(*distance), 1);
-                }
-            }
-        }
-        literals.build(literal_extra, 15);
-        distances.build(|code| DISTANCE_EXTRA.get(code).copied().unwrap_or(0), 15);
-        let mut sent = Vec::new();
-        let mut bit_lengths = Tree::new(BIT_LENGTHS);
-        for tree in [&literals, &distances] {
-            run_lengths(&tree.lengths, tree.max_code, &mut sent);
-        }
-        for (symbol, _, _) in &sent {
-            bit_lengths.add(*symbol, 1);
-        }
-        bit_lengths.build(|code| BIT_LENGTH_EXTRA.get(code).copied().unwrap_or(0), 7);
-        let bit_length_count = BIT_LENGTH_ORDER
-            .iter()
-            .rposition(|code| bit_lengths.length(*code) != 0)
-            .map_or(4, |last| (last + 1).max(4));
+    fn new() -> Self {
         Self {
-            literals,
-            distances,
-            bit_lengths,
-            sent,
-            bit_length_count,
+            symbols: Vec::new(),
+            extra_bits: 0,
+            literals: Tree::new(),
+            distances: Tree::new(),
+            bit_lengths: Tree::new(),
+            sent: Vec::new(),
+            heap: Heap::new(),
         }
     }
 
-    fn write(&self, input: &[u8], symbols: &[Symbol], bits: &mut Bits) {
+    fn begin(&mut self) {
+        self.symbols.clear();
+        self.extra_bits = 0;
+        self.literals.clear();
+        self.distances.clear();
+        self.bit_lengths.clear();
+        self.sent.clear();
+    }
+
+    #[inline(always)]
+    fn literal(&mut self, octet: u8) {
+        self.literals.add(usize::from(octet));
+        self.symbols.push(u32::from(octet));
+    }
+
+    /// A length less three and a distance less one.
+    #[inline(always)]
+    fn matched(&mut self, length: usize, distance: usize) {
+        let (code, _, extra) = length_code(length);
+        self.literals.add(code + END_OF_BLOCK + 1);
+        self.extra_bits += u64::from(extra);
+        let (code, _, extra) = distance_code(distance as u32);
+        self.distances.add(code);
+        self.extra_bits += u64::from(extra);
+        self.symbols
+            .push(MATCH | (length as u32) << 16 | distance as u32);
+    }
+
+    /// Writes the block in the shortest of the three ways.
+    fn write(&mut self, input: &[u8], bits: &mut Bits) {
+        self.literals.add(END_OF_BLOCK);
+        self.literals.build(&mut self.heap, 15);
+        self.distances.build(&mut self.heap, 15);
+        run_lengths(
+            &self.literals.lengths,
+            self.literals.max_code,
+            &mut self.sent,
+        );
+        run_lengths(
+            &self.distances.lengths,
+            self.distances.max_code,
+            &mut self.sent,
+        );
+        let mut sent_extra = 0;
+        for (symbol, _, extra) in &self.sent {
+            self.bit_lengths.add(usize::from(*symbol));
+            sent_extra += u64::from(*extra);
+        }
+        self.bit_lengths.build(&mut self.heap, 7);
+        let length = |code: &usize| self.bit_lengths.lengths.get(*code).copied().unwrap_or(0);
+        let bit_length_count = BIT_LENGTH_ORDER
+            .iter()
+            .rposition(|code| length(code) != 0)
+            .map_or(4, |last| (last + 1).max(4));
         let dynamic = self.literals.bits
             + self.distances.bits
+            + self.extra_bits
             + self.bit_lengths.bits
-            + 3 * self.bit_length_count as u64
+            + sent_extra
+            + 3 * bit_length_count as u64
             + 14;
-        let fixed: u64 = symbols
-            .iter()
-            .map(|symbol| match symbol {
-                Symbol::Literal(octet) => u64::from(fixed_length(usize::from(*octet))),
-                Symbol::Match(length, distance) => {
-                    let code = length_code(*length) + END_OF_BLOCK + 1;
-                    let extra = DISTANCE_EXTRA
-                        .get(distance_code(*distance))
-                        .copied()
-                        .unwrap_or(0);
-                    u64::from(fixed_length(code) + literal_extra(code) + 5 + extra)
-                }
-            })
-            .sum::<u64>()
-            + 7;
+        let times = |tree: &[u32], length: &dyn Fn(usize) -> u8| -> u64 {
+            let lengths = tree.iter().enumerate();
+            lengths
+                .map(|(code, times)| u64::from(*times) * u64::from(length(code)))
+                .sum()
+        };
+        let fixed = times(&self.literals.frequency, &fixed_length)
+            + times(&self.distances.frequency, &|_| 5)
+            + self.extra_bits;
         let (dynamic, fixed) = ((dynamic + 10) >> 3, (fixed + 10) >> 3);
         if input.len() as u64 + 4 <= dynamic.min(fixed) {
             bits.put(1, 3);
@@ -576,69 +399,56 @@ impl Block {
             bits.out.extend_from_slice(input);
         } else if fixed <= dynamic {
             bits.put(0b011, 3);
-            let lengths: Vec<u8> = (0..LITERALS + 2).map(fixed_length).collect();
-            self.symbols(
-                symbols,
-                &lengths,
-                &codes(&lengths),
-                &[5; 32],
-                &codes(&[5; 32]),
-                bits,
-            );
+            // The whole alphabet has codes, 288 of literals and lengths.
+            let lengths: [u8; LITERALS + 2] = std::array::from_fn(fixed_length);
+            let mut literals = [0; LITERALS + 2];
+            codes(&lengths, LITERALS + 1, &mut literals);
+            let mut distances = [0; DISTANCES + 2];
+            codes(&[5; DISTANCES + 2], DISTANCES + 1, &mut distances);
+            self.symbols(&lengths, &literals, &[5; DISTANCES + 2], &distances, bits);
         } else {
             bits.put(0b101, 3);
             bits.put((self.literals.max_code - 256) as u32, 5);
             bits.put(self.distances.max_code as u32, 5);
-            bits.put(self.bit_length_count as u32 - 4, 4);
-            for code in BIT_LENGTH_ORDER.iter().take(self.bit_length_count) {
-                bits.put(u32::from(self.bit_lengths.length(*code)), 3);
+            bits.put(bit_length_count as u32 - 4, 4);
+            for code in BIT_LENGTH_ORDER.iter().take(bit_length_count) {
+                bits.put(u32::from(length(code)), 3);
             }
             for (symbol, extra, count) in &self.sent {
-                bits.symbol(*symbol, &self.bit_lengths.lengths, &self.bit_lengths.codes);
-                bits.put(*extra, *count);
+                let tree = &self.bit_lengths;
+                bits.symbol(usize::from(*symbol), &tree.lengths, &tree.codes);
+                bits.put(u32::from(*extra), u32::from(*count));
             }
             let (l, d) = (&self.literals, &self.distances);
-            self.symbols(symbols, &l.lengths, &l.codes, &d.lengths, &d.codes, bits);
+            self.symbols(&l.lengths, &l.codes, &d.lengths, &d.codes, bits);
         }
     }
 
     fn symbols(
         &self,
-        symbols: &[Symbol],
         lengths: &[u8],
         codes: &[u16],
         distance_lengths: &[u8],
         distance_codes: &[u16],
         bits: &mut Bits,
     ) {
-        for symbol in symbols {
-            match symbol {
-                Symbol::Literal(octet) => bits.symbol(usize::from(*octet), lengths, codes),
-                Symbol::Match(length, distance) => {
-                    let code = length_code(*length);
-                    bits.symbol(code + END_OF_BLOCK + 1, lengths, codes);
-                    let base = LENGTH_BASE.get(code).copied().unwrap_or(0);
-                    let extra = LENGTH_EXTRA.get(code).copied().unwrap_or(0);
-                    bits.put(u32::from(length - base), u32::from(extra));
-                    let code = distance_code(*distance);
-                    bits.symbol(code, distance_lengths, distance_codes);
-                    let base = DISTANCE_BASE.get(code).copied().unwrap_or(0);
-                    let extra = DISTANCE_EXTRA.get(code).copied().unwrap_or(0);
-                    bits.put(u32::from(distance - base), u32::from(extra));
-                }
+        for symbol in &self.symbols {
+            if symbol & MATCH == 0 {
+                bits.symbol(*symbol as usize, lengths, codes);
+                continue;
             }
+            let (code, extra, count) = length_code((symbol >> 16 & 0xff) as usize);
+            bits.symbol(code + END_OF_BLOCK + 1, lengths, codes);
+            bits.put(extra, count);
+            let (code, extra, count) = distance_code(symbol & 0xffff);
+            bits.symbol(code, distance_lengths, distance_codes);
+            bits.put(extra, count);
         }
         bits.symbol(END_OF_BLOCK, lengths, codes);
     }
 }
 
-fn literal_extra(code: usize) -> u8 {
-    code.checked_sub(END_OF_BLOCK + 1)
-        .and_then(|code| LENGTH_EXTRA.get(code).copied())
-        .unwrap_or(0)
-}
-
-fn fixed_length(code: usize) -> u8 {
+const fn fixed_length(code: usize) -> u8 {
     match code {
         0..=143 => 8,
         144..=255 => 9,
@@ -648,44 +458,36 @@ fn fixed_length(code: usize) -> u8 {
 }
 
 /// Lengths of codes, repeated ones counted (RFC 1951 3.2.7).
-fn run_lengths(lengths: &[u8], max_code: usize, out: &mut Vec<(usize, u32, u32)>) {
+fn run_lengths(lengths: &[u8], max_code: usize, out: &mut Vec<(u8, u8, u8)>) {
     let mut before = None;
-    let mut count = 0_u32;
-    let limits = |next: Option<u8>, current: Option<u8>| match next {
-        Some(0) => (138, 3),
-        _ if next == current => (6, 3),
-        _ => (7, 4),
-    };
-    let (mut most, mut least) = limits(lengths.first().copied(), None);
-    for code in 0..=max_code {
-        let Some(current) = lengths.get(code).copied() else {
-            return;
-        };
-        let next = if code == max_code {
-            None
-        } else {
-            lengths.get(code + 1).copied()
-        };
-        count += 1;
-        if count < most && next == Some(current) {
-            continue;
-        }
-        if count < least {
-            (0..count).for_each(|_| out.push((usize::from(current), 0, 0)));
-        } else if current != 0 {
-            if before != Some(current) {
-                out.push((usize::from(current), 0, 0));
-                count -= 1;
+    let mut lengths = lengths.get(..=max_code).unwrap_or_default();
+    while let Some(current) = lengths.first().copied() {
+        let mut run = lengths.iter().take_while(|next| **next == current).count();
+        lengths = lengths.get(run..).unwrap_or_default();
+        while run > 0 {
+            // A length that differs from the one before is sent once, before its repeats.
+            let fresh = current != 0 && before != Some(current);
+            let (most, least) = match (current, fresh) {
+                (0, _) => (138, 3),
+                (_, true) => (7, 4),
+                (_, false) => (6, 3),
+            };
+            let count = run.min(most);
+            run -= count;
+            before = Some(current);
+            if count < least {
+                out.extend(std::iter::repeat_n((current, 0, 0), count));
+            } else if current != 0 {
+                if fresh {
+                    out.push((current, 0, 0));
+                }
+                out.push((16, (count - usize::from(fresh)) as u8 - 3, 2));
+            } else if count <= 10 {
+                out.push((17, count as u8 - 3, 3));
+            } else {
+                out.push((18, count as u8 - 11, 7));
             }
-            out.push((16, count - 3, 2));
-        } else if count <= 10 {
-            out.push((17, count - 3, 3));
-        } else {
-            out.push((18, count - 11, 7));
         }
-        count = 0;
-        before = Some(current);
-        (most, least) = limits(next, Some(current));
     }
 }
 
@@ -693,31 +495,37 @@ fn run_lengths(lengths: &[u8], max_code: usize, out: &mut Vec<(usize, u32, u32)>
 struct Bits {
     out: Vec<u8>,
     pending: u64,
+    /// Fewer than 32 between calls.
     count: u32,
 }
 
 impl Bits {
+    /// At most 16 bits.
+    #[inline(always)]
     fn put(&mut self, value: u32, count: u32) {
         self.pending |= u64::from(value) << self.count;
         self.count += count;
-        while self.count >= 8 {
-            self.out.push(self.pending as u8);
-            self.pending >>= 8;
-            self.count -= 8;
+        if self.count >= 32 {
+            self.out
+                .extend_from_slice(&(self.pending as u32).to_le_bytes());
+            self.pending >>= 32;
+            self.count -= 32;
         }
     }
 
+    #[inline(always)]
     fn symbol(&mut self, symbol: usize, lengths: &[u8], codes: &[u16]) {
         let length = lengths.get(symbol).copied().unwrap_or(0);
         let code = codes.get(symbol).copied().unwrap_or(0);
         self.put(u32::from(code), u32::from(length));
     }
 
+    /// Writes what is left, the last octet with zeros.
     fn flush(&mut self) {
-        if self.count > 0 {
-            self.out.push(self.pending as u8);
-            (self.pending, self.count) = (0, 0);
-        }
+        let octets = self.pending.to_le_bytes();
+        let left = octets.get(..self.count.div_ceil(8) as usize);
+        self.out.extend_from_slice(left.unwrap_or_default());
+        (self.pending, self.count) = (0, 0);
     }
 }
 

@@ -4,13 +4,15 @@
 //!
 //! Brute force is stock zlib, cell by cell, on the same messages in the same run; on more than
 //! 1 MB it runs 18 cells over the whole transcript (each level with and without takeover, windows and
-//! memLevels in turn), says so, and takes the other cells to cost as much on average. CPU time of
-//! the process, because a machine may be busy with other things. Lines that begin with `row` are for
+//! memLevels in turn), says so, and takes the other cells to cost as much on average. Both take all the
+//! threads of the machine. CPU time, because a machine may be busy with other things. Lines that begin with `row` are for
 //! `cargo xtask bench ws`: name, ours, the peer's, the peer, the unit. `ONLY=TEXT` in the environment
 //! runs the parts of the grid whose name has it, and nothing else.
 #![allow(clippy::unwrap_used, reason = "a benchmark may panic")]
 
 use std::fmt::Write as _;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use weir_ws::exact::{ClassSizes, Engine, EngineOptions};
 use weir_ws::{CELLS, Cells, Format, InputOptions, Setting, read_messages};
@@ -144,7 +146,7 @@ fn ours(name: &str, messages: &[&[u8]], cells: Cells) -> (ClassSizes, f64) {
 
 /// What zlib makes of the messages, and the CPU seconds that it took.
 fn theirs(messages: &[&[u8]], setting: Setting) -> (u64, f64) {
-    let begin = cpu_seconds();
+    let begin = thread_cpu_seconds();
     let window_bits = setting.window_bits.max(9);
     let mut deflate =
         weir_zlib::Deflate::new(setting.level, window_bits, setting.mem_level, 0).unwrap();
@@ -157,7 +159,29 @@ fn theirs(messages: &[&[u8]], setting: Setting) -> (u64, f64) {
         deflate.message(message, &mut out);
         total += out.len() as u64;
     }
-    (total, cpu_seconds() - begin)
+    (total, thread_cpu_seconds() - begin)
+}
+
+/// [`theirs`] for several settings, on as many threads as [`Engine`] takes.
+fn theirs_of(messages: &[&[u8]], settings: &[Setting]) -> Vec<(u64, f64)> {
+    let threads = EngineOptions::default().threads;
+    let next = AtomicUsize::new(0);
+    let found = Mutex::new(vec![(0, 0.0); settings.len()]);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let n = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(&setting) = settings.get(n) else {
+                        return;
+                    };
+                    let one = theirs(messages, setting);
+                    found.lock().unwrap()[n] = one;
+                }
+            });
+        }
+    });
+    found.into_inner().unwrap()
 }
 
 fn bytes_of(messages: &[&[u8]]) -> usize {
@@ -204,8 +228,7 @@ fn grid(messages: &[&[u8]]) {
             .collect()
     };
     let mut theirs_all = 0.0;
-    for &setting in &sample {
-        let (total, seconds) = theirs(messages, setting);
+    for (&setting, (total, seconds)) in sample.iter().zip(theirs_of(messages, &sample)) {
         assert_eq!(total, sizes.compressed(setting), "{setting}");
         if sample.len() < 100 {
             println!("zlib   {:30} {seconds:8.2} s CPU", setting.to_string());
@@ -282,7 +305,16 @@ fn archive(messages: &[&[u8]]) -> Vec<u8> {
 
 /// CPU seconds of this process, all threads.
 fn cpu_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    cpu_seconds_in("/proc/self/stat")
+}
+
+/// CPU seconds of this thread.
+fn thread_cpu_seconds() -> f64 {
+    cpu_seconds_in("/proc/thread-self/stat")
+}
+
+fn cpu_seconds_in(path: &str) -> f64 {
+    let stat = std::fs::read_to_string(path).unwrap();
     let fields: Vec<&str> = stat
         .rsplit(')')
         .next()

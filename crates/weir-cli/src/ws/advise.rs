@@ -41,10 +41,7 @@ pub(super) fn run(args: &Advise, global: Global, messages: Messages) -> Result<E
     let report = match args.report.chosen() {
         ReportFormat::Csv => advice_csv(&advice),
         ReportFormat::Json => advice_json(&advice, args.threshold),
-        ReportFormat::Html => {
-            let names = args.input.inputs.iter().map(|path| input::name(path));
-            html_report(&names.collect::<Vec<_>>().join(", "), &result, &advice)
-        }
+        ReportFormat::Html => html_report(&args.input.title(), &result, &advice),
         ReportFormat::Table => {
             let mut text = study::summary(&result, &total, &totals.extensions);
             text.push_str(&format!("\n{}\n", capital(&advice.reason)));

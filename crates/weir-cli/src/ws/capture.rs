@@ -6,7 +6,7 @@ use weir_capture::Reader;
 use weir_packet::{Decoder, Frame, LinkType, Needs, Options};
 use weir_tables::{WebSocketSight, WebSockets};
 
-/// Reads a capture to its end, and hands on what is seen of WebSocket connections; gives notes about
+/// Reads a capture, or what crosses an interface, to its end, and hands on what is seen of WebSocket connections; gives notes about
 /// limits. `read` is told the bytes of the source and the records, now and then.
 ///
 /// # Errors
@@ -34,6 +34,8 @@ pub(super) fn read(
                 records += 1;
             }
             Ok(None) => break Ok(()),
+            // An interface on which nothing comes for a moment.
+            Err(error) if error.is_pause() => {}
             Err(error) => break Err(error),
         }
     };

@@ -12,6 +12,7 @@ use weir_ws::{
     InputReport, Opcode, Prefix,
 };
 
+use super::live::{self, Capture};
 use super::{InputArgs, InputFormat, capture};
 use crate::args::Global;
 use crate::message::Messages;
@@ -47,6 +48,13 @@ pub(super) fn read(
     let bar = !args.no_progress && !global.quiet && io::stderr().is_terminal();
     let progress = Progress::start(bar, move || seen.done());
     let mut totals = Totals::default();
+    if let Some(capture) = args.live.start(messages)? {
+        let outcome = crossing(capture, messages, &counters, &mut totals, each);
+        progress.finish();
+        outcome?;
+        totals.say(args, messages);
+        return Ok(totals);
+    }
     for path in &args.inputs {
         let outcome = file(path, args, messages, &counters, &mut totals, each);
         if let Err(trouble) = outcome {
@@ -156,6 +164,27 @@ fn file(
     Ok(())
 }
 
+/// The messages that cross an interface, until the end is asked for.
+fn crossing(
+    capture: Capture,
+    messages: Messages,
+    counters: &Counters,
+    totals: &mut Totals,
+    each: &mut dyn FnMut(&InputMessage<'_>),
+) -> Result<(), Failure> {
+    let mut meter = capture.meter;
+    let outcome = captured(capture.packets, counters, totals, &mut |message| {
+        if meter.take() {
+            each(message);
+        }
+    });
+    live::tell(&capture.name, &capture.counts, messages);
+    for note in outcome.map_err(|error| Failure::environment(error.to_string()))? {
+        messages.note(&format!("{}: {note}", capture.name));
+    }
+    Ok(())
+}
+
 /// The messages of a capture that are there as a whole.
 fn captured(
     source: impl Read,
@@ -236,6 +265,19 @@ fn format(wanted: InputFormat, head: &[u8]) -> Format {
         InputFormat::U32 => Format::Prefixed(Prefix::U32),
         InputFormat::U32le => Format::Prefixed(Prefix::U32Le),
         InputFormat::Varint => Format::Prefixed(Prefix::Varint),
+    }
+}
+
+impl InputArgs {
+    /// What is read, for titles.
+    pub(super) fn title(&self) -> String {
+        match &self.live.capture.interface {
+            Some(interface) => format!("interface {interface}"),
+            None => {
+                let names = self.inputs.iter().map(|path| name(path));
+                names.collect::<Vec<_>>().join(", ")
+            }
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use weir_tables::{WebSocketEnds, WebSocketSight};
 use weir_ws::{ConnectionEvent, Direction, Event, Message, ViolationKind};
 
 use super::print::Table;
-use super::{ReportFormat, Stats, capture, input};
+use super::{ReportFormat, Stats, capture, input, live};
 use crate::args::Global;
 use crate::message::Messages;
 use crate::output::grouped;
@@ -46,6 +46,27 @@ pub(super) fn run(args: &Stats, global: Global, messages: Messages) -> Result<Ex
     });
     let mut audit = Audit::default();
     let mut damaged = false;
+    if let Some(capture) = args.live.start(messages)? {
+        let mut meter = capture.meter;
+        let mut wanted = true;
+        let mut done = |bytes: u64, records: u64| {
+            counters.0.store(bytes, Ordering::Relaxed);
+            counters.1.store(records, Ordering::Relaxed);
+        };
+        let outcome = capture::read(capture.packets, &mut done, &mut |sight| {
+            if wanted && is_data(sight) {
+                wanted = meter.take();
+            }
+            if wanted {
+                audit.sight(0, sight);
+            }
+        });
+        progress.finish();
+        live::tell(&capture.name, &capture.counts, messages);
+        for note in outcome.map_err(|error| Failure::environment(error.to_string()))? {
+            messages.note(&format!("{}: {note}", capture.name));
+        }
+    }
     for (number, path) in args.captures.iter().enumerate() {
         let source: Box<dyn Read> = match path.as_os_str() == "-" {
             true => Box::new(io::stdin().lock()),
@@ -81,6 +102,11 @@ pub(super) fn run(args: &Stats, global: Global, messages: Messages) -> Result<Ex
     args.report.write(&report)?;
     let faults = audit.violations.keys().any(|kind| is_fault(kind));
     Ok(ExitCode::from(u8::from(damaged || faults)))
+}
+
+/// A message that is not a control frame.
+fn is_data(sight: &WebSocketSight<'_>) -> bool {
+    matches!(sight.event, ConnectionEvent::Wire(_, Event::Message(message)) if !message.opcode.is_control())
 }
 
 fn say(path: &Path, error: &weir_capture::Error, messages: Messages) {
@@ -352,7 +378,10 @@ impl Audit {
     }
 
     fn lines(&self, args: &Stats) -> impl Iterator<Item = (String, &Connection, Direction, &Sums)> {
-        let names: Vec<String> = args.captures.iter().map(|path| input::name(path)).collect();
+        let names: Vec<String> = match &args.live.capture.interface {
+            Some(interface) => vec![interface.clone()],
+            None => args.captures.iter().map(|path| input::name(path)).collect(),
+        };
         self.connections
             .iter()
             .flat_map(move |((capture, _), connection)| {

@@ -41,7 +41,11 @@ pub(super) fn run(args: &Study, global: Global, messages: Messages) -> Result<Ex
         ReportFormat::Html => {
             // The plots need what the settings cost; no budget rules anything out.
             let budget = Budget::new(1, u64::MAX);
-            html_report(&title(args), &result, &advise(&total, &times, &budget))
+            html_report(
+                &args.input.title(),
+                &result,
+                &advise(&total, &times, &budget),
+            )
         }
         ReportFormat::Table => {
             let mut text = summary(&result, &total, &totals.extensions);
@@ -64,22 +68,11 @@ pub(super) fn run(args: &Study, global: Global, messages: Messages) -> Result<Ex
 }
 
 fn nothing(args: &Study) -> Failure {
-    let names: Vec<String> = args
-        .input
-        .inputs
-        .iter()
-        .map(|path| input::name(path))
-        .collect();
-    Refusal::usage(
-        format!("no messages in {}", names.join(", ")),
-        "--input-format says what an input is when its content does not tell",
-    )
-    .into()
-}
-
-fn title(args: &Study) -> String {
-    let names = args.input.inputs.iter().map(|path| input::name(path));
-    names.collect::<Vec<_>>().join(", ")
+    let hint = match args.input.live.capture.interface {
+        Some(_) => "weir ws stats shows the connections; TLS (wss://) cannot be read",
+        None => "--input-format says what an input is when its content does not tell",
+    };
+    Refusal::usage(format!("no messages in {}", args.input.title()), hint).into()
 }
 
 /// What limits did to the figures.

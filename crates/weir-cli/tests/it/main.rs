@@ -8,6 +8,7 @@
 mod clf;
 mod live;
 mod transcript;
+mod websocket;
 
 /// A test for each file of `tests/transcripts`.
 macro_rules! transcripts {

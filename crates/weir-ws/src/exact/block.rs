@@ -151,10 +151,6 @@ impl Set {
         self.0[n >> 6] |= 1 << (n & 63);
     }
 
-    fn len(&self) -> u32 {
-        self.0.iter().map(|bits| bits.count_ones()).sum()
-    }
-
     fn each(&self, mut f: impl FnMut(usize)) {
         for (word, &bits) in self.0.iter().enumerate() {
             let mut bits = bits;
@@ -166,13 +162,49 @@ impl Set {
     }
 }
 
+/// The symbols of an alphabet that a block uses, in order: one loop for whoever asks, whose end the
+/// processor mistakes once.
+#[derive(Debug)]
+struct Used {
+    list: [u16; LITERALS + 2],
+    len: usize,
+}
+
+impl Used {
+    fn new() -> Self {
+        Self {
+            list: [0; LITERALS + 2],
+            len: 0,
+        }
+    }
+
+    fn fill(&mut self, set: &mut Set) {
+        self.len = 0;
+        std::mem::take(set).each(|n| {
+            if let Some(place) = self.list.get_mut(self.len) {
+                *place = n as u16;
+                self.len += 1;
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        let used = self.list.get(..self.len).unwrap_or_default();
+        used.iter().map(|&n| usize::from(n))
+    }
+}
+
 /// Frequencies, and zlib's trees over them.
 #[derive(Debug)]
 struct Trees {
     literals: [u32; LITERALS + 2],
     distances: [u32; DISTANCES],
-    used_literals: Set,
-    used_distances: Set,
+    /// While counting.
+    seen: Set,
+    seen_distances: u32,
+    used_literals: Used,
+    used_distances: Used,
     /// Extra bits of lengths and distances.
     extra_bits: u64,
     /// Sum of `f log2 f` over the literals and lengths, and over the distances.
@@ -180,26 +212,53 @@ struct Trees {
     distance_sum: u64,
     literal_count: u32,
     distance_count: u32,
-    distance_kinds: u32,
     lens: [u8; LITERALS + DISTANCES + 4],
     heap: Heap,
+    logs: &'static Logs,
 }
 
 /// `f log2 f` in 1/65,536 bits.
 const LOG_ONE: f64 = 65_536.0;
 const LOG_TABLE: usize = 1024;
 
-/// `x log2 x`, rounded down, for small `x`.
-static LOGS: std::sync::LazyLock<[u64; LOG_TABLE]> = std::sync::LazyLock::new(|| {
+/// `x log2 x` in 1/65,536 bits, rounded down, for small `x`.
+#[derive(Debug)]
+struct Logs([u64; LOG_TABLE]);
+
+static LOGS: std::sync::LazyLock<Logs> = std::sync::LazyLock::new(|| {
     let mut table = [0; LOG_TABLE];
     for (x, value) in table.iter_mut().enumerate().skip(2) {
         *value = ((x as f64) * (x as f64).log2() * LOG_ONE) as u64;
     }
-    table
+    Logs(table)
 });
 
-fn log_table() -> &'static [u64; LOG_TABLE] {
-    &LOGS
+impl Logs {
+    /// For any `x`.
+    #[inline(always)]
+    fn of(&self, x: u32) -> u64 {
+        match self.0.get(x as usize) {
+            Some(&value) => value,
+            None => (f64::from(x) * f64::from(x).log2() * LOG_ONE) as u64,
+        }
+    }
+
+    /// Bits that `count` symbols take at the least, when `sum` is not less than the sum of [`Logs::of`]
+    /// over the frequencies of each.
+    #[inline(always)]
+    fn shannon(&self, count: u32, sum: u64) -> u64 {
+        self.of(count).saturating_sub(sum) >> 16
+    }
+
+    /// Shannon's bound for some frequencies, and one bit a symbol at the least.
+    fn entropy(&self, counts: &[u32]) -> u64 {
+        let (mut all, mut sum) = (0, 0);
+        for &count in counts {
+            all += count;
+            sum += self.of(count) + 1;
+        }
+        self.shannon(all, sum).max(all.into())
+    }
 }
 
 impl Trees {
@@ -207,62 +266,71 @@ impl Trees {
         Self {
             literals: [0; LITERALS + 2],
             distances: [0; DISTANCES],
-            used_literals: Set::default(),
-            used_distances: Set::default(),
+            seen: Set::default(),
+            seen_distances: 0,
+            used_literals: Used::new(),
+            used_distances: Used::new(),
             extra_bits: 0,
             literal_sum: 0,
             distance_sum: 0,
             literal_count: 0,
             distance_count: 0,
-            distance_kinds: 0,
             lens: [0; LITERALS + DISTANCES + 4],
             heap: Heap::new(),
+            logs: &LOGS,
         }
     }
 
     fn count(&mut self, symbols: &[Symbol]) {
         let mut extra = 0;
+        let mut matches = 0;
         self.literals[END_OF_BLOCK] = 1;
-        self.used_literals.insert(END_OF_BLOCK);
+        self.seen.insert(END_OF_BLOCK);
         for &symbol in symbols {
             if symbol & MATCH == 0 {
                 let byte = (symbol & 0xff) as usize;
                 self.literals[byte] += 1;
-                self.used_literals.insert(byte);
+                self.seen.insert(byte);
             } else {
                 let code = LENGTH_CODE[((symbol >> 16) & 0xff) as usize] as usize;
                 extra += u32::from(LENGTH_EXTRA[code]);
                 self.literals[257 + code] += 1;
-                self.used_literals.insert(257 + code);
+                self.seen.insert(257 + code);
                 let (code, bits) = distance_code(symbol & 0xffff);
                 extra += bits;
                 self.distances[code] += 1;
-                self.used_distances.insert(code);
-                self.distance_count += 1;
+                self.seen_distances |= 1 << code;
+                matches += 1;
             }
         }
         self.literal_count = symbols.len() as u32 + 1;
+        self.distance_count = matches;
         self.extra_bits = u64::from(extra);
-        let (mut literal_sum, mut distance_sum) = (0, 0);
-        let mut distance_kinds = 0;
-        self.used_literals
-            .each(|n| literal_sum += log(self.literals[n]) + 1);
-        self.used_distances.each(|n| {
-            distance_sum += log(self.distances[n]) + 1;
-            distance_kinds += 1;
-        });
-        self.literal_sum = literal_sum;
-        self.distance_sum = distance_sum;
-        self.distance_kinds = distance_kinds;
+        self.used_literals.fill(&mut self.seen);
+        let mut distances = Set([
+            u64::from(std::mem::take(&mut self.seen_distances)),
+            0,
+            0,
+            0,
+            0,
+        ]);
+        self.used_distances.fill(&mut distances);
+        let logs = self.logs;
+        let sum = |used: &Used, counts: &[u32]| {
+            let of = |n| counts.get(n).map_or(0, |&count| logs.of(count) + 1);
+            used.iter().map(of).sum()
+        };
+        self.literal_sum = sum(&self.used_literals, &self.literals);
+        self.distance_sum = sum(&self.used_distances, &self.distances);
     }
 
     fn clear(&mut self) {
-        let (literals, distances) = (&mut self.literals, &mut self.distances);
-        self.used_literals.each(|n| literals[n] = 0);
-        self.used_distances.each(|n| distances[n] = 0);
-        self.used_literals = Set::default();
-        self.used_distances = Set::default();
-        self.distance_count = 0;
+        for n in self.used_literals.iter() {
+            self.literals[n] = 0;
+        }
+        for n in self.used_distances.iter() {
+            self.distances[n] = 0;
+        }
     }
 
     /// No own codes can take fewer bits than this: Shannon's bound for the symbols, and for the
@@ -270,20 +338,22 @@ impl Trees {
     fn lower_bound(&self) -> u64 {
         let mut header = Header::default();
         header.add(&self.used_literals);
-        header.kinds = self.used_literals.len();
-        if self.distance_kinds < 2 {
+        header.kinds = self.used_literals.len as u32;
+        if self.used_distances.len < 2 {
             // Two codes are sent even for one, and the forced one is next to zero.
             header.lengths += 1;
         } else {
             header.add(&self.used_distances);
         }
         // A Huffman code spends at least one bit a symbol.
-        let literals = shannon(self.literal_count, self.literal_sum).max(self.literal_count.into());
-        literals + self.distance_bound() + self.extra_bits + header.bound()
+        let literals = self.logs.shannon(self.literal_count, self.literal_sum);
+        let literals = literals.max(self.literal_count.into());
+        literals + self.distance_bound() + self.extra_bits + header.bound(self.logs)
     }
 
     fn distance_bound(&self) -> u64 {
-        shannon(self.distance_count, self.distance_sum).max(self.distance_count.into())
+        let bits = self.logs.shannon(self.distance_count, self.distance_sum);
+        bits.max(self.distance_count.into())
     }
 
     /// The bits of the block with codes of its own, as zlib builds them, without the three bits of
@@ -303,7 +373,7 @@ impl Trees {
         let bound = known
             + u64::from(extra)
             + distance_bound
-            + entropy(&lengths)
+            + self.logs.entropy(&lengths)
             + 3 * (sent(|n| lengths[n] > 0) as u64 + 1)
             + 1;
         if bound >= enough {
@@ -314,12 +384,14 @@ impl Trees {
                 .build(&self.distances, &self.used_distances, 15, distance_lens);
         extra += scan(&distance_lens[..=distance_max], &mut lengths);
         distance_lens[..=distance_max].fill(0);
-        let mut used = Set::default();
+        let mut set = Set::default();
         for (n, &count) in lengths.iter().enumerate() {
             if count > 0 {
-                used.insert(n);
+                set.insert(n);
             }
         }
+        let mut used = Used::new();
+        used.fill(&mut set);
         let mut lens = [0u8; 20];
         let (length_bits, _) = self.heap.build(&lengths, &used, 7, &mut lens);
         known
@@ -339,32 +411,6 @@ fn sent(used: impl Fn(usize) -> bool) -> usize {
     sent
 }
 
-/// `x log2 x` in 1/65,536 bits, rounded down.
-#[inline(always)]
-fn log(x: u32) -> u64 {
-    match log_table().get(x as usize) {
-        Some(&value) => value,
-        None => (f64::from(x) * f64::from(x).log2() * LOG_ONE) as u64,
-    }
-}
-
-/// Bits that `count` symbols take at the least, when `sum` is not less than the sum of [`log`] over
-/// the frequencies of each.
-#[inline(always)]
-fn shannon(count: u32, sum: u64) -> u64 {
-    log(count).saturating_sub(sum) >> 16
-}
-
-/// Shannon's bound for some frequencies, and one bit a symbol at the least.
-fn entropy(counts: &[u32]) -> u64 {
-    let (mut all, mut sum) = (0, 0);
-    for &count in counts {
-        all += count;
-        sum += log(count) + 1;
-    }
-    shannon(all, sum).max(all.into())
-}
-
 /// What is known of the code lengths before there are any: where they are zero. The lengths
 /// themselves are taken for one symbol, which bounds their cost from below.
 #[derive(Clone, Copy, Debug, Default)]
@@ -380,10 +426,10 @@ struct Header {
 }
 
 impl Header {
-    fn add(&mut self, used: &Set) {
+    fn add(&mut self, used: &Used) {
         let mut next = 0;
         let mut run = 0u32;
-        used.each(|n| {
+        for n in used.iter() {
             if n > next {
                 self.close(run);
                 run = 0;
@@ -391,7 +437,7 @@ impl Header {
             }
             run += 1;
             next = n + 1;
-        });
+        }
         self.close(run);
     }
 
@@ -418,7 +464,7 @@ impl Header {
         }
     }
 
-    fn bound(self) -> u64 {
+    fn bound(self, logs: &Logs) -> u64 {
         // A complete code over n symbols has one of log2(n) bits or fewer. `ORDER` has short
         // lengths late: 4 at index 11, 5 at 9, 6 at 7, 7 at 5, and none before 4.
         let sent = match self.kinds {
@@ -430,7 +476,7 @@ impl Header {
         };
         // All codes have the same length only where their number is a power of two.
         let other = u32::from(!self.kinds.is_power_of_two() && self.lengths > 1);
-        let codes = entropy(&[
+        let codes = logs.entropy(&[
             self.zeros,
             self.short_runs,
             self.long_runs,
@@ -534,15 +580,21 @@ impl Heap {
 
     /// Builds zlib's tree over the used symbols, writes the lengths of their codes to `lens`, and
     /// gives the bits of all symbols (without extra bits) and the largest symbol that has a code.
-    fn build(&mut self, counts: &[u32], used: &Set, bits_max: u8, lens: &mut [u8]) -> (u64, usize) {
+    fn build(
+        &mut self,
+        counts: &[u32],
+        used: &Used,
+        bits_max: u8,
+        lens: &mut [u8],
+    ) -> (u64, usize) {
         let elements = counts.len();
         let mut len = 0;
         let mut max: Option<usize> = None;
-        used.each(|n| {
+        for n in used.iter() {
             len += 1;
             self.entries[len] = u64::from(counts[n]) << 32 | n as u64;
             max = Some(n);
-        });
+        }
         // At least two codes, so that one bit is sent even if there is only one.
         let mut forced = 0;
         while len < 2 {

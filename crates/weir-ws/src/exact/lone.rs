@@ -25,67 +25,70 @@ const SIX: usize = 6;
 /// Positions that are put into chains at a time.
 const AHEAD: usize = 4096;
 
-/// How far back the string with the same hash is, by position; 0 is none.
-type Back = Box<[u16; RING]>;
+/// What is known of a position: how far back the strings of three bytes (by zlib's hash), four and six with
+/// the same hash are, where 0 is none, and how often zlib's hash was seen. In one word, since a search
+/// asks for several of them, and all are written at once.
+#[derive(Clone, Copy, Debug, Default)]
+struct Link(u64);
+
+impl Link {
+    const THREE: u32 = 0;
+    const FOUR: u32 = 16;
+    const SIX: u32 = 32;
+    const COUNT: u32 = 48;
+
+    #[inline(always)]
+    fn get<const AT: u32>(self) -> u16 {
+        (self.0 >> AT) as u16
+    }
+
+    #[inline(always)]
+    fn set<const AT: u32>(&mut self, value: u16) {
+        self.0 = self.0 & !(0xffff << AT) | u64::from(value) << AT;
+    }
+}
 
 /// Chains for one memLevel and context.
 #[derive(Debug)]
 pub(crate) struct Lone {
     mem_level: u8,
+    links: Box<[Link; RING]>,
     /// zlib's hashes: the last position with each in the high half, how often it was seen in the low.
-    heads: Vec<u32>,
-    back: Back,
-    counts: Back,
-    four: Strings<FOUR>,
-    six: Strings<SIX>,
-    /// Position of the buffer up to which zlib's hashes are counted.
-    linked: usize,
+    threes: Vec<u32>,
+    /// The last position with each hash.
+    fours: Box<[u32; 1 << HEAD_BITS]>,
+    sixes: Box<[u32; 1 << HEAD_BITS]>,
+    /// Positions of the buffer up to which strings of three, four and six bytes are linked.
+    linked: [usize; 3],
     /// Added to a position of the buffer.
     bias: u32,
     /// Strings that end here or before are linked.
     ahead: usize,
 }
 
-/// Chains of strings of `N` bytes.
-#[derive(Debug)]
-struct Strings<const N: usize> {
-    heads: Box<[u32; 1 << HEAD_BITS]>,
-    back: Back,
-    linked: usize,
-}
-
-impl<const N: usize> Strings<N> {
-    fn new() -> Self {
-        Self {
-            heads: boxed(),
-            back: boxed(),
-            linked: 0,
-        }
-    }
-
-    fn extend(&mut self, text: &[u8], to: usize, bias: u32) {
-        const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
-        let (heads, back) = (&mut *self.heads, &mut *self.back);
-        let mut now = (self.linked as u32).wrapping_add(bias);
-        for string in strings_at(text, self.linked, to) {
-            let string = string << (64 - 8 * N);
-            let slot = (string.wrapping_mul(MIX) >> (64 - HEAD_BITS)) as usize;
-            let head = &mut heads[slot];
-            let distance = now.wrapping_sub(*head);
-            back[usize::from(now as u16)] = distance.min(0xffff) as u16;
-            *head = now;
-            now = now.wrapping_add(1);
-        }
-        self.linked = self.linked.max(to);
-    }
-}
-
 /// The eight bytes at each position of a range; the text is padded.
 fn strings_at(text: &[u8], from: usize, to: usize) -> impl Iterator<Item = u64> {
-    let range = text.get(from..to + 7).unwrap_or_default();
+    let range = text.get(from..to.max(from) + 7).unwrap_or_default();
     range
         .array_windows()
         .map(|&eight| u64::from_le_bytes(eight))
+}
+
+/// Where a string of `N` bytes, the first of `eight`, is looked up.
+#[inline(always)]
+fn slot<const N: usize>(eight: u64) -> usize {
+    const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+    let string = eight << (64 - 8 * N);
+    (string.wrapping_mul(MIX) >> (64 - HEAD_BITS)) as usize
+}
+
+/// Puts `now` into the place of the position before; gives how far back that is, at most 65,535.
+#[inline(always)]
+fn replace(head: &mut u32, now: u32) -> u16 {
+    let distance = now.wrapping_sub(std::mem::replace(head, now));
+    // Without a branch, since either happens often.
+    let far = 0u32.wrapping_sub(u32::from(distance > 0xffff));
+    (distance | far) as u16
 }
 
 fn boxed<T: Copy + Default, const N: usize>() -> Box<[T; N]> {
@@ -108,12 +111,11 @@ impl Lone {
     pub(crate) fn new(mem_level: u8) -> Self {
         Self {
             mem_level,
-            heads: vec![0; 1 << (mem_level + 7)],
-            back: boxed(),
-            counts: boxed(),
-            four: Strings::new(),
-            six: Strings::new(),
-            linked: 0,
+            links: boxed(),
+            threes: vec![0; 1 << (mem_level + 7)],
+            fours: boxed(),
+            sixes: boxed(),
+            linked: [0; 3],
             bias: 0,
             ahead: 0,
         }
@@ -122,23 +124,17 @@ impl Lone {
     /// The message at `span` is looked at next, by itself, wherever it lies.
     pub(crate) fn begin_alone(&mut self, span: Span) {
         // Strings were linked up to here at most.
-        let next = (self.linked.max(self.four.linked) as u32).wrapping_add(self.bias);
+        let linked = self.linked.iter().max().copied().unwrap_or_default();
+        let next = (linked as u32).wrapping_add(self.bias);
         self.bias = next.wrapping_sub(span.start as u32);
-        self.linked = span.start;
-        self.four.linked = span.start;
-        self.six.linked = span.start;
+        self.linked = [span.start; 3];
         self.ahead = span.start;
     }
 
     /// The first `bytes` of the buffer were dropped.
     pub(crate) fn shift(&mut self, bytes: usize) {
         self.bias = self.bias.wrapping_add(bytes as u32);
-        for linked in [
-            &mut self.linked,
-            &mut self.four.linked,
-            &mut self.six.linked,
-            &mut self.ahead,
-        ] {
+        for linked in self.linked.iter_mut().chain([&mut self.ahead]) {
             *linked = linked.saturating_sub(bytes);
         }
     }
@@ -147,31 +143,61 @@ impl Lone {
     #[inline(never)]
     fn extend(&mut self, text: &[u8], to: usize, known: usize) {
         let to = to + AHEAD;
-        let until = |bytes: usize| to.min((known + 1).saturating_sub(bytes));
+        // Where the text was not known, the longer strings stayed behind: one kind at a time until they
+        // are level, then all together, then those that the end of the text leaves.
+        let level = self.linked.iter().max().copied().unwrap_or_default();
+        let ends = [MATCH_MIN, FOUR, SIX].map(|bytes| to.min((known + 1).saturating_sub(bytes)));
+        let [_, _, all] = ends;
+        self.link::<true, false, false>(text, self.linked[0], level.min(ends[0]));
+        self.link::<false, true, false>(text, self.linked[1], level.min(ends[1]));
+        self.link::<false, false, true>(text, self.linked[2], level.min(ends[2]));
+        self.link::<true, true, true>(text, level, all);
+        let level = level.max(all);
+        self.link::<true, false, false>(text, level, ends[0]);
+        self.link::<false, true, false>(text, level, ends[1]);
+        for (linked, end) in self.linked.iter_mut().zip(ends) {
+            *linked = (*linked).max(end);
+        }
+        self.ahead = to.min(known);
+    }
+
+    /// Puts some of the strings at these positions into their chains.
+    #[inline(always)]
+    fn link<const THREES: bool, const FOURS: bool, const SIXES: bool>(
+        &mut self,
+        text: &[u8],
+        from: usize,
+        to: usize,
+    ) {
         let shift = u32::from(self.mem_level + 7).div_ceil(MATCH_MIN as u32);
-        let (heads, back) = (&mut self.heads[..], &mut *self.back);
-        let counts = &mut *self.counts;
-        let mask = heads.len() - 1;
-        let mut now = (self.linked as u16).wrapping_add(self.bias as u16);
+        let mask = self.threes.len() - 1;
         // As zlib does it: three shifts, and nothing is left of a byte.
-        let first = word(text, self.linked) as usize;
+        let first = word(text, from) as usize;
         let mut hash = ((first & 0xff) << shift) ^ (first >> 8 & 0xff);
-        let range = self.linked + MATCH_MIN - 1..until(MATCH_MIN) + MATCH_MIN - 1;
-        for &byte in text.get(range).unwrap_or_default() {
-            hash = (hash << shift ^ usize::from(byte)) & mask;
-            let Some(head) = heads.get_mut(hash) else {
-                break;
-            };
-            let count = (*head as u16).wrapping_add(1);
-            back[usize::from(now)] = now.wrapping_sub((*head >> 16) as u16);
-            counts[usize::from(now)] = count;
-            *head = u32::from(now) << 16 | u32::from(count);
+        let (threes, links) = (&mut self.threes[..], &mut *self.links);
+        let (fours, sixes) = (&mut *self.fours, &mut *self.sixes);
+        let mut now = (from as u32).wrapping_add(self.bias);
+        for eight in strings_at(text, from, to) {
+            let mut link = Link::default();
+            if !(THREES && FOURS && SIXES) {
+                link = links[usize::from(now as u16)];
+            }
+            hash = (hash << shift ^ (eight >> 16 & 0xff) as usize) & mask;
+            if THREES && let Some(head) = threes.get_mut(hash) {
+                let count = (*head as u16).wrapping_add(1);
+                link.set::<{ Link::COUNT }>(count);
+                link.set::<{ Link::THREE }>((now as u16).wrapping_sub((*head >> 16) as u16));
+                *head = now << 16 | u32::from(count);
+            }
+            if FOURS {
+                link.set::<{ Link::FOUR }>(replace(&mut fours[slot::<FOUR>(eight)], now));
+            }
+            if SIXES {
+                link.set::<{ Link::SIX }>(replace(&mut sixes[slot::<SIX>(eight)], now));
+            }
+            links[usize::from(now as u16)] = link;
             now = now.wrapping_add(1);
         }
-        self.linked = self.linked.max(until(MATCH_MIN));
-        self.four.extend(text, until(FOUR), self.bias);
-        self.six.extend(text, until(SIX), self.bias);
-        self.ahead = to.min(known);
     }
 
     /// Parses the message at a lazy level (4 to 9). The text is known up to `known`.
@@ -254,26 +280,24 @@ impl Lone {
             let need = best + 1;
             let Some(distance) = (if need >= SIX {
                 let end = at + need - SIX;
-                next(
+                self.next(
                     text,
                     at,
                     here,
-                    &self.six,
+                    Link::get::<{ Link::SIX }>,
                     end,
-                    self.bias as u16,
                     need,
                     best_distance,
                     reach.far,
                 )
             } else {
                 let end = at + need - FOUR;
-                next(
+                self.next(
                     text,
                     at,
                     here,
-                    &self.four,
+                    Link::get::<{ Link::FOUR }>,
                     end,
-                    self.bias as u16,
                     need,
                     best_distance,
                     reach.far,
@@ -300,7 +324,8 @@ impl Lone {
         let now = (at as u16).wrapping_add(self.bias as u16);
         let mut distance = 0;
         loop {
-            let step = self.back[usize::from(now.wrapping_sub(distance as u16))];
+            let step =
+                self.links[usize::from(now.wrapping_sub(distance as u16))].get::<{ Link::THREE }>();
             distance += usize::from(step);
             if step == 0 || distance > far {
                 return (MATCH_MIN - 1, 0);
@@ -314,12 +339,64 @@ impl Lone {
         }
     }
 
+    /// The distance of the nearest match at `at` of at least `need` bytes that is farther than `after`, and
+    /// not farther than `far`. `kind` says which
+    /// chain, and `end` where the last string of it within the match begins.
+    #[allow(clippy::too_many_arguments, reason = "inlined, twice")]
+    #[inline(always)]
+    fn next(
+        &self,
+        text: &[u8],
+        at: usize,
+        here: u64,
+        kind: impl Fn(Link) -> u16,
+        end: usize,
+        need: usize,
+        after: usize,
+        far: usize,
+    ) -> Option<usize> {
+        let back = |position: u16| kind(self.links[usize::from(position)]);
+        let bias = self.bias as u16;
+        let (first, last) = (
+            (at as u16).wrapping_add(bias),
+            (end as u16).wrapping_add(bias),
+        );
+        // The rarer string, as far as that can be told from where each was last.
+        let (mut step, anchor) = match (back(first), back(last)) {
+            (0, _) | (_, 0) => return None,
+            (a, b) if a > b => (a, first),
+            (_, b) => (b, last),
+        };
+        let mut distance = 0;
+        loop {
+            distance += usize::from(step);
+            if step == 0 || distance > far {
+                return None;
+            }
+            if distance > after {
+                let differ = here ^ word(text, at - distance);
+                let long = if differ != 0 {
+                    (differ.trailing_zeros() / 8) as usize >= need
+                } else {
+                    need <= 8
+                        || (text[at - distance + need - 1] == text[at + need - 1]
+                            && common(text, at - distance, at, need) == need)
+                };
+                if long {
+                    return Some(distance);
+                }
+            }
+            step = back(anchor.wrapping_sub(distance as u16));
+        }
+    }
+
     /// True when zlib looks at the candidate, whose first three bytes are the same.
     #[inline(always)]
     fn reaches(&self, at: usize, distance: usize, reach: &Reach) -> bool {
         let now = (at as u16).wrapping_add(self.bias as u16);
         let then = now.wrapping_sub(distance as u16);
-        let rank = self.counts[usize::from(now)].wrapping_sub(self.counts[usize::from(then)]);
+        let count = |position: u16| self.links[usize::from(position)].get::<{ Link::COUNT }>();
+        let rank = count(now).wrapping_sub(count(then));
         usize::from(rank) <= reach.chain && (distance < reach.limit || rank == 1)
     }
 }
@@ -351,54 +428,5 @@ impl Reach {
             search.level.chain
         };
         Self { chain, limit, far }
-    }
-}
-
-/// The distance of the nearest match at `at` of at least `need` bytes that is farther than `after`, and
-/// not farther than `far`. `end` is where the last `N` of them begin.
-#[allow(clippy::too_many_arguments, reason = "inlined, twice")]
-#[inline(always)]
-fn next<const N: usize>(
-    text: &[u8],
-    at: usize,
-    here: u64,
-    strings: &Strings<N>,
-    end: usize,
-    bias: u16,
-    need: usize,
-    after: usize,
-    far: usize,
-) -> Option<usize> {
-    let back = |position: u16| strings.back[usize::from(position)];
-    let (first, last) = (
-        (at as u16).wrapping_add(bias),
-        (end as u16).wrapping_add(bias),
-    );
-    // The rarer string, as far as that can be told from where each was last.
-    let (mut step, anchor) = match (back(first), back(last)) {
-        (0, _) | (_, 0) => return None,
-        (a, b) if a > b => (a, first),
-        (_, b) => (b, last),
-    };
-    let mut distance = 0;
-    loop {
-        distance += usize::from(step);
-        if step == 0 || distance > far {
-            return None;
-        }
-        if distance > after {
-            let differ = here ^ word(text, at - distance);
-            let long = if differ != 0 {
-                (differ.trailing_zeros() / 8) as usize >= need
-            } else {
-                need <= 8
-                    || (text[at - distance + need - 1] == text[at + need - 1]
-                        && common(text, at - distance, at, need) == need)
-            };
-            if long {
-                return Some(distance);
-            }
-        }
-        step = back(anchor.wrapping_sub(distance as u16));
     }
 }

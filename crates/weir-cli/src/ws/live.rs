@@ -1,0 +1,113 @@
+//! WebSocket connections as they cross an interface.
+
+use std::sync::Arc;
+
+use clap::Args;
+use weir_live::{Counts, Packets};
+use weir_tables::Stop;
+
+use super::parse_count;
+use crate::interface::{self, InterfaceArgs};
+use crate::message::Messages;
+use crate::refusal::Refusal;
+use crate::session::Failure;
+
+/// What is captured, and how long.
+#[derive(Args, Debug)]
+pub(super) struct LiveArgs {
+    #[command(flatten)]
+    pub(super) capture: InterfaceArgs,
+    /// End after so many text and binary messages, such as 1000 or 10k
+    #[arg(short, long, value_name = "N", requires = "interface", value_parser = parse_count, help_heading = "Capturing")]
+    count: Option<u64>,
+}
+
+impl LiveArgs {
+    /// Captures from now on, when an interface is named.
+    pub(super) fn start(&self, messages: Messages) -> Result<Option<Capture>, Failure> {
+        let Some(name) = &self.capture.interface else {
+            // `requires` says nothing here: files are given, which the interface excludes.
+            if self.count.is_some() || self.capture.duration.is_some() {
+                return Err(Refusal::usage(
+                    "--count and --duration are for an interface",
+                    "files are read to their end; -i names an interface",
+                )
+                .into());
+            }
+            return Ok(None);
+        };
+        let interface = self.capture.open(name)?;
+        let counts = Arc::clone(interface.counts());
+        let stop = Stop::default();
+        interface::end_on_interrupt(stop.flag())?;
+        // Which packets belong to WebSocket connections only their streams tell.
+        let packets = interface.start(&[], Arc::clone(stop.flag()))?;
+        self.capture.end_in_time(&stop);
+        interface::tell_start(name, &[], messages);
+        messages.note("Ctrl-C ends it, and gives the report");
+        Ok(Some(Capture {
+            name: name.clone(),
+            packets,
+            meter: Meter {
+                left: self.count,
+                stop,
+            },
+            counts,
+        }))
+    }
+}
+
+/// Packets of an interface until the end is asked for.
+pub(super) struct Capture {
+    pub(super) name: String,
+    pub(super) packets: Packets,
+    pub(super) meter: Meter,
+    pub(super) counts: Arc<Counts>,
+}
+
+/// What is left to say of a capture once its packets are read.
+pub(super) fn tell(name: &str, counts: &Counts, messages: Messages) {
+    let remedy = "their messages are flagged as cut; --buffer gives them more room";
+    interface::tell_counts(name, counts, remedy, messages);
+}
+
+/// Counts messages, and asks for the end after the last one.
+#[derive(Debug, Default)]
+pub(super) struct Meter {
+    /// `None` is without a limit.
+    left: Option<u64>,
+    stop: Stop,
+}
+
+impl Meter {
+    /// True when one more message is wanted; packets may still bring some after the last one.
+    pub(super) fn take(&mut self) -> bool {
+        let Some(left) = &mut self.left else {
+            return true;
+        };
+        let wanted = *left > 0;
+        *left = left.saturating_sub(1);
+        if *left == 0 {
+            self.stop.ask();
+        }
+        wanted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_is_asked_for_with_the_last_message() {
+        let stop = Stop::default();
+        let mut meter = Meter {
+            left: Some(2),
+            stop: stop.clone(),
+        };
+        assert!(meter.take() && !stop.is_asked());
+        assert!(meter.take() && stop.is_asked());
+        assert!(!meter.take() && !meter.take());
+        assert!((0..9).all(|_| Meter::default().take()));
+    }
+}

@@ -1,0 +1,241 @@
+//! `weir ws … -i` on loopback, with a real client and server. Skipped loudly without the capability to
+//! capture, and without Python's websockets.
+
+#![cfg(target_os = "linux")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+/// A client that is connected to a server.
+struct Peers {
+    child: Child,
+    to: Option<ChildStdin>,
+    from: BufReader<ChildStdout>,
+    port: String,
+}
+
+impl Peers {
+    /// `messages` are sent each way at a time.
+    fn connect(messages: u32) -> Option<Self> {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/websocket.py");
+        let mut child = Command::new("python3")
+            .arg(script)
+            .arg(messages.to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .ok()?;
+        let mut from = BufReader::new(child.stdout.take().unwrap());
+        let mut port = String::new();
+        from.read_line(&mut port).unwrap();
+        if port.is_empty() {
+            let mut said = String::new();
+            let mut stderr = child.stderr.take().unwrap();
+            stderr.read_to_string(&mut said).unwrap();
+            assert!(said.contains("ModuleNotFoundError"), "{said}");
+            eprintln!("SKIPPED: python's websockets is not installed (pip install websockets)");
+            return None;
+        }
+        Some(Self {
+            to: child.stdin.take(),
+            child,
+            from,
+            port: port.trim().to_owned(),
+        })
+    }
+
+    fn send(&mut self) {
+        self.to.as_mut().unwrap().write_all(b"\n").unwrap();
+        let mut line = String::new();
+        self.from.read_line(&mut line).unwrap();
+        assert_eq!(line, "sent\n");
+    }
+
+    fn close(mut self) {
+        self.to = None;
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+/// A `weir ws` that captures already; `None` where it may not.
+fn capturing(words: &[&str]) -> Option<(Child, BufReader<ChildStderr>)> {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_weir"))
+        .arg("ws")
+        .args(words)
+        .args(["-i", "lo", "--format", "csv"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("capturing on lo") {
+        line.clear();
+        assert!(stderr.read_line(&mut line).unwrap() > 0, "it has ended");
+        if line.contains("Operation not permitted") {
+            eprintln!("SKIPPED: {line}");
+            child.wait().unwrap();
+            return None;
+        }
+        assert!(!line.starts_with("error:"), "{line}");
+    }
+    Some((child, stderr))
+}
+
+fn interrupt(child: &Child) {
+    // What was sent last is in the ring by then.
+    thread::sleep(Duration::from_millis(300));
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+}
+
+/// What it wrote and said.
+fn ended(child: Child, stderr: &mut impl Read) -> (String, String) {
+    let output = child.wait_with_output().unwrap();
+    let mut said = String::new();
+    stderr.read_to_string(&mut said).unwrap();
+    assert!(output.status.success(), "{said}");
+    (String::from_utf8(output.stdout).unwrap(), said)
+}
+
+/// The columns of the line for a direction of the connection to a port.
+fn line(csv: &str, port: &str, direction: &str) -> impl Fn(&str) -> String {
+    // No value before these columns has a comma but the parameters, which are not asked for.
+    let mut lines = csv.lines();
+    let names: Vec<String> = lines
+        .next()
+        .unwrap()
+        .split(',')
+        .map(str::to_owned)
+        .collect();
+    let server = format!(",127.0.0.1:{port},");
+    let found = lines
+        .find(|line| line.contains(&server) && line.contains(&format!(",{direction},")))
+        .unwrap_or_else(|| panic!("no line for {port} in\n{csv}"));
+    let values: Vec<String> = found.split(',').map(str::to_owned).collect();
+    move |name| {
+        let at = names.iter().position(|it| it == name).unwrap();
+        // From the end, past the parameters.
+        values[values.len() - (names.len() - at)].clone()
+    }
+}
+
+#[test]
+fn connections_are_audited_as_they_cross_an_interface() {
+    let Some((child, mut stderr)) = capturing(&["stats"]) else {
+        return;
+    };
+    let Some(mut peers) = Peers::connect(50) else {
+        interrupt(&child);
+        ended(child, &mut stderr);
+        return;
+    };
+    let port = peers.port.clone();
+    peers.send();
+    peers.send();
+    peers.close();
+    interrupt(&child);
+    let (csv, said) = ended(child, &mut stderr);
+    for direction in ["to_server", "to_client"] {
+        let column = line(&csv, &port, direction);
+        assert_eq!(column("messages"), "100", "{csv}\n{said}");
+        assert_eq!(column("compressed_messages"), "100", "{csv}");
+        assert_eq!(column("mid_stream"), "false", "{csv}");
+        assert_eq!(column("violations"), "0", "{csv}");
+        let bytes = |name: &str| column(name).parse::<u64>().unwrap();
+        assert!(bytes("payload_bytes") * 2 < bytes("message_bytes"), "{csv}");
+    }
+    assert!(csv.contains("permessage-deflate"), "{csv}");
+    assert!(said.contains("packets received on lo, "), "{said}");
+    assert!(said.contains("dropped by the kernel, "), "{said}");
+}
+
+#[test]
+fn a_connection_that_was_there_before_the_capture_is_flagged() {
+    let Some(mut peers) = Peers::connect(10) else {
+        return;
+    };
+    peers.send();
+    let Some((child, mut stderr)) = capturing(&["stats"]) else {
+        peers.close();
+        return;
+    };
+    peers.send();
+    let port = peers.port.clone();
+    interrupt(&child);
+    let (csv, _) = ended(child, &mut stderr);
+    peers.close();
+    assert_eq!(
+        line(&csv, &port, "to_server")("mid_stream"),
+        "true",
+        "{csv}"
+    );
+}
+
+#[test]
+fn a_study_of_an_interface_ends_after_so_many_messages() {
+    let grid = [
+        "--takeover",
+        "yes",
+        "--window",
+        "15",
+        "--level",
+        "6",
+        "--mem-level",
+        "8",
+    ];
+    let more = ["--cpu-times", "estimate", "--count", "40"];
+    let Some((child, mut stderr)) = capturing(&[&["study"], &grid[..], &more].concat()) else {
+        return;
+    };
+    let Some(mut peers) = Peers::connect(30) else {
+        interrupt(&child);
+        child.wait_with_output().unwrap();
+        return;
+    };
+    // 60 messages: it ends by itself.
+    peers.send();
+    let (csv, said) = ended(child, &mut stderr);
+    peers.close();
+    let all = csv
+        .lines()
+        .find(|line| line.starts_with("all,all,true,15,6,8,"));
+    let all = all.unwrap_or_else(|| panic!("{csv}\n{said}"));
+    assert_eq!(all.split(',').nth(6), Some("40"), "{csv}");
+    assert!(said.contains("packets received on lo, "), "{said}");
+}
+
+#[test]
+fn an_interface_or_files_but_not_both() {
+    for (words, expected) in [
+        (&["ws", "study"][..], "required"),
+        (
+            &["ws", "stats", "-i", "lo", "x.pcap"],
+            "cannot be used with",
+        ),
+        (
+            &["ws", "study", "x.ndjson", "--count", "3"],
+            "are for an interface",
+        ),
+        (
+            &["ws", "stats", "-i", "nosuch"],
+            "no interface is called nosuch",
+        ),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_weir"))
+            .args(words)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+        assert!(said.contains(expected), "{words:?}: {said}");
+    }
+}
