@@ -147,9 +147,7 @@ impl Accumulator for TopK {
         let Some(value) = values.first() else {
             return Ok(());
         };
-        let weights = values
-            .get(2)
-            .map(|weights| weights.as_primitive::<UInt64Type>());
+        let weights = values.get(2).map(AsArray::as_primitive::<UInt64Type>);
         let rows = self
             .converter
             .convert_columns(std::slice::from_ref(value))?;
