@@ -415,12 +415,24 @@ impl OutputArgs {
     }
 }
 
+/// SQL that begins with a comment, `-- …`, looks like an option; behind a blank it does not.
+fn no_option(word: OsString) -> OsString {
+    match word.as_encoded_bytes() {
+        [b'-', b'-', blank, ..] if blank.is_ascii_whitespace() => {
+            let mut sql = OsString::from(" ");
+            sql.push(word);
+            sql
+        }
+        _ => word,
+    }
+}
+
 /// Parses a command line, the program's name first.
 ///
 /// # Errors
 /// What to show instead.
 pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Cli, Refusal> {
-    let line: Vec<_> = line.into_iter().collect();
+    let line: Vec<OsString> = line.into_iter().map(no_option).collect();
     Cli::try_parse_from(&line).map_err(|error| refuse(error, &line))
 }
 
@@ -717,6 +729,23 @@ mod tests {
         assert_eq!(live.capture.duration, Some(Duration::from_secs(60)));
         assert_eq!(live.every, Some(Duration::from_secs(2)));
         assert!(parse_line("live -i lo x --snaplen 0").is_err());
+    }
+
+    #[test]
+    fn sql_may_begin_with_a_comment() {
+        let words = [
+            "weir",
+            "query",
+            "-- how many\nSELECT 1",
+            "--\nSELECT 2",
+            "--stats",
+        ];
+        let line = parse(words.map(OsString::from)).unwrap();
+        let Command::Query(query) = line.command else {
+            panic!("a query");
+        };
+        assert_eq!(query.sql, [" -- how many\nSELECT 1", " --\nSELECT 2"]);
+        assert!(query.stats);
     }
 
     #[test]
