@@ -55,6 +55,10 @@ miri() {
         missing "miri is not installed (rustup component add miri rust-src --toolchain $toolchain)"
         return
     fi
+    # Miri writes down in which folder a test was built, and runs it there. The target directory may be
+    # shared with another checkout, perhaps one that is gone, whose tests cargo takes for fresh.
+    CARGO_TARGET_DIR="$CARGO_TARGET_DIR/miri" cargo "+$toolchain" clean --quiet -p weir-dict
+    CARGO_TARGET_DIR="$CARGO_TARGET_DIR/miri" cargo "+$toolchain" clean --quiet -p weir-dict --target "$target"
     PROPTEST_CASES=1 MIRIFLAGS=-Zmiri-disable-isolation \
         cargo "+$toolchain" miri test --quiet -p weir-dict --lib --test it -- \
         segment arena::tests arena::a_dictionary behaviour::collections behaviour::an_empty behaviour::a_dictionary_can
