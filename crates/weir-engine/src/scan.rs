@@ -142,14 +142,17 @@ impl CaptureScan {
         Some(Arc::new(PhysicalColumn::new(TIME, index)))
     }
 
-    /// What it wants of its reading; `None` when that is not to be had together with others: it has a
-    /// limit, or reads side by side.
+    /// What it wants of its reading; `None` when that is not to be had together with others: it reads
+    /// side by side, or has a limit. Reading little twice costs less than that everyone looks at each
+    /// record; but what can be read once only is shared.
     pub(crate) fn wanted(&self) -> Option<WantedRows> {
-        let is_one = self.limit.is_none() && self.partitions.len() == 1;
+        let is_read_once = self.reading.sources.iter().any(Source::is_stdin);
+        let is_one = self.partitions.len() == 1 && (self.limit.is_none() || is_read_once);
         is_one.then(|| WantedRows {
             table: self.table.clone(),
             projection: self.projection.clone(),
             predicate: self.predicate.clone(),
+            limit: self.limit,
         })
     }
 

@@ -185,6 +185,11 @@ impl Gathering {
         (Self { rows, extract }, wanted)
     }
 
+    /// The limit is reached.
+    pub(crate) const fn has_enough(&self) -> bool {
+        self.rows.rows_left == 0
+    }
+
     /// No row waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.batch.rows() == 0
