@@ -40,6 +40,8 @@ pub(crate) struct Reading {
     pub(crate) decode: DecodeOptions,
     /// How late records may be that the user wants in the order of time: a stream, even of a file.
     pub(crate) lateness: Option<Duration>,
+    /// A thread may read ahead of the one that decodes.
+    pub(crate) read_ahead: bool,
 }
 
 impl Reading {
@@ -49,6 +51,7 @@ impl Reading {
         options.merge = self.merge;
         options.sorted = self.sorted;
         options.decode = self.decode.clone();
+        options.read_ahead = self.read_ahead;
         options
     }
 }
@@ -288,7 +291,9 @@ impl DisplayAs for CaptureScan {
             .collect();
         let columns = match columns.len() {
             0 => "none, counts records only".to_owned(),
-            count if count == self.table.columns().len() => format!("all {count}"),
+            count if self.table.is_whole() && count == self.table.columns().len() => {
+                format!("all {count}")
+            }
             _ => columns.join(", "),
         };
         let files = described(&self.reading.sources);

@@ -378,7 +378,11 @@ impl Aggregate {
             batches.push(batch);
         }
         self.given = 0;
-        for sketched in self.measures.iter_mut().filter_map(|it| it.sketched.as_mut()) {
+        for sketched in self
+            .measures
+            .iter_mut()
+            .filter_map(|it| it.sketched.as_mut())
+        {
             sketched.rewind();
         }
         Ok(batches)
@@ -390,7 +394,11 @@ impl Aggregate {
         self.groups.reset();
         self.words = Words::default();
         self.given = 0;
-        for sketched in self.measures.iter_mut().filter_map(|it| it.sketched.as_mut()) {
+        for sketched in self
+            .measures
+            .iter_mut()
+            .filter_map(|it| it.sketched.as_mut())
+        {
             sketched.clear();
         }
         if self.key.parts() == 0 {

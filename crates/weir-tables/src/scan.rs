@@ -26,6 +26,8 @@ pub struct ScanOptions {
     pub keeper: Option<Keeper>,
     /// How ambiguous traffic is decoded.
     pub decode: DecodeOptions,
+    /// A capture that is slow to read, or compressed, is read ahead on a thread of its own.
+    pub read_ahead: bool,
 }
 
 impl Default for ScanOptions {
@@ -37,6 +39,7 @@ impl Default for ScanOptions {
             sorted: false,
             keeper: None,
             decode: DecodeOptions::default(),
+            read_ahead: false,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Tests over whole captures: made in every variant, damaged, compressed, and beside tshark.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod ahead;
 mod common;
 mod compressed;
 mod damage;

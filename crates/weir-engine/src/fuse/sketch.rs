@@ -11,8 +11,8 @@ use arrow::error::ArrowError;
 use datafusion::common::ScalarValue;
 use datafusion::error::Result;
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::GroupsAccumulatorAdapter;
+use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_expr::expressions::Literal;
 use weir_tables::{Sketch, Sketches};
@@ -53,9 +53,7 @@ enum Argument {
 impl Borrowed {
     /// The function, with the one argument that is not constant; `None` when it is not one of
     /// [`FUNCTIONS`], or has more such arguments.
-    pub(super) fn new(
-        function: &AggregateFunctionExpr,
-    ) -> Option<(Self, Arc<dyn PhysicalExpr>)> {
+    pub(super) fn new(function: &AggregateFunctionExpr) -> Option<(Self, Arc<dyn PhysicalExpr>)> {
         let name = function.fun().name();
         let (_, allows_parts) = FUNCTIONS.iter().find(|(known, _)| *known == name)?;
         if function.is_distinct() || function.ignore_nulls() {
@@ -153,7 +151,9 @@ impl OfGroups {
 impl Sketches for OfGroups {
     fn add(&mut self, values: ArrayRef, of: &[usize], groups: usize) -> Result<(), ArrowError> {
         let arguments = self.arguments(&values)?;
-        Ok(self.accumulator.update_batch(&arguments, of, None, groups)?)
+        Ok(self
+            .accumulator
+            .update_batch(&arguments, of, None, groups)?)
     }
 
     fn merge(

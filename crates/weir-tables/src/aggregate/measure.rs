@@ -316,10 +316,9 @@ impl Measure {
             Function::BitOr | Function::BoolOr => ours | theirs,
             Function::BitExclusiveOr => ours ^ theirs,
             // These have their own ways.
-            Function::CountDistinct
-            | Function::First
-            | Function::Last
-            | Function::Sketch(_) => ours,
+            Function::CountDistinct | Function::First | Function::Last | Function::Sketch(_) => {
+                ours
+            }
         }
     }
 

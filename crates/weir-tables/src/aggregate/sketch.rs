@@ -43,12 +43,8 @@ pub trait Sketches: Send {
     ///
     /// # Errors
     /// When they are not states of the same function.
-    fn merge(
-        &mut self,
-        states: &[ArrayRef],
-        of: &[usize],
-        groups: usize,
-    ) -> Result<(), ArrowError>;
+    fn merge(&mut self, states: &[ArrayRef], of: &[usize], groups: usize)
+    -> Result<(), ArrowError>;
 
     /// The states of all groups, which are then forgotten.
     ///
@@ -127,7 +123,12 @@ impl Sketched {
     /// Adds rows to the groups with these numbers, of which there are `groups`: the values are `numbers`
     /// or have been taken, where they are `there`.
     pub(super) fn add(&mut self, of: &[u32], numbers: &[u64], there: &[bool], groups: usize) {
-        for ((of, number), _) in of.iter().zip(numbers).zip(there).filter(|(_, there)| **there) {
+        for ((of, number), _) in of
+            .iter()
+            .zip(numbers)
+            .zip(there)
+            .filter(|(_, there)| **there)
+        {
             self.of.push(*of as usize);
             if let Values::Numbers(values) = &mut self.values {
                 values.push(*number);
@@ -171,11 +172,7 @@ impl Sketched {
     }
 
     /// What all groups give, the same until [`Sketched::rewind`].
-    pub(super) fn given(
-        &mut self,
-        groups: usize,
-        wants: Wants,
-    ) -> Result<&[ArrayRef], ArrowError> {
+    pub(super) fn given(&mut self, groups: usize, wants: Wants) -> Result<&[ArrayRef], ArrowError> {
         if self.given.is_none() {
             self.flush(groups);
             if let Some(failure) = self.failure.take() {
