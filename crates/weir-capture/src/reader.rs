@@ -168,8 +168,7 @@ impl<R: Read> Reader<R> {
             _ if self.finished || interface.is_none() => {}
             Parser::Pcap(pcap) => pcap.look(window, most, block),
             Parser::Erf(erf) => erf.look(window, most, block),
-            // Its records are of several interfaces, with options.
-            Parser::Pcapng(_) => {}
+            Parser::Pcapng(pcapng) => pcapng.look(&self.stream.interfaces, window, most, block),
         }
         window
     }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod ahead;
+mod blocks;
 mod common;
 mod compressed;
 mod damage;
