@@ -18,6 +18,7 @@ const OFFICE: Material = Material {
     table: "'demo/office.pcapng'",
     keys: &[
         "ip.src",
+        "ip.dst",
         "addr.dst",
         "eth.src",
         "proto",
@@ -53,6 +54,9 @@ const OFFICE: Material = Material {
         "frame.len - 14 > 100",
         "tcp.flags.syn AND NOT tcp.flags.ack",
         "cidr_match(ip.src, '192.168.0.0/16')",
+        "ip.dst >= '10.0.0.0' AND ip.dst < '11.0.0.0'",
+        "ip.src IN ('192.168.20.51', '203.0.113.1', '::1')",
+        "ip.dst != '10.0.5.10'",
         "proto IN ('udp', 'icmp')",
         "ip.src IS NULL",
         "frame.len > 60 AND (vlan.id = 20 OR proto = 'tcp')",
@@ -65,6 +69,7 @@ const OFFICE: Material = Material {
 const WAN: Material = Material {
     table: "'demo/wan.erf'",
     keys: &[
+        "ip.dst",
         "erf.flags >> 4",
         "erf.flags.cap",
         "erf.mchdlc.cn >> 5",

@@ -84,9 +84,14 @@ impl Measure {
         })
     }
 
-    /// True when it can be taken up from plain numbers.
+    /// True when it can be taken up from plain numbers, among them addresses that are only counted.
     pub(super) const fn is_plain(&self) -> bool {
-        self.seen.is_none() && !matches!(self.kind, Kind::Text | Kind::Address | Kind::Bytes)
+        let is_number = match self.kind {
+            Kind::Address => self.sketched.is_none(),
+            Kind::Text | Kind::Bytes => false,
+            _ => true,
+        };
+        self.seen.is_none() && is_number
     }
 
     /// Bytes allocated beside the states of groups.
