@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::copy::{self, CaptureCopy};
 use crate::error::{Error, ErrorKind};
+use crate::ledger::Ledger;
 use crate::live::{Live, with_groups};
 
 /// The answer to a statement: batches of rows, as they come.
@@ -25,6 +26,8 @@ pub struct Answer {
     growing: bool,
     streams: bool,
     glance: Option<Glance>,
+    /// What runs, to be asked at the end what it spilled.
+    spills: Option<Spills>,
     // Dropping the answer stops what still runs.
     tasks: JoinSet<()>,
 }
@@ -35,6 +38,10 @@ impl Answer {
         plan: Arc<dyn ExecutionPlan>,
         context: &Arc<TaskContext>,
     ) -> Result<Self, Error> {
+        let spills = Spills {
+            plan: Arc::clone(&plan),
+            ledger: context.session_config().get_extension().unwrap_or_default(),
+        };
         let streams = execute_stream_partitioned(plan, Arc::clone(context))
             .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &[]))?;
         let mut tasks = JoinSet::new();
@@ -59,6 +66,7 @@ impl Answer {
             growing: false,
             streams: true,
             glance: None,
+            spills: Some(spills),
             tasks,
         })
     }
@@ -78,6 +86,8 @@ impl Answer {
             growing: false,
             streams: true,
             glance: None,
+            // The records tell of them.
+            spills: None,
             tasks,
         }
     }
@@ -124,6 +134,9 @@ impl Answer {
                 return Err(Error::new(ErrorKind::Run, error.to_string()));
             }
         }
+        if let Some(spills) = self.spills.take() {
+            spills.report();
+        }
         Ok(None)
     }
 
@@ -146,6 +159,33 @@ impl Answer {
                 Some(Err(error)) => return Err(error),
                 None => self.current = None,
             }
+        }
+    }
+}
+
+/// What a plan keeps on disk because it may not have the memory for it.
+struct Spills {
+    plan: Arc<dyn ExecutionPlan>,
+    ledger: Arc<Ledger>,
+}
+
+impl Spills {
+    /// Notes what was spilled, if anything was.
+    fn report(self) {
+        let (mut files, mut bytes) = (0, 0);
+        let mut plans = vec![self.plan];
+        while let Some(plan) = plans.pop() {
+            if let Some(metrics) = plan.metrics() {
+                files += metrics.spill_count().unwrap_or(0);
+                bytes += metrics.spilled_bytes().unwrap_or(0);
+            }
+            plans.extend(plan.children().into_iter().cloned());
+        }
+        if files > 0 {
+            self.ledger.add_notes(vec![format!(
+                "{:.1} MiB were spilled to disk, in {files} files, to stay within the memory limit",
+                bytes as f64 / f64::from(1 << 20)
+            )]);
         }
     }
 }

@@ -104,6 +104,11 @@ impl Engine {
         }
         let mut runtime = RuntimeEnvBuilder::new();
         if let Some(bytes) = options.memory_limit_bytes {
+            // What a sort sets aside to merge what it spilled must fit as well, for each thread.
+            let share = bytes / (SORT_SHARE * config.target_partitions().max(1));
+            let execution = &mut config.options_mut().execution;
+            execution.sort_spill_reservation_bytes =
+                share.min(execution.sort_spill_reservation_bytes);
             runtime = runtime.with_memory_pool(Arc::new(FairSpillPool::new(bytes)));
         }
         let runtime = runtime
@@ -325,3 +330,6 @@ impl Engine {
         Ok((plan, resolved.columns))
     }
 }
+
+/// Sorts of a thread set aside this part of its share of the memory.
+const SORT_SHARE: usize = 8;

@@ -145,6 +145,11 @@ impl Runner {
     }
 
     /// What the scans have read until now.
+    /// What was noted since this was asked last.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        self.engine.ledger().take_notes()
+    }
+
     pub(crate) fn totals(&self) -> weir_tables::Totals {
         self.engine.ledger().counters().totals()
     }
@@ -184,7 +189,7 @@ impl Runner {
                 lines.sort();
                 Some(lines.join("\n"))
             }
-            ["notes"] => Some(self.engine.ledger().take_notes().join("\n")),
+            ["notes"] => Some(self.notes().join("\n")),
             ["query", "error"] => Some(match self.rows(sql) {
                 Ok(_) => "no error".to_owned(),
                 Err(error) => message(&error),
