@@ -26,7 +26,8 @@ pub struct FragmentLimits {
     pub overlap_v4: Overlap,
     /// How overlaps of IPv6 fragments are read; they are dropped by default (RFC 8200, 4.5).
     pub overlap_v6: Overlap,
-    /// A packet is given up so long after its first fragment came; 30 seconds by default.
+    /// A packet is given up so long after its first fragment came; 60 seconds by default (RFC 8200, 4.5, and
+    /// RFC 1122, 3.3.2).
     pub timeout_ns: u64,
     /// Most packets that wait for fragments; 16,384 by default. The oldest goes when there are more.
     pub packets_max: usize,
@@ -42,7 +43,7 @@ impl Default for FragmentLimits {
         Self {
             overlap_v4: Overlap::First,
             overlap_v6: Overlap::Drop,
-            timeout_ns: 30_000_000_000,
+            timeout_ns: 60_000_000_000,
             packets_max: 1 << 14,
             bytes_max: 64 << 20,
             fragments_max: 1_024,
