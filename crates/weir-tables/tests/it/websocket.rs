@@ -279,10 +279,11 @@ fn upgraded(port: u16, random: &mut Rng) -> Conversation {
     conversation
 }
 
-/// Of each row the text, whether it is whole, and what is wrong; the lengths; what is noted at the end.
-fn said_of(
-    conversation: Conversation,
-) -> (Vec<(String, bool, Option<String>)>, Vec<u64>, Vec<String>) {
+/// The text of a row, whether it is whole, and what is wrong.
+type SaidRow = (String, bool, Option<String>);
+
+/// The rows; the lengths of their messages; what is noted at the end.
+fn said_of(conversation: Conversation) -> (Vec<SaidRow>, Vec<u64>, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("gap.pcap");
     write(conversation.packets.into_iter(), &path);
