@@ -26,7 +26,8 @@ pub struct FragmentLimits {
     pub overlap_v4: Overlap,
     /// How overlaps of IPv6 fragments are read; they are dropped by default (RFC 8200, 4.5).
     pub overlap_v6: Overlap,
-    /// A packet is given up so long after its first fragment came; 30 seconds by default.
+    /// A packet is given up so long after its first fragment came; 60 seconds by default (RFC 8200, 4.5, and
+    /// RFC 1122, 3.3.2).
     pub timeout_ns: u64,
     /// Most packets that wait for fragments; 16,384 by default. The oldest goes when there are more.
     pub packets_max: usize,
@@ -42,7 +43,7 @@ impl Default for FragmentLimits {
         Self {
             overlap_v4: Overlap::First,
             overlap_v6: Overlap::Drop,
-            timeout_ns: 30_000_000_000,
+            timeout_ns: 60_000_000_000,
             packets_max: 1 << 14,
             bytes_max: 64 << 20,
             fragments_max: 1_024,
@@ -326,7 +327,12 @@ impl Waiting {
     ) -> Result<bool, Bad> {
         let len = u32::try_from(fragment.payload.len()).map_err(|_| Bad::Invalid)?;
         let (start, end) = (fragment.offset, fragment.offset + len);
-        let limit = PACKET_MAX.saturating_sub(u32::try_from(fragment.header.len()).unwrap_or(0));
+        // The length of IPv4 counts the header, that of IPv6 what follows the first 40 bytes of it.
+        let packet_max = match fragment.layer {
+            Layer::Ipv4 => LENGTH_MAX,
+            _ => LENGTH_MAX + IPV6_HEADER_BYTES,
+        };
+        let limit = packet_max.saturating_sub(u32::try_from(fragment.header.len()).unwrap_or(0));
         let is_whole_units = !fragment.more || len.is_multiple_of(8) && len > 0;
         if end > limit || !is_whole_units || self.fragments >= fragments_max {
             return Err(Bad::Invalid);
@@ -436,7 +442,7 @@ impl Waiting {
             }
         };
         if layer == Layer::Ipv4 {
-            // Checked when fragments came: at most PACKET_MAX.
+            // Checked when fragments came: at most LENGTH_MAX, as that of IPv6.
             set(2, u16::try_from(total).unwrap_or(u16::MAX));
             set(6, 0);
             set(10, 0);
@@ -447,7 +453,7 @@ impl Waiting {
         } else {
             set(
                 4,
-                u16::try_from(total.saturating_sub(40)).unwrap_or(u16::MAX),
+                u16::try_from(total.saturating_sub(IPV6_HEADER_BYTES as usize)).unwrap_or(u16::MAX),
             );
         }
         self.header.append(&mut self.payload);
@@ -455,8 +461,9 @@ impl Waiting {
     }
 }
 
-/// The largest packet that a header can describe.
-const PACKET_MAX: u32 = 65_535;
+/// The largest length that a header can say (RFC 8200, 4.5: what is longer is dropped).
+const LENGTH_MAX: u32 = 65_535;
+const IPV6_HEADER_BYTES: u32 = 40;
 
 /// The Internet checksum of an IP header (RFC 1071).
 fn checksum(header: &[u8]) -> u16 {

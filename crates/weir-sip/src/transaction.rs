@@ -44,6 +44,10 @@ pub enum TransactionId<'a> {
         cseq: u32,
         /// Host of the topmost Via.
         host: &'a [u8],
+        /// Port of the topmost Via.
+        port: Option<u16>,
+        /// The branch of the topmost Via, if it has one: RFC 2543 tells the forks of a request by it.
+        branch: Option<&'a [u8]>,
         /// The method; INVITE for ACK.
         method: Method<'a>,
     },
@@ -58,7 +62,8 @@ impl<'a> Digest<'a> {
             Method::Ack => Method::Invite,
             method => method,
         };
-        match via.branch() {
+        let branch = via.branch();
+        match branch {
             Some(branch) if via.has_cookie() => Some(TransactionId::Branch {
                 branch,
                 host: via.host,
@@ -70,6 +75,8 @@ impl<'a> Digest<'a> {
                 from_tag: self.from_tag(),
                 cseq: self.cseq?.number,
                 host: via.host,
+                port: via.port,
+                branch,
                 method,
             }),
         }

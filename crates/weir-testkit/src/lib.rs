@@ -5,7 +5,8 @@
 //! - [`packet`] builds packets of every protocol that weir decodes, checksums and all;
 //! - [`capture`] writes them as pcap, pcapng and ERF;
 //! - [`demo`] makes the sample captures of `weir demo`;
-//! - [`trace`] streams traces of hundreds of megabytes for benchmarks.
+//! - [`trace`] streams traces of hundreds of megabytes for benchmarks;
+//! - [`zeek`] finds the captures of Zeek's own tests in a checkout, with the logs that they expect.
 //!
 //! ```
 //! use weir_testkit::capture::{Endian, PcapVariant, PcapWriter, link_type};
@@ -30,5 +31,6 @@ pub mod packet;
 mod rng;
 pub mod trace;
 mod words;
+pub mod zeek;
 
 pub use rng::Rng;

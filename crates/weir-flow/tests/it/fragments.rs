@@ -68,6 +68,57 @@ fn fragments_in_any_order_give_the_packet() {
     }
 }
 
+/// RFC 8200, 4.5: "within 60 seconds of the reception of the first-arriving fragment". Until 2026-11 it was 30.
+#[test]
+fn fragments_of_one_packet_may_come_for_a_minute() {
+    const SECOND_NS: i64 = 1_000_000_000;
+    let payload = udp(A.into(), B.into(), 7, 8, &[1; 3_000]);
+    let v4 = Ipv4::new(A, B, protocol::UDP).fragments(&payload, 1_500);
+    let v6 = Ipv6::new(Ipv6Addr::LOCALHOST, Ipv6Addr::UNSPECIFIED, protocol::UDP)
+        .fragments(&payload, 1_500, 1);
+    for parts in [v4, v6] {
+        assert_eq!(parts.len(), 3);
+        for (seconds_between, expected) in [(29, 1), (31, 0)] {
+            let mut packets = sent(parts.clone());
+            for (packet, index) in packets.iter_mut().zip(0..) {
+                packet.time_ns = index * seconds_between * SECOND_NS;
+            }
+            let mut defragmenter = Defragmenter::new(FragmentLimits::default());
+            assert_eq!(put_together(&mut defragmenter, &packets).len(), expected);
+        }
+    }
+}
+
+/// RFC 791, 3.1 counts the header in the length of 16 bits, RFC 8200, 3 does not. Until 2026-11 the largest packets of
+/// IPv6 were dropped.
+#[test]
+fn the_largest_packets_are_put_together_and_larger_ones_dropped() {
+    let v6 = Ipv6::new(Ipv6Addr::LOCALHOST, Ipv6Addr::UNSPECIFIED, protocol::UDP);
+    for (payload_bytes, expected) in [(65_535, 1), (65_536, 0)] {
+        let payload = vec![7; payload_bytes];
+        let mut defragmenter = Defragmenter::new(FragmentLimits::default());
+        let parts = sent(v6.clone().fragments(&payload, 1_500, 1));
+        let complete = put_together(&mut defragmenter, &parts);
+        assert_eq!(complete.len(), expected);
+        assert!(
+            complete
+                .iter()
+                .all(|(_, bytes)| bytes.len() == 40 + payload_bytes)
+        );
+        let v4 = Ipv4::new(A, B, protocol::UDP);
+        let parts = sent(v4.fragments(&payload[..payload_bytes - 20], 1_500));
+        let complete = put_together(&mut defragmenter, &parts);
+        assert_eq!(complete.len(), expected);
+        assert!(
+            complete
+                .iter()
+                .all(|(_, bytes)| bytes.len() == payload_bytes)
+        );
+        let invalid = defragmenter.counters().invalid;
+        assert_eq!(invalid > 0, expected == 0);
+    }
+}
+
 #[test]
 fn a_fragmented_datagram_is_one_packet_of_its_flow() {
     let payload = udp(A.into(), B.into(), 7, 8, &[1; 3_000]);
@@ -137,7 +188,7 @@ fn what_is_missing_for_too_long_is_given_up() {
             .fragments(&[7; 100], 68),
     );
     let last = parts.len() - 1;
-    parts[last].time_ns = 30_000_000_001;
+    parts[last].time_ns = 60_000_000_001;
     let mut defragmenter = Defragmenter::new(FragmentLimits::default());
     assert!(put_together(&mut defragmenter, &parts).is_empty());
     assert_eq!(defragmenter.counters().timed_out, 1);

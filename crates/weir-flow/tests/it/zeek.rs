@@ -3,24 +3,13 @@
 //! Needs Zeek's sources: `WEIR_ZEEK=…/zeek/testing/btest cargo test -p weir-flow zeek`. Nothing of them is copied
 //! here. What differs is listed in `docs/reference/zeek-differences.md`.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use weir_flow::{FlowRecord, Options, Totals, Tunnels};
+use weir_testkit::zeek::{self, Case, Row};
 
 use crate::capture;
-
-/// A test of Zeek: a capture, how it is read, and what is expected.
-struct Case {
-    name: String,
-    capture: PathBuf,
-    ignores_checksums: bool,
-    expected: Vec<Row>,
-}
-
-/// A line of a log by the names of its fields.
-type Row = BTreeMap<String, String>;
 
 /// Fields of `conn.log` that mean the same here.
 const FIELDS: [&str; 10] = [
@@ -147,90 +136,9 @@ fn checkout() -> Option<PathBuf> {
     folder
 }
 
-/// The rows of a log in Zeek's format; none of one that is not.
-fn rows(text: &str) -> Vec<Row> {
-    let mut names: Vec<&str> = Vec::new();
-    let mut rows = Vec::new();
-    for line in text.lines() {
-        if let Some(fields) = line.strip_prefix("#fields\t") {
-            names = fields.split('\t').collect();
-        } else if !line.starts_with('#') && !names.is_empty() {
-            let values = line.split('\t').map(str::to_owned);
-            rows.push(
-                names
-                    .iter()
-                    .map(|name| (*name).to_owned())
-                    .zip(values)
-                    .collect(),
-            );
-        }
-    }
-    rows
-}
-
-/// The captures that a test reads, and whether it does so with `-C`.
-fn read_by(script: &str) -> BTreeSet<(String, bool)> {
-    script
-        .lines()
-        .filter(|line| line.contains("@TEST-EXEC") && line.contains("zeek"))
-        .filter_map(|line| {
-            let (_, after) = line.split_once("-r")?;
-            let path = after.split_whitespace().next()?;
-            let path = path.trim_matches(['"', '\'']);
-            let path = path
-                .strip_prefix("$TRACES/")
-                .or_else(|| path.strip_prefix("${TRACES}/"))?;
-            let ignores = line.split_whitespace().any(|word| {
-                word.strip_prefix('-')
-                    .is_some_and(|flags| !flags.starts_with('-') && flags.contains('C'))
-            });
-            let ignores = ignores
-                || script.contains("ignore_checksums = T")
-                || script.contains("ignore_checksums=T");
-            Some((path.to_owned(), ignores))
-        })
-        .collect()
-}
-
-fn cases(folder: &Path) -> Vec<Case> {
-    let mut cases = Vec::new();
-    let mut baselines: Vec<PathBuf> = fs::read_dir(folder.join("Baseline"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    baselines.sort();
-    for baseline in baselines {
-        let name = baseline.file_name().unwrap().to_string_lossy().into_owned();
-        let Ok(text) = fs::read_to_string(baseline.join("conn.log")) else {
-            continue;
-        };
-        let expected = rows(&text);
-        if expected
-            .first()
-            .is_none_or(|row| !row.contains_key("id.orig_h"))
-        {
-            continue;
-        }
-        let script = folder.join(name.replace('.', "/"));
-        let script = ["zeek", "test", "sh", "bro"]
-            .iter()
-            .find_map(|end| fs::read_to_string(script.with_extension(end)).ok());
-        let reads = read_by(&script.unwrap_or_default());
-        // A test that reads several captures has the log of one of them, and does not say of which.
-        let mut reads = reads.into_iter();
-        let (Some((capture, ignores_checksums)), None) = (reads.next(), reads.next()) else {
-            continue;
-        };
-        let capture = folder.join("Traces").join(capture);
-        if capture.is_file() {
-            cases.push(Case {
-                name,
-                capture,
-                ignores_checksums,
-                expected,
-            });
-        }
-    }
+fn conn_logs(folder: &Path) -> Vec<Case> {
+    let mut cases = zeek::cases(folder, "conn.log").unwrap();
+    cases.retain(|case| case.expected.first().is_some_and(|row| end(row).is_some()));
     cases
 }
 
@@ -321,7 +229,7 @@ fn flows_are_those_of_zeeks_conn_log() {
     let mut agreed: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
     let mut different = Vec::new();
     let (mut found, mut count) = (0, 0);
-    for case in cases(&folder) {
+    for case in conn_logs(&folder) {
         count += 1;
         let mut options = Options::default();
         options.checksums = !case.ignores_checksums;

@@ -26,6 +26,7 @@ const ANSWERED: &[&str] = &[
     "5.1 ACK sip:bob@b SIP/2.0 | T: b | B: z9hG4bK-2",
 ];
 
+/// RFC 3261 §12.1: the 2xx makes the dialog, with a tag of each side; §15.1: a BYE of either ends it.
 #[test]
 fn a_call_that_the_callee_ends() {
     let mut lines = ANSWERED.to_vec();
@@ -55,6 +56,7 @@ fn a_call_that_the_callee_ends() {
     assert_eq!((call.hops, call.max_forwards), (1, Some(70)));
 }
 
+/// RFC 3261 §13.3.1.4: the 2xx is sent again until its ACK, which is sent again for each (§13.2.2.4); §17.1.2.2 for BYE.
 #[test]
 fn retransmissions_are_told_apart_and_change_nothing() {
     let mut script = Script::new(CallLimits::default());
@@ -76,6 +78,7 @@ fn retransmissions_are_told_apart_and_change_nothing() {
     assert_eq!(calls[0].disconnect_delay_ns, Some(SECOND_NS * 6 / 10));
 }
 
+/// RFC 3261 §9.1 and §9.2: CANCEL ends the INVITE with a 487, whose ACK is of the INVITE.
 #[test]
 fn a_call_that_the_caller_gives_up() {
     let call = call(&[
@@ -94,6 +97,7 @@ fn a_call_that_the_caller_gives_up() {
     assert_eq!(call.messages, 6);
 }
 
+/// RFC 3261 §9.1: "the CANCEL request has no effect" on a request that was answered.
 #[test]
 fn a_cancel_that_comes_too_late_ends_nothing() {
     let call = call(&[
@@ -105,6 +109,7 @@ fn a_cancel_that_comes_too_late_ends_nothing() {
     assert_eq!(call.told, Told::InputEnded);
 }
 
+/// RFC 3261 §12.3: a final response other than 2xx ends the early dialogs.
 #[test]
 fn failures_by_kind() {
     for (status, state, counts) in [
@@ -133,6 +138,7 @@ fn failures_by_kind() {
     }
 }
 
+/// RFC 3261 §22.2: the INVITE with credentials has the same Call-ID and From tag, and the next CSeq.
 #[test]
 fn a_challenge_is_part_of_the_call() {
     let call = call(&[
@@ -149,6 +155,8 @@ fn a_challenge_is_part_of_the_call() {
     assert_eq!(call.setup_delay_ns, Some(4 * SECOND_NS));
 }
 
+/// RFC 3261 §12.1.2 and §13.2.2.1: each To tag of a provisional response is an early dialog of its own; those that no 2xx
+/// came for end with the INVITE.
 #[test]
 fn forks_are_dialogs_of_one_session() {
     let calls = calls(&[
@@ -171,6 +179,56 @@ fn forks_are_dialogs_of_one_session() {
     assert_eq!(calls[1].disconnect_delay_ns, None);
 }
 
+/// RFC 3261 §13.2.2.4: when several forks answer, each 2xx is a dialog that the caller acknowledges, and ends by a BYE
+/// of its own.
+#[test]
+fn forks_that_answer_are_calls_of_their_own() {
+    let calls = calls(&[
+        "0 INVITE sip:bob@b SIP/2.0",
+        "3 SIP/2.0 200 OK | T: b1",
+        "3.1 ACK sip:bob@b SIP/2.0 | T: b1 | B: z9hG4bK-2",
+        "3.2 SIP/2.0 200 OK | T: b2",
+        "3.3 ACK sip:bob@b SIP/2.0 | T: b2 | B: z9hG4bK-3",
+        "3.4 BYE sip:bob@b SIP/2.0 | T: b2 | CSeq: 2 BYE | B: z9hG4bK-4",
+        "3.5 SIP/2.0 200 OK | T: b2 | CSeq: 2 BYE | B: z9hG4bK-4",
+    ]);
+    let states: Vec<_> = calls
+        .iter()
+        .map(|call| (call.state, call.retransmissions))
+        .collect();
+    assert_eq!(states, [(CallState::InCall, 0), (CallState::Completed, 0)]);
+}
+
+/// RFC 3261 §12.1.1: a provisional response without a To tag makes no dialog of its own: it is one of that which the
+/// answer makes.
+#[test]
+fn a_provisional_response_without_a_tag_makes_no_dialog() {
+    let call = call(&[
+        "0 INVITE sip:bob@b SIP/2.0",
+        "1 SIP/2.0 180 Ringing",
+        "2 SIP/2.0 200 OK | T: b",
+    ]);
+    assert_eq!((call.dialogs, call.state), (1, CallState::InCall));
+    assert_eq!(call.request_delay_ns, Some(SECOND_NS));
+}
+
+/// RFC 3261 §15: the caller may end an early dialog by a BYE too.
+#[test]
+fn a_bye_ends_an_early_dialog() {
+    let call = call(&[
+        "0 INVITE sip:bob@b SIP/2.0",
+        "1 SIP/2.0 180 Ringing | T: b",
+        "2 BYE sip:bob@b SIP/2.0 | T: b | CSeq: 2 BYE | B: z9hG4bK-4",
+        "2.1 SIP/2.0 200 OK | T: b | CSeq: 2 BYE | B: z9hG4bK-4",
+    ]);
+    assert_eq!(
+        (call.state, call.ended_by),
+        (CallState::Cancelled, Some(Side::Caller))
+    );
+    assert_eq!((call.duration_ns, call.end_ns), (None, Some(2_000_000_000)));
+}
+
+/// RFC 3261 §14.1: a re-INVITE of either side; a failure leaves the session as it was.
 #[test]
 fn an_invite_within_the_dialog_begins_no_call() {
     let mut lines = ANSWERED.to_vec();
@@ -214,6 +272,7 @@ fn a_call_id_that_comes_again_is_another_call() {
     );
 }
 
+/// RFC 3261 §12.2.1.1: requests within a dialog have both tags.
 #[test]
 fn calls_that_were_under_way_have_no_start() {
     let call = call(&[

@@ -7,3 +7,4 @@ mod dialogs;
 mod random;
 mod script;
 mod torture;
+mod transactions;

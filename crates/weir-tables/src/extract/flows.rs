@@ -164,7 +164,7 @@ impl Extract for Flows {
             ),
             (
                 fragments.timed_out,
-                "packets given up: fragments were missing for 30 seconds".to_owned(),
+                "packets given up: fragments were missing for 60 seconds".to_owned(),
             ),
             (
                 fragments.evicted,

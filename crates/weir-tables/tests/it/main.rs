@@ -27,3 +27,4 @@ mod tshark;
 mod value;
 mod websocket;
 mod wire;
+mod zeek;

@@ -102,26 +102,21 @@ impl WebSockets {
     /// What was given up for the limits, in words.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        let streams = self.payloads.counters().streams;
-        let mut notes = Vec::new();
-        let mut note = |count: u64, what: &str| {
-            if count > 0 {
-                notes.push(format!("{count} {what}"));
-            }
-        };
-        note(
-            self.followed.open.given_up(),
-            "WebSocket connections were given up because messages and windows took more than 512 MiB",
-        );
-        note(
-            streams.evicted,
-            "TCP connections were forgotten because there were too many at one time",
-        );
-        note(
-            self.followed.gap_bytes,
-            "bytes of WebSocket connections were not captured",
-        );
-        notes
+        [
+            (
+                self.followed.open.given_up(),
+                "WebSocket connections were given up because messages and windows took more than 512 MiB",
+            ),
+            (
+                self.followed.gap_bytes,
+                "bytes of WebSocket connections were not captured",
+            ),
+        ]
+        .into_iter()
+        .chain(self.payloads.given_up())
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect()
     }
 }
 

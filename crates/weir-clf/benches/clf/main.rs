@@ -8,6 +8,9 @@
 //! under a temporary folder, `TMPDIR`.
 #![allow(clippy::unwrap_used, reason = "a benchmark may panic")]
 
+mod drafts;
+mod lookup;
+
 use std::fs::{self, File};
 use std::hint::black_box;
 use std::io::{BufWriter, Read, Write};
@@ -16,8 +19,8 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use weir_clf::{
-    Condition, Encoder, Field, Flags, Form, Item, Query, Reader, Record, SearchOptions, Searcher,
-    Segment, Target, Test, Time, Writer, WriterOptions, index, rfc6873, sidecar_path,
+    Condition, Encoder, Field, Form, Query, Record, SearchOptions, Searcher, Segment, Target, Test,
+    Time, Writer, WriterOptions, index, rfc6873, sidecar_path,
 };
 use weir_testkit::Rng;
 
@@ -151,6 +154,13 @@ fn command(name: &str, arguments: &[&str]) -> f64 {
     if status.is_ok() { seconds } else { f64::NAN }
 }
 
+/// True when a command ends with 0.
+fn succeeds(name: &str, arguments: &[&str]) -> bool {
+    let mut command = Command::new(name);
+    let status = command.args(arguments).stdout(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
+
 fn is_installed(name: &str) -> bool {
     let found = Command::new(name)
         .arg("--version")
@@ -174,10 +184,13 @@ fn main() {
     println!("{records} records, median of alternating runs");
     format_alone(&calls);
     write(&calls, folder.path(), &log);
-    lookup(&log, &calls);
+    drafts::write(&calls, folder.path());
+    lookup::in_process(&log, &calls);
+    lookup::as_command(&log, &calls);
     scan(&log, &calls);
     build(&log);
-    convert(&calls, folder.path());
+    drafts::walk(&calls, folder.path(), &log);
+    drafts::convert(&calls, folder.path());
     if records >= 500_000 {
         sqlite(&log, folder.path());
     }
@@ -357,49 +370,6 @@ fn write(calls: &Calls, folder: &Path, log: &Path) {
     let _ = fs::remove_file(&copy);
 }
 
-fn lookup(log: &Path, calls: &Calls) {
-    let mut options = SearchOptions::default();
-    options.resident = true;
-    let searcher = Searcher::open(&[log], options).unwrap();
-    let mut rng = Rng::new(1);
-    let wanted: Vec<Query> = (0..2000)
-        .map(|_| query_of(calls, rng.below(calls.ends.len() as u64) as usize))
-        .collect();
-    for query in &wanted[..200] {
-        assert!(searcher.count(query).unwrap().records >= 1);
-    }
-    let mut each: Vec<f64> = wanted
-        .iter()
-        .map(|query| time(|| assert!(searcher.count(query).unwrap().records >= 1)) * 1e6)
-        .collect();
-    each.sort_by(f64::total_cmp);
-    println!(
-        "lookup: 99 of 100 take at most {:.1} us",
-        each[each.len() * 99 / 100]
-    );
-    report(
-        "find a Call-ID, resident sidecar",
-        median(each),
-        20.0,
-        "goal",
-        "us",
-    );
-    let last = query_of(calls, calls.ends.len() - 1);
-    let opened = (0..201).map(|_| {
-        time(|| {
-            let searcher = Searcher::open(&[log], SearchOptions::default()).unwrap();
-            assert!(searcher.count(&last).unwrap().records >= 1);
-        }) * 1e6
-    });
-    report(
-        "open and find the last Call-ID",
-        median(opened.collect()),
-        1000.0,
-        "an empty process, about",
-        "us",
-    );
-}
-
 fn call_of(calls: &Calls, place: usize) -> String {
     let ends = calls.ends[place];
     let bytes = &calls.text[ends[8] as usize..ends[9] as usize];
@@ -510,66 +480,6 @@ fn build(log: &Path) {
         ],
     );
     report("index an old log", ours, cat, "cat of the log", "s");
-}
-
-fn convert(calls: &Calls, folder: &Path) {
-    let paths = ["log.txt", "log.bin", "out"].map(|name| folder.join(name));
-    for (form, path) in [Form::Text, Form::Binary].into_iter().zip(&paths) {
-        let mut encoder = Encoder::new(form);
-        let mut out = BufWriter::with_capacity(1 << 20, File::create(path).unwrap());
-        calls.each(|record| {
-            // Requests: a response of the text draft has no Call-ID to speak of.
-            let request = Record {
-                flags: Flags::default(),
-                ..*record
-            };
-            encoder.push(&request);
-            out.write_all(encoder.bytes()).unwrap();
-            encoder.clear();
-        });
-        out.flush().unwrap();
-    }
-    let converted = |from: &Path, to: Form| {
-        time(|| {
-            let mut reader = Reader::new(File::open(from).unwrap());
-            let mut out = File::create(&paths[2]).unwrap();
-            let mut encoder = Encoder::new(to);
-            let mut count = 0;
-            while let Some(item) = reader.next().unwrap() {
-                if let Item::Record { record, .. } = item {
-                    encoder.push(&record);
-                    count += 1;
-                }
-                if encoder.bytes().len() > 256 << 10 {
-                    out.write_all(encoder.bytes()).unwrap();
-                    encoder.clear();
-                }
-            }
-            out.write_all(encoder.bytes()).unwrap();
-            assert_eq!(count, calls.ends.len());
-        })
-    };
-    let million = calls.ends.len() as f64 / 1e6;
-    let [to_binary, to_text] = alternate(
-        5,
-        [&mut || converted(&paths[0], Form::Binary), &mut || {
-            converted(&paths[1], Form::Text)
-        }],
-    );
-    report(
-        "text to binary, a million",
-        to_binary / million,
-        0.51,
-        "the best of the study (another run)",
-        "s",
-    );
-    report(
-        "binary to text, a million",
-        to_text / million,
-        0.18,
-        "the best of the study (another run)",
-        "s",
-    );
 }
 
 /// What it takes sqlite to make an old log searchable, and to search it.
