@@ -66,7 +66,12 @@ fn capturing(words: &[&str]) -> Option<(Child, BufReader<ChildStderr>)> {
     let mut child = Command::new(env!("CARGO_BIN_EXE_weir"))
         .arg("ws")
         .args(words)
-        .args(["-i", "lo", "--format", "csv"])
+        .args(["-i", "lo"])
+        .args(if words.contains(&"--format") {
+            &[][..]
+        } else {
+            &["--format", "csv"]
+        })
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -155,6 +160,31 @@ fn connections_are_audited_as_they_cross_an_interface() {
     assert!(csv.contains("permessage-deflate"), "{csv}");
     assert!(said.contains("packets received on lo, "), "{said}");
     assert!(said.contains("dropped by the kernel, "), "{said}");
+}
+
+#[test]
+fn the_audit_of_an_interface_is_a_page() {
+    let Some((child, mut stderr)) = capturing(&["stats", "--format", "html"]) else {
+        return;
+    };
+    let Some(mut peers) = Peers::connect(20) else {
+        interrupt(&child);
+        ended(child, &mut stderr);
+        return;
+    };
+    let end = format!("127.0.0.1:{}<td>permessage-deflate", peers.port);
+    peers.send();
+    peers.close();
+    interrupt(&child);
+    let (page, said) = ended(child, &mut stderr);
+    assert!(
+        page.starts_with("<!doctype html>") && page.ends_with("</html>\n"),
+        "{page}"
+    );
+    assert!(page.contains("WebSocket connections of lo</h1>"), "{page}");
+    assert!(page.contains(&end), "{end} in {page}\n{said}");
+    // Sizes before and after, ratios, windows.
+    assert_eq!(page.matches("<svg").count(), 4, "{page}");
 }
 
 #[test]
