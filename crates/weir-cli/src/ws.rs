@@ -74,7 +74,7 @@ struct Study {
     /// Also compare zlib's strategies
     #[arg(long, help_heading = "Study")]
     strategies: bool,
-    /// Also compare zlib-rs, libdeflate, preset dictionaries, zstd and brotli
+    /// Also compare zlib-rs, libdeflate, preset dictionaries, zstd, brotli, and zlib-ng where it is built in
     #[arg(long, help_heading = "Study")]
     codecs: bool,
     #[command(flatten)]

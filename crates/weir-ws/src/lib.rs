@@ -65,7 +65,7 @@ pub use memory::{
     resident_inflate_bytes,
 };
 pub use page::{Page, Point};
-pub use report::html_report;
+pub use report::{html_page, html_report};
 pub use sample::{Estimate, SampleOptions, Sampled, sample};
 pub use setting::{CELLS, Cells, Setting};
 pub use studies::{

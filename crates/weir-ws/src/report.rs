@@ -11,6 +11,12 @@ use crate::wire::Direction;
 /// kilobytes at most, whatever the input.
 #[must_use]
 pub fn html_report(title: &str, study: &StudyResult, advice: &Advice) -> String {
+    html_page(title, study, advice).finish()
+}
+
+/// [`html_report`], to which more can be added at the end.
+#[must_use]
+pub fn html_page(title: &str, study: &StudyResult, advice: &Advice) -> Page {
     let mut page = Page::new(
         &format!("{title}: permessage-deflate"),
         &format!("permessage-deflate for {title}"),
@@ -52,7 +58,7 @@ pub fn html_report(title: &str, study: &StudyResult, advice: &Advice) -> String 
             }
         }
     }
-    page.finish()
+    page
 }
 
 fn plots(page: &mut Page, study: &StudyResult, advice: &Advice) {

@@ -269,3 +269,53 @@ fn an_interface_or_files_but_not_both() {
         assert!(said.contains(expected), "{words:?}: {said}");
     }
 }
+
+#[test]
+fn what_else_was_studied_is_in_the_page() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("study-messages.txt");
+    let lines = (0..200).map(|n| format!("{{\"type\":\"{}\",\"n\":{n}}}\n", n % 3));
+    std::fs::write(&path, lines.collect::<String>()).unwrap();
+    let study = |format: &str| {
+        Command::new(env!("CARGO_BIN_EXE_weir"))
+            .args([
+                "ws",
+                "study",
+                "--takeover",
+                "yes",
+                "--window",
+                "15",
+                "--level",
+                "6",
+            ])
+            .args([
+                "--mem-level",
+                "8",
+                "--cpu-times",
+                "estimate",
+                "--more",
+                "--strategies",
+            ])
+            .args(["--format", format])
+            .arg(&path)
+            .output()
+            .unwrap()
+    };
+    let html = study("html");
+    let page = String::from_utf8(html.stdout).unwrap();
+    for heading in [
+        "<h2>Messages below a threshold sent as they are</h2>",
+        "<h2>The window lost every so many messages (0: never)</h2>",
+        "<h2>200 messages to 1,000 clients each</h2>",
+        "<h2>Each kind on a connection of its own</h2>",
+        "<h2>Ratio by zlib's strategy, window 15, memLevel 8, level 6, on the first 200 messages</h2>",
+    ] {
+        assert!(page.contains(heading), "{heading} in {page}");
+    }
+    assert!(
+        html.stderr.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&html.stderr)
+    );
+    let said = String::from_utf8(study("json").stderr).unwrap();
+    assert!(said.contains("--more are for tables and pages"), "{said}");
+}
