@@ -13,6 +13,10 @@ pub struct Block {
     lens: [u32; Block::LEN_MAX],
     wire_lens: [u32; Block::LEN_MAX],
     times_ns: [i64; Block::LEN_MAX],
+    /// Bytes in front of the data of each record that belong to it.
+    head_len: usize,
+    /// Where the last record ends.
+    end: usize,
     pub(crate) asks_times: bool,
     /// All records are so long and stand side by side, as far as they were written here; or 0.
     even_len: usize,
@@ -35,6 +39,8 @@ impl Block {
             lens: [0; Self::LEN_MAX],
             wire_lens: [0; Self::LEN_MAX],
             times_ns: [0; Self::LEN_MAX],
+            head_len: 0,
+            end: 0,
             asks_times: true,
             even_len: 0,
             even: 0,
@@ -51,8 +57,21 @@ impl Block {
     /// Forgets the records, and begins with records of this link type, the first of this number.
     pub const fn begin(&mut self, link_type: u32, first_number: u64) {
         self.len = 0;
+        self.head_len = 0;
+        self.end = 0;
         self.link_type = link_type;
         self.first_number = first_number;
+    }
+
+    /// The records have a head of so many bytes in front of their data, and stand side by side.
+    pub(crate) const fn with_heads(&mut self, head_len: usize) {
+        self.head_len = head_len;
+    }
+
+    /// The last record does not end with its data, but here.
+    #[inline]
+    pub(crate) const fn end_at(&mut self, end: usize) {
+        self.end = end;
     }
 
     /// Adds a record of `len` bytes at `start` of the window; false when the block is full, or the
@@ -68,6 +87,7 @@ impl Block {
         self.lens[at] = len as u32;
         self.wire_lens[at] = wire_len;
         self.times_ns[at] = time_ns;
+        self.end = start + len;
         self.len += 1;
         true
     }
@@ -82,6 +102,7 @@ impl Block {
             (self.even_len, self.even) = (len, self.len);
         }
         self.len = count.min(self.even);
+        self.end = self.len * len;
     }
 
     /// How many records there are.
@@ -142,9 +163,11 @@ impl Block {
     /// Where the first `records` records end in the window.
     #[must_use]
     pub fn end_of(&self, records: usize) -> usize {
-        match records.min(self.len).checked_sub(1) {
-            Some(last) => (self.starts[last] + self.lens[last]) as usize,
-            None => 0,
+        match records {
+            0 => 0,
+            // Where the next one begins.
+            records if records < self.len => self.starts[records] as usize - self.head_len,
+            _ => self.end,
         }
     }
 }

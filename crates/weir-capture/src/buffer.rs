@@ -7,12 +7,14 @@ use std::io::Read;
 
 use crate::{
     Compression, Options,
-    input::{Input, InputError},
+    input::{Input, InputError, Watch},
 };
 
 /// A window on the stream that slides forward.
 pub(crate) struct Buffer<R> {
     input: Input<R>,
+    /// Whether the source is slow; `None` when nothing would follow from that.
+    watch: Option<Watch<R>>,
     bytes: Vec<u8>,
     start: usize,
     end: usize,
@@ -39,6 +41,7 @@ impl<R: Read> Buffer<R> {
         let chunk = options.buffer_bytes.max(CHUNK_MIN);
         Self {
             input,
+            watch: None,
             bytes: vec![0; chunk],
             start: 0,
             end: 0,
@@ -47,6 +50,14 @@ impl<R: Read> Buffer<R> {
             ended: false,
             failure: None,
         }
+    }
+
+    /// Reads ahead on a thread of its own, if the source is slow.
+    pub(crate) fn may_read_ahead(&mut self)
+    where
+        R: Send + 'static,
+    {
+        self.watch = Some(Watch::new());
     }
 
     /// The bytes that are here.
@@ -86,8 +97,8 @@ impl<R: Read> Buffer<R> {
     }
 
     pub(crate) fn source_bytes(&self) -> u64 {
-        match self.input {
-            Input::Plain(_) => self.offset,
+        match self.input.compression() {
+            Compression::None => self.offset,
             _ => self.input.source_bytes(),
         }
     }
@@ -138,7 +149,17 @@ impl<R: Read> Buffer<R> {
             let Some(free) = self.bytes.get_mut(self.end..limit) else {
                 break;
             };
-            match self.input.read(free) {
+            let outcome = match &mut self.watch {
+                None => self.input.read(free),
+                Some(watch) => {
+                    let (outcome, is_slow) = watch.read(&mut self.input, free);
+                    if is_slow && let Some(watch) = self.watch.take() {
+                        watch.begin(&mut self.input, self.chunk);
+                    }
+                    outcome
+                }
+            };
+            match outcome {
                 Ok(0) => self.ended = true,
                 Ok(read) => self.end += read,
                 Err(error) => {

@@ -119,6 +119,7 @@ impl Pcap {
     #[inline]
     pub(crate) fn look(&self, window: &[u8], most: usize, block: &mut Block) {
         let mut at = 0;
+        block.with_heads(self.header_len);
         while block.len() < most {
             let Some(header) = window.get(at..).and_then(|rest| self.header(rest)) else {
                 break;

@@ -25,6 +25,7 @@ use crate::fuse::FuseAggregates;
 use crate::ledger::Ledger;
 use crate::live::{self, Live};
 use crate::names::Scope;
+use crate::narrow;
 use crate::number;
 use crate::reference::Resolver;
 use crate::share::{self, ShareReadings};
@@ -296,18 +297,22 @@ impl Engine {
         if let Some(feed) = &self.options.feed {
             resolver.register_live(feed)?;
         }
-        let resolved = resolver.resolve(&mut statement).await?;
+        let mut resolved = resolver.resolve(&mut statement).await?;
         let dotted = resolved.columns.iter().filter(|name| name.contains('.'));
-        let (aliases, taken) = statement.split_aliases(resolved.aliases);
+        let aliases = std::mem::take(&mut resolved.aliases);
+        let (aliases, taken) = statement.split_aliases(aliases);
         let scope = Scope {
             dotted: dotted.cloned().collect(),
-            addresses: resolved.addresses,
-            bytes: resolved.bytes,
-            tables: resolved.tables,
+            addresses: std::mem::take(&mut resolved.addresses),
+            bytes: std::mem::take(&mut resolved.bytes),
+            tables: std::mem::take(&mut resolved.tables),
             aliases,
             taken,
         };
         statement.visit_mut(&mut scope.resolver());
+        // What is written as a capture has its record whole, which nobody names.
+        let names = narrow::words(&statement).filter(|_| !records);
+        resolver.register(&mut resolved, names.as_ref())?;
         let state = self.context.state();
         let plan = state
             .statement_to_plan(statement.inner)

@@ -8,6 +8,7 @@
 
 pub(crate) mod convert;
 mod node;
+mod sketch;
 mod work;
 
 use std::sync::Arc;
@@ -33,6 +34,7 @@ use weir_tables::{Aggregate, Branch, Expression, Function, Parts, Predicate};
 use crate::scan::CaptureScan;
 use convert::{Scope, Types};
 pub(crate) use node::{FusedAggregate, Pass};
+use sketch::Borrowed;
 pub(crate) use work::{Kept, Question, Side, Work};
 
 /// See the module. Stands in front of the rules that deal out partitions, so that they see one
@@ -294,7 +296,7 @@ fn branch(
     for (function, argument) in functions {
         arguments.push(match argument {
             None => None,
-            Some(argument) => Some(scan.scope.argument(argument, *function)?),
+            Some(argument) => Some(scan.scope.argument(argument, function)?),
         });
     }
     let mut filters = Vec::new();
@@ -317,6 +319,12 @@ fn function(
     aggregate: &AggregateFunctionExpr,
     scope: &Scope,
 ) -> Option<(Function, Option<Arc<dyn PhysicalExpr>>)> {
+    if let Some((borrowed, argument)) = Borrowed::new(aggregate) {
+        let is_float = scope.floated(&argument).is_some();
+        let function = Function::Sketch(Arc::new(borrowed.of_floats(is_float)));
+        let kind = scope.argument(&argument, &function)?.kind();
+        return function.takes(kind).then_some((function, Some(argument)));
+    }
     let arguments = aggregate.expressions();
     let [argument] = arguments.as_slice() else {
         return None;
@@ -352,7 +360,7 @@ fn function(
         "last_value" if of_all => Function::Last,
         _ => return None,
     };
-    let kind = scope.argument(argument, function)?.kind();
+    let kind = scope.argument(argument, &function)?.kind();
     function
         .takes(kind)
         .then(|| (function, Some(Arc::clone(argument))))

@@ -32,6 +32,7 @@ mod fuse;
 mod ledger;
 mod live;
 mod names;
+mod narrow;
 mod number;
 mod pushdown;
 mod reference;

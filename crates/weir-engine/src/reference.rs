@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow::compute::kernels::cast_utils::parse_interval_month_day_nano;
-use arrow::datatypes::Schema;
+use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::TableProvider;
 use datafusion::common::{ScalarValue, TableReference};
 use datafusion::execution::options::{
@@ -89,6 +89,24 @@ pub(crate) struct Resolved {
     pub(crate) tables: HashMap<String, Option<HashSet<String>>>,
     /// Other names of columns in lower case, with the columns.
     pub(crate) aliases: HashMap<String, String>,
+    /// Names to register, with what they stand for.
+    made: Vec<(String, Made)>,
+}
+
+/// The table that a reference stands for.
+#[derive(Debug)]
+enum Made {
+    Capture(CaptureTable),
+    Other(Arc<dyn TableProvider>),
+}
+
+impl Made {
+    fn schema(&self) -> SchemaRef {
+        match self {
+            Self::Capture(table) => table.schema(),
+            Self::Other(provider) => provider.schema(),
+        }
+    }
 }
 
 impl Resolved {
@@ -115,8 +133,8 @@ impl Resolved {
 }
 
 impl Resolver<'_> {
-    /// Registers a table for each reference of the statement, and replaces the reference by the
-    /// table's name.
+    /// Makes a table for each reference of the statement, and replaces the reference by the name that the
+    /// table will have ([`Resolver::register`]).
     pub(crate) async fn resolve(&self, statement: &mut Statement) -> Result<Resolved, Error> {
         let mut resolved = Resolved::default();
         for factor in statement.table_factors() {
@@ -132,23 +150,23 @@ impl Resolver<'_> {
                 self.note_known_table(name, alias, &mut resolved).await;
                 continue;
             };
-            let provider = self.provider(&reference).await?;
+            let made = self.make(&reference).await?;
             if let Reference::Extracted(extraction, ..) = reference {
                 let aliases = extraction.aliases.iter();
                 let aliases =
                     aliases.map(|(name, column)| (name.to_ascii_lowercase(), (*column).to_owned()));
                 resolved.aliases.extend(aliases);
             }
-            resolved.note(alias, &provider.schema());
-            self.register(reference_name(&factor), provider)?;
+            resolved.note(alias, &made.schema());
+            resolved.made.push((reference_name(&factor), made));
         }
         if let Some(name) = statement.described()
             && let Some(reference) = Reference::read(name, None)?
         {
-            let provider = self.provider(&reference).await?;
+            let made = self.make(&reference).await?;
             let table = name_of(name);
             *name = ObjectName::from(vec![Ident::with_quote('"', table.clone())]);
-            self.register(table, provider)?;
+            resolved.made.push((table, made));
         }
         for alias in statement.aliases() {
             resolved.tables.insert(alias.to_ascii_lowercase(), None);
@@ -157,8 +175,26 @@ impl Resolver<'_> {
         Ok(resolved)
     }
 
+    /// Makes the tables known by their names: captures with the columns only that have one of these
+    /// names, in lower case, if that is known.
+    pub(crate) fn register(
+        &self,
+        resolved: &mut Resolved,
+        names: Option<&HashSet<String>>,
+    ) -> Result<(), Error> {
+        for (table, made) in resolved.made.drain(..) {
+            let provider: Arc<dyn TableProvider> = match (made, names) {
+                (Made::Capture(table), Some(names)) => Arc::new(table.narrowed(names)),
+                (Made::Capture(table), None) => Arc::new(table),
+                (Made::Other(provider), _) => provider,
+            };
+            self.register_one(table, provider)?;
+        }
+        Ok(())
+    }
+
     /// A file may have changed since an earlier statement: its table is made anew.
-    fn register(&self, table: String, provider: Arc<dyn TableProvider>) -> Result<(), Error> {
+    fn register_one(&self, table: String, provider: Arc<dyn TableProvider>) -> Result<(), Error> {
         let table = TableReference::bare(table);
         self.context
             .deregister_table(table.clone())
@@ -184,25 +220,27 @@ impl Resolver<'_> {
         }
     }
 
-    async fn provider(&self, reference: &Reference) -> Result<Arc<dyn TableProvider>, Error> {
-        match reference {
+    async fn make(&self, reference: &Reference) -> Result<Made, Error> {
+        Ok(Made::Capture(match reference {
             Reference::Files(patterns) => {
                 let paths = expand(patterns)?;
                 match kind(&paths)? {
-                    FileKind::Capture => self.captures(&paths, Reads::default()),
-                    other => self.foreign(other, &paths).await,
+                    FileKind::Capture => self.captures(&paths, Reads::default())?,
+                    other => return self.foreign(other, &paths).await.map(Made::Other),
                 }
             }
-            Reference::Packets(patterns, reads) => self.captures(&capture_paths(patterns)?, *reads),
+            Reference::Packets(patterns, reads) => {
+                self.captures(&capture_paths(patterns)?, *reads)?
+            }
             Reference::Extracted(extraction, patterns, reads, settings) => {
                 let sources = capture_paths(patterns)?;
                 let sources = self.sources(&sources, *reads)?;
                 let table = Table::extracted(extraction).with_settings(settings.clone());
-                Ok(self.table(table, sources, *reads))
+                self.table(table, sources, *reads)
             }
             Reference::Clf(patterns) => {
                 let table = ClfTable::new(log_paths(patterns)?, Arc::clone(self.ledger));
-                Ok(Arc::new(table))
+                return Ok(Made::Other(Arc::new(table)));
             }
             Reference::Records(patterns, layout, reads) => {
                 let layout = Arc::new(load_layout(layout)?);
@@ -210,12 +248,12 @@ impl Resolver<'_> {
                     .into_iter()
                     .map(|path| Source::records(path, Arc::clone(&layout)))
                     .collect();
-                Ok(self.table(Table::records(&layout), sources, *reads))
+                self.table(Table::records(&layout), sources, *reads)
             }
-        }
+        }))
     }
 
-    fn captures(&self, paths: &[PathBuf], reads: Reads) -> Result<Arc<dyn TableProvider>, Error> {
+    fn captures(&self, paths: &[PathBuf], reads: Reads) -> Result<CaptureTable, Error> {
         let sources = self.sources(paths, reads)?;
         Ok(self.table(self.packets(), sources, reads))
     }
@@ -245,7 +283,11 @@ impl Resolver<'_> {
     pub(crate) fn register_live(&self, feed: &Arc<dyn Feed>) -> Result<(), Error> {
         let sources = vec![Source::feed(Arc::clone(feed))];
         let table = self.table(self.packets(), sources, Reads::default());
-        self.register(LIVE.to_owned(), table)
+        self.register_one(LIVE.to_owned(), Arc::new(table))
+    }
+
+    fn threads(&self) -> usize {
+        self.context.state_ref().read().config().target_partitions()
     }
 
     fn packets(&self) -> Table {
@@ -255,15 +297,16 @@ impl Resolver<'_> {
         }
     }
 
-    fn table(&self, table: Table, sources: Vec<Source>, reads: Reads) -> Arc<dyn TableProvider> {
+    fn table(&self, table: Table, sources: Vec<Source>, reads: Reads) -> CaptureTable {
         let reading = Reading {
             sources,
             merge: reads.merge || self.merge,
             sorted: reads.sorted,
             decode: self.decode.clone(),
             lateness: reads.lateness.or(self.lateness),
+            read_ahead: self.threads() > 1,
         };
-        Arc::new(CaptureTable::new(table, reading))
+        CaptureTable::new(table, reading)
     }
 
     /// Files that DataFusion reads itself.

@@ -40,6 +40,8 @@ pub(crate) struct Reading {
     pub(crate) decode: DecodeOptions,
     /// How late records may be that the user wants in the order of time: a stream, even of a file.
     pub(crate) lateness: Option<Duration>,
+    /// A thread may read ahead of the one that decodes.
+    pub(crate) read_ahead: bool,
 }
 
 impl Reading {
@@ -49,6 +51,7 @@ impl Reading {
         options.merge = self.merge;
         options.sorted = self.sorted;
         options.decode = self.decode.clone();
+        options.read_ahead = self.read_ahead;
         options
     }
 }
@@ -142,14 +145,17 @@ impl CaptureScan {
         Some(Arc::new(PhysicalColumn::new(TIME, index)))
     }
 
-    /// What it wants of its reading; `None` when that is not to be had together with others: it has a
-    /// limit, or reads side by side.
+    /// What it wants of its reading; `None` when that is not to be had together with others: it reads
+    /// side by side, or has a limit. Reading little twice costs less than that everyone looks at each
+    /// record; but what can be read once only is shared.
     pub(crate) fn wanted(&self) -> Option<WantedRows> {
-        let is_one = self.limit.is_none() && self.partitions.len() == 1;
+        let is_read_once = self.reading.sources.iter().any(Source::is_stdin);
+        let is_one = self.partitions.len() == 1 && (self.limit.is_none() || is_read_once);
         is_one.then(|| WantedRows {
             table: self.table.clone(),
             projection: self.projection.clone(),
             predicate: self.predicate.clone(),
+            limit: self.limit,
         })
     }
 
@@ -285,7 +291,9 @@ impl DisplayAs for CaptureScan {
             .collect();
         let columns = match columns.len() {
             0 => "none, counts records only".to_owned(),
-            count if count == self.table.columns().len() => format!("all {count}"),
+            count if self.table.is_whole() && count == self.table.columns().len() => {
+                format!("all {count}")
+            }
             _ => columns.join(", "),
         };
         let files = described(&self.reading.sources);

@@ -84,6 +84,17 @@ impl Statement {
         }
     }
 
+    /// The text of a plain query, or of the one that is explained.
+    pub(crate) fn query_text(&self) -> Option<String> {
+        match innermost(&self.inner) {
+            DfStatement::Statement(statement) => match statement.as_ref() {
+                ast::Statement::Query(query) => Some(query.to_string()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// The `COPY` of the statement, when it has one.
     pub(crate) fn copy(&self) -> Option<&CopyToStatement> {
         match innermost(&self.inner) {

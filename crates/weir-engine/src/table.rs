@@ -1,5 +1,6 @@
 //! Captures as tables of DataFusion.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +30,18 @@ pub(crate) struct CaptureTable {
 impl CaptureTable {
     pub(crate) fn new(table: Table, reading: Reading) -> Self {
         Self { table, reading }
+    }
+
+    /// The same table with the columns only that have one of these names, in lower case, and those that
+    /// are asked for without being named.
+    pub(crate) fn narrowed(&self, names: &HashSet<String>) -> Self {
+        let is_named = |name: &str| {
+            names.contains(name) || name == TIME || names.contains(&name.to_ascii_lowercase())
+        };
+        Self {
+            table: self.table.with_columns(|column| is_named(&column.name)),
+            reading: self.reading.clone(),
+        }
     }
 }
 

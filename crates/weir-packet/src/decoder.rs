@@ -532,6 +532,10 @@ mod tests {
                         Get::U16(get) => get(&packet).map(u64::from),
                         Get::U32(get) => get(&packet).map(u64::from),
                         Get::Bool(get) => get(&packet).map(u64::from),
+                        Get::Address(get) => get(&packet).map(|address| {
+                            let bytes = address.as_bytes().try_into().unwrap();
+                            u32::from_be_bytes(bytes).into()
+                        }),
                         _ => panic!("{} is no number", field.name),
                     };
                     let found = spot.read(&bytes, &outline);

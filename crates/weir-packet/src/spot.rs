@@ -7,7 +7,7 @@ use crate::outline::{ABSENT, ERF, Outline, SLOTS, slot};
 use crate::packet::LayerSet;
 
 /// Where a plain field lies: some bits of a header, or of one of two headers of which a packet has
-/// at most one.
+/// at most one. The addresses of IPv4 are numbers of 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spot {
     layers: LayerSet,
@@ -62,6 +62,8 @@ impl Spot {
             "ip.id" => word(Layer::Ipv4, 4),
             "ip.ttl" => byte(Layer::Ipv4, 8),
             "ip.proto" => byte(Layer::Ipv4, 9),
+            "ip.src" => at(Layer::Ipv4, 12, 4, 0, u32::MAX),
+            "ip.dst" => at(Layer::Ipv4, 16, 4, 0, u32::MAX),
             "ipv6.plen" => word(Layer::Ipv6, 4),
             "ipv6.nxt" => byte(Layer::Ipv6, 6),
             "ipv6.hlim" => byte(Layer::Ipv6, 7),
@@ -170,8 +172,13 @@ impl Spot {
                     _ => self.read_with(frames, of_either, word, out),
                 }
             }
-            // Of a card's record only.
-            _ => self.read_with(frames, |_| 0, |at| u32_be_at(window, at), out),
+            _ => {
+                let words = |at| u32_be_at(window, at);
+                match first {
+                    ERF => self.read_with(frames, |_| 0, words, out),
+                    _ => self.read_with(frames, of_first, words, out),
+                }
+            }
         }
     }
 

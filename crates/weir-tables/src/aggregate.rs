@@ -2,6 +2,7 @@
 
 mod function;
 mod measure;
+mod sketch;
 
 use std::sync::Arc;
 
@@ -19,6 +20,8 @@ use crate::{Column, Expression, Predicate, Row};
 
 pub use function::Function;
 use measure::{Measure, numbers};
+use sketch::Wants;
+pub use sketch::{Sketch, Sketches};
 
 /// The rows that an aggregation takes up from a source: those for which a predicate holds, with what
 /// they give to the keys and the aggregates. Several branches take up rows of one reading, each as
@@ -76,20 +79,20 @@ impl Aggregate {
         for (index, function) in functions.iter().enumerate() {
             let argument = first.arguments.get(index)?.as_ref();
             let kind = argument.map_or(Kind::U64, Expression::kind);
-            if argument.is_none() != (*function == Function::CountRows) {
+            if argument.is_none() != matches!(function, Function::CountRows) {
                 return None;
             }
             let mut filters = branches.iter().map(|branch| branch.filters.get(index));
             let is_filtered = filters.any(|filter| filter.is_some_and(Option::is_some));
             measures.push(Measure::new(
-                *function,
+                function.clone(),
                 kind,
                 index,
                 fresh.len(),
                 is_filtered,
             )?);
             fresh.push(function.fresh(kind));
-            if *function == Function::Average {
+            if matches!(function, Function::Average) {
                 // The sum, and beside it the count.
                 fresh.push(0);
             }
@@ -168,12 +171,13 @@ impl Aggregate {
     pub fn allows_parts(&self) -> bool {
         let mut knows_number = true;
         self.visit_columns(&mut |column| knows_number &= &*column.name != "frame.number");
-        let rounds = |measure: &Measure| match measure.function {
+        let rounds = |measure: &Measure| match &measure.function {
             Function::SumFloat => true,
             // Sums of small numbers are whole, and exact below 2^53.
             Function::Average => {
                 !matches!(measure.kind, Kind::Bool | Kind::U8 | Kind::U16 | Kind::U32)
             }
+            Function::Sketch(sketch) => !sketch.allows_parts(),
             _ => false,
         };
         knows_number && !self.measures.iter().any(rounds)
@@ -185,15 +189,11 @@ impl Aggregate {
         self.groups.len()
     }
 
-    /// Bytes allocated for groups, keys and sets of values.
+    /// Bytes allocated for groups, keys, sets of values and sketches.
     #[must_use]
     pub fn allocated_bytes(&self) -> usize {
-        let seen = self
-            .measures
-            .iter()
-            .filter_map(|measure| measure.seen.as_ref());
-        let seen: usize = seen.map(|seen| seen.groups.allocated_bytes()).sum();
-        self.groups.allocated_bytes() + self.words.allocated_bytes() + seen
+        let beside: usize = self.measures.iter().map(Measure::allocated_bytes).sum();
+        self.groups.allocated_bytes() + self.words.allocated_bytes() + beside
     }
 
     /// Takes up a row; gives whether any branch did.
@@ -363,9 +363,29 @@ impl Aggregate {
         predicates.map(Predicate::Or)
     }
 
-    /// Begins anew to give out the groups, which stay: those so far, each as it stands.
-    pub const fn rewind(&mut self) {
+    /// The groups so far, each as it stands, as batches of `schema`. They stay, and more rows may come to
+    /// them.
+    ///
+    /// # Errors
+    /// As [`Aggregate::next_batch`].
+    pub fn glance(
+        &mut self,
+        schema: &SchemaRef,
+        rows_max: usize,
+    ) -> Result<Vec<RecordBatch>, ArrowError> {
+        let mut batches = Vec::new();
+        while let Some(batch) = self.batch(schema, rows_max, Wants::Glance)? {
+            batches.push(batch);
+        }
         self.given = 0;
+        for sketched in self
+            .measures
+            .iter_mut()
+            .filter_map(|it| it.sketched.as_mut())
+        {
+            sketched.rewind();
+        }
+        Ok(batches)
     }
 
     /// Forgets the groups, and gives back what they had allocated.
@@ -374,6 +394,13 @@ impl Aggregate {
         self.groups.reset();
         self.words = Words::default();
         self.given = 0;
+        for sketched in self
+            .measures
+            .iter_mut()
+            .filter_map(|it| it.sketched.as_mut())
+        {
+            sketched.clear();
+        }
         if self.key.parts() == 0 {
             self.groups.find_or_insert(&[]);
         }
@@ -405,7 +432,10 @@ impl Aggregate {
                 *ours |= theirs & SEEN_FLAGS;
             }
         }
-        for (measure, theirs) in self.measures.iter_mut().zip(&other.measures) {
+        for (measure, theirs) in self.measures.iter_mut().zip(&mut other.measures) {
+            if let (Some(ours), Some(theirs)) = (&mut measure.sketched, &mut theirs.sketched) {
+                ours.merge(theirs, &numbers, self.groups.len());
+            }
             let (Some(seen), Some(others)) = (&mut measure.seen, &theirs.seen) else {
                 continue;
             };
@@ -432,11 +462,24 @@ impl Aggregate {
     /// then aggregates. `None` when all were given.
     ///
     /// # Errors
-    /// When the schema is not that of the keys and aggregates.
+    /// When the schema is not that of the keys and aggregates, or a [`Sketch`] failed.
     pub fn next_batch(
         &mut self,
         schema: &SchemaRef,
         rows_max: usize,
+    ) -> Result<Option<RecordBatch>, ArrowError> {
+        let wants = match self.gives_states {
+            true => Wants::States,
+            false => Wants::Results,
+        };
+        self.batch(schema, rows_max, wants)
+    }
+
+    fn batch(
+        &mut self,
+        schema: &SchemaRef,
+        rows_max: usize,
+        wants: Wants,
     ) -> Result<Option<RecordBatch>, ArrowError> {
         self.flush();
         let groups = self.given..self.groups.len().min(self.given.saturating_add(rows_max));
@@ -448,11 +491,16 @@ impl Aggregate {
         for part in 0..self.key.parts() {
             arrays.push(self.key_array(part, groups.clone()));
         }
-        for measure in &self.measures {
+        for measure in &mut self.measures {
+            if let Some(sketched) = &mut measure.sketched {
+                let all = sketched.given(self.groups.len(), wants)?;
+                arrays.extend(all.iter().map(|of| of.slice(groups.start, groups.len())));
+                continue;
+            }
             let states = groups.clone().map(|group| self.groups.state(group));
-            match self.gives_states {
-                true => measure.state_arrays(states, self.flags_at, &mut arrays),
-                false => arrays.push(measure.array(states, self.flags_at)),
+            match wants {
+                Wants::States => measure.state_arrays(states, self.flags_at, &mut arrays),
+                _ => arrays.push(measure.array(states, self.flags_at)),
             }
         }
         let options = RecordBatchOptions::new().with_row_count(Some(groups.len()));

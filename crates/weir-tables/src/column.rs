@@ -15,6 +15,8 @@ pub struct Table {
     schema: SchemaRef,
     extraction: Option<&'static Extraction>,
     settings: Arc<Settings>,
+    /// No columns were left out.
+    is_whole: bool,
 }
 
 /// One column of a table.
@@ -98,6 +100,7 @@ impl Table {
             schema: Arc::new(schema),
             extraction: None,
             settings: Arc::default(),
+            is_whole: true,
         }
     }
 
@@ -131,6 +134,24 @@ impl Table {
         let mut columns = self.columns.to_vec();
         columns.push(kept::column());
         Self::new(columns)
+    }
+
+    /// The same table with those columns only that are wanted.
+    #[must_use]
+    pub fn with_columns(&self, is_wanted: impl Fn(&Column) -> bool) -> Self {
+        let columns = self.columns.iter().filter(|column| is_wanted(column));
+        Self {
+            extraction: self.extraction,
+            settings: Arc::clone(&self.settings),
+            is_whole: false,
+            ..Self::new(columns.cloned().collect())
+        }
+    }
+
+    /// True when no columns were left out.
+    #[must_use]
+    pub const fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     /// What makes the rows, unless they are packets or records.

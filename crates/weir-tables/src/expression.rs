@@ -95,7 +95,8 @@ impl Expression {
         !matches!(self.kind(), Kind::Address | Kind::Bytes | Kind::Text)
     }
 
-    /// Bits that hold every value of a number that is never negative; 64 for the others.
+    /// Bits that hold every value of a number that is never negative, or every address of IPv4; 64 for the
+    /// others.
     pub(crate) fn width(&self) -> u32 {
         match self {
             Self::Column(column) => {

@@ -18,11 +18,20 @@ pub(crate) struct Key {
 #[derive(Clone, Copy, Debug)]
 struct Part {
     kind: Kind,
-    /// Where the value lies; an address in this word and the next.
+    /// Where the value lies; an address in this word and the next, unless all are of IPv4: those are
+    /// numbers of 32 bits.
     value: Place,
     /// Where it says whether there is a value: 0 is NULL, an address has a code for its length.
     there: Place,
 }
+
+impl Part {
+    const fn is_ipv4(&self) -> bool {
+        matches!(self.kind, Kind::Address) && self.value.bits == IPV4_BITS
+    }
+}
+
+const IPV4_BITS: u32 = 32;
 
 /// Some bits of one of the words.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +84,7 @@ impl Key {
     }
 
     /// As [`Key::new`], of numbers that are not negative and have no more than so many bits: 64 where
-    /// only the type is known.
+    /// only the type is known. Addresses of 32 bits are those of IPv4.
     pub(crate) fn of_widths(kinds: &[(Kind, u32)]) -> Option<Self> {
         // Bits free at the top of each word.
         let mut words: Vec<u32> = Vec::new();
@@ -93,8 +102,9 @@ impl Key {
         };
         // Pairs of whole words first, so that they lie side by side.
         let mut values: Vec<Option<Place>> = vec![None; kinds.len()];
-        for (value, (kind, _)) in values.iter_mut().zip(kinds) {
-            if *kind == Kind::Address {
+        let is_long = |kind: &Kind, width: u32| *kind == Kind::Address && width > IPV4_BITS;
+        for (value, (kind, width)) in values.iter_mut().zip(kinds) {
+            if is_long(kind, *width) {
                 *value = Some(place(64));
                 place(64);
             }
@@ -106,11 +116,16 @@ impl Key {
                 Kind::U8 => 8,
                 Kind::U16 => 16,
                 Kind::U32 | Kind::Text => 32,
-                Kind::U64 | Kind::I64 | Kind::Time | Kind::Address => 64,
+                Kind::Address => IPV4_BITS,
+                Kind::U64 | Kind::I64 | Kind::Time => 64,
                 Kind::F64 | Kind::Bytes => return None,
             };
-            let value = value.unwrap_or_else(|| place(bits.min((*width).max(1))));
-            let there = place(if *kind == Kind::Address { 3 } else { 1 });
+            let bits = match kind {
+                Kind::Address => bits,
+                _ => bits.min((*width).max(1)),
+            };
+            let value = value.unwrap_or_else(|| place(bits));
+            let there = place(if is_long(kind, *width) { 3 } else { 1 });
             parts.push(Part {
                 kind: *kind,
                 value,
@@ -253,6 +268,10 @@ impl Key {
         let part = self.parts.get(part)?;
         let len = match part.there.get(key) {
             0 => return None,
+            _ if part.is_ipv4() => {
+                bytes[..4].copy_from_slice(&(part.value.get(key) as u32).to_be_bytes());
+                return Some(&bytes[..4]);
+            }
             1 => 4,
             2 => 6,
             3 => 8,
@@ -297,6 +316,14 @@ impl Part {
     fn write_address(&self, address: Address, key: &mut [u64]) -> bool {
         let mut bytes = [0; 16];
         let address = address.as_bytes();
+        if self.is_ipv4() {
+            let Ok(address) = address.try_into() else {
+                return false;
+            };
+            self.value.put(key, u32::from_be_bytes(address).into());
+            self.there.put(key, 1);
+            return true;
+        }
         let code = match address.len() {
             4 => 1,
             6 => 2,

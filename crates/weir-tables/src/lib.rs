@@ -45,7 +45,7 @@ mod scan;
 mod shared;
 mod source;
 
-pub use aggregate::{Aggregate, Branch, Function};
+pub use aggregate::{Aggregate, Branch, Function, Sketch, Sketches};
 pub use batch::Batch;
 pub use column::{ADDRESS_EXTENSION, Column, Origin, Table, is_address};
 pub use counters::{Counters, Totals};

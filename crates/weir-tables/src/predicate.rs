@@ -187,6 +187,14 @@ impl Network {
         Self::new(address, prefix_bits.unwrap_or(whole))
     }
 
+    /// The first and the last address of a network of IPv4, as numbers; `None` for another.
+    pub(crate) fn ipv4_range(&self) -> Option<(u32, u32)> {
+        let first = u32::from_be_bytes(self.address.as_bytes().try_into().ok()?);
+        // Bits that tell its addresses apart.
+        let rest = u32::MAX.checked_shr(self.prefix_bits.into()).unwrap_or(0);
+        Some((first & !rest, first | rest))
+    }
+
     /// True when the address with these bytes lies in the network; never for another kind.
     #[must_use]
     pub fn contains(&self, bytes: &[u8]) -> bool {

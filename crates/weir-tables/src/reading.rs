@@ -50,6 +50,7 @@ pub(crate) trait Sink {
 pub(crate) struct Reading<S> {
     sources: std::vec::IntoIter<Source>,
     merge: bool,
+    read_ahead: bool,
     input: Option<Input>,
     /// What was read last, for who reads on in it.
     ended: Option<Input>,
@@ -131,6 +132,7 @@ impl<S: Sink> Reading<S> {
         Self {
             sources: sources.into_iter(),
             merge: options.merge,
+            read_ahead: options.read_ahead,
             input: None,
             ended: None,
             published: Totals::default(),
@@ -266,6 +268,10 @@ impl<S: Sink> Reading<S> {
         let opened = match source.layout().cloned() {
             None => source
                 .open_capture(1, self.gather.output.sink.wanted().as_ref())
+                .map(|reader| match self.read_ahead && !source.is_growing() {
+                    true => reader.reading_ahead(),
+                    false => reader,
+                })
                 .map(|reader| self.of_capture(source, reader)),
             Some(layout) => source.open_bytes().map(|bytes| {
                 let reader = RecordReader::new(Arc::clone(&layout), bytes);

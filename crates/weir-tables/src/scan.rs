@@ -26,6 +26,8 @@ pub struct ScanOptions {
     pub keeper: Option<Keeper>,
     /// How ambiguous traffic is decoded.
     pub decode: DecodeOptions,
+    /// A capture that is slow to read, or compressed, is read ahead on a thread of its own.
+    pub read_ahead: bool,
 }
 
 impl Default for ScanOptions {
@@ -37,6 +39,7 @@ impl Default for ScanOptions {
             sorted: false,
             keeper: None,
             decode: DecodeOptions::default(),
+            read_ahead: false,
         }
     }
 }
@@ -183,6 +186,11 @@ impl Gathering {
         };
         let extract = table.start();
         (Self { rows, extract }, wanted)
+    }
+
+    /// The limit is reached.
+    pub(crate) const fn has_enough(&self) -> bool {
+        self.rows.rows_left == 0
     }
 
     /// No row waits.

@@ -28,6 +28,8 @@ pub struct WantedRows {
     pub projection: Vec<usize>,
     /// Rows of which it is not true are left out.
     pub predicate: Option<Predicate>,
+    /// At most so many rows.
+    pub limit: Option<usize>,
 }
 
 /// The part of a file that a scan reads.
@@ -48,7 +50,7 @@ struct Takers {
 
 impl SharedScan {
     /// Reads `sources` into all `groups`, and into batches of all `rows`. Packets are decoded only as deep
-    /// as all of them need; the limit of the options has no meaning here.
+    /// as all of them need; the limit of the options has no meaning here: each has its own.
     ///
     /// # Panics
     /// When a position of a projection is not in its table.
@@ -69,6 +71,10 @@ impl SharedScan {
         }
         let rows = rows.iter().map(|rows| {
             let predicate = rows.predicate.clone();
+            let options = ScanOptions {
+                limit: rows.limit,
+                ..options.clone()
+            };
             let (gathering, its) =
                 Gathering::new(&rows.table, &rows.projection, predicate, &options);
             wanted.needs.extend(its.needs);
@@ -153,6 +159,20 @@ impl SharedScan {
             Some(Some(rows)) if at_end || rows.is_full() => rows.take_batch(),
             _ => Ok(None),
         }
+    }
+
+    /// Number `number` of those who want rows has all that it wants, when it has taken it.
+    #[must_use]
+    pub fn has_enough(&self, number: usize) -> bool {
+        let rows = self.reading.sink().rows.get(number);
+        matches!(rows, Some(Some(rows)) if rows.has_enough())
+    }
+
+    /// Nobody wants anything any more.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        let takers = self.reading.sink();
+        takers.groups.is_empty() && takers.rows.iter().all(Option::is_none)
     }
 
     /// Number `number` of those who want rows wants no more.

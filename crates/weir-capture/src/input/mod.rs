@@ -1,5 +1,6 @@
 //! The byte stream under a capture: the source itself, or what gzip or zstd make of it.
 
+mod ahead;
 mod gzip;
 mod source;
 mod zstd;
@@ -8,7 +9,8 @@ use std::io::{self, Read};
 
 use crate::{Compression, Error, Options, error::DecompressFailure};
 
-use self::{gzip::Gzip, zstd::Zstd};
+use self::{ahead::Ahead, gzip::Gzip, zstd::Zstd};
+pub(crate) use ahead::Watch;
 pub(crate) use source::Source;
 
 /// Gives the uncompressed bytes of a source.
@@ -16,6 +18,8 @@ pub(crate) enum Input<R> {
     Plain(Source<R>),
     Gzip(Box<Gzip<R>>),
     Zstd(Box<Zstd<R>>),
+    /// Any of the others, on a thread of its own.
+    Ahead(Box<Ahead>),
 }
 
 /// Why no more bytes can be had.
@@ -48,6 +52,7 @@ impl<R: Read> Input<R> {
             Self::Plain(source) => source.read(out),
             Self::Gzip(gzip) => gzip.read(out),
             Self::Zstd(zstd) => zstd.read(out),
+            Self::Ahead(ahead) => ahead.read(out),
         }
     }
 
@@ -56,6 +61,7 @@ impl<R: Read> Input<R> {
             Self::Plain(_) => Compression::None,
             Self::Gzip(_) => Compression::Gzip,
             Self::Zstd(_) => Compression::Zstd,
+            Self::Ahead(ahead) => ahead.compression(),
         }
     }
 
@@ -65,6 +71,7 @@ impl<R: Read> Input<R> {
             Self::Plain(source) => source.consumed(),
             Self::Gzip(gzip) => gzip.source_bytes(),
             Self::Zstd(zstd) => zstd.source_bytes(),
+            Self::Ahead(ahead) => ahead.source_bytes(),
         }
     }
 }

@@ -8,14 +8,14 @@ mod section;
 use std::io::Read;
 
 use crate::{
-    Error, Options,
+    Block, Error, Interface, Options,
     error::Reason,
     split::{Candidate, Plausible},
     stream::{Found, Span, Stream},
 };
 
 pub(crate) use self::section::sniff;
-use self::section::{BlockHeader, Kind, PacketOptions, Section};
+use self::section::{BlockHeader, Kind, PACKET_HEAD_LEN, PacketOptions, Section};
 
 /// Reads blocks.
 #[derive(Debug)]
@@ -68,6 +68,55 @@ impl Pcapng {
                     stream.number += 1;
                 }
             }
+        }
+    }
+
+    /// See [`crate::Reader::look`]: packets of interfaces of one link type, up to the first block that is
+    /// no enhanced packet block.
+    #[inline]
+    pub(crate) fn look(
+        &self,
+        interfaces: &[Interface],
+        window: &[u8],
+        most: usize,
+        found: &mut Block,
+    ) {
+        let mut at = 0;
+        while found.len() < most {
+            let Some(block) = window.get(at..) else {
+                break;
+            };
+            let Some((packet, len)) = self.section.enhanced_block(block) else {
+                break;
+            };
+            let Some((clock, record_bytes_max)) = self.section.clock_and_limit(packet.interface)
+            else {
+                break;
+            };
+            let interface = interfaces.get(packet.interface as usize);
+            let link_type = interface.map(|interface| interface.link_type);
+            match link_type {
+                Some(link_type) if found.is_empty() => {
+                    found.begin(link_type, found.first_number());
+                    found.with_heads(PACKET_HEAD_LEN);
+                }
+                Some(link_type) if link_type == found.link_type() => {}
+                _ => break,
+            }
+            let (len, captured) = (len as usize, packet.captured as usize);
+            let room = len.saturating_sub(PACKET_HEAD_LEN + CLOSING_LEN);
+            let fits = packet.captured <= record_bytes_max
+                && captured <= room
+                && room - captured <= self.options.block_bytes_max as usize;
+            let time_ns = match (packet.ticks, found.asks_times) {
+                (Some(ticks), true) => clock.time_ns(ticks),
+                _ => 0,
+            };
+            if !fits || !found.push(at + PACKET_HEAD_LEN, captured, packet.wire_len, time_ns) {
+                break;
+            }
+            at += len;
+            found.end_at(at);
         }
     }
 

@@ -130,7 +130,7 @@ impl Section {
                 1 => Kind::Interface,
                 2 => Kind::Obsolete,
                 3 => Kind::Simple,
-                6 => Kind::Enhanced,
+                ENHANCED_TYPE => Kind::Enhanced,
                 // Custom blocks, systemd journal entries, sysdig events.
                 0x0bad | 0x4000_0bad | 9 | 0x204 | 0x216 | 0x221 => Kind::CountedOther,
                 _ => Kind::Other,
@@ -255,6 +255,26 @@ impl Section {
         Some((time_ns, source.record_bytes_max))
     }
 
+    /// The enhanced packet block at the start of `bytes`, and its length, when it is one that is all
+    /// there, of a length that is a multiple of four and stands at both ends.
+    #[inline]
+    pub(super) fn enhanced_block(&self, bytes: &[u8]) -> Option<(Packet, u32)> {
+        let head = bytes.first_chunk::<PACKET_HEAD_LEN>()?;
+        let [k0, k1, k2, k3, l0, l1, l2, l3, ..] = *head;
+        let len = self.u32([l0, l1, l2, l3]);
+        let closing = bytes.get((len as usize).checked_sub(4)?..)?.first_chunk()?;
+        let is_whole = len.is_multiple_of(4) && self.u32(*closing) == len;
+        (is_whole && self.u32([k0, k1, k2, k3]) == ENHANCED_TYPE)
+            .then(|| (self.enhanced_packet(head), len))
+    }
+
+    /// How an interface counts time, and how many bytes a packet of it may have.
+    #[inline]
+    pub(super) fn clock_and_limit(&self, interface: u32) -> Option<(Clock, u32)> {
+        let source = self.sources.get(interface as usize)?;
+        Some((source.clock, source.record_bytes_max))
+    }
+
     /// Reads the fixed part of a packet block, head included.
     #[inline]
     pub(super) fn packet(&self, kind: Kind, block: &[u8]) -> Result<Packet, Reason> {
@@ -368,7 +388,8 @@ fn cut(part: &'static str, short: Short) -> Reason {
 
 /// The same in both byte orders.
 const SECTION_TYPE: u32 = 0x0a0d_0d0a;
-const PACKET_HEAD_LEN: usize = 28;
+const ENHANCED_TYPE: u32 = 6;
+pub(super) const PACKET_HEAD_LEN: usize = 28;
 const SIMPLE_HEAD_LEN: usize = 12;
 
 const OPTION_COMMENT: u16 = 1;

@@ -1,6 +1,8 @@
 //! Tests over whole captures: made in every variant, damaged, compressed, and beside tshark.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod ahead;
+mod blocks;
 mod common;
 mod compressed;
 mod damage;

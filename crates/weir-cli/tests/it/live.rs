@@ -311,3 +311,100 @@ fn groups_of_a_capture_that_grows_come_at_the_end() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "n\n20\n");
     assert!(output.status.success());
 }
+
+/// What a terminal shows that got these bytes.
+fn shown(bytes: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let mut lines = vec![String::new()];
+    let mut at = 0;
+    let mut rest = text.chars();
+    while let Some(next) = rest.next() {
+        match next {
+            '\r' => {}
+            '\n' => {
+                at += 1;
+                lines.resize(lines.len().max(at + 1), String::new());
+            }
+            '\x1b' => {
+                let command: String = rest.by_ref().skip(1).take(1).collect();
+                let mut command = command;
+                while !command.ends_with(|last: char| last.is_ascii_alphabetic()) {
+                    command.extend(rest.next());
+                }
+                let (number, name) = command.split_at(command.len() - 1);
+                match name {
+                    "A" => at -= number.parse::<usize>().unwrap(),
+                    "J" => {
+                        lines.truncate(at);
+                        lines.push(String::new());
+                    }
+                    "m" => {}
+                    _ => panic!("a command of the terminal: {command}"),
+                }
+            }
+            letter => lines[at].push(letter),
+        }
+    }
+    lines
+}
+
+/// On a terminal the groups are drawn over those before them, and stay when they are final.
+#[test]
+fn a_terminal_shows_one_table() {
+    if !Command::new("script")
+        .arg("--version")
+        .output()
+        .is_ok_and(|it| String::from_utf8_lossy(&it.stdout).contains("util-linux"))
+    {
+        eprintln!("SKIPPED: what a terminal shows: script of util-linux is not installed");
+        return;
+    }
+    let folder = folder("terminal");
+    let path = folder.join("grows.pcap");
+    let mut writer = Writer::pcap_of(File::create(&path).unwrap(), 1).unwrap();
+    let mut write = |numbers: std::ops::Range<i64>| {
+        for number in numbers {
+            let record = WriteRecord::new(1, number, &[0; 60][..58 + number as usize % 3]);
+            writer.write(&record).unwrap();
+        }
+        writer.flush().unwrap();
+    };
+    write(0..2);
+    let line = format!(
+        "stty rows 24 cols 80; exec {} query --follow \
+            'SELECT frame.len, count(*) AS n FROM \"{}\" GROUP BY 1' 2>/dev/null",
+        env!("CARGO_BIN_EXE_weir"),
+        path.display(),
+    );
+    let mut child = Command::new("script")
+        .args(["--quiet", "--flush", "--return", "--command", &line])
+        .arg("/dev/null")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut keys = child.stdin.take().unwrap();
+    let mut screen = child.stdout.take().unwrap();
+    let mut bytes = Vec::new();
+    let mut wait_for = |wanted: &str| {
+        let mut more = [0; 4096];
+        while !shown(&bytes).join("\n").contains(wanted) {
+            let len = screen.read(&mut more).unwrap();
+            assert!(len > 0, "{}", String::from_utf8_lossy(&bytes));
+            bytes.extend_from_slice(&more[..len]);
+        }
+        bytes.len()
+    };
+    wait_for("59");
+    // One group more, and so one line.
+    write(2..30);
+    wait_for("60");
+    keys.write_all(b"\x03").unwrap();
+    drop(keys);
+    screen.read_to_end(&mut bytes).unwrap();
+    assert!(child.wait().unwrap().success());
+    let lines = shown(&bytes);
+    let rows = |wanted: &str| lines.iter().filter(|line| line.contains(wanted)).count();
+    assert_eq!(rows("frame.len"), 1, "{}", lines.join("\n"));
+    assert_eq!(rows("10"), 3, "{}", lines.join("\n"));
+}

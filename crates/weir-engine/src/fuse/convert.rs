@@ -24,6 +24,9 @@ use crate::scan::CaptureScan;
 pub(crate) struct Scope {
     /// `None` for a column that cannot be expressed; no one may need it.
     columns: Vec<Option<Expression>>,
+    /// Of columns that are numbers made floating-point, which stand in a projection when several
+    /// aggregates want them: the numbers.
+    floats: Vec<Option<Expression>>,
 }
 
 impl Scope {
@@ -33,8 +36,10 @@ impl Scope {
             Origin::Record => None,
             _ => Some(Expression::Column(column)),
         });
+        let columns: Vec<_> = columns.collect();
         Self {
-            columns: columns.collect(),
+            floats: vec![None; columns.len()],
+            columns,
         }
     }
 
@@ -43,16 +48,21 @@ impl Scope {
         &self,
         exprs: impl Iterator<Item = &'e Arc<dyn PhysicalExpr>>,
     ) -> Self {
-        Self {
-            columns: exprs.map(|expr| self.expression(expr)).collect(),
-        }
+        let (columns, floats) = exprs
+            .map(|expr| (self.expression(expr), self.floated(expr)))
+            .unzip();
+        Self { columns, floats }
     }
 
     /// Behind a projection to the columns at these places.
     pub(crate) fn kept(&self, places: &[usize]) -> Self {
-        let column = |place: &usize| self.columns.get(*place).cloned().flatten();
+        let at = |columns: &[Option<Expression>]| {
+            let kept = places.iter().map(|place| columns.get(*place)?.clone());
+            kept.collect()
+        };
         Self {
-            columns: places.iter().map(column).collect(),
+            columns: at(&self.columns),
+            floats: at(&self.floats),
         }
     }
 
@@ -60,21 +70,29 @@ impl Scope {
     pub(crate) fn argument(
         &self,
         expr: &Arc<dyn PhysicalExpr>,
-        function: Function,
+        function: &Function,
     ) -> Option<Expression> {
-        let as_float = matches!(function, Function::Average | Function::SumFloat);
-        match expr.downcast_ref::<CastExpr>() {
-            Some(cast) if as_float && *cast.cast_type() == DataType::Float64 => {
-                let inner = self.expression(cast.expr())?;
-                // As the cast does it: of each value.
-                matches!(
-                    inner.kind(),
-                    Kind::U8 | Kind::U16 | Kind::U32 | Kind::U64 | Kind::I64
-                )
-                .then_some(inner)
-            }
-            _ => self.expression(expr),
+        let takes_numbers = matches!(
+            function,
+            Function::Average | Function::SumFloat | Function::Sketch(_)
+        );
+        let number = takes_numbers.then(|| self.floated(expr)).flatten();
+        number.or_else(|| self.expression(expr))
+    }
+
+    /// The number that is made floating-point.
+    pub(crate) fn floated(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<Expression> {
+        if let Some(column) = expr.downcast_ref::<PhysicalColumn>() {
+            return self.floats.get(column.index())?.clone();
         }
+        let cast = expr.downcast_ref::<CastExpr>()?;
+        let inner = self.expression(cast.expr())?;
+        // As the cast does it: of each value.
+        let is_number = matches!(
+            inner.kind(),
+            Kind::U8 | Kind::U16 | Kind::U32 | Kind::U64 | Kind::I64
+        );
+        (is_number && *cast.cast_type() == DataType::Float64).then_some(inner)
     }
 
     /// A value of a row.
@@ -242,6 +260,7 @@ impl Types for Branch {
                     types.extend([DataType::UInt64, DataType::Float64]);
                 }
                 Function::Average | Function::SumFloat => types.push(DataType::Float64),
+                Function::Sketch(sketch) => types.extend(sketch.data_types(as_states)),
                 _ => types.push(argument.map_or(DataType::Null, |it| data_type(it.kind()))),
             }
         }

@@ -187,7 +187,7 @@ impl DisplayAs for FusedAggregate {
                     .map_or_else(|| "*".to_owned(), ToString::to_string);
                 let filter = filter.as_ref();
                 let filter = filter.map_or_else(String::new, |filter| format!(" where {filter}"));
-                format!("{}({argument}){filter}", word(*function))
+                format!("{}({argument}){filter}", word(function))
             });
             list(f, parts.collect())?;
         }
@@ -196,7 +196,7 @@ impl DisplayAs for FusedAggregate {
 }
 
 /// The function as SQL writes it.
-const fn word(function: Function) -> &'static str {
+fn word(function: &Function) -> &str {
     match function {
         Function::CountRows | Function::Count => "count",
         Function::CountDistinct => "count distinct ",
@@ -211,6 +211,7 @@ const fn word(function: Function) -> &'static str {
         Function::BoolOr => "bool_or",
         Function::First => "first_value",
         Function::Last => "last_value",
+        Function::Sketch(sketch) => sketch.name(),
         _ => "an aggregate",
     }
 }

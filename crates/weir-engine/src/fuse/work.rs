@@ -207,10 +207,7 @@ impl Work {
         let mut batches = Vec::new();
         // Sources that grow are not shared.
         for aggregate in groups {
-            while let Some(batch) = aggregate.next_batch(&self.schema, self.rows_max)? {
-                batches.push(batch);
-            }
-            aggregate.rewind();
+            batches.extend(aggregate.glance(&self.schema, self.rows_max)?);
         }
         Ok(batches)
     }

@@ -59,6 +59,8 @@ struct Queue {
 enum Turn {
     #[default]
     Waits,
+    /// Has all that it wants, or will when it takes what waits.
+    Served,
     /// Wants no more.
     Gone,
     /// There was no more room.
@@ -133,8 +135,10 @@ impl RowsTable {
                 if let Some(batch) = queue.take() {
                     return Ok(Next::Batch(batch));
                 }
-                if queue.turn == Turn::Alone {
-                    return Ok(Next::Alone(queue.given));
+                match queue.turn {
+                    Turn::Alone => return Ok(Next::Alone(queue.given)),
+                    Turn::Served => return Ok(Next::End),
+                    Turn::Waits | Turn::Gone => {}
                 }
             }
             if is_end {
@@ -206,11 +210,20 @@ impl Under {
         self.ledger.add_errors(self.scan.take_errors());
         let more = more.map_err(failed)?;
         for number in 0..self.queues.len() {
+            let has_enough = self.scan.has_enough(number);
             if let Some(batch) = self.scan.take_batch(number, !more).map_err(failed)? {
                 self.put(number, batch);
             }
+            if has_enough {
+                self.scan.leave(number);
+                if let Some(queue) = self.queues.get_mut(number)
+                    && queue.turn == Turn::Waits
+                {
+                    queue.turn = Turn::Served;
+                }
+            }
         }
-        Ok(more)
+        Ok(more && !self.scan.is_idle())
     }
 
     fn put(&mut self, number: usize, batch: RecordBatch) {

@@ -1,11 +1,14 @@
 //! What can be computed of groups.
 
+use std::sync::Arc;
+
 use weir_packet::Kind;
 
+use super::Sketch;
 use crate::key::Key;
 
 /// What is computed of each group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Function {
@@ -32,12 +35,14 @@ pub enum Function {
     First,
     /// Of the last row, NULL or not.
     Last,
+    /// What someone else computes of the values that are not NULL.
+    Sketch(Arc<dyn Sketch>),
 }
 
 impl Function {
     /// True when the function can be computed of arguments of this type.
     #[must_use]
-    pub const fn takes(self, kind: Kind) -> bool {
+    pub const fn takes(&self, kind: Kind) -> bool {
         match self {
             Self::CountRows => true,
             Self::Count => true,
@@ -60,16 +65,17 @@ impl Function {
                 )
             }
             Self::BoolAnd | Self::BoolOr => matches!(kind, Kind::Bool),
+            Self::Sketch(_) => !matches!(kind, Kind::Bytes),
         }
     }
 
     /// The states of groups of one key can be put together by who knows no more than them.
-    pub(super) const fn has_state(self) -> bool {
+    pub(super) const fn has_state(&self) -> bool {
         !matches!(self, Self::CountDistinct | Self::First | Self::Last)
     }
 
     /// The state before any row.
-    pub(super) fn fresh(self, kind: Kind) -> u64 {
+    pub(super) fn fresh(&self, kind: Kind) -> u64 {
         let signed = matches!(kind, Kind::I64 | Kind::Time);
         match self {
             Self::Minimum if signed => i64::MAX as u64,

@@ -9,6 +9,7 @@ use arrow::array::{
 use weir_packet::Kind;
 
 use super::Function;
+use super::sketch::Sketched;
 use crate::block::{Numbers, ROWS};
 use crate::groups::Groups;
 use crate::key::{Key, Words};
@@ -23,6 +24,8 @@ pub(super) struct Measure {
     pub(super) flag: u64,
     /// For [`Function::CountDistinct`].
     pub(super) seen: Option<Seen>,
+    /// For [`Function::Sketch`].
+    pub(super) sketched: Option<Sketched>,
     /// Some branch leaves rows out of this aggregate alone.
     pub(super) is_filtered: bool,
     /// The arguments of the rows that wait. Without an argument, whether they count.
@@ -63,6 +66,10 @@ impl Measure {
             }
             _ => None,
         };
+        let sketched = match &function {
+            Function::Sketch(sketch) => Some(Sketched::new(sketch, kind)?),
+            _ => None,
+        };
         Some(Self {
             function,
             kind,
@@ -70,15 +77,29 @@ impl Measure {
             // Half of the bits: the others say that what was seen is NULL.
             flag: 1 << u32::try_from(index).ok().filter(|index| *index < 32)?,
             seen,
+            sketched,
             is_filtered,
             numbers: Numbers::new(),
             is_out: Box::new([false; ROWS]),
         })
     }
 
-    /// True when it can be taken up from plain numbers.
+    /// True when it can be taken up from plain numbers, among them addresses that are only counted.
     pub(super) const fn is_plain(&self) -> bool {
-        self.seen.is_none() && !matches!(self.kind, Kind::Text | Kind::Address | Kind::Bytes)
+        let is_number = match self.kind {
+            Kind::Address => self.sketched.is_none(),
+            Kind::Text | Kind::Bytes => false,
+            _ => true,
+        };
+        self.seen.is_none() && is_number
+    }
+
+    /// Bytes allocated beside the states of groups.
+    pub(super) fn allocated_bytes(&self) -> usize {
+        let seen = self.seen.as_ref();
+        let sketched = self.sketched.as_ref();
+        seen.map_or(0, |seen| seen.groups.allocated_bytes())
+            + sketched.map_or(0, Sketched::allocated_bytes)
     }
 
     /// Takes up what a row, which waits at `at`, has for it.
@@ -123,6 +144,10 @@ impl Measure {
                 key.fill(0);
                 seen.key.write_value(argument, row, words, key)
             }
+            (None, Kind::Text | Kind::Address) if self.sketched.is_some() => {
+                let sketched = self.sketched.as_mut();
+                sketched.is_some_and(|sketched| sketched.take(argument, row))
+            }
             (None, Kind::Text) => argument.with_text(row, |_| ()).is_some(),
             (None, Kind::Address) => argument.address(row).is_some(),
             (None, Kind::Bytes) => argument.has_bytes(row),
@@ -154,7 +179,7 @@ impl Measure {
     /// Adds what waits to the groups with these numbers.
     pub(super) fn add(&mut self, groups: &mut Groups, numbers: &[u32], flags_at: usize) {
         let signed = matches!(self.kind, Kind::I64 | Kind::Time);
-        match self.function {
+        match &self.function {
             // Of all rows, in the one group that there is.
             Function::CountRows if groups.len() == 1 && !self.is_filtered => {
                 groups.state_mut(0)[self.at] += numbers.len() as u64;
@@ -210,6 +235,12 @@ impl Measure {
                 self.fold(groups, numbers, flags_at, |a, b| a | b);
             }
             Function::BitExclusiveOr => self.fold(groups, numbers, flags_at, |a, b| a ^ b),
+            Function::Sketch(_) => {
+                let Numbers { values, there } = &self.numbers;
+                if let Some(sketched) = &mut self.sketched {
+                    sketched.add(numbers, &**values, &**there, groups.len());
+                }
+            }
         }
     }
 
@@ -261,7 +292,7 @@ impl Measure {
         for (number, ((value, there), is_out)) in rows {
             let state = groups.state_mut(*number as usize);
             let is_set = state[flags_at] & self.flag != 0;
-            if *is_out || (is_set && self.function == Function::First) {
+            if *is_out || (is_set && matches!(self.function, Function::First)) {
                 continue;
             }
             state[flags_at] |= self.flag;
@@ -277,7 +308,7 @@ impl Measure {
     /// The states of two groups in one.
     fn combine(&self, ours: u64, theirs: u64) -> u64 {
         let signed = matches!(self.kind, Kind::I64 | Kind::Time);
-        match self.function {
+        match &self.function {
             Function::Sum | Function::Count | Function::CountRows => ours.wrapping_add(theirs),
             Function::SumFloat | Function::Average => {
                 (f64::from_bits(ours) + f64::from_bits(theirs)).to_bits()
@@ -290,14 +321,16 @@ impl Measure {
             Function::BitOr | Function::BoolOr => ours | theirs,
             Function::BitExclusiveOr => ours ^ theirs,
             // These have their own ways.
-            Function::CountDistinct | Function::First | Function::Last => ours,
+            Function::CountDistinct | Function::First | Function::Last | Function::Sketch(_) => {
+                ours
+            }
         }
     }
 
     pub(super) fn merge(&self, ours: &mut [u64], theirs: &[u64], flags_at: usize) {
         let seen = theirs[flags_at] & self.flag != 0;
-        match self.function {
-            Function::CountDistinct => return,
+        match &self.function {
+            Function::CountDistinct | Function::Sketch(_) => return,
             Function::First if ours[flags_at] & self.flag != 0 => return,
             Function::First | Function::Last => {
                 if seen {
@@ -327,7 +360,7 @@ impl Measure {
         flags_at: usize,
         arrays: &mut Vec<ArrayRef>,
     ) {
-        if self.function != Function::Average {
+        if !matches!(self.function, Function::Average) {
             arrays.push(self.array(states, flags_at));
             return;
         }
@@ -345,7 +378,7 @@ impl Measure {
     ) -> ArrayRef {
         let at = self.at;
         let seen = |state: &[u64]| state[flags_at] & self.flag != 0;
-        match self.function {
+        match &self.function {
             Function::CountRows | Function::Count | Function::CountDistinct => Arc::new(
                 Int64Array::from_iter_values(states.map(|state| state[at] as i64)),
             ),

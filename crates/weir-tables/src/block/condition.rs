@@ -68,6 +68,11 @@ impl Condition {
                     Test::IsOneOf(ranges.collect::<Option<_>>()?),
                 )
             }
+            Predicate::Within(column, network) => {
+                let (first, last) = network.ipv4_range()?;
+                let range = Range::from_to(first.into(), last.into());
+                (Load::column(column, layout)?, Test::Within(range))
+            }
             Predicate::IsTrue(column) => (
                 Load::column(column, layout)?,
                 Test::Within(Range::unsigned(Operator::Equal, 1)),
@@ -130,13 +135,27 @@ impl Condition {
 
 impl Range {
     fn of(kind: Kind, operator: Operator, constant: &Constant) -> Option<Self> {
-        let Constant::Integer(constant) = constant else {
-            return None;
+        let constant = match (kind, constant) {
+            (Kind::Address, Constant::Bytes(bytes)) => {
+                // As bytes, those of one length compare like the numbers.
+                let number = u32::from_be_bytes(bytes.as_slice().try_into().ok()?);
+                return Some(Self::unsigned(operator, number.into()));
+            }
+            (_, Constant::Integer(constant)) => constant,
+            _ => return None,
         };
         Some(match kind {
             Kind::Time => Self::signed(operator, i64::try_from(*constant).ok()?),
             _ => Self::unsigned(operator, u64::try_from(*constant).ok()?),
         })
+    }
+
+    const fn from_to(first: u64, last: u64) -> Self {
+        Self {
+            first,
+            more: last.wrapping_sub(first),
+            negated: false,
+        }
     }
 
     fn unsigned(operator: Operator, constant: u64) -> Self {

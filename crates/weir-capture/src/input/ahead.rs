@@ -1,0 +1,169 @@
+//! Reading ahead on a thread of its own.
+
+use std::io::{self, Read};
+use std::mem;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Input, InputError};
+use crate::Compression;
+
+/// What a thread reads ahead.
+pub(crate) struct Ahead {
+    compression: Compression,
+    pieces: Receiver<Result<Piece, InputError>>,
+    /// Memory that was used goes back to the thread.
+    used: Sender<Vec<u8>>,
+    piece: Piece,
+    /// Bytes of the piece that were given out.
+    given: usize,
+    /// Nothing comes any more.
+    ended: bool,
+}
+
+/// What one read gave.
+#[derive(Default)]
+struct Piece {
+    bytes: Vec<u8>,
+    len: usize,
+    /// Bytes of the source that were read until here.
+    source_bytes: u64,
+}
+
+impl Ahead {
+    /// Moves the input to a thread, which reads `chunk` bytes at a time. Where there is no thread to be
+    /// had the input stays what it is.
+    pub(super) fn begin<R: Read + Send + 'static>(input: &mut Input<R>, chunk: usize) {
+        let (compression, source_bytes) = (input.compression(), input.source_bytes());
+        // Handed over once the thread is there, since it would be lost with one that is not.
+        let (hand_over, inputs) = channel::<Input<R>>();
+        let (send, pieces) = sync_channel(PIECES);
+        let (used, unused) = channel();
+        let thread = thread::Builder::new().name("read ahead".to_owned());
+        let started = thread.spawn(move || {
+            if let Ok(input) = inputs.recv() {
+                read(input, chunk, &send, &unused);
+            }
+        });
+        if started.is_err() {
+            return;
+        }
+        let ahead = Self {
+            compression,
+            pieces,
+            used,
+            piece: Piece {
+                source_bytes,
+                ..Piece::default()
+            },
+            given: 0,
+            ended: false,
+        };
+        // A thread that is gone at once would be one that panicked: then the reading ends with that.
+        let _ = hand_over.send(mem::replace(input, Input::Ahead(Box::new(ahead))));
+    }
+
+    pub(super) fn read(&mut self, out: &mut [u8]) -> Result<usize, InputError> {
+        if self.given == self.piece.len && !self.ended {
+            let next = self.pieces.recv().unwrap_or_else(|_| {
+                let reason = "the thread that reads ahead has ended";
+                Err(InputError::Io(io::Error::other(reason)))
+            });
+            self.ended = !matches!(&next, Ok(piece) if piece.len > 0);
+            let next = next?;
+            let used = mem::replace(&mut self.piece, next);
+            self.given = 0;
+            // Nobody wants it at the end.
+            let _ = self.used.send(used.bytes);
+        }
+        let here = self.piece.bytes.get(self.given..self.piece.len);
+        let here = here.unwrap_or_default();
+        let len = here.len().min(out.len());
+        if let (Some(out), Some(here)) = (out.get_mut(..len), here.get(..len)) {
+            out.copy_from_slice(here);
+        }
+        self.given += len;
+        Ok(len)
+    }
+
+    pub(super) const fn compression(&self) -> Compression {
+        self.compression
+    }
+
+    pub(super) const fn source_bytes(&self) -> u64 {
+        self.piece.source_bytes
+    }
+}
+
+/// Reads to the end, to a failure, or until nobody wants more.
+fn read<R: Read>(
+    mut input: Input<R>,
+    chunk: usize,
+    pieces: &SyncSender<Result<Piece, InputError>>,
+    unused: &Receiver<Vec<u8>>,
+) {
+    loop {
+        let mut bytes = unused.try_recv().unwrap_or_default();
+        bytes.resize(chunk, 0);
+        let piece = input.read(&mut bytes).map(|len| Piece {
+            bytes,
+            len,
+            source_bytes: input.source_bytes(),
+        });
+        let is_last = !matches!(&piece, Ok(piece) if piece.len > 0);
+        if pieces.send(piece).is_err() || is_last {
+            return;
+        }
+    }
+}
+
+/// When a source is to be read ahead, and how: the bounds of a thread are known where it is made.
+pub(crate) struct Watch<R> {
+    begin: fn(&mut Input<R>, usize),
+    bytes: usize,
+    time: Duration,
+}
+
+impl<R: Read + Send + 'static> Watch<R> {
+    pub(crate) fn new() -> Self {
+        Self {
+            begin: Ahead::begin::<R>,
+            bytes: 0,
+            time: Duration::ZERO,
+        }
+    }
+}
+
+impl<R: Read> Watch<R> {
+    /// Reads; true when the source has turned out to be slow, or has to be decompressed.
+    pub(crate) fn read(
+        &mut self,
+        input: &mut Input<R>,
+        out: &mut [u8],
+    ) -> (Result<usize, InputError>, bool) {
+        let begun = Instant::now();
+        let outcome = input.read(out);
+        self.time += begun.elapsed();
+        self.bytes += *outcome.as_ref().unwrap_or(&0);
+        if outcome.is_err() || self.bytes < WATCHED {
+            return (outcome, false);
+        }
+        let is_slow = self.time.as_secs_f64() * FAST > self.bytes as f64;
+        let is_compressed = input.compression() != Compression::None;
+        (self.bytes, self.time) = (0, Duration::ZERO);
+        (outcome, is_slow || is_compressed)
+    }
+
+    pub(crate) fn begin(self, input: &mut Input<R>, chunk: usize) {
+        (self.begin)(input, chunk);
+    }
+}
+
+/// Pieces that a thread may be ahead.
+const PIECES: usize = 4;
+/// Bytes that are looked at as one: for less a thread is not worth it.
+const WATCHED: usize = 4 << 20;
+/// Bytes a second that need no thread: the page cache gives several times as many, and a thread costs a
+/// copy of each.
+const FAST: f64 = 1.5e9;

@@ -1,0 +1,235 @@
+//! Aggregates whose state is more than a number, computed by someone else: quantiles, approximate
+//! counts of values, and their like.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, BinaryViewBuilder, StringViewBuilder};
+use arrow::datatypes::DataType;
+use arrow::error::ArrowError;
+use weir_packet::Kind;
+
+use super::measure::numbers;
+use crate::{Expression, Row};
+
+/// An aggregate function that someone else computes, from arrays of values.
+pub trait Sketch: fmt::Debug + Send + Sync {
+    /// As SQL writes it.
+    fn name(&self) -> &str;
+
+    /// True when it comes to the same to the last bit in whatever parts and order the values come.
+    fn allows_parts(&self) -> bool;
+
+    /// What it gives: the states of a group, which others can put together, or the result.
+    fn data_types(&self, as_states: bool) -> Vec<DataType>;
+
+    /// No groups yet.
+    ///
+    /// # Errors
+    /// When arguments of the function are not what it takes.
+    fn start(&self) -> Result<Box<dyn Sketches>, ArrowError>;
+}
+
+/// What a [`Sketch`] keeps of all groups, which are numbered from 0.
+pub trait Sketches: Send {
+    /// Adds each of the values, of which none is NULL, to the group whose number is at its place. There
+    /// are `groups` of them so far, also ones without a value.
+    ///
+    /// # Errors
+    /// When the values are not what the function takes.
+    fn add(&mut self, values: ArrayRef, of: &[usize], groups: usize) -> Result<(), ArrowError>;
+
+    /// Adds states that [`Sketches::take_states`] gave, as [`Sketches::add`] adds values.
+    ///
+    /// # Errors
+    /// When they are not states of the same function.
+    fn merge(&mut self, states: &[ArrayRef], of: &[usize], groups: usize)
+    -> Result<(), ArrowError>;
+
+    /// The states of all groups, which are then forgotten.
+    ///
+    /// # Errors
+    /// When the function fails.
+    fn take_states(&mut self, groups: usize) -> Result<Vec<ArrayRef>, ArrowError>;
+
+    /// The results of all groups, which are then forgotten.
+    ///
+    /// # Errors
+    /// When the function fails.
+    fn take_results(&mut self, groups: usize) -> Result<ArrayRef, ArrowError>;
+
+    /// Bytes allocated.
+    fn allocated_bytes(&self) -> usize;
+}
+
+/// Sketches, with the values on their way to them.
+pub(super) struct Sketched {
+    sketch: Arc<dyn Sketch>,
+    sketches: Box<dyn Sketches>,
+    kind: Kind,
+    values: Values,
+    /// The group of each value.
+    of: Vec<usize>,
+    /// What went wrong first; told when the groups are given out.
+    failure: Option<ArrowError>,
+    /// What is being given out, of all groups.
+    given: Option<Vec<ArrayRef>>,
+}
+
+/// Values in the order in which they came.
+enum Values {
+    Numbers(Vec<u64>),
+    Texts(StringViewBuilder),
+    Addresses(BinaryViewBuilder),
+}
+
+impl Sketched {
+    /// `None` when the function refuses what it is asked.
+    pub(super) fn new(sketch: &Arc<dyn Sketch>, kind: Kind) -> Option<Self> {
+        Some(Self {
+            sketches: sketch.start().ok()?,
+            sketch: Arc::clone(sketch),
+            kind,
+            values: match kind {
+                Kind::Text => Values::Texts(StringViewBuilder::new()),
+                Kind::Address => Values::Addresses(BinaryViewBuilder::new()),
+                _ => Values::Numbers(Vec::new()),
+            },
+            of: Vec::new(),
+            failure: None,
+            given: None,
+        })
+    }
+
+    /// Takes up the text or the address of a row; gives whether there is one. Numbers come by
+    /// [`Sketched::add`].
+    pub(super) fn take(&mut self, argument: &Expression, row: &Row<'_>) -> bool {
+        match &mut self.values {
+            Values::Numbers(_) => false,
+            Values::Texts(texts) => {
+                let text = argument.with_text(row, |text| texts.append_value(text));
+                text.is_some()
+            }
+            Values::Addresses(addresses) => match argument.address(row) {
+                Some(address) => {
+                    addresses.append_value(address.as_bytes());
+                    true
+                }
+                None => false,
+            },
+        }
+    }
+
+    /// Adds rows to the groups with these numbers, of which there are `groups`: the values are `numbers`
+    /// or have been taken, where they are `there`.
+    pub(super) fn add(&mut self, of: &[u32], numbers: &[u64], there: &[bool], groups: usize) {
+        for ((of, number), _) in of
+            .iter()
+            .zip(numbers)
+            .zip(there)
+            .filter(|(_, there)| **there)
+        {
+            self.of.push(*of as usize);
+            if let Values::Numbers(values) = &mut self.values {
+                values.push(*number);
+            }
+        }
+        if self.of.len() >= VALUES {
+            self.flush(groups);
+        }
+    }
+
+    /// Hands on what waits.
+    fn flush(&mut self, groups: usize) {
+        let values: ArrayRef = match &mut self.values {
+            Values::Numbers(values) => numbers(self.kind, values.drain(..).map(Some)),
+            Values::Texts(texts) => Arc::new(texts.finish()),
+            Values::Addresses(addresses) => Arc::new(addresses.finish()),
+        };
+        let added = self.sketches.add(values, &self.of, groups);
+        self.of.clear();
+        self.note(added);
+    }
+
+    /// Keeps the first failure.
+    fn note(&mut self, outcome: Result<(), ArrowError>) {
+        if let Err(error) = outcome {
+            self.failure.get_or_insert(error);
+        }
+    }
+
+    /// Adds all groups of `other`, which have these numbers here, where there are `groups`.
+    pub(super) fn merge(&mut self, other: &mut Self, of: &[usize], groups: usize) {
+        // In the order in which the rows came.
+        self.flush(groups);
+        other.flush(of.len());
+        let merged = match other.failure.take() {
+            Some(failure) => Err(failure),
+            None => other.sketches.take_states(of.len()),
+        };
+        let merged = merged.and_then(|states| self.sketches.merge(&states, of, groups));
+        self.note(merged);
+    }
+
+    /// What all groups give, the same until [`Sketched::rewind`].
+    pub(super) fn given(&mut self, groups: usize, wants: Wants) -> Result<&[ArrayRef], ArrowError> {
+        if self.given.is_none() {
+            self.flush(groups);
+            if let Some(failure) = self.failure.take() {
+                return Err(failure);
+            }
+            let given = match wants {
+                Wants::States => self.sketches.take_states(groups)?,
+                Wants::Results => vec![self.sketches.take_results(groups)?],
+                Wants::Glance => {
+                    let states = self.sketches.take_states(groups)?;
+                    let all: Vec<_> = (0..groups).collect();
+                    self.sketches.merge(&states, &all, groups)?;
+                    let mut copies = self.sketch.start()?;
+                    copies.merge(&states, &all, groups)?;
+                    vec![copies.take_results(groups)?]
+                }
+            };
+            self.given = Some(given);
+        }
+        Ok(self.given.as_deref().unwrap_or_default())
+    }
+
+    /// What is given next is that of the groups as they then are.
+    pub(super) fn rewind(&mut self) {
+        self.given = None;
+    }
+
+    /// Forgets all groups.
+    pub(super) fn clear(&mut self) {
+        self.given = None;
+        self.flush(0);
+        match self.sketch.start() {
+            Ok(sketches) => self.sketches = sketches,
+            Err(error) => self.note(Err(error)),
+        }
+    }
+
+    pub(super) fn allocated_bytes(&self) -> usize {
+        let values = match &self.values {
+            Values::Numbers(values) => values.capacity() * size_of::<u64>(),
+            // Views of 16 bytes, and few texts that are longer than fit into them.
+            Values::Texts(_) | Values::Addresses(_) => self.of.capacity() * 16,
+        };
+        self.sketches.allocated_bytes() + values + self.of.capacity() * size_of::<usize>()
+    }
+}
+
+/// What is given out of sketches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wants {
+    /// Results; the groups have no more rows to come.
+    Results,
+    /// Results so far, of groups that more rows come to.
+    Glance,
+    /// What someone else puts together.
+    States,
+}
+
+/// Values that are handed on at once: as many as a batch of rows has elsewhere.
+const VALUES: usize = 8192;
