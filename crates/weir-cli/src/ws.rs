@@ -74,7 +74,7 @@ struct Study {
     /// Also compare zlib's strategies
     #[arg(long, help_heading = "Study")]
     strategies: bool,
-    /// Also compare zlib-rs, libdeflate, preset dictionaries, zstd and brotli
+    /// Also compare zlib-rs, libdeflate, preset dictionaries, zstd, brotli, and zlib-ng where it is built in
     #[arg(long, help_heading = "Study")]
     codecs: bool,
     #[command(flatten)]
@@ -406,6 +406,8 @@ Examples:
       what the connections agreed on, and what it brings
   weir ws stats 'trace.pcap' --format csv
       a line for each direction of each connection
+  weir ws stats trace.pcap -o stats.html
+      a page with plots: sizes, ratios, and the windows that were needed
   weir ws stats -i eth0 --count 10k
       the same of the next 10,000 messages on an interface
   weir query \"SELECT * FROM websocket('trace.pcap') WHERE websocket.violations IS NOT NULL\"

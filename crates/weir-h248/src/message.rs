@@ -153,7 +153,7 @@ choice! {
         [2] Domain(DomainName<'a>) => DomainName<'a>, "domainName";
         /// A path name of 1 to 64 characters.
         [3] Device(&'a [u8]) => Octets<1, 64>, "deviceName";
-        /// A point code of two to four octets: `MTP{…}`.
+        /// A point code of two to four octets, in text two hexadecimal digits each: `MTP{00D9F3}`.
         [4] Mtp(&'a [u8]) => Octets<2, 4>, "mtpAddress";
     }
 }

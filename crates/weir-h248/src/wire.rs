@@ -28,6 +28,14 @@ pub(crate) trait Wire<'a> {
     /// The universal tag; 0 for a CHOICE, which has none.
     const TAG: u8;
 
+    /// Whether contents are elements themselves: then the tag has the constructed bit in BER. A string in parts,
+    /// which BER permits, nobody writes, and it is refused.
+    const FORM: u8 = if matches!(Self::TAG, 0 | 0x10) {
+        ber::CONSTRUCTED
+    } else {
+        0
+    };
+
     /// Writes tag, length and contents. `tag` is without the constructed bit; 0 for a CHOICE that
     /// stands untagged in a list.
     fn ber_write(value: &Self::Value, tag: u8, w: &mut BerWriter<'_>);

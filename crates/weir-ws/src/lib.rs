@@ -39,6 +39,7 @@ mod input;
 mod kind;
 mod library;
 mod memory;
+mod page;
 mod report;
 mod sample;
 mod setting;
@@ -63,7 +64,8 @@ pub use memory::{
     Memory, ZlibBuild, connection_memory, deflate_bytes, inflate_bytes, resident_bytes,
     resident_inflate_bytes,
 };
-pub use report::html_report;
+pub use page::{Page, Point};
+pub use report::{html_page, html_report};
 pub use sample::{Estimate, SampleOptions, Sampled, sample};
 pub use setting::{CELLS, Cells, Setting};
 pub use studies::{

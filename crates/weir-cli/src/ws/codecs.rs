@@ -4,8 +4,8 @@
 //! zstd and brotli need both ends to be of one's own. The first half of the messages fills windows and
 //! trains dictionaries, the second half is measured.
 //!
-//! zlib-ng is not here: its bindings build it with CMake, which many machines lack. zlib-rs is a port of
-//! it, with its hash tables and its levels.
+//! zlib-ng is here with the feature of that name: its bindings build it with CMake, which many machines lack.
+//! zlib-rs is a port of it, with its hash tables and its levels.
 
 use std::io::Write as _;
 use std::time::Instant;
@@ -18,7 +18,7 @@ use weir_zlib::Deflate;
 use zstd::zstd_safe::zstd_sys::ZSTD_EndDirective;
 use zstd::zstd_safe::{CCtx, CParameter, DCtx, InBuffer, OutBuffer};
 
-use super::print::Table;
+use super::print::{Sections, Table};
 use crate::output::grouped;
 
 /// Bytes of a trained dictionary, and of one that is the last of what was sent before.
@@ -37,11 +37,11 @@ struct Codec<'r> {
 }
 
 /// A table of the codecs.
-pub(super) fn compare(messages: &[&[u8]], text: &mut String) {
+pub(super) fn compare(messages: &[&[u8]], sections: &mut Sections) {
     let (first, second) = messages.split_at(messages.len() / 2);
     let bytes: u64 = second.iter().map(|message| message.len() as u64).sum();
     if bytes == 0 || first.is_empty() {
-        text.push_str("\nCodecs: too few messages to compare\n");
+        sections.line("Codecs: too few messages to compare");
         return;
     }
     let mut table = Table::new(&["codec", "ratio", "\u{b5}s a message", "memory a connection"]);
@@ -77,8 +77,11 @@ pub(super) fn compare(messages: &[&[u8]], text: &mut String) {
         "Other codecs, on {} messages after as many before",
         grouped(second.len() as u64)
     );
-    table.write(&title, text);
-    text.push_str("  preset dictionaries, zstd and brotli are not permessage-deflate: both ends have to be one's own\n");
+    sections.table(title, table);
+    if cfg!(not(feature = "zlib-ng")) {
+        sections.note("zlib-ng is not built in: cargo build --release -p weir-cli --features zlib-ng, with CMake, adds it");
+    }
+    sections.note("preset dictionaries, zstd and brotli are not permessage-deflate: both ends have to be one's own");
 }
 
 fn codecs<'m>(first: &[&'m [u8]]) -> Vec<Codec<'m>> {
@@ -121,6 +124,15 @@ fn codecs<'m>(first: &[&'m [u8]]) -> Vec<Codec<'m>> {
             memory(ZlibBuild::NEXT_GENERATION),
             true,
         );
+    }
+    #[cfg(feature = "zlib-ng")]
+    for (name, level) in [
+        ("zlib-ng level 1, takeover", 1),
+        ("zlib-ng level 6, takeover", 6),
+    ] {
+        if let Some((run, bytes)) = next_generation(level) {
+            add(name, Some(run), Some(bytes), true);
+        }
     }
     let preset = last_bytes(first, PRESET_BYTES);
     add(
@@ -169,6 +181,20 @@ fn rust<'r>(level: u8) -> Run<'r> {
         deflater.message(message, out);
         true
     })
+}
+
+/// zlib-ng with the window and the memLevel of zlib's defaults; its memory as it was counted, with that of zlib's
+/// inflater, which zlib-ng's resembles.
+#[cfg(feature = "zlib-ng")]
+fn next_generation<'r>(level: u8) -> Option<(Run<'r>, u64)> {
+    let mut deflate = weir_zlib::NextGeneration::new(level, 15, 8)?;
+    let (_, inflate) = weir_ws::inflate_bytes(15, ZlibBuild::NEXT_GENERATION);
+    let bytes = deflate.allocated().bytes as u64 + inflate;
+    let run: Run<'r> = Box::new(move |message, out| {
+        deflate.message(message, out);
+        true
+    });
+    Some((run, bytes))
 }
 
 /// Each message by itself, as a stream of its own; RFC 7692 section 7.2.3.4 has a sender add one zero
@@ -320,13 +346,17 @@ mod tests {
             })
             .collect();
         let messages: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
+        let mut sections = Sections::default();
+        compare(&messages, &mut sections);
         let mut text = String::new();
-        compare(&messages, &mut text);
+        sections.write(&mut text);
         let lines: Vec<&str> = text
             .lines()
             .filter(|line| line.contains(" level "))
             .collect();
-        assert_eq!(lines.len(), 10, "{text}");
+        let built_in = cfg!(feature = "zlib-ng");
+        assert_eq!(lines.len(), if built_in { 12 } else { 10 }, "{text}");
+        assert_eq!(text.contains("--features zlib-ng"), !built_in, "{text}");
         for name in ["brotli quality 1, stream", "brotli quality 5, stream"] {
             assert!(text.contains(name), "{text}");
         }
@@ -345,6 +375,8 @@ mod tests {
         let with = ratio("zlib 15/8 level 6, takeover");
         let without = ratio("zlib 15/8 level 6, no takeover");
         for name in [
+            #[cfg(feature = "zlib-ng")]
+            "zlib-ng level 6, takeover",
             "zlib-rs level 6, takeover",
             "zlib-rs level 6, no takeover, preset",
             "zstd level 3, stream",

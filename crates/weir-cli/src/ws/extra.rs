@@ -6,19 +6,19 @@ use weir_ws::{
 use weir_zlib::Deflate;
 
 use super::input::Kept;
-use super::print::Table;
+use super::print::{Sections, Table};
 use crate::output::grouped;
 
 /// The studies of a direction, one table each.
-pub(super) fn studies(kept: &Kept, text: &mut String) {
+pub(super) fn studies(kept: &Kept, sections: &mut Sections) {
     let setting = Setting::ZLIB;
     let messages = kept.largest();
     let bytes: u64 = messages.iter().map(|message| message.len() as u64).sum();
     if bytes == 0 {
         return;
     }
-    text.push_str(&format!(
-        "\nStudies with {setting}, on the first {} messages of the larger direction, {} bytes\n",
+    sections.line(format!(
+        "Studies with {setting}, on the first {} messages of the larger direction, {} bytes",
         grouped(messages.len() as u64),
         grouped(bytes)
     ));
@@ -28,28 +28,28 @@ pub(super) fn studies(kept: &Kept, text: &mut String) {
         ["fragment", "compressed"],
         &fragmentation(&messages, setting, &[0, 128, 256, 1024, 4096, 32_768]),
         bytes,
-        text,
+        sections,
     );
     variants(
         "Messages below a threshold sent as they are",
         ["threshold", "compressed"],
         &threshold(&messages, setting, &[0, 32, 64, 128, 256, 512, 1024]),
         bytes,
-        text,
+        sections,
     );
     variants(
         "The window lost every so many messages (0: never)",
         ["reconnect", "compressed"],
         &reconnects(&messages, setting, &[0, 1, 4, 16, 64, 256, 1024]),
         bytes,
-        text,
+        sections,
     );
-    broadcasts(&messages, setting, count, bytes, text);
-    kinds(&messages, setting, text);
-    reflected(kept, text);
+    broadcasts(&messages, setting, count, bytes, sections);
+    kinds(&messages, setting, sections);
+    reflected(kept, sections);
 }
 
-fn variants(title: &str, names: [&str; 2], all: &[Variant], bytes: u64, text: &mut String) {
+fn variants(title: &str, names: [&str; 2], all: &[Variant], bytes: u64, sections: &mut Sections) {
     let mut table = Table::new(&[names[0], "ratio", "bytes", names[1]]);
     for variant in all {
         table.row(vec![
@@ -59,10 +59,16 @@ fn variants(title: &str, names: [&str; 2], all: &[Variant], bytes: u64, text: &m
             grouped(variant.compressed_messages),
         ]);
     }
-    table.write(title, text);
+    sections.table(title, table);
 }
 
-fn broadcasts(messages: &[&[u8]], setting: Setting, count: u64, bytes: u64, text: &mut String) {
+fn broadcasts(
+    messages: &[&[u8]],
+    setting: Setting,
+    count: u64,
+    bytes: u64,
+    sections: &mut Sections,
+) {
     const CLIENTS: u64 = 1000;
     let found = broadcast(messages, setting, CLIENTS);
     let mut table = Table::new(&["way", "ratio", "bytes to each", "compressions"]);
@@ -86,10 +92,10 @@ fn broadcasts(messages: &[&[u8]], setting: Setting, count: u64, bytes: u64, text
         grouped(count),
         grouped(CLIENTS)
     );
-    table.write(&title, text);
+    sections.table(title, table);
 }
 
-fn kinds(messages: &[&[u8]], setting: Setting, text: &mut String) {
+fn kinds(messages: &[&[u8]], setting: Setting, sections: &mut Sections) {
     let found = mixed(messages, setting);
     if found.apart.len() < 2 {
         return;
@@ -110,15 +116,13 @@ fn kinds(messages: &[&[u8]], setting: Setting, text: &mut String) {
         String::new(),
         grouped(found.together_bytes),
     ]);
-    table.write("Each kind on a connection of its own", text);
+    sections.table("Each kind on a connection of its own", table);
 }
 
-fn reflected(kept: &Kept, text: &mut String) {
+fn reflected(kept: &Kept, sections: &mut Sections) {
     let both = kept.both();
     if !both.iter().any(|(client, _)| *client) || both.iter().all(|(client, _)| *client) {
-        text.push_str(
-            "\nText that comes back (CRIME, BREACH): needs messages of both directions\n",
-        );
+        sections.line("Text that comes back (CRIME, BREACH): needs messages of both directions");
         return;
     }
     let found = reflections(both);
@@ -131,19 +135,17 @@ fn reflected(kept: &Kept, text: &mut String) {
         ]);
     }
     if table.is_empty() {
-        text.push_str(
-            "\nNo text of the client comes back in the server's messages (CRIME, BREACH)\n",
-        );
+        sections.line("No text of the client comes back in the server's messages (CRIME, BREACH)");
         return;
     }
-    table.write(
+    sections.table(
         "The client's text in the server's messages: next to a secret, lengths tell (CRIME, BREACH)",
-        text,
+        table,
     );
 }
 
 /// zlib's strategies, by stock zlib itself.
-pub(super) fn strategies(messages: &[&[u8]], text: &mut String) {
+pub(super) fn strategies(messages: &[&[u8]], sections: &mut Sections) {
     let bytes: u64 = messages.iter().map(|message| message.len() as u64).sum();
     let mut table = Table::new(&["strategy", "with takeover", "without"]);
     for (number, name) in (0..).zip(["default", "filtered", "huffman only", "rle", "fixed"]) {
@@ -157,7 +159,7 @@ pub(super) fn strategies(messages: &[&[u8]], text: &mut String) {
         "Ratio by zlib's strategy, window 15, memLevel 8, level 6, on the first {} messages",
         grouped(messages.len() as u64)
     );
-    table.write(&title, text);
+    sections.table(title, table);
 }
 
 fn run(messages: &[&[u8]], strategy: u8, takeover: bool) -> Option<u64> {

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use weir_ws::Page;
+
 use super::{ReportArgs, ReportFormat};
 use crate::output::text::{escaped, width};
 use crate::session::{Failure, LazyFile};
@@ -66,6 +68,65 @@ impl Table {
     }
 }
 
+/// Tables with titles, and lines between them, as text or as a part of a page.
+#[derive(Debug, Default)]
+pub(super) struct Sections {
+    parts: Vec<Section>,
+}
+
+#[derive(Debug)]
+enum Section {
+    Table(String, Table),
+    Line(String),
+    /// Belongs to the table before.
+    Note(String),
+}
+
+impl Sections {
+    /// Adds a table; one without rows is left out.
+    pub(super) fn table(&mut self, title: impl Into<String>, table: Table) {
+        if !table.is_empty() {
+            self.parts.push(Section::Table(title.into(), table));
+        }
+    }
+
+    /// Adds a line of its own.
+    pub(super) fn line(&mut self, text: impl Into<String>) {
+        self.parts.push(Section::Line(text.into()));
+    }
+
+    /// Adds a line to the table before.
+    pub(super) fn note(&mut self, text: impl Into<String>) {
+        self.parts.push(Section::Note(text.into()));
+    }
+
+    /// Appends text for reading.
+    pub(super) fn write(&self, text: &mut String) {
+        for part in &self.parts {
+            match part {
+                Section::Table(title, table) => table.write(title, text),
+                Section::Line(line) => text.push_str(&format!("\n{line}\n")),
+                Section::Note(note) => text.push_str(&format!("  {note}\n")),
+            }
+        }
+    }
+
+    /// Appends to a page.
+    pub(super) fn put(&self, page: &mut Page) {
+        for part in &self.parts {
+            match part {
+                Section::Table(title, table) => {
+                    page.heading(title);
+                    let headings = table.rows.first().into_iter().flatten();
+                    let headings: Vec<&str> = headings.map(String::as_str).collect();
+                    page.table(&headings, table.rows.get(1..).unwrap_or_default());
+                }
+                Section::Line(text) | Section::Note(text) => page.paragraph(text),
+            }
+        }
+    }
+}
+
 impl ReportArgs {
     /// How to write, by the flag, else by the name of the file, else tables.
     pub(super) fn chosen(&self) -> ReportFormat {
@@ -108,6 +169,33 @@ impl ReportArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sections_are_text_and_html() {
+        let mut sections = Sections::default();
+        sections.table("Nothing", Table::new(&["kind"]));
+        assert!(sections.parts.is_empty());
+        let mut table = Table::new(&["kind", "bytes"]);
+        table.row(vec!["<a>".to_owned(), "7".to_owned()]);
+        sections.table("Kinds", table);
+        sections.note("a note");
+        sections.line("A line");
+        let mut text = String::new();
+        sections.write(&mut text);
+        assert_eq!(
+            text,
+            "\nKinds\n  kind  bytes\n  <a>       7\n  a note\n\nA line\n"
+        );
+        let mut page = Page::new("", "");
+        sections.put(&mut page);
+        let page = page.finish();
+        let (_, page) = page.split_once("<h2>").unwrap();
+        assert_eq!(
+            page,
+            "Kinds</h2>\n<table><tr><th>kind<th>bytes</tr>\n<tr><td>&lt;a&gt;<td>7</tr>\n</table>\n\
+             <p>a note</p>\n<p>A line</p>\n</html>\n"
+        );
+    }
 
     #[test]
     fn numbers_stand_below_each_other_and_nothing_steers_the_terminal() {

@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use weir_tables::{WebSocketEnds, WebSocketSight};
 use weir_ws::{ConnectionEvent, Direction, Event, Message, ViolationKind};
 
+mod page;
+
 use super::print::Table;
 use super::{ReportFormat, Stats, capture, input, live};
 use crate::args::Global;
@@ -18,19 +20,11 @@ use crate::message::Messages;
 use crate::output::grouped;
 use crate::output::text::push_json_string;
 use crate::progress::{Done, Progress};
-use crate::refusal::Refusal;
 use crate::session::Failure;
 
 /// Reads the captures, adds up, reports.
 pub(super) fn run(args: &Stats, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
     let format = args.report.chosen();
-    if format == ReportFormat::Html {
-        return Err(Refusal::usage(
-            "the statistics are written as tables, CSV or JSON",
-            "weir ws study CAPTURE -o report.html makes a page",
-        )
-        .into());
-    }
     let counters = Arc::new((AtomicU64::new(0), AtomicU64::new(0)));
     let seen = Arc::clone(&counters);
     let sizes = args
@@ -44,7 +38,7 @@ pub(super) fn run(args: &Stats, global: Global, messages: Messages) -> Result<Ex
         records: seen.1.load(Ordering::Relaxed),
         bytes_total: total.filter(|&total| total > 0),
     });
-    let mut audit = Audit::default();
+    let mut audit = Audit::new();
     let mut damaged = false;
     if let Some(capture) = args.live.start(messages)? {
         let mut meter = capture.meter;
@@ -97,7 +91,8 @@ pub(super) fn run(args: &Stats, global: Global, messages: Messages) -> Result<Ex
     let report = match format {
         ReportFormat::Csv => audit.csv(args),
         ReportFormat::Json => audit.json(args),
-        _ => audit.tables(),
+        ReportFormat::Html => audit.page(args),
+        ReportFormat::Table => audit.tables(),
     };
     args.report.write(&report)?;
     let faults = audit.violations.keys().any(|kind| is_fault(kind));
@@ -118,7 +113,7 @@ fn say(path: &Path, error: &weir_capture::Error, messages: Messages) {
 }
 
 /// All connections.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Audit {
     /// By capture and number.
     connections: BTreeMap<(usize, u64), Connection>,
@@ -129,6 +124,10 @@ struct Audit {
     agreed: HashMap<String, u64>,
     /// By name: how often.
     violations: BTreeMap<&'static str, u64>,
+    /// Data messages of up to 1, 2, 4, 8 and so on bytes.
+    sizes: [u64; 33],
+    /// The same of what was sent for them.
+    wire_sizes: [u64; 33],
 }
 
 /// Connections with a line of their own.
@@ -210,7 +209,25 @@ fn is_fault(name: &str) -> bool {
     !beside.iter().chain([&lost]).any(|kind| kind.name() == name)
 }
 
+/// Which of the classes of [`Audit::sizes`] a number of bytes is in.
+fn class_of(bytes: u64) -> usize {
+    let bits = u64::BITS - bytes.saturating_sub(1).leading_zeros();
+    bits.min(32) as usize
+}
+
 impl Audit {
+    fn new() -> Self {
+        Self {
+            connections: BTreeMap::new(),
+            further: 0,
+            directions: [Sums::default(); 2],
+            agreed: HashMap::new(),
+            violations: BTreeMap::new(),
+            sizes: [0; 33],
+            wire_sizes: [0; 33],
+        }
+    }
+
     fn sight(&mut self, capture: usize, sight: &WebSocketSight<'_>) {
         let key = (capture, sight.ends.connection);
         let room = self.connections.len() < CONNECTIONS_MAX;
@@ -247,6 +264,19 @@ impl Audit {
                 Event::Message(message) => sums.add(&message),
                 Event::Violation(_) => sums.violations += 1,
                 _ => {}
+            }
+        }
+        if let Event::Message(message) = event
+            && !message.opcode.is_control()
+        {
+            let sizes = [
+                (&mut self.sizes, message.payload.len() as u64),
+                (&mut self.wire_sizes, message.payload_wire_bytes),
+            ];
+            for (classes, bytes) in sizes {
+                if let Some(count) = classes.get_mut(class_of(bytes)) {
+                    *count += 1;
+                }
             }
         }
         if let Event::Violation(violation) = event {

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use weir_ws::exact::ClassSizes;
 use weir_ws::{
     Budget, CpuTimes, Direction, SampleOptions, Sampled, Setting, StudyResult, ZlibBuild, advise,
-    bytes_text, deflate_bytes, html_report, inflate_bytes, sample, study_csv, study_json,
+    bytes_text, deflate_bytes, html_page, inflate_bytes, sample, study_csv, study_json,
 };
 
 use super::input::{self, Kept};
-use super::print::Table;
+use super::print::{Sections, Table};
 use super::{CpuTimesFrom, GridArgs, ReportFormat, Study, codecs, cpu, extra};
 use crate::args::Global;
 use crate::message::Messages;
@@ -35,31 +35,39 @@ pub(super) fn run(args: &Study, global: Global, messages: Messages) -> Result<Ex
     }
     say(&result, messages);
     let times = times(&args.grid, &kept, &total);
+    let mut more = Sections::default();
+    if matches!(
+        args.report.chosen(),
+        ReportFormat::Table | ReportFormat::Html
+    ) {
+        if args.strategies {
+            extra::strategies(&kept.largest(), &mut more);
+        }
+        if args.codecs {
+            codecs::compare(&kept.largest(), &mut more);
+        }
+        if args.more {
+            extra::studies(&kept, &mut more);
+        }
+    } else if args.strategies || args.codecs || args.more {
+        messages.warning("--strategies, --codecs and --more are for tables and pages: JSON and CSV have the grid");
+    }
     let report = match args.report.chosen() {
         ReportFormat::Csv => study_csv(&result, Some(&times)),
         ReportFormat::Json => study_json(&result, Some(&times)),
         ReportFormat::Html => {
             // The plots need what the settings cost; no budget rules anything out.
             let budget = Budget::new(1, u64::MAX);
-            html_report(
-                &args.input.title(),
-                &result,
-                &advise(&total, &times, &budget),
-            )
+            let advice = advise(&total, &times, &budget);
+            let mut page = html_page(&args.input.title(), &result, &advice);
+            more.put(&mut page);
+            page.finish()
         }
         ReportFormat::Table => {
             let mut text = summary(&result, &total, &totals.extensions);
             grid_tables(&total, &times, args.grid.cells(), &mut text);
             class_table(&result, args.grid.cells(), &mut text);
-            if args.strategies {
-                extra::strategies(&kept.largest(), &mut text);
-            }
-            if args.codecs {
-                codecs::compare(&kept.largest(), &mut text);
-            }
-            if args.more {
-                extra::studies(&kept, &mut text);
-            }
+            more.write(&mut text);
             text
         }
     };

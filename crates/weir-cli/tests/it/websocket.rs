@@ -66,7 +66,12 @@ fn capturing(words: &[&str]) -> Option<(Child, BufReader<ChildStderr>)> {
     let mut child = Command::new(env!("CARGO_BIN_EXE_weir"))
         .arg("ws")
         .args(words)
-        .args(["-i", "lo", "--format", "csv"])
+        .args(["-i", "lo"])
+        .args(if words.contains(&"--format") {
+            &[][..]
+        } else {
+            &["--format", "csv"]
+        })
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -158,6 +163,31 @@ fn connections_are_audited_as_they_cross_an_interface() {
 }
 
 #[test]
+fn the_audit_of_an_interface_is_a_page() {
+    let Some((child, mut stderr)) = capturing(&["stats", "--format", "html"]) else {
+        return;
+    };
+    let Some(mut peers) = Peers::connect(20) else {
+        interrupt(&child);
+        ended(child, &mut stderr);
+        return;
+    };
+    let end = format!("127.0.0.1:{}<td>permessage-deflate", peers.port);
+    peers.send();
+    peers.close();
+    interrupt(&child);
+    let (page, said) = ended(child, &mut stderr);
+    assert!(
+        page.starts_with("<!doctype html>") && page.ends_with("</html>\n"),
+        "{page}"
+    );
+    assert!(page.contains("WebSocket connections of lo</h1>"), "{page}");
+    assert!(page.contains(&end), "{end} in {page}\n{said}");
+    // Sizes before and after, ratios, windows.
+    assert_eq!(page.matches("<svg").count(), 4, "{page}");
+}
+
+#[test]
 fn a_connection_that_was_there_before_the_capture_is_flagged() {
     let Some(mut peers) = Peers::connect(10) else {
         return;
@@ -238,4 +268,54 @@ fn an_interface_or_files_but_not_both() {
         assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
         assert!(said.contains(expected), "{words:?}: {said}");
     }
+}
+
+#[test]
+fn what_else_was_studied_is_in_the_page() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("study-messages.txt");
+    let lines = (0..200).map(|n| format!("{{\"type\":\"{}\",\"n\":{n}}}\n", n % 3));
+    std::fs::write(&path, lines.collect::<String>()).unwrap();
+    let study = |format: &str| {
+        Command::new(env!("CARGO_BIN_EXE_weir"))
+            .args([
+                "ws",
+                "study",
+                "--takeover",
+                "yes",
+                "--window",
+                "15",
+                "--level",
+                "6",
+            ])
+            .args([
+                "--mem-level",
+                "8",
+                "--cpu-times",
+                "estimate",
+                "--more",
+                "--strategies",
+            ])
+            .args(["--format", format])
+            .arg(&path)
+            .output()
+            .unwrap()
+    };
+    let html = study("html");
+    let page = String::from_utf8(html.stdout).unwrap();
+    for heading in [
+        "<h2>Messages below a threshold sent as they are</h2>",
+        "<h2>The window lost every so many messages (0: never)</h2>",
+        "<h2>200 messages to 1,000 clients each</h2>",
+        "<h2>Each kind on a connection of its own</h2>",
+        "<h2>Ratio by zlib's strategy, window 15, memLevel 8, level 6, on the first 200 messages</h2>",
+    ] {
+        assert!(page.contains(heading), "{heading} in {page}");
+    }
+    assert!(
+        html.stderr.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&html.stderr)
+    );
+    let said = String::from_utf8(study("json").stderr).unwrap();
+    assert!(said.contains("--more are for tables and pages"), "{said}");
 }

@@ -28,6 +28,10 @@ impl<'a> Parser<'a> {
         if word.len() > 64 {
             return self.fail_word(ErrorKind::Range, "an identifier of up to 64 characters");
         }
+        // A path begins with a name (RFC 3525 Annex B.2); digits do in every call flow.
+        if self.strict && word.first() == Some(&b'/') {
+            return self.fail_word(ErrorKind::Syntax, "an identifier that begins with a name");
+        }
         Ok(TerminationId::Path(word))
     }
 

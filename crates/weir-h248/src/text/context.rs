@@ -19,7 +19,14 @@ impl<'a> Parser<'a> {
             b"-" => Ok(context::NULL),
             b"$" => Ok(context::CHOOSE),
             b"*" => Ok(context::ALL),
-            digits => self.number_of(digits, u32::MAX, "a context: a number, -, $ or *"),
+            digits => {
+                let id = self.number_of(digits, u32::MAX, "a context: a number, -, $ or *")?;
+                // RFC 3525 Annex B.2: "0x0, 0xFFFFFFFE and 0xFFFFFFFF are reserved".
+                if self.strict && matches!(id, context::NULL | context::CHOOSE | context::ALL) {
+                    return self.fail_word(ErrorKind::Range, "a context that is not reserved");
+                }
+                Ok(id)
+            }
         }
     }
 
@@ -190,6 +197,9 @@ impl<'a> Parser<'a> {
                     break;
                 }
             }
+            if direction.is_none() && direction_extension.is_none() {
+                return self.fail_word(ErrorKind::Cardinality, "a direction of the topology");
+            }
             let direction = direction.unwrap_or(TopologyDirection::Oneway);
             triples.push(TopologyRequest {
                 from,
@@ -243,7 +253,7 @@ impl<'a> Parser<'a> {
         let mut properties = self.arena.growing(0);
         self.open()?;
         let mut nested = false;
-        if self.take(b'}') {
+        if !self.strict && self.take(b'}') {
             return Ok(audit);
         }
         loop {

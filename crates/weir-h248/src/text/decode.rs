@@ -242,7 +242,8 @@ impl<'a> Parser<'a> {
     /// Behind the word `Error`: `=502{"text"}`.
     pub(super) fn error_rest(&mut self) -> Res<ErrorDescriptor<'a>> {
         self.equals()?;
-        let code = self.number(0xffff, "an error code")? as u16;
+        let max = if self.strict { 9999 } else { 0xffff };
+        let code = self.number(max, "an error code of up to four digits")? as u16;
         self.open()?;
         let text = if self.peek() == b'"' {
             Some(self.quoted()?)

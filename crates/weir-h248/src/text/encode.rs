@@ -126,7 +126,10 @@ impl<const PRETTY: bool> Writer<'_, PRETTY> {
             MId::Mtp(octets) => {
                 let spaced = PRETTY && self.style.erlang;
                 self.raw(if spaced { b"MTP { " } else { b"MTP{" });
-                self.octets(octets);
+                for octet in *octets {
+                    let digit = |of: u8| b"0123456789ABCDEF"[usize::from(of & 15)];
+                    self.out.extend([digit(octet >> 4), digit(*octet)]);
+                }
                 self.raw(if spaced { b" } " } else { b"}" });
             }
         }

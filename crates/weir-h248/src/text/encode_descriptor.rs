@@ -169,17 +169,24 @@ impl<const PRETTY: bool> Writer<'_, PRETTY> {
             _ => self.raw(if PRETTY { b" { " } else { b"{" }),
         }
         let mut any = false;
-        for line in description.lines() {
+        let mut lines = description.lines().peekable();
+        while let Some(line) = lines.next() {
             if !any {
                 self.out.push(b'\n');
                 any = true;
             }
+            // Erlang does not keep blanks in front of a sign and in front of the brace.
+            let is_last = self.style.erlang && lines.peek().is_none();
             match line.name {
+                Name::Text(name) if self.style.erlang => self.octets(name.trim_ascii_end()),
                 Name::Text(name) => self.octets(name),
                 Name::Id(_) => self.name(&line.name),
             }
             self.out.push(b'=');
-            self.octets(line.value);
+            self.octets(match is_last {
+                true => line.value.trim_ascii_end(),
+                false => line.value,
+            });
             self.raw(b"\r\n");
         }
         if PRETTY {

@@ -28,14 +28,7 @@ impl<'a> Parser<'a> {
                 let word = self.word()?;
                 if word.eq_ignore_ascii_case(b"MTP") && self.peek() == b'{' {
                     self.at += 1;
-                    let mut octets = self.octets()?;
-                    if octets.len() > 4 {
-                        octets = octets.trim_ascii();
-                    }
-                    if !(2..=4).contains(&octets.len()) {
-                        return self.fail_word(ErrorKind::Range, "two to four octets");
-                    }
-                    return Ok(MId::Mtp(octets));
+                    return self.mtp_address().map(MId::Mtp);
                 }
                 if word.len() > 64 {
                     return self.fail_word(ErrorKind::Range, "a path name of up to 64 characters");
@@ -43,6 +36,26 @@ impl<'a> Parser<'a> {
                 Ok(MId::Device(word))
             }
         }
+    }
+
+    /// Behind `MTP{`: two hexadecimal digits an octet (RFC 3525 Annex B.2). Others write the octets as they are,
+    /// which lenient reading takes.
+    fn mtp_address(&mut self) -> Res<&'a [u8]> {
+        let content = self.octets()?;
+        let digits = content.trim_ascii();
+        if matches!(digits.len(), 4 | 6 | 8) && digits.iter().all(u8::is_ascii_hexdigit) {
+            let mut octets = self.arena.growing(4);
+            for pair in digits.chunks_exact(2) {
+                let pair = std::str::from_utf8(pair).unwrap_or_default();
+                octets.push(u8::from_str_radix(pair, 16).unwrap_or_default());
+            }
+            return Ok(octets.into_bump_slice());
+        }
+        let octets = if content.len() > 4 { digits } else { content };
+        if self.strict || !(2..=4).contains(&octets.len()) {
+            return self.fail_word(ErrorKind::Syntax, "four, six or eight hexadecimal digits");
+        }
+        Ok(octets)
     }
 
     /// `[address]:port`.

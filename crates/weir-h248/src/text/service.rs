@@ -95,6 +95,7 @@ impl<'a> Parser<'a> {
                 break;
             }
         }
+        self.not_both(parm.address.is_some(), parm.mgc_id.is_some())?;
         let Some(method) = method else {
             return self.fail_word(ErrorKind::Cardinality, "missing Method");
         };
@@ -146,9 +147,21 @@ impl<'a> Parser<'a> {
                 },
             }
             if !self.more()? {
+                self.not_both(parm.address.is_some(), parm.mgc_id.is_some())?;
                 return Ok(parm);
             }
         }
+    }
+
+    /// RFC 3525 Annex B.2: "at most one of either serviceChangeAddress or serviceChangeMgcId".
+    fn not_both(&mut self, address: bool, mgc_id: bool) -> Res<()> {
+        if self.strict && address && mgc_id {
+            return self.fail_word(
+                ErrorKind::Cardinality,
+                "either ServiceChangeAddress or MgcIdToTry",
+            );
+        }
+        Ok(())
     }
 
     fn service_change_method(&mut self) -> Res<ServiceChangeMethod> {
@@ -189,7 +202,12 @@ impl<'a> Parser<'a> {
         self.equals()?;
         let word = self.word()?;
         match ServiceChangeProfile::parse(word) {
-            Some(profile) => Ok(profile),
+            Some(profile) => {
+                if let Name::Text(name) = profile.name {
+                    self.name_of(name)?;
+                }
+                Ok(profile)
+            }
             None => self.fail_word(ErrorKind::Syntax, "profile/version"),
         }
     }

@@ -18,7 +18,7 @@ pub(crate) struct BerWriter<'o> {
     record: u32,
 }
 
-const CONSTRUCTED: u8 = 0x20;
+pub(crate) const CONSTRUCTED: u8 = 0x20;
 
 impl<'o> BerWriter<'o> {
     pub(crate) fn new(
@@ -241,19 +241,38 @@ impl<'a> BerReader<'a> {
         Ok((tag, contents))
     }
 
-    /// The contents of the component numbered `number`, when it comes next.
+    /// The contents of the component with the number and the form, when it comes next.
     #[inline]
     pub(crate) fn component(
         &mut self,
         rest: &mut &'a [u8],
         number: u8,
+        form: u8,
     ) -> Result<Option<&'a [u8]>, Stop> {
-        match rest.first() {
-            Some(tag) if tag & !CONSTRUCTED == 0x80 | number => {
-                self.element(rest).map(|(_, contents)| Some(contents))
-            }
+        match rest.first().map(|tag| tag ^ (0x80 | number | form)) {
+            Some(0) => self.element(rest).map(|(_, contents)| Some(contents)),
+            Some(CONSTRUCTED) => Err(self.other_form(rest)),
             _ => Ok(None),
         }
+    }
+
+    /// An element that consists of elements and does not say so, or the other way round (X.690 8.1.2.5).
+    #[cold]
+    fn other_form(&mut self, at: &[u8]) -> Stop {
+        self.fail(
+            ErrorKind::Syntax,
+            at,
+            "the constructed bit as the type has it",
+        )
+    }
+
+    /// That nothing follows an alternative under its tag.
+    #[inline]
+    pub(crate) fn end(&mut self, rest: &'a [u8]) -> Result<(), Stop> {
+        if rest.is_empty() {
+            return Ok(());
+        }
+        Err(self.fail(ErrorKind::Syntax, rest, "the end of the element"))
     }
 
     /// How many elements are in `contents`; a bound on what a list will hold.

@@ -241,21 +241,25 @@ impl Pattern {
         }
     }
 
-    fn build<'a>(&self, bound: &Bound<'a>, arena: &'a Arena) -> Term<'a> {
-        let items = |items: &[Self]| {
-            let mut built = arena.growing(items.len());
-            built.extend(items.iter().map(|item| item.build(bound, arena)));
-            let built: &[Term<'a>] = built.into_bump_slice();
-            built
-        };
+    /// Appends what a rule stands for, its variables expanded.
+    fn write(&self, bound: &[(How, Term<'_>); VARIABLES], version: u8, w: &mut ErlWriter<'_>) {
         match self {
-            Self::Atom(name) => Term::Atom(name.as_bytes()),
-            Self::Number(number) => Term::Number(*number),
-            Self::Text(text) => Term::Text(text.as_bytes()),
-            Self::List(parts) => Term::List(items(parts)),
-            Self::Tuple(parts) => Term::Tuple(items(parts)),
-            Self::Variable(_, Some(number)) => Term::Number(*number),
-            Self::Variable(at, None) => bound.get(*at).copied().unwrap_or(Term::Atom(NO_VALUE)),
+            Self::Atom(name) => w.any_atom(name.as_bytes()),
+            Self::Number(number) | Self::Variable(_, Some(number)) => w.unsigned(*number),
+            Self::Text(text) => w.string(text.as_bytes()),
+            Self::List(parts) => {
+                w.list(parts.len());
+                parts.iter().for_each(|part| part.write(bound, version, w));
+                w.nil();
+            }
+            Self::Tuple(parts) => {
+                w.tuple(parts.len());
+                parts.iter().for_each(|part| part.write(bound, version, w));
+            }
+            Self::Variable(at, None) => match bound.get(*at) {
+                Some((how, term)) => term.write_each(*how, w, &|term, w| term.expand(version, w)),
+                None => w.any_atom(NO_VALUE),
+            },
         }
     }
 }
@@ -308,28 +312,29 @@ impl<'a> Term<'a> {
         }
     }
 
-    fn compress(self, version: u8, arena: &'a Arena) -> Self {
+    /// Appends the term in its short form.
+    fn compress(&self, version: u8, w: &mut ErlWriter<'_>) {
         let name = match self {
             Self::Atom(name) => name,
             Self::Tuple([Self::Atom(name), ..]) => name,
-            _ => return self,
+            _ => return self.write(w),
         };
         let rules = &*RULES;
         let candidates = rules.by_name.get(name_slot(name));
         let mut candidates = candidates
             .into_iter()
             .flatten()
-            .filter(|(known, _)| *known == name)
+            .filter(|(known, _)| *known == *name)
             .peekable();
         if candidates.peek().is_none() {
-            return self;
+            return self.write(w);
         }
         let mut bound = [Self::Atom(NO_VALUE); VARIABLES];
         for (_, at) in candidates {
             let Some(rule) = rules.all.get(*at) else {
                 continue;
             };
-            if !rule.applies(version) || !rule.pattern.matches(&self, &mut bound) {
+            if !rule.applies(version) || !rule.pattern.matches(self, &mut bound) {
                 continue;
             }
             let is_list =
@@ -337,20 +342,21 @@ impl<'a> Term<'a> {
             if !rule.lists.iter().all(is_list) {
                 continue;
             }
-            let mut items = arena.growing(rule.components.len().saturating_add(1));
-            items.push(Self::Number(rule.tag));
+            w.tuple(rule.components.len().saturating_add(1));
+            w.unsigned(rule.tag);
             for (how, at) in &rule.components {
                 let term = bound.get(*at).copied().unwrap_or(Self::Atom(NO_VALUE));
-                items.push(term.each(*how, arena, &|term| term.compress(version, arena)));
+                term.write_each(*how, w, &|term, w| term.compress(version, w));
             }
-            return Self::Tuple(items.into_bump_slice());
+            return;
         }
-        self
+        self.write(w);
     }
 
-    fn expand(self, version: u8, arena: &'a Arena) -> Self {
+    /// Appends the plain form of a short one.
+    fn expand(&self, version: u8, w: &mut ErlWriter<'_>) {
         let Self::Tuple([Self::Number(tag), components @ ..]) = self else {
-            return self;
+            return self.write(w);
         };
         let rules = &*RULES;
         let rule = rules
@@ -360,27 +366,39 @@ impl<'a> Term<'a> {
             .flatten()
             .filter_map(|at| rules.all.get(*at))
             .find(|rule| rule.components.len() == components.len() && rule.applies(version));
-        let Some(rule) = rule else { return self };
-        let mut bound = [Self::Atom(NO_VALUE); VARIABLES];
+        let Some(rule) = rule else {
+            return self.write(w);
+        };
+        let mut bound = [(How::Raw, Self::Atom(NO_VALUE)); VARIABLES];
         for ((how, at), term) in rule.components.iter().zip(components) {
             if let Some(place) = bound.get_mut(*at) {
-                *place = term.each(*how, arena, &|term| term.expand(version, arena));
+                *place = (*how, *term);
             }
         }
-        rule.pattern.build(&bound, arena)
+        rule.pattern.write(&bound, version, w);
     }
 
-    fn each(self, how: How, arena: &'a Arena, change: &dyn Fn(Self) -> Self) -> Self {
+    /// Appends the term as it is, changed, or as a list whose elements are changed.
+    fn write_each(
+        &self,
+        how: How,
+        w: &mut ErlWriter<'_>,
+        change: &dyn Fn(&Self, &mut ErlWriter<'_>),
+    ) {
         let inside = match how {
-            How::Raw => return self,
-            How::Compressed => return change(self),
+            How::Raw => return self.write(w),
+            How::Compressed => return change(self, w),
             How::List => How::Compressed,
             How::Lists => How::List,
         };
-        let Self::List(items) = self else { return self };
-        let mut changed = arena.growing(items.len());
-        changed.extend(items.iter().map(|item| item.each(inside, arena, change)));
-        Self::List(changed.into_bump_slice())
+        let Self::List(items) = self else {
+            return self.write(w);
+        };
+        w.list(items.len());
+        items
+            .iter()
+            .for_each(|item| item.write_each(inside, w, change));
+        w.nil();
     }
 
     /// The version that a compressed message bears.
@@ -420,16 +438,17 @@ pub(crate) fn expand<'a>(r: &mut ErlReader<'a>) -> Result<&'a [u8], Stop> {
     };
     let mut plain = Vec::new();
     let mut w = ErlWriter::new(&mut plain, r.cx.options, false);
-    term.expand(version, arena).write(&mut w);
+    term.expand(version, &mut w);
     Ok(arena.list(&plain))
 }
 
 /// Appends the compressed form of a plain term.
 pub(crate) fn compress(plain: &[u8], version: u8, w: &mut ErlWriter<'_>) {
-    let arena = Arena::new();
+    // A term takes 24 octets here, and few of them less than two there.
+    let arena = Arena::with_capacity(plain.len().saturating_mul(12));
     let mut r = ErlReader::new(plain, &arena, w.cx.options);
     match Term::read(&mut r, DEPTH_MAX) {
-        Ok(term) => term.compress(version, &arena).write(w),
+        Ok(term) => term.compress(version, w),
         Err(Stop) => w.fail("terms in one another beyond the limit"),
     }
 }

@@ -143,8 +143,8 @@ impl<'a> Wire<'a> for () {
     fn ber_write(_: &Self, tag: u8, w: &mut BerWriter<'_>) {
         w.out.extend_from_slice(&[tag, 0]);
     }
-    fn ber_read(_: &'a [u8], _: &mut BerReader<'a>) -> Result<Self, Stop> {
-        Ok(())
+    fn ber_read(contents: &'a [u8], r: &mut BerReader<'a>) -> Result<Self, Stop> {
+        r.end(contents)
     }
     fn per_write(_: &Self, _: &mut PerWriter<'_>) {}
     fn per_read(_: &mut PerReader<'a>) -> Result<Self, Stop> {

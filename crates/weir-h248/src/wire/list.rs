@@ -49,7 +49,7 @@ where
                 start
                     .get(..start.len().saturating_sub(rest.len()))
                     .unwrap_or_default()
-            } else if tag & 0xdf == M::TAG {
+            } else if tag == M::TAG | M::FORM {
                 contents
             } else {
                 return Err(r.fail(ErrorKind::Syntax, start, "an element of the list's type"));

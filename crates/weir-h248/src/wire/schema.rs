@@ -53,7 +53,9 @@ macro_rules! sequence_wire {
                 let record = if $since < 9 { r.next_record() } else { 0 };
                 let mut rest = contents;
                 $(
-                    let $field = match r.component(&mut rest, $tag)? {
+                    let $field = match r.component(
+                        &mut rest, $tag, <$marker as $crate::wire::Wire<'a>>::FORM,
+                    )? {
                         Some(contents) => component!(some $kind,
                             <$marker as $crate::wire::Wire<'a>>::ber_read(contents, r)
                                 .map_err(|stop| r.within(stringify!($field), stop))?),
@@ -430,8 +432,9 @@ macro_rules! choice {
             ) -> Result<Self, $crate::error::Stop> {
                 let mut rest = contents;
                 let (tag, contents) = r.element(&mut rest)?;
-                match tag & 0xdf {
-                    $( tag if tag == 0x80 | $tag => Ok(Self::$variant(
+                r.end(rest)?;
+                match tag {
+                    $( tag if tag == 0x80 | $tag | <$marker as $crate::wire::Wire<'a>>::FORM => Ok(Self::$variant(
                         <$marker as $crate::wire::Wire<'a>>::ber_read(contents, r)
                             .map_err(|stop| r.within(stringify!($variant), stop))?,
                     )), )*

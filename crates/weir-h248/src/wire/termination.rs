@@ -307,7 +307,7 @@ impl<'a> Wire<'a> for TerminationId<'a> {
         let mut rest = contents;
         let mut wildcards = [0_u8; LEVELS_MAX];
         let mut count = 0_usize;
-        let Some(mut list) = r.component(&mut rest, 0)? else {
+        let Some(mut list) = r.component(&mut rest, 0, super::ber::CONSTRUCTED)? else {
             return Err(r.fail(ErrorKind::Cardinality, contents, "missing wildcard"));
         };
         while !list.is_empty() {
@@ -318,7 +318,7 @@ impl<'a> Wire<'a> for TerminationId<'a> {
             }
             count = count.saturating_add(1);
         }
-        let id = match r.component(&mut rest, 1)? {
+        let id = match r.component(&mut rest, 1, 0)? {
             Some(id) if !id.is_empty() && id.len() <= LEVELS_MAX => id,
             _ => return Err(r.fail(ErrorKind::Range, contents, "one to eight octets of id")),
         };

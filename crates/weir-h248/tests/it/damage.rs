@@ -1,8 +1,8 @@
 //! Damaged input: errors with a place, and never a panic.
 
 use weir_h248::{
-    Arena, DecodeOptions, Encoding, ErrorKind, TextOptions, TextStyle, decode, decode_as,
-    decode_text, detect, encode_pretty,
+    Arena, BinaryOptions, DecodeOptions, Encoding, ErrorKind, TextOptions, TextStyle, decode,
+    decode_as, decode_ber, decode_text, detect, encode_ber, encode_pretty,
 };
 
 const MESSAGE: &str = "MEGACO/3 [125.125.125.111]:55555\nTransaction = 10001 {\n\tContext = - {\n\t\t\
@@ -141,7 +141,30 @@ fn lenient_and_strict_reading() {
         ("!/1 [1.2.3.4] P=1{ER=500{\"caf\u{e9}\"}}", false, true),
         ("!/1 [1.2.3.4] T=1{C=-{A=media,A=A}}", true, true),
         ("!/1 [2001:db8::1]:2944 T=1{C=-{O-W-S=*}}", true, true),
-        ("!/1 MTP{ab\\}c} T=1{C=-{S=*}}", true, true),
+        ("!/1 MTP{ab\\}c} T=1{C=-{S=*}}", false, true),
+        ("!/1 MTP{00d9f312} T=1{C=-{S=*}}", true, true),
+        ("!/1 MTP{00d9f} T=1{C=-{S=*}}", false, false),
+        (
+            "!/1 [1.2.3.4] P=1{C=-{SC=root{SV{AD=1,MG=a}}}}",
+            false,
+            true,
+        ),
+        (
+            "!/1 [1.2.3.4] T=1{C=-{SC=root{SV{MT=RS,RE=901,MG=a,AD=1}}}}",
+            false,
+            true,
+        ),
+        ("!/1 [1.2.3.4] P=1{C=-{SC=root{SV{PF=a//1}}}}", false, true),
+        ("!/1 [1.2.3.4] T=1{C=0{A=a}}", false, true),
+        ("!/1 [1.2.3.4] T=1{C=4294967294{A=a}}", false, true),
+        ("!/1 [1.2.3.4] T=1{C=1{A=/a}}", false, true),
+        ("!/1 [1.2.3.4] T=1{C=1{CA{},A=a}}", false, true),
+        ("!/1 [1.2.3.4] T=1{C=1{CA{TP},A=a}}", true, true),
+        ("!/1 [1.2.3.4] ER=9999{}", true, true),
+        ("!/1 [1.2.3.4] ER=10000{}", false, true),
+        // A stream, but no direction: `Oneway` was made up.
+        ("!/3 [1.2.3.4] T=1{C=1{TP{a,b,ST=1}}}", false, false),
+        ("!/3 [1.2.3.4] T=1{C=1{TP{a,b,OW,ST=1}}}", true, true),
         (
             "!/1 <mgc.example.com>:2944 T=1{C=-{AV=root{AT{}}}}",
             true,
@@ -224,4 +247,33 @@ fn selecting_values_come_back() {
     let again = decode_text(&out, &arena, TextOptions::default()).unwrap();
     assert_eq!(again, message);
     assert!(String::from_utf8_lossy(&out).contains("ContextAttr {"));
+}
+
+/// Erlang refuses these, and so does X.690: weir once took them, and lost what stood behind an alternative.
+#[test]
+fn illegal_ber_that_was_taken_is_refused() {
+    let text = b"!/1 [1.2.3.4]:5\nP=1{C=1{S=*}}";
+    let arena = Arena::new();
+    let message = decode_text(text, &arena, TextOptions::strict()).unwrap();
+    let mut ber = Vec::new();
+    encode_ber(&message, BinaryOptions::default(), &mut ber).unwrap();
+    assert_eq!(ber[4..11], [0x80, 1, 1, 0xa1, 0x0b, 0xa0, 9]);
+    let expects = |ber: &[u8], expected: &str| {
+        let arena = Arena::new();
+        let error = decode_ber(ber, &arena, BinaryOptions::default()).unwrap_err();
+        assert!(error.expected().contains(expected), "{error}");
+    };
+    // A second element under the tag of the mId, which is one address.
+    let mut two = ber.clone();
+    two[1] += 2;
+    two[3] += 2;
+    two[8] += 2;
+    two.splice(20..20, [0x80, 0]);
+    expects(&two, "the end of the element");
+    // The message itself, and its address, without the constructed bit.
+    for (at, expected) in [(2, "constructed bit"), (9, "an alternative of MId")] {
+        let mut primitive = ber.clone();
+        primitive[at] &= !0x20;
+        expects(&primitive, expected);
+    }
 }

@@ -16,7 +16,7 @@ use crate::generate::Generator;
 const MESSAGES: u64 = 3000;
 
 /// A program that converts messages from one of Erlang's encodings to another.
-struct Converter {
+pub(crate) struct Converter {
     name: String,
     child: Child,
     input: ChildStdin,
@@ -25,7 +25,7 @@ struct Converter {
 
 impl Converter {
     /// Nothing where Erlang is not installed.
-    fn start(from: &str, to: &str) -> io::Result<Self> {
+    pub(crate) fn start(from: &str, to: &str) -> io::Result<Self> {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/erlang/convert.escript");
         let mut child = Command::new("escript")
             .arg(script)
@@ -44,7 +44,7 @@ impl Converter {
     }
 
     /// The message in the other encoding, or why Erlang does not take it.
-    fn convert(&mut self, octets: &[u8]) -> io::Result<Result<Vec<u8>, String>> {
+    pub(crate) fn convert(&mut self, octets: &[u8]) -> io::Result<Result<Vec<u8>, String>> {
         self.input.write_all(&(octets.len() as u32).to_be_bytes())?;
         self.input.write_all(octets)?;
         self.input.flush()?;
@@ -69,7 +69,7 @@ impl Drop for Converter {
 }
 
 /// Whether Erlang is here and has megaco; says so when not.
-fn is_installed() -> bool {
+pub(crate) fn is_installed() -> bool {
     let module = "halt(case code:which(megaco) of non_existing -> 1; _ -> 0 end).";
     let found = Command::new("erl")
         .args(["-noshell", "-eval", module])
@@ -83,7 +83,7 @@ fn is_installed() -> bool {
     found
 }
 
-fn messages() -> u64 {
+pub(crate) fn messages() -> u64 {
     match std::env::var("WEIR_INTEROP_MESSAGES") {
         Ok(count) => count.parse().unwrap(),
         Err(_) => MESSAGES,
@@ -109,7 +109,7 @@ fn codec(name: &str) -> (Encoding, EncodeOptions) {
 }
 
 /// The value as Erlang has it in terms: names and identifiers are numbers.
-fn native<'a>(message: &Message<'_>, arena: &'a Arena) -> Message<'a> {
+pub(crate) fn native<'a>(message: &Message<'_>, arena: &'a Arena) -> Message<'a> {
     let mut ber = Vec::new();
     encode(message, Encoding::Ber, &EncodeOptions::default(), &mut ber).unwrap();
     let mut options = DecodeOptions::default();
@@ -118,7 +118,7 @@ fn native<'a>(message: &Message<'_>, arena: &'a Arena) -> Message<'a> {
 }
 
 /// Both in Erlang's own way of writing, which loses quotes and case.
-fn text_of(message: &Message<'_>) -> String {
+pub(crate) fn text_of(message: &Message<'_>) -> String {
     let mut out = Vec::new();
     encode_compact(message, TextStyle::erlang(), &mut out)
         .unwrap_or_else(|error| panic!("{error}\n{message:?}"));

@@ -73,7 +73,8 @@ impl<'a> Generator<'a> {
     pub(crate) fn new(seed: u64, arena: &'a Arena) -> Self {
         Self {
             arena,
-            state: seed | 1,
+            // Odd, and another one for every seed.
+            state: seed.wrapping_mul(2) | 1,
             erlang_text: false,
             version: 1,
         }
@@ -83,7 +84,8 @@ impl<'a> Generator<'a> {
     ///
     /// - it reads relations, ranges and lists of an event's parameter as plain values;
     /// - it does not write embedded signals when they are empty;
-    /// - it takes no escaped brace, so none in an MTP address and in a session description;
+    /// - it takes no escaped brace, so none in a session description;
+    /// - it takes the digits of an MTP address for its octets: two octets, whose digits are four;
     /// - it takes a context without braces in no reply (legal since version 3);
     /// - it takes no error behind the observed events of a Notify (RFC 3525 Annex B has it);
     /// - before version 3 it does not know `EmergencyOff`, in version 2 it takes one triple of a
@@ -150,7 +152,7 @@ impl<'a> Generator<'a> {
                 MId::Ip6(Ip6Address { address, port })
             }
             2 => MId::Device(b"gw/1"),
-            _ if self.erlang_text => MId::Mtp(b"abc"),
+            _ if self.erlang_text => MId::Mtp(b"\xab\x1f"),
             _ => MId::Mtp(b"ab}"),
         };
         let body = if self.below(8) == 0 {

@@ -13,7 +13,15 @@
 //! assert_eq!(out, [0xf2, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00]);
 //! ```
 //!
+//! The feature `zlib-ng` adds a deflater of zlib-ng, which is built with CMake.
+//!
 //! It deliberately knows nothing about WebSocket frames or negotiation.
+
+#[cfg(feature = "zlib-ng")]
+mod next_generation;
+
+#[cfg(feature = "zlib-ng")]
+pub use next_generation::NextGeneration;
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::{CStr, c_int, c_uint, c_void};

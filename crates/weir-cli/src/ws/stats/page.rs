@@ -1,0 +1,207 @@
+//! The statistics as one page of HTML.
+
+use weir_ws::{Page, Point};
+
+use super::{Audit, CONNECTIONS_SHOWN, LINES, Stats, Sums, class_of};
+use crate::output::grouped;
+use crate::ws::input;
+
+impl Audit {
+    /// The tables for reading, and plots: sizes before and after compression, the ratio of every connection, and the
+    /// window that its matches needed.
+    pub(super) fn page(&self, args: &Stats) -> String {
+        let title = match (&args.live.capture.interface, &args.captures[..]) {
+            (Some(interface), _) => interface.clone(),
+            (None, [one]) => input::name(one),
+            (None, several) => format!("{} captures", several.len()),
+        };
+        self.html(&title)
+    }
+
+    fn html(&self, title: &str) -> String {
+        let mut page = Page::new(
+            &format!("{title}: WebSocket connections"),
+            &format!("WebSocket connections of {title}"),
+        );
+        let count = self.connections.len() as u64 + self.further;
+        page.paragraph(&format!("{} connections.", grouped(count)));
+        page.heading("What the handshakes agreed on");
+        let mut agreed: Vec<_> = self.agreed.iter().collect();
+        agreed.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
+        let rows: Vec<[String; 2]> = agreed
+            .iter()
+            .take(CONNECTIONS_SHOWN)
+            .map(|(parameters, count)| [(*parameters).clone(), grouped(**count)])
+            .collect();
+        page.table(&["agreed on", "connections"], &rows);
+        page.heading("All connections");
+        let [to_server, to_client] = &self.directions;
+        let rows: Vec<[String; 3]> = LINES
+            .iter()
+            .map(|(name, get)| [name.trim().to_owned(), get(to_server), get(to_client)])
+            .collect();
+        page.table(&["", "to server", "to client"], &rows);
+        page.heading("Violations, limits and missing bytes");
+        let rows: Vec<[String; 2]> = self
+            .violations
+            .iter()
+            .map(|(kind, count)| [(*kind).to_owned(), grouped(*count)])
+            .collect();
+        page.table(&["violation", "times"], &rows);
+        if rows.is_empty() {
+            page.paragraph("None.");
+        }
+        page.heading("Sizes of messages");
+        page.histogram(&self.sizes, "bytes before compression, up to", "messages");
+        page.histogram(&self.wire_sizes, "bytes on the wire, up to", "messages");
+        let connections = self.connections.values();
+        compressed(
+            connections.flat_map(|connection| &connection.directions),
+            &mut page,
+        );
+        self.by_connection(&mut page);
+        page.finish()
+    }
+
+    fn by_connection(&self, page: &mut Page) {
+        page.heading("Messages and ratio by connection");
+        let rows: Vec<[String; 7]> = self
+            .connections
+            .values()
+            .take(CONNECTIONS_ON_PAGE)
+            .map(|connection| {
+                let [to_server, to_client] = &connection.directions;
+                let ratio =
+                    |sums: &Sums| sums.ratio().map_or("-".to_owned(), |it| format!("{it:.3}"));
+                [
+                    connection.name(),
+                    connection.agreed().to_owned(),
+                    grouped(to_server.messages),
+                    ratio(to_server),
+                    grouped(to_client.messages),
+                    ratio(to_client),
+                    grouped(to_server.violations + to_client.violations),
+                ]
+            })
+            .collect();
+        let headings = [
+            "connection",
+            "agreed on",
+            "to server",
+            "ratio",
+            "to client",
+            "ratio",
+            "violations",
+        ];
+        page.table(&headings, &rows);
+        let count = self.connections.len() as u64 + self.further;
+        let hidden = count.saturating_sub(rows.len() as u64);
+        if hidden > 0 {
+            page.paragraph(&format!(
+                "{} more connections: CSV has them.",
+                grouped(hidden)
+            ));
+        }
+    }
+}
+
+/// Plots of the directions of connections that compressed.
+fn compressed<'s>(directions: impl Iterator<Item = &'s Sums>, page: &mut Page) {
+    let mut points = Vec::new();
+    let mut windows = [0_u64; 33];
+    for (sums, ratio) in directions.filter_map(|sums| Some((sums, sums.ratio()?))) {
+        points.push(Point {
+            x: sums.inflated_bytes as f64 / 1024.0,
+            y: ratio,
+            large: true,
+            ringed: ratio >= 1.0,
+        });
+        if let Some(count) = windows.get_mut(class_of(sums.distance_max.into())) {
+            *count += 1;
+        }
+    }
+    page.heading("Ratio of every direction that is compressed");
+    if points.is_empty() {
+        return page.paragraph("No connection sent compressed messages.");
+    }
+    page.scatter(&points, "KiB before compression", "ratio");
+    page.paragraph("Ring: compression made the messages longer, or left them as long.");
+    page.heading("Windows that were needed");
+    page.histogram(&windows, "largest distance in bytes, up to", "directions");
+    page.paragraph(
+        "Every match that was sent lies within a window of this size: \
+         where it is far below what was agreed on, memory can be saved.",
+    );
+}
+
+/// Connections in the table of the page.
+const CONNECTIONS_ON_PAGE: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_seen_is_a_page_too() {
+        let page = Audit::new().html("<trace>.pcap & co");
+        assert!(page.contains("&lt;trace&gt;.pcap &amp; co") && !page.contains("<trace>"));
+        assert!(page.contains("No connection sent compressed messages."));
+    }
+
+    #[test]
+    fn what_was_seen_is_in_the_page() {
+        let mut audit = Audit::new();
+        audit.sizes[class_of(1000)] = 7;
+        audit.agreed.insert("<b>".to_owned(), 1);
+        audit.violations.insert("a reserved bit is set", 3);
+        let page = audit.html("trace.pcap");
+        for what in [
+            "<td>&lt;b&gt;<td>1<",
+            "<td>a reserved bit is set<td>3<",
+            "<title>7</title>",
+            "name=\"viewport\"",
+            "@media print",
+        ] {
+            assert!(page.replace('\n', "<").contains(what), "{what} in {page}");
+        }
+        for what in ["<script", "src=", "href=", "@import", "url("] {
+            assert!(!page.contains(what), "{what}");
+        }
+    }
+
+    #[test]
+    fn every_compressed_direction_is_a_dot() {
+        let sums = |inflated_bytes, deflated_bytes| Sums {
+            inflated_bytes,
+            deflated_bytes,
+            distance_max: 300,
+            ..Sums::default()
+        };
+        let mut page = Page::new("", "");
+        let directions = [sums(1000, 300), sums(10, 12), sums(0, 0)];
+        compressed(directions.iter(), &mut page);
+        let page = page.finish();
+        assert_eq!(page.matches(" r=\"4\"").count(), 2, "{page}");
+        assert_eq!(
+            page.matches(" r=\"8\"").count(),
+            1,
+            "the longer one: {page}"
+        );
+        assert!(page.contains("<title>2</title>") && page.contains(">512 B</text>"));
+    }
+
+    #[test]
+    fn classes_end_at_powers_of_two() {
+        for (bytes, class) in [
+            (0, 0),
+            (1, 0),
+            (2, 1),
+            (3, 2),
+            (4, 2),
+            (5, 3),
+            (u64::MAX, 32),
+        ] {
+            assert_eq!(class_of(bytes), class, "{bytes}");
+        }
+    }
+}
