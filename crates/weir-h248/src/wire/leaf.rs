@@ -605,9 +605,15 @@ pub(crate) fn named_bits_ber_read<'a>(
     r: &mut BerReader<'a>,
 ) -> Result<u16, Stop> {
     match contents {
-        [unused, octets @ ..] if *unused < 8 => {
+        [unused, octets @ ..] if *unused < 8 && (*unused == 0 || !octets.is_empty()) => {
             let octet = |at: usize| u16::from(octets.get(at).copied().unwrap_or_default());
-            Ok(octet(0) << 8 | octet(1))
+            // Unused bits may be ones (X.690 8.6.2.4).
+            let used = octets
+                .len()
+                .saturating_mul(8)
+                .saturating_sub(usize::from(*unused));
+            let mask = u16::MAX.checked_shr(used.min(16) as u32).unwrap_or(0);
+            Ok((octet(0) << 8 | octet(1)) & !mask)
         }
         _ => Err(r.fail(ErrorKind::Range, contents, "a string of bits")),
     }
@@ -633,4 +639,31 @@ pub(crate) fn named_bits_per_read(r: &mut PerReader<'_>) -> Result<u16, Stop> {
         }
     }
     Ok(bits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unused_bits_are_not_read() {
+        let arena = crate::Arena::new();
+        for (contents, bits) in [
+            (&[0][..], Some(0)),
+            (&[4, 0x69], Some(0x6000)),
+            (&[0, 0x69], Some(0x6900)),
+            (&[1, 0x69, 0xff], Some(0x69fe)),
+            (&[1, 0x69, 0xff, 0xff], Some(0x69ff)),
+            (&[3], None),
+            (&[8, 0x69], None),
+            (&[], None),
+        ] {
+            let mut r = BerReader::new(contents, &arena, crate::BinaryOptions::default());
+            assert_eq!(
+                named_bits_ber_read(contents, &mut r).ok(),
+                bits,
+                "{contents:?}"
+            );
+        }
+    }
 }
