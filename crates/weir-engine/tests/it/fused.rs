@@ -258,12 +258,12 @@ fn sketches_are_as_good_as_those_of_datafusion() {
     );
     let close = |most: f64| {
         move |found: &str, expected: &str| {
-            let pairs = found.split(' ').zip(expected.split(' '));
+            let mut pairs = found.split(' ').zip(expected.split(' '));
             let numbers = |(a, b): (&str, &str)| match (a.trim().parse::<f64>(), b.trim().parse()) {
                 (Ok(a), Ok(b)) => f64::abs(a - b) <= most * f64::max(a, b),
                 _ => a == b,
             };
-            pairs.map(numbers).all(|it| it)
+            pairs.all(numbers)
         }
     };
     compare(
