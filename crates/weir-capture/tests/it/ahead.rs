@@ -62,8 +62,10 @@ impl Read for Slow {
     }
 }
 
-/// What a reader gives, and how it ends.
-fn read<R: Read>(mut reader: Reader<R>) -> (Vec<(u64, Option<i64>, u64)>, String, u64, u64) {
+/// Numbers, times and sums of the records, how they end, and the bytes that were read.
+type Outcome = (Vec<(u64, Option<i64>, u64)>, String, u64, u64);
+
+fn read<R: Read>(mut reader: Reader<R>) -> Outcome {
     let mut records = Vec::new();
     let sum = |record: &Record<'_>| record.data.iter().map(|byte| u64::from(*byte)).sum();
     let end = loop {
