@@ -154,7 +154,7 @@ impl<R: Read> Buffer<R> {
                 Some(watch) => {
                     let (outcome, is_slow) = watch.read(&mut self.input, free);
                     if is_slow && let Some(watch) = self.watch.take() {
-                        watch.begin(&mut self.input, self.chunk);
+                        watch.begin(&mut self.input);
                     }
                     outcome
                 }

@@ -91,8 +91,8 @@ impl<R: Read> Reader<R> {
 
     /// The same, reading ahead on a thread of its own once the source has turned out to be slow: what has
     /// to be decompressed, and what comes at less than 1.5 GB/s over four megabytes. Costs a copy of each
-    /// byte and some pieces of [`Options::buffer_bytes`]. Not for sources that pause: the thread lives
-    /// until its read returns.
+    /// byte and six megabytes. For files: what comes through a pipe may wait until a megabyte is there, and the
+    /// thread lives until its read returns.
     #[must_use]
     pub fn reading_ahead(mut self) -> Self
     where

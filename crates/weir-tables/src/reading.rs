@@ -265,10 +265,12 @@ impl<S: Sink> Reading<S> {
         let Some(source) = self.sources.next() else {
             return false;
         };
+        // What comes through a pipe is to be seen when it comes.
+        let read_ahead = self.read_ahead && source.len().is_some();
         let opened = match source.layout().cloned() {
             None => source
                 .open_capture(1, self.gather.output.sink.wanted().as_ref())
-                .map(|reader| match self.read_ahead && !source.is_growing() {
+                .map(|reader| match read_ahead {
                     true => reader.reading_ahead(),
                     false => reader,
                 })

@@ -22,7 +22,7 @@ pub(crate) struct Ahead {
     ended: bool,
 }
 
-/// What one read gave.
+/// What some reads gave.
 #[derive(Default)]
 struct Piece {
     bytes: Vec<u8>,
@@ -32,9 +32,8 @@ struct Piece {
 }
 
 impl Ahead {
-    /// Moves the input to a thread, which reads `chunk` bytes at a time. Where there is no thread to be
-    /// had the input stays what it is.
-    pub(super) fn begin<R: Read + Send + 'static>(input: &mut Input<R>, chunk: usize) {
+    /// Moves the input to a thread. Where there is no thread to be had the input stays what it is.
+    pub(super) fn begin<R: Read + Send + 'static>(input: &mut Input<R>) {
         let (compression, source_bytes) = (input.compression(), input.source_bytes());
         // Handed over once the thread is there, since it would be lost with one that is not.
         let (hand_over, inputs) = channel::<Input<R>>();
@@ -43,7 +42,7 @@ impl Ahead {
         let thread = thread::Builder::new().name("read ahead".to_owned());
         let started = thread.spawn(move || {
             if let Ok(input) = inputs.recv() {
-                read(input, chunk, &send, &unused);
+                read(input, &send, &unused);
             }
         });
         if started.is_err() {
@@ -99,28 +98,58 @@ impl Ahead {
 /// Reads to the end, to a failure, or until nobody wants more.
 fn read<R: Read>(
     mut input: Input<R>,
-    chunk: usize,
     pieces: &SyncSender<Result<Piece, InputError>>,
     unused: &Receiver<Vec<u8>>,
 ) {
-    loop {
+    let mut is_last = false;
+    while !is_last {
         let mut bytes = unused.try_recv().unwrap_or_default();
-        bytes.resize(chunk, 0);
-        let piece = input.read(&mut bytes).map(|len| Piece {
+        bytes.resize(PIECE_BYTES, 0);
+        // Whole pieces: to wake the other thread costs as much as to decompress some kilobytes.
+        let mut len = 0;
+        let mut failure = None;
+        while let Some(free @ [_, ..]) = bytes.get_mut(len..) {
+            match input.read(free) {
+                Ok(0) => {
+                    is_last = true;
+                    break;
+                }
+                Ok(read) => len += read,
+                Err(error) => {
+                    (is_last, failure) = (true, Some(error));
+                    break;
+                }
+            }
+        }
+        let source_bytes = input.source_bytes();
+        let piece = Piece {
             bytes,
             len,
-            source_bytes: input.source_bytes(),
-        });
-        let is_last = !matches!(&piece, Ok(piece) if piece.len > 0);
-        if pieces.send(piece).is_err() || is_last {
+            source_bytes,
+        };
+        // A failure is told behind the bytes before it; a piece of no bytes is the end.
+        let is_empty = len == 0;
+        if (!is_empty || failure.is_none()) && pieces.send(Ok(piece)).is_err() {
             return;
+        }
+        match failure {
+            Some(failure) => {
+                let _ = pieces.send(Err(failure));
+            }
+            None if is_last && !is_empty => {
+                let _ = pieces.send(Ok(Piece {
+                    source_bytes,
+                    ..Piece::default()
+                }));
+            }
+            None => {}
         }
     }
 }
 
 /// When a source is to be read ahead, and how: the bounds of a thread are known where it is made.
 pub(crate) struct Watch<R> {
-    begin: fn(&mut Input<R>, usize),
+    begin: fn(&mut Input<R>),
     bytes: usize,
     time: Duration,
 }
@@ -155,11 +184,13 @@ impl<R: Read> Watch<R> {
         (outcome, is_slow || is_compressed)
     }
 
-    pub(crate) fn begin(self, input: &mut Input<R>, chunk: usize) {
-        (self.begin)(input, chunk);
+    pub(crate) fn begin(self, input: &mut Input<R>) {
+        (self.begin)(input);
     }
 }
 
+/// Bytes of a piece.
+const PIECE_BYTES: usize = 1 << 20;
 /// Pieces that a thread may be ahead.
 const PIECES: usize = 4;
 /// Bytes that are looked at as one: for less a thread is not worth it.

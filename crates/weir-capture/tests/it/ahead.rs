@@ -55,7 +55,8 @@ impl Read for Slow {
         if self.at >= self.fails_at {
             return Err(io::Error::other("the disk is gone"));
         }
-        let len = out.len().min(self.bytes.len() - self.at);
+        let end = self.bytes.len().min(self.fails_at);
+        let len = out.len().min(end - self.at);
         out[..len].copy_from_slice(&self.bytes[self.at..self.at + len]);
         self.at += len;
         Ok(len)
