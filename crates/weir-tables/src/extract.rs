@@ -169,6 +169,14 @@ pub(crate) fn columns<G>(packet: &[&str], own: &[ItemField<G>]) -> Vec<Column> {
     known.chain(own).collect()
 }
 
+/// What was counted, in words; nothing of what never was.
+pub(crate) fn in_words<W: fmt::Display>(
+    counted: impl IntoIterator<Item = (u64, W)>,
+) -> impl Iterator<Item = String> {
+    let counted = counted.into_iter().filter(|(count, _)| *count > 0);
+    counted.map(|(count, what)| format!("{count} {what}"))
+}
+
 /// Pushes a row that belongs to no packet in particular.
 pub(crate) fn push_item(rows: &mut Rows, file: &str, item: &dyn Item) {
     let packet = Packet::none();

@@ -23,6 +23,21 @@ pub struct Case {
 /// A line of a log by the names of its fields.
 pub type Row = BTreeMap<String, String>;
 
+/// The folder `testing/btest` of Zeek's sources, which `WEIR_ZEEK` names. Without it says loudly what is not
+/// compared, as in `messages with Zeek's sip.log`.
+#[must_use]
+pub fn checkout(compared: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("WEIR_ZEEK").map(PathBuf::from);
+    let folder = folder.filter(|folder| folder.join("Baseline").is_dir());
+    if folder.is_none() {
+        eprintln!(
+            "SKIPPED: WEIR_ZEEK does not name the folder testing/btest of Zeek's sources: \
+             nothing compares {compared}"
+        );
+    }
+    folder
+}
+
 /// The tests that expect a log, such as `conn.log`, and read one capture. `folder` is `testing/btest` of
 /// Zeek's sources.
 ///

@@ -122,55 +122,35 @@ fn pcap() -> Vec<u8> {
 /// that are no packets in between.
 fn pcapng(order: Order) -> Vec<u8> {
     let mut file = Vec::new();
-    for section in 0..2_u32 {
-        file.extend(block(order, 0x0a0d_0d0a, |body| {
-            body.u32(0x1a2b_3c4d).u16(1).u16(0).raw(&[0xff; 8])
-        }));
+    for round in 0..2_u32 {
+        file.extend(section(order));
         for (link_type, resolution) in [(1, 6), (1, 9), (101, 3)] {
-            file.extend(block(order, 1, |body| {
-                let body = body.u16(link_type).u16(0).u32(0);
-                body.u16(9).u16(1).raw(&[resolution, 0, 0, 0]).u32(0)
-            }));
+            file.extend(interface(
+                order,
+                link_type,
+                0,
+                &option(order, 9, &[resolution]),
+            ));
         }
         for number in 0..300_u32 {
-            let data = data(number + section);
-            let kind = if number % 50 == 49 { 3 } else { 6 };
-            file.extend(block(order, kind, |body| {
-                let body = match kind {
-                    3 => body.u32(data.len() as u32),
-                    _ => {
-                        // Runs of each interface, and of both of one link type.
-                        let interface = if number % 40 < 30 { number % 2 } else { 2 };
-                        body.u32(interface)
-                            .u32(5)
-                            .u32(number)
-                            .u32(data.len() as u32)
-                            .u32(3_000)
-                    }
+            let data = data(number + round);
+            if number % 50 == 49 {
+                file.extend(simple(order, &data, data.len() as u32));
+            } else {
+                // Runs of each interface, and of both of one link type.
+                let interface = if number % 40 < 30 { number % 2 } else { 2 };
+                let comment = match number % 7 {
+                    0 => option(order, 1, b"hello"),
+                    _ => Vec::new(),
                 };
-                let body = body.raw(&data).pad();
-                match number % 7 {
-                    // A comment, and the end of the options.
-                    0 if kind == 6 => body.u16(1).u16(5).raw(b"hello").pad().u32(0),
-                    _ => body,
-                }
-            }));
+                let ticks = 5 << 32 | u64::from(number);
+                file.extend(enhanced(order, interface, ticks, &data, 3_000, &comment));
+            }
             if number % 60 == 20 {
                 // Names: no packet.
-                file.extend(block(order, 4, |body| body.u32(0)));
+                file.extend(block(order, 4, &[0; 4]));
             }
         }
     }
     file
-}
-
-fn block(order: Order, kind: u32, body: impl FnOnce(Bytes) -> Bytes) -> Vec<u8> {
-    let body = body(Bytes::new(order)).bytes;
-    let len = body.len() as u32 + 12;
-    Bytes::new(order)
-        .u32(kind)
-        .u32(len)
-        .raw(&body)
-        .u32(len)
-        .bytes
 }

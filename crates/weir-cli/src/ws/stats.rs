@@ -13,7 +13,7 @@ use weir_ws::{ConnectionEvent, Direction, Event, Message, ViolationKind};
 
 mod page;
 
-use super::print::Table;
+use super::print::{Sections, Table};
 use super::{ReportFormat, Stats, capture, input, live};
 use crate::args::Global;
 use crate::message::Messages;
@@ -285,15 +285,26 @@ impl Audit {
     }
 
     fn tables(&self) -> String {
-        let count = self.connections.len() as u64 + self.further;
-        let mut text = format!("{} WebSocket connections\n", grouped(count));
+        let mut text = format!("{} WebSocket connections\n", grouped(self.count()));
+        self.totals().write(&mut text);
+        self.by_connection(CONNECTIONS_SHOWN).write(&mut text);
+        text
+    }
+
+    fn count(&self) -> u64 {
+        self.connections.len() as u64 + self.further
+    }
+
+    /// What all connections have in common.
+    fn totals(&self) -> Sections {
+        let mut sections = Sections::default();
         let mut table = Table::new(&["agreed on", "connections"]);
         let mut agreed: Vec<_> = self.agreed.iter().collect();
         agreed.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
         for (parameters, count) in agreed.iter().take(CONNECTIONS_SHOWN) {
             table.row(vec![(*parameters).clone(), grouped(**count)]);
         }
-        table.write("What the handshakes agreed on", &mut text);
+        sections.table("What the handshakes agreed on", table);
         let mut table = Table::new(&["", "to server", "to client"]);
         for (name, get) in LINES {
             table.row(vec![
@@ -302,12 +313,18 @@ impl Audit {
                 get(&self.directions[1]),
             ]);
         }
-        table.write("All connections", &mut text);
+        sections.table("All connections", table);
         let mut table = Table::new(&["violation", "times"]);
         for (kind, count) in &self.violations {
             table.row(vec![(*kind).to_owned(), grouped(*count)]);
         }
-        table.write("Violations, limits and missing bytes", &mut text);
+        sections.table("Violations, limits and missing bytes", table);
+        sections
+    }
+
+    /// So many connections by themselves.
+    fn by_connection(&self, most: usize) -> Sections {
+        let mut sections = Sections::default();
         let headings = [
             "connection",
             "agreed on",
@@ -318,7 +335,7 @@ impl Audit {
             "violations",
         ];
         let mut table = Table::new(&headings);
-        for connection in self.connections.values().take(CONNECTIONS_SHOWN) {
+        for connection in self.connections.values().take(most) {
             let [to_server, to_client] = &connection.directions;
             let ratio = |sums: &Sums| sums.ratio().map_or("-".to_owned(), |r| format!("{r:.3}"));
             table.row(vec![
@@ -331,14 +348,13 @@ impl Audit {
                 grouped(to_server.violations + to_client.violations),
             ]);
         }
-        table.write("Messages and ratio by connection", &mut text);
-        let hidden = count.saturating_sub(CONNECTIONS_SHOWN as u64);
+        sections.table("Messages and ratio by connection", table);
+        let hidden = self.count().saturating_sub(most as u64);
         if hidden > 0 {
-            text.push_str(&format!(
-                "  {hidden} more connections: --format csv has them\n"
-            ));
+            let hidden = grouped(hidden);
+            sections.note(format!("{hidden} more connections: --format csv has them"));
         }
-        text
+        sections
     }
 
     /// One line for each direction of each connection.

@@ -211,18 +211,9 @@ fn a_connection_that_was_there_before_the_capture_is_flagged() {
 
 #[test]
 fn a_study_of_an_interface_ends_after_so_many_messages() {
-    let grid = [
-        "--takeover",
-        "yes",
-        "--window",
-        "15",
-        "--level",
-        "6",
-        "--mem-level",
-        "8",
-    ];
     let more = ["--cpu-times", "estimate", "--count", "40"];
-    let Some((child, mut stderr)) = capturing(&[&["study"], &grid[..], &more].concat()) else {
+    let Some((child, mut stderr)) = capturing(&[&["study"], &ONE_SETTING[..], &more].concat())
+    else {
         return;
     };
     let Some(mut peers) = Peers::connect(30) else {
@@ -277,24 +268,9 @@ fn what_else_was_studied_is_in_the_page() {
     std::fs::write(&path, lines.collect::<String>()).unwrap();
     let study = |format: &str| {
         Command::new(env!("CARGO_BIN_EXE_weir"))
-            .args([
-                "ws",
-                "study",
-                "--takeover",
-                "yes",
-                "--window",
-                "15",
-                "--level",
-                "6",
-            ])
-            .args([
-                "--mem-level",
-                "8",
-                "--cpu-times",
-                "estimate",
-                "--more",
-                "--strategies",
-            ])
+            .args(["ws", "study"])
+            .args(ONE_SETTING)
+            .args(["--cpu-times", "estimate", "--more", "--strategies"])
             .args(["--format", format])
             .arg(&path)
             .output()
@@ -319,3 +295,15 @@ fn what_else_was_studied_is_in_the_page() {
     let said = String::from_utf8(study("json").stderr).unwrap();
     assert!(said.contains("--more are for tables and pages"), "{said}");
 }
+
+/// A grid of one cell.
+const ONE_SETTING: [&str; 8] = [
+    "--takeover",
+    "yes",
+    "--window",
+    "15",
+    "--level",
+    "6",
+    "--mem-level",
+    "8",
+];

@@ -165,11 +165,11 @@ impl Sketches for OfGroups {
         Ok(self.accumulator.merge_batch(states, of, groups)?)
     }
 
-    fn take_states(&mut self, _groups: usize) -> Result<Vec<ArrayRef>, ArrowError> {
+    fn take_states(&mut self) -> Result<Vec<ArrayRef>, ArrowError> {
         Ok(self.accumulator.state(EmitTo::All)?)
     }
 
-    fn take_results(&mut self, _groups: usize) -> Result<ArrayRef, ArrowError> {
+    fn take_results(&mut self) -> Result<ArrayRef, ArrowError> {
         Ok(self.accumulator.evaluate(EmitTo::All)?)
     }
 

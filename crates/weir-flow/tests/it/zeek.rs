@@ -4,7 +4,7 @@
 //! here. What differs is listed in `docs/reference/zeek-differences.md`.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use weir_flow::{FlowRecord, Options, Totals, Tunnels};
 use weir_testkit::zeek::{self, Case, Row};
@@ -121,21 +121,6 @@ fn is_explained(difference: &str) -> bool {
             .any(|(name, field, _)| difference.starts_with(name) && difference.contains(field))
 }
 
-fn checkout() -> Option<PathBuf> {
-    let folder = std::env::var_os("WEIR_ZEEK").map(PathBuf::from);
-    if folder
-        .as_ref()
-        .is_none_or(|folder| !folder.join("Baseline").is_dir())
-    {
-        eprintln!(
-            "SKIPPED: WEIR_ZEEK does not name the folder testing/btest of Zeek's sources: \
-             nothing compares flows with Zeek's conn.log"
-        );
-        return None;
-    }
-    folder
-}
-
 fn conn_logs(folder: &Path) -> Vec<Case> {
     let mut cases = zeek::cases(folder, "conn.log").unwrap();
     cases.retain(|case| case.expected.first().is_some_and(|row| end(row).is_some()));
@@ -223,7 +208,7 @@ fn flows_of(path: &Path, mut options: Options) -> BTreeMap<[String; 5], Vec<Flow
 
 #[test]
 fn flows_are_those_of_zeeks_conn_log() {
-    let Some(folder) = checkout() else {
+    let Some(folder) = zeek::checkout("flows with Zeek's conn.log") else {
         return;
     };
     let mut agreed: BTreeMap<&str, [usize; 2]> = BTreeMap::new();

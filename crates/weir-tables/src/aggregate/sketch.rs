@@ -50,13 +50,13 @@ pub trait Sketches: Send {
     ///
     /// # Errors
     /// When the function fails.
-    fn take_states(&mut self, groups: usize) -> Result<Vec<ArrayRef>, ArrowError>;
+    fn take_states(&mut self) -> Result<Vec<ArrayRef>, ArrowError>;
 
     /// The results of all groups, which are then forgotten.
     ///
     /// # Errors
     /// When the function fails.
-    fn take_results(&mut self, groups: usize) -> Result<ArrayRef, ArrowError>;
+    fn take_results(&mut self) -> Result<ArrayRef, ArrowError>;
 
     /// Bytes allocated.
     fn allocated_bytes(&self) -> usize;
@@ -83,6 +83,16 @@ enum Values {
     Addresses(BinaryViewBuilder),
 }
 
+impl Values {
+    fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Text => Self::Texts(StringViewBuilder::new()),
+            Kind::Address => Self::Addresses(BinaryViewBuilder::new()),
+            _ => Self::Numbers(Vec::new()),
+        }
+    }
+}
+
 impl Sketched {
     /// `None` when the function refuses what it is asked.
     pub(super) fn new(sketch: &Arc<dyn Sketch>, kind: Kind) -> Option<Self> {
@@ -90,11 +100,7 @@ impl Sketched {
             sketches: sketch.start().ok()?,
             sketch: Arc::clone(sketch),
             kind,
-            values: match kind {
-                Kind::Text => Values::Texts(StringViewBuilder::new()),
-                Kind::Address => Values::Addresses(BinaryViewBuilder::new()),
-                _ => Values::Numbers(Vec::new()),
-            },
+            values: Values::of(kind),
             of: Vec::new(),
             failure: None,
             given: None,
@@ -165,7 +171,7 @@ impl Sketched {
         other.flush(of.len());
         let merged = match other.failure.take() {
             Some(failure) => Err(failure),
-            None => other.sketches.take_states(of.len()),
+            None => other.sketches.take_states(),
         };
         let merged = merged.and_then(|states| self.sketches.merge(&states, of, groups));
         self.note(merged);
@@ -179,15 +185,15 @@ impl Sketched {
                 return Err(failure);
             }
             let given = match wants {
-                Wants::States => self.sketches.take_states(groups)?,
-                Wants::Results => vec![self.sketches.take_results(groups)?],
+                Wants::States => self.sketches.take_states()?,
+                Wants::Results => vec![self.sketches.take_results()?],
                 Wants::Glance => {
-                    let states = self.sketches.take_states(groups)?;
+                    let states = self.sketches.take_states()?;
                     let all: Vec<_> = (0..groups).collect();
                     self.sketches.merge(&states, &all, groups)?;
                     let mut copies = self.sketch.start()?;
                     copies.merge(&states, &all, groups)?;
-                    vec![copies.take_results(groups)?]
+                    vec![copies.take_results()?]
                 }
             };
             self.given = Some(given);
@@ -203,7 +209,8 @@ impl Sketched {
     /// Forgets all groups.
     pub(super) fn clear(&mut self) {
         self.given = None;
-        self.flush(0);
+        self.values = Values::of(self.kind);
+        self.of.clear();
         match self.sketch.start() {
             Ok(sketches) => self.sketches = sketches,
             Err(error) => self.note(Err(error)),

@@ -7,7 +7,7 @@ use weir_sip::{Call, CallLimits, Calls, Digest, Limits, Message, Party};
 
 use super::sip::{SipMessage, SipMessages};
 use super::value::{address, filled, number, seconds, text};
-use super::{Extract, Extraction, Item, ItemField, columns, push_item};
+use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
@@ -85,7 +85,7 @@ impl Extract for CallTable {
     fn notes(&self) -> Vec<String> {
         let counters = self.followed.calls.counters();
         let limits = CallLimits::default();
-        [
+        let counted = [
             (
                 counters.evicted,
                 format!(
@@ -108,13 +108,11 @@ impl Extract for CallTable {
                 counters.repeats_not_followed,
                 "messages were not remembered, so that repeated ones may count as new".to_owned(),
             ),
-        ]
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"))
-        .chain(self.messages.notes())
-        .map(|note| format!("calls: {note}"))
-        .collect()
+        ];
+        in_words(counted)
+            .chain(self.messages.notes())
+            .map(|note| format!("calls: {note}"))
+            .collect()
     }
 }
 

@@ -9,7 +9,7 @@ use weir_flow::{CommunityId, Endpoint, FlowRecord, Options, Totals, Tracker};
 use weir_packet::{Kind, Needs, Value, protocol_name};
 
 use super::value::{address, number, seconds};
-use super::{Extract, Extraction, Item, ItemField, columns, push_item};
+use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
@@ -179,10 +179,8 @@ impl Extract for Flows {
                 "packets dropped: their fragments contradict each other".to_owned(),
             ),
         ];
-        counted
-            .into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("flows: {count} {what}"))
+        in_words(counted)
+            .map(|note| format!("flows: {note}"))
             .collect()
     }
 }

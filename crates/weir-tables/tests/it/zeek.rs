@@ -6,7 +6,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use std::path::PathBuf;
 
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::DataType;
@@ -48,21 +47,6 @@ const WEBSOCKET: &[&str] = &[
     "uri",
     "server_extensions",
 ];
-
-fn checkout() -> Option<PathBuf> {
-    let folder = std::env::var_os("WEIR_ZEEK").map(PathBuf::from);
-    if folder
-        .as_ref()
-        .is_none_or(|folder| !folder.join("Baseline").is_dir())
-    {
-        eprintln!(
-            "SKIPPED: WEIR_ZEEK does not name the folder testing/btest of Zeek's sources: \
-             nothing compares messages with Zeek's sip.log and websocket.log"
-        );
-        return None;
-    }
-    folder
-}
 
 /// The rows of a table, by the names of some columns.
 fn messages(batch: &RecordBatch, names: &[&str]) -> Vec<Row> {
@@ -223,7 +207,7 @@ fn compare(
     fields: &[&str],
     ours: fn(&[Row]) -> Vec<Row>,
 ) {
-    let Some(folder) = checkout() else {
+    let Some(folder) = zeek::checkout("messages with Zeek's sip.log and websocket.log") else {
         return;
     };
     let (mut agreed, mut different) = (0, Vec::new());

@@ -2,7 +2,7 @@
 
 use weir_ws::{Page, Point};
 
-use super::{Audit, CONNECTIONS_SHOWN, LINES, Stats, Sums, class_of};
+use super::{Audit, Stats, Sums, class_of};
 use crate::output::grouped;
 use crate::ws::input;
 
@@ -23,33 +23,10 @@ impl Audit {
             &format!("{title}: WebSocket connections"),
             &format!("WebSocket connections of {title}"),
         );
-        let count = self.connections.len() as u64 + self.further;
-        page.paragraph(&format!("{} connections.", grouped(count)));
-        page.heading("What the handshakes agreed on");
-        let mut agreed: Vec<_> = self.agreed.iter().collect();
-        agreed.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
-        let rows: Vec<[String; 2]> = agreed
-            .iter()
-            .take(CONNECTIONS_SHOWN)
-            .map(|(parameters, count)| [(*parameters).clone(), grouped(**count)])
-            .collect();
-        page.table(&["agreed on", "connections"], &rows);
-        page.heading("All connections");
-        let [to_server, to_client] = &self.directions;
-        let rows: Vec<[String; 3]> = LINES
-            .iter()
-            .map(|(name, get)| [name.trim().to_owned(), get(to_server), get(to_client)])
-            .collect();
-        page.table(&["", "to server", "to client"], &rows);
-        page.heading("Violations, limits and missing bytes");
-        let rows: Vec<[String; 2]> = self
-            .violations
-            .iter()
-            .map(|(kind, count)| [(*kind).to_owned(), grouped(*count)])
-            .collect();
-        page.table(&["violation", "times"], &rows);
-        if rows.is_empty() {
-            page.paragraph("None.");
+        page.paragraph(&format!("{} connections.", grouped(self.count())));
+        self.totals().put(&mut page);
+        if self.violations.is_empty() {
+            page.paragraph("No violations, limits or missing bytes.");
         }
         page.heading("Sizes of messages");
         page.histogram(&self.sizes, "bytes before compression, up to", "messages");
@@ -59,49 +36,8 @@ impl Audit {
             connections.flat_map(|connection| &connection.directions),
             &mut page,
         );
-        self.by_connection(&mut page);
+        self.by_connection(CONNECTIONS_ON_PAGE).put(&mut page);
         page.finish()
-    }
-
-    fn by_connection(&self, page: &mut Page) {
-        page.heading("Messages and ratio by connection");
-        let rows: Vec<[String; 7]> = self
-            .connections
-            .values()
-            .take(CONNECTIONS_ON_PAGE)
-            .map(|connection| {
-                let [to_server, to_client] = &connection.directions;
-                let ratio =
-                    |sums: &Sums| sums.ratio().map_or("-".to_owned(), |it| format!("{it:.3}"));
-                [
-                    connection.name(),
-                    connection.agreed().to_owned(),
-                    grouped(to_server.messages),
-                    ratio(to_server),
-                    grouped(to_client.messages),
-                    ratio(to_client),
-                    grouped(to_server.violations + to_client.violations),
-                ]
-            })
-            .collect();
-        let headings = [
-            "connection",
-            "agreed on",
-            "to server",
-            "ratio",
-            "to client",
-            "ratio",
-            "violations",
-        ];
-        page.table(&headings, &rows);
-        let count = self.connections.len() as u64 + self.further;
-        let hidden = count.saturating_sub(rows.len() as u64);
-        if hidden > 0 {
-            page.paragraph(&format!(
-                "{} more connections: CSV has them.",
-                grouped(hidden)
-            ));
-        }
     }
 }
 

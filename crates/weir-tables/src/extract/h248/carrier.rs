@@ -7,6 +7,7 @@ use weir_packet::Packet;
 
 use crate::extract::conversation::{Conversation, Cut, Piece};
 use crate::extract::followed::Followed;
+use crate::extract::in_words;
 
 /// Ports of the protocol: text, binary (RFC 3525 D.1).
 const PORTS: [u16; 2] = [2944, 2945];
@@ -92,7 +93,7 @@ impl Lifter {
     /// What was not read, or given up for the limits, in words.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        [
+        let counted = [
             (
                 self.streams.skipped,
                 "octets of TCP streams belong to no whole message",
@@ -101,12 +102,8 @@ impl Lifter {
                 self.streams.open.given_up(),
                 "TCP connections were given up because messages under way took more than 256 MiB",
             ),
-        ]
-        .into_iter()
-        .chain(self.payloads.given_up())
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect()
+        ];
+        in_words(counted.into_iter().chain(self.payloads.given_up())).collect()
     }
 }
 

@@ -9,6 +9,7 @@ use weir_ws::{ConnectionEvent, Event, Opcode};
 
 use crate::extract::conversation::{Conversation, Cut, Piece};
 use crate::extract::followed::Followed;
+use crate::extract::in_words;
 use crate::extract::websocket::{Connections, WebSocketSight, is_from_client};
 
 /// Finds the SIP messages of a capture, on any port: in datagrams of UDP (RFC 3261, 18), in TCP streams,
@@ -129,7 +130,7 @@ impl SipMessages {
     /// What was not read, or given up for the limits, in words.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        [
+        let counted = [
             (
                 self.streams.open.given_up(),
                 "TCP connections were given up because messages under way took more than 256 MiB",
@@ -138,12 +139,8 @@ impl SipMessages {
                 self.streams.lost_bytes,
                 "bytes of TCP streams belong to no whole message",
             ),
-        ]
-        .into_iter()
-        .chain(self.payloads.given_up())
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect()
+        ];
+        in_words(counted.into_iter().chain(self.payloads.given_up())).collect()
     }
 }
 

@@ -8,6 +8,7 @@ use weir_ws::{
 };
 
 use crate::extract::followed::Followed;
+use crate::extract::in_words;
 
 /// Finds WebSocket connections among the TCP connections of a capture and reads them: those whose
 /// handshake is there (RFC 6455 section 4), and those that began before the capture, by their frames.
@@ -102,7 +103,7 @@ impl WebSockets {
     /// What was given up for the limits, in words.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        [
+        let counted = [
             (
                 self.followed.open.given_up(),
                 "WebSocket connections were given up because messages and windows took more than 512 MiB",
@@ -111,12 +112,8 @@ impl WebSockets {
                 self.followed.gap_bytes,
                 "bytes of WebSocket connections were not captured",
             ),
-        ]
-        .into_iter()
-        .chain(self.payloads.given_up())
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect()
+        ];
+        in_words(counted.into_iter().chain(self.payloads.given_up())).collect()
     }
 }
 
