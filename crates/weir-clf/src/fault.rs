@@ -42,6 +42,8 @@ pub enum FaultKind {
     Zeros,
     /// Not JSON, or not an object that is a record.
     Json,
+    /// A `+` of the text draft: what it stands for is in an earlier line.
+    Reference,
 }
 
 impl FaultKind {
@@ -62,6 +64,7 @@ impl FaultKind {
             Self::Limit => "the record is longer than the limit",
             Self::Zeros => "zeros instead of a record",
             Self::Json => "not a JSON object that is a record",
+            Self::Reference => "the line refers to an earlier one",
         }
     }
 }

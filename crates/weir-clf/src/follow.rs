@@ -6,9 +6,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::fault::FaultKind;
-use crate::forms::rfc6873;
+use crate::forms::notation::{Notation, in_form};
+use crate::forms::{Form, Scratch};
 use crate::reader::Damage;
-use crate::record::Record;
+use crate::search::Found;
 
 /// Follows the log at a path: gives whole records as they are written, waits for half ones, and goes on
 /// in the new file when the log was rotated, after what the old one still got.
@@ -16,6 +17,9 @@ use crate::record::Record;
 pub struct Follower {
     path: PathBuf,
     file: Option<File>,
+    /// The form, once there is something in the file.
+    form: Option<Form>,
+    scratch: Scratch,
     /// Where the bytes of `pending` begin in the file.
     offset: u64,
     pending: Vec<u8>,
@@ -33,6 +37,8 @@ impl Follower {
         let mut follower = Self {
             path: path.to_owned(),
             file: None,
+            form: None,
+            scratch: Scratch::in_order(),
             offset: 0,
             pending: Vec::new(),
         };
@@ -49,14 +55,14 @@ impl Follower {
         self.offset
     }
 
-    /// Gives what was written since the last call: each record with its bytes, and what is none. Gives
-    /// how many records there were.
+    /// Gives what was written since the last call: each record, and what is none. Gives how many records
+    /// there were. What a `+` of the text draft stands for is known from the place on where following began.
     ///
     /// # Errors
     /// When the log cannot be read.
     pub fn poll(
         &mut self,
-        each: &mut dyn FnMut(&Record<'_>, &[u8]),
+        each: &mut dyn FnMut(Found<'_>),
         damaged: &mut dyn FnMut(Damage),
     ) -> io::Result<u64> {
         let mut count = 0;
@@ -89,6 +95,7 @@ impl Follower {
 
     fn reopen(&mut self) -> io::Result<()> {
         self.offset = 0;
+        self.form = None;
         self.pending.clear();
         self.file = match File::open(&self.path) {
             Ok(file) => Some(file),
@@ -98,13 +105,32 @@ impl Follower {
         Ok(())
     }
 
+    /// The form by how the file begins. One that begins like none is read as RFC 6873, once its first
+    /// record may be there in all.
+    fn form(&mut self) -> io::Result<Option<Form>> {
+        let (None, Some(file)) = (self.form, &mut self.file) else {
+            return Ok(self.form);
+        };
+        let mut begin = Vec::new();
+        file.seek(SeekFrom::Start(0))?;
+        file.take(PIECE_BYTES as u64).read_to_end(&mut begin)?;
+        self.form = match Form::of(&begin) {
+            None if begin.contains(&b'\n') || begin.len() == PIECE_BYTES => Some(Form::Rfc6873),
+            found => found,
+        };
+        Ok(self.form)
+    }
+
     fn drain(
         &mut self,
         last: bool,
-        each: &mut dyn FnMut(&Record<'_>, &[u8]),
+        each: &mut dyn FnMut(Found<'_>),
         damaged: &mut dyn FnMut(Damage),
     ) -> io::Result<u64> {
         let mut count = 0;
+        let Some(form) = self.form()? else {
+            return Ok(0);
+        };
         loop {
             let Some(file) = &mut self.file else {
                 return Ok(count);
@@ -115,14 +141,19 @@ impl Follower {
             self.pending.clear();
             file.take(want as u64).read_to_end(&mut self.pending)?;
             let full = self.pending.len() == want;
-            let used = records(
-                &self.pending,
-                self.offset,
-                last && !full,
-                &mut count,
-                each,
+            let piece = Piece {
+                bytes: &self.pending,
+                offset: self.offset,
+                last: last && !full,
+            };
+            let used = in_form!(form, N => piece.records::<N>(
+                &mut self.scratch,
+                &mut |found| {
+                    count += 1;
+                    each(found);
+                },
                 damaged,
-            );
+            ));
             self.offset = self.offset.saturating_add(used as u64);
             if !full {
                 self.pending.drain(..used);
@@ -135,43 +166,50 @@ impl Follower {
     }
 }
 
-/// The whole records of what was read; gives how many bytes are done with.
-fn records(
-    bytes: &[u8],
+/// What was read at a time.
+struct Piece<'a> {
+    bytes: &'a [u8],
     offset: u64,
+    /// Nothing will follow.
     last: bool,
-    count: &mut u64,
-    each: &mut dyn FnMut(&Record<'_>, &[u8]),
-    damaged: &mut dyn FnMut(Damage),
-) -> usize {
-    let mut at = 0_usize;
-    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-        if matches!(rest.first(), Some(b'\n' | b'\r')) {
-            at = at.saturating_add(1);
-            continue;
-        }
-        match rfc6873::decode(rest) {
-            Ok((record, len)) => {
-                each(&record, rest.get(..len).unwrap_or_default());
-                *count = count.saturating_add(1);
-                at = at.saturating_add(len);
+}
+
+impl Piece<'_> {
+    /// Its whole records; gives how many bytes are done with.
+    fn records<N: Notation>(
+        &self,
+        scratch: &mut Scratch,
+        each: &mut dyn FnMut(Found<'_>),
+        damaged: &mut dyn FnMut(Damage),
+    ) -> usize {
+        let mut at = 0_usize;
+        while let Some(rest) = self.bytes.get(at..).filter(|rest| !rest.is_empty()) {
+            if N::FORM != Form::Binary && matches!(rest.first(), Some(b'\n' | b'\r')) {
+                at = at.saturating_add(1);
+                continue;
             }
-            Err(fault) => {
-                let next = rfc6873::resynchronise(bytes, at);
-                // Half a record, which may become a whole one, unless another one follows.
-                let half = fault.kind == FaultKind::Cut && next.is_none() && !last;
-                if half && rest.len() < rfc6873::RECORD_BYTES_MAX {
-                    return at;
+            let offset = self.offset.saturating_add(at as u64);
+            let fault = match N::decode(rest, self.last, scratch) {
+                Ok((record, len)) => {
+                    let written = rest.get(..len).unwrap_or_default();
+                    each(Found::new(record, written, N::FORM, offset));
+                    at = at.saturating_add(len);
+                    continue;
                 }
-                let end = next.unwrap_or(bytes.len());
-                damaged(Damage {
-                    offset: offset.saturating_add(at as u64),
-                    len: end.saturating_sub(at) as u64,
-                    fault,
-                });
-                at = end;
+                Err(fault) => fault,
+            };
+            let next = N::behind(self.bytes, at).or_else(|| N::resynchronise(self.bytes, at));
+            // Half a record, which may become a whole one, unless another one follows.
+            let alone = next.is_none() || !N::ANYWHERE;
+            let half = fault.kind == FaultKind::Cut && alone && !self.last;
+            if half && rest.len() < N::RECORD_BYTES_MAX {
+                return at;
             }
+            let end = next.unwrap_or(self.bytes.len());
+            let len = end.saturating_sub(at) as u64;
+            damaged(Damage { offset, len, fault });
+            at = end;
         }
+        at
     }
-    at
 }

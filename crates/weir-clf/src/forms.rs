@@ -3,9 +3,12 @@
 pub(crate) mod binary;
 pub(crate) mod escape;
 pub(crate) mod json;
+pub(crate) mod notation;
 pub mod rfc6873;
 pub(crate) mod text;
 
+use crate::fault::Fault;
+use crate::forms::notation::{Notation, in_form};
 use crate::losses::Losses;
 use crate::record::Record;
 
@@ -51,73 +54,132 @@ impl Form {
             _ => None,
         }
     }
+
+    /// Reads the record at the beginning of `bytes`, in this form, and says how long it is. Behind
+    /// `bytes` there is nothing: a last line without its end is read.
+    ///
+    /// # Errors
+    /// A [`Fault`]: [`FaultKind::Cut`](crate::FaultKind::Cut) when more bytes may make a record of these,
+    /// [`FaultKind::Reference`](crate::FaultKind::Reference) for a line of the text draft that cannot be
+    /// read without those before it.
+    pub fn decode<'a>(
+        self,
+        bytes: &'a [u8],
+        scratch: &'a mut Scratch,
+    ) -> Result<(Record<'a>, usize), Fault> {
+        in_form!(self, N => N::decode(bytes, true, scratch))
+    }
+}
+
+/// What a record needs beside its own bytes. Kept from record to record, so that reading one allocates
+/// nothing.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// A line of the text draft with what its `+` stand for.
+    pub(crate) line: Vec<u8>,
+    /// Values that have to be put together.
+    pub(crate) built: Vec<u8>,
+    /// What a `+` may refer to; `None` when lines are read each by itself.
+    pub(crate) earlier: Option<Box<text::Transactions>>,
+    /// What a `+` referred to in vain.
+    pub(crate) losses: Losses,
+}
+
+impl Scratch {
+    /// For a log that is read from its beginning to its end.
+    pub(crate) fn in_order() -> Self {
+        Self {
+            earlier: Some(Box::default()),
+            ..Self::default()
+        }
+    }
 }
 
 /// Writes records in one of the forms.
 #[derive(Debug)]
 pub struct Encoder {
-    inner: Inner,
+    form: Form,
+    /// Writes records of RFC 6873.
+    rfc6873: rfc6873::Encoder,
+    /// Records of the other forms.
+    out: Vec<u8>,
     losses: Losses,
-}
-
-#[derive(Debug)]
-enum Inner {
-    Rfc6873(rfc6873::Encoder),
-    Text(Vec<u8>),
-    Binary(Vec<u8>),
-    Json(Vec<u8>),
 }
 
 impl Encoder {
     /// Writes `form`.
     #[must_use]
     pub fn new(form: Form) -> Self {
-        let inner = match form {
-            Form::Rfc6873 => Inner::Rfc6873(rfc6873::Encoder::default()),
-            Form::Text => Inner::Text(Vec::new()),
-            Form::Binary => Inner::Binary(Vec::new()),
-            Form::Json => Inner::Json(Vec::new()),
-        };
         Self {
-            inner,
+            form,
+            rfc6873: rfc6873::Encoder::default(),
+            out: Vec::new(),
             losses: Losses::default(),
         }
     }
 
     /// Writes a record behind those written.
+    #[inline]
     pub fn push(&mut self, record: &Record<'_>) {
-        match &mut self.inner {
-            Inner::Rfc6873(encoder) => {
-                encoder.push(record);
-            }
-            Inner::Text(out) => text::push(record, out, &mut self.losses),
-            Inner::Binary(out) => binary::push(record, out, &mut self.losses),
-            Inner::Json(out) => json::push(record, out),
+        self.write(record);
+    }
+
+    /// As [`Encoder::push`]. Gives the record's length, and whether what the index knows of a record may
+    /// read back otherwise.
+    #[inline]
+    pub(crate) fn write(&mut self, record: &Record<'_>) -> (usize, bool) {
+        if self.form != Form::Rfc6873 {
+            return self.write_other(record);
         }
+        let len = self.rfc6873.push(record);
+        let late = record.time.seconds > rfc6873::SECONDS_MAX;
+        (len, late || self.rfc6873.last_was_changed())
+    }
+
+    fn write_other(&mut self, record: &Record<'_>) -> (usize, bool) {
+        let (out, losses) = (&mut self.out, &mut self.losses);
+        let (before, altered) = (out.len(), losses.fields());
+        match self.form {
+            Form::Text => text::push(record, out, losses),
+            Form::Binary => binary::push(record, out, losses),
+            _ => json::push(record, out),
+        }
+        // Times this late are cut by most forms; the text draft has another unit, and no Call-ID in a
+        // response.
+        let late = record.time.seconds > rfc6873::SECONDS_MAX;
+        let changed = late || self.form == Form::Text || losses.fields() != altered;
+        (out.len().saturating_sub(before), changed)
     }
 
     /// The records since the last [`Encoder::clear`].
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        match &self.inner {
-            Inner::Rfc6873(encoder) => encoder.bytes(),
-            Inner::Text(out) | Inner::Binary(out) | Inner::Json(out) => out,
+        match self.form {
+            Form::Rfc6873 => self.rfc6873.bytes(),
+            _ => &self.out,
         }
     }
 
     /// Forgets the records, not the losses.
     pub fn clear(&mut self) {
-        match &mut self.inner {
-            Inner::Rfc6873(encoder) => encoder.clear(),
-            Inner::Text(out) | Inner::Binary(out) | Inner::Json(out) => out.clear(),
+        self.rfc6873.clear();
+        self.out.clear();
+    }
+
+    /// Takes the records away as a buffer and goes on in another, whose content is lost.
+    pub(crate) fn swap(&mut self, mut other: Vec<u8>) -> Vec<u8> {
+        if self.form == Form::Rfc6873 {
+            return self.rfc6873.swap(other);
         }
+        other.clear();
+        std::mem::replace(&mut self.out, other)
     }
 
     /// What the form could not carry.
     #[must_use]
-    pub fn losses(&self) -> Losses {
-        match &self.inner {
-            Inner::Rfc6873(encoder) => *encoder.losses(),
+    pub const fn losses(&self) -> Losses {
+        match self.form {
+            Form::Rfc6873 => *self.rfc6873.losses(),
             _ => self.losses,
         }
     }

@@ -44,12 +44,13 @@ mod rfc3339;
 mod search;
 mod segment;
 mod sip;
+mod walk;
 
 pub use anonymize::Anonymizer;
 pub use fault::{Fault, FaultKind};
 pub use follow::Follower;
 pub use forms::rfc6873;
-pub use forms::{Encoder, Form};
+pub use forms::{Encoder, Form, Scratch};
 pub use index::build::{Coverage, Indexed, coverage, index};
 pub use index::sidecar::sidecar_path;
 pub use log::{Appender, Fsync, Repair, Summary, WriteError, Writer, WriterOptions};

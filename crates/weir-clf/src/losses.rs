@@ -84,6 +84,13 @@ impl Losses {
         }
     }
 
+    /// How often a field, whichever, was not written as it was given.
+    pub(crate) fn fields(&self) -> u64 {
+        [Loss::Field, Loss::Cut, Loss::Escaped, Loss::Unparsable]
+            .iter()
+            .fold(0, |sum, &loss| sum.saturating_add(self.count(loss)))
+    }
+
     pub(crate) const fn note(&mut self, loss: Loss) {
         let count = &mut self.0[loss as usize];
         *count = count.saturating_add(1);

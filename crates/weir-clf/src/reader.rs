@@ -3,7 +3,8 @@
 use std::io::{self, Read};
 
 use crate::fault::{Fault, FaultKind};
-use crate::forms::{Form, binary, json, rfc6873, text};
+use crate::forms::notation::{Binary, Notation};
+use crate::forms::{Form, Scratch, binary, json, rfc6873, text};
 use crate::losses::Losses;
 use crate::record::Record;
 
@@ -61,8 +62,7 @@ pub struct Reader<R> {
     /// Offset of `buffer[start]` in the log.
     offset: u64,
     ended: bool,
-    scratch: Vec<u8>,
-    lines: Box<text::Scratch>,
+    scratch: Scratch,
 }
 
 /// What a [`Reader`] finds.
@@ -115,8 +115,7 @@ impl<R: Read> Reader<R> {
             end: 0,
             offset: 0,
             ended: false,
-            scratch: Vec::new(),
-            lines: Box::default(),
+            scratch: Scratch::in_order(),
         }
     }
 
@@ -129,7 +128,7 @@ impl<R: Read> Reader<R> {
     /// What could not be read as it was meant: a `+` of the text draft without its transaction.
     #[must_use]
     pub const fn losses(&self) -> &Losses {
-        &self.lines.losses
+        &self.scratch.losses
     }
 
     /// The next record or damage; `None` at the end.
@@ -238,16 +237,18 @@ impl<R: Read> Reader<R> {
             let bytes = self.buffer.get(self.start..self.end).unwrap_or_default();
             let decoded = match form {
                 Form::Rfc6873 => rfc6873::decode(bytes).map(|(_, len)| len),
-                _ => binary::decode(bytes, &mut self.scratch).map(|(_, len)| len),
+                _ => Binary::decode(bytes, self.ended, &mut self.scratch).map(|(_, len)| len),
             };
             match decoded {
                 Err(fault) if fault.kind == FaultKind::Cut => {
                     if bytes.len() > self.options.record_bytes_max {
                         break Err(Fault::at(0, FaultKind::Limit));
                     }
-                    if !self.fill()? {
+                    if self.ended {
                         break Err(fault);
                     }
+                    // Once more at the end, when it is known to be one.
+                    self.fill()?;
                 }
                 Ok(len) if len > self.options.record_bytes_max => {
                     break Err(Fault::at(0, FaultKind::Limit));
@@ -271,7 +272,7 @@ impl<R: Read> Reader<R> {
         let bytes = self.buffer.get(begin..self.start).unwrap_or_default();
         let record = match form {
             Form::Rfc6873 => rfc6873::decode(bytes),
-            _ => binary::decode(bytes, &mut self.scratch),
+            _ => binary::decode(bytes, &mut self.scratch.built),
         };
         // Decoded once already, so it is there.
         Ok(record.ok().map(|(record, len)| Item::Record {
@@ -300,27 +301,36 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// A binary record has no mark to find it by. Its own length leads on when it can be believed;
-    /// otherwise the rest is lost.
+    /// A binary record has no mark to find it by. Its own length leads on when another one begins there;
+    /// otherwise what looks like one does.
     fn skip_binary(&mut self, fault: Fault) -> io::Result<u64> {
         let begin = self.offset;
-        let counted =
-            weir_bytes::u32_be_at(self.pending(), 0).map(|first| (first & 0xff_ffff) as usize);
-        let trusted = !matches!(
-            fault.kind,
-            FaultKind::Cut
-                | FaultKind::Version
-                | FaultKind::Length
-                | FaultKind::Zeros
-                | FaultKind::Limit
-        );
-        if let (true, Some(len)) = (trusted, counted) {
-            self.skip(len);
-            return Ok(len as u64);
+        if let (FaultKind::Limit, Ok(len)) = (fault.kind, binary::record_len(self.pending())) {
+            let mut left = len;
+            loop {
+                let now = self.pending().len().min(left);
+                self.skip(now);
+                left = left.saturating_sub(now);
+                if left == 0 || !self.fill()? {
+                    return Ok(self.offset.saturating_sub(begin));
+                }
+            }
+        }
+        if let Some(next) = Binary::behind(self.pending(), 0) {
+            self.skip(next);
+            return Ok(self.offset.saturating_sub(begin));
         }
         loop {
-            self.skip(self.pending().len());
+            let bytes = self.pending();
+            if let Some(next) = Binary::resynchronise(bytes, 0) {
+                self.skip(next);
+                return Ok(self.offset.saturating_sub(begin));
+            }
+            // The last bytes may be the beginning of one.
+            let done = bytes.len().saturating_sub(Binary::KEPT_BYTES);
+            self.skip(done);
             if !self.fill()? {
+                self.skip(self.pending().len());
                 return Ok(self.offset.saturating_sub(begin));
             }
         }
@@ -353,8 +363,8 @@ impl<R: Read> Reader<R> {
             .get(begin..begin.saturating_add(len))
             .unwrap_or_default();
         let decoded = match form {
-            Form::Text => text::decode(line, &mut self.lines),
-            _ => json::decode(line, &mut self.scratch),
+            Form::Text => text::decode(line, &mut self.scratch),
+            _ => json::decode(line, &mut self.scratch.built),
         };
         let len = self.start.saturating_sub(begin);
         Ok(Some(match decoded {

@@ -1,6 +1,8 @@
 //! Finding records: by what is asked, over which segments, with or without a sidecar.
 
 mod dialog;
+mod opened;
+mod piece;
 mod plan;
 mod query;
 mod run;

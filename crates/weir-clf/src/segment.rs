@@ -8,6 +8,7 @@ use std::sync::Mutex;
 
 use weir_bytes::u32_le_at;
 
+use crate::forms::Form;
 use crate::index::sidecar::modified_ns;
 
 /// One file of a log. Its length is what it was when it was opened; a live log has more by and by.
@@ -76,6 +77,16 @@ impl Segment {
         self.frames.is_some()
     }
 
+    /// The form of the log, by how it begins; `None` when it begins like none, or is empty.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn form(&self) -> io::Result<Option<Form>> {
+        let mut begin = Vec::new();
+        self.read(0, FORM_BYTES, &mut begin)?;
+        Ok(Form::of(&begin))
+    }
+
     pub(crate) const fn modified_ns(&self) -> i64 {
         self.modified_ns
     }
@@ -115,6 +126,9 @@ impl Segment {
         SegmentReader::new(self)
     }
 }
+
+/// Bytes of a log that tell its form. More than the first line of nearly all, and cheap to read.
+const FORM_BYTES: u64 = 16 << 10;
 
 struct SegmentReader<S> {
     segment: S,

@@ -13,7 +13,7 @@ use crate::record::{
 };
 
 /// Bytes of the fixed header.
-const HEADER_BYTES: usize = 56;
+pub(crate) const HEADER_BYTES: usize = 56;
 /// Where the pairs of pointer and length begin.
 const PAIRS: usize = 24;
 /// The fields with pointers, in their order; the method stands for CSeq.
@@ -118,7 +118,7 @@ pub(crate) fn decode<'a>(
 }
 
 /// The length from the first four bytes.
-fn record_len(bytes: &[u8]) -> Result<usize, Fault> {
+pub(crate) fn record_len(bytes: &[u8]) -> Result<usize, Fault> {
     let Some(first) = u32_be_at(bytes, 0) else {
         return Err(Fault::at(bytes.len(), FaultKind::Cut));
     };
@@ -133,6 +133,57 @@ fn record_len(bytes: &[u8]) -> Result<usize, Fault> {
         return Err(Fault::at(1, FaultKind::Length));
     }
     Ok(len)
+}
+
+/// Whether what stands behind a record that cannot be read lies beyond the end of `bytes`: it is what
+/// shows that the record's length is right.
+pub(crate) fn next_is_open(bytes: &[u8]) -> bool {
+    record_len(bytes).is_ok_and(|len| bytes.len() < len.saturating_add(HEADER_BYTES))
+}
+
+/// Where a record that cannot be read ends: where it says, if another one begins there, or nothing. One
+/// that is cut ends with what there is: what looks like a record in it may be part of its message.
+pub(crate) fn behind(bytes: &[u8], at: usize) -> Option<usize> {
+    let rest = bytes.get(at..)?;
+    let len = record_len(rest).ok()?;
+    let plausible = match rest.get(len..) {
+        Some(next) => next.is_empty() || next.first_chunk().is_some_and(is_head),
+        None => rest.first_chunk().is_some_and(is_head),
+    };
+    plausible.then(|| at.saturating_add(len).min(bytes.len()))
+}
+
+/// Where, behind `at`, a record may begin. The draft has no mark for that; what is taken for one are 56
+/// bytes whose every number is possible, of a time before the year 2106.
+pub(crate) fn resynchronise(bytes: &[u8], at: usize) -> Option<usize> {
+    let from = at.saturating_add(1);
+    let found = bytes
+        .get(from..)?
+        .windows(HEADER_BYTES)
+        .position(|window| window.first_chunk().is_some_and(is_head))?;
+    Some(from.saturating_add(found))
+}
+
+/// Whether a record may begin like this.
+#[inline]
+fn is_head(head: &[u8; HEADER_BYTES]) -> bool {
+    // The upper half of the seconds: hardly anything but a record has it.
+    if head[4..8] != [0; 4] {
+        return false;
+    }
+    let number = |at: usize| usize::from(u16_be_at(head, at).unwrap_or(0));
+    let Ok(len) = record_len(head) else {
+        return false;
+    };
+    let reaches = |start: usize, bytes: usize| {
+        start >= HEADER_BYTES && start.saturating_add(bytes) <= len
+    };
+    u32_be_at(head, 12).is_some_and(|nanoseconds| nanoseconds <= 999_999_999)
+        && (number(22) == 0 || reaches(number(22), 0))
+        && (PAIRS..HEADER_BYTES).step_by(4).all(|at| {
+            let (start, bytes) = (number(at), number(at.saturating_add(2)));
+            bytes == 0 || reaches(start, bytes)
+        })
 }
 
 /// What has to be put together: CSeq, status, addresses, optional fields.

@@ -498,7 +498,7 @@ fn stays_in_line(optional: &[u8]) -> bool {
 }
 
 /// The largest number of ten digits.
-const SECONDS_MAX: u64 = 9_999_999_999;
+pub(crate) const SECONDS_MAX: u64 = 9_999_999_999;
 /// Bytes beside the fields' own: what ends each, and the one that an empty one becomes.
 const FIELDS_SLACK: usize = 2 * Field::COUNT + 1;
 

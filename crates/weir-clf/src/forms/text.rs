@@ -14,6 +14,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use crate::hash::xxh64;
 
 use crate::fault::{Fault, FaultKind};
+use crate::forms::Scratch;
 use crate::forms::escape::{is_word, push_percent};
 use crate::losses::{Loss, Losses};
 use crate::optional::{HEADER, Optionals, push_decimal, push_optional};
@@ -35,6 +36,18 @@ pub(crate) fn is_line(bytes: &[u8]) -> bool {
     words(line).is_ok_and(|(words, count)| {
         (count == REQUEST_WORDS || count == RESPONSE_WORDS) && time_of(words[0]).is_some()
     })
+}
+
+/// Bytes by which [`may_refer`] tells a reference.
+pub(crate) const REFERENCE_BYTES: u64 = 4;
+
+/// Whether a word of the lines may be a `+`.
+pub(crate) fn may_refer(lines: &[u8]) -> bool {
+    let bare = memchr::memmem::find_iter(lines, b" +").any(|at| {
+        let next = lines.get(at.saturating_add(2));
+        next.is_none_or(u8::is_ascii_whitespace)
+    });
+    bare || memchr::memmem::find(lines, b" \"+\"").is_some()
 }
 
 /// The lines to which a `+` may refer. The oldest are forgotten: at least the last
@@ -98,16 +111,6 @@ impl Transactions {
     }
 }
 
-/// What a line needs beside itself.
-#[derive(Debug, Default)]
-pub(crate) struct Scratch {
-    /// The resolved line, when it has a `+`.
-    line: Vec<u8>,
-    built: Vec<u8>,
-    transactions: Transactions,
-    pub(crate) losses: Losses,
-}
-
 /// Reads a line without its line feed.
 pub(crate) fn decode<'a>(line: &'a [u8], scratch: &'a mut Scratch) -> Result<Record<'a>, Fault> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -120,7 +123,7 @@ pub(crate) fn decode<'a>(line: &'a [u8], scratch: &'a mut Scratch) -> Result<Rec
     let Scratch {
         line: resolved,
         built,
-        transactions,
+        earlier,
         losses,
     } = scratch;
     resolved.clear();
@@ -128,12 +131,14 @@ pub(crate) fn decode<'a>(line: &'a [u8], scratch: &'a mut Scratch) -> Result<Rec
     let transaction = found[if response { RESPONSE_TXN } else { REQUEST_TXN }];
     let refers = found.iter().take(count).any(|word| *word == b"+");
     if refers {
-        let earlier = transactions.find(transaction);
-        resolve(&found, response, earlier, resolved, losses);
+        let Some(earlier) = earlier else {
+            return Err(Fault::at(0, FaultKind::Reference));
+        };
+        resolve(&found, response, earlier.find(transaction), resolved, losses);
     }
     let resolved = if refers { resolved } else { line };
-    if !response && present(transaction).is_some() {
-        transactions.remember(resolved, transaction);
+    if let (false, Some(_), Some(earlier)) = (response, present(transaction), earlier) {
+        earlier.remember(resolved, transaction);
     }
     let found = if refers { words(resolved)?.0 } else { found };
     let time = time_of(found[0]).ok_or(Fault::at(0, FaultKind::Time))?;
@@ -522,7 +527,7 @@ mod tests {
     use super::*;
 
     fn read(lines: &[&str]) -> (Vec<String>, Losses) {
-        let mut scratch = Scratch::default();
+        let mut scratch = Scratch::in_order();
         let mut out = Vec::new();
         for line in lines {
             let record = decode(line.as_bytes(), &mut scratch).unwrap();
@@ -538,7 +543,7 @@ mod tests {
 
     #[test]
     fn the_drafts_examples_are_read() {
-        let mut scratch = Scratch::default();
+        let mut scratch = Scratch::in_order();
         let record = decode(REQUEST.as_bytes(), &mut scratch).unwrap();
         assert_eq!(record.method(), Some(&b"REGISTER"[..]));
         assert_eq!(record.field(Field::FromTag), b"iu8u76");

@@ -2,10 +2,11 @@
 //!
 //! Little-endian. A header of fixed size; a zone of 16 bytes for each granule (32 records): where it
 //! begins, its earliest and latest time, its methods and statuses; a checksum for each 4 KiB of the
-//! body; a checksum of all that. The body has three tables, one for each key (Call-ID, From, To): a
+//! body; a checksum of all that. The header also says which form the log has. The body has three tables, one for each key (Call-ID, From, To): a
 //! directory of buckets, then entries of two bytes: eleven bits of granule, five more bits of the
 //! hash.
 
+use crate::forms::Form;
 use crate::hash::xxh64;
 use weir_bytes::{u16_le_at, u32_le_at, u64_le_at};
 
@@ -15,6 +16,8 @@ use crate::index::{BLOCK_RECORDS_MAX, GRANULE_RECORDS, KEYS};
 const MAGIC: &[u8; 8] = b"weirclf2";
 /// Bytes of the header's fixed part.
 pub(crate) const FIXED_BYTES: usize = 96;
+/// Where the form stands in it.
+const FORM: usize = 88;
 const ZONE_BYTES: usize = 16;
 pub(crate) const PAGE_BYTES: usize = 4096;
 /// Bits of the hash that choose a bucket: Call-IDs differ, so they get more.
@@ -35,6 +38,17 @@ pub(crate) struct Builder {
     zones: Vec<Zone>,
     log_start: u64,
     log_end: u64,
+    form: Form,
+}
+
+/// How a block names the form of its log.
+const fn code(form: Form) -> u8 {
+    match form {
+        Form::Rfc6873 => 0,
+        Form::Text => 1,
+        Form::Binary => 2,
+        Form::Json => 3,
+    }
 }
 
 /// What is known of a granule.
@@ -51,6 +65,14 @@ pub(crate) struct Zone {
 }
 
 impl Builder {
+    /// For the blocks of a log of `form`.
+    pub(crate) fn new(form: Form) -> Self {
+        Self {
+            form,
+            ..Self::default()
+        }
+    }
+
     /// Records that wait for their block.
     pub(crate) const fn records(&self) -> usize {
         self.keys[0].len()
@@ -126,6 +148,7 @@ impl Builder {
             bytes.extend_from_slice(&table.bits.to_le_bytes());
             bytes.extend_from_slice(&[0; 2]);
         }
+        bytes.push(code(self.form));
         bytes.resize(FIXED_BYTES, 0);
         for zone in &self.zones {
             bytes.extend_from_slice(&zone.offset.to_le_bytes());
@@ -275,6 +298,7 @@ pub(crate) struct Header {
     pub(crate) time_min: u64,
     pub(crate) time_max: u64,
     pub(crate) edges: u64,
+    form: u8,
     tables: [Table; KEYS],
 }
 
@@ -302,9 +326,15 @@ impl Header {
             time_min: u64_le_at(bytes, 40)?,
             time_max: u64_le_at(bytes, 48)?,
             edges: u64_le_at(bytes, 56)?,
+            form: *bytes.get(FORM)?,
             tables,
         };
         header.is_sound().then_some(header)
+    }
+
+    /// Whether the log of the block has this form.
+    pub(crate) const fn is_of(&self, form: Form) -> bool {
+        self.form == code(form)
     }
 
     fn is_sound(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::path::Path;
 
 use crate::index::block::{Builder, EDGE_BYTES, edge_sum};
 use crate::index::sidecar::{Sidecar, seal, sidecar_path};
@@ -29,18 +30,30 @@ pub struct Indexed {
 /// Several threads read a large log.
 ///
 /// # Errors
-/// When the log cannot be read or the sidecar not written.
+/// When the log cannot be read or the sidecar not written; [`io::ErrorKind::Unsupported`] for a log of the
+/// text draft with lines that refer to earlier ones.
 pub fn index(segment: &Segment) -> io::Result<Indexed> {
     let path = sidecar_path(segment.path());
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".new");
-    let mut out = io::BufWriter::with_capacity(1 << 20, File::create(&temporary)?);
+    let made = make(segment, Path::new(&temporary));
+    match &made {
+        Ok(_) => std::fs::rename(&temporary, &path)?,
+        Err(_) => drop(std::fs::remove_file(&temporary)),
+    }
+    made
+}
+
+/// Makes the sidecar at `path`.
+fn make(segment: &Segment, path: &Path) -> io::Result<Indexed> {
+    let form = segment.form()?.unwrap_or_default();
+    let mut out = io::BufWriter::with_capacity(1 << 20, File::create(path)?);
     let mut indexed = Indexed {
         log_bytes: segment.len(),
         ..Indexed::default()
     };
-    let mut builder = Builder::default();
-    indexed.damaged = stretch::each_mark(segment, &mut |mark, offset| {
+    let mut builder = Builder::new(form);
+    indexed.damaged = stretch::each_mark(segment, form, &mut |mark, offset| {
         indexed.records = indexed.records.saturating_add(1);
         if !builder.push(mark, offset) {
             indexed.sidecar_bytes += write_block(&mut builder, segment, &mut out)?;
@@ -52,7 +65,6 @@ pub fn index(segment: &Segment) -> io::Result<Indexed> {
     out.write_all(&seal(segment.len(), segment.modified_ns()))?;
     // Not forced to the disk: what a crash leaves of it does not fit its checksums.
     out.flush()?;
-    std::fs::rename(&temporary, &path)?;
     Ok(indexed)
 }
 
@@ -94,7 +106,8 @@ pub struct Coverage {
 /// # Errors
 /// When log or sidecar cannot be read.
 pub fn coverage(segment: &Segment) -> io::Result<Option<Coverage>> {
-    Ok(Sidecar::open(segment)?.map(|sidecar| Coverage {
+    let form = segment.form()?.unwrap_or_default();
+    Ok(Sidecar::open(segment, form)?.map(|sidecar| Coverage {
         log_bytes: sidecar.covered(),
         records: sidecar.records(),
         sidecar_bytes: sidecar.bytes(),

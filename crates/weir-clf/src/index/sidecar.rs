@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use crate::forms::Form;
 use crate::hash::xxh64;
 use weir_bytes::u64_le_at;
 
@@ -77,11 +78,17 @@ pub(crate) struct Span {
     pub(crate) end: u64,
 }
 
+impl Span {
+    pub(crate) const fn len(self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
+}
+
 impl Sidecar {
     /// Opens the sidecar of `segment`, as far as it fits: blocks that follow one another from the
-    /// beginning of the log, each with its checksum, its edges as they are in the log. A seal that
+    /// beginning of the log, each of its form and with its checksum, its edges as they are in the log. A seal that
     /// does not fit makes all of it worthless. `None` when nothing is of use.
-    pub(crate) fn open(segment: &Segment) -> io::Result<Option<Self>> {
+    pub(crate) fn open(segment: &Segment, form: Form) -> io::Result<Option<Self>> {
         let file = match File::open(sidecar_path(segment.path())) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -95,7 +102,8 @@ impl Sidecar {
                 break;
             };
             let header = block.header;
-            if header.log_start < log_end || !edges_fit(segment, &header)? {
+            let follows = header.log_start >= log_end && header.is_of(form);
+            if !follows || !edges_fit(segment, &header)? {
                 return Ok(None);
             }
             log_end = header.log_end;

@@ -8,15 +8,15 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use crate::fault::FaultKind;
-use crate::forms::rfc6873;
+use crate::fault::{Fault, FaultKind};
+use crate::forms::notation::{Notation, in_form};
+use crate::forms::{Form, Scratch};
 use crate::index::mark::Mark;
 use crate::segment::Segment;
+use crate::walk::{BEHIND_BYTES, PIECE_BYTES, Read, Walk};
 
-/// Bytes of log that are read at a time, and behind which another stretch begins.
-const STRETCH_BYTES: u64 = 512 << 10;
-/// Bytes behind a stretch that are read with it, for its last record.
-const BEHIND_BYTES: u64 = 8 << 10;
+/// Bytes of log behind which another stretch begins.
+const STRETCH_BYTES: u64 = PIECE_BYTES;
 /// Shorter logs are not worth a second thread.
 const ALONE_BYTES: u64 = 4 << 20;
 const THREADS_MAX: usize = 8;
@@ -24,117 +24,51 @@ const THREADS_MAX: usize = 8;
 /// What is called with each record's mark and offset.
 type Each<'a> = dyn FnMut(&Mark, u64) -> io::Result<()> + 'a;
 
-/// Walks over a log from a record's beginning.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Walk {
-    /// Places that are no record, line feeds apart.
-    pub(crate) damaged: u64,
-    /// Where the last record ends.
-    pub(crate) end: u64,
-    /// Where the next one should begin.
-    next: u64,
-    /// What is before that is damage, and counted.
-    lost: bool,
-}
-
-impl Walk {
-    /// Calls `each` with every record that begins from `from` on and before `to`.
-    pub(crate) fn run(
-        &mut self,
-        segment: &Segment,
-        from: u64,
-        to: u64,
-        each: &mut Each<'_>,
-    ) -> io::Result<()> {
-        let mut buffer = Vec::new();
-        let mut factor = 1_u64;
-        self.next = from;
-        self.end = self.end.max(from);
-        let to = to.min(segment.len());
-        while self.next < to {
-            let at = self.next;
-            let ends = at.saturating_add(STRETCH_BYTES).min(to);
-            let behind = BEHIND_BYTES.saturating_mul(factor);
-            segment.read(at, ends.saturating_add(behind), &mut buffer)?;
-            let last = at.saturating_add(buffer.len() as u64) >= segment.len();
-            let limit = usize::try_from(ends.saturating_sub(at)).unwrap_or(usize::MAX);
-            let used = self.piece(&buffer, at, limit, last, each)?;
-            self.next = at.saturating_add(used as u64);
-            // A record that is longer than what was read, or says so.
-            factor = if used == 0 {
-                factor.saturating_mul(4)
-            } else {
-                1
-            };
+/// Reads records and gives their marks. One that is not finished, because its line has no end, is passed
+/// over: it is no damage, and has no mark before it is.
+pub(crate) fn each_finished<N: Notation>(
+    scratch: &mut Scratch,
+    mut each: impl FnMut(&Mark, u64) -> io::Result<()>,
+) -> impl Read {
+    move |bytes: &[u8], whole: bool, offset: u64| {
+        let (record, len) = match N::decode(bytes, whole, scratch) {
+            Ok(found) => found,
+            Err(fault) => return refused(fault).map(Err),
+        };
+        if N::is_finished(bytes.get(..len).unwrap_or_default()) {
+            each(&Mark::of(&record, len), offset)?;
         }
-        Ok(())
-    }
-
-    /// The records of a piece that begin before `limit`; gives how many bytes are done with.
-    fn piece(
-        &mut self,
-        bytes: &[u8],
-        offset: u64,
-        limit: usize,
-        last: bool,
-        each: &mut Each<'_>,
-    ) -> io::Result<usize> {
-        let mut at = 0_usize;
-        while let Some(rest) = bytes
-            .get(at..)
-            .filter(|rest| at < limit && !rest.is_empty())
-        {
-            match rfc6873::decode(rest) {
-                Ok((record, len)) => {
-                    each(&Mark::of(&record, len), offset.saturating_add(at as u64))?;
-                    at = at.saturating_add(len);
-                    self.end = offset.saturating_add(at as u64);
-                    self.lost = false;
-                }
-                Err(fault)
-                    if fault.kind == FaultKind::Cut
-                        && !last
-                        && rest.len() <= rfc6873::RECORD_BYTES_MAX =>
-                {
-                    return Ok(at);
-                }
-                Err(_) => {
-                    let ends = rest
-                        .iter()
-                        .take_while(|byte| matches!(byte, b'\n' | b'\r'))
-                        .count();
-                    if ends > 0 && rest.get(ends).is_none_or(|&byte| byte == b'A') {
-                        at = at.saturating_add(ends);
-                        continue;
-                    }
-                    self.damaged = self.damaged.saturating_add(u64::from(!self.lost));
-                    match rfc6873::resynchronise(bytes, at) {
-                        Some(next) => {
-                            at = next;
-                            self.lost = false;
-                        }
-                        // The last byte may be the line feed before a record.
-                        None => {
-                            self.lost = true;
-                            return Ok(bytes.len().saturating_sub(usize::from(!last)).max(1));
-                        }
-                    }
-                }
-            }
-        }
-        Ok(at)
+        Ok(Ok(len))
     }
 }
 
-/// Calls `each` with every record of the log, in its order. Gives how many places are no record.
-pub(crate) fn each_mark(segment: &Segment, each: &mut Each<'_>) -> io::Result<u64> {
+/// A log whose lines refer to others has no index: a record that is found by it could not be read.
+pub(crate) fn refused(fault: Fault) -> io::Result<Fault> {
+    if fault.kind != FaultKind::Reference {
+        return Ok(fault);
+    }
+    Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        "has lines that refer to earlier ones with a +, so that it can have no index",
+    ))
+}
+
+/// Calls `each` with the mark of every record of the log, in its order. Gives how many places are no
+/// record.
+pub(crate) fn each_mark(segment: &Segment, form: Form, each: &mut Each<'_>) -> io::Result<u64> {
+    in_form!(form, N => each_mark_of::<N>(segment, each))
+}
+
+fn each_mark_of<N: Notation>(segment: &Segment, each: &mut Each<'_>) -> io::Result<u64> {
     let mut walk = Walk::default();
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     // The frames of a compressed log are decompressed one after the other.
     if segment.len() < ALONE_BYTES || segment.is_compressed() || cores == 1 {
-        walk.run(segment, 0, segment.len(), each)?;
+        let mut scratch = Scratch::default();
+        let mut read = each_finished::<N>(&mut scratch, each);
+        walk.run::<N>(segment, 0, segment.len(), &mut read)?;
     } else {
-        in_stretches(segment, cores.min(THREADS_MAX), &mut walk, each)?;
+        in_stretches::<N>(segment, cores.min(THREADS_MAX), &mut walk, each)?;
     }
     Ok(walk.damaged)
 }
@@ -149,7 +83,7 @@ struct Stretch {
 }
 
 impl Stretch {
-    fn of(segment: &Segment, from: u64) -> io::Result<Self> {
+    fn of<N: Notation>(segment: &Segment, from: u64, scratch: &mut Scratch) -> io::Result<Self> {
         let mut stretch = Self::default();
         let to = from.saturating_add(STRETCH_BYTES);
         stretch.start = match from.checked_sub(1) {
@@ -157,22 +91,23 @@ impl Stretch {
             Some(before) => {
                 let mut bytes = Vec::new();
                 segment.read(before, before.saturating_add(BEHIND_BYTES), &mut bytes)?;
-                let found = rfc6873::resynchronise(&bytes, 0);
+                let found = N::resynchronise(&bytes, 0);
                 found.map(|at| before.saturating_add(at as u64))
             }
         };
         if let Some(start) = stretch.start {
             let marks = &mut stretch.marks;
-            stretch.walk.run(segment, start, to, &mut |mark, offset| {
+            let mut read = each_finished::<N>(scratch, |mark, offset| {
                 marks.push((*mark, offset));
                 Ok(())
-            })?;
+            });
+            stretch.walk.run::<N>(segment, start, to, &mut read)?;
         }
         Ok(stretch)
     }
 }
 
-fn in_stretches(
+fn in_stretches<N: Notation>(
     segment: &Segment,
     threads: usize,
     walk: &mut Walk,
@@ -188,8 +123,10 @@ fn in_stretches(
         let spawn = |first: usize| {
             let (sender, receiver) = sync_channel(2);
             scope.spawn(move || {
+                let mut scratch = Scratch::default();
                 for from in starts(first).step_by(threads) {
-                    if sender.send(Stretch::of(segment, from)).is_err() {
+                    let stretch = Stretch::of::<N>(segment, from, &mut scratch);
+                    if sender.send(stretch).is_err() {
                         break;
                     }
                 }
@@ -197,11 +134,12 @@ fn in_stretches(
             receiver
         };
         let receivers: Vec<Receiver<io::Result<Stretch>>> = (0..threads).map(spawn).collect();
+        let mut scratch = Scratch::default();
         for (from, receiver) in starts(0).zip(receivers.iter().cycle()) {
             let stretch = receiver
                 .recv()
                 .map_err(|_| io::Error::other("a thread that reads the log has ended"))??;
-            if stretch.start == Some(walk.next) {
+            if stretch.start == Some(walk.next) && !walk.lost {
                 for (mark, offset) in &stretch.marks {
                     each(mark, *offset)?;
                 }
@@ -211,7 +149,9 @@ fn in_stretches(
                     ..stretch.walk
                 };
             } else {
-                walk.run(segment, walk.next, from.saturating_add(STRETCH_BYTES), each)?;
+                let to = from.saturating_add(STRETCH_BYTES);
+                let mut read = each_finished::<N>(&mut scratch, &mut *each);
+                walk.run::<N>(segment, walk.next, to, &mut read)?;
             }
         }
         Ok(())
@@ -226,14 +166,20 @@ mod tests {
     /// Records with damage, long ones, and line feeds between, and what one walk makes of them.
     #[test]
     fn stretches_are_as_one_walk() {
+        for form in Form::ALL {
+            in_form!(form, N => as_one_walk::<N>());
+        }
+    }
+
+    fn as_one_walk<N: Notation>() {
         let mut log = Vec::new();
-        let mut encoder = Encoder::new(Form::Rfc6873);
+        let mut encoder = Encoder::new(N::FORM);
         let mut rng = weir_testkit::Rng::new(5);
         while log.len() < 6 << 20 {
             let call = vec![b'a' + (rng.next_u64() % 26) as u8; 1 + rng.below(4000) as usize];
             let mut record = Record::default();
             record.set(Field::CallId, &call);
-            let header = format!("\t00@00000000,0000,00,X: {}", "y".repeat(900_000));
+            let header = format!("\t00@00000000,0000,00,Contact: {}", "y".repeat(900_000));
             if rng.below(800) == 0 {
                 record.optional = crate::Optionals::new(header.as_bytes());
             }
@@ -255,23 +201,45 @@ mod tests {
         let segment = Segment::open(&path).unwrap();
         let mut one = Walk::default();
         let mut expected = Vec::new();
-        let len = segment.len();
-        one.run(&segment, 0, len, &mut |mark, offset| {
+        let mut scratch = Scratch::default();
+        let mut read = each_finished::<N>(&mut scratch, |mark, offset| {
             expected.push((*mark, offset));
             Ok(())
-        })
-        .unwrap();
-        assert!(one.damaged > 10 && expected.len() > 1000);
+        });
+        one.run::<N>(&segment, 0, segment.len(), &mut read).unwrap();
+        drop(read);
+        let found = expected.len();
+        assert!(one.damaged > 10 && found > 1000, "{:?} {found} {one:?}", N::FORM);
         for threads in [2, 3, 7] {
             let mut walk = Walk::default();
             let mut found = Vec::new();
-            in_stretches(&segment, threads, &mut walk, &mut |mark, offset| {
+            in_stretches::<N>(&segment, threads, &mut walk, &mut |mark, offset| {
                 found.push((*mark, offset));
                 Ok(())
             })
             .unwrap();
-            assert_eq!(found, expected);
-            assert_eq!(walk.damaged, one.damaged);
+            assert!(found == expected, "{:?}", N::FORM);
+            assert_eq!(walk.damaged, one.damaged, "{:?}", N::FORM);
         }
+        reader_agrees(N::FORM, &path, &expected, one.damaged);
+    }
+
+    /// Reading from the beginning finds the same records and as many places that are none.
+    fn reader_agrees(form: Form, path: &std::path::Path, marks: &[(Mark, u64)], damaged: u64) {
+        let mut options = crate::ReaderOptions::default();
+        options.form = Some(form);
+        let file = std::fs::File::open(path).unwrap();
+        let mut reader = crate::Reader::with_options(file, options);
+        let (mut found, mut none) = (Vec::new(), 0);
+        while let Some(item) = reader.next().unwrap() {
+            match item {
+                crate::Item::Record { record, offset, len } => {
+                    found.push((Mark::of(&record, len), offset));
+                }
+                crate::Item::Damage(_) => none += 1,
+            }
+        }
+        assert!(found == marks, "{form:?}");
+        assert_eq!(none, damaged, "{form:?}");
     }
 }

@@ -6,12 +6,16 @@ use std::os::unix::fs::{DirEntryExt, FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::fault::FaultKind;
+use crate::forms::notation::{Notation, in_form};
+use crate::forms::{Form, Scratch};
 use crate::index::block::{Builder, EDGE_BYTES};
 use crate::index::build::edges_of;
 use crate::index::mark::Mark;
 use crate::index::sidecar::{Sidecar, modified_ns, seal, sidecar_path};
-use crate::index::stretch::Walk;
+use crate::index::stretch::refused;
 use crate::segment::{Segment, compress, numbered};
+use crate::walk::Walk;
 
 /// When records are forced to the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,6 +34,8 @@ pub enum Fsync {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WriterOptions {
+    /// The form of the log. RFC 6873 by default.
+    pub form: Form,
     /// When records are forced to the disk.
     pub fsync: Fsync,
     /// Begin a new segment before the live one grows beyond these bytes.
@@ -48,6 +54,7 @@ pub struct WriterOptions {
 impl Default for WriterOptions {
     fn default() -> Self {
         Self {
+            form: Form::default(),
             fsync: Fsync::Never,
             rotate_bytes: None,
             rotate_every: None,
@@ -119,11 +126,11 @@ impl Live {
             sidecar: None,
             sidecar_error: None,
         };
-        let repair = live.repair(options.index)?;
+        let repair = in_form!(options.form, N => live.repair::<N>(options.index))?;
         Ok((live, repair))
     }
 
-    fn repair(&mut self, with_index: bool) -> io::Result<Repair> {
+    fn repair<N: Notation>(&mut self, with_index: bool) -> io::Result<Repair> {
         let segment = Segment::open(&self.path)?;
         if segment.is_compressed() {
             return Err(io::Error::new(
@@ -131,8 +138,9 @@ impl Live {
                 "is compressed, so nothing can follow",
             ));
         }
+        is_log_of::<N>(&segment)?;
         let known = if with_index {
-            Sidecar::open(&segment)?
+            Sidecar::open(&segment, N::FORM)?
         } else {
             None
         };
@@ -140,7 +148,7 @@ impl Live {
             .as_ref()
             .map_or((0, 0), |known| (known.covered(), known.bytes()));
         if with_index {
-            match SidecarFile::open(&self.path, bytes) {
+            match SidecarFile::open(&self.path, bytes, N::FORM) {
                 Ok(sidecar) => self.sidecar = Some(sidecar),
                 Err(error) => self.sidecar_error = Some(error),
             }
@@ -150,16 +158,29 @@ impl Live {
         }
         let mut repair = Repair::default();
         let mut walk = Walk::default();
-        walk.run(&segment, covered, segment.len(), &mut |mark, offset| {
+        let mut scratch = Scratch::default();
+        let mut read = |bytes: &[u8], _whole: bool, offset: u64| {
+            // A line without its end is half a record, whatever it says.
+            let len = match N::decode(bytes, false, &mut scratch) {
+                Ok((record, len)) => {
+                    self.mark(&Mark::of(&record, len), offset, None);
+                    len
+                }
+                Err(fault) if fault.kind == FaultKind::Reference => {
+                    self.note(refused(fault).map(drop));
+                    N::resynchronise(bytes, 0).unwrap_or(bytes.len())
+                }
+                Err(fault) => return Ok(Err(fault)),
+            };
             repair.indexed_records = repair.indexed_records.saturating_add(1);
-            self.mark(mark, offset, None);
-            Ok(())
-        })?;
+            Ok(Ok(len))
+        };
+        walk.run::<N>(&segment, covered, segment.len(), &mut read)?;
         repair.damaged = walk.damaged;
         let mut tail = Vec::new();
         segment.read(walk.end, segment.len(), &mut tail)?;
         self.len = segment.len();
-        if !tail.iter().all(|byte| matches!(byte, b'\n' | b'\r')) {
+        if N::stray(&tail) < tail.len() {
             self.file.set_len(walk.end)?;
             self.len = walk.end;
             repair.removed_bytes = segment.len().saturating_sub(walk.end);
@@ -321,7 +342,7 @@ impl Live {
 
 impl SidecarFile {
     /// Opens the sidecar and cuts off what stands behind its good blocks.
-    fn open(log: &Path, good_bytes: u64) -> io::Result<Self> {
+    fn open(log: &Path, good_bytes: u64, form: Form) -> io::Result<Self> {
         let path = sidecar_path(log);
         let mut file = OpenOptions::new()
             .write(true)
@@ -332,7 +353,7 @@ impl SidecarFile {
         file.seek(SeekFrom::Start(good_bytes))?;
         Ok(Self {
             file,
-            builder: Builder::default(),
+            builder: Builder::new(form),
             head: Vec::new(),
         })
     }
@@ -366,6 +387,42 @@ impl SidecarFile {
         self.file.write_all(&seal(len, modified))
     }
 }
+
+/// Whether records of the form can follow: nothing is cut off the end of a file that is no log, or one of
+/// another form.
+fn is_log_of<N: Notation>(segment: &Segment) -> io::Result<()> {
+    let refuse = |text: String| Err(io::Error::new(io::ErrorKind::InvalidData, text));
+    match segment.form()? {
+        Some(form) if form == N::FORM => return Ok(()),
+        Some(form) => {
+            return refuse(format!(
+                "is a log of the form {}, not {}",
+                form.name(),
+                N::FORM.name()
+            ));
+        }
+        None => {}
+    }
+    // What a crash leaves of a first record, or a damaged one before others.
+    let mut begin = Vec::new();
+    segment.read(0, BEGIN_BYTES, &mut begin)?;
+    let blank = begin.iter().all(|byte| matches!(byte, 0 | b'\n' | b'\r'));
+    let mut scratch = Scratch::default();
+    let first = N::decode(&begin, false, &mut scratch).map(drop);
+    let half = first.is_err_and(|fault| fault.kind == FaultKind::Cut) && N::may_begin(&begin);
+    if blank || half || N::resynchronise(&begin, 0).is_some_and(|at| is_record::<N>(&begin, at)) {
+        return Ok(());
+    }
+    refuse("begins like no form of a SIP log".to_owned())
+}
+
+fn is_record<N: Notation>(bytes: &[u8], at: usize) -> bool {
+    let rest = bytes.get(at..).unwrap_or_default();
+    N::decode(rest, false, &mut Scratch::default()).is_ok()
+}
+
+/// Bytes that are looked at to find out whether a file is a log.
+const BEGIN_BYTES: u64 = 64 << 10;
 
 /// Compresses a sealed segment, and removes the plain one when the other is on the disk.
 pub(crate) fn compress_segment(sealed: &Path, level: i32) -> io::Result<()> {

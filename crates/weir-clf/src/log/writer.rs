@@ -8,13 +8,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::forms::rfc6873;
+use crate::forms::{Encoder, Scratch};
 use crate::index::mark::Mark;
 use crate::log::file::{Fsync, Live, Repair, WriterOptions, compress_segment};
 use crate::losses::Losses;
 use crate::record::Record;
 
-/// Writes a log in the form of RFC 6873.
+/// Writes a log in one of the forms.
 ///
 /// ```
 /// use weir_clf::{Field, Record, Writer, WriterOptions};
@@ -40,7 +40,9 @@ pub struct Writer {
 #[derive(Debug)]
 pub struct Appender {
     shared: Arc<Shared>,
-    encoder: rfc6873::Encoder,
+    encoder: Encoder,
+    /// For marks of what is read back.
+    scratch: Scratch,
     marks: Vec<Mark>,
     records: u64,
     /// The number of the last chunk that was handed over.
@@ -57,7 +59,7 @@ pub struct Summary {
     pub bytes: u64,
     /// Segments sealed, the last one not counted.
     pub sealed: u64,
-    /// What RFC 6873 could not carry.
+    /// What the form could not carry.
     pub losses: Losses,
     /// Why there is no sidecar, or a sealed segment is not compressed: the log itself is whole.
     pub warnings: Vec<String>,
@@ -160,7 +162,8 @@ impl Writer {
     pub fn appender(&self) -> Appender {
         Appender {
             shared: Arc::clone(&self.shared),
-            encoder: rfc6873::Encoder::default(),
+            encoder: Encoder::new(self.shared.options.form),
+            scratch: Scratch::default(),
             marks: Vec::new(),
             records: 0,
             ticket: 0,
@@ -221,15 +224,15 @@ impl Appender {
     /// When records could not be written.
     #[inline]
     pub fn append(&mut self, record: &Record<'_>) -> Result<(), WriteError> {
-        let len = self.encoder.push(record);
+        let (len, changed) = self.encoder.write(record);
         self.records = self.records.saturating_add(1);
         if self.shared.options.index {
-            let mark = if self.encoder.last_was_changed() {
+            let written = if changed {
                 self.mark_of_written(len)
-                    .unwrap_or_else(|| Mark::of(record, len))
             } else {
-                Mark::of(record, len)
+                None
             };
+            let mark = written.unwrap_or_else(|| Mark::of(record, len));
             self.marks.push(mark);
         }
         if self.encoder.bytes().len() >= CHUNK_BYTES {
@@ -239,16 +242,18 @@ impl Appender {
     }
 
     /// The mark of what stands in the log, for by that it is looked up.
-    #[cold]
-    fn mark_of_written(&self, len: usize) -> Option<Mark> {
+    #[inline(never)]
+    fn mark_of_written(&mut self, len: usize) -> Option<Mark> {
         let begin = self.encoder.bytes().len().checked_sub(len)?;
-        let (record, len) = rfc6873::decode(self.encoder.bytes().get(begin..)?).ok()?;
+        let written = self.encoder.bytes().get(begin..)?;
+        let form = self.shared.options.form;
+        let (record, len) = form.decode(written, &mut self.scratch).ok()?;
         Some(Mark::of(&record, len))
     }
 
-    /// What RFC 6873 could not carry so far.
+    /// What the form could not carry so far.
     #[must_use]
-    pub const fn losses(&self) -> &Losses {
+    pub const fn losses(&self) -> Losses {
         self.encoder.losses()
     }
 
@@ -317,7 +322,7 @@ impl Drop for Appender {
     fn drop(&mut self) {
         // Who wants to know whether it worked has called commit.
         let _ = self.submit();
-        self.shared.lock().losses.add(self.encoder.losses());
+        self.shared.lock().losses.add(&self.encoder.losses());
     }
 }
 

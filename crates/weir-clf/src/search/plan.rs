@@ -80,10 +80,6 @@ pub(crate) fn plan(
             }),
         }
     }
-    plan.bytes_read = plan
-        .spans
-        .iter()
-        .map(|span| span.end.saturating_sub(span.start))
-        .sum();
+    plan.bytes_read = plan.spans.iter().map(|span| span.len()).sum();
     Ok(plan)
 }

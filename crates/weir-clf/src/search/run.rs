@@ -9,12 +9,12 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use memchr::memmem::Finder;
 
-use crate::forms::rfc6873;
-use crate::index::sidecar::{Sidecar, Span};
+use crate::forms::{Form, Scratch};
 use crate::record::Record;
+use crate::search::opened::Opened;
+use crate::search::piece::{Batch, Job, Piece, Work};
 use crate::search::plan::{Plan, plan};
 use crate::search::query::Query;
-use crate::segment::Segment;
 
 /// How a search runs.
 #[derive(Clone, Debug)]
@@ -63,10 +63,10 @@ impl Default for SearchOptions {
 /// ```
 #[derive(Debug)]
 pub struct Searcher {
-    segments: Vec<(Segment, Option<Sidecar>)>,
+    segments: Vec<Opened>,
     options: SearchOptions,
-    /// A buffer that the last short search left.
-    spare: Mutex<Vec<u8>>,
+    /// Buffers that the last short search left.
+    spare: Mutex<Work>,
 }
 
 /// A record that was found.
@@ -75,8 +75,10 @@ pub struct Searcher {
 pub struct Found<'a> {
     /// The record.
     pub record: Record<'a>,
-    /// Its bytes in the log.
+    /// Its bytes in the log; of the text draft with what each `+` stands for.
     pub written: &'a [u8],
+    /// The form in which it is written.
+    pub form: Form,
     /// The segment's place among those searched.
     pub segment: usize,
     /// Where it begins in the segment.
@@ -95,34 +97,20 @@ pub struct Searched {
     pub damaged: u64,
 }
 
-/// Bytes of log that a thread reads at a time.
-///
-/// Measured: what fits the second cache is scanned there while it is still warm from the copy.
-const PIECE_BYTES: u64 = 256 << 10;
-/// Bytes behind a piece that are read with it, for the record that begins in it and ends behind it.
-const BEHIND_BYTES: u64 = 8 << 10;
 /// Fewer bytes than these are read by one thread.
 const ALONE_BYTES: u64 = 2 << 20;
 
-/// A piece of work: part of a segment.
-#[derive(Clone, Copy, Debug)]
-struct Piece {
-    segment: usize,
-    span: Span,
-    /// A record begins where the span does, if anything does.
-    aligned: bool,
-    /// A record ends where the span does, as far as is known.
-    closed: bool,
-}
-
-/// The records of a piece.
-#[derive(Debug, Default)]
-struct Batch {
-    segment: usize,
-    bytes: Vec<u8>,
-    /// Offset in the log, and where in `bytes` the record ends.
-    places: Vec<(u64, usize)>,
-    searched: Searched,
+impl<'a> Found<'a> {
+    /// A record of the only segment there is.
+    pub(crate) const fn new(record: Record<'a>, written: &'a [u8], form: Form, offset: u64) -> Self {
+        Self {
+            record,
+            written,
+            form,
+            segment: 0,
+            offset,
+        }
+    }
 }
 
 impl Searcher {
@@ -137,17 +125,7 @@ impl Searcher {
             let named = |error: io::Error| {
                 io::Error::new(error.kind(), format!("{}: {error}", path.display()))
             };
-            let segment = Segment::open(path).map_err(named)?;
-            // Without its sidecar a log is searched all the same.
-            let mut sidecar = if options.index {
-                Sidecar::open(&segment).ok().flatten()
-            } else {
-                None
-            };
-            if let (true, Some(sidecar)) = (options.resident, &mut sidecar) {
-                sidecar.load().map_err(named)?;
-            }
-            segments.push((segment, sidecar));
+            segments.push(Opened::new(path, &options).map_err(named)?);
         }
         Ok(Self {
             segments,
@@ -158,7 +136,7 @@ impl Searcher {
 
     /// The files.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.segments.iter().map(|(segment, _)| segment.path())
+        self.segments.iter().map(|opened| opened.segment.path())
     }
 
     /// Which parts of the log `query` has to read.
@@ -167,8 +145,8 @@ impl Searcher {
     /// When a sidecar cannot be read.
     pub fn plan(&self, query: &Query) -> io::Result<Plan> {
         let mut segments = Vec::with_capacity(self.segments.len());
-        for (segment, sidecar) in &self.segments {
-            segments.push(plan(query, segment, sidecar.as_ref())?);
+        for opened in &self.segments {
+            segments.push(plan(query, &opened.segment, opened.sidecar.as_ref())?);
         }
         Ok(Plan { segments })
     }
@@ -190,16 +168,20 @@ impl Searcher {
         query: &Query,
         each: &mut dyn FnMut(Found<'_>) -> ControlFlow<()>,
     ) -> io::Result<Searched> {
+        let mut scratch = Scratch::default();
         self.run(query, true, &mut |batch| {
             let mut start = 0;
+            let opened = self.segments.get(batch.segment);
+            let form = opened.map_or(Form::default(), |opened| opened.form);
             for &(offset, end) in &batch.places {
                 let written = batch.bytes.get(start..end).unwrap_or_default();
                 start = end;
                 // It was read as a record before it was kept.
-                if let Ok((record, _)) = rfc6873::decode(written) {
+                if let Ok((record, _)) = form.decode(written, &mut scratch) {
                     each(Found {
                         record,
                         written,
+                        form,
                         segment: batch.segment,
                         offset,
                     })?;
@@ -215,7 +197,7 @@ impl Searcher {
         keep: bool,
         each: &mut dyn FnMut(&Batch) -> ControlFlow<()>,
     ) -> io::Result<Searched> {
-        let pieces = self.pieces(&self.plan(query)?);
+        let plan = self.plan(query)?;
         let needle = query.needle();
         let finder = needle.as_deref().map(Finder::new);
         let job = Job {
@@ -224,10 +206,40 @@ impl Searcher {
             finder: finder.as_ref(),
             keep,
         };
-        let bytes: u64 = pieces
-            .iter()
-            .map(|piece| piece.span.end.saturating_sub(piece.span.start))
-            .sum();
+        let mut work = std::mem::take(&mut *self.spare());
+        let mut sink = Sink::new(each);
+        // What lies between two parts that have to be read in order is read by several threads.
+        let mut pieces = Vec::new();
+        for ((place, opened), part) in self.segments.iter().enumerate().zip(&plan.segments) {
+            if part.spans.is_empty() {
+                continue;
+            }
+            let Some(spans) = opened.in_order(&part.spans)? else {
+                Piece::push_all(place, &part.spans, &mut pieces);
+                continue;
+            };
+            self.run_pieces(&job, &pieces, &mut work, &mut sink)?;
+            pieces.clear();
+            for span in spans {
+                if sink.is_open {
+                    job.in_order(place, span, &mut work, &mut |batch| sink.take(batch))?;
+                }
+            }
+        }
+        self.run_pieces(&job, &pieces, &mut work, &mut sink)?;
+        *self.spare() = work;
+        Ok(sink.searched)
+    }
+
+    /// Does the pieces, in one thread when they are few.
+    fn run_pieces(
+        &self,
+        job: &Job<'_>,
+        pieces: &[Piece],
+        work: &mut Work,
+        sink: &mut Sink<'_>,
+    ) -> io::Result<()> {
+        let bytes: u64 = pieces.iter().map(|piece| piece.span.len()).sum();
         // Asking how many cores there are takes as long as a lookup.
         let threads = match self.options.threads {
             _ if bytes < ALONE_BYTES => 1,
@@ -235,44 +247,43 @@ impl Searcher {
             threads => threads,
         };
         if threads > 1 {
-            return parallel(&job, &pieces, threads, each);
+            return parallel(job, pieces, threads, sink);
         }
-        let mut buffer = std::mem::take(&mut *self.spare());
-        let mut searched = Searched::default();
-        for piece in &pieces {
-            let batch = job.piece(*piece, &mut buffer)?;
-            searched.add(&batch.searched);
-            if each(&batch).is_break() {
+        for piece in pieces {
+            if !sink.is_open {
                 break;
             }
+            sink.take(&job.piece(*piece, work)?);
         }
-        *self.spare() = buffer;
-        Ok(searched)
+        Ok(())
     }
 
-    fn spare(&self) -> MutexGuard<'_, Vec<u8>> {
+    fn spare(&self) -> MutexGuard<'_, Work> {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    fn pieces(&self, plan: &Plan) -> Vec<Piece> {
-        let mut pieces = Vec::new();
-        for (segment, part) in plan.segments.iter().enumerate() {
-            for span in &part.spans {
-                let mut start = span.start;
-                while start < span.end {
-                    let end = span.end.min(start.saturating_add(PIECE_BYTES));
-                    let aligned = start == span.start;
-                    pieces.push(Piece {
-                        segment,
-                        span: Span { start, end },
-                        aligned,
-                        closed: end == span.end,
-                    });
-                    start = end;
-                }
-            }
+/// Where records go, until it is enough.
+struct Sink<'a> {
+    each: &'a mut dyn FnMut(&Batch) -> ControlFlow<()>,
+    searched: Searched,
+    is_open: bool,
+}
+
+impl<'a> Sink<'a> {
+    fn new(each: &'a mut dyn FnMut(&Batch) -> ControlFlow<()>) -> Self {
+        Self {
+            each,
+            searched: Searched::default(),
+            is_open: true,
         }
-        pieces
+    }
+
+    /// True when more is wanted.
+    fn take(&mut self, batch: &Batch) -> bool {
+        self.searched.add(&batch.searched);
+        self.is_open = (self.each)(batch).is_continue();
+        self.is_open
     }
 }
 
@@ -297,15 +308,15 @@ fn parallel(
     job: &Job<'_>,
     pieces: &[Piece],
     threads: usize,
-    each: &mut dyn FnMut(&Batch) -> ControlFlow<()>,
-) -> io::Result<Searched> {
+    sink: &mut Sink<'_>,
+) -> io::Result<()> {
     let board = Mutex::new(Board::default());
     let changed = Condvar::new();
     let lock = || board.lock().unwrap_or_else(PoisonError::into_inner);
     // Batches that wait are memory, so nobody runs far ahead.
     let ahead = threads.saturating_mul(4);
     let worker = || {
-        let mut buffer = Vec::new();
+        let mut work = Work::default();
         loop {
             let mut state = lock();
             while !state.stopped && state.next >= state.emitted.saturating_add(ahead) {
@@ -317,7 +328,7 @@ fn parallel(
             };
             state.next = place.saturating_add(1);
             drop(state);
-            let batch = job.piece(*piece, &mut buffer);
+            let batch = job.piece(*piece, &mut work);
             lock().ready.insert(place, batch);
             changed.notify_all();
         }
@@ -326,7 +337,6 @@ fn parallel(
         for _ in 0..threads {
             scope.spawn(worker);
         }
-        let mut searched = Searched::default();
         let mut outcome = Ok(());
         for place in 0..pieces.len() {
             let mut state = lock();
@@ -339,240 +349,21 @@ fn parallel(
             state.emitted = place.saturating_add(1);
             drop(state);
             changed.notify_all();
-            let broke = match batch {
-                Ok(batch) => {
-                    searched.add(&batch.searched);
-                    each(&batch).is_break()
-                }
+            let goes_on = match batch {
+                Ok(batch) => sink.take(&batch),
                 Err(error) => {
                     outcome = Err(error);
-                    true
+                    false
                 }
             };
-            if broke {
+            if !goes_on {
                 break;
             }
         }
         lock().stopped = true;
         changed.notify_all();
-        outcome.map(|()| searched)
+        outcome
     })
-}
-
-/// What there is to do with each piece.
-struct Job<'a> {
-    segments: &'a [(Segment, Option<Sidecar>)],
-    query: &'a Query,
-    finder: Option<&'a Finder<'a>>,
-    keep: bool,
-}
-
-impl Job<'_> {
-    /// Reads a piece and finds the records that begin in it.
-    fn piece(&self, piece: Piece, buffer: &mut Vec<u8>) -> io::Result<Batch> {
-        let mut batch = Batch {
-            segment: piece.segment,
-            ..Batch::default()
-        };
-        let Some((segment, _)) = self.segments.get(piece.segment) else {
-            return Ok(batch);
-        };
-        let Span { start, end } = piece.span;
-        // The line feed before the first record shows that one begins.
-        let from = start.saturating_sub(u64::from(!piece.aligned));
-        let mut behind = if piece.closed { 0 } else { BEHIND_BYTES };
-        loop {
-            segment.read(from, end.saturating_add(behind), buffer)?;
-            let whole = from.saturating_add(buffer.len() as u64) >= segment.len();
-            let limit = usize::try_from(end.saturating_sub(from)).unwrap_or(usize::MAX);
-            batch.clear();
-            let done = match self.finder {
-                Some(finder) => self.find(
-                    finder,
-                    buffer,
-                    from,
-                    limit,
-                    piece.aligned,
-                    whole,
-                    &mut batch,
-                ),
-                None => self.walk(buffer, from, limit, piece.aligned, whole, &mut batch),
-            };
-            if done || behind > rfc6873::RECORD_BYTES_MAX as u64 {
-                break;
-            }
-            behind = behind.saturating_mul(16).max(BEHIND_BYTES);
-        }
-        batch.searched.bytes_read = end.saturating_sub(start);
-        Ok(batch)
-    }
-
-    /// Looks at every record. False when more bytes are needed.
-    fn walk(
-        &self,
-        bytes: &[u8],
-        from: u64,
-        limit: usize,
-        aligned: bool,
-        whole: bool,
-        batch: &mut Batch,
-    ) -> bool {
-        let mut read = |start: usize, batch: &mut Batch| {
-            let rest = bytes.get(start..).unwrap_or_default();
-            let (record, len) = rfc6873::decode(rest)?;
-            let written = rest.get(..len).unwrap_or_default();
-            self.take(&record, written, start, from, batch);
-            Ok(start.saturating_add(len))
-        };
-        each_record(bytes, limit, aligned, whole, batch, &mut read)
-    }
-
-    /// Looks at the records that hold the needle. False when more bytes are needed.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the same as walk, and the finder"
-    )]
-    fn find(
-        &self,
-        finder: &Finder<'_>,
-        bytes: &[u8],
-        from: u64,
-        limit: usize,
-        aligned: bool,
-        whole: bool,
-        batch: &mut Batch,
-    ) -> bool {
-        let mut at = 0_usize;
-        while let Some(found) = bytes.get(at..).and_then(|rest| finder.find(rest)) {
-            let hit = at.saturating_add(found);
-            // A line is a record's or it is not, however often the needle stands in it.
-            let line_end = memchr::memchr(b'\n', bytes.get(hit..).unwrap_or_default());
-            at = line_end.map_or(bytes.len(), |end| {
-                hit.saturating_add(end).max(hit.saturating_add(1))
-            });
-            let Some((start, decoded)) = around(bytes, hit, aligned) else {
-                continue;
-            };
-            if start >= limit {
-                break;
-            }
-            match decoded {
-                Ok((record, len)) => {
-                    let written = bytes
-                        .get(start..start.saturating_add(len))
-                        .unwrap_or_default();
-                    self.take(&record, written, start, from, batch);
-                    at = start.saturating_add(len);
-                }
-                Err(fault) if fault.kind == crate::FaultKind::Cut && !whole => return false,
-                Err(_) => {}
-            }
-        }
-        // What holds no needle is looked at for damage, and a record that begins here may hold it behind
-        // what was read.
-        let mut pass = |start: usize, _: &mut Batch| match rfc6873::hop(bytes, start) {
-            Some(end) => Ok(end),
-            None => {
-                let (_, len) = rfc6873::decode(bytes.get(start..).unwrap_or_default())?;
-                Ok(start.saturating_add(len))
-            }
-        };
-        each_record(bytes, limit, aligned, whole, batch, &mut pass)
-    }
-
-    fn take(
-        &self,
-        record: &Record<'_>,
-        written: &[u8],
-        start: usize,
-        from: u64,
-        batch: &mut Batch,
-    ) {
-        if !self.query.matches(record, written) {
-            return;
-        }
-        batch.searched.records = batch.searched.records.saturating_add(1);
-        if self.keep {
-            batch.bytes.extend_from_slice(written);
-            let offset = from.saturating_add(start as u64);
-            batch.places.push((offset, batch.bytes.len()));
-        }
-    }
-}
-
-impl Batch {
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.places.clear();
-        self.searched = Searched::default();
-    }
-}
-
-/// Goes from record to record, for those that begin before `limit`: `read` says where the one that
-/// begins at a place ends. Places that are none are counted. False when more bytes are needed.
-fn each_record(
-    bytes: &[u8],
-    limit: usize,
-    aligned: bool,
-    whole: bool,
-    batch: &mut Batch,
-    read: &mut impl FnMut(usize, &mut Batch) -> Result<usize, crate::Fault>,
-) -> bool {
-    let mut at = if aligned {
-        Some(0)
-    } else {
-        rfc6873::resynchronise(bytes, 0)
-    };
-    while let Some(start) = at.filter(|&at| at < limit) {
-        match read(start, batch) {
-            Ok(end) => at = Some(end),
-            Err(fault) => {
-                if fault.kind == crate::FaultKind::Cut && !whole {
-                    return false;
-                }
-                let rest = bytes.get(start..).unwrap_or_default();
-                let ends = rest
-                    .iter()
-                    .take_while(|byte| matches!(byte, b'\n' | b'\r'))
-                    .count();
-                if ends > 0 && rest.get(ends).is_none_or(|&byte| byte == b'A') {
-                    at = Some(start.saturating_add(ends));
-                    continue;
-                }
-                let damaged = u64::from(!rest.is_empty());
-                batch.searched.damaged = batch.searched.damaged.saturating_add(damaged);
-                at = rfc6873::resynchronise(bytes, start);
-            }
-        }
-    }
-    true
-}
-
-type Decoded<'a> = Result<(Record<'a>, usize), crate::Fault>;
-
-/// The record around a byte: of its two lines, `hit` is in the first or in the second.
-fn around(bytes: &[u8], hit: usize, aligned: bool) -> Option<(usize, Decoded<'_>)> {
-    let mut end = hit;
-    let mut cut = None;
-    for _ in 0..2 {
-        let line = memchr::memrchr(b'\n', bytes.get(..end)?);
-        let start = match line {
-            Some(line) => line.saturating_add(1),
-            None if aligned => 0,
-            None => break,
-        };
-        let decoded = rfc6873::decode(bytes.get(start..)?);
-        match decoded {
-            Ok((_, len)) if start.saturating_add(len) > hit => return Some((start, decoded)),
-            Err(fault) if fault.kind == crate::FaultKind::Cut => cut = Some((start, decoded)),
-            _ => {}
-        }
-        let Some(line) = line else {
-            break;
-        };
-        end = line;
-    }
-    cut
 }
 
 /// The segments of several logs, the oldest first: what [`crate::segments`] finds for each path.

@@ -1,0 +1,241 @@
+//! What a walk over a log has to know of a form: where records begin and end, and how one is read.
+
+use crate::fault::{Fault, FaultKind};
+use crate::forms::{Form, Scratch, binary, json, rfc6873, text};
+use crate::record::Record;
+
+/// One of the forms. Walks are generic over it, so that each is as fast as one written for its form.
+pub(crate) trait Notation {
+    const FORM: Form;
+    /// Bytes of the longest record.
+    const RECORD_BYTES_MAX: usize = 0xff_ffff;
+    /// Bytes at the end of what was searched in vain that may be the beginning of what is looked for.
+    const KEPT_BYTES: usize = 1;
+    /// Whether what begins like a record, somewhere in a log, is one. Bodies are in the binary draft as
+    /// they were in the message, where anybody may have put the bytes of a record; in the other forms
+    /// they are in one line.
+    const ANYWHERE: bool = true;
+
+    /// Reads the record at the beginning of `bytes`, behind which there is nothing when they are `whole`,
+    /// and says how long it is. [`FaultKind::Cut`] asks for more bytes.
+    fn decode<'a>(
+        bytes: &'a [u8],
+        whole: bool,
+        scratch: &'a mut Scratch,
+    ) -> Result<(Record<'a>, usize), Fault>;
+
+    /// Where the record ends that begins at the beginning of `bytes`, when that is cheap to say. Of what
+    /// lies between hardly anything is looked at.
+    fn hop(_bytes: &[u8]) -> Option<usize> {
+        None
+    }
+
+    /// How many of the first bytes may stand between two records.
+    fn stray(bytes: &[u8]) -> usize;
+
+    /// Where the next record may begin when what begins at `at` is none, but says how long it is.
+    fn behind(_bytes: &[u8], _at: usize) -> Option<usize> {
+        None
+    }
+
+    /// Where, behind `at`, a record may begin.
+    fn resynchronise(bytes: &[u8], at: usize) -> Option<usize>;
+
+    /// Whether a first record that is cut may begin like this.
+    fn may_begin(bytes: &[u8]) -> bool {
+        !bytes.is_empty()
+    }
+
+    /// Whether a record that was read is finished: nothing can be added to it.
+    fn is_finished(_written: &[u8]) -> bool {
+        true
+    }
+}
+
+/// Evaluates an expression with a name for the notation of a form.
+macro_rules! in_form {
+    ($form:expr, $notation:ident => $expression:expr) => {
+        match $form {
+            $crate::forms::Form::Rfc6873 => {
+                type $notation = $crate::forms::notation::Rfc6873;
+                $expression
+            }
+            $crate::forms::Form::Text => {
+                type $notation = $crate::forms::notation::Text;
+                $expression
+            }
+            $crate::forms::Form::Binary => {
+                type $notation = $crate::forms::notation::Binary;
+                $expression
+            }
+            $crate::forms::Form::Json => {
+                type $notation = $crate::forms::notation::Json;
+                $expression
+            }
+        }
+    };
+}
+pub(crate) use in_form;
+
+/// [`Form::Rfc6873`].
+pub(crate) enum Rfc6873 {}
+/// [`Form::Text`].
+pub(crate) enum Text {}
+/// [`Form::Binary`].
+pub(crate) enum Binary {}
+/// [`Form::Json`].
+pub(crate) enum Json {}
+
+impl Notation for Rfc6873 {
+    const FORM: Form = Form::Rfc6873;
+    const RECORD_BYTES_MAX: usize = rfc6873::RECORD_BYTES_MAX;
+
+    #[inline]
+    fn decode<'a>(
+        bytes: &'a [u8],
+        _whole: bool,
+        _scratch: &'a mut Scratch,
+    ) -> Result<(Record<'a>, usize), Fault> {
+        rfc6873::decode(bytes)
+    }
+
+    #[inline]
+    fn hop(bytes: &[u8]) -> Option<usize> {
+        rfc6873::hop(bytes, 0)
+    }
+
+    fn stray(bytes: &[u8]) -> usize {
+        let ends = line_ends(bytes);
+        // Otherwise they are part of the damage.
+        let next = bytes.get(ends);
+        if next.is_none_or(|&byte| byte == b'A') {
+            ends
+        } else {
+            0
+        }
+    }
+
+    fn resynchronise(bytes: &[u8], at: usize) -> Option<usize> {
+        rfc6873::resynchronise(bytes, at)
+    }
+}
+
+impl Notation for Text {
+    const FORM: Form = Form::Text;
+
+    fn decode<'a>(
+        bytes: &'a [u8],
+        whole: bool,
+        scratch: &'a mut Scratch,
+    ) -> Result<(Record<'a>, usize), Fault> {
+        let (line, len) = line(bytes, whole)?;
+        Ok((text::decode(line, scratch)?, len))
+    }
+
+    fn stray(bytes: &[u8]) -> usize {
+        line_ends(bytes)
+    }
+
+    fn resynchronise(bytes: &[u8], at: usize) -> Option<usize> {
+        next_line(bytes, at)
+    }
+
+    fn may_begin(bytes: &[u8]) -> bool {
+        bytes.first().is_some_and(u8::is_ascii_digit)
+    }
+
+    fn is_finished(written: &[u8]) -> bool {
+        written.last() == Some(&b'\n')
+    }
+}
+
+impl Notation for Json {
+    const FORM: Form = Form::Json;
+
+    fn decode<'a>(
+        bytes: &'a [u8],
+        whole: bool,
+        scratch: &'a mut Scratch,
+    ) -> Result<(Record<'a>, usize), Fault> {
+        let (line, len) = line(bytes, whole)?;
+        Ok((json::decode(line, &mut scratch.built)?, len))
+    }
+
+    fn stray(bytes: &[u8]) -> usize {
+        line_ends(bytes)
+    }
+
+    fn resynchronise(bytes: &[u8], at: usize) -> Option<usize> {
+        next_line(bytes, at)
+    }
+
+    fn may_begin(bytes: &[u8]) -> bool {
+        bytes.first() == Some(&b'{')
+    }
+
+    fn is_finished(written: &[u8]) -> bool {
+        written.last() == Some(&b'\n')
+    }
+}
+
+impl Notation for Binary {
+    const FORM: Form = Form::Binary;
+    const KEPT_BYTES: usize = binary::HEADER_BYTES;
+    const ANYWHERE: bool = false;
+
+    fn decode<'a>(
+        bytes: &'a [u8],
+        whole: bool,
+        scratch: &'a mut Scratch,
+    ) -> Result<(Record<'a>, usize), Fault> {
+        binary::decode(bytes, &mut scratch.built).map_err(|fault| {
+            // What follows will say whether its length can be believed.
+            let undecided = !whole && binary::next_is_open(bytes);
+            match undecided {
+                true => Fault::at(bytes.len(), FaultKind::Cut),
+                false => fault,
+            }
+        })
+    }
+
+    fn stray(_bytes: &[u8]) -> usize {
+        0
+    }
+
+    fn behind(bytes: &[u8], at: usize) -> Option<usize> {
+        binary::behind(bytes, at)
+    }
+
+    fn may_begin(bytes: &[u8]) -> bool {
+        // The upper half of the seconds.
+        !bytes.is_empty() && bytes.iter().take(8).skip(4).all(|&byte| byte == 0)
+    }
+
+    fn resynchronise(bytes: &[u8], at: usize) -> Option<usize> {
+        binary::resynchronise(bytes, at)
+    }
+}
+
+/// The line at the beginning, and its length with its end.
+#[inline]
+fn line(bytes: &[u8], whole: bool) -> Result<(&[u8], usize), Fault> {
+    match memchr::memchr(b'\n', bytes) {
+        Some(end) => Ok((
+            bytes.get(..end).unwrap_or_default(),
+            end.saturating_add(1),
+        )),
+        None if whole && !bytes.is_empty() => Ok((bytes, bytes.len())),
+        None => Err(Fault::at(bytes.len(), FaultKind::Cut)),
+    }
+}
+
+fn next_line(bytes: &[u8], at: usize) -> Option<usize> {
+    let end = memchr::memchr(b'\n', bytes.get(at..)?)?;
+    Some(at.saturating_add(end).saturating_add(1))
+}
+
+/// Line feeds and carriage returns at the beginning.
+fn line_ends(bytes: &[u8]) -> usize {
+    let ends = bytes.iter();
+    ends.take_while(|byte| matches!(byte, b'\n' | b'\r')).count()
+}

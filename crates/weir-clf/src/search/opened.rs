@@ -1,0 +1,82 @@
+//! A segment that is searched, with its sidecar, and whether its records can be read in any order.
+
+use std::io;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use crate::forms::{Form, text};
+use crate::index::sidecar::{Sidecar, Span};
+use crate::search::run::SearchOptions;
+use crate::segment::Segment;
+
+/// A segment and what is known of it.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) segment: Segment,
+    pub(crate) sidecar: Option<Sidecar>,
+    pub(crate) form: Form,
+    /// Lines of the text draft refer to earlier ones.
+    refers: OnceLock<bool>,
+}
+
+/// Bytes that are looked at together for references.
+const PIECE_BYTES: u64 = 256 << 10;
+
+impl Opened {
+    pub(crate) fn new(path: &Path, options: &SearchOptions) -> io::Result<Self> {
+        let segment = Segment::open(path)?;
+        // One that is damaged at its beginning is searched all the same.
+        let form = segment.form()?.unwrap_or_default();
+        // Without its sidecar a log is searched all the same.
+        let mut sidecar = if options.index {
+            Sidecar::open(&segment, form).ok().flatten()
+        } else {
+            None
+        };
+        if let (true, Some(sidecar)) = (options.resident, &mut sidecar) {
+            sidecar.load()?;
+        }
+        Ok(Self {
+            segment,
+            sidecar,
+            form,
+            refers: OnceLock::new(),
+        })
+    }
+
+    /// The parts that have to be read by one thread, each from its beginning to its end, to find what is
+    /// in `spans`; `None` when any thread may begin anywhere.
+    pub(crate) fn in_order(&self, spans: &[Span]) -> io::Result<Option<Vec<Span>>> {
+        Ok(match self.form {
+            // The bytes of a record may stand in the message that another one has.
+            Form::Binary => Some(spans.to_vec()),
+            Form::Text if self.refers()? => Some(vec![Span {
+                start: 0,
+                end: self.segment.len(),
+            }]),
+            _ => None,
+        })
+    }
+
+    /// Whether a line of the text draft may refer to an earlier one. There are none where a sidecar is.
+    pub(crate) fn refers(&self) -> io::Result<bool> {
+        if self.form != Form::Text {
+            return Ok(false);
+        }
+        if let Some(&refers) = self.refers.get() {
+            return Ok(refers);
+        }
+        let mut at = self.sidecar.as_ref().map_or(0, Sidecar::covered);
+        let mut bytes = Vec::new();
+        let mut refers = false;
+        while at < self.segment.len() && !refers {
+            let end = at.saturating_add(PIECE_BYTES);
+            // A word that ends with the piece is looked at again in the next.
+            let behind = end.saturating_add(text::REFERENCE_BYTES);
+            self.segment.read(at, behind, &mut bytes)?;
+            refers = text::may_refer(&bytes);
+            at = end;
+        }
+        Ok(*self.refers.get_or_init(|| refers))
+    }
+}

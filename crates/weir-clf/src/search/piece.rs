@@ -1,0 +1,309 @@
+//! The pieces of a search: parts of segments that are read at a time.
+
+use std::io;
+
+use memchr::memmem::Finder;
+
+use crate::fault::{Fault, FaultKind};
+use crate::forms::notation::{Notation, Rfc6873, in_form};
+use crate::forms::{Form, Scratch, rfc6873, text};
+use crate::index::sidecar::Span;
+use crate::losses::Losses;
+use crate::record::Record;
+use crate::search::opened::Opened;
+use crate::search::query::Query;
+use crate::search::run::Searched;
+use crate::segment::Segment;
+use crate::walk::{BEHIND_BYTES, Walk, each_record};
+
+/// Bytes of log that a thread reads at a time.
+///
+/// Measured: what fits the second cache is scanned there while it is still warm from the copy.
+const PIECE_BYTES: u64 = 256 << 10;
+
+/// A piece of work: part of a segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece {
+    segment: usize,
+    pub(crate) span: Span,
+    /// A record begins where the span does, if anything does.
+    aligned: bool,
+    /// A record ends where the span does, as far as is known.
+    closed: bool,
+}
+
+impl Piece {
+    /// Appends the pieces of a segment's spans.
+    pub(crate) fn push_all(segment: usize, spans: &[Span], pieces: &mut Vec<Self>) {
+        for span in spans {
+            let mut start = span.start;
+            while start < span.end {
+                let end = span.end.min(start.saturating_add(PIECE_BYTES));
+                pieces.push(Self {
+                    segment,
+                    span: Span { start, end },
+                    aligned: start == span.start,
+                    closed: end == span.end,
+                });
+                start = end;
+            }
+        }
+    }
+}
+
+/// The records of a piece.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    pub(crate) segment: usize,
+    pub(crate) bytes: Vec<u8>,
+    /// Offset in the log, and where in `bytes` the record ends.
+    pub(crate) places: Vec<(u64, usize)>,
+    pub(crate) searched: Searched,
+}
+
+impl Batch {
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.places.clear();
+        self.searched = Searched::default();
+    }
+}
+
+/// What a thread keeps from piece to piece.
+#[derive(Debug, Default)]
+pub(crate) struct Work {
+    buffer: Vec<u8>,
+    scratch: Scratch,
+}
+
+/// What there is to do with each piece.
+pub(crate) struct Job<'a> {
+    pub(crate) segments: &'a [Opened],
+    pub(crate) query: &'a Query,
+    pub(crate) finder: Option<&'a Finder<'a>>,
+    pub(crate) keep: bool,
+}
+
+/// What was read of a piece.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    bytes: &'a [u8],
+    /// Where they begin in the log.
+    from: u64,
+    /// Records that begin before this are the piece's.
+    limit: usize,
+    aligned: bool,
+    /// Nothing follows in the log.
+    whole: bool,
+}
+
+impl Job<'_> {
+    /// Reads a piece and finds the records that begin in it.
+    pub(crate) fn piece(&self, piece: Piece, work: &mut Work) -> io::Result<Batch> {
+        match self.segments.get(piece.segment) {
+            Some(opened) => in_form!(opened.form, N => self.piece_of::<N>(piece, &opened.segment, work)),
+            None => Ok(Batch::default()),
+        }
+    }
+
+    fn piece_of<N: Notation>(
+        &self,
+        piece: Piece,
+        segment: &Segment,
+        work: &mut Work,
+    ) -> io::Result<Batch> {
+        let mut batch = Batch {
+            segment: piece.segment,
+            ..Batch::default()
+        };
+        let Span { start, end } = piece.span;
+        // The line feed before the first record shows that one begins.
+        let from = start.saturating_sub(u64::from(!piece.aligned));
+        let mut behind = if piece.closed { 0 } else { BEHIND_BYTES };
+        let Work { buffer, scratch } = work;
+        loop {
+            segment.read(from, end.saturating_add(behind), buffer)?;
+            let part = Part {
+                bytes: buffer,
+                from,
+                limit: usize::try_from(end.saturating_sub(from)).unwrap_or(usize::MAX),
+                aligned: piece.aligned,
+                whole: from.saturating_add(buffer.len() as u64) >= segment.len(),
+            };
+            batch.clear();
+            let done = match self.finder {
+                // What stands in a record of another form may be written in several ways.
+                Some(finder) if N::FORM == Form::Rfc6873 => self.find(finder, part, &mut batch)?,
+                _ => self.walk::<N>(part, scratch, &mut batch)?,
+            };
+            if done || behind > N::RECORD_BYTES_MAX as u64 {
+                break;
+            }
+            behind = behind.saturating_mul(16).max(BEHIND_BYTES);
+        }
+        batch.searched.bytes_read = end.saturating_sub(start);
+        Ok(batch)
+    }
+
+    /// Looks at every record. False when more bytes are needed.
+    fn walk<N: Notation>(
+        &self,
+        part: Part<'_>,
+        scratch: &mut Scratch,
+        batch: &mut Batch,
+    ) -> io::Result<bool> {
+        let mut read = each_record::<N>(scratch, |record, written, offset| {
+            self.take(record, written, offset, batch);
+            Ok(())
+        });
+        let (done, damaged) = over::<N>(part, &mut read)?;
+        drop(read);
+        batch.searched.damaged = damaged;
+        Ok(done)
+    }
+
+    /// Looks at the records that hold the needle. False when more bytes are needed.
+    fn find(&self, finder: &Finder<'_>, part: Part<'_>, batch: &mut Batch) -> io::Result<bool> {
+        let bytes = part.bytes;
+        let mut at = 0_usize;
+        while let Some(found) = bytes.get(at..).and_then(|rest| finder.find(rest)) {
+            let hit = at.saturating_add(found);
+            // A line is a record's or it is not, however often the needle stands in it.
+            let line_end = memchr::memchr(b'\n', bytes.get(hit..).unwrap_or_default());
+            at = line_end.map_or(bytes.len(), |end| {
+                hit.saturating_add(end).max(hit.saturating_add(1))
+            });
+            let Some((start, decoded)) = around(bytes, hit, part.aligned) else {
+                continue;
+            };
+            if start >= part.limit {
+                break;
+            }
+            match decoded {
+                Ok((record, len)) => {
+                    at = start.saturating_add(len);
+                    let written = bytes.get(start..at).unwrap_or_default();
+                    let offset = part.from.saturating_add(start as u64);
+                    self.take(&record, written, offset, batch);
+                }
+                Err(fault) if fault.kind == FaultKind::Cut && !part.whole => return Ok(false),
+                Err(_) => {}
+            }
+        }
+        // What holds no needle is looked at for damage, and a record that begins here may hold it behind
+        // what was read.
+        let mut pass = |bytes: &[u8], _whole: bool, _offset: u64| {
+            Ok(match Rfc6873::hop(bytes) {
+                Some(len) => Ok(len),
+                None => rfc6873::decode(bytes).map(|(_, len)| len),
+            })
+        };
+        let (done, damaged) = over::<Rfc6873>(part, &mut pass)?;
+        batch.searched.damaged = damaged;
+        Ok(done)
+    }
+
+    fn take(&self, record: &Record<'_>, written: &[u8], offset: u64, batch: &mut Batch) {
+        if self.query.matches(record, written) {
+            self.keep(written, offset, batch);
+        }
+    }
+
+    fn keep(&self, written: &[u8], offset: u64, batch: &mut Batch) {
+        batch.searched.records = batch.searched.records.saturating_add(1);
+        if self.keep {
+            batch.bytes.extend_from_slice(written);
+            batch.places.push((offset, batch.bytes.len()));
+        }
+    }
+
+    /// Reads a part of a segment from its beginning to its end, and gives its records to `each` until that
+    /// says that it is enough.
+    pub(crate) fn in_order(
+        &self,
+        place: usize,
+        span: Span,
+        work: &mut Work,
+        each: &mut dyn FnMut(&Batch) -> bool,
+    ) -> io::Result<()> {
+        let Some(opened) = self.segments.get(place) else {
+            return Ok(());
+        };
+        let mut batch = Batch {
+            segment: place,
+            ..Batch::default()
+        };
+        let refers = opened.refers()?;
+        let mut earlier = Scratch::in_order();
+        let scratch = if refers { &mut earlier } else { &mut work.scratch };
+        let mut walk = Walk::default();
+        let mut at = span.start;
+        while at < span.end {
+            batch.clear();
+            let to = span.end.min(at.saturating_add(PIECE_BYTES));
+            let damaged = walk.damaged;
+            in_form!(opened.form, N => {
+                let mut read = each_record::<N>(scratch, |record, written, offset| {
+                    if !self.query.matches(record, written) {
+                        return Ok(());
+                    }
+                    if refers {
+                        // What it refers to will not be at hand when it is read again.
+                        let mut resolved = Vec::new();
+                        text::push(record, &mut resolved, &mut Losses::default());
+                        self.keep(&resolved, offset, &mut batch);
+                    } else {
+                        self.keep(written, offset, &mut batch);
+                    }
+                    Ok(())
+                });
+                walk.run::<N>(&opened.segment, at, to, &mut read)
+            })?;
+            batch.searched.damaged = walk.damaged.saturating_sub(damaged);
+            batch.searched.bytes_read = walk.next.saturating_sub(at);
+            at = walk.next;
+            if !each(&batch) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Goes from record to record, for those that begin in a part: `read` says where each ends. Gives whether
+/// that was all, for otherwise more bytes are needed, and how many places are no record.
+fn over<N: Notation>(part: Part<'_>, read: &mut impl crate::walk::Read) -> io::Result<(bool, u64)> {
+    let mut walk = Walk {
+        lost: !part.aligned,
+        ..Walk::default()
+    };
+    let used = walk.piece::<N>(part.bytes, part.from, part.limit, part.whole, read)?;
+    Ok((used >= part.limit || walk.lost || part.whole, walk.damaged))
+}
+
+type Decoded<'a> = Result<(Record<'a>, usize), Fault>;
+
+/// The record around a byte: of its two lines, `hit` is in the first or in the second.
+fn around(bytes: &[u8], hit: usize, aligned: bool) -> Option<(usize, Decoded<'_>)> {
+    let mut end = hit;
+    let mut cut = None;
+    for _ in 0..2 {
+        let line = memchr::memrchr(b'\n', bytes.get(..end)?);
+        let start = match line {
+            Some(line) => line.saturating_add(1),
+            None if aligned => 0,
+            None => break,
+        };
+        let decoded = rfc6873::decode(bytes.get(start..)?);
+        match decoded {
+            Ok((_, len)) if start.saturating_add(len) > hit => return Some((start, decoded)),
+            Err(fault) if fault.kind == FaultKind::Cut => cut = Some((start, decoded)),
+            _ => {}
+        }
+        let Some(line) = line else {
+            break;
+        };
+        end = line;
+    }
+    cut
+}

@@ -1,0 +1,141 @@
+//! A walk over a log, from record to record and past what is none, in any form.
+
+use std::io;
+
+use crate::fault::{Fault, FaultKind};
+use crate::forms::Scratch;
+use crate::forms::notation::Notation;
+use crate::record::Record;
+use crate::segment::Segment;
+
+/// Bytes of log that are read at a time.
+pub(crate) const PIECE_BYTES: u64 = 512 << 10;
+/// Bytes behind a piece that are read with it, for its last record.
+pub(crate) const BEHIND_BYTES: u64 = 8 << 10;
+
+/// Walks over a log from a record's beginning.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Walk {
+    /// Places that are no record, line feeds apart.
+    pub(crate) damaged: u64,
+    /// Where the last record ends.
+    pub(crate) end: u64,
+    /// Where the next one should begin.
+    pub(crate) next: u64,
+    /// What is before that is damage, and counted.
+    pub(crate) lost: bool,
+}
+
+/// What a walk asks at each place: whether a record begins there, and how long it is. Is given the bytes
+/// from there on, whether they are all that there are, and their offset in the log.
+///
+/// An error ends the walk.
+pub(crate) trait Read: FnMut(&[u8], bool, u64) -> io::Result<Result<usize, Fault>> {}
+
+impl<F: FnMut(&[u8], bool, u64) -> io::Result<Result<usize, Fault>>> Read for F {}
+
+/// Reads every record, and calls `each` with it, its bytes and its offset.
+pub(crate) fn each_record<N: Notation>(
+    scratch: &mut Scratch,
+    mut each: impl FnMut(&Record<'_>, &[u8], u64) -> io::Result<()>,
+) -> impl Read {
+    move |bytes: &[u8], whole: bool, offset: u64| match N::decode(bytes, whole, scratch) {
+        Ok((record, len)) => {
+            each(&record, bytes.get(..len).unwrap_or_default(), offset)?;
+            Ok(Ok(len))
+        }
+        Err(fault) => Ok(Err(fault)),
+    }
+}
+
+impl Walk {
+    /// Goes over every record that begins from `from` on and before `to`.
+    pub(crate) fn run<N: Notation>(
+        &mut self,
+        segment: &Segment,
+        from: u64,
+        to: u64,
+        read: &mut impl Read,
+    ) -> io::Result<()> {
+        let mut buffer = Vec::new();
+        let mut factor = 1_u64;
+        self.next = from;
+        self.end = self.end.max(from);
+        let to = to.min(segment.len());
+        while self.next < to {
+            let at = self.next;
+            let ends = at.saturating_add(PIECE_BYTES).min(to);
+            let behind = BEHIND_BYTES.saturating_mul(factor);
+            segment.read(at, ends.saturating_add(behind), &mut buffer)?;
+            let last = at.saturating_add(buffer.len() as u64) >= segment.len();
+            let limit = usize::try_from(ends.saturating_sub(at)).unwrap_or(usize::MAX);
+            let used = self.piece::<N>(&buffer, at, limit, last, read)?;
+            self.next = at.saturating_add(used as u64);
+            // A record that is longer than what was read, or says so.
+            factor = if used == 0 {
+                factor.saturating_mul(4)
+            } else {
+                1
+            };
+        }
+        Ok(())
+    }
+
+    /// Goes over the records of a piece that begin before `limit`; gives how many bytes are done with,
+    /// which are fewer than `limit` when more have to be read. `last` says that there are no more.
+    pub(crate) fn piece<N: Notation>(
+        &mut self,
+        bytes: &[u8],
+        offset: u64,
+        limit: usize,
+        last: bool,
+        read: &mut impl Read,
+    ) -> io::Result<usize> {
+        let mut at = 0_usize;
+        while let Some(rest) = bytes
+            .get(at..)
+            .filter(|rest| at < limit && !rest.is_empty())
+        {
+            if self.lost {
+                match N::resynchronise(bytes, at) {
+                    Some(next) => (at, self.lost) = (next, false),
+                    None => return Ok(kept::<N>(bytes, at, last)),
+                }
+                continue;
+            }
+            match read(rest, last, offset.saturating_add(at as u64))? {
+                Ok(len) => {
+                    at = at.saturating_add(len);
+                    self.end = offset.saturating_add(at as u64);
+                }
+                Err(fault)
+                    if fault.kind == FaultKind::Cut
+                        && !last
+                        && rest.len() <= N::RECORD_BYTES_MAX =>
+                {
+                    return Ok(at);
+                }
+                Err(_) => match N::stray(rest) {
+                    0 => {
+                        self.damaged = self.damaged.saturating_add(1);
+                        match N::behind(bytes, at) {
+                            Some(next) => at = next,
+                            None => self.lost = true,
+                        }
+                    }
+                    stray => at = at.saturating_add(stray),
+                },
+            }
+        }
+        Ok(at)
+    }
+}
+
+/// How many bytes are done with when no record begins behind `at`: all but those that may be the
+/// beginning of one.
+fn kept<N: Notation>(bytes: &[u8], at: usize, last: bool) -> usize {
+    match last {
+        true => bytes.len(),
+        false => bytes.len().saturating_sub(N::KEPT_BYTES).max(at),
+    }
+}
