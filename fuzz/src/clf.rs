@@ -91,12 +91,14 @@ pub fn write(bytes: &[u8]) {
     assert_eq!(rfc6873::check(encoder.bytes()), Ok(len));
 }
 
-/// A sound log with any bytes as its sidecar, or a sound one that was damaged: the same answer.
+/// A sound log of some form with any bytes as its sidecar, or a sound one that was damaged: the same answer.
 pub fn sidecar(bytes: &[u8]) {
     let mut bits = Bits(bytes);
     let folder = tempfile::tempdir().expect("a folder");
     let log = folder.path().join("log");
-    let (writer, _) = Writer::open(&log, WriterOptions::default()).expect("a log");
+    let mut options = WriterOptions::default();
+    options.form = bits.pick(&Form::ALL);
+    let (writer, _) = Writer::open(&log, options).expect("a log");
     let mut appender = writer.appender();
     for number in 0..200_u32 {
         let call = format!("{}@example.com", number / 4);

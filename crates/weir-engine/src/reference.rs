@@ -630,25 +630,7 @@ fn log_paths(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
             paths.push(path);
         }
     }
-    if let Some(path) = paths.iter().find(|path| !is_log(path)) {
-        let path = path.display();
-        let error = Error::new(ErrorKind::Source, format!("{path} is no log of RFC 6873"));
-        return Err(error.with_hint(format!(
-            "weir clf convert {path} --form rfc6873 -o LOG makes one of the other forms"
-        )));
-    }
     Ok(paths)
-}
-
-/// A log of RFC 6873, plain or compressed, or one in which there is nothing yet.
-fn is_log(path: &Path) -> bool {
-    let mut begin = Vec::new();
-    let read = weir_clf::Segment::open(path).and_then(|log| log.read(0, 4096, &mut begin));
-    read.is_ok()
-        && matches!(
-            weir_clf::Form::of(&begin),
-            None | Some(weir_clf::Form::Rfc6873)
-        )
 }
 
 fn expand(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {

@@ -2,32 +2,27 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use weir_clf::{Encoder, Flags, Form, Item, Reader, Record, SearchOptions, Searcher};
+use weir_clf::{
+    Encoder, Flags, Form, Item, Reader, Record, SearchOptions, Searcher, Writer, WriterOptions,
+    sidecar_path,
+};
 
 use crate::{Calls, alternate, call_of, query_of, report, text_line, time};
 
 /// Bytes that are formatted before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Both drafts beside the plain text writer. They have no sidecar: that is of RFC 6873.
+/// Both drafts beside the plain text writer, with and without a sidecar, and a lookup in each.
 pub(crate) fn write(calls: &Calls, folder: &Path) {
-    let path = folder.join("draft");
-    let mut drafts = [Form::Text, Form::Binary].map(|form| {
-        let path = path.clone();
-        move || {
-            let _ = fs::remove_file(&path);
-            time(|| write_all(calls, form, &path))
-        }
-    });
-    let [text_draft, binary_draft] = &mut drafts;
+    let text = folder.join("draft");
     let mut plain_text = || {
-        let _ = fs::remove_file(&path);
+        let _ = fs::remove_file(&text);
         let mut second = (0, String::new());
         time(|| {
             let mut buffer = Vec::with_capacity(2 * BUFFER_BYTES);
-            let mut file = File::create(&path).unwrap();
+            let mut file = File::create(&text).unwrap();
             calls.each(|record| {
                 text_line(record, &mut second, &mut buffer);
                 if buffer.len() >= BUFFER_BYTES {
@@ -38,27 +33,84 @@ pub(crate) fn write(calls: &Calls, folder: &Path) {
             file.write_all(&buffer).unwrap();
         })
     };
-    let [text, text_draft, binary_draft] =
-        alternate(7, [&mut plain_text, text_draft, binary_draft]);
+    let logs = [Form::Text, Form::Binary].map(|form| (form, folder.join(form.name())));
+    let [text_log, binary_log] = &logs;
+    let [text, text_bare, text_indexed, binary_bare, binary_indexed] = alternate(
+        7,
+        [
+            &mut plain_text,
+            &mut || write_log(calls, text_log, false),
+            &mut || write_log(calls, text_log, true),
+            &mut || write_log(calls, binary_log, false),
+            &mut || write_log(calls, binary_log, true),
+        ],
+    );
     for (name, seconds) in [
-        ("write draft text, no sidecar", text_draft),
-        ("write draft binary, no sidecar", binary_draft),
+        ("write draft text, no sidecar", text_bare),
+        ("write draft text with sidecar", text_indexed),
+        ("write draft binary, no sidecar", binary_bare),
+        ("write draft binary with sidecar", binary_indexed),
     ] {
         report(name, seconds, text, "plain text writer", "s");
     }
-    fs::remove_file(&path).unwrap();
+    for log in &logs {
+        find(calls, log);
+    }
+}
+
+/// Writes a log of a form as `weir clf write` does; sealing it is not counted.
+fn write_log(calls: &Calls, (form, path): &(Form, PathBuf), index: bool) -> f64 {
+    let _ = fs::remove_file(path);
+    let _ = fs::remove_file(sidecar_path(path));
+    let mut options = WriterOptions::default();
+    (options.form, options.index) = (*form, index);
+    let (writer, _) = Writer::open(path, options).unwrap();
+    let mut appender = writer.appender();
+    let seconds = time(|| {
+        calls.each(|record| appender.append(&request(record)).unwrap());
+        appender.commit().unwrap();
+    });
+    drop(appender);
+    writer.close().unwrap();
+    seconds
+}
+
+/// The last record's Call-ID in a log of a draft.
+fn find(calls: &Calls, (form, path): &(Form, PathBuf)) {
+    let query = query_of(calls, calls.ends.len() - 1);
+    let found = |index: bool| {
+        let mut options = SearchOptions::default();
+        options.index = index;
+        time(|| {
+            let searcher = Searcher::open(&[path], options).unwrap();
+            assert!(searcher.count(&query).unwrap().records >= 1);
+        })
+    };
+    let [indexed, scanned] = alternate(7, [&mut || found(true), &mut || found(false)]);
+    let len = |path: &Path| fs::metadata(path).unwrap().len() as f64;
+    println!(
+        "draft {} {:.0} bytes a record, sidecar {:.2} %",
+        form.name(),
+        len(path) / calls.ends.len() as f64,
+        len(&sidecar_path(path)) / len(path) * 100.0
+    );
+    let name = format!("open and find, draft {}, indexed", form.name());
+    report(&name, indexed, scanned, "a scan of it", "s");
+}
+
+/// Requests: a response of the text draft has no Call-ID to speak of.
+fn request<'a>(record: &Record<'a>) -> Record<'a> {
+    Record {
+        flags: Flags::default(),
+        ..*record
+    }
 }
 
 fn write_all(calls: &Calls, form: Form, path: &Path) {
     let mut encoder = Encoder::new(form);
     let mut out = File::create(path).unwrap();
     calls.each(|record| {
-        // Requests: a response of the text draft has no Call-ID to speak of.
-        let request = Record {
-            flags: Flags::default(),
-            ..*record
-        };
-        encoder.push(&request);
+        encoder.push(&request(record));
         if encoder.bytes().len() >= BUFFER_BYTES {
             out.write_all(encoder.bytes()).unwrap();
             encoder.clear();

@@ -175,9 +175,8 @@ fn is_head(head: &[u8; HEADER_BYTES]) -> bool {
     let Ok(len) = record_len(head) else {
         return false;
     };
-    let reaches = |start: usize, bytes: usize| {
-        start >= HEADER_BYTES && start.saturating_add(bytes) <= len
-    };
+    let reaches =
+        |start: usize, bytes: usize| start >= HEADER_BYTES && start.saturating_add(bytes) <= len;
     u32_be_at(head, 12).is_some_and(|nanoseconds| nanoseconds <= 999_999_999)
         && (number(22) == 0 || reaches(number(22), 0))
         && (PAIRS..HEADER_BYTES).step_by(4).all(|at| {

@@ -220,10 +220,7 @@ impl Notation for Binary {
 #[inline]
 fn line(bytes: &[u8], whole: bool) -> Result<(&[u8], usize), Fault> {
     match memchr::memchr(b'\n', bytes) {
-        Some(end) => Ok((
-            bytes.get(..end).unwrap_or_default(),
-            end.saturating_add(1),
-        )),
+        Some(end) => Ok((bytes.get(..end).unwrap_or_default(), end.saturating_add(1))),
         None if whole && !bytes.is_empty() => Ok((bytes, bytes.len())),
         None => Err(Fault::at(bytes.len(), FaultKind::Cut)),
     }
@@ -237,5 +234,6 @@ fn next_line(bytes: &[u8], at: usize) -> Option<usize> {
 /// Line feeds and carriage returns at the beginning.
 fn line_ends(bytes: &[u8]) -> usize {
     let ends = bytes.iter();
-    ends.take_while(|byte| matches!(byte, b'\n' | b'\r')).count()
+    ends.take_while(|byte| matches!(byte, b'\n' | b'\r'))
+        .count()
 }

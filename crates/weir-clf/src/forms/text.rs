@@ -134,7 +134,13 @@ pub(crate) fn decode<'a>(line: &'a [u8], scratch: &'a mut Scratch) -> Result<Rec
         let Some(earlier) = earlier else {
             return Err(Fault::at(0, FaultKind::Reference));
         };
-        resolve(&found, response, earlier.find(transaction), resolved, losses);
+        resolve(
+            &found,
+            response,
+            earlier.find(transaction),
+            resolved,
+            losses,
+        );
     }
     let resolved = if refers { resolved } else { line };
     if let (false, Some(_), Some(earlier)) = (response, present(transaction), earlier) {

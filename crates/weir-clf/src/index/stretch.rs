@@ -209,7 +209,11 @@ mod tests {
         one.run::<N>(&segment, 0, segment.len(), &mut read).unwrap();
         drop(read);
         let found = expected.len();
-        assert!(one.damaged > 10 && found > 1000, "{:?} {found} {one:?}", N::FORM);
+        assert!(
+            one.damaged > 10 && found > 1000,
+            "{:?} {found} {one:?}",
+            N::FORM
+        );
         for threads in [2, 3, 7] {
             let mut walk = Walk::default();
             let mut found = Vec::new();
@@ -226,14 +230,20 @@ mod tests {
 
     /// Reading from the beginning finds the same records and as many places that are none.
     fn reader_agrees(form: Form, path: &std::path::Path, marks: &[(Mark, u64)], damaged: u64) {
-        let mut options = crate::ReaderOptions::default();
-        options.form = Some(form);
+        let options = crate::ReaderOptions {
+            form: Some(form),
+            ..crate::ReaderOptions::default()
+        };
         let file = std::fs::File::open(path).unwrap();
         let mut reader = crate::Reader::with_options(file, options);
         let (mut found, mut none) = (Vec::new(), 0);
         while let Some(item) = reader.next().unwrap() {
             match item {
-                crate::Item::Record { record, offset, len } => {
+                crate::Item::Record {
+                    record,
+                    offset,
+                    len,
+                } => {
                     found.push((Mark::of(&record, len), offset));
                 }
                 crate::Item::Damage(_) => none += 1,

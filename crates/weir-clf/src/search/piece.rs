@@ -101,7 +101,9 @@ impl Job<'_> {
     /// Reads a piece and finds the records that begin in it.
     pub(crate) fn piece(&self, piece: Piece, work: &mut Work) -> io::Result<Batch> {
         match self.segments.get(piece.segment) {
-            Some(opened) => in_form!(opened.form, N => self.piece_of::<N>(piece, &opened.segment, work)),
+            Some(opened) => {
+                in_form!(opened.form, N => self.piece_of::<N>(piece, &opened.segment, work))
+            }
             None => Ok(Batch::default()),
         }
     }
@@ -235,7 +237,11 @@ impl Job<'_> {
         };
         let refers = opened.refers()?;
         let mut earlier = Scratch::in_order();
-        let scratch = if refers { &mut earlier } else { &mut work.scratch };
+        let scratch = if refers {
+            &mut earlier
+        } else {
+            &mut work.scratch
+        };
         let mut walk = Walk::default();
         let mut at = span.start;
         while at < span.end {

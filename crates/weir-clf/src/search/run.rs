@@ -102,7 +102,12 @@ const ALONE_BYTES: u64 = 2 << 20;
 
 impl<'a> Found<'a> {
     /// A record of the only segment there is.
-    pub(crate) const fn new(record: Record<'a>, written: &'a [u8], form: Form, offset: u64) -> Self {
+    pub(crate) const fn new(
+        record: Record<'a>,
+        written: &'a [u8],
+        form: Form,
+        offset: u64,
+    ) -> Self {
         Self {
             record,
             written,

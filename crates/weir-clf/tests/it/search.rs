@@ -6,15 +6,21 @@ use std::path::Path;
 
 use regex::bytes::Regex;
 use weir_clf::{
-    Condition, Field, Form, Query, SearchOptions, Searcher, Target, Test, Time, Writer,
-    WriterOptions, sidecar_path,
+    Condition, Field, Form, Item, Query, Reader, SearchOptions, Searcher, Segment, Target, Test,
+    Time, Writer, WriterOptions, coverage, index, sidecar_path,
 };
 use weir_testkit::Rng;
 
 use crate::common::{Owned, call_id, calls, exact, search_all_ways, written};
 
 fn log(path: &Path, records: &[Owned]) {
-    let (writer, _) = Writer::open(path, WriterOptions::default()).unwrap();
+    log_in(Form::Rfc6873, path, records);
+}
+
+fn log_in(form: Form, path: &Path, records: &[Owned]) {
+    let mut options = WriterOptions::default();
+    options.form = form;
+    let (writer, _) = Writer::open(path, options).unwrap();
     let mut appender = writer.appender();
     for record in records {
         appender.append(&record.record()).unwrap();
@@ -23,13 +29,44 @@ fn log(path: &Path, records: &[Owned]) {
     writer.close().unwrap();
 }
 
+/// The records of a log as they read back, each with its bytes.
+fn read_back(path: &Path) -> Vec<(Owned, Vec<u8>)> {
+    let bytes = fs::read(path).unwrap();
+    let mut reader = Reader::new(&bytes[..]);
+    let mut found = Vec::new();
+    while let Some(item) = reader.next().unwrap() {
+        if let Item::Record {
+            record,
+            offset,
+            len,
+        } = item
+        {
+            let written = bytes[offset as usize..offset as usize + len].to_vec();
+            found.push((Owned::of(&record), written));
+        }
+    }
+    found
+}
+
 #[test]
 fn every_kind_of_question_is_answered_as_by_looking_at_all() {
+    for form in Form::ALL {
+        every_kind_of_question(form);
+    }
+}
+
+fn every_kind_of_question(form: Form) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("calls.clf");
     let records = calls(17, 14_000);
-    log(&path, &records);
-    let some = &records[9_000];
+    log_in(form, &path, &records);
+    let logged = read_back(&path);
+    assert_eq!(logged.len(), records.len());
+    // A request, for of a response the text draft has no Call-ID.
+    let some = records[9_000..]
+        .iter()
+        .find(|record| !record.flags.response)
+        .unwrap();
     let field = |field: Field| String::from_utf8(some.fields[field as usize].clone()).unwrap();
     let middle = records[7_000].time;
     let later = Time {
@@ -70,14 +107,9 @@ fn every_kind_of_question_is_answered_as_by_looking_at_all() {
         Query::new().until(records[0].time),
         Query::new(),
     ];
-    let bytes: Vec<Vec<u8>> = records
-        .iter()
-        .map(|record| written(std::slice::from_ref(record), Form::Rfc6873))
-        .collect();
     for (place, query) in queries.iter().enumerate() {
-        let expected: Vec<&Owned> = records
+        let expected: Vec<&Owned> = logged
             .iter()
-            .zip(&bytes)
             .filter(|(record, bytes)| query.matches(&record.record(), bytes))
             .map(|(record, _)| record)
             .collect();
@@ -87,15 +119,20 @@ fn every_kind_of_question_is_answered_as_by_looking_at_all() {
             "query {place}: {}",
             found.len()
         );
-        assert!(place == 1 || !found.is_empty(), "query {place}");
+        // The drafts have no ports and one address, and only RFC 6873 has tabs.
+        let lost = form != Form::Rfc6873 && [10, 11, 14].contains(&place);
+        assert!(
+            place == 1 || lost || !found.is_empty(),
+            "{form:?} query {place}"
+        );
     }
-    // The index is of use: of 4 MB hardly anything is read but the groups of 64 records that the
+    // The index is of use: of 4 MB hardly anything is read but the groups of 32 records that the
     // call is in; a hash that two calls share may add one.
     let searcher = Searcher::open(&[&path], SearchOptions::default()).unwrap();
     let plan = searcher.plan(&queries[0]).unwrap();
-    let groups: BTreeSet<usize> = (0..records.len())
-        .filter(|place| records[*place].call_id() == some.call_id())
-        .map(|place| place / 64)
+    let groups: BTreeSet<usize> = (0..logged.len())
+        .filter(|place| logged[*place].0.call_id() == some.call_id())
+        .map(|place| place / 32)
         .collect();
     let groups_read: u64 = plan.segments.iter().map(|part| part.zones_read).sum();
     let (least, most) = (groups.len() as u64, groups.len() as u64 + 1);
@@ -109,21 +146,37 @@ fn every_kind_of_question_is_answered_as_by_looking_at_all() {
 #[test]
 fn a_sidecar_that_lies_changes_no_answer() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("calls.clf");
+    for form in Form::ALL {
+        a_lie_changes_nothing(form, folder.path());
+    }
+}
+
+fn a_lie_changes_nothing(form: Form, folder: &Path) {
+    let path = folder.join(format!("calls.{}", form.name()));
     let records = calls(23, 3000);
-    log(&path, &records);
+    log_in(form, &path, &records);
+    let logged = read_back(&path);
     let good = fs::read(sidecar_path(&path)).unwrap();
-    let other = folder.path().join("other.clf");
-    log(&other, &calls(24, 3000));
+    let other = folder.join(format!("other.{}", form.name()));
+    log_in(form, &other, &calls(24, 3000));
     let foreign = fs::read(sidecar_path(&other)).unwrap();
+    // The same records in another form.
+    let twin = folder.join(format!("twin.{}", form.name()));
+    let twin_form = match form {
+        Form::Json => Form::Binary,
+        _ => Form::Json,
+    };
+    log_in(twin_form, &twin, &records);
+    let twin = fs::read(sidecar_path(&twin)).unwrap();
     let mut rng = Rng::new(31);
     for round in 0..60 {
         let mut sidecar = good.clone();
-        match round % 5 {
+        match round % 6 {
             0 => sidecar.truncate(rng.below(good.len() as u64) as usize),
             1 => sidecar.clone_from(&foreign),
             2 => sidecar = rng.bytes(2000),
             3 => sidecar.clear(),
+            4 => sidecar.clone_from(&twin),
             _ => {
                 for _ in 0..3 {
                     let at = rng.below(good.len() as u64) as usize;
@@ -133,13 +186,11 @@ fn a_sidecar_that_lies_changes_no_answer() {
         }
         fs::write(sidecar_path(&path), &sidecar).unwrap();
         let wanted = records[rng.below(3000) as usize].call_id();
-        let expected: Vec<&Owned> = records
-            .iter()
-            .filter(|record| record.call_id() == wanted)
-            .collect();
+        let expected = logged.iter().map(|(record, _)| record);
+        let expected = expected.filter(|record| record.call_id() == wanted);
         assert!(
             search_all_ways(&path, &call_id(wanted)).iter().eq(expected),
-            "round {round}"
+            "{form:?} round {round}"
         );
     }
 }
@@ -190,25 +241,158 @@ fn a_needle_is_escaped_as_the_log_is() {
 
 #[test]
 fn damage_hides_nothing_else_in_any_way_of_searching() {
+    for form in Form::ALL {
+        damage_hides_nothing_else(form);
+    }
+}
+
+fn damage_hides_nothing_else(form: Form) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("calls.clf");
-    let records = calls(41, 4000);
-    let bytes = written(&records, Form::Rfc6873);
+    let records = calls(41, if form == Form::Rfc6873 { 4000 } else { 1000 });
+    let bytes = written(&records, form);
+    let first = written(&records[..1], form).len() as u64;
     let mut rng = Rng::new(7);
-    for _ in 0..8 {
+    for round in 0..8 {
         let mut log = bytes.clone();
         for _ in 0..20 {
-            let at = rng.below(log.len() as u64) as usize;
-            log[at] = *rng.pick(b"\nAx\0\t,");
+            // The first record tells the form.
+            let at = first + rng.below(log.len() as u64 - first);
+            log[at as usize] = *rng.pick(b"\nAx\0\t,{\"");
         }
         fs::write(&path, &log).unwrap();
+        let _ = fs::remove_file(sidecar_path(&path));
         let (whole, _) = crate::common::read(&log);
-        assert!(search_all_ways(&path, &Query::new()) == whole);
         let invites = exact(Target::Method, "INVITE");
         let expected: Vec<&Owned> = whole
             .iter()
             .filter(|record| record.record().method() == Some(b"INVITE"))
             .collect();
-        assert!(search_all_ways(&path, &invites).iter().eq(expected));
+        for indexed in [false, true] {
+            if indexed {
+                let made = index(&Segment::open(&path).unwrap()).unwrap();
+                assert_eq!(made.records, whole.len() as u64);
+            }
+            let found = search_all_ways(&path, &Query::new());
+            assert!(found == whole, "{form:?} {round} {indexed}");
+            assert!(search_all_ways(&path, &invites).iter().eq(expected.clone()));
+            for _ in 0..5 {
+                let wanted = whole[rng.below(whole.len() as u64) as usize].clone();
+                let wanted = &wanted.fields[Field::CallId as usize];
+                let query = Query::new().and(Condition::new(
+                    Target::Field(Field::CallId),
+                    Test::Exact(wanted.clone()),
+                ));
+                let expected = whole
+                    .iter()
+                    .filter(|record| query.matches(&record.record(), b""));
+                assert!(search_all_ways(&path, &query).iter().eq(expected));
+            }
+        }
+    }
+}
+
+/// Bytes of a record in the message of another are no record, wherever reading begins.
+#[test]
+fn a_record_in_a_message_is_not_taken_for_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.clf");
+    for form in Form::ALL {
+        let mut records = calls(3, 3000);
+        let mut forged = records[0].clone();
+        forged.fields[Field::CallId as usize] = b"forged@example.com".to_vec();
+        let body = [b"\r\n", &written(&[forged], form)[..]]
+            .concat()
+            .repeat(900);
+        weir_clf::push_optional(
+            weir_clf::MESSAGE,
+            0,
+            b"",
+            &body,
+            &mut records[1500].optional,
+        );
+        fs::write(&path, written(&records, form)).unwrap();
+        let _ = fs::remove_file(sidecar_path(&path));
+        for indexed in [false, true] {
+            if indexed {
+                index(&Segment::open(&path).unwrap()).unwrap();
+            }
+            assert_eq!(search_all_ways(&path, &call_id("forged@example.com")), []);
+            assert_eq!(
+                search_all_ways(&path, &Query::new()).len(),
+                3000,
+                "{form:?}"
+            );
+        }
+    }
+}
+
+/// Lines that refer to earlier ones are read in their order, and have no index.
+#[test]
+fn references_of_the_text_draft_are_followed_in_any_way_of_searching() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.txt");
+    let mut log = String::new();
+    for number in 0..12_000 {
+        log += &format!(
+            "{number} h{number} - INVITE sip:b f{number} t c{number}@x \"-\" s{number} -\r\n"
+        );
+        if number >= 100 {
+            let back = number - 100;
+            log += &format!("{number} + + CANCEL + + + + \"+\" s{back} +\r\n");
+        }
+    }
+    fs::write(&path, &log).unwrap();
+    let (whole, damage) = crate::common::read(log.as_bytes());
+    assert_eq!((whole.len(), damage.len()), (23_900, 0));
+    for number in [0, 99, 100, 5000, 11_950] {
+        let call = format!("c{number}@x");
+        let found = search_all_ways(&path, &call_id(&call));
+        let expected = whole.iter().filter(|record| record.call_id() == call);
+        assert!(found.iter().eq(expected));
+        assert_eq!(found.len(), if number < 11_900 { 2 } else { 1 });
+    }
+    assert!(search_all_ways(&path, &Query::new()) == whole);
+    let refused = index(&Segment::open(&path).unwrap()).unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::Unsupported);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    // A writer goes on without a sidecar, and says why.
+    let mut options = WriterOptions::default();
+    options.form = Form::Text;
+    let (writer, repair) = Writer::open(&path, options).unwrap();
+    assert_eq!((repair.damaged, repair.removed_bytes), (0, 0));
+    assert_eq!(writer.close().unwrap().warnings.len(), 1);
+    assert!(!sidecar_path(&path).exists());
+    assert!(search_all_ways(&path, &Query::new()) == whole);
+}
+
+/// A last line without its end is found, but what will be added to it is waited for.
+#[test]
+fn a_last_line_without_its_end_is_read_and_not_indexed() {
+    let folder = tempfile::tempdir().unwrap();
+    for form in [Form::Text, Form::Json] {
+        let path = folder.path().join(form.name());
+        let mut records = calls(3, 40);
+        records.retain(|record| !record.flags.response);
+        let log = written(&records, form);
+        let (last, rest) = records.split_last().unwrap();
+        let without = written(rest, form).len();
+        let call = call_id(last.call_id());
+        let end = log.len() - if form == Form::Text { 2 } else { 1 };
+        fs::write(&path, &log[..end]).unwrap();
+        let made = index(&Segment::open(&path).unwrap()).unwrap();
+        assert_eq!((made.records, made.damaged), (rest.len() as u64, 0));
+        let covered = coverage(&Segment::open(&path).unwrap()).unwrap().unwrap();
+        assert_eq!(covered.log_bytes, without as u64);
+        let found = search_all_ways(&path, &call).len();
+        assert!(found >= 1);
+        // The seal does not fit what is longer by now; without it the blocks still do.
+        for sealed in [true, false] {
+            let sidecar = fs::read(sidecar_path(&path)).unwrap();
+            let cut = sidecar.len() - if sealed { 0 } else { 32 };
+            fs::write(sidecar_path(&path), &sidecar[..cut]).unwrap();
+            fs::write(&path, [&log[..], &log[without..]].concat()).unwrap();
+            assert_eq!(search_all_ways(&path, &call).len(), found + 1, "{form:?}");
+        }
     }
 }

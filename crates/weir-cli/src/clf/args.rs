@@ -92,10 +92,10 @@ pub(crate) struct Write {
         conflicts_with = "interface"
     )]
     pub(crate) inputs: Vec<PathBuf>,
-    /// The log; one of RFC 6873 that is there already goes on
+    /// The log; one of the same form that is there already goes on
     #[arg(short, long, value_name = "LOG")]
     pub(crate) output: PathBuf,
-    /// The form of the log; all but rfc6873 make a new file
+    /// The form of the log
     #[arg(long, value_enum, default_value_t)]
     pub(crate) form: FormName,
     /// When records are forced to the disk: never, always, or every so many milliseconds
@@ -216,7 +216,7 @@ impl Filter {
 
 #[derive(Args, Debug)]
 pub(crate) struct Search {
-    /// Logs; their sealed segments (LOG.000001 and so on) are searched too
+    /// Logs, in any form; their sealed segments (LOG.000001 and so on) are searched too
     #[arg(value_name = "LOG", required = true)]
     pub(crate) logs: Vec<PathBuf>,
     #[command(flatten)]
@@ -262,7 +262,7 @@ pub(crate) struct Convert {
 
 #[derive(Args, Debug)]
 pub(crate) struct Logs {
-    /// The logs
+    /// The logs, in any form
     #[arg(value_name = "LOG", required = true)]
     pub(crate) logs: Vec<PathBuf>,
 }
@@ -279,7 +279,7 @@ pub(crate) struct Check {
 
 #[derive(Args, Debug)]
 pub(crate) struct Tail {
-    /// The log, of RFC 6873
+    /// The log, in any form
     #[arg(value_name = "LOG")]
     pub(crate) log: PathBuf,
     /// Go on with what is written from now on

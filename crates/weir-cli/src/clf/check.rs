@@ -11,6 +11,7 @@ use weir_clf::{
 use super::args::{Check, Logs};
 use super::{Damages, reader, unreadable};
 use crate::message::Messages;
+use crate::refusal::Refusal;
 use crate::session::Failure;
 
 pub(super) fn check(check: &Check, messages: Messages) -> Result<ExitCode, Failure> {
@@ -48,7 +49,7 @@ pub(super) fn check(check: &Check, messages: Messages) -> Result<ExitCode, Failu
             }
         }
         messages.note(&format!("{}: {records} records", path.display()));
-        if let (Some(segment), Some(Form::Rfc6873)) = (&segment, reader.form()) {
+        if let Some(segment) = &segment {
             sidecar(path, segment, records, messages, &mut damages)?;
         }
     }
@@ -95,17 +96,10 @@ pub(super) fn index(logs: &Logs, messages: Messages) -> Result<ExitCode, Failure
     for path in &logs.logs {
         let failed = |error: std::io::Error| Failure::file(path, &error);
         let mut reader = reader(path)?;
-        let form = match reader.next().map_err(|error| unreadable(path, &error))? {
-            None => None,
-            Some(_) => reader.form(),
-        };
-        if form.is_some_and(|form| form != Form::Rfc6873) {
-            let message = format!("{}: only logs of RFC 6873 have an index", path.display());
-            let hint = format!("weir clf convert {} --form rfc6873 -o LOG", path.display());
-            return Err(crate::refusal::Refusal::usage(message, hint).into());
-        }
+        // What begins like no form is refused.
+        let _ = reader.next().map_err(|error| unreadable(path, &error))?;
         let segment = Segment::open(path).map_err(failed)?;
-        let made = make_index(&segment).map_err(failed)?;
+        let made = make_index(&segment).map_err(|error| refused(path, &error))?;
         damaged = damaged.saturating_add(made.damaged);
         messages.note(&format!(
             "{}: {} records, {} bytes of index for {} of log",
@@ -124,4 +118,16 @@ pub(super) fn index(logs: &Logs, messages: Messages) -> Result<ExitCode, Failure
         }
     }
     Ok(ExitCode::from(u8::from(damaged > 0)))
+}
+
+/// Why a log got no index, with what to do about it where something can be done.
+fn refused(path: &Path, error: &std::io::Error) -> Failure {
+    if error.kind() != std::io::ErrorKind::Unsupported {
+        return Failure::file(path, error);
+    }
+    let hint = format!(
+        "weir clf convert {} --form text -o LOG writes them out",
+        path.display()
+    );
+    Refusal::usage(format!("{}: {error}", path.display()), hint).into()
 }

@@ -3,16 +3,15 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use weir_clf::{
-    Condition, DialogOptions, Encoder, Field, Form, Item, Query, Record, SearchOptions, Searched,
-    Searcher, Segment, Target, Test, all_segments, dialogs, rfc6873,
+    Condition, DialogOptions, Encoder, Field, Form, Found, Query, Record, Scratch, SearchOptions,
+    Searched, Searcher, Target, Test, all_segments, dialogs,
 };
 
 use super::args::Search;
-use super::{reader, unreadable, wrote};
+use super::wrote;
 use crate::message::Messages;
 use crate::session::Failure;
 
@@ -26,14 +25,10 @@ pub(super) fn run(search: &Search, messages: Messages) -> Result<ExitCode, Failu
         true => search.logs.clone(),
         false => all_segments(&search.logs).map_err(failed)?,
     };
-    let (logs, others) = by_form(paths)?;
-    if !others.is_empty() {
-        return foreign(search, &query, &others, messages, logs.len());
-    }
     let mut options = SearchOptions::default();
     options.threads = search.threads;
     options.index = !search.no_index;
-    let searcher = Searcher::open(&logs, options).map_err(failed)?;
+    let searcher = Searcher::open(&paths, options).map_err(failed)?;
     if search.explain {
         return explain(&searcher, &query);
     }
@@ -46,28 +41,11 @@ pub(super) fn run(search: &Search, messages: Messages) -> Result<ExitCode, Failu
     let searched = if search.dialog {
         whole_dialogs(&searcher, &query, &mut out, messages)?
     } else {
-        let searched = searcher.search(&query, &mut |found| out.push(&found.record, found.written));
+        let searched = searcher.search(&query, &mut |found| out.push(&found));
         out.finish()?;
         searched.map_err(failed)?
     };
     Ok(close(searched, messages))
-}
-
-/// Logs of RFC 6873, which can be searched at any place, and others.
-fn by_form(paths: Vec<PathBuf>) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Failure> {
-    let mut logs = (Vec::new(), Vec::new());
-    let mut begin = Vec::new();
-    for path in paths {
-        let failed = |error: io::Error| Failure::file(&path, &error);
-        let segment = Segment::open(&path).map_err(failed)?;
-        segment.read(0, 4096, &mut begin).map_err(failed)?;
-        match Form::of(&begin) {
-            Some(Form::Text | Form::Binary | Form::Json) => logs.1.push(path),
-            // One that is damaged at its beginning is searched all the same.
-            Some(Form::Rfc6873) | None => logs.0.push(path),
-        }
-    }
-    Ok(logs)
 }
 
 fn close(searched: Searched, messages: Messages) -> ExitCode {
@@ -102,12 +80,22 @@ impl Output {
     }
 
     /// Gives a record; breaks when no more are wanted.
-    pub(super) fn push(&mut self, record: &Record<'_>, written: &[u8]) -> ControlFlow<()> {
+    pub(super) fn push(&mut self, found: &Found<'_>) -> ControlFlow<()> {
+        self.give(&found.record, found.written, found.form)
+    }
+
+    /// A record, its bytes, and the form that these are in.
+    pub(super) fn give(
+        &mut self,
+        record: &Record<'_>,
+        written: &[u8],
+        form: Form,
+    ) -> ControlFlow<()> {
         if self.left == Some(0) {
             return ControlFlow::Break(());
         }
         self.left = self.left.map(|left| left.saturating_sub(1));
-        if self.form == Form::Rfc6873 && !written.is_empty() {
+        if self.form == form {
             // As it stands in the log, to the byte.
             self.pending.extend_from_slice(written);
         } else {
@@ -171,10 +159,10 @@ fn whole_dialogs(
         call_id,
         Test::AnyOf(calls.into_iter().collect()),
     ));
-    let mut bytes: Vec<Vec<u8>> = Vec::new();
+    let mut bytes: Vec<(Form, Vec<u8>)> = Vec::new();
     let again = searcher
         .search(&all, &mut |found| {
-            bytes.push(found.written.to_vec());
+            bytes.push((found.form, found.written.to_vec()));
             match (bytes.len() as u64) < DIALOG_RECORDS_MAX {
                 true => ControlFlow::Continue(()),
                 false => ControlFlow::Break(()),
@@ -188,18 +176,25 @@ fn whole_dialogs(
         ));
         messages.hint("--since and --until make the question smaller");
     }
-    let decoded = bytes.iter().filter_map(|bytes| rfc6873::decode(bytes).ok());
-    let records: Vec<Record<'_>> = decoded.map(|(record, _)| record).collect();
+    let mut scratches: Vec<Scratch> = Vec::new();
+    scratches.resize_with(bytes.len(), Scratch::default);
+    // Each was read as a record before it was given.
+    let decoded = bytes.iter().zip(&mut scratches);
+    let records: Vec<Record<'_>> = decoded
+        .filter_map(|((form, bytes), scratch)| form.decode(bytes, scratch).ok())
+        .map(|(record, _)| record)
+        .collect();
     for dialog in dialogs(&records, DialogOptions::default()) {
         if !dialog
             .records
             .iter()
-            .any(|&place| query.matches(&records[place], &bytes[place]))
+            .any(|&place| query.matches(&records[place], &bytes[place].1))
         {
             continue;
         }
         for &place in &dialog.records {
-            if out.push(&records[place], &bytes[place]).is_break() {
+            let (form, written) = &bytes[place];
+            if out.give(&records[place], written, *form).is_break() {
                 break;
             }
         }
@@ -231,52 +226,4 @@ fn explain(searcher: &Searcher, query: &Query) -> Result<ExitCode, Failure> {
     }
     wrote(io::stdout().write_all(text.as_bytes()))?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Logs of the other forms are read from the beginning to the end.
-fn foreign(
-    search: &Search,
-    query: &Query,
-    paths: &[PathBuf],
-    messages: Messages,
-    others: usize,
-) -> Result<ExitCode, Failure> {
-    if others > 0 || search.dialog || search.explain {
-        let message =
-            "logs of other forms than RFC 6873 are searched by themselves, record by record";
-        let hint = format!("weir clf convert {} --form rfc6873 -o LOG", shown(paths));
-        return Err(crate::refusal::Refusal::usage(message, hint).into());
-    }
-    let mut out = Output::new(search.form.form(), search.limit);
-    let mut searched = Searched::default();
-    'all: for path in paths {
-        let mut reader = reader(path)?;
-        while let Some(item) = reader.next().map_err(|error| unreadable(path, &error))? {
-            match item {
-                Item::Damage(_) => searched.damaged += 1,
-                Item::Record { record, .. } => {
-                    // Free text is looked for in what the record would be in RFC 6873.
-                    let mut encoder = Encoder::new(Form::Rfc6873);
-                    encoder.push(&record);
-                    if !query.matches(&record, encoder.bytes()) {
-                        continue;
-                    }
-                    searched.records += 1;
-                    if !search.count && out.push(&record, b"").is_break() {
-                        break 'all;
-                    }
-                }
-            }
-        }
-    }
-    if search.count {
-        wrote(writeln!(io::stdout(), "{}", searched.records))?;
-    }
-    out.finish()?;
-    Ok(close(searched, messages))
-}
-
-fn shown(paths: &[PathBuf]) -> String {
-    let first = paths.first().map_or(Path::new("IN"), PathBuf::as_path);
-    first.display().to_string()
 }

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use weir_clf::{Follower, SearchOptions, Searcher, rfc6873};
+use weir_clf::{Follower, Form, Found, Scratch, SearchOptions, Searcher};
 
 use super::Damages;
 use super::args::Tail;
@@ -22,7 +22,7 @@ pub(super) fn run(tail: &Tail, messages: Messages) -> Result<ExitCode, Failure> 
     let failed = |error: std::io::Error| Failure::file(&tail.log, &error);
     // Opened before the last records are looked for: what is written meanwhile is given twice rather
     // than not at all, which the comparison of offsets below prevents.
-    let mut last: VecDeque<Vec<u8>> = VecDeque::new();
+    let mut last: VecDeque<(Form, Vec<u8>)> = VecDeque::new();
     let mut follower = Follower::open(&tail.log, false).map_err(failed)?;
     let until = follower.offset();
     if tail.records > 0 && (tail.log.exists() || !tail.follow) {
@@ -35,24 +35,25 @@ pub(super) fn run(tail: &Tail, messages: Messages) -> Result<ExitCode, Failure> 
             if last.len() == tail.records {
                 last.pop_front();
             }
-            last.push_back(found.written.to_vec());
+            last.push_back((found.form, found.written.to_vec()));
             ControlFlow::Continue(())
         });
         found.map_err(failed)?;
     }
     let out = RefCell::new(Output::new(tail.form.form(), None));
-    for written in &last {
-        if let Ok((record, _)) = rfc6873::decode(written) {
-            let _ = out.borrow_mut().push(&record, written);
+    let mut scratch = Scratch::default();
+    for (form, written) in &last {
+        if let Ok((record, _)) = form.decode(written, &mut scratch) {
+            let _ = out.borrow_mut().give(&record, written, *form);
         }
     }
     let mut damages = Damages::default();
     let mut gone = !tail.follow;
     while !gone {
         gone = !out.borrow_mut().flushed();
-        let mut each = |record: &weir_clf::Record<'_>, written: &[u8]| {
-            if query.matches(record, written) {
-                gone |= out.borrow_mut().push(record, written).is_break();
+        let mut each = |found: Found<'_>| {
+            if query.matches(&found.record, found.written) {
+                gone |= out.borrow_mut().push(&found).is_break();
             }
         };
         let count = follower

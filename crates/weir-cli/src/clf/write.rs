@@ -1,16 +1,13 @@
 //! `weir clf write`.
 
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
-use std::path::Path;
+use std::io::{self, Read as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use weir_clf::{
-    Appender, Encoder, Extras, Form, Losses, Passage, Recorder, Time, Writer, WriterOptions,
-};
+use weir_clf::{Appender, Extras, Losses, Passage, Recorder, Time, Writer, WriterOptions};
 use weir_sip::{Digest, Framer, FramerEvent, Limits, Message};
 use weir_tables::Stop;
 
@@ -20,16 +17,11 @@ use crate::interface;
 use crate::message::Messages;
 use crate::session::Failure;
 
-/// Where records go.
-enum Log {
-    /// A log of RFC 6873, which goes on and may be rotated.
-    Writer {
-        writer: Writer,
-        appender: Appender,
-        reopen: Arc<AtomicBool>,
-    },
-    /// A file of another form.
-    File { file: File, encoder: Encoder },
+/// The log while it is written.
+struct Log {
+    writer: Writer,
+    appender: Appender,
+    reopen: Arc<AtomicBool>,
 }
 
 /// What was done.
@@ -79,7 +71,7 @@ pub(super) fn run(write: &Write, messages: Messages) -> Result<ExitCode, Failure
         None => job.inputs()?,
     }
     let Job { log, tally, .. } = job;
-    let losses = close(log, &write.output, messages)?;
+    let losses = close(log, messages)?;
     messages.note(&format!("{} records", tally.records));
     if tally.faulty > 0 {
         messages.note(&format!("{} messages were not sound in all", tally.faulty));
@@ -150,14 +142,8 @@ impl Job<'_> {
 fn open(write: &Write, messages: Messages) -> Result<Log, Failure> {
     let path = &write.output;
     let failed = |error: io::Error| Failure::file(path, &error);
-    if write.form.form() != Form::Rfc6873 {
-        let file = File::create(path).map_err(failed)?;
-        return Ok(Log::File {
-            file,
-            encoder: Encoder::new(write.form.form()),
-        });
-    }
     let mut options = WriterOptions::default();
+    options.form = write.form.form();
     options.fsync = write.fsync;
     options.rotate_bytes = write.rotate_size.map(|size| size as u64);
     options.rotate_every = write.rotate_every.map(Duration::from_secs);
@@ -183,72 +169,40 @@ fn open(write: &Write, messages: Messages) -> Result<Log, Failure> {
     signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&reopen))
         .map_err(failed)?;
     let appender = writer.appender();
-    Ok(Log::Writer {
+    Ok(Log {
         writer,
         appender,
         reopen,
     })
 }
 
-fn close(log: Log, path: &Path, messages: Messages) -> Result<Losses, Failure> {
-    match log {
-        Log::File { mut file, encoder } => {
-            file.write_all(encoder.bytes())
-                .map_err(|error| Failure::file(path, &error))?;
-            Ok(encoder.losses())
-        }
-        Log::Writer {
-            writer, appender, ..
-        } => {
-            drop(appender);
-            let summary = writer
-                .close()
-                .map_err(|error| Failure::environment(error.to_string()))?;
-            for warning in &summary.warnings {
-                messages.warning(warning);
-            }
-            Ok(summary.losses)
-        }
+fn close(log: Log, messages: Messages) -> Result<Losses, Failure> {
+    drop(log.appender);
+    let summary = log
+        .writer
+        .close()
+        .map_err(|error| Failure::environment(error.to_string()))?;
+    for warning in &summary.warnings {
+        messages.warning(warning);
     }
+    Ok(summary.losses)
 }
 
 impl Log {
     fn push(&mut self, record: &weir_clf::Record<'_>) -> Result<(), Failure> {
-        match self {
-            Self::Writer {
-                writer,
-                appender,
-                reopen,
-            } => {
-                let failed = |error: weir_clf::WriteError| Failure::environment(error.to_string());
-                if reopen.swap(false, Ordering::Relaxed) {
-                    appender.commit().map_err(failed)?;
-                    writer.reopen();
-                }
-                appender.append(record).map_err(failed)
-            }
-            Self::File { encoder, .. } => {
-                encoder.push(record);
-                if encoder.bytes().len() > 256 << 10 {
-                    self.hand_over()?;
-                }
-                Ok(())
-            }
+        let failed = |error: weir_clf::WriteError| Failure::environment(error.to_string());
+        if self.reopen.swap(false, Ordering::Relaxed) {
+            self.appender.commit().map_err(failed)?;
+            self.writer.reopen();
         }
+        self.appender.append(record).map_err(failed)
     }
 
     /// Hands on what was formatted, without waiting until it is written.
     fn hand_over(&mut self) -> Result<(), Failure> {
-        match self {
-            Self::Writer { appender, .. } => appender
-                .submit()
-                .map_err(|error| Failure::environment(error.to_string())),
-            Self::File { file, encoder } => {
-                let wrote = file.write_all(encoder.bytes());
-                encoder.clear();
-                wrote.map_err(|error| Failure::environment(format!("the log: {error}")))
-            }
-        }
+        self.appender
+            .submit()
+            .map_err(|error| Failure::environment(error.to_string()))
     }
 }
 
