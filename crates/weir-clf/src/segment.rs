@@ -96,15 +96,26 @@ impl Segment {
     /// # Errors
     /// When they cannot be read, or a compressed block is damaged.
     pub fn read(&self, start: u64, end: u64, out: &mut Vec<u8>) -> io::Result<()> {
+        let count = self.read_into(start, end, out)?;
+        out.truncate(count);
+        Ok(())
+    }
+
+    /// As [`Segment::read`], into a buffer that becomes longer when it has to and never shorter: a buffer
+    /// that is used again need not be filled with zeros again. Gives how many of its bytes were read.
+    pub(crate) fn read_into(&self, start: u64, end: u64, buffer: &mut Vec<u8>) -> io::Result<usize> {
         let end = end.min(self.len);
         let want = usize::try_from(end.saturating_sub(start)).unwrap_or(0);
         if let Some(frames) = &self.frames {
-            out.clear();
-            return frames.read_at(&self.file, start, want, out);
+            buffer.clear();
+            frames.read_at(&self.file, start, want, buffer)?;
+            return Ok(buffer.len());
         }
-        out.resize(want, 0);
+        if buffer.len() < want {
+            buffer.resize(want, 0);
+        }
         let mut done = 0;
-        while let Some(room) = out.get_mut(done..).filter(|room| !room.is_empty()) {
+        while let Some(room) = buffer.get_mut(done..want).filter(|room| !room.is_empty()) {
             match self.file.read_at(room, start.saturating_add(done as u64)) {
                 Ok(0) => break,
                 Ok(count) => done = done.saturating_add(count),
@@ -112,8 +123,7 @@ impl Segment {
                 Err(error) => return Err(error),
             }
         }
-        out.truncate(done);
-        Ok(())
+        Ok(done)
     }
 
     /// Reads from the beginning to the end.

@@ -66,10 +66,11 @@ impl Walk {
             let at = self.next;
             let ends = at.saturating_add(PIECE_BYTES).min(to);
             let behind = BEHIND_BYTES.saturating_mul(factor);
-            segment.read(at, ends.saturating_add(behind), &mut buffer)?;
-            let last = at.saturating_add(buffer.len() as u64) >= segment.len();
+            let count = segment.read_into(at, ends.saturating_add(behind), &mut buffer)?;
+            let bytes = buffer.get(..count).unwrap_or_default();
+            let last = at.saturating_add(count as u64) >= segment.len();
             let limit = usize::try_from(ends.saturating_sub(at)).unwrap_or(usize::MAX);
-            let used = self.piece::<N>(&buffer, at, limit, last, read)?;
+            let used = self.piece::<N>(bytes, at, limit, last, read)?;
             self.next = at.saturating_add(used as u64);
             // A record that is longer than what was read, or says so.
             factor = if used == 0 {

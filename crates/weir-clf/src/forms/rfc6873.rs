@@ -126,6 +126,51 @@ pub(crate) fn hop(bytes: &[u8], at: usize) -> Option<usize> {
     (bytes.get(end.wrapping_sub(1)) == Some(&b'\n')).then_some(end)
 }
 
+/// Calls `each` with the place of every record whose `field` is `value`, or which has to be looked at to know.
+/// `None` when `bytes` are not two lines a record from the first byte to the last: some of what was found may
+/// then be none, and more may be there. Records begin where lines do, so that of each nothing else is looked
+/// at.
+pub(crate) fn each_with(
+    bytes: &[u8],
+    field: Field,
+    value: &[u8],
+    each: &mut impl FnMut(usize),
+) -> Option<()> {
+    // Its pointer, and that of the next: the last field has none behind it that leads to a separator.
+    let pair = 4_usize.checked_mul(field as usize)?.checked_add(8)?;
+    if field == Field::ClientTxn {
+        return None;
+    }
+    // Most values differ in their first bytes, and a call to compare all takes longer than the rest.
+    let first = value.first_chunk::<8>();
+    let mut at = 0_usize;
+    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+        // No record begins in the first line when it ends where it should: its own would go on there.
+        let head = rest.first_chunk::<POINTERS>()?;
+        if head[0] != b'A' || head[POINTERS - 1] != b'\n' {
+            return None;
+        }
+        let end = memchr::memchr(b'\n', rest.get(POINTERS..)?)?;
+        let record = rest.get(..POINTERS.wrapping_add(end).wrapping_add(1))?;
+        let base = match head.get(8..12)? {
+            b"0053" => 1,
+            b"0052" => 0,
+            _ => return None,
+        };
+        let ([start, next], bad) = hex::two(*head.get(pair..)?.first_chunk()?);
+        let start = usize::from(start).wrapping_sub(base);
+        let stop = usize::from(next).wrapping_sub(base).wrapping_sub(1);
+        let differs = record.get(start..stop).is_some_and(|found| {
+            found.len() != value.len() || found.first_chunk() != first || found != value
+        });
+        if bad != 0 || !differs {
+            each(at);
+        }
+        at = at.wrapping_add(record.len());
+    }
+    Some(())
+}
+
 /// The length of the record from its first eight bytes.
 #[inline]
 fn length(head: &[u8; 8]) -> Result<usize, Fault> {

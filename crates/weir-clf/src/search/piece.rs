@@ -1,6 +1,7 @@
 //! The pieces of a search: parts of segments that are read at a time.
 
 use std::io;
+use std::sync::OnceLock;
 
 use memchr::memmem::Finder;
 
@@ -80,8 +81,28 @@ pub(crate) struct Work {
 pub(crate) struct Job<'a> {
     pub(crate) segments: &'a [Opened],
     pub(crate) query: &'a Query,
-    pub(crate) finder: Option<&'a Finder<'a>>,
     pub(crate) keep: bool,
+    /// Finds bytes that stand in every record of RFC 6873 that is looked for. Made when it is asked for.
+    finder: OnceLock<Option<Finder<'static>>>,
+}
+
+impl<'a> Job<'a> {
+    pub(crate) const fn new(segments: &'a [Opened], query: &'a Query, keep: bool) -> Self {
+        Self {
+            segments,
+            query,
+            keep,
+            finder: OnceLock::new(),
+        }
+    }
+
+    fn finder(&self) -> Option<&Finder<'static>> {
+        let made = self.finder.get_or_init(|| {
+            let needle = self.query.needle()?;
+            Some(Finder::new(&needle).into_owned())
+        });
+        made.as_ref()
+    }
 }
 
 /// What was read of a piece.
@@ -124,19 +145,29 @@ impl Job<'_> {
         let mut behind = if piece.closed { 0 } else { BEHIND_BYTES };
         let Work { buffer, scratch } = work;
         loop {
-            segment.read(from, end.saturating_add(behind), buffer)?;
+            let count = segment.read_into(from, end.saturating_add(behind), buffer)?;
             let part = Part {
-                bytes: buffer,
+                bytes: buffer.get(..count).unwrap_or_default(),
                 from,
                 limit: usize::try_from(end.saturating_sub(from)).unwrap_or(usize::MAX),
                 aligned: piece.aligned,
-                whole: from.saturating_add(buffer.len() as u64) >= segment.len(),
+                whole: from.saturating_add(count as u64) >= segment.len(),
             };
             batch.clear();
-            let done = match self.finder {
-                // What stands in a record of another form may be written in several ways.
-                Some(finder) if N::FORM == Form::Rfc6873 => self.find(finder, part, &mut batch)?,
-                _ => self.walk::<N>(part, scratch, &mut batch)?,
+            if N::FORM == Form::Rfc6873 && piece.aligned && piece.closed {
+                if self.compare(part, &mut batch) {
+                    break;
+                }
+                batch.clear();
+            }
+            // What stands in a record of another form may be written in several ways.
+            let finder = match N::FORM {
+                Form::Rfc6873 => self.finder(),
+                _ => None,
+            };
+            let done = match finder {
+                Some(finder) => self.find(finder, part, &mut batch)?,
+                None => self.walk::<N>(part, scratch, &mut batch)?,
             };
             if done || behind > N::RECORD_BYTES_MAX as u64 {
                 break;
@@ -162,6 +193,27 @@ impl Job<'_> {
         drop(read);
         batch.searched.damaged = damaged;
         Ok(done)
+    }
+
+    /// Compares a field of each record, where the index knows their beginnings and all are as they should be.
+    /// False when they have to be looked at in another way.
+    fn compare(&self, part: Part<'_>, batch: &mut Batch) -> bool {
+        let Some((field, value)) = self.query.field() else {
+            return false;
+        };
+        let mut sound = true;
+        let done = rfc6873::each_with(part.bytes, field, value, &mut |start| {
+            match rfc6873::decode(part.bytes.get(start..).unwrap_or_default()) {
+                Ok((record, len)) => {
+                    let end = start.saturating_add(len);
+                    let written = part.bytes.get(start..end).unwrap_or_default();
+                    let offset = part.from.saturating_add(start as u64);
+                    self.take(&record, written, offset, batch);
+                }
+                Err(_) => sound = false,
+            }
+        });
+        done.is_some() && sound
     }
 
     /// Looks at the records that hold the needle. False when more bytes are needed.

@@ -253,6 +253,16 @@ impl Query {
         })
     }
 
+    /// A field and the value that it has in every record that is looked for.
+    pub(crate) fn field(&self) -> Option<(Field, &[u8])> {
+        self.conditions
+            .iter()
+            .find_map(|condition| match (condition.target, &condition.test) {
+                (Target::Field(field), Test::Exact(value)) => Some((field, &value[..])),
+                _ => None,
+            })
+    }
+
     /// The longest bytes that stand in every record that is looked for.
     pub(crate) fn needle(&self) -> Option<Vec<u8>> {
         let needles = self.conditions.iter().filter_map(Condition::needle);

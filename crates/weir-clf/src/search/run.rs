@@ -7,8 +7,6 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use memchr::memmem::Finder;
-
 use crate::forms::{Form, Scratch};
 use crate::record::Record;
 use crate::search::opened::Opened;
@@ -203,14 +201,7 @@ impl Searcher {
         each: &mut dyn FnMut(&Batch) -> ControlFlow<()>,
     ) -> io::Result<Searched> {
         let plan = self.plan(query)?;
-        let needle = query.needle();
-        let finder = needle.as_deref().map(Finder::new);
-        let job = Job {
-            segments: &self.segments,
-            query,
-            finder: finder.as_ref(),
-            keep,
-        };
+        let job = Job::new(&self.segments, query, keep);
         let mut work = std::mem::take(&mut *self.spare());
         let mut sink = Sink::new(each);
         // What lies between two parts that have to be read in order is read by several threads.
