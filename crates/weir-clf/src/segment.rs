@@ -103,7 +103,12 @@ impl Segment {
 
     /// As [`Segment::read`], into a buffer that becomes longer when it has to and never shorter: a buffer
     /// that is used again need not be filled with zeros again. Gives how many of its bytes were read.
-    pub(crate) fn read_into(&self, start: u64, end: u64, buffer: &mut Vec<u8>) -> io::Result<usize> {
+    pub(crate) fn read_into(
+        &self,
+        start: u64,
+        end: u64,
+        buffer: &mut Vec<u8>,
+    ) -> io::Result<usize> {
         let end = end.min(self.len);
         let want = usize::try_from(end.saturating_sub(start)).unwrap_or(0);
         if let Some(frames) = &self.frames {

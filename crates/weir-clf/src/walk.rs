@@ -49,15 +49,16 @@ pub(crate) fn each_record<N: Notation>(
 }
 
 impl Walk {
-    /// Goes over every record that begins from `from` on and before `to`.
+    /// Goes over every record that begins from `from` on and before `to`. The buffer is kept by the caller:
+    /// a new one for half a megabyte costs as much as reading that.
     pub(crate) fn run<N: Notation>(
         &mut self,
         segment: &Segment,
         from: u64,
         to: u64,
+        buffer: &mut Vec<u8>,
         read: &mut impl Read,
     ) -> io::Result<()> {
-        let mut buffer = Vec::new();
         let mut factor = 1_u64;
         self.next = from;
         self.end = self.end.max(from);
@@ -66,7 +67,7 @@ impl Walk {
             let at = self.next;
             let ends = at.saturating_add(PIECE_BYTES).min(to);
             let behind = BEHIND_BYTES.saturating_mul(factor);
-            let count = segment.read_into(at, ends.saturating_add(behind), &mut buffer)?;
+            let count = segment.read_into(at, ends.saturating_add(behind), buffer)?;
             let bytes = buffer.get(..count).unwrap_or_default();
             let last = at.saturating_add(count as u64) >= segment.len();
             let limit = usize::try_from(ends.saturating_sub(at)).unwrap_or(usize::MAX);

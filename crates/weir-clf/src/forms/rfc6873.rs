@@ -221,10 +221,10 @@ fn pointers(head: &[u8; FIELDS]) -> Result<[usize; 13], Fault> {
 
 #[inline]
 fn time_and_flags(head: &[u8; FIELDS]) -> Result<(Time, Flags), Fault> {
-    let mut digits = [0_u8; 13];
-    digits[..10].copy_from_slice(&head[61..71]);
-    digits[10..].copy_from_slice(&head[72..75]);
-    let milliseconds = crate::record::decimal(&digits);
+    let mut digits = [b'0'; 16];
+    digits[3..13].copy_from_slice(&head[61..71]);
+    digits[13..].copy_from_slice(&head[72..75]);
+    let milliseconds = crate::record::decimal_of_sixteen(digits);
     let (Some(milliseconds), b'.', b'\t') = (milliseconds, head[71], head[75]) else {
         return Err(Fault::at(POINTERS, FaultKind::Time));
     };

@@ -17,6 +17,8 @@ use crate::walk::{BEHIND_BYTES, PIECE_BYTES, Read, Walk};
 
 /// Bytes of log behind which another stretch begins.
 const STRETCH_BYTES: u64 = PIECE_BYTES;
+/// Records of a stretch, about.
+const STRETCH_MARKS: usize = 2048;
 /// Shorter logs are not worth a second thread.
 const ALONE_BYTES: u64 = 4 << 20;
 const THREADS_MAX: usize = 8;
@@ -66,7 +68,8 @@ fn each_mark_of<N: Notation>(segment: &Segment, each: &mut Each<'_>) -> io::Resu
     if segment.len() < ALONE_BYTES || segment.is_compressed() || cores == 1 {
         let mut scratch = Scratch::default();
         let mut read = each_finished::<N>(&mut scratch, each);
-        walk.run::<N>(segment, 0, segment.len(), &mut read)?;
+        let mut buffer = Vec::new();
+        walk.run::<N>(segment, 0, segment.len(), &mut buffer, &mut read)?;
     } else {
         in_stretches::<N>(segment, cores.min(THREADS_MAX), &mut walk, each)?;
     }
@@ -83,25 +86,33 @@ struct Stretch {
 }
 
 impl Stretch {
-    fn of<N: Notation>(segment: &Segment, from: u64, scratch: &mut Scratch) -> io::Result<Self> {
+    fn of<N: Notation>(
+        segment: &Segment,
+        from: u64,
+        buffer: &mut Vec<u8>,
+        scratch: &mut Scratch,
+    ) -> io::Result<Self> {
         let mut stretch = Self::default();
         let to = from.saturating_add(STRETCH_BYTES);
         stretch.start = match from.checked_sub(1) {
             None => Some(0),
             Some(before) => {
-                let mut bytes = Vec::new();
-                segment.read(before, before.saturating_add(BEHIND_BYTES), &mut bytes)?;
-                let found = N::resynchronise(&bytes, 0);
+                let behind = before.saturating_add(BEHIND_BYTES);
+                let count = segment.read_into(before, behind, buffer)?;
+                let found = N::resynchronise(buffer.get(..count).unwrap_or_default(), 0);
                 found.map(|at| before.saturating_add(at as u64))
             }
         };
         if let Some(start) = stretch.start {
             let marks = &mut stretch.marks;
+            marks.reserve(STRETCH_MARKS);
             let mut read = each_finished::<N>(scratch, |mark, offset| {
                 marks.push((*mark, offset));
                 Ok(())
             });
-            stretch.walk.run::<N>(segment, start, to, &mut read)?;
+            stretch
+                .walk
+                .run::<N>(segment, start, to, buffer, &mut read)?;
         }
         Ok(stretch)
     }
@@ -123,9 +134,9 @@ fn in_stretches<N: Notation>(
         let spawn = |first: usize| {
             let (sender, receiver) = sync_channel(2);
             scope.spawn(move || {
-                let mut scratch = Scratch::default();
+                let (mut buffer, mut scratch) = (Vec::new(), Scratch::default());
                 for from in starts(first).step_by(threads) {
-                    let stretch = Stretch::of::<N>(segment, from, &mut scratch);
+                    let stretch = Stretch::of::<N>(segment, from, &mut buffer, &mut scratch);
                     if sender.send(stretch).is_err() {
                         break;
                     }
@@ -134,7 +145,7 @@ fn in_stretches<N: Notation>(
             receiver
         };
         let receivers: Vec<Receiver<io::Result<Stretch>>> = (0..threads).map(spawn).collect();
-        let mut scratch = Scratch::default();
+        let (mut buffer, mut scratch) = (Vec::new(), Scratch::default());
         for (from, receiver) in starts(0).zip(receivers.iter().cycle()) {
             let stretch = receiver
                 .recv()
@@ -151,7 +162,7 @@ fn in_stretches<N: Notation>(
             } else {
                 let to = from.saturating_add(STRETCH_BYTES);
                 let mut read = each_finished::<N>(&mut scratch, &mut *each);
-                walk.run::<N>(segment, walk.next, to, &mut read)?;
+                walk.run::<N>(segment, walk.next, to, &mut buffer, &mut read)?;
             }
         }
         Ok(())
@@ -206,7 +217,9 @@ mod tests {
             expected.push((*mark, offset));
             Ok(())
         });
-        one.run::<N>(&segment, 0, segment.len(), &mut read).unwrap();
+        let mut buffer = Vec::new();
+        one.run::<N>(&segment, 0, segment.len(), &mut buffer, &mut read)
+            .unwrap();
         drop(read);
         let found = expected.len();
         assert!(

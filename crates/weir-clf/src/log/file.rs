@@ -175,7 +175,8 @@ impl Live {
             repair.indexed_records = repair.indexed_records.saturating_add(1);
             Ok(Ok(len))
         };
-        walk.run::<N>(&segment, covered, segment.len(), &mut read)?;
+        let mut buffer = Vec::new();
+        walk.run::<N>(&segment, covered, segment.len(), &mut buffer, &mut read)?;
         repair.damaged = walk.damaged;
         let mut tail = Vec::new();
         segment.read(walk.end, segment.len(), &mut tail)?;

@@ -202,8 +202,11 @@ impl Job<'_> {
             return false;
         };
         let mut sound = true;
-        let done = rfc6873::each_with(part.bytes, field, value, &mut |start| {
-            match rfc6873::decode(part.bytes.get(start..).unwrap_or_default()) {
+        let done = rfc6873::each_with(
+            part.bytes,
+            field,
+            value,
+            &mut |start| match rfc6873::decode(part.bytes.get(start..).unwrap_or_default()) {
                 Ok((record, len)) => {
                     let end = start.saturating_add(len);
                     let written = part.bytes.get(start..end).unwrap_or_default();
@@ -211,8 +214,8 @@ impl Job<'_> {
                     self.take(&record, written, offset, batch);
                 }
                 Err(_) => sound = false,
-            }
-        });
+            },
+        );
         done.is_some() && sound
     }
 
@@ -289,11 +292,8 @@ impl Job<'_> {
         };
         let refers = opened.refers()?;
         let mut earlier = Scratch::in_order();
-        let scratch = if refers {
-            &mut earlier
-        } else {
-            &mut work.scratch
-        };
+        let Work { buffer, scratch } = work;
+        let scratch = if refers { &mut earlier } else { scratch };
         let mut walk = Walk::default();
         let mut at = span.start;
         while at < span.end {
@@ -315,7 +315,7 @@ impl Job<'_> {
                     }
                     Ok(())
                 });
-                walk.run::<N>(&opened.segment, at, to, &mut read)
+                walk.run::<N>(&opened.segment, at, to, buffer, &mut read)
             })?;
             batch.searched.damaged = walk.damaged.saturating_sub(damaged);
             batch.searched.bytes_read = walk.next.saturating_sub(at);
