@@ -9,7 +9,8 @@ pub(crate) mod text;
 
 use crate::fault::Fault;
 use crate::forms::notation::{Notation, in_form};
-use crate::losses::Losses;
+use crate::index::mark::Mark;
+use crate::losses::{Loss, Losses};
 use crate::record::Record;
 
 /// How records are written.
@@ -138,17 +139,30 @@ impl Encoder {
 
     fn write_other(&mut self, record: &Record<'_>) -> (usize, bool) {
         let (out, losses) = (&mut self.out, &mut self.losses);
-        let (before, altered) = (out.len(), losses.fields());
+        let (before, altered) = (out.len(), losses.values());
+        let mut missing = losses.count(Loss::Field);
         match self.form {
             Form::Text => text::push(record, out, losses),
             Form::Binary => binary::push(record, out, losses),
             _ => json::push(record, out),
         }
-        // Times this late are cut by most forms; the text draft has another unit, and no Call-ID in a
-        // response.
+        if self.form == Form::Text {
+            // Which these are is known.
+            missing = losses.count(Loss::Field);
+        }
+        // Times this late are cut by most forms.
         let late = record.time.seconds > rfc6873::SECONDS_MAX;
-        let changed = late || self.form == Form::Text || losses.fields() != altered;
+        let changed = late || losses.values() != altered || losses.count(Loss::Field) != missing;
         (out.len().saturating_sub(before), changed)
+    }
+
+    /// The mark of a record that was not changed as it was written; `None` when it takes reading that.
+    #[inline]
+    pub(crate) fn mark(&self, record: &Record<'_>, len: usize) -> Option<Mark> {
+        match self.form {
+            Form::Text => text::carried(record).map(|record| Mark::of(&record, len)),
+            _ => Some(Mark::of(record, len)),
+        }
     }
 
     /// The records since the last [`Encoder::clear`].

@@ -84,11 +84,11 @@ impl Losses {
         }
     }
 
-    /// How often a field, whichever, was not written as it was given.
-    pub(crate) fn fields(&self) -> u64 {
-        [Loss::Field, Loss::Cut, Loss::Escaped, Loss::Unparsable]
-            .iter()
-            .fold(0, |sum, &loss| sum.saturating_add(self.count(loss)))
+    /// How often a value was not written as it was given.
+    pub(crate) const fn values(&self) -> u64 {
+        let (cut, escaped) = (self.count(Loss::Cut), self.count(Loss::Escaped));
+        let sum = cut.saturating_add(escaped);
+        sum.saturating_add(self.count(Loss::Unparsable))
     }
 
     pub(crate) const fn note(&mut self, loss: Loss) {

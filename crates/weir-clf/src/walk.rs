@@ -18,6 +18,8 @@ pub(crate) const BEHIND_BYTES: u64 = 8 << 10;
 pub(crate) struct Walk {
     /// Places that are no record, line feeds apart.
     pub(crate) damaged: u64,
+    /// Those of them that are behind the last record.
+    pub(crate) trailing: u64,
     /// Where the last record ends.
     pub(crate) end: u64,
     /// Where the next one should begin.
@@ -109,6 +111,7 @@ impl Walk {
                 Ok(len) => {
                     at = at.saturating_add(len);
                     self.end = offset.saturating_add(at as u64);
+                    self.trailing = 0;
                 }
                 Err(fault)
                     if fault.kind == FaultKind::Cut
@@ -120,6 +123,7 @@ impl Walk {
                 Err(_) => match N::stray(rest) {
                     0 => {
                         self.damaged = self.damaged.saturating_add(1);
+                        self.trailing = self.trailing.saturating_add(1);
                         match N::behind(bytes, at) {
                             Some(next) => at = next,
                             None => self.lost = true,

@@ -395,6 +395,24 @@ pub(crate) fn push(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) 
     out.extend_from_slice(b"\r\n");
 }
 
+/// What of a record reads back as it is, when no byte of it was changed; `None` when that takes reading it.
+pub(crate) fn carried<'a>(record: &Record<'a>) -> Option<Record<'a>> {
+    let mut carried = *record;
+    carried.time.nanoseconds = 0;
+    if record.flags.response {
+        carried.set(Field::FromUri, ABSENT);
+        carried.set(Field::CallId, ABSENT);
+    } else {
+        carried.set(Field::Status, ABSENT);
+    }
+    // What looks like a tag is read as one.
+    let plain = [Field::FromUri, Field::ToUri].into_iter().all(|field| {
+        let uri = carried.field(field);
+        memchr::memchr(b';', uri).is_none() || memchr::memmem::find(uri, b";tag=").is_none()
+    });
+    plain.then_some(carried)
+}
+
 fn request(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
     let source = record.field(Field::Source);
     let host = without_port(source);

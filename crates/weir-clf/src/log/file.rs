@@ -185,7 +185,7 @@ impl Live {
             self.file.set_len(walk.end)?;
             self.len = walk.end;
             repair.removed_bytes = segment.len().saturating_sub(walk.end);
-            repair.damaged = repair.damaged.saturating_sub(1);
+            repair.damaged = repair.damaged.saturating_sub(walk.trailing);
         }
         self.file.seek(SeekFrom::Start(self.len))?;
         Ok(repair)

@@ -227,12 +227,14 @@ impl Appender {
         let (len, changed) = self.encoder.write(record);
         self.records = self.records.saturating_add(1);
         if self.shared.options.index {
-            let written = if changed {
-                self.mark_of_written(len)
-            } else {
+            let known = if changed {
                 None
+            } else {
+                self.encoder.mark(record, len)
             };
-            let mark = written.unwrap_or_else(|| Mark::of(record, len));
+            let mark = known
+                .or_else(|| self.mark_of_written(len))
+                .unwrap_or_else(|| Mark::of(record, len));
             self.marks.push(mark);
         }
         if self.encoder.bytes().len() >= CHUNK_BYTES {
