@@ -142,12 +142,12 @@ impl Outline {
                     outline.draw_ethernet(data)
                         && outline.draw_network(data)
                         && outline.draw_transport(data)
-                })
+                });
             }
             (LinkType::ETHERNET, Depth::Network) => {
                 all(outlines, frames, found, |outline, data| {
                     outline.draw_ethernet(data) && outline.draw_network(data)
-                })
+                });
             }
             (LinkType::ETHERNET, _) => all(outlines, frames, found, |outline, data| {
                 outline.draw_ethernet(data)
@@ -187,6 +187,9 @@ impl Outline {
         let Some(header) = Ethernet::at(data) else {
             return false;
         };
+        let Some(next) = header.carries(data) else {
+            return false;
+        };
         self.starts[ETHERNET] = 0;
         self.end = saturated(data.len());
         // Without a tag there may still be one in a tunnel.
@@ -197,7 +200,7 @@ impl Outline {
         if header.is_tagged {
             self.starts[VLAN] = ETHERNET_LEN as u16;
         }
-        self.go_on(header.len(), Some(header.kind), reached);
+        self.go_on(header.len(), next, reached);
         true
     }
 

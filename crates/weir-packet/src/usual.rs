@@ -150,6 +150,26 @@ impl Ethernet {
         Some(Self { is_tagged, kind })
     }
 
+    /// The ethertype of IP, or none where no header that has plain fields follows: behind ARP, and behind what is not
+    /// decoded. Nothing for the rest, which has to be decoded.
+    #[inline]
+    pub(crate) fn carries(&self, data: &[u8]) -> Option<Option<u16>> {
+        match self.kind {
+            IPV4 | IPV6 => Some(Some(self.kind)),
+            ARP => {
+                let start = self.len() as usize;
+                let is_usual = matches!(
+                    data.get(start..start + ARP_LEN),
+                    Some([0, 1, _, _, 6, 4, ..])
+                );
+                is_usual.then_some(None)
+            }
+            // A length, with link control behind it.
+            0..0x0600 => None,
+            kind => Next::Ethertype(kind).layer().is_none().then_some(None),
+        }
+    }
+
     /// Bytes of the header and the tag.
     #[inline]
     pub(crate) const fn len(&self) -> u32 {
@@ -360,6 +380,9 @@ pub(crate) const ETHERNET_LEN: u32 = 14;
 const ETHERTYPE_AT: usize = 12;
 const VLAN_LEN: u32 = 4;
 const VLAN: u16 = 0x8100;
+const ARP: u16 = 0x0806;
+/// Of Ethernet and IPv4.
+const ARP_LEN: usize = 28;
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
 pub(crate) const ICMP: u8 = 1;
