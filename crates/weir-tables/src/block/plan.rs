@@ -42,8 +42,14 @@ struct Node {
     above: Option<usize>,
     /// Headers to be found first, if they are not by a node above.
     draw: Option<LayerSet>,
+    /// Those that nodes below look for.
+    below: LayerSet,
+    /// How deep they were found in the block at hand.
+    depth: u8,
     /// `None` where headers are found for keys and arguments only.
     condition: Option<Condition>,
+    /// It held for nearly all of the block before: the headers below are worth finding at once.
+    holds: bool,
     selection: Selection,
 }
 
@@ -146,9 +152,17 @@ impl Plan {
             self.nodes.push(Node {
                 above,
                 draw,
+                below: LayerSet::EMPTY,
+                depth: 0,
                 condition,
+                holds: false,
                 selection: Selection::NONE,
             });
+            let mut next = above;
+            while let Some(node) = next.and_then(|number| self.nodes.get_mut(number)) {
+                node.below = node.below.union(*drawn);
+                next = node.above;
+            }
             self.nodes.len() - 1
         })
     }
@@ -181,6 +195,7 @@ impl Plan {
             let from = node.above.and_then(|number| above.get(number));
             node.selection
                 .clone_from(from.map_or(&all, |above| &above.selection));
+            node.depth = from.map_or(0, |above| above.depth);
             node.select(records, &mut self.numbers);
         }
         for branch in &mut self.branches {
@@ -226,10 +241,21 @@ impl Node {
     /// Leaves out what fails, and what has to be decoded.
     fn select(&mut self, records: &mut Records<'_>, numbers: &mut Numbers) {
         if let Some(wanted) = self.draw {
-            records.draw(&mut self.selection, wanted);
+            let wanted = match self.holds {
+                true => wanted.union(self.below),
+                false => wanted,
+            };
+            let depth = Outline::depth(wanted);
+            if depth > self.depth {
+                records.draw(&mut self.selection, wanted);
+                self.depth = depth;
+            }
         }
         if let Some(condition) = &self.condition {
+            let asked = self.selection.rows().len();
             condition.filter(records, &mut self.selection, numbers);
+            let passed = self.selection.rows().len();
+            self.holds = asked > 0 && passed * 4 >= asked * 3;
         }
     }
 }
