@@ -80,6 +80,22 @@ fn main() {
             vec![],
         ),
         (
+            "frame4",
+            "frame-relay",
+            Some(Predicate::And(vec![
+                good(),
+                is("fr.control", 3),
+                is("fr.nlpid", 0xcc),
+                Predicate::Calculated(
+                    of_connection(Calculation::ShiftRight, 5),
+                    Operator::Equal,
+                    2,
+                ),
+                Predicate::Calculated(of_connection(Calculation::And, 31), Operator::Equal, 5),
+            ])),
+            vec![],
+        ),
+        (
             "frame5",
             "frame-relay",
             Some(Predicate::And(vec![

@@ -42,13 +42,13 @@ struct Node {
     above: Option<usize>,
     /// Headers to be found first, if they are not by a node above.
     draw: Option<LayerSet>,
-    /// Those that nodes below look for.
+    /// Those of nodes below that are worth finding at once.
     below: LayerSet,
     /// How deep they were found in the block at hand.
     depth: u8,
     /// `None` where headers are found for keys and arguments only.
     condition: Option<Condition>,
-    /// It held for nearly all of the block before: the headers below are worth finding at once.
+    /// It held for nearly all of the last block.
     holds: bool,
     selection: Selection,
 }
@@ -158,11 +158,6 @@ impl Plan {
                 holds: false,
                 selection: Selection::NONE,
             });
-            let mut next = above;
-            while let Some(node) = next.and_then(|number| self.nodes.get_mut(number)) {
-                node.below = node.below.union(*drawn);
-                next = node.above;
-            }
             self.nodes.len() - 1
         })
     }
@@ -198,6 +193,7 @@ impl Plan {
             node.depth = from.map_or(0, |above| above.depth);
             node.select(records, &mut self.numbers);
         }
+        self.foresee();
         for branch in &mut self.branches {
             let leaf = branch.leaf.and_then(|leaf| self.nodes.get(leaf));
             branch
@@ -209,6 +205,26 @@ impl Plan {
             }
         }
         true
+    }
+
+    /// Headers that nearly all records turned out to need are found in one go in the next block.
+    fn foresee(&mut self) {
+        for node in &mut self.nodes {
+            node.below = LayerSet::EMPTY;
+        }
+        for number in (0..self.nodes.len()).rev() {
+            let (above, rest) = self.nodes.split_at_mut(number);
+            let Some(node) = rest.first_mut() else {
+                break;
+            };
+            if !node.holds {
+                node.below = LayerSet::EMPTY;
+            }
+            if let Some(above) = node.above.and_then(|number| above.get_mut(number)) {
+                let drawn = node.draw.unwrap_or(LayerSet::EMPTY);
+                above.below = above.below.union(node.below).union(drawn);
+            }
+        }
     }
 
     /// The branches of each aggregate, and room for the numbers that they read.
@@ -241,10 +257,7 @@ impl Node {
     /// Leaves out what fails, and what has to be decoded.
     fn select(&mut self, records: &mut Records<'_>, numbers: &mut Numbers) {
         if let Some(wanted) = self.draw {
-            let wanted = match self.holds {
-                true => wanted.union(self.below),
-                false => wanted,
-            };
+            let wanted = wanted.union(self.below);
             let depth = Outline::depth(wanted);
             if depth > self.depth {
                 records.draw(&mut self.selection, wanted);
