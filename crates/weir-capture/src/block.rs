@@ -23,6 +23,19 @@ pub struct Block {
     even: usize,
 }
 
+/// Where a record lies in the window that it was found in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// First byte of its data, and how many there are.
+    pub(crate) start: usize,
+    pub(crate) len: usize,
+    pub(crate) wire_len: u32,
+    /// 0 when times are not asked for.
+    pub(crate) time_ns: i64,
+    /// Where the next record may begin.
+    pub(crate) end: usize,
+}
+
 impl Block {
     /// Records of a block, at most: their numbers fit a byte, and what is known of them the first
     /// cache.
@@ -68,28 +81,42 @@ impl Block {
         self.head_len = head_len;
     }
 
-    /// The last record does not end with its data, but here.
-    #[inline]
-    pub(crate) const fn end_at(&mut self, end: usize) {
-        self.end = end;
+    /// The records are of another link type than they began with.
+    pub(crate) const fn set_link_type(&mut self, link_type: u32) {
+        self.link_type = link_type;
     }
 
-    /// Adds a record of `len` bytes at `start` of the window; false when the block is full, or the
-    /// record too far off.
-    #[inline]
-    pub fn push(&mut self, start: usize, len: usize, wire_len: u32, time_ns: i64) -> bool {
+    /// Makes these the records: those that `find` finds in the window, the first at its beginning, each
+    /// where the one before ends, `most` of them at most.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a loop of its own for each format")]
+    pub(crate) fn fill(
+        &mut self,
+        window: &[u8],
+        most: usize,
+        mut find: impl FnMut(&[u8], usize) -> Option<Place>,
+    ) {
         self.even_len = 0;
-        let at = self.len;
-        if at >= Self::LEN_MAX || start.saturating_add(len) > u32::MAX as usize {
-            return false;
+        // Places are of 32 bits.
+        let window = window.get(..u32::MAX as usize).unwrap_or(window);
+        let lens = self.lens.iter_mut().zip(&mut self.wire_lens);
+        let columns = self.starts.iter_mut().zip(lens).zip(&mut self.times_ns);
+        let (mut found, mut at) = (0, 0);
+        for ((start, (len, wire_len)), time_ns) in columns.take(most) {
+            let Some(place) = find(window, at) else {
+                break;
+            };
+            *start = place.start as u32;
+            *len = place.len as u32;
+            *wire_len = place.wire_len;
+            // Those that are not asked for stay 0.
+            if self.asks_times {
+                *time_ns = place.time_ns;
+            }
+            at = place.end;
+            found += 1;
         }
-        self.starts[at] = start as u32;
-        self.lens[at] = len as u32;
-        self.wire_lens[at] = wire_len;
-        self.times_ns[at] = time_ns;
-        self.end = start + len;
-        self.len += 1;
-        true
+        (self.len, self.end) = (found, at);
     }
 
     /// Makes these the records: `count` of `len` bytes each, side by side from the start of the window,
@@ -97,8 +124,17 @@ impl Block {
     pub fn set_even(&mut self, count: usize, len: usize) {
         let count = count.min(Self::LEN_MAX);
         if self.even_len != len || self.even < count {
-            self.len = 0;
-            while self.len < count && self.push(self.len * len, len, 0, 0) {}
+            let all = |_: &[u8], start: usize| {
+                let end = start.checked_add(len)?;
+                (end <= u32::MAX as usize).then_some(Place {
+                    start,
+                    len,
+                    wire_len: 0,
+                    time_ns: 0,
+                    end,
+                })
+            };
+            self.fill(&[], count, all);
             (self.even_len, self.even) = (len, self.len);
         }
         self.len = count.min(self.even);

@@ -3,10 +3,11 @@
 
 use std::io::Read;
 
-use weir_bytes::{Reader as Bytes, Short, u64_le_at};
+use weir_bytes::{Reader as Bytes, Short, u64_be_at, u64_le_at};
 
 use crate::{
     Block, Error, Interface,
+    block::Place,
     buffer::Buffer,
     error::Reason,
     input::InputError,
@@ -50,26 +51,30 @@ impl Erf {
     /// See [`crate::Reader::look`].
     #[inline]
     pub(crate) fn look(&self, window: &[u8], most: usize, block: &mut Block) {
-        let mut at = 0;
-        while block.len() < most {
-            let Some(header) = window.get(at..).and_then(Header::parse) else {
-                break;
-            };
+        // Padding, and the first record of a port, are no matter of routine.
+        let known = (0..PORTS).fold(0_u8, |known, port| {
+            known | u8::from(self.ports[port].is_some()) << port
+        });
+        let asks_times = block.asks_times;
+        block.fill(window, most, |window, start| {
+            let header = window.get(start..).and_then(Header::parse)?;
             let len = usize::from(header.record_len);
-            // Padding, and the first record of a port, are no matter of routine.
+            let end = start + len;
             let is_routine = !header.is_pad()
-                && len > HEADER_LEN
-                && self.ports[usize::from(header.flags) % PORTS].is_some();
-            let wire_len = u32::from(header.wire_len);
-            let time_ns = match block.asks_times {
-                true => time_ns(header.timestamp),
-                false => 0,
-            };
-            if !is_routine || window.len() - at < len || !block.push(at, len, wire_len, time_ns) {
-                break;
-            }
-            at += len;
-        }
+                & (len > HEADER_LEN)
+                & (end <= window.len())
+                & (known >> (usize::from(header.flags) % PORTS) & 1 == 1);
+            is_routine.then(|| Place {
+                start,
+                len,
+                wire_len: header.wire_len.into(),
+                time_ns: match asks_times {
+                    true => time_ns(header.timestamp),
+                    false => 0,
+                },
+                end,
+            })
+        });
     }
 
     /// Finds the next record that is not padding and passes over it.
@@ -176,13 +181,14 @@ impl Header {
     #[inline]
     fn parse(bytes: &[u8]) -> Option<Self> {
         let raw = bytes.first_chunk::<HEADER_LEN>()?;
-        let [.., kind, flags, r1, r0, _, _, w1, w0] = *raw;
+        // All that stands behind the time, in one word.
+        let word = u64_be_at(raw, 8)?;
         Some(Self {
             timestamp: u64_le_at(raw, 0)?,
-            kind: kind & 0x7f,
-            flags,
-            record_len: u16::from_be_bytes([r1, r0]),
-            wire_len: u16::from_be_bytes([w1, w0]),
+            kind: (word >> 56) as u8 & 0x7f,
+            flags: (word >> 48) as u8,
+            record_len: (word >> 32) as u16,
+            wire_len: word as u16,
         })
     }
 

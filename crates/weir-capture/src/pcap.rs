@@ -7,6 +7,7 @@ use weir_bytes::{Endian, Reader as Bytes, Short};
 
 use crate::{
     Block, Error, Interface, Options,
+    block::Place,
     error::Reason,
     split::{Candidate, Plausible},
     stream::{Found, Span, Stream},
@@ -51,7 +52,9 @@ enum Lengths {
 /// A record header, decoded.
 #[derive(Clone, Copy, Debug)]
 struct Header {
-    time_ns: i64,
+    seconds: u32,
+    /// In units of [`Pcap::fraction_ns`].
+    fraction: u32,
     captured: u32,
     wire_len: u32,
 }
@@ -118,22 +121,25 @@ impl Pcap {
     /// See [`crate::Reader::look`].
     #[inline]
     pub(crate) fn look(&self, window: &[u8], most: usize, block: &mut Block) {
-        let mut at = 0;
         block.with_heads(self.header_len);
-        while block.len() < most {
-            let Some(header) = window.get(at..).and_then(|rest| self.header(rest)) else {
-                break;
-            };
+        let asks_times = block.asks_times;
+        block.fill(window, most, |window, at| {
+            let header = self.header(window.get(at..)?)?;
             let start = at + self.header_len;
             let len = header.captured as usize;
-            if header.captured > self.record_bytes_max
-                || window.len() - start < len
-                || !block.push(start, len, header.wire_len, header.time_ns)
-            {
-                break;
-            }
-            at = start + len;
-        }
+            let end = start + len;
+            let fits = (header.captured <= self.record_bytes_max) & (end <= window.len());
+            fits.then(|| Place {
+                start,
+                len,
+                wire_len: header.wire_len,
+                time_ns: match asks_times {
+                    true => self.time_ns(&header),
+                    false => 0,
+                },
+                end,
+            })
+        });
     }
 
     /// Finds the next record and passes over it.
@@ -164,7 +170,7 @@ impl Pcap {
         let found = Found {
             number: stream.number,
             offset: stream.buffer.offset(),
-            time_ns: Some(header.time_ns),
+            time_ns: Some(self.time_ns(&header)),
             wire_len: header.wire_len,
             flags: None,
             interface: 0,
@@ -187,7 +193,7 @@ impl Plausible for Pcap {
             && self.fraction_in_range(bytes);
         plausible.then(|| Candidate {
             len: self.header_len + header.captured as usize,
-            time_ns: Some(header.time_ns),
+            time_ns: Some(self.time_ns(&header)),
         })
     }
 
@@ -361,12 +367,19 @@ impl Pcap {
             (captured, wire_len) = (wire_len, captured);
         }
         Some(Header {
-            // At most 2^32 * 10^9 + 2^32 * 10^3, which is less than 2^63. A fraction above one
-            // second, which some writers produce, carries into the seconds.
-            time_ns: i64::from(number(0)) * 1_000_000_000 + i64::from(number(4)) * self.fraction_ns,
+            seconds: number(0),
+            fraction: number(4),
             captured,
             wire_len,
         })
+    }
+
+    /// When the record was captured, in nanoseconds since 1970. A fraction above one second, which some
+    /// writers produce, carries into the seconds.
+    #[inline]
+    fn time_ns(&self, header: &Header) -> i64 {
+        // At most 2^32 * 10^9 + 2^32 * 10^3, which is less than 2^63.
+        i64::from(header.seconds) * 1_000_000_000 + i64::from(header.fraction) * self.fraction_ns
     }
 
     /// Chooses among `candidates` by looking at the first records in `bytes`, which begin where the
@@ -394,7 +407,8 @@ impl Pcap {
             let Some(header) = self.header(bytes) else {
                 return Some(records);
             };
-            let jump = before.map_or(0, |before: i64| header.time_ns.abs_diff(before));
+            let time_ns = self.time_ns(&header);
+            let jump = before.map_or(0, |before: i64| time_ns.abs_diff(before));
             if header.captured > self.record_bytes_max
                 || header.captured > header.wire_len
                 || jump > YEAR_NS
@@ -402,7 +416,7 @@ impl Pcap {
             {
                 return None;
             }
-            before = Some(header.time_ns);
+            before = Some(time_ns);
             let record_len = self.header_len.saturating_add(header.captured as usize);
             match bytes.get(record_len..) {
                 Some(rest) => bytes = rest,

@@ -201,7 +201,14 @@ fn unknown_column(name: &str, columns: &[String]) -> Error {
         if close.is_empty() {
             close = unqualified.map(near).unwrap_or_default();
         }
+        // A word of SQL ends at the hyphen of a name such as sip.Status-Code.
+        let begin = format!("{name}_");
+        let longer: Vec<&str> = names().filter(|it| it.starts_with(&begin)).collect();
         match close.as_slice() {
+            [] if !longer.is_empty() => format!(
+                "did you mean {}? A name with a hyphen stands in double quotes",
+                longer.join(", ")
+            ),
             [] if columns.len() <= COLUMNS_LISTED && !columns.is_empty() => {
                 format!("the columns are {}", columns.join(", "))
             }

@@ -397,7 +397,7 @@ mod tests {
     use weir_testkit::Rng;
     use weir_testkit::capture::{ErfRecord, ErfWriter};
     use weir_testkit::packet::{
-        FrameRelay, Ipv4, Ipv6, Tcp, ethernet, ethertype, protocol, udp, vlan,
+        FrameRelay, Ipv4, Ipv6, Tcp, arp, ethernet, ethertype, protocol, udp, vlan,
     };
 
     use super::*;
@@ -409,6 +409,16 @@ mod tests {
         let (c, d) = (Ipv6Addr::LOCALHOST, Ipv6Addr::UNSPECIFIED);
         let mac = |last| [2, 0, 0, 0, 0, last];
         let mut frames = Vec::new();
+        let asked = arp(1, (mac(1), a), ([0; 6], b));
+        for (kind, packet) in [
+            (ethertype::ARP, &asked[..]),
+            // LLDP, which is not decoded.
+            (0x88cc, b"\x02\x07\x04 bytes and bytes of it"),
+        ] {
+            frames.push((1, ethernet(mac(1), mac(2), kind, packet)));
+            let tagged = vlan(0, 7, kind, packet);
+            frames.push((1, ethernet(mac(1), mac(2), ethertype::VLAN, &tagged)));
+        }
         for number in [protocol::TCP, protocol::UDP, protocol::ICMP] {
             let (four, six) = (Ipv4::new(a, b, number), Ipv6::new(c, d, number));
             let payload = match number {
@@ -527,6 +537,10 @@ mod tests {
                         continue;
                     };
                     usual += 1;
+                    // What lies behind the headers that are wanted may be cut.
+                    if wanted.contains(Layer::Tcp) || wanted.contains(Layer::Udp) {
+                        assert_eq!(packet.stop(), None, "{} of {bytes:02x?}", field.name);
+                    }
                     let expected = match field.get {
                         Get::U8(get) => get(&packet).map(u64::from),
                         Get::U16(get) => get(&packet).map(u64::from),

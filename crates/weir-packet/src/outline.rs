@@ -92,8 +92,10 @@ impl Outline {
     ) -> Option<Self> {
         let mut outline = [Self::default()];
         let frames = [(0, data)].into_iter();
-        let drawn = Self::draw_each(&mut outline, frames, link_type, options, wanted);
-        (drawn == 1).then_some(outline[0])
+        let mut is_usual = false;
+        let found = |_, drawn| is_usual = drawn;
+        Self::draw_each(&mut outline, frames, link_type, options, wanted, found);
+        is_usual.then_some(outline[0])
     }
 
     /// How far into packets the fields of `wanted` lie, 0 for nothing: an outline that was drawn for
@@ -104,47 +106,54 @@ impl Outline {
     }
 
     /// Draws outlines of frames of one link type on from where they are, which is the beginning for
-    /// new ones. Each frame is given with the index of its outline. Ends at the first that is not a
-    /// usual packet; gives how many are. No fields but those of `wanted` may then be read.
+    /// new ones. Each frame is given with the index of its outline, and `found` is told of each whether
+    /// it is a usual packet. Of those that are, no fields but those of `wanted` may then be read.
     pub fn draw_each<'p>(
         outlines: &mut [Self],
         frames: impl Iterator<Item = (usize, &'p [u8])>,
         link_type: LinkType,
         options: &Options,
         wanted: LayerSet,
-    ) -> usize {
+        found: impl FnMut(usize, bool),
+    ) {
         // A loop of its own for each depth, in which what lies deeper costs nothing.
         match (link_type, Depth::of(wanted)) {
             // Its fields stand where the frame begins: nothing has to be drawn.
-            (LinkType::ERF, Depth::Record) => frames
-                .take_while(|(_, data)| ErfRecord::at(data).is_some())
-                .count(),
-            (LinkType::ERF, Depth::Link) => all(outlines, frames, |outline, data| {
+            (LinkType::ERF, Depth::Record) => all(outlines, frames, found, |_, data| {
+                ErfRecord::at(data).is_some()
+            }),
+            (LinkType::ERF, Depth::Link) => all(outlines, frames, found, |outline, data| {
                 outline.draw_frame_relay(data, options)
             }),
-            (LinkType::ERF, Depth::Network) => all(outlines, frames, |outline, data| {
+            (LinkType::ERF, Depth::Network) => all(outlines, frames, found, |outline, data| {
                 outline.draw_frame_relay(data, options) && outline.draw_network(data)
             }),
-            (LinkType::ERF, _) => all(outlines, frames, |outline, data| {
+            (LinkType::ERF, _) => all(outlines, frames, found, |outline, data| {
                 outline.draw_frame_relay(data, options)
                     && outline.draw_network(data)
                     && outline.draw_transport(data)
             }),
             // Fields of the card's record are looked for where the frame begins.
-            (LinkType::ETHERNET, _) if wanted.contains(Layer::Erf) => 0,
-            (LinkType::ETHERNET, Depth::Transport) => all(outlines, frames, |outline, data| {
-                outline.draw_ethernet(data)
-                    && outline.draw_network(data)
-                    && outline.draw_transport(data)
-            }),
-            (LinkType::ETHERNET, Depth::Network) => all(outlines, frames, |outline, data| {
-                outline.draw_ethernet(data) && outline.draw_network(data)
-            }),
-            (LinkType::ETHERNET, _) => all(outlines, frames, |outline, data| {
+            (LinkType::ETHERNET, _) if wanted.contains(Layer::Erf) => {
+                all(outlines, frames, found, |_, _| false);
+            }
+            (LinkType::ETHERNET, Depth::Transport) => {
+                all(outlines, frames, found, |outline, data| {
+                    outline.draw_ethernet(data)
+                        && outline.draw_network(data)
+                        && outline.draw_transport(data)
+                });
+            }
+            (LinkType::ETHERNET, Depth::Network) => {
+                all(outlines, frames, found, |outline, data| {
+                    outline.draw_ethernet(data) && outline.draw_network(data)
+                });
+            }
+            (LinkType::ETHERNET, _) => all(outlines, frames, found, |outline, data| {
                 outline.draw_ethernet(data)
                     && (outline.reached >= Depth::Link || outline.draw_network(data))
             }),
-            _ => 0,
+            _ => all(outlines, frames, found, |_, _| false),
         }
     }
 
@@ -178,6 +187,9 @@ impl Outline {
         let Some(header) = Ethernet::at(data) else {
             return false;
         };
+        let Some(next) = header.carries(data) else {
+            return false;
+        };
         self.starts[ETHERNET] = 0;
         self.end = saturated(data.len());
         // Without a tag there may still be one in a tunnel.
@@ -188,7 +200,7 @@ impl Outline {
         if header.is_tagged {
             self.starts[VLAN] = ETHERNET_LEN as u16;
         }
-        self.go_on(header.len(), Some(header.kind), reached);
+        self.go_on(header.len(), next, reached);
         true
     }
 
@@ -254,25 +266,19 @@ impl Outline {
     }
 }
 
-/// Draws outline by outline until one cannot be drawn; gives how many could.
+/// Draws outline by outline.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "as draw_each")]
 fn all<'p>(
     outlines: &mut [Outline],
     frames: impl Iterator<Item = (usize, &'p [u8])>,
+    mut found: impl FnMut(usize, bool),
     draw: impl Fn(&mut Outline, &[u8]) -> bool,
-) -> usize {
-    let mut drawn = 0;
+) {
     for (at, data) in frames {
-        let Some(outline) = outlines.get_mut(at) else {
-            break;
-        };
-        if !draw(outline, data) {
-            break;
-        }
-        drawn += 1;
+        let outline = outlines.get_mut(at);
+        found(at, outline.is_some_and(|outline| draw(outline, data)));
     }
-    drawn
 }
 
 /// The place of a layer in an outline.

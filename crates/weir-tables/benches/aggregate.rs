@@ -48,6 +48,13 @@ fn main() {
             .calculate(Calculation::ShiftRight, Expression::Constant(4))
             .expect("integers")
     };
+    let of_connection = |calculation, constant| {
+        let of = Box::new(value("erf.mchdlc.cn"));
+        let number = Expression::Integer { signed: true, of };
+        number
+            .calculate(calculation, Expression::Constant(constant))
+            .expect("integers")
+    };
     let good = || Predicate::Calculated(message_type(), Operator::Equal, 0);
     let questions = [
         ("count", "ethernet", None, vec![]),
@@ -73,6 +80,22 @@ fn main() {
             vec![],
         ),
         (
+            "frame4",
+            "frame-relay",
+            Some(Predicate::And(vec![
+                good(),
+                is("fr.control", 3),
+                is("fr.nlpid", 0xcc),
+                Predicate::Calculated(
+                    of_connection(Calculation::ShiftRight, 5),
+                    Operator::Equal,
+                    2,
+                ),
+                Predicate::Calculated(of_connection(Calculation::And, 31), Operator::Equal, 5),
+            ])),
+            vec![],
+        ),
+        (
             "frame5",
             "frame-relay",
             Some(Predicate::And(vec![
@@ -81,6 +104,19 @@ fn main() {
                 Predicate::Not(Box::new(Predicate::IsNull(column("port.src")))),
             ])),
             vec![value("port.src"), value("port.dst")],
+        ),
+        (
+            "frame6",
+            "frame-relay",
+            Some(Predicate::And(vec![
+                is("fr.control", 3),
+                is("ip.version", 4),
+            ])),
+            vec![
+                value("erf.flags.cap"),
+                of_connection(Calculation::ShiftRight, 5),
+                of_connection(Calculation::And, 31),
+            ],
         ),
     ]
     .map(|(name, trace, predicate, keys)| Question {

@@ -4,6 +4,7 @@ mod function;
 mod measure;
 mod sketch;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::{
@@ -245,11 +246,12 @@ impl Aggregate {
         &self.branches
     }
 
-    /// Takes up the records of a block that its branches selected.
+    /// Takes up the records of a stretch of a block that its branches selected.
     pub(crate) fn push_block(
         &mut self,
         branches: &[PlainBranch],
         records: &Records<'_>,
+        stretch: &Range<usize>,
         numbers: &mut Numbers,
     ) {
         // What came before comes before.
@@ -258,12 +260,12 @@ impl Aggregate {
         }
         match branches {
             [branch] => {
-                let rows = branch.selection.rows().len();
-                self.clear_keys(rows);
-                self.put(branch, records, &FIRST, numbers);
-                self.waiting = rows;
+                let rows = branch.selection.within(stretch);
+                self.clear_keys(rows.len());
+                self.put(branch, records, rows, &FIRST, numbers);
+                self.waiting = rows.len();
             }
-            branches => self.put_in_order(branches, records, numbers),
+            branches => self.put_in_order(branches, records, stretch, numbers),
         }
         if self.waiting > 0 {
             self.flush();
@@ -276,12 +278,13 @@ impl Aggregate {
         &mut self,
         branches: &[PlainBranch],
         records: &Records<'_>,
+        stretch: &Range<usize>,
         numbers: &mut Numbers,
     ) {
         // How many rows a record gives, and then where the next of them goes.
         let mut places = [0_u16; ROWS];
         for branch in branches {
-            for row in branch.selection.rows() {
+            for row in branch.selection.within(stretch) {
                 places[usize::from(*row)] += 1;
             }
         }
@@ -294,27 +297,28 @@ impl Aggregate {
         self.clear_keys(usize::from(rows));
         for branch in branches {
             let mut order = FIRST;
-            for (at, row) in order.iter_mut().zip(branch.selection.rows()) {
+            let selected = branch.selection.within(stretch);
+            for (at, row) in order.iter_mut().zip(selected) {
                 let place = &mut places[usize::from(*row)];
                 // A block has no more records than there is room for rows.
                 *at = *place as u8;
                 *place += 1;
             }
-            self.put(branch, records, &order, numbers);
+            self.put(branch, records, selected, &order, numbers);
         }
         self.waiting = usize::from(rows);
     }
 
-    /// Writes keys and arguments of the records that a branch selected to these places of the rows
+    /// Writes keys and arguments of these records of a branch to these places of the rows
     /// that wait.
     fn put(
         &mut self,
         branch: &PlainBranch,
         records: &Records<'_>,
+        rows: &[u8],
         places: &[u8; ROWS],
         numbers: &mut Numbers,
     ) {
-        let rows = branch.selection.rows();
         let places = &places[..rows.len()];
         for (part, load) in branch.keys.iter().enumerate() {
             load.read(records, rows, numbers);
@@ -507,7 +511,7 @@ impl Aggregate {
         RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options).map(Some)
     }
 
-    fn key_array(&self, part: usize, groups: std::ops::Range<usize>) -> ArrayRef {
+    fn key_array(&self, part: usize, groups: Range<usize>) -> ArrayRef {
         let keys = groups.map(|group| self.groups.key(group));
         match self.key.kind(part) {
             Kind::Text => {

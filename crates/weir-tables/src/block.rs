@@ -9,24 +9,22 @@ mod load;
 mod plan;
 
 use std::io::Read;
+use std::ops::Range;
 
 use weir_capture::{Block, Format, Reader, WriteRecord};
-use weir_packet::{LayerSet, LinkType, Options, Outline};
+use weir_packet::{Frame, LayerSet, LinkType, Options, Outline};
 
 use load::Load;
 pub(crate) use plan::{PlainBranch, Plan};
 
 /// Records of a block, at most.
 pub(crate) const ROWS: usize = Block::LEN_MAX;
-/// Records to look for, at least, where some have to be decoded.
-const ROWS_MIN: usize = 8;
 
 /// Takes block after block from a reader.
 pub(crate) struct Blocks {
     block: Box<Block>,
     outlines: Box<[Outline; ROWS]>,
-    /// Records to look for next.
-    rows: usize,
+    unusual: Box<Unusual>,
     rows_max: usize,
 }
 
@@ -64,7 +62,7 @@ impl Blocks {
                 false => Block::new().without_times(),
             }),
             outlines: Box::new([Outline::default(); ROWS]),
-            rows: rows_max,
+            unusual: Box::default(),
             rows_max,
         }
     }
@@ -76,26 +74,17 @@ impl Blocks {
         options: &'b Options,
     ) -> Records<'b> {
         Records {
-            window: input.look(self.rows, &mut self.block),
+            window: input.look(self.rows_max, &mut self.block),
             block: &self.block,
             outlines: &mut self.outlines,
+            unusual: &mut self.unusual,
             options,
         }
     }
 
-    /// Passes over the first `records` of those that were found last; false when the next record has to
-    /// be decoded, or read.
-    pub(crate) fn pass(&mut self, input: &mut impl Look, records: usize) -> bool {
-        input.pass(&self.block, records);
-        let found = self.block.len();
-        let is_all = records == found;
-        self.rows = match is_all {
-            true => 2 * self.rows,
-            // So many are not looked for in vain again.
-            false => (2 * records).max(ROWS_MIN),
-        }
-        .min(self.rows_max);
-        is_all && found > 0
+    /// Passes over those that were found last.
+    pub(crate) fn pass(&self, input: &mut impl Look) {
+        input.pass(&self.block, self.block.len());
     }
 }
 
@@ -105,7 +94,23 @@ pub(crate) struct Records<'b> {
     pub(crate) block: &'b Block,
     /// Where the headers of each lie, as far as that was asked.
     pub(crate) outlines: &'b mut [Outline; ROWS],
+    unusual: &'b mut Unusual,
     pub(crate) options: &'b Options,
+}
+
+/// Which records of a block are no usual packets, and have to be decoded.
+struct Unusual {
+    is_it: [bool; ROWS],
+    any: bool,
+}
+
+impl Default for Unusual {
+    fn default() -> Self {
+        Self {
+            is_it: [false; ROWS],
+            any: false,
+        }
+    }
 }
 
 impl Records<'_> {
@@ -126,20 +131,66 @@ impl Records<'_> {
         LinkType(self.block.link_type())
     }
 
-    /// Forgets the headers of the block before.
+    /// Forgets what was found in the block before.
     fn begin(&mut self) {
         self.outlines.fill(Outline::default());
+        if self.unusual.any {
+            *self.unusual = Unusual::default();
+        }
     }
 
-    /// Finds the headers of the selected records, as deep as `wanted`. Gives the first that is not a
-    /// usual packet, which has to be decoded.
-    fn draw(&mut self, selection: &Selection, wanted: LayerSet) -> Option<u8> {
+    /// Finds the headers of the selected records, as deep as `wanted`. Leaves out those that are no usual
+    /// packets.
+    fn draw(&mut self, selection: &mut Selection, wanted: LayerSet) {
         let link_type = self.link_type();
-        let rows = selection.rows().iter();
+        let from = selection.clone();
+        let rows = from.rows().iter();
         let frames = rows.map(|row| (usize::from(*row), self.block.data(*row, self.window)));
         let outlines = &mut self.outlines[..];
-        let drawn = Outline::draw_each(outlines, frames, link_type, self.options, wanted);
-        selection.rows().get(drawn).copied()
+        let unusual = &mut *self.unusual;
+        let mut kept = 0;
+        Outline::draw_each(
+            outlines,
+            frames,
+            link_type,
+            self.options,
+            wanted,
+            |row, is_usual| {
+                // Always less.
+                selection.rows[kept % ROWS] = row as u8;
+                kept += usize::from(is_usual);
+                if !is_usual {
+                    unusual.is_it[row % ROWS] = true;
+                    unusual.any = true;
+                }
+            },
+        );
+        selection.len = kept;
+    }
+
+    /// The records between those that have to be decoded, and after each stretch the one that has to:
+    /// none after the last.
+    pub(crate) fn stretches(&self) -> impl Iterator<Item = (Range<usize>, Option<u8>)> {
+        let found = self.block.len();
+        // Nearly always there are none.
+        let rows = if self.unusual.any { 0..found } else { 0..0 };
+        let unusual = rows.zip(&self.unusual.is_it).filter(|(_, is_it)| **is_it);
+        let ends = unusual.map(|(row, _)| (row, Some(row as u8)));
+        let mut start = 0;
+        ends.chain([(found, None)]).map(move |(end, row)| {
+            let stretch = start..end;
+            start = end + 1;
+            (stretch, row)
+        })
+    }
+
+    /// A record that has to be decoded, as far as plain fields ask.
+    pub(crate) fn frame(&self, row: u8) -> Frame<'_> {
+        let mut frame = Frame::new(self.link_type(), self.data(row));
+        frame.number = self.block.first_number() + u64::from(row);
+        frame.time_ns = Some(self.block.time_ns(row));
+        frame.wire_len = self.block.wire_len(row);
+        frame
     }
 }
 
@@ -212,9 +263,36 @@ impl Selection {
         self.len = kept;
     }
 
-    /// Leaves out the records from `row` on.
-    fn end_at(&mut self, row: u8) {
-        self.len = self.rows().partition_point(|one| *one < row);
+    /// Those of a stretch of records.
+    #[inline]
+    pub(crate) fn within(&self, stretch: &Range<usize>) -> &[u8] {
+        let before = |end: usize| self.rows().partition_point(|row| usize::from(*row) < end);
+        match (stretch.start, stretch.end) {
+            // Nearly always: all that were found.
+            (0, end)
+                if self
+                    .rows()
+                    .last()
+                    .is_none_or(|last| usize::from(*last) < end) =>
+            {
+                self.rows()
+            }
+            (start, end) => self
+                .rows()
+                .get(before(start)..before(end))
+                .unwrap_or_default(),
+        }
+    }
+
+    /// Leaves out what has to be decoded.
+    fn leave_out(&mut self, unusual: &Unusual) {
+        let from = self.clone();
+        let mut kept = 0;
+        for row in from.rows() {
+            self.rows[kept % ROWS] = *row;
+            kept += usize::from(!unusual.is_it[usize::from(*row)]);
+        }
+        self.len = kept;
     }
 }
 

@@ -1,5 +1,6 @@
 //! Reading sources: open, decode, hand on.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::error::ArrowError;
@@ -33,16 +34,22 @@ pub(crate) trait Sink {
         None
     }
 
-    /// Prepares for [`Sink::push_block`] of packets, or of records of this layout; `None` when it cannot
-    /// be asked.
+    /// Prepares for [`Sink::select`] of packets, or of records of this layout; `None` when it cannot be
+    /// asked.
     fn prepare_blocks(&mut self, _layout: Option<&Layout>) -> Option<Blocks> {
         None
     }
 
-    /// As [`Sink::push`], for many records that lie as they are in the buffer, up to the first that has
-    /// to be decoded: gives how many it passed, and how many of these it took up.
-    fn push_block(&mut self, _records: &mut Records<'_>) -> (usize, usize) {
-        (0, 0)
+    /// Looks at many records that lie as they are in the buffer, and finds out which of them it takes up
+    /// and which have to be decoded; false when all have to be.
+    fn select(&mut self, _records: &mut Records<'_>) -> bool {
+        false
+    }
+
+    /// As [`Sink::push`], for a stretch of these records without one that has to be decoded: gives how
+    /// many it took up.
+    fn push_block(&mut self, _records: &Records<'_>, _stretch: &Range<usize>) -> usize {
+        0
     }
 }
 
@@ -405,7 +412,7 @@ impl<S: Sink> Gather<S> {
             if self.output.sink.is_full() || self.output.is_satisfied() {
                 break;
             }
-            left = left.saturating_sub(self.pass_blocks(reader, left));
+            left = left.saturating_sub(self.pass_blocks(&file.path, reader, left));
             if self.output.is_satisfied() {
                 break;
             }
@@ -492,7 +499,7 @@ impl<S: Sink> Gather<S> {
             if self.output.sink.is_full() {
                 break;
             }
-            left = left.saturating_sub(self.pass_blocks(reader, left));
+            left = left.saturating_sub(self.pass_blocks(file, reader, left));
             left = left.saturating_sub(1);
             match reader.next() {
                 Ok(Some(record)) => self.layout_record(file, layout, &record, row),
@@ -512,28 +519,35 @@ impl<S: Sink> Gather<S> {
         outcome
     }
 
-    /// Hands on the records that lie in the buffer, up to the first that has to be decoded, `most` of
-    /// them in the rough; gives how many.
-    fn pass_blocks(&mut self, input: &mut impl Look, most: usize) -> usize {
+    /// Hands on the records that lie whole in the buffer, `most` of them in the rough; gives how many.
+    fn pass_blocks(&mut self, path: &str, input: &mut impl Look, most: usize) -> usize {
         let Some(blocks) = &mut self.blocks else {
             return 0;
         };
         let output = &mut self.output;
-        let mut in_all = 0;
-        while in_all < most && !output.is_satisfied() {
+        let mut passed = 0;
+        while passed < most && !output.is_satisfied() {
             let mut records = blocks.look(input, &self.options);
-            let (passed, taken) = output.sink.push_block(&mut records);
-            if let (Some(keeper), 1) = (&output.keeper, taken) {
-                keeper.keep(&records.to_write(0));
-            }
-            output.totals.records += passed as u64;
-            output.totals.dropped += (passed - taken) as u64;
-            in_all += passed;
-            if !blocks.pass(input, passed) {
+            let found = records.block.len();
+            if found == 0 || !output.sink.select(&mut records) {
                 break;
             }
+            for (stretch, unusual) in records.stretches() {
+                let taken = output.sink.push_block(&records, &stretch);
+                if let (Some(keeper), 1) = (&output.keeper, taken) {
+                    keeper.keep(&records.to_write(0));
+                }
+                output.totals.records += stretch.len() as u64;
+                output.totals.dropped += (stretch.len() - taken) as u64;
+                if let Some(row) = unusual {
+                    let frame = records.frame(row);
+                    output.decode(path, &mut self.decoder, self.needs_headers, frame);
+                }
+            }
+            passed += found;
+            blocks.pass(input);
         }
-        in_all
+        passed
     }
 
     fn layout_record(
@@ -584,21 +598,28 @@ impl<S: Sink> Gather<S> {
         if let Some(order) = &mut self.order {
             order.watch(&frame);
         }
-        let packet = match self.needs_headers {
-            true => self.decoder.decode(frame),
-            // Worth its line: a count over many small records is all overhead.
-            false => self.decoder.without_headers(frame),
-        };
-        // A link type without a decoder must not look like packets without IP.
-        if self.needs_headers && packet.stop().is_none() && packet.layers().next().is_none() {
-            self.output.totals.stopped += 1;
-            self.output.totals.unknown_link += 1;
-        }
-        self.output.push(&Row::new(&file.path, &packet), false);
+        self.output
+            .decode(&file.path, &mut self.decoder, self.needs_headers, frame);
     }
 }
 
 impl<S: Sink> Output<S> {
+    /// Decodes a packet and hands it on.
+    #[inline]
+    fn decode(&mut self, path: &str, decoder: &mut Decoder, needs_headers: bool, frame: Frame<'_>) {
+        let packet = match needs_headers {
+            true => decoder.decode(frame),
+            // Worth its line: a count over many small records is all overhead.
+            false => decoder.without_headers(frame),
+        };
+        // A link type without a decoder must not look like packets without IP.
+        if needs_headers && packet.stop().is_none() && packet.layers().next().is_none() {
+            self.totals.stopped += 1;
+            self.totals.unknown_link += 1;
+        }
+        self.push(&Row::new(path, &packet), false);
+    }
+
     /// Counts a row and hands it on.
     #[inline]
     fn push(&mut self, row: &Row<'_>, stopped: bool) {

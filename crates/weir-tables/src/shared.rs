@@ -1,5 +1,6 @@
 //! Shared scans: several questions to the same sources, which are read and decoded once.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
@@ -264,16 +265,19 @@ impl Sink for Takers {
         self.plan.as_ref().map(Plan::blocks)
     }
 
-    fn push_block(&mut self, records: &mut Records<'_>) -> (usize, usize) {
+    fn select(&mut self, records: &mut Records<'_>) -> bool {
+        self.plan.as_mut().is_some_and(|plan| plan.select(records))
+    }
+
+    fn push_block(&mut self, records: &Records<'_>, stretch: &Range<usize>) -> usize {
         let Some(plan) = &mut self.plan else {
-            return (0, 0);
+            return 0;
         };
-        let passed = plan.select(records);
-        let taken = plan.selected();
+        let taken = plan.selected(stretch);
         let (branches, numbers) = plan.aggregates();
         for (aggregate, branches) in self.groups.iter_mut().zip(branches) {
-            aggregate.push_block(branches, records, numbers);
+            aggregate.push_block(branches, records, stretch, numbers);
         }
-        (passed, taken)
+        taken
     }
 }

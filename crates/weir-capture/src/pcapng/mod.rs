@@ -9,6 +9,7 @@ use std::io::Read;
 
 use crate::{
     Block, Error, Interface, Options,
+    block::Place,
     error::Reason,
     split::{Candidate, Plausible},
     stream::{Found, Span, Stream},
@@ -81,42 +82,34 @@ impl Pcapng {
         most: usize,
         found: &mut Block,
     ) {
-        let mut at = 0;
-        while found.len() < most {
-            let Some(block) = window.get(at..) else {
-                break;
-            };
-            let Some((packet, len)) = self.section.enhanced_block(block) else {
-                break;
-            };
-            let Some((clock, record_bytes_max)) = self.section.clock_and_limit(packet.interface)
-            else {
-                break;
-            };
-            let interface = interfaces.get(packet.interface as usize);
-            let link_type = interface.map(|interface| interface.link_type);
-            match link_type {
-                Some(link_type) if found.is_empty() => {
-                    found.begin(link_type, found.first_number());
-                    found.with_heads(PACKET_HEAD_LEN);
-                }
-                Some(link_type) if link_type == found.link_type() => {}
-                _ => break,
+        let mut of_all = None;
+        let asks_times = found.asks_times;
+        found.with_heads(PACKET_HEAD_LEN);
+        found.fill(window, most, |window, at| {
+            let (packet, len) = self.section.enhanced_block(window.get(at..)?)?;
+            let (clock, record_bytes_max) = self.section.clock_and_limit(packet.interface)?;
+            let link_type = interfaces.get(packet.interface as usize)?.link_type;
+            if *of_all.get_or_insert(link_type) != link_type {
+                return None;
             }
             let (len, captured) = (len as usize, packet.captured as usize);
             let room = len.saturating_sub(PACKET_HEAD_LEN + CLOSING_LEN);
             let fits = packet.captured <= record_bytes_max
                 && captured <= room
                 && room - captured <= self.options.block_bytes_max as usize;
-            let time_ns = match (packet.ticks, found.asks_times) {
-                (Some(ticks), true) => clock.time_ns(ticks),
-                _ => 0,
-            };
-            if !fits || !found.push(at + PACKET_HEAD_LEN, captured, packet.wire_len, time_ns) {
-                break;
-            }
-            at += len;
-            found.end_at(at);
+            fits.then(|| Place {
+                start: at + PACKET_HEAD_LEN,
+                len: captured,
+                wire_len: packet.wire_len,
+                time_ns: match (packet.ticks, asks_times) {
+                    (Some(ticks), true) => clock.time_ns(ticks),
+                    _ => 0,
+                },
+                end: at + len,
+            })
+        });
+        if let Some(link_type) = of_all {
+            found.set_link_type(link_type);
         }
     }
 

@@ -1,6 +1,5 @@
 //! A number of each record.
 
-use weir_capture::Block;
 use weir_packet::layout::{Layout, PlainNumber};
 use weir_packet::{Kind, LayerSet, Spot};
 
@@ -121,23 +120,31 @@ impl From {
         let Numbers { values, there } = numbers;
         let (values, there) = (&mut values[..rows.len()], &mut there[..rows.len()]);
         let block = records.block;
-        let starts = rows.iter().map(|row| block.start(*row));
-        let of_block = match self {
+        match self {
             Self::Spot(spot) => {
-                let outlines = rows.iter().map(|row| &records.outlines[usize::from(*row)]);
-                let frames = starts.zip(outlines);
+                let outlines = &*records.outlines;
+                let frames = rows
+                    .iter()
+                    .map(|row| (block.start(*row), &outlines[usize::from(*row)]));
                 return spot.read_each(records.window, frames, values, there);
             }
             Self::Record(number) => {
+                let starts = rows.iter().map(|row| block.start(*row));
                 return number.read_each(records.window, starts, values, there);
             }
-            Self::Number => |block: &Block, row| block.first_number() + u64::from(row),
-            Self::Time => |block: &Block, row| block.time_ns(row) as u64,
-            Self::Len => |block: &Block, row| u64::from(block.wire_len(row)),
-        };
-        for (value, row) in values.iter_mut().zip(rows) {
-            *value = of_block(block, *row);
+            Self::Number => each(values, rows, |row| block.first_number() + u64::from(row)),
+            Self::Time => each(values, rows, |row| block.time_ns(row) as u64),
+            Self::Len => each(values, rows, |row| u64::from(block.wire_len(row))),
         }
         there.fill(true);
+    }
+}
+
+/// A loop of its own for each kind of number.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a call for each record otherwise")]
+fn each(values: &mut [u64], rows: &[u8], number: impl Fn(u8) -> u64) {
+    for (value, row) in values.iter_mut().zip(rows) {
+        *value = number(*row);
     }
 }

@@ -1,6 +1,7 @@
 //! In which order the questions are put.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 
 use weir_packet::layout::Layout;
 use weir_packet::{Layer, LayerSet, LinkType, Outline};
@@ -41,8 +42,14 @@ struct Node {
     above: Option<usize>,
     /// Headers to be found first, if they are not by a node above.
     draw: Option<LayerSet>,
+    /// Those of nodes below that are worth finding at once.
+    below: LayerSet,
+    /// How deep they were found in the block at hand.
+    depth: u8,
     /// `None` where headers are found for keys and arguments only.
     condition: Option<Condition>,
+    /// It held for nearly all of the last block.
+    holds: bool,
     selection: Selection,
 }
 
@@ -145,7 +152,10 @@ impl Plan {
             self.nodes.push(Node {
                 above,
                 draw,
+                below: LayerSet::EMPTY,
+                depth: 0,
                 condition,
+                holds: false,
                 selection: Selection::NONE,
             });
             self.nodes.len() - 1
@@ -158,20 +168,20 @@ impl Plan {
         Blocks::new(ROWS / most.max(1), self.asks_times)
     }
 
-    /// Selects the records of each branch; gives how many records were understood: the next has to be
-    /// decoded.
-    pub(crate) fn select(&mut self, records: &mut Records<'_>) -> usize {
-        let mut end = match records.link_type() {
-            LinkType::ETHERNET if self.layers.contains(Layer::Erf) => 0,
+    /// Selects the records of each branch, as far as they are usual packets; false when all have to be
+    /// decoded one by one.
+    pub(crate) fn select(&mut self, records: &mut Records<'_>) -> bool {
+        match records.link_type() {
+            LinkType::ETHERNET if self.layers.contains(Layer::Erf) => return false,
             // The last one: records of a layout.
-            LinkType::ERF | LinkType::ETHERNET | LinkType(u32::MAX) => records.block.len(),
+            LinkType::ERF | LinkType::ETHERNET | LinkType(u32::MAX) => {}
             // A header of the capturing system may count in its lengths.
-            _ => 0,
-        };
+            _ => return false,
+        }
         if !self.layers.is_empty() {
             records.begin();
         }
-        let all = Selection::first(end);
+        let all = Selection::first(records.block.len());
         for number in 0..self.nodes.len() {
             let (above, rest) = self.nodes.split_at_mut(number);
             let Some(node) = rest.first_mut() else {
@@ -180,18 +190,41 @@ impl Plan {
             let from = node.above.and_then(|number| above.get(number));
             node.selection
                 .clone_from(from.map_or(&all, |above| &above.selection));
-            node.select(records, &mut self.numbers, &mut end);
+            node.depth = from.map_or(0, |above| above.depth);
+            node.select(records, &mut self.numbers);
         }
+        self.foresee();
         for branch in &mut self.branches {
             let leaf = branch.leaf.and_then(|leaf| self.nodes.get(leaf));
             branch
                 .selection
                 .clone_from(leaf.map_or(&all, |leaf| &leaf.selection));
-            if let Ok(end) = u8::try_from(end) {
-                branch.selection.end_at(end);
+            // What one branch had to leave out is decoded for all of them.
+            if records.unusual.any {
+                branch.selection.leave_out(records.unusual);
             }
         }
-        end
+        true
+    }
+
+    /// Headers that nearly all records turned out to need are found in one go in the next block.
+    fn foresee(&mut self) {
+        for node in &mut self.nodes {
+            node.below = LayerSet::EMPTY;
+        }
+        for number in (0..self.nodes.len()).rev() {
+            let (above, rest) = self.nodes.split_at_mut(number);
+            let Some(node) = rest.first_mut() else {
+                break;
+            };
+            if !node.holds {
+                node.below = LayerSet::EMPTY;
+            }
+            if let Some(above) = node.above.and_then(|number| above.get_mut(number)) {
+                let drawn = node.draw.unwrap_or(LayerSet::EMPTY);
+                above.below = above.below.union(node.below).union(drawn);
+            }
+        }
     }
 
     /// The branches of each aggregate, and room for the numbers that they read.
@@ -205,14 +238,14 @@ impl Plan {
         (branches, &mut self.numbers)
     }
 
-    /// How many records some branch takes up.
-    pub(crate) fn selected(&self) -> usize {
+    /// How many records of a stretch some branch takes up.
+    pub(crate) fn selected(&self, stretch: &Range<usize>) -> usize {
         if let [branch] = &self.branches[..] {
-            return branch.selection.rows().len();
+            return branch.selection.within(stretch).len();
         }
         let mut is_selected = [false; ROWS];
         for branch in &self.branches {
-            for row in branch.selection.rows() {
+            for row in branch.selection.within(stretch) {
                 is_selected[usize::from(*row)] = true;
             }
         }
@@ -221,16 +254,21 @@ impl Plan {
 }
 
 impl Node {
-    /// Leaves out what fails, and all from the first record on that has to be decoded.
-    fn select(&mut self, records: &mut Records<'_>, numbers: &mut Numbers, end: &mut usize) {
-        if let Some(wanted) = self.draw
-            && let Some(row) = records.draw(&self.selection, wanted)
-        {
-            self.selection.end_at(row);
-            *end = (*end).min(usize::from(row));
+    /// Leaves out what fails, and what has to be decoded.
+    fn select(&mut self, records: &mut Records<'_>, numbers: &mut Numbers) {
+        if let Some(wanted) = self.draw {
+            let wanted = wanted.union(self.below);
+            let depth = Outline::depth(wanted);
+            if depth > self.depth {
+                records.draw(&mut self.selection, wanted);
+                self.depth = depth;
+            }
         }
         if let Some(condition) = &self.condition {
+            let asked = self.selection.rows().len();
             condition.filter(records, &mut self.selection, numbers);
+            let passed = self.selection.rows().len();
+            self.holds = asked > 0 && passed * 4 >= asked * 3;
         }
     }
 }
