@@ -129,7 +129,7 @@ pub(crate) fn hop(bytes: &[u8], at: usize) -> Option<usize> {
 /// Calls `each` with the place of every record whose `field` is `value`, or which has to be looked at to know.
 /// `None` when `bytes` are not two lines a record from the first byte to the last: some of what was found may
 /// then be none, and more may be there. Records begin where lines do, so that of each nothing else is looked
-/// at.
+/// at but its length.
 pub(crate) fn each_with(
     bytes: &[u8],
     field: Field,
@@ -152,6 +152,12 @@ pub(crate) fn each_with(
         }
         let end = memchr::memchr(b'\n', rest.get(POINTERS..)?)?;
         let record = rest.get(..POINTERS.wrapping_add(end).wrapping_add(1))?;
+        // Writing the length takes fewer steps than reading it, and most logs have it in upper case.
+        let digits = hex::of_u24(u32::try_from(record.len()).ok()?);
+        let same = head[1..7] == digits && head[7] == b',';
+        if !same && length(head.first_chunk()?).ok()? != record.len() {
+            return None;
+        }
         let base = match head.get(8..12)? {
             b"0053" => 1,
             b"0052" => 0,

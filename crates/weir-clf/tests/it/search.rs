@@ -292,6 +292,24 @@ fn damage_hides_nothing_else(form: Form) {
     }
 }
 
+/// Damage in what is read is told, also when the field that is looked for decides what is looked at.
+#[test]
+fn a_wrong_length_is_told_by_a_lookup() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.clf");
+    let records = calls(5, 60);
+    let mut log = written(&records, Form::Rfc6873);
+    let query = call_id(records[40].call_id());
+    for (digit, damaged) in [(b'f', 1), (log[6], 0)] {
+        log[6] = digit;
+        fs::write(&path, &log).unwrap();
+        let searcher = Searcher::open(&[&path], SearchOptions::default()).unwrap();
+        let searched = searcher.count(&query).unwrap();
+        assert!(searched.records > 0);
+        assert_eq!(searched.damaged, damaged);
+    }
+}
+
 /// Bytes of a record in the message of another are no record, wherever reading begins.
 #[test]
 fn a_record_in_a_message_is_not_taken_for_one() {
