@@ -238,21 +238,17 @@ fn user_of_other(uri: &[u8]) -> &[u8] {
     bare_user(rest.get(..end).unwrap_or_default())
 }
 
-/// Digits as a number, at most eighteen of them.
+/// Digits as a number of 64 bits.
 #[inline]
 pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() || digits.len() > 18 {
+    if digits.is_empty() {
         return None;
     }
-    let mut number = 0_u64;
-    for &digit in digits {
+    digits.iter().try_fold(0_u64, |number, &digit| {
         let digit = digit.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
-    }
-    Some(number)
+        let number = number.checked_mul(10)?;
+        (digit <= 9).then(|| number.checked_add(u64::from(digit)))?
+    })
 }
 
 /// Sixteen digits as a number, eight at a time: the time of every record is read.

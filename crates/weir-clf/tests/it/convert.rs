@@ -182,6 +182,15 @@ fn the_binary_draft_carries_what_it_has_places_for() {
 }
 
 #[test]
+fn the_last_second_of_the_binary_draft_is_one_of_the_text_draft() {
+    let mut record = Owned::of(&weir_clf::Record::default());
+    record.time.seconds = u64::MAX;
+    for form in [Form::Binary, Form::Text] {
+        assert_eq!(through(&record, form).0.time, record.time, "{form:?}");
+    }
+}
+
+#[test]
 fn the_text_draft_says_what_it_leaves_out() {
     let records = crate::common::calls(3, 2);
     let mut encoder = Encoder::new(Form::Text);
