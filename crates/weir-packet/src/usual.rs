@@ -5,7 +5,7 @@
 //! headers stand in a row, without a call and without a look into a table. Whatever is not just so
 //! is left to that walk, which knows why; a test compares the two.
 
-use weir_bytes::{u8_at, u16_be_at, u64_be_at};
+use weir_bytes::{u8_at, u16_be_at};
 
 use crate::packet::{Facts, Found, Span};
 use crate::protocol::{Next, saturated};
@@ -150,8 +150,8 @@ impl Ethernet {
         Some(Self { is_tagged, kind })
     }
 
-    /// The ethertype of IP, or none where no header that has plain fields follows: behind ARP, and behind what is not
-    /// decoded. Nothing for the rest, which has to be decoded.
+    /// The ethertype of IP, or none where no header that has plain fields follows: with ARP, and with what
+    /// is not decoded. Nothing for the rest, which has to be decoded.
     #[inline]
     pub(crate) fn carries(&self, data: &[u8]) -> Option<Option<u16>> {
         match self.kind {
@@ -220,42 +220,17 @@ impl FrameRelay {
         reason = "most of it is not needed where it is called"
     )]
     pub(crate) fn at(data: &[u8], options: &Options) -> Option<Self> {
-        // Cisco's HDLC, which begins with 0x0f or 0x8f, has no such address.
-        if !matches!(options.erf_hdlc, ErfHdlc::Guess | ErfHdlc::FrameRelay) {
-            return None;
-        }
-        let start = ERF_LEN as usize;
-        // Nearly all begin in one of few ways, which one comparison each tells.
-        if let Some(word) = u64_be_at(data, start) {
-            let known = |len, kind, has_control| {
-                Some(Self {
-                    len,
-                    kind: Some(kind),
-                    has_control,
-                })
-            };
-            match word & BEGIN_MASK {
-                BEGIN_IPV4 => return known(4, IPV4, true),
-                BEGIN_IPV6 => return known(4, IPV6, true),
-                // On DLCI 0 it would be link control.
-                BEGIN_CISCO if word & DLCI_MASK != 0 => return known(4, IPV4, false),
-                BEGIN_SNAP if word & SNAP_MASK == 0 => {
-                    let kind = (word as u16) << 8 | u16::from(u8_at(data, start + 8)?);
-                    if kind == IPV4 || kind == IPV6 {
-                        return known(9, kind, true);
-                    }
-                }
-                _ => {}
-            }
-        }
-        Self::other(data)
-    }
-
-    /// What does not begin as nearly all do.
-    fn other(data: &[u8]) -> Option<Self> {
         let start = ERF_LEN as usize;
         let [first, second, control, identifier] = *data.get(start..)?.first_chunk::<4>()?;
-        if first & 1 != 0 || second & 1 != 1 {
+        let is_frame_relay = first & 1 == 0
+            && second & 1 == 1
+            && match options.erf_hdlc {
+                // Cisco HDLC looks like this too.
+                ErfHdlc::Guess => first != 0x0f && first != 0x8f,
+                ErfHdlc::FrameRelay => true,
+                _ => false,
+            };
+        if !is_frame_relay {
             return None;
         }
         if control != UNNUMBERED_INFORMATION {
@@ -394,17 +369,6 @@ pub(crate) const ERF_LEN: u32 = 20;
 /// ERF type 5, without extension headers.
 const MULTI_CHANNEL_HDLC: u8 = 5;
 const UNNUMBERED_INFORMATION: u8 = 0x03;
-/// Of the first eight bytes: where an address of two bytes ends, the control field and the identifier.
-const BEGIN_MASK: u64 = 0x0101_ffff_0000_0000;
-const BEGIN_IPV4: u64 = 0x0001_03cc_0000_0000;
-const BEGIN_IPV6: u64 = 0x0001_038e_0000_0000;
-const BEGIN_SNAP: u64 = 0x0001_0380_0000_0000;
-/// Cisco's encapsulation: an ethertype in place of both.
-const BEGIN_CISCO: u64 = 0x0001_0800_0000_0000;
-/// Whose frames these are, in an address of two bytes.
-const DLCI_MASK: u64 = 0xfcf0_0000_0000_0000;
-/// The organisation behind SNAP's identifier.
-const SNAP_MASK: u64 = 0xffff_ff00;
 /// NLPIDs (ISO/IEC TR 9577).
 const IDENTIFIER_IPV4: u8 = 0xcc;
 const IDENTIFIER_IPV6: u8 = 0x8e;

@@ -12,10 +12,8 @@ pub(crate) struct Groups {
     stride: usize,
     /// Key and state of each group, in the order of their first records.
     entries: Vec<u64>,
-    /// High half of the hash and number of the group plus one; 0 for a free slot. Where all keys have
-    /// room there, the key instead of the hash.
+    /// High half of the hash and number of the group plus one; 0 for a free slot.
     slots: Vec<u64>,
-    has_keys_in_slots: bool,
     len: usize,
     secrets: [u64; 2],
     /// Where all keys are small, the number of the group plus one at the place of the key: then there
@@ -34,7 +32,6 @@ impl Groups {
             stride: key_words + fresh.len(),
             entries: Vec::new(),
             slots: vec![0; SLOTS_MIN],
-            has_keys_in_slots: false,
             len: 0,
             secrets: [random.hash_one(0), random.hash_one(1) | 1],
             direct: Vec::new(),
@@ -45,7 +42,6 @@ impl Groups {
     /// A table of keys of one word with so many bits at most.
     pub(crate) fn of_bits(bits: u32, fresh: Vec<u64>) -> Self {
         let mut groups = Self::new(1, fresh);
-        groups.has_keys_in_slots = bits <= SLOT_BITS;
         if bits <= DIRECT_BITS_MAX {
             groups.direct = vec![0; 1 << bits];
         }
@@ -138,9 +134,8 @@ impl Groups {
                     }
                 }
             }
-            1 if self.has_keys_in_slots => self.find_chunks::<1, true>(keys, numbers),
-            1 => self.find_chunks::<1, false>(keys, numbers),
-            2 => self.find_chunks::<2, false>(keys, numbers),
+            1 => self.find_chunks::<1>(keys, numbers),
+            2 => self.find_chunks::<2>(keys, numbers),
             words => {
                 for (key, number) in keys.chunks_exact(words).zip(numbers) {
                     *number = self.find_or_insert(key).0 as u32;
@@ -168,11 +163,7 @@ impl Groups {
         (group, true)
     }
 
-    fn find_chunks<const WORDS: usize, const IN_SLOTS: bool>(
-        &mut self,
-        keys: &[u64],
-        numbers: &mut [u32],
-    ) {
+    fn find_chunks<const WORDS: usize>(&mut self, keys: &[u64], numbers: &mut [u32]) {
         let (keys, _) = keys.as_chunks::<WORDS>();
         for (keys, numbers) in keys.chunks(CHUNK).zip(numbers.chunks_mut(CHUNK)) {
             let mut hashes = [0; CHUNK];
@@ -186,11 +177,10 @@ impl Groups {
                 numbers.iter_mut().zip(keys).zip(&hashes).zip(&found)
             {
                 *number = UNKNOWN;
-                let tag = if IN_SLOTS { key[0] << 32 } else { *hash };
-                if *found != 0 && (found ^ tag) >> 32 == 0 {
+                if *found != 0 && (found ^ hash) >> 32 == 0 {
                     let group = *found as u32 - 1;
                     let start = group as usize * self.stride;
-                    if IN_SLOTS || self.entries.get(start..start + WORDS) == Some(&key[..]) {
+                    if self.entries.get(start..start + WORDS) == Some(&key[..]) {
                         *number = group;
                     }
                 }
@@ -207,15 +197,14 @@ impl Groups {
     #[inline]
     fn find<const WORDS: usize>(&mut self, key: &[u64; WORDS]) -> (usize, bool) {
         let hash = self.hash(key);
-        let tag = self.tag(hash, key);
         let (mut slot, mask) = (hash as usize, self.slots.len() - 1);
         loop {
             slot &= mask;
             let found = self.slots[slot];
             if found == 0 {
-                return (self.insert_at(slot, tag, key), true);
+                return (self.insert_at(slot, hash, key), true);
             }
-            if (found ^ tag) >> 32 == 0 {
+            if (found ^ hash) >> 32 == 0 {
                 let group = (found as u32 - 1) as usize;
                 let start = group * self.stride;
                 if self.entries.get(start..start + WORDS) == Some(&key[..]) {
@@ -229,15 +218,14 @@ impl Groups {
     #[inline(never)]
     fn find_long(&mut self, key: &[u64]) -> (usize, bool) {
         let hash = self.hash(key);
-        let tag = self.tag(hash, key);
         let (mut slot, mask) = (hash as usize, self.slots.len() - 1);
         loop {
             slot &= mask;
             let found = self.slots[slot];
             if found == 0 {
-                return (self.insert_at(slot, tag, key), true);
+                return (self.insert_at(slot, hash, key), true);
             }
-            if (found ^ tag) >> 32 == 0 {
+            if (found ^ hash) >> 32 == 0 {
                 let group = (found as u32 - 1) as usize;
                 if self.key(group) == key {
                     return (group, false);
@@ -257,22 +245,13 @@ impl Groups {
         hash
     }
 
-    /// What the slot of a key has in its high half.
-    #[inline]
-    fn tag(&self, hash: u64, key: &[u64]) -> u64 {
-        match key {
-            [key] if self.has_keys_in_slots => key << 32,
-            _ => hash,
-        }
-    }
-
     #[cold]
-    fn insert_at(&mut self, slot: usize, tag: u64, key: &[u64]) -> usize {
+    fn insert_at(&mut self, slot: usize, hash: u64, key: &[u64]) -> usize {
         let group = self.len;
         self.insert(key);
         // Fewer groups than 2^32: each is of at least 8 bytes, and 32 GiB are beyond the limit.
         let number = u64::from(u32::try_from(group + 1).unwrap_or(u32::MAX));
-        self.slots[slot] = tag & !0xffff_ffff | number;
+        self.slots[slot] = hash & !0xffff_ffff | number;
         if self.len * 2 > self.slots.len() {
             self.grow();
         }
@@ -289,15 +268,13 @@ impl Groups {
         let mut slots = vec![0; self.slots.len() * 2];
         let mask = slots.len() - 1;
         for group in 0..self.len {
-            let key = self.key(group);
-            let hash = self.hash(key);
-            let tag = self.tag(hash, key);
+            let hash = self.hash(self.key(group));
             let mut slot = hash as usize & mask;
             while slots[slot] != 0 {
                 slot = (slot + 1) & mask;
             }
             let number = u64::from(u32::try_from(group + 1).unwrap_or(u32::MAX));
-            slots[slot] = tag & !0xffff_ffff | number;
+            slots[slot] = hash & !0xffff_ffff | number;
         }
         self.slots = slots;
     }
@@ -316,8 +293,6 @@ const SLOTS_MIN: usize = 64;
 /// Keys of so many bits are numbers of a place: 512 KiB of them, of which only those in use are
 /// ever touched.
 const DIRECT_BITS_MAX: u32 = 17;
-/// Keys of so many bits have room in a slot.
-const SLOT_BITS: u32 = 32;
 /// Keys that are looked for together.
 const CHUNK: usize = 32;
 /// No group has this number.
@@ -331,17 +306,17 @@ mod tests {
 
     #[test]
     fn groups_are_those_of_a_plain_map() {
-        let of_words = |words| (words, Groups::new(words, vec![7]));
-        let of_bits = |bits| (1, Groups::of_bits(bits, vec![7]));
-        for (words, mut groups) in [
-            of_words(0),
-            of_words(1),
-            of_bits(12),
-            of_bits(32),
-            of_bits(33),
-            of_words(2),
-            of_words(5),
+        for (words, is_small) in [
+            (0_usize, false),
+            (1, false),
+            (1, true),
+            (2, false),
+            (5, false),
         ] {
+            let mut groups = match is_small {
+                true => Groups::of_bits(12, vec![7]),
+                false => Groups::new(words, vec![7]),
+            };
             let mut twin: HashMap<Vec<u64>, u64> = HashMap::new();
             let mut order = Vec::new();
             let mut state = 1_u64;
