@@ -2,9 +2,9 @@
 //!
 //! Little-endian. A header of fixed size; a zone of 16 bytes for each granule (32 records): where it
 //! begins, its earliest and latest time, its methods and statuses; a checksum for each 4 KiB of the
-//! body; a checksum of all that. The header also says which form the log has. The body has three tables, one for each key (Call-ID, From, To): a
-//! directory of buckets, then entries of two bytes: eleven bits of granule, five more bits of the
-//! hash.
+//! body; a checksum of all that. The header also says which form the log has. The body has three tables, one
+//! for each key (Call-ID, From, To): a directory of buckets, then entries of two bytes: eleven bits of granule,
+//! five more bits of the hash.
 
 use crate::forms::Form;
 use crate::hash::xxh64;
