@@ -1,0 +1,390 @@
+//! Puts programs together.
+
+use std::sync::Arc;
+
+use crate::check::Fault;
+use crate::program::{
+    Block, Bytes, Carried, End, Label, Operand, Operation, Program, Register, Relation, Space,
+    SpaceId, Step,
+};
+
+/// Writes a program block by block. Blocks that are ahead are made first and written later; those that
+/// nothing leads to are left out.
+#[derive(Debug)]
+pub struct Builder {
+    blocks: Vec<Draft>,
+    /// The order in which the blocks are written, which is that of the program.
+    order: Vec<Label>,
+    current: Option<Label>,
+    registers: u16,
+    carried: Vec<Carried>,
+    spaces: Vec<Space>,
+    /// There is no room for all that was asked for.
+    is_full: bool,
+}
+
+#[derive(Debug, Default)]
+struct Draft {
+    steps: Vec<Step>,
+    end: Option<End>,
+}
+
+impl Builder {
+    /// A program whose state has so many words; it begins in its first block.
+    #[must_use]
+    pub fn new(state_words: u64) -> Self {
+        let mut builder = Self {
+            blocks: Vec::new(),
+            order: Vec::new(),
+            current: None,
+            registers: Register::GIVEN,
+            carried: Vec::new(),
+            spaces: vec![Space::Given {
+                words_min: state_words,
+            }],
+            is_full: false,
+        };
+        let first = builder.label();
+        builder.write(first);
+        builder
+    }
+
+    /// A space that is given with so many words at least. All of them are made before the first
+    /// constant.
+    pub fn space(&mut self, words_min: u64) -> SpaceId {
+        self.add_space(Space::Given { words_min })
+    }
+
+    /// A space that is the same in each run.
+    pub fn constants(&mut self, words: Arc<[u64]>) -> SpaceId {
+        self.add_space(Space::Constant(words))
+    }
+
+    fn add_space(&mut self, space: Space) -> SpaceId {
+        let id = SpaceId(u8::try_from(self.spaces.len()).unwrap_or(u8::MAX));
+        self.is_full |= self.spaces.len() >= Program::SPACES_MAX;
+        self.spaces.push(space);
+        id
+    }
+
+    /// A register that is kept in this word of the state from record to record.
+    pub fn carry(&mut self, word: u32) -> Register {
+        let register = self.register();
+        self.carried.push(Carried { register, word });
+        register
+    }
+
+    /// A register of its own.
+    pub const fn register(&mut self) -> Register {
+        let register = Register(self.registers);
+        match self.registers.checked_add(1) {
+            Some(more) => self.registers = more,
+            None => self.is_full = true,
+        }
+        register
+    }
+
+    /// A block to be written later.
+    pub fn label(&mut self) -> Label {
+        self.is_full |= self.blocks.len() >= Program::BLOCKS_MAX;
+        let label = Label(u16::try_from(self.blocks.len()).unwrap_or(u16::MAX));
+        self.blocks.push(Draft::default());
+        label
+    }
+
+    /// Goes on writing in this block, behind all that were written before.
+    pub fn write(&mut self, label: Label) {
+        self.order.push(label);
+        self.current = Some(label);
+    }
+
+    /// Goes on writing in a block of its own.
+    fn write_next(&mut self, end: impl FnOnce(Label) -> End) {
+        let next = self.label();
+        self.end(end(next));
+        self.write(next);
+    }
+
+    /// Adds a step.
+    pub fn step(&mut self, step: Step) {
+        let draft = self.current.and_then(|label| self.blocks.get_mut(label.index()));
+        if let Some(draft) = draft {
+            draft.steps.push(step);
+        }
+    }
+
+    /// Ends the block; what is written before the next [`Builder::write`] is left out.
+    pub fn end(&mut self, end: End) {
+        let label = self.current.take();
+        if let Some(draft) = label.and_then(|label| self.blocks.get_mut(label.index())) {
+            draft.end = Some(end);
+        }
+    }
+
+    /// Goes to another block.
+    pub fn jump(&mut self, to: Label) {
+        self.end(End::Jump(to));
+    }
+
+    /// Goes to one of two blocks.
+    pub fn branch(
+        &mut self,
+        relation: Relation,
+        left: Register,
+        right: impl Into<Operand>,
+        then: Label,
+        otherwise: Label,
+    ) {
+        self.end(End::If {
+            relation,
+            left,
+            right: right.into(),
+            then,
+            otherwise,
+        });
+    }
+
+    /// Goes on only when the relation holds, and otherwise elsewhere.
+    pub fn require(
+        &mut self,
+        relation: Relation,
+        left: Register,
+        right: impl Into<Operand>,
+        otherwise: Label,
+    ) {
+        let right = right.into();
+        self.write_next(|then| End::If {
+            relation,
+            left,
+            right,
+            then,
+            otherwise,
+        });
+    }
+
+    /// Goes on only when `bytes` bytes from `at` on end at `end` or before.
+    pub fn require_bytes(&mut self, at: Register, bytes: u32, end: Register, otherwise: Label) {
+        self.write_next(|then| End::Within {
+            at,
+            bytes,
+            end,
+            then,
+            otherwise,
+        });
+    }
+
+    /// The place behind as many bytes from `at` on as a register says, when it is `end` or before.
+    pub fn reach(
+        &mut self,
+        at: Register,
+        bytes: Register,
+        end: Register,
+        otherwise: Label,
+    ) -> Register {
+        let to = self.register();
+        self.write_next(|then| End::Reach {
+            to,
+            at,
+            bytes,
+            end,
+            then,
+            otherwise,
+        });
+        to
+    }
+
+    /// Goes on only when a space has `words` words from `at` on.
+    pub fn require_words(&mut self, at: Register, words: u32, space: SpaceId, otherwise: Label) {
+        self.write_next(|then| End::WithinSpace {
+            at,
+            words,
+            space,
+            then,
+            otherwise,
+        });
+    }
+
+    /// A copy.
+    pub fn copy(&mut self, from: impl Into<Operand>) -> Register {
+        let to = self.register();
+        self.set(to, from);
+        to
+    }
+
+    /// Sets a register.
+    pub fn set(&mut self, to: Register, from: impl Into<Operand>) {
+        let from = from.into();
+        self.step(Step::Set { to, from });
+    }
+
+    /// What is computed of two numbers.
+    pub fn compute(
+        &mut self,
+        operation: Operation,
+        left: Register,
+        right: impl Into<Operand>,
+    ) -> Register {
+        let to = self.register();
+        let right = right.into();
+        self.step(Step::Compute {
+            to,
+            operation,
+            left,
+            right,
+        });
+        to
+    }
+
+    /// Changes a register to what is computed of it and another number.
+    pub fn update(&mut self, operation: Operation, to: Register, right: impl Into<Operand>) {
+        let right = right.into();
+        self.step(Step::Compute {
+            to,
+            operation,
+            left: to,
+            right,
+        });
+    }
+
+    /// One of two numbers.
+    pub fn select(
+        &mut self,
+        (relation, left, right): (Relation, Register, impl Into<Operand>),
+        then: impl Into<Operand>,
+        otherwise: impl Into<Operand>,
+    ) -> Register {
+        let to = self.register();
+        self.step(Step::Select {
+            to,
+            relation,
+            left,
+            right: right.into(),
+            then: then.into(),
+            otherwise: otherwise.into(),
+        });
+        to
+    }
+
+    /// A number of the window, whose most significant byte comes first.
+    pub fn load(&mut self, at: Register, offset: u32, bytes: Bytes) -> Register {
+        self.load_in_order(at, offset, bytes, false)
+    }
+
+    /// A number of the window, in either order of its bytes.
+    pub fn load_in_order(
+        &mut self,
+        at: Register,
+        offset: u32,
+        bytes: Bytes,
+        is_little: bool,
+    ) -> Register {
+        let to = self.register();
+        self.step(Step::Load {
+            to,
+            at,
+            offset,
+            bytes,
+            is_little,
+        });
+        to
+    }
+
+    /// A word of a space.
+    pub fn read(&mut self, space: SpaceId, at: Option<Register>, offset: u32) -> Register {
+        let to = self.register();
+        self.step(Step::Read {
+            to,
+            space,
+            at,
+            offset,
+        });
+        to
+    }
+
+    /// Writes a word of a space.
+    pub fn put(
+        &mut self,
+        from: impl Into<Operand>,
+        space: SpaceId,
+        at: Option<Register>,
+        offset: u32,
+    ) {
+        let from = from.into();
+        self.step(Step::Write {
+            from,
+            space,
+            at,
+            offset,
+        });
+    }
+
+    /// The program, checked.
+    ///
+    /// # Errors
+    /// The first [`Fault`] that was found: a program that was put together wrongly, or is too large.
+    pub fn finish(mut self) -> Result<Program, Fault> {
+        if self.is_full {
+            return Err(Fault::TooLarge);
+        }
+        // Blocks that nothing leads to are left out, and the others get their numbers in order.
+        let mut is_reached = vec![false; self.blocks.len()];
+        let mut numbers = vec![None; self.blocks.len()];
+        let mut kept = 0_u16;
+        for (index, label) in self.order.iter().enumerate() {
+            if index > 0 && !is_reached[label.index()] {
+                continue;
+            }
+            if numbers[label.index()].is_some() {
+                return Err(Fault::Backwards);
+            }
+            numbers[label.index()] = Some(Label(kept));
+            kept += 1;
+            let end = self.blocks[label.index()].end.ok_or(Fault::Backwards)?;
+            end.map(&mut |label| {
+                is_reached[label.index()] = true;
+                Some(label)
+            });
+        }
+        let mut blocks = Vec::with_capacity(usize::from(kept));
+        for label in &self.order {
+            if numbers[label.index()].is_none() {
+                continue;
+            }
+            let draft = std::mem::take(&mut self.blocks[label.index()]);
+            let end = draft.end.ok_or(Fault::Backwards)?;
+            let end = end.map(&mut |label| numbers[label.index()]);
+            blocks.push(Block {
+                steps: draft.steps,
+                end: end.ok_or(Fault::Backwards)?,
+            });
+        }
+        Program::new(blocks, self.registers, self.carried, self.spaces)
+    }
+}
+
+impl End {
+    /// The same with other labels; `None` when one of them has none.
+    fn map(self, of: &mut impl FnMut(Label) -> Option<Label>) -> Option<Self> {
+        let mut end = self;
+        match &mut end {
+            Self::Jump(to) => *to = of(*to)?,
+            Self::If {
+                then, otherwise, ..
+            }
+            | Self::Within {
+                then, otherwise, ..
+            }
+            | Self::Reach {
+                then, otherwise, ..
+            }
+            | Self::WithinSpace {
+                then, otherwise, ..
+            } => {
+                *then = of(*then)?;
+                *otherwise = of(*otherwise)?;
+            }
+            Self::Next | Self::Leave(_) => {}
+        }
+        Some(end)
+    }
+}

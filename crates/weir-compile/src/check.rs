@@ -1,0 +1,446 @@
+//! Whether a program may be run: every access is within its bounds, whatever the bytes are.
+
+use std::fmt;
+
+use crate::program::{End, Label, Operand, Operation, Program, Register, Relation, Space, SpaceId, Step};
+
+/// Why something is no program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// It is larger than the limits of [`Program`] allow.
+    TooLarge,
+    /// A block leads to one that is not behind it.
+    Backwards,
+    /// A register is read that may not be set, or set that must not be.
+    Register,
+    /// A byte or a word is accessed that may not be there.
+    Bounds,
+    /// A divisor or another constant is none that is allowed.
+    Constant,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TooLarge => "larger than a program may be",
+            Self::Backwards => "a block leads to one that is not behind it",
+            Self::Register => "a register is read that is not set",
+            Self::Bounds => "an access that may lie outside of its bounds",
+            Self::Constant => "a constant that is not allowed",
+        })
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// What is known of a register, whatever the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Fact {
+    /// It is no larger.
+    max: u64,
+    /// It is a place in the window, and so many bytes follow it at least.
+    bytes: Option<u64>,
+    /// It is a place in this space, and so many words follow it at least.
+    words: Option<(SpaceId, u64)>,
+}
+
+impl Fact {
+    const fn at_most(max: u64) -> Self {
+        Self {
+            max,
+            bytes: None,
+            words: None,
+        }
+    }
+
+    /// A place in the window.
+    const fn place(bytes: u64) -> Self {
+        Self {
+            max: Program::WINDOW_LEN_MAX,
+            bytes: Some(bytes),
+            words: None,
+        }
+    }
+
+    /// What holds of either.
+    fn or(self, other: Self) -> Self {
+        let words = match (self.words, other.words) {
+            (Some((space, ours)), Some((other, theirs))) if space == other => {
+                Some((space, ours.min(theirs)))
+            }
+            _ => None,
+        };
+        Self {
+            max: self.max.max(other.max),
+            bytes: self.bytes.zip(other.bytes).map(|(ours, theirs)| ours.min(theirs)),
+            words,
+        }
+    }
+}
+
+/// Of each register: `None` where it may not be set.
+type Facts = Vec<Option<Fact>>;
+
+pub(crate) fn check(program: &Program) -> Result<(), Fault> {
+    let steps = program.blocks.iter().map(|block| block.steps.len()).sum::<usize>();
+    if program.blocks.is_empty()
+        || program.blocks.len() > Program::BLOCKS_MAX
+        || steps > Program::STEPS_MAX
+        || usize::from(program.registers) > Program::REGISTERS_MAX
+        || program.registers < Register::GIVEN
+        || program.spaces.is_empty()
+        || program.spaces.len() > Program::SPACES_MAX
+    {
+        return Err(Fault::TooLarge);
+    }
+    let Space::Given { words_min } = program.spaces[0] else {
+        return Err(Fault::Bounds);
+    };
+    let mut first: Facts = vec![None; usize::from(program.registers)];
+    first[Register::AT.index()] = Some(Fact::place(0));
+    first[Register::WINDOW_LEN.index()] = Some(Fact::place(0));
+    if words_min < crate::run::STATE_WORDS {
+        return Err(Fault::Bounds);
+    }
+    for (number, carried) in program.carried.iter().enumerate() {
+        let twice = |other: &crate::program::Carried| {
+            other.register == carried.register || other.word == carried.word
+        };
+        if u64::from(carried.word) >= words_min
+            || u64::from(carried.word) < crate::run::STATE_WORDS
+            || program.carried.iter().skip(number + 1).any(twice)
+        {
+            return Err(Fault::Bounds);
+        }
+        match first.get_mut(carried.register.index()) {
+            Some(fact @ None) => *fact = Some(Fact::at_most(u64::MAX)),
+            _ => return Err(Fault::Register),
+        }
+    }
+    let mut entries: Vec<Option<Facts>> = vec![None; program.blocks.len()];
+    entries[0] = Some(first);
+    for (number, block) in program.blocks.iter().enumerate() {
+        // Nothing leads to a block without facts, but what it holds has to make sense all the same.
+        let Some(facts) = entries[number].take() else {
+            return Err(Fault::Register);
+        };
+        let mut checker = Checker { program, facts };
+        for step in &block.steps {
+            checker.step(step)?;
+        }
+        let mut lead = |to: Label, facts: Facts| {
+            if to.index() <= number {
+                return Err(Fault::Backwards);
+            }
+            let entry = entries.get_mut(to.index()).ok_or(Fault::Backwards)?;
+            match entry {
+                None => *entry = Some(facts),
+                Some(entry) => {
+                    for (ours, theirs) in entry.iter_mut().zip(facts) {
+                        *ours = ours.zip(theirs).map(|(ours, theirs)| ours.or(theirs));
+                    }
+                }
+            }
+            Ok(())
+        };
+        checker.end(&block.end, &mut lead)?;
+    }
+    Ok(())
+}
+
+struct Checker<'p> {
+    program: &'p Program,
+    facts: Facts,
+}
+
+impl Checker<'_> {
+    fn get(&self, register: Register) -> Result<Fact, Fault> {
+        self.facts
+            .get(register.index())
+            .copied()
+            .flatten()
+            .ok_or(Fault::Register)
+    }
+
+    fn operand(&self, operand: Operand) -> Result<Fact, Fault> {
+        match operand {
+            Operand::Register(register) => self.get(register),
+            Operand::Constant(constant) => Ok(Fact::at_most(constant)),
+        }
+    }
+
+    fn set(&mut self, register: Register, fact: Fact) -> Result<(), Fault> {
+        if register == Register::WINDOW_LEN {
+            return Err(Fault::Register);
+        }
+        *self
+            .facts
+            .get_mut(register.index())
+            .ok_or(Fault::Register)? = Some(fact);
+        Ok(())
+    }
+
+    fn step(&mut self, step: &Step) -> Result<(), Fault> {
+        match *step {
+            Step::Set { to, from } => {
+                let fact = self.operand(from)?;
+                self.set(to, fact)
+            }
+            Step::Compute {
+                to,
+                operation,
+                left,
+                right,
+            } => {
+                let fact = computed(operation, self.get(left)?, self.operand(right)?, right)?;
+                self.set(to, fact)
+            }
+            Step::Select {
+                to,
+                left,
+                right,
+                then,
+                otherwise,
+                ..
+            } => {
+                self.get(left)?;
+                self.operand(right)?;
+                let fact = self.operand(then)?.or(self.operand(otherwise)?);
+                self.set(to, fact)
+            }
+            Step::Load {
+                to,
+                at,
+                offset,
+                bytes,
+                ..
+            } => {
+                let room = self.get(at)?.bytes.ok_or(Fault::Bounds)?;
+                if u64::from(offset) + bytes.count() > room {
+                    return Err(Fault::Bounds);
+                }
+                self.set(to, Fact::at_most(bytes.max()))
+            }
+            Step::Read {
+                to,
+                space,
+                at,
+                offset,
+            } => {
+                self.access(space, at, offset)?;
+                self.set(to, Fact::at_most(u64::MAX))
+            }
+            Step::Write {
+                from,
+                space,
+                at,
+                offset,
+            } => {
+                self.operand(from)?;
+                match self.program.spaces.get(space.index()) {
+                    Some(Space::Given { .. }) => self.access(space, at, offset),
+                    _ => Err(Fault::Bounds),
+                }
+            }
+        }
+    }
+
+    fn access(&self, space: SpaceId, at: Option<Register>, offset: u32) -> Result<(), Fault> {
+        let words_min = self
+            .program
+            .spaces
+            .get(space.index())
+            .ok_or(Fault::Bounds)?
+            .words_min();
+        let fact = match at {
+            Some(at) => self.get(at)?,
+            None => Fact::at_most(0),
+        };
+        let is_small = fact
+            .max
+            .checked_add(u64::from(offset))
+            .is_some_and(|last| last < words_min);
+        let is_tested = matches!(fact.words, Some((tested, words))
+            if tested == space && u64::from(offset) < words);
+        if is_small || is_tested {
+            Ok(())
+        } else {
+            Err(Fault::Bounds)
+        }
+    }
+
+    fn end(
+        &self,
+        end: &End,
+        lead: &mut impl FnMut(Label, Facts) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let with = |register: Register, fact: Fact| {
+            let mut facts = self.facts.clone();
+            facts[register.index()] = Some(fact);
+            facts
+        };
+        match *end {
+            End::Jump(to) => lead(to, self.facts.clone()),
+            End::If {
+                relation,
+                left,
+                right,
+                then,
+                otherwise,
+            } => {
+                let fact = self.get(left)?;
+                let other = self.operand(right)?;
+                let narrowed = |relation: Relation| {
+                    let max = match relation {
+                        Relation::Equal | Relation::LessOrEqual => other.max,
+                        Relation::Less => other.max.saturating_sub(1),
+                        _ => u64::MAX,
+                    };
+                    let max = fact.max.min(max);
+                    with(left, Fact { max, ..fact })
+                };
+                lead(then, narrowed(relation))?;
+                lead(otherwise, narrowed(relation.negated()))
+            }
+            End::Within {
+                at,
+                bytes,
+                end,
+                then,
+                otherwise,
+            } => {
+                let fact = self.place(at, end)?;
+                let room = fact.bytes.unwrap_or(0).max(u64::from(bytes));
+                let within = Fact {
+                    max: fact.max.min(Program::WINDOW_LEN_MAX),
+                    bytes: Some(room),
+                    ..fact
+                };
+                lead(then, with(at, within))?;
+                lead(otherwise, self.facts.clone())
+            }
+            End::Reach {
+                to,
+                at,
+                bytes,
+                end,
+                then,
+                otherwise,
+            } => {
+                self.place(at, end)?;
+                if self.get(bytes)?.max > PLACE_MAX
+                    || to == Register::WINDOW_LEN
+                    || to.index() >= self.facts.len()
+                {
+                    return Err(Fault::Register);
+                }
+                lead(then, with(to, Fact::place(0)))?;
+                lead(otherwise, self.facts.clone())
+            }
+            End::WithinSpace {
+                at,
+                words,
+                space,
+                then,
+                otherwise,
+            } => {
+                let fact = self.get(at)?;
+                if fact.max > PLACE_MAX || space.index() >= self.program.spaces.len() {
+                    return Err(Fault::Bounds);
+                }
+                let within = Fact {
+                    words: Some((space, u64::from(words))),
+                    ..fact
+                };
+                lead(then, with(at, within))?;
+                lead(otherwise, self.facts.clone())
+            }
+            End::Next => match self.get(Register::AT)?.bytes {
+                Some(_) => self.carried(),
+                None => Err(Fault::Bounds),
+            },
+            End::Leave(why) => match (self.get(Register::AT)?.bytes, why) {
+                (Some(_), ..End::LEAVE_MAX) => self.carried(),
+                _ => Err(Fault::Bounds),
+            },
+        }
+    }
+
+    /// What is carried is always set.
+    fn carried(&self) -> Result<(), Fault> {
+        self.program
+            .carried
+            .iter()
+            .try_for_each(|carried| self.get(carried.register).map(|_| ()))
+    }
+
+    /// A number that can be compared with a place in the window, without wrapping around.
+    fn place(&self, at: Register, end: Register) -> Result<Fact, Fault> {
+        let fact = self.get(at)?;
+        if fact.max > PLACE_MAX || self.get(end)?.bytes.is_none() {
+            return Err(Fault::Bounds);
+        }
+        Ok(fact)
+    }
+}
+
+fn computed(
+    operation: Operation,
+    left: Fact,
+    right: Fact,
+    operand: Operand,
+) -> Result<Fact, Fault> {
+    let constant = match operand {
+        Operand::Constant(constant) => Some(constant),
+        Operand::Register(_) => None,
+    };
+    // All bits up to the highest one.
+    let filled = |max: u64| u64::MAX.checked_shr(max.leading_zeros()).unwrap_or(0);
+    let shift = constant.map(|constant| (constant & 63) as u32);
+    Ok(match operation {
+        Operation::Add => {
+            let bytes = constant.and_then(|more| left.bytes?.checked_sub(more));
+            match bytes {
+                // Neither wraps around, nor leaves the window.
+                Some(bytes) => Fact::place(bytes),
+                None => Fact::at_most(left.max.checked_add(right.max).unwrap_or(u64::MAX)),
+            }
+        }
+        Operation::Multiply => Fact::at_most(left.max.checked_mul(right.max).unwrap_or(u64::MAX)),
+        Operation::Divide => match constant {
+            Some(divisor @ 1..) => Fact::at_most(left.max / divisor),
+            _ => return Err(Fault::Constant),
+        },
+        Operation::Remainder => match constant {
+            Some(divisor @ 1..) => Fact::at_most(left.max.min(divisor - 1)),
+            _ => return Err(Fault::Constant),
+        },
+        Operation::DivideSigned | Operation::RemainderSigned => match constant {
+            Some(1..=I64_MAX) => Fact::at_most(u64::MAX),
+            _ => return Err(Fault::Constant),
+        },
+        Operation::And => Fact::at_most(left.max.min(right.max)),
+        Operation::Or | Operation::ExclusiveOr => Fact::at_most(filled(left.max.max(right.max))),
+        Operation::ShiftLeft => match shift {
+            Some(shift) if left.max.leading_zeros() >= shift => Fact::at_most(left.max << shift),
+            _ => Fact::at_most(u64::MAX),
+        },
+        Operation::ShiftRight => Fact::at_most(left.max >> shift.unwrap_or(0)),
+        Operation::Minimum => Fact {
+            max: left.max.min(right.max),
+            // What is no larger than a place is one.
+            bytes: left.bytes.max(right.bytes),
+            words: None,
+        },
+        Operation::Maximum => Fact::at_most(left.max.max(right.max)),
+        Operation::Subtract
+        | Operation::ShiftRightSigned
+        | Operation::MinimumSigned
+        | Operation::MaximumSigned => Fact::at_most(u64::MAX),
+    })
+}
+
+/// Numbers that may be compared with places: a sum of two does not wrap around.
+const PLACE_MAX: u64 = 1 << 61;
+const I64_MAX: u64 = i64::MAX as u64;

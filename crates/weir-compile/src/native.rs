@@ -1,0 +1,595 @@
+//! A program as machine code. The only code with `unsafe` of this crate: it calls what it made, and frees the
+//! memory that it lies in.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{I8, I16, I32, I64};
+use cranelift_codegen::ir::{
+    self, AbiParam, AliasRegionData, InstBuilder, MemFlagsData, UserFuncName, Value,
+};
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{Linkage, Module, default_libcall_names};
+
+use crate::program::{
+    Bytes, End, Label, Operand, Operation, Program, Register, Relation, Space, SpaceId, Step,
+};
+use crate::run::{AT_WORD, LEFT_WORD, PAUSED};
+
+/// The code of a program, which is freed with it. Its memory is written first, and then made executable and no
+/// longer writable.
+pub(crate) struct Native {
+    entry: Entry,
+    /// Owns the memory that `entry` lies in; `None` only while it is dropped.
+    module: Mutex<Option<JITModule>>,
+}
+
+/// The window, its length, and the spaces of the program.
+type Entry = unsafe extern "C" fn(*const u8, u64, *const RawSpace) -> u64;
+
+/// A space as the code sees it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct RawSpace {
+    words: *mut u64,
+    len: u64,
+}
+
+/// Why there is no machine code.
+#[derive(Debug)]
+pub struct Refusal {
+    reason: String,
+    is_memory: bool,
+}
+
+impl Refusal {
+    fn new(reason: impl fmt::Display) -> Self {
+        Self {
+            reason: reason.to_string(),
+            is_memory: false,
+        }
+    }
+
+    /// The system gives no memory for machine code, rather than that this machine has no compiler.
+    #[must_use]
+    pub const fn is_of_memory(&self) -> bool {
+        self.is_memory
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl fmt::Debug for Native {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Native").finish_non_exhaustive()
+    }
+}
+
+impl Drop for Native {
+    fn drop(&mut self) {
+        let module = self.module.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(module) = module.take() {
+            free(module);
+        }
+    }
+}
+
+/// Gives back the memory of a module, none of whose functions is called any more.
+#[allow(unsafe_code)]
+fn free(module: JITModule) {
+    // SAFETY: a module comes here when it could not be finished, before anyone had a function of it, or
+    // from the `Native` that alone has its function and is being dropped, so that nobody runs it.
+    unsafe { module.free_memory() }
+}
+
+impl Native {
+    /// Compiles a program.
+    #[allow(unsafe_code)]
+    pub(crate) fn new(program: &Program) -> Result<Self, Refusal> {
+        if size_of::<usize>() != size_of::<u64>() || cfg!(target_endian = "big") {
+            return Err(Refusal::new("not on this kind of machine"));
+        }
+        let mut flags = settings::builder();
+        for (name, value) in [
+            ("opt_level", "speed"),
+            ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
+            ("use_colocated_libcalls", "false"),
+            ("is_pic", "false"),
+            ("unwind_info", "false"),
+        ] {
+            flags.set(name, value).map_err(Refusal::new)?;
+        }
+        let isa = cranelift_native::builder().map_err(Refusal::new)?;
+        let isa = isa
+            .finish(settings::Flags::new(flags))
+            .map_err(Refusal::new)?;
+        let mut module = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
+        match define(&mut module, program) {
+            Ok(function) => {
+                let code = module.get_finalized_function(function);
+                // SAFETY: the code is that of a function with this signature, which `define` gave it.
+                let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code) };
+                Ok(Self {
+                    entry,
+                    module: Mutex::new(Some(module)),
+                })
+            }
+            Err(refusal) => {
+                free(module);
+                Err(refusal)
+            }
+        }
+    }
+
+    /// Runs the code of this program, which it was made of, with the spaces that it says.
+    #[allow(unsafe_code)]
+    pub(crate) fn run(&self, program: &Program, window: &[u8], given: &mut [&mut [u64]]) -> u64 {
+        let mut spaces = [RawSpace {
+            words: std::ptr::null_mut(),
+            len: 0,
+        }; Program::SPACES_MAX];
+        let mut given = given.iter_mut();
+        for (raw, space) in spaces.iter_mut().zip(&program.spaces) {
+            *raw = match space {
+                Space::Given { .. } => match given.next() {
+                    Some(words) => RawSpace {
+                        words: words.as_mut_ptr(),
+                        len: words.len() as u64,
+                    },
+                    None => continue,
+                },
+                // Never written: `check` sees to that.
+                Space::Constant(words) => RawSpace {
+                    words: words.as_ptr().cast_mut(),
+                    len: words.len() as u64,
+                },
+            };
+        }
+        // SAFETY: the code is that of `program`, which `check` has accepted: every access lies behind a test that it
+        // is within its bounds. `Runner::run` has seen to it that the spaces are as large as the program
+        // says and that the first record begins in the window. The slices do not overlap, as all that are
+        // written are borrowed mutably, and live until it returns. The code calls nothing and does not
+        // unwind, and its memory is freed with `self` only.
+        unsafe {
+            (self.entry)(window.as_ptr(), window.len() as u64, spaces.as_ptr())
+        }
+    }
+}
+
+fn define(
+    module: &mut JITModule,
+    program: &Program,
+) -> Result<cranelift_module::FuncId, Refusal> {
+    let mut context = module.make_context();
+    let frontend = module.isa().frontend_config();
+    let signature = &mut context.func.signature;
+    signature.params.extend([AbiParam::new(I64); 3]);
+    signature.returns.push(AbiParam::new(I64));
+    context.func.name = UserFuncName::user(0, 0);
+    let mut functions = FunctionBuilderContext::new();
+    {
+        let builder = FunctionBuilder::new(&mut context.func, &mut functions);
+        let mut writer = Writer::new(builder, program);
+        writer.write();
+        writer.builder.seal_all_blocks();
+        writer.builder.finalize(frontend);
+    }
+    let function = module
+        .declare_function("program", Linkage::Local, &context.func.signature)
+        .map_err(Refusal::new)?;
+    let of_memory = |error: cranelift_module::ModuleError| Refusal {
+        is_memory: matches!(
+            error,
+            cranelift_module::ModuleError::Allocation { .. }
+                | cranelift_module::ModuleError::Backend(_)
+        ),
+        reason: error.to_string(),
+    };
+    module
+        .define_function(function, &mut context)
+        .map_err(of_memory)?;
+    module.finalize_definitions().map_err(of_memory)?;
+    Ok(function)
+}
+
+/// Writes a program as a function of Cranelift's.
+struct Writer<'w> {
+    builder: FunctionBuilder<'w>,
+    program: &'w Program,
+    registers: Vec<Variable>,
+    left: Variable,
+    blocks: Vec<ir::Block>,
+    window: Value,
+    spaces: Vec<(Value, Value)>,
+    /// How the window and each space are accessed: as memory that does not overlap with the others'.
+    flags_window: MemFlagsData,
+    flags: Vec<MemFlagsData>,
+    /// Where the state is written and the function returns, with why.
+    leave: ir::Block,
+}
+
+impl<'w> Writer<'w> {
+    fn new(mut builder: FunctionBuilder<'w>, program: &'w Program) -> Self {
+        let entry = builder.create_block();
+        builder.append_block_params_for_function_params(entry);
+        builder.switch_to_block(entry);
+        let [window, len, spaces] = [0, 1, 2].map(|index| builder.block_params(entry)[index]);
+        let mut region = |id: u32| {
+            let data = AliasRegionData {
+                user_id: id,
+                description: "".into(),
+            };
+            let region = builder.func.dfg.alias_regions.insert(data);
+            // Not `aligned`: records begin anywhere.
+            MemFlagsData::new().with_notrap().with_alias_region(Some(region))
+        };
+        let flags_window = region(0);
+        let of_spaces = region(1);
+        let flags: Vec<_> = (2..).take(program.spaces.len()).map(&mut region).collect();
+        let spaces = (0_i32..)
+            .zip(&program.spaces)
+            .map(|(index, _)| {
+                let mut part = |at| {
+                    builder
+                        .ins()
+                        .load(I64, of_spaces, spaces, index * RAW_SPACE_BYTES + at)
+                };
+                (part(0), part(8))
+            })
+            .collect();
+        let registers = (0..program.registers)
+            .map(|_| builder.declare_var(I64))
+            .collect();
+        let left = builder.declare_var(I64);
+        let blocks = program
+            .blocks
+            .iter()
+            .map(|_| builder.create_block())
+            .collect();
+        let leave = builder.create_block();
+        builder.append_block_param(leave, I64);
+        let mut writer = Self {
+            builder,
+            program,
+            registers,
+            left,
+            blocks,
+            window,
+            spaces,
+            flags_window,
+            flags,
+            leave,
+        };
+        writer.set(Register::WINDOW_LEN, len);
+        let at = writer.state(AT_WORD as u32);
+        writer.set(Register::AT, at);
+        let left = writer.state(LEFT_WORD as u32);
+        writer.builder.def_var(writer.left, left);
+        for carried in &program.carried {
+            let value = writer.state(carried.word);
+            writer.set(carried.register, value);
+        }
+        writer
+    }
+
+    /// A word of the state.
+    fn state(&mut self, word: u32) -> Value {
+        let state = SpaceId::STATE.index();
+        let (words, _) = self.spaces[state];
+        let flags = self.flags[state];
+        let offset = (word * WORD_BYTES) as i32;
+        self.builder.ins().load(I64, flags, words, offset)
+    }
+
+    fn set_state(&mut self, word: u32, value: Value) {
+        let state = SpaceId::STATE.index();
+        let (words, _) = self.spaces[state];
+        let flags = self.flags[state];
+        let offset = (word * WORD_BYTES) as i32;
+        self.builder.ins().store(flags, value, words, offset);
+    }
+
+    fn get(&mut self, register: Register) -> Value {
+        self.builder.use_var(self.registers[register.index()])
+    }
+
+    fn set(&mut self, register: Register, value: Value) {
+        self.builder.def_var(self.registers[register.index()], value);
+    }
+
+    fn constant(&mut self, constant: u64) -> Value {
+        self.builder.ins().iconst(I64, constant as i64)
+    }
+
+    fn operand(&mut self, operand: Operand) -> Value {
+        match operand {
+            Operand::Register(register) => self.get(register),
+            Operand::Constant(constant) => self.constant(constant),
+        }
+    }
+
+    fn block(&self, label: Label) -> ir::Block {
+        self.blocks[label.index()]
+    }
+
+    fn write(&mut self) {
+        let program = self.program;
+        let first = self.blocks[0];
+        self.builder.ins().jump(first, &[]);
+        for (block, written) in program.blocks.iter().zip(self.blocks.clone()) {
+            self.builder.switch_to_block(written);
+            for step in &block.steps {
+                self.step(step);
+            }
+            self.end(&block.end);
+        }
+        self.builder.switch_to_block(self.leave);
+        let why = self.builder.block_params(self.leave)[0];
+        let at = self.get(Register::AT);
+        self.set_state(AT_WORD as u32, at);
+        let left = self.builder.use_var(self.left);
+        self.set_state(LEFT_WORD as u32, left);
+        for carried in &program.carried {
+            let value = self.get(carried.register);
+            self.set_state(carried.word, value);
+        }
+        self.builder.ins().return_(&[why]);
+    }
+
+    fn step(&mut self, step: &Step) {
+        match *step {
+            Step::Set { to, from } => {
+                let value = self.operand(from);
+                self.set(to, value);
+            }
+            Step::Compute {
+                to,
+                operation,
+                left,
+                right,
+            } => {
+                let value = self.compute(operation, left, right);
+                self.set(to, value);
+            }
+            Step::Select {
+                to,
+                relation,
+                left,
+                right,
+                then,
+                otherwise,
+            } => {
+                let holds = self.compare(relation, left, right);
+                let (then, otherwise) = (self.operand(then), self.operand(otherwise));
+                let value = self.builder.ins().select(holds, then, otherwise);
+                self.set(to, value);
+            }
+            Step::Load {
+                to,
+                at,
+                offset,
+                bytes,
+                is_little,
+            } => {
+                let value = self.load(at, offset, bytes, is_little);
+                self.set(to, value);
+            }
+            Step::Read {
+                to,
+                space,
+                at,
+                offset,
+            } => {
+                let (address, offset) = self.address(space, at, offset);
+                let flags = self.flags[space.index()];
+                let value = self.builder.ins().load(I64, flags, address, offset);
+                self.set(to, value);
+            }
+            Step::Write {
+                from,
+                space,
+                at,
+                offset,
+            } => {
+                let value = self.operand(from);
+                let (address, offset) = self.address(space, at, offset);
+                let flags = self.flags[space.index()];
+                self.builder.ins().store(flags, value, address, offset);
+            }
+        }
+    }
+
+    fn load(&mut self, at: Register, offset: u32, bytes: Bytes, is_little: bool) -> Value {
+        let at = self.get(at);
+        let mut address = self.builder.ins().iadd(self.window, at);
+        let offset = i32::try_from(offset).unwrap_or_else(|_| {
+            let more = self.builder.ins().iconst(I64, i64::from(offset));
+            address = self.builder.ins().iadd(address, more);
+            0
+        });
+        let flags = self.flags_window;
+        let of = match bytes {
+            Bytes::One => I8,
+            Bytes::Two => I16,
+            Bytes::Four => I32,
+            Bytes::Eight => I64,
+        };
+        let mut value = self.builder.ins().load(of, flags, address, offset);
+        if !is_little && bytes != Bytes::One {
+            value = self.builder.ins().bswap(value);
+        }
+        match bytes {
+            Bytes::Eight => value,
+            _ => self.builder.ins().uextend(I64, value),
+        }
+    }
+
+    /// Where a word lies.
+    fn address(&mut self, space: SpaceId, at: Option<Register>, offset: u32) -> (Value, i32) {
+        let (mut address, _) = self.spaces[space.index()];
+        if let Some(at) = at {
+            let at = self.get(at);
+            let bytes = self.builder.ins().ishl_imm_u(at, WORD_SHIFT);
+            address = self.builder.ins().iadd(address, bytes);
+        }
+        let offset = i64::from(offset) * i64::from(WORD_BYTES);
+        match i32::try_from(offset) {
+            Ok(offset) => (address, offset),
+            Err(_) => {
+                let more = self.builder.ins().iconst(I64, offset);
+                (self.builder.ins().iadd(address, more), 0)
+            }
+        }
+    }
+
+    fn compare(&mut self, relation: Relation, left: Register, right: Operand) -> Value {
+        let condition = match relation {
+            Relation::Equal => IntCC::Equal,
+            Relation::NotEqual => IntCC::NotEqual,
+            Relation::Less => IntCC::UnsignedLessThan,
+            Relation::LessOrEqual => IntCC::UnsignedLessThanOrEqual,
+            Relation::Greater => IntCC::UnsignedGreaterThan,
+            Relation::GreaterOrEqual => IntCC::UnsignedGreaterThanOrEqual,
+        };
+        let left = self.get(left);
+        let right = self.operand(right);
+        self.builder.ins().icmp(condition, left, right)
+    }
+
+    fn compute(&mut self, operation: Operation, left: Register, right: Operand) -> Value {
+        let left = self.get(left);
+        let right = self.operand(right);
+        let ins = self.builder.ins();
+        match operation {
+            Operation::Add => ins.iadd(left, right),
+            Operation::Subtract => ins.isub(left, right),
+            Operation::Multiply => ins.imul(left, right),
+            Operation::Divide => ins.udiv(left, right),
+            Operation::DivideSigned => ins.sdiv(left, right),
+            Operation::Remainder => ins.urem(left, right),
+            Operation::RemainderSigned => ins.srem(left, right),
+            Operation::And => ins.band(left, right),
+            Operation::Or => ins.bor(left, right),
+            Operation::ExclusiveOr => ins.bxor(left, right),
+            // These take the lowest bits of their second number, as the interpreter does.
+            Operation::ShiftLeft => ins.ishl(left, right),
+            Operation::ShiftRight => ins.ushr(left, right),
+            Operation::ShiftRightSigned => ins.sshr(left, right),
+            Operation::Minimum => ins.umin(left, right),
+            Operation::Maximum => ins.umax(left, right),
+            Operation::MinimumSigned => ins.smin(left, right),
+            Operation::MaximumSigned => ins.smax(left, right),
+        }
+    }
+
+    fn end(&mut self, end: &End) {
+        match *end {
+            End::Jump(to) => {
+                let to = self.block(to);
+                self.builder.ins().jump(to, &[]);
+            }
+            End::If {
+                relation,
+                left,
+                right,
+                then,
+                otherwise,
+            } => {
+                let holds = self.compare(relation, left, right);
+                self.branch(holds, then, otherwise);
+            }
+            End::Within {
+                at,
+                bytes,
+                end,
+                then,
+                otherwise,
+            } => {
+                let (at, end) = (self.get(at), self.get(end));
+                // Both are far below 2^63, so that their difference keeps its sign.
+                let room = self.builder.ins().isub(end, at);
+                let bytes = self.constant(bytes.into());
+                let fits = self
+                    .builder
+                    .ins()
+                    .icmp(IntCC::SignedGreaterThanOrEqual, room, bytes);
+                self.branch(fits, then, otherwise);
+            }
+            End::Reach {
+                to,
+                at,
+                bytes,
+                end,
+                then,
+                otherwise,
+            } => {
+                let (at, bytes, end) = (self.get(at), self.get(bytes), self.get(end));
+                let reached = self.builder.ins().iadd(at, bytes);
+                let fits = self
+                    .builder
+                    .ins()
+                    .icmp(IntCC::UnsignedLessThanOrEqual, reached, end);
+                // The register keeps its number on the other way.
+                let on = self.builder.create_block();
+                let otherwise = self.block(otherwise);
+                self.builder.ins().brif(fits, on, &[], otherwise, &[]);
+                self.builder.switch_to_block(on);
+                self.set(to, reached);
+                let then = self.block(then);
+                self.builder.ins().jump(then, &[]);
+            }
+            End::WithinSpace {
+                at,
+                words,
+                space,
+                then,
+                otherwise,
+            } => {
+                let at = self.get(at);
+                let (_, len) = self.spaces[space.index()];
+                let room = self.builder.ins().isub(len, at);
+                let words = self.constant(words.into());
+                let fits = self
+                    .builder
+                    .ins()
+                    .icmp(IntCC::SignedGreaterThanOrEqual, room, words);
+                self.branch(fits, then, otherwise);
+            }
+            End::Next => {
+                let left = self.builder.use_var(self.left);
+                let one = self.constant(1);
+                let left = self.builder.ins().isub(left, one);
+                self.builder.def_var(self.left, left);
+                let paused = self.constant(PAUSED);
+                let first = self.blocks[0];
+                let leave = self.leave;
+                self.builder
+                    .ins()
+                    .brif(left, first, &[], leave, &[paused.into()]);
+            }
+            End::Leave(why) => {
+                let why = self.constant(why.into());
+                let leave = self.leave;
+                self.builder.ins().jump(leave, &[why.into()]);
+            }
+        }
+    }
+
+    fn branch(&mut self, condition: Value, then: Label, otherwise: Label) {
+        let (then, otherwise) = (self.block(then), self.block(otherwise));
+        self.builder.ins().brif(condition, then, &[], otherwise, &[]);
+    }
+}
+
+const RAW_SPACE_BYTES: i32 = size_of::<RawSpace>() as i32;
+const WORD_BYTES: u32 = 8;
+const WORD_SHIFT: i64 = 3;

@@ -1,0 +1,125 @@
+//! Running a program over a window.
+
+use crate::interpret;
+use crate::native::{Native, Refusal};
+use crate::program::{Program, Space};
+
+/// A program, ready to run: interpreted, or compiled.
+#[derive(Debug)]
+pub struct Runner {
+    program: Program,
+    native: Option<Native>,
+}
+
+/// Where a run began and ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Bytes of the window that are done.
+    pub at: usize,
+    /// Records that are done.
+    pub records: u64,
+    /// Why it ended.
+    pub exit: Exit,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// As many records are done as were allowed.
+    Paused,
+    /// [`End::Leave`](crate::End::Leave) with this number.
+    Left(u8),
+}
+
+/// The first words of a state: where records begin, and how many may yet be done. A program cannot use
+/// them otherwise.
+pub(crate) const STATE_WORDS: u64 = 2;
+pub(crate) const AT_WORD: usize = 0;
+pub(crate) const LEFT_WORD: usize = 1;
+/// What the compiled code gives back in place of the number of an [`End::Leave`](crate::End::Leave).
+pub(crate) const PAUSED: u64 = u8::MAX as u64;
+
+impl Runner {
+    /// Words of a state that a program leaves alone.
+    pub const STATE_WORDS: u64 = STATE_WORDS;
+
+    /// A program to be interpreted.
+    #[must_use]
+    pub const fn interpreted(program: Program) -> Self {
+        Self {
+            program,
+            native: None,
+        }
+    }
+
+    /// Compiles the program: what runs before and behind that does the same, at another speed.
+    ///
+    /// # Errors
+    /// When this machine has no compiler, or the system refuses memory for machine code. The program can be
+    /// run all the same.
+    pub fn compile(&mut self) -> Result<(), Refusal> {
+        if self.native.is_none() {
+            self.native = Some(Native::new(&self.program)?);
+        }
+        Ok(())
+    }
+
+    /// It is machine code.
+    #[must_use]
+    pub const fn is_compiled(&self) -> bool {
+        self.native.is_some()
+    }
+
+    /// What it runs.
+    #[must_use]
+    pub const fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Does records of the window from `at` on, `records` of them at most. `spaces` are the state and the
+    /// other spaces that are given, in the order in which the program names them.
+    ///
+    /// # Panics
+    /// When there are fewer spaces, or one of them is smaller, than the program says.
+    pub fn run(&self, window: &[u8], at: usize, records: u64, spaces: &mut [&mut [u64]]) -> Run {
+        let len = usize::try_from(Program::WINDOW_LEN_MAX).unwrap_or(usize::MAX);
+        let window = window.get(..len).unwrap_or(window);
+        let at = at.min(window.len());
+        let given = self
+            .program
+            .spaces
+            .iter()
+            .filter(|space| matches!(space, Space::Given { .. }));
+        assert_eq!(given.clone().count(), spaces.len(), "spaces of a program");
+        for (space, words) in given.zip(spaces.iter()) {
+            assert!(words.len() as u64 >= space.words_min(), "words of a space");
+        }
+        if records == 0 {
+            return Run {
+                at,
+                records: 0,
+                exit: Exit::Paused,
+            };
+        }
+        if let Some(state) = spaces.first_mut() {
+            state[AT_WORD] = at as u64;
+            state[LEFT_WORD] = records;
+        }
+        let code = match &self.native {
+            Some(native) => native.run(&self.program, window, spaces),
+            None => interpret::run(&self.program, window, spaces),
+        };
+        let (at, left) = match spaces.first() {
+            Some(state) => (state[AT_WORD], state[LEFT_WORD]),
+            None => (0, 0),
+        };
+        Run {
+            at: usize::try_from(at).unwrap_or(usize::MAX).min(window.len()),
+            records: records.saturating_sub(left),
+            exit: match code {
+                PAUSED => Exit::Paused,
+                code => Exit::Left(code as u8),
+            },
+        }
+    }
+}

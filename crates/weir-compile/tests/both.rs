@@ -1,0 +1,172 @@
+//! Both ways to run a program agree, and nothing is accepted that may leave its bounds.
+
+use weir_compile::{Builder, Bytes, End, Exit, Fault, Operation, Program, Register, Relation, Runner, SpaceId, wild};
+use weir_testkit::Rng;
+
+#[test]
+fn random_programs_do_the_same_interpreted_and_compiled() {
+    let mut rng = Rng::new(15);
+    let (mut accepted, mut refused) = (0, 0);
+    for _ in 0..PROGRAMS {
+        let len = 8 + rng.below(160) as usize;
+        let bytes: Vec<u8> = (0..len).map(|_| rng.below(256) as u8).collect();
+        let Ok(program) = wild::program(&bytes) else {
+            refused += 1;
+            continue;
+        };
+        accepted += 1;
+        for len in [0, 1, 7, 64, 333] {
+            let window: Vec<u8> = (0..len).map(|_| rng.below(256) as u8).collect();
+            let records = 1 + rng.below(40);
+            if let Err(difference) = wild::compare(program.clone(), &window, records) {
+                panic!("{bytes:?} over {window:?}: {difference}");
+            }
+        }
+    }
+    assert!(accepted > PROGRAMS / 2, "{accepted} accepted, {refused} refused");
+    assert!(refused > 0, "an access that is one byte short was never tried");
+}
+
+#[test]
+fn every_operation_and_relation_does_the_same_at_the_ends_of_its_range() {
+    let numbers = [0, 1, 2, 63, 64, 65, u64::MAX, u64::MAX - 1, i64::MAX as u64, 1 << 63, 0x1234_5678_9abc_def0];
+    let mut builder = Builder::new(2 + NUMBERS_WORDS);
+    let [left, right] = [0, 1].map(|word| builder.load(Register::AT, word * 8, Bytes::Eight));
+    // The window has no 16 bytes that are known of yet.
+    let _ = (left, right);
+    assert_eq!(builder_error(builder), Fault::Bounds);
+
+    let mut builder = Builder::new(2 + NUMBERS_WORDS);
+    let cut = builder.label();
+    builder.require_bytes(Register::AT, 16, Register::WINDOW_LEN, cut);
+    let [left, right] = [0, 8].map(|offset| builder.load(Register::AT, offset, Bytes::Eight));
+    let mut word = 2;
+    let mut put = |builder: &mut Builder, value| {
+        builder.put(value, SpaceId::STATE, None, word);
+        word += 1;
+    };
+    let divides = |operation| {
+        matches!(
+            operation,
+            Operation::Divide | Operation::Remainder | Operation::DivideSigned | Operation::RemainderSigned
+        )
+    };
+    for operation in Operation::ALL {
+        let computed = match divides(operation) {
+            true => builder.compute(operation, left, 7),
+            false => builder.compute(operation, left, right),
+        };
+        put(&mut builder, computed);
+    }
+    for relation in Relation::ALL {
+        let selected = builder.select((relation, left, right), 1, 0);
+        put(&mut builder, selected);
+    }
+    let end = builder.compute(Operation::Add, Register::AT, 16);
+    builder.set(Register::AT, end);
+    builder.end(End::Next);
+    builder.write(cut);
+    builder.end(End::Leave(0));
+    let mut runner = Runner::interpreted(builder.finish().unwrap());
+    for is_compiled in [false, true] {
+        if is_compiled {
+            runner.compile().unwrap();
+        }
+        for left in numbers {
+            for right in numbers {
+                let window = [left.to_be_bytes(), right.to_be_bytes()].concat();
+                let mut state = [0; 2 + NUMBERS_WORDS as usize];
+                let run = runner.run(&window, 0, 9, &mut [&mut state]);
+                assert_eq!((run.at, run.records, run.exit), (16, 1, Exit::Left(0)));
+                let mut found = state[2..].iter();
+                for operation in Operation::ALL {
+                    let right = if divides(operation) { 7 } else { right };
+                    let expected = operation.apply(left, right);
+                    assert_eq!(found.next(), Some(&expected), "{left} {operation:?} {right}");
+                }
+                for relation in Relation::ALL {
+                    let expected = u64::from(relation.holds(left, right));
+                    assert_eq!(found.next(), Some(&expected), "{left} {relation:?} {right}");
+                }
+            }
+        }
+    }
+}
+
+fn builder_error(mut builder: Builder) -> Fault {
+    builder.end(End::Next);
+    builder.finish().unwrap_err()
+}
+
+#[test]
+fn what_may_leave_its_bounds_is_no_program() {
+    type Write = fn(&mut Builder);
+    let cases: [(&str, Write, Fault); 8] = [
+        ("a byte that was not tested", |b| { b.load(Register::AT, 0, Bytes::One); }, Fault::Bounds),
+        ("a byte of no place", |b| {
+            let number = b.copy(5);
+            b.load(number, 0, Bytes::One);
+        }, Fault::Bounds),
+        ("a word behind the state", |b| { b.read(SpaceId::STATE, None, 8); }, Fault::Bounds),
+        ("a word at any number", |b| {
+            let number = b.read(SpaceId::STATE, None, 3);
+            b.put(1, SpaceId::STATE, Some(number), 0);
+        }, Fault::Bounds),
+        ("a constant that is written", |b| {
+            let constants = b.constants(vec![1, 2].into());
+            b.put(1, constants, None, 0);
+        }, Fault::Bounds),
+        ("a place that is only a number", |b| {
+            let number = b.read(SpaceId::STATE, None, 3);
+            b.set(Register::AT, number);
+        }, Fault::Bounds),
+        ("a register that is not set", |b| {
+            let register = b.register();
+            b.compute(Operation::Add, register, 1);
+        }, Fault::Register),
+        ("a division by 0", |b| { b.compute(Operation::Divide, Register::AT, 0); }, Fault::Constant),
+    ];
+    for (name, write, expected) in cases {
+        let mut builder = Builder::new(8);
+        write(&mut builder);
+        assert_eq!(builder_error(builder), expected, "{name}");
+    }
+}
+
+#[test]
+fn memory_of_machine_code_is_given_back() {
+    let mut rng = Rng::new(3);
+    let programs: Vec<Program> = std::iter::repeat_with(|| {
+        let bytes: Vec<u8> = (0..60).map(|_| rng.below(256) as u8).collect();
+        wild::program(&bytes)
+    })
+    .flatten()
+    .take(8)
+    .collect();
+    let compile_all = |times: usize| {
+        for _ in 0..times {
+            for program in &programs {
+                let mut runner = Runner::interpreted(program.clone());
+                runner.compile().unwrap();
+            }
+        }
+    };
+    compile_all(2);
+    let before = mappings();
+    compile_all(20);
+    // 160 programs would have left as many mappings.
+    assert!(mappings() < before + 40, "{before} mappings, then {}", mappings());
+    // Memory is writable or executable, never both.
+    let mut runner = Runner::interpreted(programs[0].clone());
+    runner.compile().unwrap();
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    assert!(maps.lines().any(|line| line.contains(" r-xp ")));
+    assert!(!maps.lines().any(|line| line.contains("rwx")), "{maps}");
+}
+
+fn mappings() -> usize {
+    std::fs::read_to_string("/proc/self/maps").unwrap().lines().count()
+}
+
+const PROGRAMS: usize = 400;
+const NUMBERS_WORDS: u64 = 17 + 6;
