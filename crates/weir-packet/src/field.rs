@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::shape::Location;
 use crate::{Address, Layer, Packet, protocol::PROTOCOLS};
 
 /// One column: a name of Wireshark's display-filter language (or one of ours beside it) and the
@@ -12,6 +13,10 @@ pub struct Field {
     pub name: &'static str,
     /// How the value is got, which also tells its type.
     pub get: Get,
+    /// Where its value lies in packets whose headers are plain ([`HeaderShape`](crate::HeaderShape)): the
+    /// first of these whose header is there, and outermost among them, and has the field. A packet with
+    /// none of them has no value. Empty for a field that only `get` can tell.
+    pub locations: &'static [Location],
     /// What it means, with unit and range, in one line.
     pub doc: &'static str,
     /// Where it is defined: an RFC with section, an ITU or IEEE clause, a format's specification.
@@ -159,7 +164,7 @@ macro_rules! constructors {
             doc: &'static str,
             reference: &'static str,
         ) -> Self {
-            Self { name, get: Get::$variant(get), doc, reference }
+            Self { name, get: Get::$variant(get), locations: &[], doc, reference }
         }
     )* } };
 }
@@ -176,6 +181,43 @@ constructors! {
     text Text for<'p> fn(&'p Packet<'_>) -> Option<&'p str>;
     write Write fn(&Packet<'_>, &mut dyn fmt::Write) -> Result<bool, fmt::Error>;
 }
+
+impl Field {
+    /// The same field, whose value lies at these places in plain packets.
+    pub(crate) const fn plain_at(self, locations: &'static [Location]) -> Self {
+        Self { locations, ..self }
+    }
+}
+
+/// A field that is nothing but its description: the function that reads it is made of that.
+///
+/// `plain!(u16, "udp.srcport", [Location::bits(Layer::Udp, Bits::be16(0))], "Source port", "RFC 768")`
+macro_rules! plain {
+    ($kind:ident, $name:expr, $locations:expr, $doc:expr, $reference:expr $(,)?) => {{
+        const LOCATIONS: &[$crate::shape::Location] = &$locations;
+        $crate::field::Field::$kind(
+            $name,
+            |packet| $crate::field::plain!(@ $kind, packet, LOCATIONS),
+            $doc,
+            $reference,
+        )
+        .plain_at(LOCATIONS)
+    }};
+    (@ bool, $packet:expr, $locations:expr) => {
+        $packet.number($locations).map(|value| value != 0)
+    };
+    (@ address, $packet:expr, $locations:expr) => {
+        $crate::Address::from_bytes($packet.bytes_at($locations)?)
+    };
+    (@ bytes, $packet:expr, $locations:expr) => {
+        $packet.bytes_at($locations)
+    };
+    (@ $kind:ident, $packet:expr, $locations:expr) => {
+        // The field is as wide as its type allows.
+        $packet.number($locations).map(|value| value as $kind)
+    };
+}
+pub(crate) use plain;
 
 #[cfg(test)]
 mod tests {

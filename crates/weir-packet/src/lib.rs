@@ -37,6 +37,7 @@ mod options;
 mod outline;
 mod packet;
 pub mod protocol;
+mod shape;
 mod spot;
 mod stop;
 mod usual;
@@ -52,5 +53,9 @@ pub use options::{AtmVcMux, ErfHdlc, Options};
 pub use outline::Outline;
 pub use packet::{LayerSet, Packet};
 pub use protocol::{Layer, PROTOCOLS, Protocol};
+pub use shape::{
+    BitsTest, Extent, HeaderLen, HeaderShape, Location, NextHeader, NextTable, PayloadEnd,
+    PlainHeader,
+};
 pub use spot::Spot;
 pub use stop::{Reason, Stop};

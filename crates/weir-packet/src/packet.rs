@@ -3,6 +3,7 @@
 use weir_bytes::{u8_at, u16_be_at, u32_be_at, u64_be_at};
 
 use crate::protocol::PROTOCOLS;
+use crate::shape::{Extent, Location};
 use crate::{Frame, Layer, LinkType, Stop};
 
 /// A decoded packet, borrowing from the frame and from the decoder that made it.
@@ -311,6 +312,50 @@ impl<'a> Packet<'a> {
     #[must_use]
     pub fn part(&self, layer: Layer, offset: usize, len: usize) -> Option<&'a [u8]> {
         self.bytes(layer)?.get(offset..)?.get(..len)
+    }
+
+    /// The number that is at the first of these places that the packet has.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "folds for constant places")]
+    #[must_use]
+    pub fn number(&self, locations: &[Location]) -> Option<u64> {
+        let (location, header) = self.located(locations)?;
+        location.at.bits()?.read(header)
+    }
+
+    /// The bytes that are at the first of these places that the packet has.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as number")]
+    #[must_use]
+    pub fn bytes_at(&self, locations: &[Location]) -> Option<&'a [u8]> {
+        let (location, header) = self.located(locations)?;
+        match location.at {
+            Extent::Bytes { offset, len } => header.get(offset as usize..)?.get(..len as usize),
+            Extent::Bits(_) => None,
+        }
+    }
+
+    /// The first of these places whose header is there, outermost among them, and has the field, with the
+    /// bytes from that header on.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as number")]
+    fn located<'l>(&self, locations: &'l [Location]) -> Option<(&'l Location, &'a [u8])> {
+        let mut outermost = u32::MAX;
+        let mut found = None;
+        let mut index = 0;
+        while index < locations.len() {
+            let location = &locations[index];
+            index += 1;
+            if let Some(span) = self.span(location.layer)
+                && span.start < outermost
+                && let Some(header) = self.bytes(location.layer)
+                && location.is_in(header)
+            {
+                outermost = span.start;
+                found = Some((location, header));
+            }
+        }
+        found
     }
 
     #[inline]

@@ -6,6 +6,7 @@
 //! that no other file has to learn of the new protocol.
 
 use crate::field::Field;
+use crate::shape::{HeaderShape, NextTable};
 use crate::{Frame, Options, Reason};
 
 /// What the project knows of a protocol.
@@ -103,9 +104,10 @@ pub(crate) enum On {
     UdpPort(u16),
 }
 
-/// Lists the protocols: makes the module, the [`Layer`] and the row of [`PROTOCOLS`] of each.
+/// Lists the protocols: makes the module, the [`Layer`] and the row of [`PROTOCOLS`] of each. A third
+/// word names the constant with the shapes of plain headers, for protocols whose file has one.
 macro_rules! protocols {
-    ($($layer:ident $module:ident,)*) => {
+    ($($layer:ident $module:ident $($shapes:ident)?,)*) => {
         $(mod $module;)*
 
         /// A protocol that packets are decoded into. The order is that of [`PROTOCOLS`].
@@ -121,14 +123,27 @@ macro_rules! protocols {
 
         /// Every protocol, in the order of [`Layer`].
         pub const PROTOCOLS: &[Protocol] = &[$($module::PROTOCOL,)*];
+
+        /// The shapes of each, in the same order.
+        const SHAPES: &[&[HeaderShape]] = &[$(shapes_of!($module $($shapes)?),)*];
+    };
+}
+
+/// The shapes that a protocol's file has.
+macro_rules! shapes_of {
+    ($module:ident) => {
+        &[]
+    };
+    ($module:ident $shapes:ident) => {
+        $module::$shapes
     };
 }
 
 // Layer, file under protocol/. At most 128 (`LayerSet` holds a bit for each).
 protocols! {
     // Link layers, and what stands between them and IP.
-    Ethernet ethernet,
-    Vlan vlan,
+    Ethernet ethernet SHAPES,
+    Vlan vlan SHAPES,
     ServiceVlan service_vlan,
     ProviderBackbone provider_backbone,
     Macsec macsec,
@@ -143,20 +158,20 @@ protocols! {
     PseudowireControl pseudowire,
     AssociatedChannel associated_channel,
     Pppoe pppoe,
-    Sll sll,
-    Sll2 sll2,
+    Sll sll SHAPES,
+    Sll2 sll2 SHAPES,
     Null null,
-    RawIp raw_ip,
+    RawIp raw_ip SHAPES,
     Ppp ppp,
     CiscoHdlc chdlc,
-    FrameRelay frame_relay,
+    FrameRelay frame_relay SHAPES,
     SunAtm sunatm,
     Atm atm,
     AtmPdu atm_pdu,
     Aal5 aal5,
     LanEmulation lan_emulation,
     Clip clip,
-    Erf erf,
+    Erf erf SHAPES,
     Radiotap radiotap,
     Ppi ppi,
     Prism prism,
@@ -171,9 +186,9 @@ protocols! {
     Juniper juniper,
     Netanalyzer netanalyzer,
     // IP and above.
-    Arp arp,
-    Ipv4 ipv4,
-    Ipv6 ipv6,
+    Arp arp SHAPES,
+    Ipv4 ipv4 SHAPES,
+    Ipv6 ipv6 SHAPES,
     Ipv6HopByHop ipv6_hop_by_hop,
     Ipv6DestinationOptions ipv6_destination_options,
     Ipv6Routing ipv6_routing,
@@ -185,12 +200,12 @@ protocols! {
     IpComp ip_comp,
     Mobility mobility,
     Hip hip,
-    Icmp icmp,
-    Icmpv6 icmpv6,
+    Icmp icmp SHAPES,
+    Icmpv6 icmpv6 SHAPES,
     Igmp igmp,
     Pim pim,
-    Tcp tcp,
-    Udp udp,
+    Tcp tcp SHAPES,
+    Udp udp SHAPES,
     UdpLite udp_lite,
     Sctp sctp,
     Dccp dccp,
@@ -198,7 +213,7 @@ protocols! {
     Gre gre,
     EtherIp ether_ip,
     Erspan erspan,
-    Vxlan vxlan,
+    Vxlan vxlan SHAPES,
     VxlanGpe vxlan_gpe,
     Geneve geneve,
     Gtp gtp,
@@ -219,6 +234,19 @@ pub(crate) use erf::{header_len as erf_header_len, wire_len as erf_wire_len};
 impl Layer {
     pub(crate) fn from_index(index: usize) -> Option<Self> {
         Self::ALL.get(index).copied()
+    }
+
+    /// What the project knows of it.
+    #[must_use]
+    pub const fn protocol(self) -> &'static Protocol {
+        &PROTOCOLS[self as usize]
+    }
+
+    /// The forms in which its header is plain, the first that matches counting; none for a protocol
+    /// whose headers only its `decode` function reads.
+    #[must_use]
+    pub const fn shapes(self) -> &'static [HeaderShape] {
+        SHAPES[self as usize]
     }
 
     /// Every protocol, in the order of [`PROTOCOLS`].
@@ -249,6 +277,22 @@ impl Next {
     #[inline]
     pub(crate) fn is_extension(&self) -> bool {
         matches!(*self, Self::IpProtocol(number) if IP_EXTENSIONS[usize::from(number)].is_some())
+    }
+}
+
+/// What hangs on a number of this kind.
+#[inline]
+pub(crate) fn layer_of(table: NextTable, number: u64) -> Option<Layer> {
+    let sparse = |table: &Sparse| table.get(u32::try_from(number).ok()?);
+    let dense = |table: &[Option<Layer>; 256]| *table.get(usize::try_from(number).ok()?)?;
+    match table {
+        NextTable::LinkType => sparse(&LINKS),
+        NextTable::Ethertype => sparse(&ETHERTYPES),
+        NextTable::Ppp => sparse(&PPP_PROTOCOLS),
+        NextTable::ErfType => dense(&ERF_TYPES),
+        NextTable::LlcSap => dense(&LLC_SAPS),
+        NextTable::IpProtocol => dense(&IP_PROTOCOLS),
+        NextTable::Nlpid => dense(&NLPIDS),
     }
 }
 
@@ -288,7 +332,7 @@ static ERF_TYPES: [Option<Layer>; 256] = dense(On::ErfType(0));
 
 impl On {
     /// The number, when `self` is of the same sort as `sort`.
-    const fn number(self, sort: Self) -> Option<u32> {
+    pub(crate) const fn number(self, sort: Self) -> Option<u32> {
         match (self, sort) {
             (Self::Link(number), Self::Link(_)) => Some(number),
             (Self::Ethertype(number), Self::Ethertype(_))

@@ -1,7 +1,10 @@
 //! Address Resolution Protocol, and reverse ARP in the same form.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::field::Field;
+use crate::shape::{BitsTest, HeaderShape, NextHeader};
 use crate::{Address, Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -96,6 +99,12 @@ enum Party {
     Source,
     Target,
 }
+
+/// Addresses of Ethernet and IPv4.
+pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape::fixed(28, NextHeader::Payload).tests(&[
+    BitsTest::new(Bits::be16(0), &[(1, 1)]),
+    BitsTest::new(Bits::be16(4), &[(0x0604, 0x0604)]),
+])];
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(8)?;

@@ -1,9 +1,12 @@
 //! Endace's extensible record format: the record header, extension headers, and the headers of
 //! multi-channel records, which tell interface and channel.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::field::Field;
-use crate::{ErfHdlc, Frame, LinkType, Packet, Reason};
+use crate::shape::{BitsTest, HeaderShape, NextHeader, NextTable, PayloadEnd};
+use crate::{ErfHdlc, Frame, LinkType, Options, Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "erf",
@@ -324,6 +327,67 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 const fn word(name: &'static str, get: fn(&Packet<'_>) -> Option<u32>, doc: &'static str) -> Field {
     Field::u32(name, get, doc, "Endace ERF")
 }
+
+/// Records without extension headers: Ethernet, IP, and HDLC with frame relay in it.
+pub(super) const SHAPES: &[HeaderShape] = &[
+    shape(20, NextHeader::Layer(Layer::FrameRelay))
+        .tests(&[IS_MC_HDLC, RELAY_START, RELAY_GOES_ON, RELAY_ENDS, RELAY_20])
+        .enabled(guesses),
+    shape(20, NextHeader::Layer(Layer::FrameRelay))
+        .tests(&[IS_MC_HDLC, RELAY_START, RELAY_GOES_ON, RELAY_ENDS, PADDED_RELAY_20])
+        .enabled(guesses),
+    shape(20, NextHeader::Layer(Layer::FrameRelay))
+        .tests(&[IS_MC_HDLC])
+        .enabled(|options| options.erf_hdlc == ErfHdlc::FrameRelay),
+    shape(18, BY_TYPE).tests(&[BitsTest::new(
+        Bits::byte(8),
+        &[(2, 2), (11, 11), (16, 16), (20, 20)],
+    )]),
+    shape(16, BY_TYPE).tests(&[BitsTest::new(Bits::byte(8), &[(22, 23)])]),
+];
+
+/// `len` bytes of headers, and what the length on the wire says behind them.
+const fn shape(len: u32, next: NextHeader) -> HeaderShape {
+    HeaderShape {
+        end: PayloadEnd::Field {
+            bits: Bits::be16(14),
+            base: len,
+            zero_is_outer: true,
+        },
+        ..HeaderShape::fixed(len, next)
+    }
+}
+
+const fn guesses(options: &Options) -> bool {
+    matches!(options.erf_hdlc, ErfHdlc::Guess)
+}
+
+const BY_TYPE: NextHeader = NextHeader::Number {
+    bits: Bits::byte(8),
+    table: NextTable::ErfType,
+};
+const IS_MC_HDLC: BitsTest = BitsTest::new(Bits::byte(8), &[(5, 5)]);
+// What tells frame relay from PPP and Cisco HDLC, as `is_frame_relay` has it.
+const RELAY_START: BitsTest = BitsTest::new(
+    Bits::byte(20),
+    &[(0, 0x0e), (0x10, 0x8e), (0x90, 0xff)],
+);
+const RELAY_GOES_ON: BitsTest = BitsTest::new(Bits::flag(20, 0), &[(0, 0)]);
+const RELAY_ENDS: BitsTest = BitsTest::new(Bits::flag(21, 0), &[(1, 1)]);
+const RELAY_20: BitsTest = BitsTest::new(
+    Bits::be16(22),
+    &[
+        (0x0308, 0x0308),
+        (0x0380, 0x0380),
+        (0x038e, 0x038e),
+        (0x03b1, 0x03b1),
+        (0x03cc, 0x03cc),
+        (0x03cf, 0x03cf),
+        (0x0800, 0x0800),
+        (0x86dd, 0x86dd),
+    ],
+);
+const PADDED_RELAY_20: BitsTest = BitsTest::new(Bits::be24(22), &[(0x03_0080, 0x03_0080)]);
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(HEADER_LEN)?;

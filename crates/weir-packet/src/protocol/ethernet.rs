@@ -1,8 +1,11 @@
 //! Ethernet II and IEEE 802.3.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol, isl};
 use crate::Reason;
 use crate::field::Field;
+use crate::shape::{BitsTest, HeaderShape, NextHeader, NextTable};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "eth",
@@ -51,6 +54,21 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     ],
 };
 
+/// Ethernet II. What has a length in the place of the type has link control behind it.
+pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape::fixed(
+    14,
+    NextHeader::Number {
+        bits: ETHERTYPE,
+        table: NextTable::Ethertype,
+    },
+)
+.tests(&[BitsTest::new(
+    ETHERTYPE,
+    &[(ETHERTYPE_MIN as u64, u16::MAX as u64)],
+)])];
+
+const ETHERTYPE: Bits = Bits::be16(12);
+
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(HEADER_LEN)?;
     let header = length_or_type(input, 12);
@@ -85,4 +103,4 @@ const HEADER_LEN: usize = 14;
 /// Up to this the field is a length (IEEE 802.3, 3.2.6); the few numbers between are nothing.
 pub(super) const LENGTH_MAX: u16 = 1500;
 /// From this on the field is a type (IEEE 802.3, 3.2.6).
-const ETHERTYPE_MIN: u16 = 0x0600;
+pub(super) const ETHERTYPE_MIN: u16 = 0x0600;

@@ -1,8 +1,11 @@
 //! Frame relay: Q.922 addresses, RFC 2427 and Cisco encapsulation.
 
+use weir_bytes::Bits;
+
 use super::llc::{self, Snap, UNNUMBERED_INFORMATION};
 use super::{Header, Input, Layer, Next, On, Protocol, chdlc};
 use crate::field::Field;
+use crate::shape::{BitsTest, HeaderShape, NextHeader, NextTable};
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -149,6 +152,62 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
     ],
 };
+
+/// An address of two octets; behind it unnumbered information with an identifier or SNAP (RFC 2427, 3
+/// and 4.1), perhaps behind a pad, or Cisco's encapsulation of IP.
+pub(super) const SHAPES: &[HeaderShape] = &[
+    identified(4).tests(&[GOES_ON, ENDS, INFORMATION, BitsTest::new(Bits::byte(3), NO_PAD)]),
+    identified(5).tests(&[
+        GOES_ON,
+        ENDS,
+        INFORMATION,
+        BitsTest::new(Bits::byte(3), &[(0, 0)]),
+        BitsTest::new(Bits::byte(4), NO_SNAP),
+    ]),
+    ethertype(9).tests(&[
+        GOES_ON,
+        ENDS,
+        INFORMATION,
+        BitsTest::new(Bits::byte(3), &[(0x80, 0x80)]),
+        BitsTest::new(Bits::be24(4), &[(0, 0)]),
+    ]),
+    ethertype(10).tests(&[
+        GOES_ON,
+        ENDS,
+        INFORMATION,
+        BitsTest::new(Bits::be16(3), &[(0x80, 0x80)]),
+        BitsTest::new(Bits::be24(5), &[(0, 0)]),
+    ]),
+    ethertype(4).tests(&[
+        GOES_ON,
+        ENDS,
+        // Link control on DLCI 0 may look like this too.
+        BitsTest::new(Bits::be16(0), &[(0x0010, 0x01ff), (0x0210, 0xffff)]),
+        BitsTest::new(Bits::be16(2), &[(0x0800, 0x0800), (0x86dd, 0x86dd)]),
+    ]),
+];
+
+/// A header of `len` octets, the last of which is the identifier.
+const fn identified(len: u32) -> HeaderShape {
+    let bits = Bits::byte(len - 1);
+    let table = NextTable::Nlpid;
+    HeaderShape::fixed(len, NextHeader::Number { bits, table })
+}
+
+/// A header of `len` octets, the last two of which are an ethertype.
+const fn ethertype(len: u32) -> HeaderShape {
+    let bits = Bits::be16(len - 2);
+    let table = NextTable::Ethertype;
+    HeaderShape::fixed(len, NextHeader::Number { bits, table })
+}
+
+/// The address goes on behind its first octet, and ends with the second.
+const GOES_ON: BitsTest = BitsTest::new(Bits::flag(0, 0), &[(0, 0)]);
+const ENDS: BitsTest = BitsTest::new(Bits::flag(1, 0), &[(1, 1)]);
+/// The control field behind an address of two octets.
+const INFORMATION: BitsTest = BitsTest::new(Bits::byte(2), &[(3, 3)]);
+const NO_PAD: &[(u64, u64)] = &[(1, 0x7f), (0x81, 0xff)];
+const NO_SNAP: &[(u64, u64)] = &[(0, 0x7f), (0x81, 0xff)];
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     let start = direction_len(input.frame.link_type.0);

@@ -1,8 +1,11 @@
 //! Internet Control Message Protocol. The datagram that an error quotes is decoded behind it.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::checksum::{self, Transport};
 use crate::field::Field;
+use crate::shape::{BitsTest, HeaderShape, NextHeader};
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -133,6 +136,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
     ],
 };
+
+/// All messages but the errors, which quote a packet.
+pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape::fixed(4, NextHeader::Payload)
+    .tests(&[BitsTest::new(Bits::byte(0), &[(0, 2), (6, 10), (13, 255)])])];
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(HEADER_LEN_MIN)?;

@@ -1,11 +1,12 @@
 //! Internet Control Message Protocol for IPv6, with neighbour and multicast listener discovery.
 //! The packet that an error quotes is decoded behind it.
 
-use weir_bytes::u8_at;
+use weir_bytes::{Bits, u8_at};
 
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::checksum::Transport;
 use crate::field::Field;
+use crate::shape::{BitsTest, HeaderShape, NextHeader};
 use crate::{Address, Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -212,6 +213,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
     ],
 };
+
+/// All messages but the errors, which quote a packet.
+pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape::fixed(4, NextHeader::Payload)
+    .tests(&[BitsTest::new(Bits::byte(0), &[(0, 0), (5, 255)])])];
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(HEADER_LEN_MIN)?;

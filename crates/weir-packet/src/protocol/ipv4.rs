@@ -1,9 +1,10 @@
 //! Internet Protocol version 4.
 
-use weir_bytes::{u8_at, u16_be_at};
+use weir_bytes::{Bits, u8_at, u16_be_at};
 
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::field::Field;
+use crate::shape::{BitsTest, HeaderLen, HeaderShape, NextHeader, NextTable, PayloadEnd};
 use crate::{Address, Packet, Reason, checksum};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -193,6 +194,39 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
     ],
 };
+
+/// Any header whose total length is not left to the adapter, with or without options. Behind a later
+/// fragment's there is no header.
+pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape {
+    len_min: 20,
+    len: HeaderLen::Field {
+        bits: HEADER_WORDS,
+        unit: 4,
+        base: 0,
+    },
+    end: PayloadEnd::Field {
+        bits: TOTAL_LEN,
+        base: 0,
+        zero_is_outer: false,
+    },
+    tests: VALID,
+    next: NextHeader::Number {
+        bits: PROTOCOL_NUMBER,
+        table: NextTable::IpProtocol,
+    },
+    no_next: &[BitsTest::new(FRAGMENT_OFFSET, &[(1, 0x1fff)])],
+    enabled: None,
+}];
+
+/// What is a header of IPv4 at all: without these, nothing in it means what its place says.
+const VALID: &[BitsTest] = &[
+    BitsTest::new(Bits::byte(0).part(4, 4), &[(4, 4)]),
+    BitsTest::new(HEADER_WORDS, &[(5, 15)]),
+];
+const HEADER_WORDS: Bits = Bits::byte(0).part(0, 4);
+const TOTAL_LEN: Bits = Bits::be16(2);
+const FRAGMENT_OFFSET: Bits = Bits::be16(6).part(0, 13);
+const PROTOCOL_NUMBER: Bits = Bits::byte(9);
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     let first = input.u8(0)?;

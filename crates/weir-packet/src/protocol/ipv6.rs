@@ -1,7 +1,10 @@
 //! Internet Protocol version 6. Its extension headers are protocols of their own.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::field::Field;
+use crate::shape::{BitsTest, HeaderLen, HeaderShape, NextHeader, NextTable, PayloadEnd};
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -79,6 +82,29 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
     ],
 };
+
+/// Any header but that of a jumbogram.
+pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape {
+    len_min: 40,
+    len: HeaderLen::Fixed,
+    end: PayloadEnd::Field {
+        bits: PAYLOAD_LEN,
+        base: 40,
+        zero_is_outer: false,
+    },
+    tests: VALID,
+    next: NextHeader::Number {
+        bits: NEXT_HEADER,
+        table: NextTable::IpProtocol,
+    },
+    no_next: &[],
+    enabled: None,
+}];
+
+/// What is a header of IPv6 at all.
+const VALID: &[BitsTest] = &[BitsTest::new(Bits::byte(0).part(4, 4), &[(6, 6)])];
+const PAYLOAD_LEN: Bits = Bits::be16(4);
+const NEXT_HEADER: Bits = Bits::byte(6);
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     let version = input.u8(0)? >> 4;

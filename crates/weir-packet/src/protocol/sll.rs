@@ -1,7 +1,10 @@
 //! Linux cooked captures, version 1, and the columns of both versions.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::field::Field;
+use crate::shape::{BitsTest, HeaderShape, NextHeader, NextTable};
 use crate::{Address, Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -75,6 +78,22 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
     ],
 };
+
+/// An ethertype on any interface but one of GRE, whose numbers are columns of their own, or of the
+/// kernel's messages.
+pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape::fixed(
+    16,
+    NextHeader::Number {
+        bits: PROTOCOL_NUMBER,
+        table: NextTable::Ethertype,
+    },
+)
+.tests(&[
+    BitsTest::new(PROTOCOL_NUMBER, HAS_ETHERTYPE),
+    BitsTest::new(Bits::be16(2), OF_ETHERTYPES),
+])];
+
+const PROTOCOL_NUMBER: Bits = Bits::be16(14);
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(16)?;
@@ -171,5 +190,12 @@ const HARDWARE_RADIOTAP: u16 = 803;
 pub(super) const HARDWARE_NETLINK: u16 = 824;
 /// ARPHRD_IPGRE.
 const HARDWARE_GRE: u16 = 778;
+/// Numbers that are ethertypes, on interfaces of these kinds.
+pub(super) const HAS_ETHERTYPE: &[(u64, u64)] = &[(LINUX_OWN_MAX as u64 + 1, u16::MAX as u64)];
+pub(super) const OF_ETHERTYPES: &[(u64, u64)] = &[
+    (0, HARDWARE_GRE as u64 - 1),
+    (HARDWARE_GRE as u64 + 1, HARDWARE_NETLINK as u64 - 1),
+    (HARDWARE_NETLINK as u64 + 1, u16::MAX as u64),
+];
 /// Linux's numbers below the first ethertype.
 const LINUX_OWN_MAX: u16 = 0x0600;

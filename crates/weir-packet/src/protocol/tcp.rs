@@ -1,10 +1,11 @@
 //! Transmission Control Protocol.
 
-use weir_bytes::{u8_at, u16_be_at, u32_be_at};
+use weir_bytes::{Bits, u8_at, u16_be_at, u32_be_at};
 
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::checksum::Transport;
 use crate::field::Field;
+use crate::shape::{BitsTest, HeaderLen, HeaderShape, NextHeader, PayloadEnd};
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -248,6 +249,23 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
     ],
 };
+
+/// Any header that is there with its options.
+pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape {
+    len_min: 20,
+    len: HeaderLen::Field {
+        bits: DATA_OFFSET,
+        unit: 4,
+        base: 0,
+    },
+    end: PayloadEnd::Outer,
+    tests: &[],
+    next: NextHeader::Payload,
+    no_next: &[],
+    enabled: None,
+}];
+
+const DATA_OFFSET: Bits = Bits::byte(12).part(4, 4);
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(HEADER_LEN_MIN)?;

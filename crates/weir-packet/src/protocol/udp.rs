@@ -1,8 +1,11 @@
 //! User Datagram Protocol. UDP-Lite, which Wireshark shows under the same names, has its own file.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::checksum::Transport;
 use crate::field::Field;
+use crate::shape::{BitsTest, HeaderLen, HeaderShape, NextHeader, PayloadEnd};
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -70,6 +73,26 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
     ],
 };
+
+/// Any header but that of a jumbogram. What has nothing behind its header is no tunnel either.
+pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape {
+    len_min: 8,
+    len: HeaderLen::Fixed,
+    end: PayloadEnd::Field {
+        bits: LENGTH,
+        base: 0,
+        zero_is_outer: false,
+    },
+    tests: &[],
+    next: NextHeader::UdpPorts {
+        source: Bits::be16(0),
+        destination: Bits::be16(2),
+    },
+    no_next: &[BitsTest::new(LENGTH, &[(8, 8)])],
+    enabled: None,
+}];
+
+const LENGTH: Bits = Bits::be16(4);
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(HEADER_LEN)?;

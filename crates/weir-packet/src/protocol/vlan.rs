@@ -1,9 +1,12 @@
 //! IEEE 802.1Q tags; several stand behind each other in QinQ.
 
-use super::ethernet::{LENGTH_MAX, length_or_type};
+use weir_bytes::Bits;
+
+use super::ethernet::{ETHERTYPE_MIN, LENGTH_MAX, length_or_type};
 use super::{Header, Input, Layer, On, Protocol};
 use crate::Reason;
 use crate::field::Field;
+use crate::shape::{BitsTest, HeaderShape, NextHeader, NextTable};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "vlan",
@@ -44,6 +47,21 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
     ],
 };
+
+/// A tag in front of an ethertype.
+pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape::fixed(
+    4,
+    NextHeader::Number {
+        bits: ETHERTYPE,
+        table: NextTable::Ethertype,
+    },
+)
+.tests(&[BitsTest::new(
+    ETHERTYPE,
+    &[(ETHERTYPE_MIN as u64, u16::MAX as u64)],
+)])];
+
+const ETHERTYPE: Bits = Bits::be16(2);
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(4)?;

@@ -3,6 +3,7 @@
 
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::field::Field;
+use crate::shape::{HeaderShape, NextHeader};
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -40,6 +41,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
     ],
 };
+
+/// Any header.
+pub(super) const SHAPES: &[HeaderShape] =
+    &[HeaderShape::fixed(8, NextHeader::Layer(Layer::Ethernet))];
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(8)?;
