@@ -48,13 +48,18 @@ impl Erf {
         })
     }
 
+    /// A bit for each port that had a record.
+    pub(crate) fn ports(&self) -> u8 {
+        (0..PORTS).fold(0_u8, |known, port| {
+            known | u8::from(self.ports[port].is_some()) << port
+        })
+    }
+
     /// See [`crate::Reader::look`].
     #[inline]
     pub(crate) fn look(&self, window: &[u8], most: usize, block: &mut Block) {
         // Padding, and the first record of a port, are no matter of routine.
-        let known = (0..PORTS).fold(0_u8, |known, port| {
-            known | u8::from(self.ports[port].is_some()) << port
-        });
+        let known = self.ports();
         let asks_times = block.asks_times;
         block.fill(window, most, |window, start| {
             let header = window.get(start..).and_then(Header::parse)?;

@@ -41,7 +41,7 @@ mod split;
 mod stream;
 mod write;
 
-pub use block::Block;
+pub use block::{Block, RecordFraming};
 pub use detect::sniff;
 pub use error::{Error, ErrorKind, Location, Reason};
 pub use files::{CaptureFile, expand, open, open_with, sniff_path};

@@ -6,7 +6,7 @@ use std::io::Read;
 use weir_bytes::{Endian, Reader as Bytes, Short};
 
 use crate::{
-    Block, Error, Interface, Options,
+    Block, Error, Interface, Options, RecordFraming,
     block::Place,
     error::Reason,
     split::{Candidate, Plausible},
@@ -116,6 +116,24 @@ impl Pcap {
         let window = stream.buffer.window();
         let start = window.get(..len).unwrap_or(window);
         self.sensible_records(start).is_some()
+    }
+
+    /// See [`crate::Reader::framing`].
+    pub(crate) fn framing(&self) -> RecordFraming {
+        let (captured_at, wire_len_at) = match self.lengths {
+            Lengths::OriginalFirst => (12, 8),
+            Lengths::CapturedFirst | Lengths::SmallerIsCaptured => (8, 12),
+        };
+        RecordFraming::Pcap {
+            header_len: self.header_len as u32,
+            is_little: !self.swapped,
+            captured_at,
+            wire_len_at,
+            smaller_is_captured: self.lengths == Lengths::SmallerIsCaptured,
+            // At most 1000.
+            fraction_ns: self.fraction_ns as u32,
+            captured_max: self.record_bytes_max,
+        }
     }
 
     /// See [`crate::Reader::look`].

@@ -3,7 +3,7 @@
 use std::{fmt, io::Read};
 
 use crate::{
-    Block, Compression, Error, Format, Interface, Options, Record,
+    Block, Compression, Error, Format, Interface, Options, Record, RecordFraming,
     buffer::Buffer,
     detect::detect,
     erf::Erf,
@@ -171,6 +171,48 @@ impl<R: Read> Reader<R> {
             Parser::Pcapng(pcapng) => pcapng.look(&self.stream.interfaces, window, most, block),
         }
         window
+    }
+
+    /// How the records are told apart that come now, for who finds them in [`Reader::window`] without help;
+    /// `None` where that takes more than a look at their headers.
+    #[must_use]
+    pub fn framing(&self) -> Option<RecordFraming> {
+        match &self.parser {
+            Parser::Pcap(pcap) => Some(pcap.framing()),
+            Parser::Erf(_) => Some(RecordFraming::Erf),
+            Parser::Pcapng(_) => None,
+        }
+    }
+
+    /// The bytes that are here from the next record on, as far as its records are this reader's. It may
+    /// end within one.
+    #[must_use]
+    pub fn window(&self) -> &[u8] {
+        match self.finished {
+            true => &[],
+            false => self.stream.window_to_stop(),
+        }
+    }
+
+    /// The number of the record that comes next.
+    #[must_use]
+    pub const fn next_number(&self) -> u64 {
+        self.stream.number + 1
+    }
+
+    /// Of ERF, a bit for each port that had a record: those of others are not passed over.
+    #[must_use]
+    pub fn ports(&self) -> u8 {
+        match &self.parser {
+            Parser::Erf(erf) => erf.ports(),
+            _ => 0,
+        }
+    }
+
+    /// Passes over `records` records of the window, which are `bytes` bytes long.
+    pub fn pass_records(&mut self, bytes: usize, records: u64) {
+        self.stream.buffer.consume(bytes);
+        self.stream.number += records;
     }
 
     /// Passes over the first `records` of the records that [`Reader::look`] found just now.

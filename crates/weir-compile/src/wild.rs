@@ -219,7 +219,8 @@ impl Wild<'_> {
             }
             _ => {
                 // What is carried changes.
-                let carried = self.registers[usize::from(self.byte() % 2)];
+                let number = usize::from(self.byte() % 2);
+                let carried = self.registers[number];
                 let right = self.operand();
                 self.builder.update(Operation::Add, carried, right);
             }

@@ -52,7 +52,7 @@ pub use link_type::LinkType;
 pub use options::{AtmVcMux, ErfHdlc, Options};
 pub use outline::Outline;
 pub use packet::{LayerSet, Packet};
-pub use protocol::{Layer, PROTOCOLS, Protocol};
+pub use protocol::{Layer, PROTOCOLS, Protocol, udp_port_is_known};
 pub use shape::{
     BitsTest, Extent, HeaderLen, HeaderShape, Location, NextHeader, NextTable, PayloadEnd,
     PlainHeader,

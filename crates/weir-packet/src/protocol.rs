@@ -310,6 +310,13 @@ fn udp_layer(source: u16, destination: u16) -> Option<Layer> {
     })
 }
 
+/// True for a UDP port whose datagrams may be decoded further: when neither port of a datagram is one, it carries
+/// nothing that is decoded.
+#[must_use]
+pub fn udp_port_is_known(port: u16) -> bool {
+    UDP_PORTS.get(u32::from(port)).is_some()
+}
+
 /// UDP ports of widespread protocols that are not decoded here (IANA port numbers), in order.
 static OTHER_UDP_PORTS: &[u16] = &[
     0, 7, 13, 19, 37, 49, 53, 67, 68, 69, 88, 111, 123, 137, 138, 161, 162, 177, 213, 269, 319,

@@ -17,6 +17,7 @@ use weir_packet::Kind;
 use crate::block::{FIRST, Numbers, PlainBranch, ROWS, Records};
 use crate::groups::Groups;
 use crate::key::{Key, Words};
+use crate::program::{Column as OutputColumn, MeasurePlan, Mode, Output};
 use crate::{Column, Expression, Predicate, Row};
 
 pub use function::Function;
@@ -270,6 +271,92 @@ impl Aggregate {
         if self.waiting > 0 {
             self.flush();
         }
+    }
+
+    /// Where a program puts what this asks, but for the places in its state.
+    pub(crate) fn output(&self) -> Output {
+        let plans: Option<Vec<_>> = self
+            .measures
+            .iter()
+            .map(|measure| {
+                MeasurePlan::new(&measure.function, measure.kind, measure.at, measure.flag)
+            })
+            .collect();
+        let mode = match (&plans, self.groups.direct_bits()) {
+            (Some(_), _) if self.key.parts() == 0 => Mode::One,
+            (Some(_), Some(bits)) => Mode::Direct { bits },
+            _ => Mode::Rows,
+        };
+        let mut columns: Vec<_> = (0..self.key.words()).map(OutputColumn::Key).collect();
+        for index in 0..self.measures.len() {
+            let arguments = self.branches.iter().map(|branch| branch.arguments.get(index));
+            if arguments.flatten().any(Option::is_some) {
+                columns.extend([OutputColumn::Value(index), OutputColumn::Validity(index)]);
+            }
+        }
+        Output {
+            mode,
+            rows_word: 0,
+            first_word: 0,
+            columns,
+            key: self.key.clone(),
+            key_words: self.key.words(),
+            measures: plans.unwrap_or_default(),
+            state_len: self.flags_at + 1,
+            flags_at: self.flags_at,
+            branches: self.branches.len(),
+        }
+    }
+
+    /// Makes ready for a run of a program with this output, whose words are `words`.
+    pub(crate) fn begin_run(&mut self, output: &Output, words: &mut [u64]) {
+        // What came before comes before.
+        if self.waiting > 0 {
+            self.flush();
+        }
+        if output.mode == Mode::One {
+            words.copy_from_slice(self.groups.state(0));
+        }
+    }
+
+    /// What finds the groups of small keys, and keys and states of all groups.
+    pub(crate) fn spaces(&mut self) -> (&mut [u64], &mut [u64]) {
+        self.groups.spaces()
+    }
+
+    /// Takes up what a program has left in the words of its output: a state, or rows that wait.
+    pub(crate) fn end_run(&mut self, output: &Output, words: &[u64], rows: usize) {
+        if output.mode == Mode::One {
+            return self.groups.state_mut(0).copy_from_slice(words);
+        }
+        let rows = rows.min(ROWS);
+        if rows == 0 {
+            return;
+        }
+        let key_words = self.key.words();
+        for (column, from) in output.columns.iter().zip(words.chunks_exact(ROWS)) {
+            let from = &from[..rows];
+            match *column {
+                OutputColumn::Key(_) if key_words == 1 => self.keys[..rows].copy_from_slice(from),
+                OutputColumn::Key(word) => {
+                    let keys = self.keys.iter_mut().skip(word).step_by(key_words);
+                    for (key, from) in keys.zip(from) {
+                        *key = *from;
+                    }
+                }
+                OutputColumn::Value(measure) => {
+                    self.measures[measure].numbers().values[..rows].copy_from_slice(from);
+                }
+                OutputColumn::Validity(measure) => {
+                    let there = self.measures[measure].numbers().there.iter_mut();
+                    for (there, from) in there.zip(from) {
+                        *there = *from != 0;
+                    }
+                }
+            }
+        }
+        self.waiting = rows;
+        self.flush();
     }
 
     /// Puts the rows of several branches in the order in which their records come, and those of one

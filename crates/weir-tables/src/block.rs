@@ -14,6 +14,9 @@ use std::ops::Range;
 use weir_capture::{Block, Format, Reader, WriteRecord};
 use weir_packet::{Frame, LayerSet, LinkType, Options, Outline};
 
+use crate::program::Framing;
+
+pub(crate) use condition::{Range as NumberRange, Test};
 use load::Load;
 pub(crate) use plan::{PlainBranch, Plan};
 
@@ -35,6 +38,16 @@ pub(crate) trait Look {
 
     /// Passes over the first `records` of them.
     fn pass(&mut self, block: &Block, records: usize);
+
+    /// How the records are told apart that come now, and of what link type they are; `None` when that takes
+    /// more than a look at each.
+    fn framing(&self) -> Option<(Framing, LinkType)>;
+
+    /// The bytes that are here from the next record on, its number, and a bit for each known port.
+    fn window(&self) -> (&[u8], u64, u8);
+
+    /// Passes over so many records, which are so many bytes long.
+    fn pass_records(&mut self, bytes: usize, records: u64);
 }
 
 impl<R: Read> Look for Reader<R> {
@@ -49,6 +62,19 @@ impl<R: Read> Look for Reader<R> {
 
     fn pass(&mut self, block: &Block, records: usize) {
         Self::pass(self, block, records);
+    }
+
+    fn framing(&self) -> Option<(Framing, LinkType)> {
+        let link_type = LinkType(self.interfaces().first()?.link_type);
+        Some((Framing::Capture(Self::framing(self)?), link_type))
+    }
+
+    fn window(&self) -> (&[u8], u64, u8) {
+        (Self::window(self), self.next_number(), self.ports())
+    }
+
+    fn pass_records(&mut self, bytes: usize, records: u64) {
+        Self::pass_records(self, bytes, records);
     }
 }
 

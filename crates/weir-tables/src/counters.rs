@@ -11,6 +11,8 @@ pub struct Counters {
     dropped: AtomicU64,
     stopped: AtomicU64,
     unknown_link: AtomicU64,
+    compiled: AtomicU64,
+    compile_refused: AtomicU64,
 }
 
 /// What [`Counters`] stood at.
@@ -29,6 +31,10 @@ pub struct Totals {
     pub stopped: u64,
     /// Those of them that have a link type which is not decoded.
     pub unknown_link: u64,
+    /// Records that went through machine code, which was made for the questions.
+    pub compiled: u64,
+    /// Questions that were not compiled because the system gave no memory for machine code.
+    pub compile_refused: u64,
 }
 
 impl Totals {
@@ -39,6 +45,8 @@ impl Totals {
         self.dropped += more.dropped;
         self.stopped += more.stopped;
         self.unknown_link += more.unknown_link;
+        self.compiled += more.compiled;
+        self.compile_refused += more.compile_refused;
     }
 }
 
@@ -53,6 +61,9 @@ impl Counters {
         self.stopped.fetch_add(more.stopped, Ordering::Relaxed);
         self.unknown_link
             .fetch_add(more.unknown_link, Ordering::Relaxed);
+        self.compiled.fetch_add(more.compiled, Ordering::Relaxed);
+        self.compile_refused
+            .fetch_add(more.compile_refused, Ordering::Relaxed);
     }
 
     /// Takes back what was added for a reading that does not count.
@@ -65,6 +76,8 @@ impl Counters {
             dropped: less.dropped.wrapping_neg(),
             stopped: less.stopped.wrapping_neg(),
             unknown_link: less.unknown_link.wrapping_neg(),
+            compiled: less.compiled.wrapping_neg(),
+            compile_refused: less.compile_refused.wrapping_neg(),
         });
     }
 
@@ -78,6 +91,8 @@ impl Counters {
             dropped: self.dropped.load(Ordering::Relaxed),
             stopped: self.stopped.load(Ordering::Relaxed),
             unknown_link: self.unknown_link.load(Ordering::Relaxed),
+            compiled: self.compiled.load(Ordering::Relaxed),
+            compile_refused: self.compile_refused.load(Ordering::Relaxed),
         }
     }
 }

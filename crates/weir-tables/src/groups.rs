@@ -16,9 +16,9 @@ pub(crate) struct Groups {
     slots: Vec<u64>,
     len: usize,
     secrets: [u64; 2],
-    /// Where all keys are small, the number of the group plus one at the place of the key: then there
-    /// are no slots.
-    direct: Vec<u32>,
+    /// Where all keys are small, the complement of the group's number in 32 bits at the place of the key,
+    /// so that 0 stands for no group: then there are no slots.
+    direct: Vec<u64>,
     /// The state of a group that is new.
     fresh: Box<[u64]>,
 }
@@ -63,8 +63,19 @@ impl Groups {
 
     /// Bytes allocated.
     pub(crate) fn allocated_bytes(&self) -> usize {
-        (self.entries.capacity() + self.slots.capacity()) * size_of::<u64>()
-            + self.direct.capacity() * size_of::<u32>()
+        (self.entries.capacity() + self.slots.capacity() + self.direct.capacity())
+            * size_of::<u64>()
+    }
+
+    /// Bits of the keys, when they are numbers of a place.
+    pub(crate) fn direct_bits(&self) -> Option<u32> {
+        let len = self.direct.len();
+        (len > 0).then(|| len.trailing_zeros())
+    }
+
+    /// The groups at the places of their keys, as the complements of their numbers, and keys and states of all.
+    pub(crate) fn spaces(&mut self) -> (&mut [u64], &mut [u64]) {
+        (&mut self.direct, &mut self.entries)
     }
 
     /// The key of a group.
@@ -127,8 +138,7 @@ impl Groups {
             0 => numbers.fill(0),
             1 if !self.direct.is_empty() => {
                 for (key, number) in keys.iter().zip(numbers) {
-                    // Wraps around for a group that is new.
-                    *number = self.at_direct(*key).wrapping_sub(1);
+                    *number = self.at_direct(*key);
                     if *number == UNKNOWN {
                         *number = self.find_direct(*key).0 as u32;
                     }
@@ -144,21 +154,22 @@ impl Groups {
         }
     }
 
-    /// The number of the group with a small key plus one; 0 for none.
+    /// The number of the group with a small key; [`UNKNOWN`] for none.
     #[inline]
     fn at_direct(&self, key: u64) -> u32 {
-        self.direct.get(key as usize).copied().unwrap_or_default()
+        !self.direct.get(key as usize).copied().unwrap_or_default() as u32
     }
 
     fn find_direct(&mut self, key: u64) -> (usize, bool) {
-        if let Some(group) = self.at_direct(key).checked_sub(1) {
+        let group = self.at_direct(key);
+        if group != UNKNOWN {
             return (group as usize, false);
         }
         let group = self.len;
         self.insert(&[key]);
         if let Some(place) = self.direct.get_mut(key as usize) {
             // There are no more than 2^DIRECT_BITS_MAX.
-            *place = group as u32 + 1;
+            *place = u64::from(!(group as u32));
         }
         (group, true)
     }

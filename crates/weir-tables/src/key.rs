@@ -35,15 +35,15 @@ const IPV4_BITS: u32 = 32;
 
 /// Some bits of one of the words.
 #[derive(Clone, Copy, Debug)]
-struct Place {
-    word: usize,
-    shift: u32,
-    bits: u32,
+pub(crate) struct Place {
+    pub(crate) word: usize,
+    pub(crate) shift: u32,
+    pub(crate) bits: u32,
 }
 
 impl Place {
     #[inline]
-    const fn mask(self) -> u64 {
+    pub(crate) const fn mask(self) -> u64 {
         if self.bits == 64 {
             u64::MAX
         } else {
@@ -154,6 +154,12 @@ impl Key {
 
     pub(crate) const fn parts(&self) -> usize {
         self.parts.len()
+    }
+
+    /// Where the number at `part` lies, and the bit that says that there is one; not for longer addresses.
+    pub(crate) fn places(&self, part: usize) -> (Place, Place) {
+        let Part { value, there, .. } = self.parts[part];
+        (value, there)
     }
 
     pub(crate) fn kind(&self, part: usize) -> Kind {

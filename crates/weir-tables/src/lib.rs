@@ -38,6 +38,7 @@ mod key;
 mod live;
 mod parts;
 mod predicate;
+mod program;
 mod reading;
 mod records;
 mod row;

@@ -9,6 +9,7 @@ use weir_packet::layout::{Layout, Row as LayoutRow, Start};
 use weir_packet::{Decoder, Frame, LinkType, Needs, Options as DecodeOptions, Reason};
 
 use crate::block::{Blocks, Look, Records};
+use crate::program::{Framing, Passed};
 use crate::records::{RawRecord, RecordReader};
 use crate::source::{Bytes, Cause};
 use crate::{
@@ -40,6 +41,21 @@ pub(crate) trait Sink {
         None
     }
 
+    /// Prepares a program for [`Sink::run_program`] over records that are told apart like these.
+    fn prepare_program(
+        &mut self,
+        _records: (Framing, LinkType),
+        _layout: Option<&Layout>,
+        _options: &DecodeOptions,
+    ) -> Prepared {
+        Prepared::Unasked
+    }
+
+    /// Takes up records from the beginning of a window, up to one that has to be decoded.
+    fn run_program(&mut self, _window: &[u8], _number: u64, _ports: u8, _most: u64) -> Passed {
+        Passed::default()
+    }
+
     /// Looks at many records that lie as they are in the buffer, and finds out which of them it takes up
     /// and which have to be decoded; false when all have to be.
     fn select(&mut self, _records: &mut Records<'_>) -> bool {
@@ -51,6 +67,27 @@ pub(crate) trait Sink {
     fn push_block(&mut self, _records: &Records<'_>, _stretch: &Range<usize>) -> usize {
         0
     }
+}
+
+/// Whether a sink has a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Prepared {
+    /// It has one, compiled.
+    Ready,
+    /// It asks for what no program does.
+    Unasked,
+    /// It would have one if the system gave memory for machine code.
+    Refused,
+}
+
+/// How far the program of a source is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Compiling {
+    /// There is none, and there will be none.
+    Never,
+    /// It is made behind so many records: a small source is done before it would be.
+    Behind(u64),
+    Ready,
 }
 
 /// Reads sources into a sink.
@@ -104,6 +141,9 @@ struct Gather<S> {
     needs_headers: bool,
     /// Many records go to the sink at once, undecoded, when it can be asked.
     blocks: Option<Blocks>,
+    /// The same questions as a program.
+    compiling: Compiling,
+    may_compile: bool,
     options: DecodeOptions,
     order: Option<Order>,
     output: Output<S>,
@@ -148,6 +188,8 @@ impl<S: Sink> Reading<S> {
                 decoder: Decoder::new(options.decode.clone(), needs.iter().copied()),
                 needs_headers,
                 blocks: None,
+                compiling: Compiling::Never,
+                may_compile: options.compile,
                 options: options.decode,
                 order: options.sorted.then(Order::default),
                 output: Output {
@@ -340,20 +382,21 @@ impl<S: Sink> Reading<S> {
     }
 
     fn of_capture(&mut self, source: Source, reader: Reader<Bytes>) -> Input {
-        self.prepare(None);
+        self.prepare(None, source.len());
         let file = CaptureFile::new(&source, &reader);
         Input::Capture(source, file, reader)
     }
 
     fn of_records(&mut self, source: Source, layout: &Layout, reader: RecordReader) -> Input {
-        self.prepare(Some(layout));
+        self.prepare(Some(layout), source.len());
         let file = source.path().display().to_string();
         let row = layout.row_for(&self.layout_columns, self.gather.needs_headers);
         Input::Records(source, file, Box::new(reader), row)
     }
 
-    /// Finds out whether records may go to the sink as they are.
-    fn prepare(&mut self, layout: Option<&Layout>) {
+    /// Finds out whether records may go to the sink as they are, of a source of so many bytes, as far as that is
+    /// known.
+    fn prepare(&mut self, layout: Option<&Layout>, len: Option<u64>) {
         let sink = &mut self.gather.output.sink;
         // Who watches the order looks at every record.
         let plain = self.gather.order.is_none();
@@ -362,6 +405,15 @@ impl<S: Sink> Reading<S> {
             // Whether it has enough is asked record by record.
             (Some(_), Some(_)) => Some(Blocks::new(1, true)),
             (blocks, _) => blocks,
+        };
+        let may_compile = self.gather.may_compile && self.gather.blocks.is_some();
+        self.gather.compiling = match self.gather.output.keeper {
+            None if may_compile => match len {
+                Some(COMPILED_BYTES_MIN..) => Compiling::Behind(0),
+                Some(_) => Compiling::Never,
+                None => Compiling::Behind(COMPILED_RECORDS_MIN),
+            },
+            _ => Compiling::Never,
         };
     }
 
@@ -412,7 +464,7 @@ impl<S: Sink> Gather<S> {
             if self.output.sink.is_full() || self.output.is_satisfied() {
                 break;
             }
-            left = left.saturating_sub(self.pass_blocks(&file.path, reader, left));
+            left = left.saturating_sub(self.pass_many(&file.path, reader, None, left));
             if self.output.is_satisfied() {
                 break;
             }
@@ -499,7 +551,7 @@ impl<S: Sink> Gather<S> {
             if self.output.sink.is_full() {
                 break;
             }
-            left = left.saturating_sub(self.pass_blocks(file, reader, left));
+            left = left.saturating_sub(self.pass_many(file, reader, Some(layout), left));
             left = left.saturating_sub(1);
             match reader.next() {
                 Ok(Some(record)) => self.layout_record(file, layout, &record, row),
@@ -517,6 +569,60 @@ impl<S: Sink> Gather<S> {
         self.output.totals.bytes += read;
         self.output.totals.source_bytes += read;
         outcome
+    }
+
+    /// Hands on the records that lie whole in the buffer, by the program of the questions or in blocks; gives how
+    /// many, `most` of them in the rough.
+    fn pass_many(
+        &mut self,
+        path: &str,
+        input: &mut impl Look,
+        layout: Option<&Layout>,
+        most: usize,
+    ) -> usize {
+        if self.compiling == Compiling::Behind(0) {
+            self.compile(input, layout);
+        }
+        if self.compiling == Compiling::Ready {
+            let (window, number, ports) = input.window();
+            let sink = &mut self.output.sink;
+            let passed = sink.run_program(window, number, ports, most as u64);
+            input.pass_records(passed.bytes, passed.records);
+            let totals = &mut self.output.totals;
+            totals.records += passed.records;
+            totals.dropped += passed.records.saturating_sub(passed.taken);
+            totals.compiled += passed.records;
+            return usize::try_from(passed.records).unwrap_or(most);
+        }
+        let passed = self.pass_blocks(path, input, most);
+        if let Compiling::Behind(records) = &mut self.compiling {
+            *records = records.saturating_sub(passed as u64);
+        }
+        passed
+    }
+
+    /// Compiles the questions, once it is known what the records are.
+    fn compile(&mut self, input: &impl Look, layout: Option<&Layout>) {
+        // Before the first record, not all formats tell.
+        let Some(records) = input.framing() else {
+            let (_, number, _) = input.window();
+            if number > 1 {
+                self.compiling = Compiling::Never;
+            }
+            return;
+        };
+        let prepared = self
+            .output
+            .sink
+            .prepare_program(records, layout, &self.options);
+        self.compiling = match prepared {
+            Prepared::Ready => Compiling::Ready,
+            Prepared::Unasked => Compiling::Never,
+            Prepared::Refused => {
+                self.output.totals.compile_refused += 1;
+                Compiling::Never
+            }
+        };
     }
 
     /// Hands on the records that lie whole in the buffer, `most` of them in the rough; gives how many.
@@ -663,3 +769,7 @@ fn keeping_failed(error: WriteError) -> ArrowError {
 /// Records between two looks at the clock, so to say: after so many the counters are brought up to
 /// date even when no row passes the predicate.
 const STEP_RECORDS: usize = 65_536;
+/// Sources with less are done in the time that compiling takes.
+const COMPILED_BYTES_MIN: u64 = 4 << 20;
+/// Behind so many records, a source that does not say how large it is will have more.
+const COMPILED_RECORDS_MIN: u64 = 16_384;

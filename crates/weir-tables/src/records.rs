@@ -4,9 +4,11 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use weir_capture::Block;
-use weir_packet::layout::{Framing, Layout};
+use weir_packet::LinkType;
+use weir_packet::layout::{Framing as Cut, Layout};
 
 use crate::block::Look;
+use crate::program::Framing;
 use crate::source::{Bytes, Cause};
 
 /// Reads a file record by record through one buffer, which grows only as bytes arrive and never
@@ -62,6 +64,21 @@ impl Look for RecordReader {
     fn pass(&mut self, block: &Block, records: usize) {
         self.number += records.min(block.len()) as u64;
         self.advance(block.end_of(records));
+    }
+
+    fn framing(&self) -> Option<(Framing, LinkType)> {
+        let len = u32::try_from(self.layout.plain_record_len()?).ok()?;
+        let is_behind_header = self.header_checked;
+        is_behind_header.then_some((Framing::Fixed(len), LinkType(u32::MAX)))
+    }
+
+    fn window(&self) -> (&[u8], u64, u8) {
+        (Self::window(self), self.number + 1, 0)
+    }
+
+    fn pass_records(&mut self, bytes: usize, records: u64) {
+        self.number += records;
+        self.advance(bytes.min(self.end - self.start));
     }
 }
 
@@ -172,10 +189,10 @@ impl RecordReader {
 
     fn find(&self) -> Found {
         match self.layout.next_record(self.window()) {
-            Framing::Record { len } if len > 0 && len <= self.window().len() => Found::Record(len),
-            Framing::Record { len } => Found::More(len.max(1)),
-            Framing::More { at_least } => Found::More(at_least),
-            Framing::Damaged(stop) => Found::Damaged(stop.to_string()),
+            Cut::Record { len } if len > 0 && len <= self.window().len() => Found::Record(len),
+            Cut::Record { len } => Found::More(len.max(1)),
+            Cut::More { at_least } => Found::More(at_least),
+            Cut::Damaged(stop) => Found::Damaged(stop.to_string()),
         }
     }
 

@@ -28,6 +28,8 @@ pub struct ScanOptions {
     pub decode: DecodeOptions,
     /// A capture that is slow to read, or compressed, is read ahead on a thread of its own.
     pub read_ahead: bool,
+    /// Questions to large sources are compiled to machine code, where they can be.
+    pub compile: bool,
 }
 
 impl Default for ScanOptions {
@@ -40,6 +42,7 @@ impl Default for ScanOptions {
             keeper: None,
             decode: DecodeOptions::default(),
             read_ahead: false,
+            compile: true,
         }
     }
 }

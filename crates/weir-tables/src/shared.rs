@@ -6,9 +6,11 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
 use weir_packet::layout::Layout;
+use weir_packet::{LinkType, Options as DecodeOptions};
 
 use crate::block::{Blocks, Plan, Records};
-use crate::reading::{Reading, Sink};
+use crate::program::{Framing, Passed, Questions};
+use crate::reading::{Prepared, Reading, Sink};
 use crate::scan::{Gathering, Wanted};
 use crate::{Aggregate, Counters, Parts, Predicate, Row, ScanOptions, Source, SourceError, Table};
 
@@ -45,6 +47,8 @@ struct Takers {
     groups: Vec<Aggregate>,
     /// How blocks of records are taken up, when all ask for groups, and plain fields only.
     plan: Option<Plan>,
+    /// The same as a program, for records that are told apart like these.
+    program: Option<(Framing, LinkType, Box<Questions>)>,
     /// `None` for who wants no more.
     rows: Vec<Option<Gathering>>,
 }
@@ -86,6 +90,7 @@ impl SharedScan {
             rows: rows.collect(),
             groups,
             plan: None,
+            program: None,
         };
         Self {
             reading: Reading::new(takers, &wanted.needs, &wanted.columns, sources, options),
@@ -263,6 +268,42 @@ impl Sink for Takers {
         let branches: Vec<_> = self.groups.iter().map(Aggregate::branches).collect();
         self.plan = Plan::new(&branches, layout);
         self.plan.as_ref().map(Plan::blocks)
+    }
+
+    fn prepare_program(
+        &mut self,
+        (framing, link_type): (Framing, LinkType),
+        layout: Option<&Layout>,
+        options: &DecodeOptions,
+    ) -> Prepared {
+        let is_at_hand = matches!(&self.program, Some((its, of, _))
+            if *its == framing && *of == link_type && layout.is_none());
+        if is_at_hand {
+            return Prepared::Ready;
+        }
+        self.program = None;
+        if !self.rows.iter().all(Option::is_none) {
+            return Prepared::Unasked;
+        }
+        let Some(mut questions) =
+            Questions::new(&self.groups, framing, link_type, layout, options)
+        else {
+            return Prepared::Unasked;
+        };
+        if questions.compile().is_err() {
+            return Prepared::Refused;
+        }
+        self.program = Some((framing, link_type, Box::new(questions)));
+        Prepared::Ready
+    }
+
+    fn run_program(&mut self, window: &[u8], number: u64, ports: u8, most: u64) -> Passed {
+        match &mut self.program {
+            Some((.., questions)) => {
+                questions.run(&mut self.groups, window, number, ports, most)
+            }
+            None => Passed::default(),
+        }
     }
 
     fn select(&mut self, records: &mut Records<'_>) -> bool {

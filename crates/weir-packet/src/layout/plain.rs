@@ -25,6 +25,13 @@ impl PlainNumber {
         self.number.read(record, self.start)
     }
 
+    /// The number as some bits of a big-endian word of eight bytes of the record: where the word begins, the
+    /// bits below the number, and its largest value; `None` when it is not read so.
+    #[must_use]
+    pub const fn word(&self) -> Option<(usize, u32, u64)> {
+        self.wide
+    }
+
     /// The same number shifted to the right by so many bits; `None` when it is not read so.
     #[must_use]
     pub fn shifted_right(&self, bits: u32) -> Option<Self> {

@@ -14,7 +14,7 @@ pub(super) struct Condition {
 }
 
 #[derive(Clone, PartialEq)]
-enum Test {
+pub(crate) enum Test {
     Within(Range),
     IsOneOf(Vec<Range>),
     IsThere,
@@ -24,7 +24,7 @@ enum Test {
 /// Numbers from the first on, so many more than one, or all others. Signed numbers in two's
 /// complement lie in a row too.
 #[derive(Clone, Copy, PartialEq)]
-struct Range {
+pub(crate) struct Range {
     first: u64,
     more: u64,
     negated: bool,
@@ -101,14 +101,9 @@ impl Condition {
         &self.load
     }
 
-    /// How many records may pass, in the rough: equality lets the fewest through.
+    /// See [`Test::selectivity`].
     pub(super) const fn selectivity(&self) -> u8 {
-        match &self.test {
-            Test::Within(range) if range.more == 0 && !range.negated => 0,
-            Test::IsOneOf(_) => 1,
-            Test::Within(_) => 2,
-            Test::IsThere | Test::IsMissing => 3,
-        }
+        self.test.selectivity()
     }
 
     /// Leaves out the records for which it does not hold.
@@ -133,8 +128,25 @@ impl Condition {
     }
 }
 
+impl Test {
+    /// How many records may pass, in the rough: equality lets the fewest through.
+    pub(crate) const fn selectivity(&self) -> u8 {
+        match self {
+            Self::Within(range) if range.more == 0 && !range.negated => 0,
+            Self::IsOneOf(_) => 1,
+            Self::Within(_) => 2,
+            Self::IsThere | Self::IsMissing => 3,
+        }
+    }
+}
+
 impl Range {
-    fn of(kind: Kind, operator: Operator, constant: &Constant) -> Option<Self> {
+    /// The first of the numbers, how many more there are, and whether it is all others.
+    pub(crate) const fn parts(&self) -> (u64, u64, bool) {
+        (self.first, self.more, self.negated)
+    }
+
+    pub(crate) fn of(kind: Kind, operator: Operator, constant: &Constant) -> Option<Self> {
         let constant = match (kind, constant) {
             (Kind::Address, Constant::Bytes(bytes)) => {
                 // As bytes, those of one length compare like the numbers.
@@ -150,7 +162,7 @@ impl Range {
         })
     }
 
-    const fn from_to(first: u64, last: u64) -> Self {
+    pub(crate) const fn from_to(first: u64, last: u64) -> Self {
         Self {
             first,
             more: last.wrapping_sub(first),
@@ -158,11 +170,11 @@ impl Range {
         }
     }
 
-    fn unsigned(operator: Operator, constant: u64) -> Self {
+    pub(crate) fn unsigned(operator: Operator, constant: u64) -> Self {
         Self::between(operator, 0, constant, u64::MAX)
     }
 
-    fn signed(operator: Operator, constant: i64) -> Self {
+    pub(crate) fn signed(operator: Operator, constant: i64) -> Self {
         let [first, last] = [i64::MIN, i64::MAX].map(|end| end as u64);
         Self::between(operator, first, constant as u64, last)
     }

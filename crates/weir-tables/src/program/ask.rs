@@ -1,0 +1,263 @@
+//! What questions ask of each record, in terms of plain fields.
+
+use weir_bytes::Bits;
+use weir_packet::layout::Layout;
+use weir_packet::{Extent, Kind, Location};
+
+use crate::block::{NumberRange as Range, Test};
+use crate::{Branch, Calculation, Column, Expression, Operator, Origin, Predicate};
+
+/// Everything that some aggregates ask, common parts once.
+#[derive(Default)]
+pub(super) struct Asked {
+    /// Fields of headers.
+    pub(super) fields: Vec<AskedField>,
+    pub(super) conditions: Vec<Condition>,
+    /// The branches of the first aggregate, then those of the next.
+    pub(super) branches: Vec<AskedBranch>,
+}
+
+/// A field of a header.
+pub(super) struct AskedField {
+    name: &'static str,
+    pub(super) locations: &'static [Location],
+}
+
+/// A condition on a number.
+#[derive(Clone, PartialEq)]
+pub(super) struct Condition {
+    pub(super) value: Value,
+    pub(super) test: Test,
+}
+
+/// A branch of an aggregate.
+pub(super) struct AskedBranch {
+    /// Which aggregate it is one of.
+    pub(super) aggregate: usize,
+    /// Which conditions must hold.
+    pub(super) conditions: Vec<usize>,
+    pub(super) keys: Vec<Value>,
+    /// `None` for an aggregate that has no argument.
+    pub(super) arguments: Vec<Option<Value>>,
+}
+
+/// A number of a record: a plain field, or what is computed of one with constants.
+#[derive(Clone, PartialEq)]
+pub(super) struct Value {
+    pub(super) from: From,
+    pub(super) steps: Vec<Calculated>,
+    /// Flags are 0 or 1.
+    pub(super) is_flag: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(super) struct Calculated {
+    pub(super) calculation: Calculation,
+    pub(super) constant: u64,
+    pub(super) signed: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum From {
+    /// One of [`Asked::fields`].
+    Field(usize),
+    /// Some bits of a word of eight bytes of a layout's record: offset, shift, mask.
+    Record(u32, u32, u64),
+    Number,
+    Time,
+    Len,
+}
+
+impl Asked {
+    /// What the branches of all aggregates ask; `None` when one of them asks for more than plain fields of
+    /// packets, or of the records of a layout.
+    pub(super) fn new(aggregates: &[&[Branch]], layout: Option<&Layout>) -> Option<Self> {
+        let mut asked = Self::default();
+        for (aggregate, branches) in aggregates.iter().enumerate() {
+            for branch in *branches {
+                let branch = asked.branch(aggregate, branch, layout)?;
+                asked.branches.push(branch);
+            }
+        }
+        Some(asked)
+    }
+
+    fn branch(
+        &mut self,
+        aggregate: usize,
+        branch: &Branch,
+        layout: Option<&Layout>,
+    ) -> Option<AskedBranch> {
+        if branch.filters.iter().any(Option::is_some) {
+            return None;
+        }
+        let mut conditions = Vec::new();
+        if let Some(predicate) = &branch.predicate {
+            self.conditions(predicate, layout, &mut conditions)?;
+        }
+        let keys = branch.keys.iter().map(|key| self.value(key, layout));
+        let keys = keys.collect::<Option<_>>()?;
+        let arguments = branch.arguments.iter().map(|argument| match argument {
+            None => Some(None),
+            Some(argument) => self.value(argument, layout).map(Some),
+        });
+        Some(AskedBranch {
+            aggregate,
+            conditions,
+            keys,
+            arguments: arguments.collect::<Option<_>>()?,
+        })
+    }
+
+    fn conditions(
+        &mut self,
+        predicate: &Predicate,
+        layout: Option<&Layout>,
+        conditions: &mut Vec<usize>,
+    ) -> Option<()> {
+        if let Predicate::And(all) = predicate {
+            return all
+                .iter()
+                .try_for_each(|one| self.conditions(one, layout, conditions));
+        }
+        let condition = self.condition(predicate, layout)?;
+        let known = self.conditions.iter().position(|one| *one == condition);
+        let index = known.unwrap_or_else(|| {
+            self.conditions.push(condition);
+            self.conditions.len() - 1
+        });
+        if !conditions.contains(&index) {
+            conditions.push(index);
+        }
+        Some(())
+    }
+
+    fn condition(&mut self, predicate: &Predicate, layout: Option<&Layout>) -> Option<Condition> {
+        let (value, test) = match predicate {
+            Predicate::Compare(column, operator, constant) => {
+                let range = Range::of(column.kind, *operator, constant)?;
+                (self.column(column, layout)?, Test::Within(range))
+            }
+            Predicate::Calculated(expression, operator, constant)
+                if expression.kind() == Kind::I64 =>
+            {
+                let range = Range::signed(*operator, *constant);
+                (self.value(expression, layout)?, Test::Within(range))
+            }
+            Predicate::In(column, constants) => {
+                let ranges = constants
+                    .iter()
+                    .map(|constant| Range::of(column.kind, Operator::Equal, constant));
+                let ranges = ranges.collect::<Option<_>>()?;
+                (self.column(column, layout)?, Test::IsOneOf(ranges))
+            }
+            Predicate::Within(column, network) => {
+                let (first, last) = network.ipv4_range()?;
+                let range = Range::from_to(first.into(), last.into());
+                (self.column(column, layout)?, Test::Within(range))
+            }
+            Predicate::IsTrue(column) => {
+                let range = Range::unsigned(Operator::Equal, 1);
+                (self.column(column, layout)?, Test::Within(range))
+            }
+            Predicate::IsNull(column) => (self.column(column, layout)?, Test::IsMissing),
+            Predicate::Not(inner) => match inner.as_ref() {
+                Predicate::IsNull(column) => (self.column(column, layout)?, Test::IsThere),
+                Predicate::IsTrue(column) => {
+                    let range = Range::unsigned(Operator::Equal, 0);
+                    (self.column(column, layout)?, Test::Within(range))
+                }
+                _ => return None,
+            },
+            _ => return None,
+        };
+        Some(Condition { value, test })
+    }
+
+    /// The number that an expression gives; `None` when it asks for anything else than one plain field and
+    /// constants.
+    fn value(&mut self, expression: &Expression, layout: Option<&Layout>) -> Option<Value> {
+        match expression {
+            Expression::Column(column) => self.column(column, layout),
+            Expression::Constant(_) => None,
+            Expression::Integer { of, .. } => self.value(of, layout),
+            Expression::Calculate(left, calculation, right) => {
+                let mut value = self.value(left, layout)?;
+                let Expression::Constant(constant) = right.as_ref() else {
+                    return None;
+                };
+                value.steps.push(Calculated {
+                    calculation: *calculation,
+                    constant: *constant as u64,
+                    signed: left.kind() != Kind::U64,
+                });
+                Some(value)
+            }
+        }
+    }
+
+    fn column(&mut self, column: &Column, layout: Option<&Layout>) -> Option<Value> {
+        let from = match (column.origin, layout) {
+            (Origin::Packet(field, _), None) => match field.name {
+                "frame.number" => From::Number,
+                "frame.time" => From::Time,
+                "frame.len" => From::Len,
+                _ => self.field(field, column.kind)?,
+            },
+            (Origin::Layout(index), Some(layout)) => {
+                let (offset, shift, mask) = layout.plain_number(index)?.word()?;
+                From::Record(u32::try_from(offset).ok()?, shift, mask)
+            }
+            _ => return None,
+        };
+        Some(Value {
+            from,
+            steps: Vec::new(),
+            is_flag: column.kind == Kind::Bool,
+        })
+    }
+
+    fn field(&mut self, field: &'static weir_packet::Field, kind: Kind) -> Option<From> {
+        let is_plain = |location: &Location| match (kind, location.at) {
+            // Longer ones are no numbers, and those of other protocols do not compare with these.
+            (Kind::Address, Extent::Bytes { len, .. }) => len == 4,
+            (
+                Kind::Bool | Kind::U8 | Kind::U16 | Kind::U32 | Kind::U64,
+                Extent::Bits(bits),
+            ) => is_loaded(&bits),
+            _ => false,
+        };
+        if field.locations.is_empty() || !field.locations.iter().all(is_plain) {
+            return None;
+        }
+        let known = self.fields.iter().position(|it| it.name == field.name);
+        Some(From::Field(known.unwrap_or_else(|| {
+            self.fields.push(AskedField {
+                name: field.name,
+                locations: field.locations,
+            });
+            self.fields.len() - 1
+        })))
+    }
+
+    /// Some question asks for the time of a record, or its number.
+    pub(super) fn asks(&self, from: From) -> bool {
+        self.values().any(|value| value.from == from)
+    }
+
+    fn values(&self) -> impl Iterator<Item = &Value> {
+        let of_branches = self
+            .branches
+            .iter()
+            .flat_map(|branch| branch.keys.iter().chain(branch.arguments.iter().flatten()));
+        self.conditions
+            .iter()
+            .map(|condition| &condition.value)
+            .chain(of_branches)
+    }
+}
+
+/// Words of which the bytes are loaded in one go.
+fn is_loaded(bits: &Bits) -> bool {
+    matches!(bits.bytes(), 1..=4 | 8)
+}

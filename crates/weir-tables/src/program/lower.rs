@@ -1,0 +1,1189 @@
+//! Writes the program of a question: the framing of records, the walk from header to header as their shapes
+//! have it, conditions as soon as their field is known, then what the record gives to its groups.
+//!
+//! What is known of a record is known of the place in the program: which headers were found and which
+//! fields they have is never asked twice. Where two ways through the headers come to know the same, they
+//! go on as one.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use weir_bytes::{Bits, Endian};
+use weir_capture::RecordFraming;
+use weir_compile::{
+    Builder, Bytes, End, Fault, Label, Operation, Program, Register, Relation, SpaceId,
+};
+use weir_packet::{
+    BitsTest, HeaderLen, HeaderShape, Layer, LinkType, NextHeader, NextTable, Options, PayloadEnd,
+    udp_port_is_known,
+};
+
+use super::ask::{Asked, AskedBranch, From, Value};
+use super::output::{Column, Mode, Output};
+use crate::Calculation;
+use crate::block::{NumberRange as Range, ROWS, Test};
+
+/// How the records of a window are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Framing {
+    Capture(RecordFraming),
+    /// All are so long.
+    Fixed(u32),
+}
+
+/// Words of the state.
+pub(super) const PORTS_WORD: u32 = 2;
+pub(super) const NUMBER_WORD: u32 = 3;
+pub(super) const TAKEN_WORD: u32 = 4;
+pub(super) const FIRST_FREE_WORD: u32 = 5;
+
+/// Why a program ends.
+pub(super) const LEAVE_RECORD: u8 = 0;
+pub(super) const LEAVE_FULL: u8 = 1;
+
+/// What is known of a record at a place of the program.
+#[derive(Clone, PartialEq, Eq)]
+struct Path {
+    /// Headers that were found.
+    layers: u128,
+    /// Of each field, at which of its locations it is; `None` where that is not known yet, or the record
+    /// has none.
+    fields: Vec<Option<u8>>,
+    /// Conditions that were put.
+    done: u64,
+    /// Branches that may still take the record.
+    alive: u32,
+}
+
+/// Where a way through the headers goes on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Target {
+    Header(Layer),
+    /// What the record gives.
+    Rows,
+}
+
+struct Pending {
+    target: Target,
+    path: Path,
+    label: Label,
+}
+
+/// A header of a shape, for what is asked behind its tests.
+struct Here<'h> {
+    layer: Layer,
+    shape: &'h HeaderShape,
+    at: Register,
+    /// Where the bytes end that the headers in front of it leave.
+    end: Register,
+    /// Behind the header.
+    payload: Register,
+    payload_end: Register,
+}
+
+pub(super) struct Lowering<'l> {
+    builder: Builder,
+    asked: &'l Asked,
+    outputs: &'l [Output],
+    options: &'l Options,
+    framing: Framing,
+    rows: Vec<Option<Register>>,
+    words: Vec<Vec<Register>>,
+    spaces: Vec<Option<(SpaceId, SpaceId)>>,
+    taken: Register,
+    number: Option<Register>,
+    record_end: Register,
+    /// The header at which a way goes on, and its end.
+    at: Register,
+    end: Register,
+    /// Of each branch, where there are several: 1 while its conditions hold.
+    flags: Vec<Register>,
+    starts: HashMap<Layer, Register>,
+    sets: HashMap<Set, SpaceId>,
+    next: Label,
+    /// The record is left to the decoder, or to the reader.
+    leave: Label,
+    pending: Vec<Pending>,
+}
+
+/// Numbers of a kind that lead to a header.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Set {
+    Table(NextTable),
+    UdpPorts,
+}
+
+/// The program of what is asked of records of a link type, and how many words its state has.
+pub(super) fn lower(
+    asked: &Asked,
+    outputs: &[Output],
+    state_words: u32,
+    framing: Framing,
+    link_type: LinkType,
+    options: &Options,
+) -> Result<Program, Fault> {
+    let mut builder = Builder::new(state_words.into());
+    let spaces = outputs
+        .iter()
+        .map(|output| match output.mode {
+            Mode::Direct { bits } => Some((builder.space(1 << bits), builder.space(0))),
+            _ => None,
+        })
+        .collect();
+    let taken = builder.carry(TAKEN_WORD);
+    let number = asked
+        .asks(From::Number)
+        .then(|| builder.carry(NUMBER_WORD));
+    let rows = outputs
+        .iter()
+        .map(|output| (output.mode != Mode::One).then(|| builder.carry(output.rows_word)))
+        .collect();
+    let words = outputs
+        .iter()
+        .map(|output| match output.mode {
+            Mode::One => (output.first_word..)
+                .take(output.state_len)
+                .map(|word| builder.carry(word))
+                .collect(),
+            _ => Vec::new(),
+        })
+        .collect();
+    let flags = asked.branches.iter().map(|_| builder.register()).collect();
+    let lowering = Lowering {
+        asked,
+        outputs,
+        options,
+        framing,
+        rows,
+        words,
+        spaces,
+        taken,
+        number,
+        record_end: builder.register(),
+        at: builder.register(),
+        end: builder.register(),
+        flags,
+        starts: HashMap::new(),
+        sets: HashMap::new(),
+        next: builder.label(),
+        leave: builder.label(),
+        pending: Vec::new(),
+        builder,
+    };
+    lowering.program(link_type)
+}
+
+impl Lowering<'_> {
+    fn program(mut self, link_type: LinkType) -> Result<Program, Fault> {
+        let full = self.builder.label();
+        for (rows, output) in self.rows.iter().zip(self.outputs) {
+            if let Some(rows) = rows {
+                let most = (ROWS - output.branches.min(ROWS)) as u64;
+                self.builder
+                    .require(Relation::LessOrEqual, *rows, most, full);
+            }
+        }
+        let data = self.frame();
+        let mut path = Path {
+            layers: 0,
+            fields: vec![None; self.asked.fields.len()],
+            done: 0,
+            alive: u32::MAX >> (u32::BITS - self.asked.branches.len() as u32),
+        };
+        if self.asked.branches.len() > 1 {
+            for flag in self.flags.clone() {
+                self.builder.set(flag, 1);
+            }
+        }
+        let first = match self.framing {
+            Framing::Capture(_) => NextTable::LinkType.layer(link_type.0.into()),
+            Framing::Fixed(_) => None,
+        };
+        if self.decide(&mut path, false) {
+            match first {
+                _ if !self.is_open(&path) => self.go(Target::Rows, path),
+                Some(layer) => {
+                    self.builder.set(self.at, data);
+                    self.builder.set(self.end, self.record_end);
+                    self.go(Target::Header(layer), path);
+                }
+                None => self.leaf(path),
+            }
+        }
+        while let Some(pending) = self.next_pending() {
+            self.builder.write(pending.label);
+            match pending.target {
+                Target::Header(layer) => self.header(layer, &pending.path),
+                Target::Rows => self.give(&pending.path),
+            }
+        }
+        self.builder.write(self.next);
+        if let Some(number) = self.number {
+            self.builder.update(Operation::Add, number, 1);
+        }
+        self.builder.set(Register::AT, self.record_end);
+        self.builder.end(End::Next);
+        self.builder.write(self.leave);
+        self.builder.end(End::Leave(LEAVE_RECORD));
+        self.builder.write(full);
+        self.builder.end(End::Leave(LEAVE_FULL));
+        self.builder.finish()
+    }
+
+    /// Finds the record at hand, and gives where its data begins.
+    fn frame(&mut self) -> Register {
+        let (at, window) = (Register::AT, Register::WINDOW_LEN);
+        let leave = self.leave;
+        let b = &mut self.builder;
+        let (data, end) = match self.framing {
+            Framing::Fixed(len) => {
+                b.require_bytes(at, len, window, leave);
+                let end = b.compute(Operation::Add, at, u64::from(len));
+                (at, end)
+            }
+            Framing::Capture(RecordFraming::Erf) => {
+                b.require_bytes(at, 16, window, leave);
+                // Padding, and the first record of a port, are no matter of routine.
+                let kind = b.load(at, 8, Bytes::One);
+                let kind = b.compute(Operation::And, kind, 0x7f);
+                b.require(Relation::NotEqual, kind, 48, leave);
+                let len = b.load(at, 10, Bytes::Two);
+                b.require(Relation::Greater, len, 16, leave);
+                let end = b.reach(at, len, window, leave);
+                let flags = b.load(at, 9, Bytes::One);
+                let port = b.compute(Operation::And, flags, 3);
+                let ports = b.read(SpaceId::STATE, None, PORTS_WORD);
+                let is_known = b.compute(Operation::ShiftRight, ports, port);
+                let is_known = b.compute(Operation::And, is_known, 1);
+                b.require(Relation::NotEqual, is_known, 0, leave);
+                (at, end)
+            }
+            Framing::Capture(RecordFraming::Pcap {
+                header_len,
+                is_little,
+                captured_at,
+                wire_len_at,
+                smaller_is_captured,
+                captured_max,
+                ..
+            }) => {
+                b.require_bytes(at, header_len, window, leave);
+                let mut captured = b.load_in_order(at, captured_at, Bytes::Four, is_little);
+                if smaller_is_captured {
+                    let other = b.load_in_order(at, wire_len_at, Bytes::Four, is_little);
+                    captured = b.compute(Operation::Minimum, captured, other);
+                }
+                b.require(
+                    Relation::LessOrEqual,
+                    captured,
+                    u64::from(captured_max),
+                    leave,
+                );
+                let data = b.compute(Operation::Add, at, u64::from(header_len));
+                let end = b.reach(data, captured, window, leave);
+                (data, end)
+            }
+        };
+        b.set(self.record_end, end);
+        data
+    }
+
+    /// What is to be written next: headers in the order of their protocols, so that ways that come to the
+    /// same one from several others meet.
+    fn next_pending(&mut self) -> Option<Pending> {
+        let rank = |target: &Target| match target {
+            // In front of what they carry, whatever their place in the list.
+            Target::Header(Layer::Erf) => 0,
+            Target::Header(layer) => 1 + *layer as u16,
+            Target::Rows => u16::MAX,
+        };
+        let first = (0..self.pending.len()).min_by_key(|index| rank(&self.pending[*index].target))?;
+        Some(self.pending.remove(first))
+    }
+
+    /// Goes on elsewhere, with all that is known.
+    fn go(&mut self, target: Target, path: Path) {
+        let label = self.label_of(target, path);
+        self.builder.jump(label);
+    }
+
+    fn label_of(&mut self, target: Target, path: Path) -> Label {
+        let known = self
+            .pending
+            .iter()
+            .find(|pending| pending.target == target && pending.path == path);
+        if let Some(pending) = known {
+            return pending.label;
+        }
+        let label = self.builder.label();
+        self.pending.push(Pending {
+            target,
+            path,
+            label,
+        });
+        label
+    }
+
+    /// No header follows.
+    fn leaf(&mut self, mut path: Path) {
+        if self.decide(&mut path, true) {
+            self.go(Target::Rows, path);
+        }
+    }
+
+    /// Something is asked that is not known yet.
+    fn is_open(&self, path: &Path) -> bool {
+        let is_open = |value: &Value| match value.from {
+            From::Field(field) => path.fields[field].is_none(),
+            _ => false,
+        };
+        let branches = self.asked.branches.iter().enumerate();
+        let alive = branches.filter(|(branch, _)| path.alive >> branch & 1 == 1);
+        alive.into_iter().any(|(_, branch)| {
+            let conditions = branch.conditions.iter();
+            let open = conditions.filter(|condition| path.done >> **condition & 1 == 0);
+            open.map(|condition| &self.asked.conditions[*condition].value)
+                .chain(&branch.keys)
+                .chain(branch.arguments.iter().flatten())
+                .any(is_open)
+        })
+    }
+
+    /// Puts the conditions whose fields are known, or at the last header all; false when no branch takes the
+    /// record any more, which is then done.
+    fn decide(&mut self, path: &mut Path, is_last: bool) -> bool {
+        let asked = self.asked;
+        let mut ready: Vec<usize> = (0..asked.conditions.len())
+            .filter(|index| path.done >> index & 1 == 0)
+            .filter(|index| match asked.conditions[*index].value.from {
+                From::Field(field) => is_last || path.fields[field].is_some(),
+                _ => true,
+            })
+            .collect();
+        ready.sort_by_key(|index| asked.conditions[*index].test.selectivity());
+        let mut has_changed = false;
+        for index in ready {
+            path.done |= 1 << index;
+            let before = path.alive;
+            let of = self.branches_with(index) & before;
+            if of == 0 {
+                continue;
+            }
+            let condition = &asked.conditions[index];
+            let value = self.value(&condition.value, path);
+            let outcome = match (&condition.test, value) {
+                (Test::IsThere, value) => Err(value.is_some()),
+                (Test::IsMissing, value) => Err(value.is_none()),
+                (_, None) => Err(false),
+                (test, Some(value)) => Ok((test, value)),
+            };
+            match outcome {
+                Err(true) => {}
+                Err(false) => path.alive &= !of,
+                Ok((test, value)) if of == path.alive => self.require(test, value),
+                Ok((test, value)) => {
+                    let holds = self.holds(test, value);
+                    for branch in 0..asked.branches.len() {
+                        if of >> branch & 1 == 1 {
+                            let flag = self.flags[branch];
+                            self.builder.update(Operation::And, flag, holds);
+                        }
+                    }
+                    has_changed = true;
+                }
+            }
+            has_changed |= of != before && path.alive != before;
+            if path.alive == 0 {
+                self.builder.jump(self.next);
+                return false;
+            }
+        }
+        // Those that live on may all have failed.
+        if has_changed && asked.branches.len() > 1 {
+            let alive = (0..asked.branches.len()).filter(|branch| path.alive >> branch & 1 == 1);
+            let mut flags = alive.map(|branch| self.flags[branch]).collect::<Vec<_>>().into_iter();
+            if let Some(first) = flags.next() {
+                let any = flags.fold(first, |any, flag| self.builder.compute(Operation::Or, any, flag));
+                self.builder.require(Relation::NotEqual, any, 0, self.next);
+            }
+        }
+        true
+    }
+
+    fn branches_with(&self, condition: usize) -> u32 {
+        let branches = self.asked.branches.iter().enumerate();
+        branches.fold(0, |all, (index, branch)| {
+            all | u32::from(branch.conditions.contains(&condition)) << index
+        })
+    }
+
+    /// The record is done unless the test holds.
+    fn require(&mut self, test: &Test, value: Register) {
+        let next = self.next;
+        match test {
+            Test::Within(range) => {
+                let (relation, left, right) = self.relation(range, value);
+                self.builder.require(relation, left, right, next);
+            }
+            test => {
+                let holds = self.holds(test, value);
+                self.builder.require(Relation::NotEqual, holds, 0, next);
+            }
+        }
+    }
+
+    /// 1 when the test holds.
+    fn holds(&mut self, test: &Test, value: Register) -> Register {
+        let ranges: &[Range] = match test {
+            Test::Within(range) => std::slice::from_ref(range),
+            Test::IsOneOf(ranges) => ranges,
+            Test::IsThere | Test::IsMissing => &[],
+        };
+        let mut all = self.builder.copy(0);
+        for range in ranges {
+            let relation = self.relation(range, value);
+            all = self.builder.select(relation, 1, all);
+        }
+        all
+    }
+
+    fn relation(&mut self, range: &Range, value: Register) -> (Relation, Register, u64) {
+        let (first, more, negated) = range.parts();
+        let (relation, left, right) = match (first, more) {
+            (_, 0) => (Relation::Equal, value, first),
+            (0, _) => (Relation::LessOrEqual, value, more),
+            _ => {
+                let from = self
+                    .builder
+                    .compute(Operation::Subtract, value, first);
+                (Relation::LessOrEqual, from, more)
+            }
+        };
+        match negated {
+            true => (relation.negated(), left, right),
+            false => (relation, left, right),
+        }
+    }
+
+    /// A header of a protocol: the first of its shapes that it has, or the decoder reads the record.
+    fn header(&mut self, layer: Layer, path: &Path) {
+        let is_first = path.layers >> layer as u32 & 1 == 0;
+        let at = match is_first && self.is_wanted(layer, path) {
+            true => {
+                let at = self.start(layer);
+                self.builder.set(at, self.at);
+                at
+            }
+            false => self.builder.copy(self.at),
+        };
+        let end = self.builder.copy(self.end);
+        for shape in layer.shapes() {
+            if !shape.is_enabled(self.options) {
+                continue;
+            }
+            let fail = self.builder.label();
+            self.shape(layer, shape, at, end, path, fail);
+            self.builder.write(fail);
+        }
+        self.builder.jump(self.leave);
+    }
+
+    fn start(&mut self, layer: Layer) -> Register {
+        let builder = &mut self.builder;
+        *self
+            .starts
+            .entry(layer)
+            .or_insert_with(|| builder.register())
+    }
+
+    fn is_wanted(&self, layer: Layer, path: &Path) -> bool {
+        let fields = self.asked.fields.iter().zip(&path.fields);
+        fields.into_iter().any(|(field, known)| {
+            known.is_none() && field.locations.iter().any(|location| location.layer == layer)
+        })
+    }
+
+    fn shape(
+        &mut self,
+        layer: Layer,
+        shape: &HeaderShape,
+        at: Register,
+        end: Register,
+        path: &Path,
+        fail: Label,
+    ) {
+        if shape.len_min > 0 {
+            self.builder.require_bytes(at, shape.len_min, end, fail);
+        }
+        for test in shape.tests {
+            self.test(test, at, end, shape.len_min, fail);
+        }
+        let (payload, len) = match shape.len {
+            HeaderLen::Fixed => {
+                let len = u64::from(shape.len_min);
+                (self.builder.compute(Operation::Add, at, len), None)
+            }
+            HeaderLen::Field { bits, unit, base } => {
+                let mut len = self.bits(at, &bits);
+                if unit != 1 {
+                    len = self
+                        .builder
+                        .compute(Operation::Multiply, len, u64::from(unit));
+                }
+                if base != 0 {
+                    len = self.builder.compute(Operation::Add, len, u64::from(base));
+                }
+                self.builder.require(
+                    Relation::GreaterOrEqual,
+                    len,
+                    u64::from(shape.len_min),
+                    fail,
+                );
+                (self.builder.reach(at, len, end, fail), Some(len))
+            }
+        };
+        let payload_end = match shape.end {
+            PayloadEnd::Outer => end,
+            PayloadEnd::Field {
+                bits,
+                base,
+                zero_is_outer,
+            } => {
+                let value = self.bits(at, &bits);
+                if !zero_is_outer {
+                    self.builder.require(Relation::NotEqual, value, 0, fail);
+                }
+                let total = match base {
+                    0 => value,
+                    base => self
+                        .builder
+                        .compute(Operation::Add, value, u64::from(base)),
+                };
+                // What stands for no length is longer than any header here.
+                let total = match zero_is_outer {
+                    true => self
+                        .builder
+                        .select((Relation::Equal, value, 0), u64::from(u32::MAX), total),
+                    false => total,
+                };
+                match len {
+                    Some(len) => self
+                        .builder
+                        .require(Relation::GreaterOrEqual, total, len, fail),
+                    None => self.builder.require(
+                        Relation::GreaterOrEqual,
+                        total,
+                        u64::from(shape.len_min),
+                        fail,
+                    ),
+                }
+                let stated = self.builder.compute(Operation::Add, at, total);
+                self.builder.compute(Operation::Minimum, stated, end)
+            }
+        };
+        let mut path = path.clone();
+        let is_first = path.layers >> layer as u32 & 1 == 0;
+        path.layers |= 1 << layer as u32;
+        let here = Here {
+            layer,
+            shape,
+            at,
+            end,
+            payload,
+            payload_end,
+        };
+        let mut known: Vec<(BitsTest, bool)> =
+            shape.tests.iter().map(|test| (*test, true)).collect();
+        match is_first {
+            true => self.resolve(&here, path, 0, 0, &mut known),
+            false => self.go_on(&here, path),
+        }
+    }
+
+    /// Goes elsewhere unless the test holds.
+    fn test(&mut self, test: &BitsTest, at: Register, end: Register, known: u32, fail: Label) {
+        let behind = self.builder.label();
+        if test.bits.end() > known {
+            let cut = if test.when_cut { behind } else { fail };
+            self.builder
+                .require_bytes(at, test.bits.end(), end, cut);
+        }
+        let value = self.bits(at, &test.bits);
+        let Some((last, others)) = test.ranges.split_last() else {
+            self.builder.jump(fail);
+            self.builder.write(behind);
+            return;
+        };
+        for (low, high) in others {
+            let next = self.builder.label();
+            let range = Range::from_to(*low, *high);
+            let (relation, left, right) = self.relation(&range, value);
+            self.builder.branch(relation, left, right, behind, next);
+            self.builder.write(next);
+        }
+        let range = Range::from_to(last.0, last.1);
+        let (relation, left, right) = self.relation(&range, value);
+        self.builder.branch(relation, left, right, behind, fail);
+        self.builder.write(behind);
+    }
+
+    /// Finds out which of the fields from `field` on the header has, trying the locations of the first from
+    /// `location` on. `known` are tests that are decided.
+    fn resolve(
+        &mut self,
+        here: &Here<'_>,
+        mut path: Path,
+        field: usize,
+        location: usize,
+        known: &mut Vec<(BitsTest, bool)>,
+    ) {
+        let mut location = location;
+        for field in field..self.asked.fields.len() {
+            let locations = self.asked.fields[field].locations;
+            let from = std::mem::take(&mut location);
+            if path.fields[field].is_some() {
+                continue;
+            }
+            for (index, place) in locations.iter().enumerate().skip(from) {
+                if place.layer != here.layer {
+                    continue;
+                }
+                let decided = |test: &BitsTest| decided(test, known, here.shape);
+                if place.when.iter().any(|test| decided(test) == Some(false)) {
+                    continue;
+                }
+                let open: Vec<BitsTest> = place
+                    .when
+                    .iter()
+                    .filter(|test| decided(test).is_none())
+                    .copied()
+                    .collect();
+                let is_there = place.at.end() <= here.shape.len_min;
+                if open.is_empty() && is_there {
+                    path.fields[field] = u8::try_from(index).ok();
+                    break;
+                }
+                // Two ways from here on: with the field at this place, and without.
+                let without = self.builder.label();
+                for test in &open {
+                    self.test(test, here.at, here.end, here.shape.len_min, without);
+                }
+                if !is_there {
+                    self.builder
+                        .require_bytes(here.at, place.at.end(), here.end, without);
+                }
+                let decided_before = known.len();
+                known.extend(open.iter().map(|test| (*test, true)));
+                let mut with = path.clone();
+                with.fields[field] = u8::try_from(index).ok();
+                self.resolve(here, with, field + 1, 0, known);
+                known.truncate(decided_before);
+                if let ([test], true) = (&open[..], is_there) {
+                    known.push((*test, false));
+                }
+                self.builder.write(without);
+            }
+        }
+        self.go_on(here, path);
+    }
+
+    /// Goes on behind a header.
+    fn go_on(&mut self, here: &Here<'_>, mut path: Path) {
+        if !self.decide(&mut path, false) {
+            return;
+        }
+        if !self.is_open(&path) {
+            return self.go(Target::Rows, path);
+        }
+        let mut leaf = None;
+        if !here.shape.no_next.is_empty() {
+            let label = self.builder.label();
+            for test in here.shape.no_next {
+                let on = self.builder.label();
+                self.test(test, here.at, here.end, here.shape.len_min, on);
+                self.builder.jump(label);
+                self.builder.write(on);
+            }
+            leaf = Some(label);
+        }
+        self.builder.set(self.at, here.payload);
+        self.builder.set(self.end, here.payload_end);
+        match here.shape.next {
+            NextHeader::Payload => self.leaf(path.clone()),
+            NextHeader::Layer(layer) => self.go_to_header(layer, path.clone()),
+            NextHeader::IpVersion => self.by_version(here, &path),
+            NextHeader::Number { bits, table } => self.by_number(here, bits, table, &path),
+            NextHeader::UdpPorts {
+                source,
+                destination,
+            } => {
+                let known = self.set(Set::UdpPorts);
+                for bits in [source, destination] {
+                    let port = self.bits(here.at, &bits);
+                    self.leave_if_in(port, known);
+                }
+                self.leaf(path.clone());
+            }
+        }
+        if let Some(label) = leaf {
+            self.builder.write(label);
+            self.leaf(path);
+        }
+    }
+
+    fn go_to_header(&mut self, layer: Layer, path: Path) {
+        match self.is_plain(layer, &path) {
+            true => self.go(Target::Header(layer), path),
+            false => self.builder.jump(self.leave),
+        }
+    }
+
+    /// It has shapes, and no header like it was found before: what repeats is a tunnel, which the decoder
+    /// reads.
+    fn is_plain(&self, layer: Layer, path: &Path) -> bool {
+        let is_ip = |layer: u128| layer & (1 << Layer::Ipv4 as u32 | 1 << Layer::Ipv6 as u32) != 0;
+        let bit = 1 << layer as u32;
+        path.layers & bit == 0
+            && !(is_ip(bit) && is_ip(path.layers))
+            && layer
+                .shapes()
+                .iter()
+                .any(|shape| shape.is_enabled(self.options))
+    }
+
+    fn by_version(&mut self, here: &Here<'_>, path: &Path) {
+        let leaf = self.builder.label();
+        self.builder
+            .require_bytes(here.payload, 1, here.payload_end, leaf);
+        let version = self.bits(here.payload, &Bits::byte(0).part(4, 4));
+        for (number, layer) in [(4, Layer::Ipv4), (6, Layer::Ipv6)] {
+            let (is_it, other) = (self.builder.label(), self.builder.label());
+            self.builder
+                .branch(Relation::Equal, version, number, is_it, other);
+            self.builder.write(is_it);
+            self.go_to_header(layer, path.clone());
+            self.builder.write(other);
+        }
+        self.builder.jump(leaf);
+        self.builder.write(leaf);
+        self.leaf(path.clone());
+    }
+
+    fn by_number(&mut self, here: &Here<'_>, bits: Bits, table: NextTable, path: &Path) {
+        if bits.width() > 16 {
+            return self.builder.jump(self.leave);
+        }
+        let number = self.bits(here.at, &bits);
+        let mut entries: Vec<(u32, Layer)> = table
+            .entries()
+            .filter(|(number, layer)| {
+                u64::from(*number) <= bits.mask() && self.is_plain(*layer, path)
+            })
+            .collect();
+        // What most traffic is made of is asked for first.
+        entries.sort_by_key(|(_, layer)| match layer {
+            Layer::Ipv4 | Layer::Tcp => 0,
+            Layer::Udp => 1,
+            Layer::Ipv6 | Layer::Vlan => 2,
+            _ => 3,
+        });
+        for (entry, layer) in entries {
+            let target = self.label_of(Target::Header(layer), path.clone());
+            let other = self.builder.label();
+            self.builder
+                .branch(Relation::Equal, number, u64::from(entry), target, other);
+            self.builder.write(other);
+        }
+        let known = self.set(Set::Table(table));
+        self.leave_if_in(number, known);
+        self.leaf(path.clone());
+    }
+
+    /// The record is left to the decoder when a number is in the set.
+    fn leave_if_in(&mut self, number: Register, set: SpaceId) {
+        let word = self
+            .builder
+            .compute(Operation::ShiftRight, number, 6);
+        let word = self.builder.read(set, Some(word), 0);
+        let bit = self.builder.compute(Operation::ShiftRight, word, number);
+        let bit = self.builder.compute(Operation::And, bit, 1);
+        self.builder
+            .require(Relation::Equal, bit, 0, self.leave);
+    }
+
+    fn set(&mut self, set: Set) -> SpaceId {
+        if let Some(space) = self.sets.get(&set) {
+            return *space;
+        }
+        // A bit for each number of 16 bits.
+        let mut words = vec![0_u64; 1024];
+        let mut add = |number: u32| {
+            if let Some(word) = words.get_mut(number as usize >> 6) {
+                *word |= 1 << (number & 63);
+            }
+        };
+        match set {
+            Set::Table(table) => table.entries().for_each(|(number, _)| add(number)),
+            Set::UdpPorts => (0..=u16::MAX)
+                .filter(|port| udp_port_is_known(*port))
+                .for_each(|port| add(port.into())),
+        }
+        let space = self.builder.constants(Arc::from(words));
+        self.sets.insert(set, space);
+        space
+    }
+
+    /// Some bits of what begins at a place, behind which they are known to be.
+    fn bits(&mut self, at: Register, bits: &Bits) -> Register {
+        let is_little = bits.endian() == Endian::Little;
+        let offset = bits.offset();
+        let b = &mut self.builder;
+        let word = match bits.bytes() {
+            1 => b.load(at, offset, Bytes::One),
+            2 => b.load_in_order(at, offset, Bytes::Two, is_little),
+            3 => {
+                let (high_at, low_at) = if is_little { (1, 0) } else { (0, 2) };
+                let high = b.load_in_order(at, offset + high_at, Bytes::Two, is_little);
+                let low = b.load(at, offset + low_at, Bytes::One);
+                let high = b.compute(Operation::ShiftLeft, high, 8);
+                b.compute(Operation::Or, high, low)
+            }
+            4 => b.load_in_order(at, offset, Bytes::Four, is_little),
+            // `Asked` takes no others, and shapes have none.
+            _ => b.load_in_order(at, offset, Bytes::Eight, is_little),
+        };
+        let word = match bits.shift() {
+            0 => word,
+            shift => b.compute(Operation::ShiftRight, word, u64::from(shift)),
+        };
+        match bits.shift() + bits.width() < bits.bytes() * 8 {
+            true => b.compute(Operation::And, word, bits.mask()),
+            false => word,
+        }
+    }
+
+    /// The number of the record at hand; `None` where it has none.
+    fn value(&mut self, value: &Value, path: &Path) -> Option<Register> {
+        let at = Register::AT;
+        let mut number = match value.from {
+            From::Field(field) => {
+                let location = path.fields[field]?;
+                let location = self.asked.fields[field].locations.get(usize::from(location))?;
+                let start = self.start(location.layer);
+                let bits = location.at.bits()?;
+                self.bits(start, &bits)
+            }
+            From::Record(offset, shift, mask) => {
+                let word = self.builder.load(at, offset, Bytes::Eight);
+                let word = self
+                    .builder
+                    .compute(Operation::ShiftRight, word, u64::from(shift));
+                self.builder.compute(Operation::And, word, mask)
+            }
+            From::Number => self.number?,
+            From::Len => self.wire_len()?,
+            From::Time => self.time()?,
+        };
+        if value.is_flag {
+            number = self
+                .builder
+                .select((Relation::NotEqual, number, 0), 1, 0);
+        }
+        for step in &value.steps {
+            number = self.calculate(step.calculation, number, step.constant, step.signed);
+        }
+        Some(number)
+    }
+
+    fn wire_len(&mut self) -> Option<Register> {
+        let at = Register::AT;
+        let b = &mut self.builder;
+        match self.framing {
+            Framing::Fixed(_) => None,
+            Framing::Capture(RecordFraming::Erf) => Some(b.load(at, 14, Bytes::Two)),
+            Framing::Capture(RecordFraming::Pcap {
+                is_little,
+                captured_at,
+                wire_len_at,
+                smaller_is_captured,
+                ..
+            }) => {
+                let wire_len = b.load_in_order(at, wire_len_at, Bytes::Four, is_little);
+                Some(match smaller_is_captured {
+                    true => {
+                        let other = b.load_in_order(at, captured_at, Bytes::Four, is_little);
+                        b.compute(Operation::Maximum, wire_len, other)
+                    }
+                    false => wire_len,
+                })
+            }
+        }
+    }
+
+    fn time(&mut self) -> Option<Register> {
+        let at = Register::AT;
+        let b = &mut self.builder;
+        match self.framing {
+            Framing::Fixed(_) => None,
+            Framing::Capture(RecordFraming::Erf) => {
+                // 32.32 fixed point, rounded to the nearest nanosecond.
+                let stamp = b.load_in_order(at, 0, Bytes::Eight, true);
+                let seconds = b.compute(Operation::ShiftRight, stamp, 32);
+                let seconds = b.compute(Operation::Multiply, seconds, 1_000_000_000);
+                let fraction = b.compute(Operation::And, stamp, u64::from(u32::MAX));
+                let fraction = b.compute(Operation::Multiply, fraction, 1_000_000_000);
+                let fraction = b.compute(Operation::Add, fraction, 1 << 31);
+                let fraction = b.compute(Operation::ShiftRight, fraction, 32);
+                Some(b.compute(Operation::Add, seconds, fraction))
+            }
+            Framing::Capture(RecordFraming::Pcap {
+                is_little,
+                fraction_ns,
+                ..
+            }) => {
+                let seconds = b.load_in_order(at, 0, Bytes::Four, is_little);
+                let seconds = b.compute(Operation::Multiply, seconds, 1_000_000_000);
+                let fraction = b.load_in_order(at, 4, Bytes::Four, is_little);
+                let fraction =
+                    b.compute(Operation::Multiply, fraction, u64::from(fraction_ns));
+                Some(b.compute(Operation::Add, seconds, fraction))
+            }
+        }
+    }
+
+    fn calculate(
+        &mut self,
+        calculation: Calculation,
+        left: Register,
+        constant: u64,
+        signed: bool,
+    ) -> Register {
+        let b = &mut self.builder;
+        let divisor = match signed {
+            true => (constant as i64).max(1) as u64,
+            false => constant.max(1),
+        };
+        let (operation, constant) = match calculation {
+            Calculation::Add => (Operation::Add, constant),
+            Calculation::Subtract => (Operation::Subtract, constant),
+            Calculation::Multiply => (Operation::Multiply, constant),
+            Calculation::And => (Operation::And, constant),
+            Calculation::Or => (Operation::Or, constant),
+            Calculation::ExclusiveOr => (Operation::ExclusiveOr, constant),
+            Calculation::ShiftLeft => (Operation::ShiftLeft, constant),
+            Calculation::ShiftRight if signed => (Operation::ShiftRightSigned, constant),
+            Calculation::ShiftRight => (Operation::ShiftRight, constant),
+            Calculation::Divide if signed => (Operation::DivideSigned, divisor),
+            Calculation::Divide => (Operation::Divide, divisor),
+            Calculation::Remainder if signed => (Operation::RemainderSigned, divisor),
+            Calculation::Remainder => (Operation::Remainder, divisor),
+            Calculation::Floor => {
+                let rest = match signed {
+                    true => {
+                        let rest = b.compute(Operation::RemainderSigned, left, divisor);
+                        let positive = b.compute(Operation::Add, rest, divisor);
+                        b.select(
+                            (Relation::Greater, rest, i64::MAX as u64),
+                            positive,
+                            rest,
+                        )
+                    }
+                    false => b.compute(Operation::Remainder, left, divisor),
+                };
+                return b.compute(Operation::Subtract, left, rest);
+            }
+        };
+        b.compute(operation, left, constant)
+    }
+
+    /// What the record gives to the groups of each branch that takes it.
+    fn give(&mut self, path: &Path) {
+        self.builder.update(Operation::Add, self.taken, 1);
+        let asked = self.asked;
+        for (index, branch) in asked.branches.iter().enumerate() {
+            if path.alive >> index & 1 == 0 {
+                continue;
+            }
+            let behind = self.builder.label();
+            if path.alive.count_ones() > 1 {
+                self.builder
+                    .require(Relation::NotEqual, self.flags[index], 0, behind);
+            }
+            self.give_of(branch, path);
+            self.builder.jump(behind);
+            self.builder.write(behind);
+        }
+        self.builder.jump(self.next);
+    }
+
+    fn give_of(&mut self, branch: &AskedBranch, path: &Path) {
+        let output = &self.outputs[branch.aggregate];
+        let arguments: Vec<Option<Register>> = branch
+            .arguments
+            .iter()
+            .map(|argument| self.value(argument.as_ref()?, path))
+            .collect();
+        if output.mode == Mode::One {
+            let words = self.words[branch.aggregate].clone();
+            return self.add(output, &arguments, |_, word| words[word], |b, word, value| {
+                b.set(words[word], value);
+            });
+        }
+        let keys = self.key(branch, output, path);
+        let behind = self.builder.label();
+        if let (Some((direct, entries)), [key]) = (self.spaces[branch.aggregate], &keys[..]) {
+            let fresh = self.builder.label();
+            // Zero, the complement of the largest number, is no group.
+            let number = self.builder.read(direct, Some(*key), 0);
+            let number = self
+                .builder
+                .compute(Operation::And, number, u64::from(u32::MAX));
+            let number = self.builder.compute(
+                Operation::ExclusiveOr,
+                number,
+                u64::from(u32::MAX),
+            );
+            let stride = (output.key_words + output.state_len) as u64;
+            let at = self
+                .builder
+                .compute(Operation::Multiply, number, stride);
+            self.builder
+                .require_words(at, stride as u32, entries, fresh);
+            let first = output.key_words;
+            let offset = move |word: usize| (first + word) as u32;
+            self.add(
+                output,
+                &arguments,
+                |b, word| b.read(entries, Some(at), offset(word)),
+                |b, word, value| b.put(value, entries, Some(at), offset(word)),
+            );
+            self.builder.jump(behind);
+            self.builder.write(fresh);
+        }
+        // A row that waits to be added.
+        if let Some(rows) = self.rows[branch.aggregate] {
+            for (column, from) in output.columns.iter().enumerate() {
+                let column_at = output.first_word + (column * ROWS) as u32;
+                let put = |b: &mut Builder, from: Option<Register>| match from {
+                    Some(from) => b.put(from, SpaceId::STATE, Some(rows), column_at),
+                    None => b.put(0, SpaceId::STATE, Some(rows), column_at),
+                };
+                match *from {
+                    Column::Key(word) => put(&mut self.builder, keys.get(word).copied()),
+                    Column::Value(measure) => put(&mut self.builder, arguments[measure]),
+                    Column::Validity(measure) => {
+                        let is_there = u64::from(arguments[measure].is_some());
+                        self.builder
+                            .put(is_there, SpaceId::STATE, Some(rows), column_at);
+                    }
+                }
+            }
+            self.builder.update(Operation::Add, rows, 1);
+        }
+        self.builder.jump(behind);
+        self.builder.write(behind);
+    }
+
+    /// The words of the key of a record.
+    fn key(&mut self, branch: &AskedBranch, output: &Output, path: &Path) -> Vec<Register> {
+        let mut words: Vec<Option<Register>> = vec![None; output.key_words];
+        let mut constants = vec![0_u64; output.key_words];
+        for (part, value) in branch.keys.iter().enumerate() {
+            let Some(number) = self.value(value, path) else {
+                continue;
+            };
+            let (place, there) = output.key.places(part);
+            let mut number = number;
+            if place.mask() != u64::MAX {
+                number = self
+                    .builder
+                    .compute(Operation::And, number, place.mask());
+            }
+            if place.shift != 0 {
+                number = self
+                    .builder
+                    .compute(Operation::ShiftLeft, number, u64::from(place.shift));
+            }
+            words[place.word] = Some(match words[place.word] {
+                None => number,
+                Some(word) => self.builder.compute(Operation::Or, word, number),
+            });
+            constants[there.word] |= 1 << there.shift;
+        }
+        words
+            .into_iter()
+            .zip(constants)
+            .map(|(word, constant)| match (word, constant) {
+                (Some(word), 0) => word,
+                (Some(word), constant) => self.builder.compute(Operation::Or, word, constant),
+                (None, constant) => self.builder.copy(constant),
+            })
+            .collect()
+    }
+
+    /// Adds the arguments of a record to the state of a group.
+    fn add(
+        &mut self,
+        output: &Output,
+        arguments: &[Option<Register>],
+        mut read: impl FnMut(&mut Builder, usize) -> Register,
+        mut write: impl FnMut(&mut Builder, usize, Register),
+    ) {
+        let b = &mut self.builder;
+        let mut seen = 0;
+        for (measure, argument) in output.measures.iter().zip(arguments) {
+            let (operation, value) = match (measure.operation, argument) {
+                (None, None) if measure.counts_rows => (Operation::Add, None),
+                (None, Some(_)) => (Operation::Add, None),
+                (Some(operation), Some(argument)) => {
+                    seen |= measure.flag;
+                    (operation, Some(*argument))
+                }
+                _ => continue,
+            };
+            let word = read(b, measure.at);
+            let word = match value {
+                Some(value) => b.compute(operation, word, value),
+                None => b.compute(operation, word, 1),
+            };
+            write(b, measure.at, word);
+        }
+        if seen != 0 {
+            let flags = read(b, output.flags_at);
+            let flags = b.compute(Operation::Or, flags, seen);
+            write(b, output.flags_at, flags);
+        }
+    }
+}
+
+/// Whether a test holds of a header, where that follows from its shape and from tests that are decided.
+fn decided(test: &BitsTest, known: &[(BitsTest, bool)], shape: &HeaderShape) -> Option<bool> {
+    let covers = |outer: &[(u64, u64)], (low, high): (u64, u64)| {
+        outer.iter().any(|(from, to)| *from <= low && high <= *to)
+    };
+    let meets = |outer: &[(u64, u64)], (low, high): (u64, u64)| {
+        outer.iter().any(|(from, to)| *from <= high && low <= *to)
+    };
+    if let HeaderLen::Field { bits, unit, base } = shape.len
+        && bits == test.bits
+        && unit > 0
+    {
+        let least = shape.len_min.saturating_sub(base).div_ceil(unit);
+        if covers(test.ranges, (least.into(), bits.mask())) {
+            return Some(true);
+        }
+    }
+    known.iter().find_map(|(other, holds)| match holds {
+        _ if other == test => Some(*holds),
+        true if other.bits == test.bits && !other.when_cut => {
+            if other.ranges.iter().all(|range| covers(test.ranges, *range)) {
+                Some(true)
+            } else if other.ranges.iter().any(|range| meets(test.ranges, *range)) {
+                None
+            } else {
+                Some(false)
+            }
+        }
+        _ => None,
+    })
+}

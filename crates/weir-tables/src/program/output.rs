@@ -1,0 +1,99 @@
+//! Where what records give goes: into the words of a state, from which aggregates take it.
+
+use weir_compile::Operation;
+use weir_packet::Kind;
+
+use crate::aggregate::Function;
+use crate::block::ROWS;
+use crate::key::Key;
+
+/// Where the rows of one aggregate go.
+pub(crate) struct Output {
+    pub(crate) mode: Mode,
+    /// The word with the number of rows that wait.
+    pub(crate) rows_word: u32,
+    /// The first word of the columns of the rows that wait, or of the state of the one group.
+    pub(crate) first_word: u32,
+    /// What is written of each row that waits.
+    pub(crate) columns: Vec<Column>,
+    pub(crate) key: Key,
+    pub(crate) key_words: usize,
+    pub(crate) measures: Vec<MeasurePlan>,
+    /// Words of the state of a group.
+    pub(crate) state_len: usize,
+    pub(crate) flags_at: usize,
+    /// Rows of a record, at most.
+    pub(crate) branches: usize,
+}
+
+/// How rows come to their groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// They wait, and are added some hundred at a time.
+    Rows,
+    /// There is one group: its state is in registers.
+    One,
+    /// Keys are numbers of a place: rows of groups that are known are added at once, others wait.
+    Direct {
+        /// Bits of the keys.
+        bits: u32,
+    },
+}
+
+/// A column of the rows that wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Column {
+    /// A word of the key.
+    Key(usize),
+    /// The argument of a measure.
+    Value(usize),
+    /// Whether there is one: 0 or 1.
+    Validity(usize),
+}
+
+/// How a measure is added to in place.
+pub(crate) struct MeasurePlan {
+    /// The word of the state.
+    pub(crate) at: usize,
+    pub(crate) flag: u64,
+    /// It counts rows, whatever is in them.
+    pub(crate) counts_rows: bool,
+    /// How a value is put to the word; `None` for counts.
+    pub(crate) operation: Option<Operation>,
+}
+
+impl MeasurePlan {
+    /// Of a function of numbers of a kind; `None` when it takes more than one operation, or hangs on the order
+    /// of the rows.
+    pub(crate) fn new(function: &Function, kind: Kind, at: usize, flag: u64) -> Option<Self> {
+        let signed = matches!(kind, Kind::I64 | Kind::Time);
+        let operation = match function {
+            Function::CountRows | Function::Count => None,
+            Function::Sum => Some(Operation::Add),
+            Function::Minimum if signed => Some(Operation::MinimumSigned),
+            Function::Minimum => Some(Operation::Minimum),
+            Function::Maximum if signed => Some(Operation::MaximumSigned),
+            Function::Maximum => Some(Operation::Maximum),
+            Function::BitAnd | Function::BoolAnd => Some(Operation::And),
+            Function::BitOr | Function::BoolOr => Some(Operation::Or),
+            Function::BitExclusiveOr => Some(Operation::ExclusiveOr),
+            _ => return None,
+        };
+        Some(Self {
+            at,
+            flag,
+            counts_rows: matches!(function, Function::CountRows),
+            operation,
+        })
+    }
+}
+
+impl Output {
+    /// Words that the columns or the state take.
+    pub(crate) fn words(&self) -> usize {
+        match self.mode {
+            Mode::One => self.state_len,
+            _ => self.columns.len() * ROWS,
+        }
+    }
+}
