@@ -15,7 +15,8 @@ pub struct Field {
     pub get: Get,
     /// Where its value lies in packets whose headers are plain ([`HeaderShape`](crate::HeaderShape)): the
     /// first of these whose header is there, and outermost among them, and has the field. A packet with
-    /// none of them has no value. Empty for a field that only `get` can tell.
+    /// none of them has no value. Of a field that needs [`Needs::Transport`], only the header right above
+    /// the outermost IP header counts. Empty for a field that only `get` can tell.
     pub locations: &'static [Location],
     /// What it means, with unit and range, in one line.
     pub doc: &'static str,

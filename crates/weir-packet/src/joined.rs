@@ -1,6 +1,9 @@
 //! Columns that join what Wireshark splits: addresses of either IP version, ports of any transport.
 
+use weir_bytes::Bits;
+
 use crate::field::{Field, Needs};
+use crate::shape::Location;
 use crate::{Layer, Packet};
 
 /// See the module.
@@ -14,7 +17,7 @@ pub(crate) static FIELDS: &[(Field, Needs)] = &[
             },
             "Source address of the outermost IP header, IPv4 or IPv6",
             "RFC 791, 3.1; RFC 8200, 3",
-        ),
+        ).plain_at(&[Location::bytes(Layer::Ipv4, 12, 4), Location::bytes(Layer::Ipv6, 8, 16)]),
         Needs::Network,
     ),
     (
@@ -26,7 +29,7 @@ pub(crate) static FIELDS: &[(Field, Needs)] = &[
             },
             "Destination address of the outermost IP header, IPv4 or IPv6",
             "RFC 791, 3.1; RFC 8200, 3",
-        ),
+        ).plain_at(&[Location::bytes(Layer::Ipv4, 16, 4), Location::bytes(Layer::Ipv6, 24, 16)]),
         Needs::Network,
     ),
     (
@@ -35,7 +38,7 @@ pub(crate) static FIELDS: &[(Field, Needs)] = &[
             |p| p.u16_be(with_ports(p)?, 0),
             "Source port of TCP, UDP, UDP-Lite, SCTP or DCCP above the outermost IP header; NULL in later fragments",
             "RFC 9293, 3.1; RFC 768; RFC 3828; RFC 9260, 3.1; RFC 4340, 5.1",
-        ),
+        ).plain_at(&ports(0)),
         Needs::Transport,
     ),
     (
@@ -44,7 +47,7 @@ pub(crate) static FIELDS: &[(Field, Needs)] = &[
             |p| p.u16_be(with_ports(p)?, 2),
             "Destination port of TCP, UDP, UDP-Lite, SCTP or DCCP above the outermost IP header; NULL in later fragments",
             "RFC 9293, 3.1; RFC 768; RFC 3828; RFC 9260, 3.1; RFC 4340, 5.1",
-        ),
+        ).plain_at(&ports(2)),
         Needs::Transport,
     ),
     (
@@ -66,6 +69,17 @@ pub(crate) static FIELDS: &[(Field, Needs)] = &[
         Needs::Transport,
     ),
 ];
+
+/// A port at `offset` of the header above the outermost IP header.
+const fn ports(offset: u32) -> [Location; 5] {
+    [
+        Location::bits(Layer::Tcp, Bits::be16(offset)),
+        Location::bits(Layer::Udp, Bits::be16(offset)),
+        Location::bits(Layer::UdpLite, Bits::be16(offset)),
+        Location::bits(Layer::Sctp, Bits::be16(offset)),
+        Location::bits(Layer::Dccp, Bits::be16(offset)),
+    ]
+}
 
 fn with_ports(packet: &Packet<'_>) -> Option<Layer> {
     packet.transport().filter(|layer| {

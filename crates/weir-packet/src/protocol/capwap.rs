@@ -1,8 +1,11 @@
 //! Control and Provisioning of Wireless Access Points, the data channel: frames in UDP.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "capwap.data",
@@ -10,21 +13,24 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::UdpPort(5247)],
     fields: &[
-        Field::bool(
+        plain!(
+            bool,
             "capwap.header.flags.t",
-            |p| p.bit(CAPWAP, 3, 1),
+            [Location::bits(CAPWAP, Bits::flag(3, 0))],
             "The payload is in the native format of the wireless network, else IEEE 802.3",
             "RFC 5415, 4.3",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "capwap.header.flags.f",
-            |p| p.bit(CAPWAP, 4, 0x80),
+            [Location::bits(CAPWAP, Bits::flag(4, 7))],
             "The packet is a fragment",
             "RFC 5415, 4.3",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "capwap.header.flags.k",
-            |p| p.bit(CAPWAP, 4, 0x08),
+            [Location::bits(CAPWAP, Bits::flag(4, 3))],
             "The packet keeps the channel alive",
             "RFC 5415, 4.3",
         ),

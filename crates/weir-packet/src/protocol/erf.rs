@@ -4,8 +4,8 @@
 use weir_bytes::Bits;
 
 use super::{Header, Input, Layer, Next, On, Protocol};
-use crate::field::Field;
-use crate::shape::{BitsTest, HeaderShape, NextHeader, NextTable, PayloadEnd};
+use crate::field::{Field, plain};
+use crate::shape::{BitsTest, HeaderShape, Location, NextHeader, NextTable, PayloadEnd};
 use crate::{ErfHdlc, Frame, LinkType, Options, Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -14,64 +14,74 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Link(197)],
     fields: &[
-        Field::u64(
-            "erf.ts",
-            |p| weir_bytes::u64_le_at(p.bytes(Layer::Erf)?, 0),
-            "Timestamp: seconds since 1970 and 2^-32 of a second",
-            "Endace ERF",
-        ),
-        Field::u8(
+        plain!(u64, "erf.ts", [Location::bits(Layer::Erf, Bits::le64(0))], "Timestamp: seconds since 1970 and 2^-32 of a second", "Endace ERF"),
+        plain!(
+            u8,
             "erf.types",
-            |p| p.u8(Layer::Erf, 8),
+            [Location::bits(Layer::Erf, Bits::byte(8))],
             "Record type, with the bit that announces extension headers",
             "Endace ERF",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "erf.types.type",
-            |p| Some(p.u8(Layer::Erf, 8)? & 0x7f),
+            [Location::bits(Layer::Erf, Bits::byte(8).part(0, 7))],
             "Record type: 1 HDLC, 2 Ethernet, 3 ATM, 4 AAL5, 5 MC HDLC, 7 MC ATM, 9 MC AAL5, 22 IPv4, 23 IPv6",
             "Endace ERF",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "erf.types.ext_header",
-            |p| Some(p.u8(Layer::Erf, 8)? >> 7),
+            [Location::bits(Layer::Erf, Bits::byte(8).part(7, 1))],
             "1 when extension headers follow",
             "Endace ERF",
         ),
-        Field::u8("erf.flags", |p| p.u8(Layer::Erf, 9), "Flags", "Endace ERF"),
-        Field::u8(
+        plain!(
+            u8,
+            "erf.flags",
+            [Location::bits(Layer::Erf, Bits::byte(9))],
+            "Flags",
+            "Endace ERF",
+        ),
+        plain!(
+            u8,
             "erf.flags.cap",
-            |p| Some(p.u8(Layer::Erf, 9)? & 3),
+            [Location::bits(Layer::Erf, Bits::byte(9).part(0, 2))],
             "Capture interface, 0 to 3",
             "Endace ERF",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "erf.flags.vlen",
-            |p| Some(p.u8(Layer::Erf, 9)? >> 2 & 1),
+            [Location::bits(Layer::Erf, Bits::flag(9, 2))],
             "1 when records vary in length",
             "Endace ERF",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "erf.flags.trunc",
-            |p| Some(p.u8(Layer::Erf, 9)? >> 3 & 1),
+            [Location::bits(Layer::Erf, Bits::flag(9, 3))],
             "1 when the record was truncated for want of buffer space",
             "Endace ERF",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "erf.flags.rxe",
-            |p| Some(p.u8(Layer::Erf, 9)? >> 4 & 1),
+            [Location::bits(Layer::Erf, Bits::flag(9, 4))],
             "1 after a receive error",
             "Endace ERF",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "erf.flags.dse",
-            |p| Some(p.u8(Layer::Erf, 9)? >> 5 & 1),
+            [Location::bits(Layer::Erf, Bits::flag(9, 5))],
             "1 after an error inside the capture card",
             "Endace ERF",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "erf.rlen",
-            |p| p.u16_be(Layer::Erf, 10),
+            [Location::bits(Layer::Erf, Bits::be16(10))],
             "Length of the record in bytes, headers and padding included",
             "Endace ERF",
         ),
@@ -93,9 +103,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Colour that a filter of the card gave, in the place of the loss counter",
             "Endace ERF",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "erf.wlen",
-            |p| p.u16_be(Layer::Erf, 14),
+            [Location::bits(Layer::Erf, Bits::be16(14))],
             "Length on the wire in bytes; may include the frame check sequence",
             "Endace ERF",
         ),
@@ -124,42 +135,42 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "erf.mchdlc.cn",
             |p| bits(p, is_mc_hdlc, 0, 10),
             "MC HDLC: connection number",
-        ),
+        ).plain_at(&[Location::bits(Layer::Erf, Bits::be32(16).part(0, 10)).when(MC_HDLC)]),
         word(
             "erf.mchdlc.fcse",
             |p| bits(p, is_mc_hdlc, 24, 1),
             "MC HDLC: 1 after an FCS error",
-        ),
+        ).plain_at(&[Location::bits(Layer::Erf, Bits::be32(16).part(24, 1)).when(MC_HDLC)]),
         word(
             "erf.mchdlc.sre",
             |p| bits(p, is_mc_hdlc, 25, 1),
             "MC HDLC: 1 for a record below the least length",
-        ),
+        ).plain_at(&[Location::bits(Layer::Erf, Bits::be32(16).part(25, 1)).when(MC_HDLC)]),
         word(
             "erf.mchdlc.lre",
             |p| bits(p, is_mc_hdlc, 26, 1),
             "MC HDLC: 1 for a record above the greatest length",
-        ),
+        ).plain_at(&[Location::bits(Layer::Erf, Bits::be32(16).part(26, 1)).when(MC_HDLC)]),
         word(
             "erf.mchdlc.afe",
             |p| bits(p, is_mc_hdlc, 27, 1),
             "MC HDLC: 1 for an aborted frame",
-        ),
+        ).plain_at(&[Location::bits(Layer::Erf, Bits::be32(16).part(27, 1)).when(MC_HDLC)]),
         word(
             "erf.mchdlc.oe",
             |p| bits(p, is_mc_hdlc, 28, 1),
             "MC HDLC: 1 when the frame was no whole number of octets",
-        ),
+        ).plain_at(&[Location::bits(Layer::Erf, Bits::be32(16).part(28, 1)).when(MC_HDLC)]),
         word(
             "erf.mchdlc.lbe",
             |p| bits(p, is_mc_hdlc, 29, 1),
             "MC HDLC: 1 when bytes were lost",
-        ),
+        ).plain_at(&[Location::bits(Layer::Erf, Bits::be32(16).part(29, 1)).when(MC_HDLC)]),
         word(
             "erf.mchdlc.first",
             |p| bits(p, is_mc_hdlc, 30, 1),
             "MC HDLC: 1 for the first record of a connection",
-        ),
+        ).plain_at(&[Location::bits(Layer::Erf, Bits::be32(16).part(30, 1)).when(MC_HDLC)]),
         word(
             "erf.mcraw",
             |p| multi_channel(p, is_mc_raw),
@@ -366,6 +377,8 @@ const BY_TYPE: NextHeader = NextHeader::Number {
     bits: Bits::byte(8),
     table: NextTable::ErfType,
 };
+/// Records that have the multi-channel header of HDLC, of which those with extension headers are not plain.
+const MC_HDLC: &[BitsTest] = &[BitsTest::new(Bits::byte(8).part(0, 7), &[(5, 5), (17, 17)])];
 const IS_MC_HDLC: BitsTest = BitsTest::new(Bits::byte(8), &[(5, 5)]);
 // What tells frame relay from PPP and Cisco HDLC, as `is_frame_relay` has it.
 const RELAY_START: BitsTest = BitsTest::new(

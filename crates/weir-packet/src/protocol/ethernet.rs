@@ -4,8 +4,8 @@ use weir_bytes::Bits;
 
 use super::{Header, Input, Layer, Next, On, Protocol, isl};
 use crate::Reason;
-use crate::field::Field;
-use crate::shape::{BitsTest, HeaderShape, NextHeader, NextTable};
+use crate::field::plain;
+use crate::shape::{BitsTest, HeaderShape, Location, NextHeader, NextTable};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "eth",
@@ -21,36 +21,22 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         On::ErfType(20),
     ],
     fields: &[
-        Field::address(
+        plain!(
+            address,
             "eth.dst",
-            |p| p.address(Layer::Ethernet, 0, 6),
+            [Location::bytes(Layer::Ethernet, 0, 6)],
             "Destination MAC address",
             "IEEE 802.3, 3.2.4",
         ),
-        Field::address(
+        plain!(
+            address,
             "eth.src",
-            |p| p.address(Layer::Ethernet, 6, 6),
+            [Location::bytes(Layer::Ethernet, 6, 6)],
             "Source MAC address",
             "IEEE 802.3, 3.2.5",
         ),
-        Field::u16(
-            "eth.type",
-            |p| {
-                p.u16_be(Layer::Ethernet, 12)
-                    .filter(|kind| *kind >= ETHERTYPE_MIN || *kind == 0)
-            },
-            "Ethertype of the payload; NULL in 802.3 frames, which hold a length there",
-            "IEEE 802.3, 3.2.6",
-        ),
-        Field::u16(
-            "eth.len",
-            |p| {
-                p.u16_be(Layer::Ethernet, 12)
-                    .filter(|len| (1..=LENGTH_MAX).contains(len))
-            },
-            "Length of the payload in bytes in 802.3 frames; NULL in Ethernet II frames",
-            "IEEE 802.3, 3.2.6",
-        ),
+        plain!(u16, "eth.type", [Location::bits(Layer::Ethernet, ETHERTYPE).when(&[BitsTest::new(ETHERTYPE, &[(0, 0), (ETHERTYPE_MIN as u64, u16::MAX as u64)])])], "Ethertype of the payload; NULL in 802.3 frames, which hold a length there", "IEEE 802.3, 3.2.6"),
+        plain!(u16, "eth.len", [Location::bits(Layer::Ethernet, ETHERTYPE).when(&[BitsTest::new(ETHERTYPE, &[(1, LENGTH_MAX as u64)])])], "Length of the payload in bytes in 802.3 frames; NULL in Ethernet II frames", "IEEE 802.3, 3.2.6"),
     ],
 };
 

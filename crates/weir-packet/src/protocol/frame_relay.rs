@@ -5,7 +5,7 @@ use weir_bytes::Bits;
 use super::llc::{self, Snap, UNNUMBERED_INFORMATION};
 use super::{Header, Input, Layer, Next, On, Protocol, chdlc};
 use crate::field::Field;
-use crate::shape::{BitsTest, HeaderShape, NextHeader, NextTable};
+use crate::shape::{BitsTest, HeaderShape, Location, NextHeader, NextTable};
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -29,43 +29,43 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             |p| Some(first_octet(p)? & 0x02 != 0),
             "Command/response bit",
             "ITU-T Q.922, 3.3.3",
-        ),
+        ).plain_at(&[Location::bits(Layer::FrameRelay, Bits::flag(0, 1))]),
         Field::bool(
             "fr.ea",
             |p| Some(first_octet(p)? & 0x01 != 0),
             "Address extension bit of the first octet: false as more octets follow",
             "ITU-T Q.922, 3.3.2",
-        ),
+        ).plain_at(&[Location::bits(Layer::FrameRelay, Bits::flag(0, 0))]),
         Field::bool(
             "fr.fecn",
             |p| Some(second_octet(p)? & 0x08 != 0),
             "Forward explicit congestion notification",
             "ITU-T Q.922, 3.3.4",
-        ),
+        ).plain_at(&[Location::bits(Layer::FrameRelay, Bits::flag(1, 3))]),
         Field::bool(
             "fr.becn",
             |p| Some(second_octet(p)? & 0x04 != 0),
             "Backward explicit congestion notification",
             "ITU-T Q.922, 3.3.4",
-        ),
+        ).plain_at(&[Location::bits(Layer::FrameRelay, Bits::flag(1, 2))]),
         Field::bool(
             "fr.de",
             |p| Some(second_octet(p)? & 0x02 != 0),
             "Eligible to be discarded",
             "ITU-T Q.922, 3.3.5",
-        ),
+        ).plain_at(&[Location::bits(Layer::FrameRelay, Bits::flag(1, 1))]),
         Field::u8(
             "fr.upper_dlci",
             |p| Some(first_octet(p)? >> 2),
             "DLCI bits of the first octet",
             "ITU-T Q.922, 3.3.6",
-        ),
+        ).plain_at(&[Location::bits(Layer::FrameRelay, Bits::byte(0).part(2, 6))]),
         Field::u8(
             "fr.second_dlci",
             |p| Some(second_octet(p)? >> 4),
             "DLCI bits of the second octet",
             "ITU-T Q.922, 3.3.6",
-        ),
+        ).plain_at(&[Location::bits(Layer::FrameRelay, Bits::byte(1).part(4, 4))]),
         Field::u8(
             "fr.third_dlci",
             |p| {
@@ -110,7 +110,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             },
             "First octet of the control field: 3 for unnumbered information; NULL in Cisco encapsulation, which has none",
             "RFC 2427, 3; ITU-T Q.922, 3.4",
-        ),
+        ).plain_at(&[Location::bits(Layer::FrameRelay, Bits::byte(2)).when(&[INFORMATION])]),
         Field::u8(
             "fr.nlpid",
             |p| match Frame::of(p)?.follows {
@@ -119,7 +119,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             },
             "Network layer protocol identifier, behind the pad: 0xCC IPv4, 0x8E IPv6, 0x80 SNAP, 0x08 Q.933, 0xB1 FRF.12, 0xCF PPP",
             "RFC 2427, 3; ISO/IEC TR 9577",
-        ),
+        ).plain_at(&[Location::bits(Layer::FrameRelay, Bits::byte(3)).when(&[INFORMATION, UNPADDED]), Location::bits(Layer::FrameRelay, Bits::byte(4)).when(&[INFORMATION])]),
         Field::u32(
             "fr.snap.oui",
             |p| Some(snap_of(p)?.organisation),
@@ -206,6 +206,7 @@ const GOES_ON: BitsTest = BitsTest::new(Bits::flag(0, 0), &[(0, 0)]);
 const ENDS: BitsTest = BitsTest::new(Bits::flag(1, 0), &[(1, 1)]);
 /// The control field behind an address of two octets.
 const INFORMATION: BitsTest = BitsTest::new(Bits::byte(2), &[(3, 3)]);
+const UNPADDED: BitsTest = BitsTest::new(Bits::byte(3), &[(1, 0xff)]);
 const NO_PAD: &[(u64, u64)] = &[(1, 0x7f), (0x81, 0xff)];
 const NO_SNAP: &[(u64, u64)] = &[(0, 0x7f), (0x81, 0xff)];
 

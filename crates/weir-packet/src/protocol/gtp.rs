@@ -1,7 +1,10 @@
 //! GPRS Tunnelling Protocol: versions 0 and 1, user plane and the header of the control plane.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -10,21 +13,24 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::UdpPort(2152), On::UdpPort(2123)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "gtp.flags",
-            |p| p.u8(GTP, 0),
+            [Location::bits(GTP, Bits::byte(0))],
             "Version and flags",
             "3GPP TS 29.060, 6",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "gtp.flags.version",
-            |p| Some(p.u8(GTP, 0)? >> 5),
+            [Location::bits(GTP, Bits::byte(0).part(5, 3))],
             "Version, 0 or 1",
             "3GPP TS 29.060, 6",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "gtp.flags.payload",
-            |p| Some(p.u8(GTP, 0)? >> 4 & 1),
+            [Location::bits(GTP, Bits::flag(0, 4))],
             "Protocol type: 1 GTP, 0 GTP' of charging",
             "3GPP TS 29.060, 6",
         ),
@@ -46,15 +52,17 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "The N-PDU number counts (version 1)",
             "3GPP TS 29.281, 5.1",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "gtp.message",
-            |p| p.u8(GTP, 1),
+            [Location::bits(GTP, Bits::byte(1))],
             "Type of the message; 255: user data",
             "3GPP TS 29.281, 6.1",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "gtp.length",
-            |p| p.u16_be(GTP, 2),
+            [Location::bits(GTP, Bits::be16(2))],
             "Length of what follows the mandatory header in bytes",
             "3GPP TS 29.281, 5.1",
         ),

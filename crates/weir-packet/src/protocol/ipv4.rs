@@ -3,8 +3,8 @@
 use weir_bytes::{Bits, u8_at, u16_be_at};
 
 use super::{Header, Input, Layer, Next, On, Protocol};
-use crate::field::Field;
-use crate::shape::{BitsTest, HeaderLen, HeaderShape, NextHeader, NextTable, PayloadEnd};
+use crate::field::{Field, plain};
+use crate::shape::{BitsTest, HeaderLen, HeaderShape, Location, NextHeader, NextTable, PayloadEnd};
 use crate::{Address, Packet, Reason, checksum};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -21,43 +21,31 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         On::Ppp(0x0021),
     ],
     fields: &[
-        Field::u8(
-            "ip.version",
-            |p| {
-                let four = p.span(IP).map(|span| span.start);
-                let six = p.span(Layer::Ipv6).map(|span| span.start);
-                // Either is the outermost, and a header that was found has its first byte.
-                match (four, six) {
-                    (Some(four), Some(six)) if six < four => p.u8(Layer::Ipv6, 0),
-                    (Some(_), _) => p.u8(IP, 0),
-                    (None, _) => p.u8(Layer::Ipv6, 0),
-                }
-                .map(|first| first >> 4)
-            },
-            "Version of the outermost IP header, 4 or 6",
-            "RFC 791, 3.1; RFC 8200, 3",
-        ),
+        plain!(u8, "ip.version", [Location::bits(IP, VERSION), Location::bits(Layer::Ipv6, VERSION)], "Version of the outermost IP header, 4 or 6", "RFC 791, 3.1; RFC 8200, 3"),
         Field::u8(
             "ip.hdr_len",
             |p| Some(u8::try_from(header_len(p)?).unwrap_or(u8::MAX)),
             "Length of the header with its options in bytes, 20 to 60",
             "RFC 791, 3.1",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "ip.dsfield",
-            |p| p.u8(valid(p)?, 1),
+            [Location::bits(IP, Bits::byte(1)).when(VALID)],
             "Differentiated services field",
             "RFC 2474, 3",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "ip.dsfield.dscp",
-            |p| Some(p.u8(valid(p)?, 1)? >> 2),
+            [Location::bits(IP, Bits::byte(1).part(2, 6)).when(VALID)],
             "Differentiated services codepoint, 0 to 63",
             "RFC 2474, 3",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "ip.dsfield.ecn",
-            |p| Some(p.u8(valid(p)?, 1)? & 3),
+            [Location::bits(IP, Bits::byte(1).part(0, 2)).when(VALID)],
             "Explicit congestion notification: 0 not capable, 1 and 2 capable, 3 congestion met",
             "RFC 3168, 5",
         ),
@@ -70,58 +58,61 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             },
             "Length of header and payload in bytes; that of the frame's payload where the header has 0",
             "RFC 791, 3.1",
-        ),
-        Field::u16(
+        ).plain_at(&[Location::bits(IP, TOTAL_LEN)]),
+        plain!(
+            u16,
             "ip.id",
-            |p| p.u16_be(valid(p)?, 4),
+            [Location::bits(IP, Bits::be16(4)).when(VALID)],
             "Identification, the same in all fragments of a datagram",
             "RFC 6864",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "ip.flags",
-            |p| Some(p.u8(valid(p)?, 6)? >> 5),
+            [Location::bits(IP, Bits::byte(6).part(5, 3)).when(VALID)],
             "Flags: 4 reserved, 2 don't fragment, 1 more fragments",
             "RFC 791, 3.1",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "ip.flags.rb",
-            |p| p.bit(valid(p)?, 6, 0x80),
+            [Location::bits(IP, Bits::flag(6, 7)).when(VALID)],
             "Reserved bit",
             "RFC 791, 3.1",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "ip.flags.df",
-            |p| p.bit(valid(p)?, 6, 0x40),
+            [Location::bits(IP, Bits::flag(6, 6)).when(VALID)],
             "Don't fragment",
             "RFC 791, 3.1",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "ip.flags.mf",
-            |p| p.bit(valid(p)?, 6, 0x20),
+            [Location::bits(IP, Bits::flag(6, 5)).when(VALID)],
             "More fragments follow",
             "RFC 791, 3.1",
         ),
-        Field::u16(
-            "ip.frag_offset",
-            |p| Some(p.u16_be(valid(p)?, 6)? & OFFSET_MASK),
-            "Offset of the fragment in its datagram in units of 8 bytes, as Wireshark shows it; 0 in the first",
-            "RFC 791, 3.1",
-        ),
-        Field::u8(
+        plain!(u16, "ip.frag_offset", [Location::bits(IP, FRAGMENT_OFFSET).when(VALID)], "Offset of the fragment in its datagram in units of 8 bytes, as Wireshark shows it; 0 in the first", "RFC 791, 3.1"),
+        plain!(
+            u8,
             "ip.ttl",
-            |p| p.u8(valid(p)?, 8),
+            [Location::bits(IP, Bits::byte(8)).when(VALID)],
             "Time to live: hops left",
             "RFC 791, 3.1",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "ip.proto",
-            |p| p.u8(valid(p)?, 9),
+            [Location::bits(IP, Bits::byte(9)).when(VALID)],
             "Protocol number of the payload",
             "RFC 791, 3.1; IANA protocol numbers",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "ip.checksum",
-            |p| p.u16_be(valid(p)?, 10),
+            [Location::bits(IP, Bits::be16(10)).when(VALID)],
             "Checksum of the header as it was sent",
             "RFC 791, 3.1",
         ),
@@ -131,15 +122,17 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "The header's checksum is right; NULL when the header was cut",
             "RFC 1071",
         ),
-        Field::address(
+        plain!(
+            address,
             "ip.src",
-            |p| p.address(valid(p)?, 12, 4),
+            [Location::bytes(IP, 12, 4).when(VALID)],
             "Source address",
             "RFC 791, 3.1",
         ),
-        Field::address(
+        plain!(
+            address,
             "ip.dst",
-            |p| p.address(valid(p)?, 16, 4),
+            [Location::bytes(IP, 16, 4).when(VALID)],
             "Destination address",
             "RFC 791, 3.1",
         ),
@@ -220,9 +213,10 @@ pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape {
 
 /// What is a header of IPv4 at all: without these, nothing in it means what its place says.
 const VALID: &[BitsTest] = &[
-    BitsTest::new(Bits::byte(0).part(4, 4), &[(4, 4)]),
+    BitsTest::new(VERSION, &[(4, 4)]),
     BitsTest::new(HEADER_WORDS, &[(5, 15)]),
 ];
+const VERSION: Bits = Bits::byte(0).part(4, 4);
 const HEADER_WORDS: Bits = Bits::byte(0).part(0, 4);
 const TOTAL_LEN: Bits = Bits::be16(2);
 const FRAGMENT_OFFSET: Bits = Bits::be16(6).part(0, 13);

@@ -1,8 +1,11 @@
 //! The fragment header of IPv6.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "ipv6.fraghdr",
@@ -10,39 +13,45 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpExtension(44)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "ipv6.fraghdr.nxt",
-            |p| p.u8(FRAGMENT, 0),
+            [Location::bits(FRAGMENT, Bits::byte(0))],
             "Number of the header that the first fragment begins with",
             "RFC 8200, 4.5",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "ipv6.fraghdr.reserved_octet",
-            |p| p.u8(FRAGMENT, 1),
+            [Location::bits(FRAGMENT, Bits::byte(1))],
             "Reserved byte",
             "RFC 8200, 4.5",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "ipv6.fraghdr.offset",
-            |p| Some(p.u16_be(FRAGMENT, 2)? >> 3),
+            [Location::bits(FRAGMENT, Bits::be16(2).part(3, 13))],
             "Offset of the fragment in units of 8 bytes, as Wireshark shows it; 0 in the first",
             "RFC 8200, 4.5",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "ipv6.fraghdr.reserved_bits",
-            |p| Some(p.u8(FRAGMENT, 3)? >> 1 & 3),
+            [Location::bits(FRAGMENT, Bits::byte(3).part(1, 2))],
             "Reserved bits",
             "RFC 8200, 4.5",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "ipv6.fraghdr.more",
-            |p| p.bit(FRAGMENT, 3, 1),
+            [Location::bits(FRAGMENT, Bits::flag(3, 0))],
             "More fragments follow",
             "RFC 8200, 4.5",
         ),
-        Field::u32(
+        plain!(
+            u32,
             "ipv6.fraghdr.ident",
-            |p| p.u32_be(FRAGMENT, 4),
+            [Location::bits(FRAGMENT, Bits::be32(4))],
             "Identification, the same in all fragments of a packet",
             "RFC 8200, 4.5",
         ),

@@ -1,7 +1,10 @@
 //! IEEE 802.2 Logical Link Control, and the SNAP header that often follows it.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -10,15 +13,17 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Link(100), On::Link(11), On::Ethertype(0x8870)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "llc.dsap",
-            |p| p.u8(Layer::Llc, 0),
+            [Location::bits(Layer::Llc, Bits::byte(0))],
             "Destination service access point; 0xAA announces SNAP",
             "IEEE 802.2, 3.3.1",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "llc.ssap",
-            |p| p.u8(Layer::Llc, 1),
+            [Location::bits(Layer::Llc, Bits::byte(1))],
             "Source service access point; the lowest bit tells responses",
             "IEEE 802.2, 3.3.1",
         ),
@@ -88,7 +93,7 @@ fn is_information(control: u8) -> bool {
 
 /// The control field at `offset`, and its length in bytes.
 pub(super) fn control(bytes: &[u8], offset: usize) -> Option<(u16, usize)> {
-    let first = weir_bytes::u8_at(bytes, offset)?;
+    let first = weir_bytes::u16_le_at(bytes, offset)?;
     if first & 3 == 3 {
         Some((u16::from(first), 1))
     } else {
@@ -136,7 +141,7 @@ impl Snap {
     pub(super) fn at(bytes: &[u8], offset: usize) -> Option<Self> {
         Some(Self {
             organisation: weir_bytes::u24_be_at(bytes, offset)?,
-            protocol: weir_bytes::u16_be_at(bytes, offset.checked_add(3)?)?,
+            protocol: weir_bytes::u16_le_at(bytes, offset.checked_add(3)?)?,
         })
     }
 

@@ -3,8 +3,8 @@
 use weir_bytes::Bits;
 
 use super::{Header, Input, Layer, Next, On, Protocol};
-use crate::field::Field;
-use crate::shape::{BitsTest, HeaderShape, NextHeader, NextTable};
+use crate::field::{Field, plain};
+use crate::shape::{BitsTest, HeaderShape, Location, NextHeader, NextTable};
 use crate::{Address, Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -18,19 +18,19 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             |p| Some(Cooked::of(p)?.packet_type),
             "Direction: 0 to us, 1 broadcast, 2 multicast, 3 to others, 4 from us",
             "LINKTYPE_LINUX_SLL",
-        ),
+        ).plain_at(&[Location::bits(Layer::Sll, Bits::be16(0)), Location::bits(Layer::Sll2, Bits::byte(10))]),
         Field::u16(
             "sll.hatype",
             |p| Some(Cooked::of(p)?.hardware),
             "ARPHRD_ number of the interface: 1 is Ethernet",
             "LINKTYPE_LINUX_SLL",
-        ),
+        ).plain_at(&[Location::bits(Layer::Sll, Bits::be16(2)), Location::bits(Layer::Sll2, Bits::be16(8))]),
         Field::u16(
             "sll.halen",
             |p| Some(Cooked::of(p)?.address_len),
             "Length of the sender's link-layer address in bytes",
             "LINKTYPE_LINUX_SLL",
-        ),
+        ).plain_at(&[Location::bits(Layer::Sll, Bits::be16(4)), Location::bits(Layer::Sll2, Bits::byte(11))]),
         Field::address(
             "sll.src.eth",
             |p| Cooked::of(p)?.address(6),
@@ -51,7 +51,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             },
             "Ethertype of the payload",
             "LINKTYPE_LINUX_SLL",
-        ),
+        ).plain_at(&[Location::bits(Layer::Sll, Bits::be16(14)), Location::bits(Layer::Sll2, Bits::be16(0))]),
         Field::u16(
             "sll.ltype",
             |p| match Cooked::of(p)?.follows() {
@@ -70,9 +70,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Protocol number of the payload on GRE tunnels",
             "LINKTYPE_LINUX_SLL",
         ),
-        Field::u32(
+        plain!(
+            u32,
             "sll.ifindex",
-            |p| p.u32_be(Layer::Sll2, 4),
+            [Location::bits(Layer::Sll2, Bits::be32(4))],
             "Linux's number of the interface (version 2 only)",
             "LINKTYPE_LINUX_SLL2",
         ),

@@ -4,8 +4,8 @@ use weir_bytes::Bits;
 
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::checksum::Transport;
-use crate::field::Field;
-use crate::shape::{BitsTest, HeaderLen, HeaderShape, NextHeader, PayloadEnd};
+use crate::field::{Field, plain};
+use crate::shape::{BitsTest, HeaderLen, HeaderShape, Location, NextHeader, PayloadEnd};
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -14,18 +14,8 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpProtocol(17)],
     fields: &[
-        Field::u16(
-            "udp.srcport",
-            |p| p.u16_be(udp(p)?, 0),
-            "Source port (UDP and UDP-Lite)",
-            "RFC 768; RFC 3828, 3.1",
-        ),
-        Field::u16(
-            "udp.dstport",
-            |p| p.u16_be(udp(p)?, 2),
-            "Destination port (UDP and UDP-Lite)",
-            "RFC 768; RFC 3828, 3.1",
-        ),
+        plain!(u16, "udp.srcport", [Location::bits(Layer::Udp, Bits::be16(0)), Location::bits(Layer::UdpLite, Bits::be16(0))], "Source port (UDP and UDP-Lite)", "RFC 768; RFC 3828, 3.1"),
+        plain!(u16, "udp.dstport", [Location::bits(Layer::Udp, Bits::be16(2)), Location::bits(Layer::UdpLite, Bits::be16(2))], "Destination port (UDP and UDP-Lite)", "RFC 768; RFC 3828, 3.1"),
         Field::u16(
             "udp.length",
             |p| match udp(p)? {
@@ -37,13 +27,13 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             },
             "Length of header and data in bytes",
             "RFC 768",
-        ),
+        ).plain_at(&[Location::bits(Layer::Udp, LENGTH)]),
         Field::u16(
             "udp.checksum",
             |p| p.u16_be(body(p)?, 6),
             "Checksum as it was sent; 0 in UDP: none",
             "RFC 768",
-        ),
+        ).plain_at(&[Location::bits(Layer::Udp, Bits::be16(6))]),
         Field::bool(
             "udp.checksum_ok",
             checksum_ok,

@@ -1,7 +1,10 @@
 //! IEEE 802.11 frames: addresses of all, payload of unprotected data frames.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol, radiotap};
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -10,9 +13,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Link(105)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "wlan.fc.version",
-            |p| Some(p.u8(Layer::Wlan, 0)? & 3),
+            [Location::bits(Layer::Wlan, Bits::byte(0).part(0, 2))],
             "Protocol version, 0",
             "IEEE 802.11, 9.2.4.1.2",
         ),
