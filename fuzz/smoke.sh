@@ -41,6 +41,7 @@ packet_stream 2048 packet
 layout_parse 4096 layout
 layout_records 1024 -
 table_scan 1024 capture
+program_run 1024 -
 dict_operations 1024 -
 flow_reassemble 1024 -
 flow_packets 2048 packet

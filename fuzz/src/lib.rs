@@ -25,6 +25,7 @@ pub mod h248;
 pub mod flow;
 pub mod layout;
 pub mod packet;
+pub mod program;
 pub mod sip;
 pub mod structured;
 pub mod table;
@@ -45,6 +46,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("layout_parse", layout::parse),
     ("layout_records", layout::records),
     ("table_scan", table::run),
+    ("program_run", program::run),
     ("dict_operations", dict::run),
     ("clf_read", clf::read),
     ("clf_write", clf::write),

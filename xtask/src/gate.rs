@@ -53,7 +53,7 @@ pub(crate) fn ci() -> Result<()> {
     fuzz()
 }
 
-/// The tests of the crate that has `unsafe` code under the address sanitizer, valgrind and miri, as far
+/// The tests of crates that have `unsafe` code under the address sanitizer, valgrind and miri, as far
 /// as they are installed; says what is skipped.
 pub(crate) fn sanitize() -> Result<()> {
     run(Command::new("sh")

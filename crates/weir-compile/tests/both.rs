@@ -7,7 +7,10 @@ use weir_testkit::Rng;
 fn random_programs_do_the_same_interpreted_and_compiled() {
     let mut rng = Rng::new(15);
     let (mut accepted, mut refused) = (0, 0);
-    for _ in 0..PROGRAMS {
+    // Under valgrind, fewer.
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse::<u32>().ok());
+    let programs = cases.map_or(PROGRAMS, |cases| cases * 10);
+    for _ in 0..programs {
         let len = 8 + rng.below(160) as usize;
         let bytes: Vec<u8> = (0..len).map(|_| rng.below(256) as u8).collect();
         let Ok(program) = wild::program(&bytes) else {
@@ -23,8 +26,8 @@ fn random_programs_do_the_same_interpreted_and_compiled() {
             }
         }
     }
-    assert!(accepted > PROGRAMS / 2, "{accepted} accepted, {refused} refused");
-    assert!(refused > 0, "an access that is one byte short was never tried");
+    assert!(accepted > programs / 2, "{accepted} accepted, {refused} refused");
+    assert!(refused > 0 || programs < PROGRAMS, "an access that is one byte short was never tried");
 }
 
 #[test]

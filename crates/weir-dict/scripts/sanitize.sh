@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the dictionary's tests under the address sanitizer, under valgrind and, where it is installed,
-# under miri. The gate runs it as `cargo xtask sanitize`.
+# Runs the dictionary's tests, and those of compiled programs, under the address sanitizer, under valgrind and,
+# where it is installed, the dictionary's under miri, which runs no machine code. The gate runs it as `cargo xtask sanitize`.
 #
 #     crates/weir-dict/scripts/sanitize.sh [address|valgrind|miri]...     # all by default
 #
@@ -35,7 +35,7 @@ address() {
     fi
     # The allocator of the tests is in the way of no check: it hands on to the system's.
     RUSTFLAGS=-Zsanitizer=address PROPTEST_CASES="${PROPTEST_CASES:-16}" \
-        cargo "+$toolchain" test --quiet -p weir-dict --lib --tests --target "$target"
+        cargo "+$toolchain" test --quiet -p weir-dict -p weir-compile --lib --tests --target "$target"
 }
 
 valgrind_run() {
@@ -48,6 +48,10 @@ valgrind_run() {
         cargo test --quiet -p weir-dict --test it -- \
         --test-threads 1 model::a_ behaviour::entries behaviour::owning behaviour::what flood::keys bytes expiry \
         arena:: panics::a_value
+    # Valgrind sees what machine code reads and writes, which the address sanitizer does not.
+    PROPTEST_CASES=2 \
+        CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind --quiet --error-exitcode=1" \
+        cargo test --quiet -p weir-compile --test both -- --test-threads 1 random_programs every_operation
 }
 
 miri() {

@@ -4,7 +4,7 @@
 //! groups of some questions, in turn, and prints the medians of the CPU time: nanoseconds a record,
 //! and beside them those of reading the file alone.
 //!
-//! `cargo bench -p weir-tables --bench aggregate [-- QUESTION]`
+//! `cargo bench -p weir-tables --bench aggregate [-- QUESTION]`; `WEIR_NO_COMPILE=1` leaves the compiler out.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read};
@@ -176,7 +176,9 @@ fn run(question: &Question, length: Expression, path: &PathBuf) -> u64 {
     let aggregate = Aggregate::new(vec![branch], &functions).expect("integers");
     let counters = std::sync::Arc::new(weir_tables::Counters::default());
     let sources = vec![Source::capture(path)];
-    let mut scan = SharedScan::new(vec![aggregate], &[], sources, ScanOptions::default())
+    let mut options = ScanOptions::default();
+    options.compile = std::env::var_os("WEIR_NO_COMPILE").is_none();
+    let mut scan = SharedScan::new(vec![aggregate], &[], sources, options)
         .with_counters(std::sync::Arc::clone(&counters));
     while scan.step().expect("no order is promised") {}
     assert!(scan.take_errors().is_empty());

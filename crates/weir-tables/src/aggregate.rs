@@ -319,6 +319,16 @@ impl Aggregate {
         }
     }
 
+    /// Keys and states of all groups, in their order.
+    #[cfg(test)]
+    pub(crate) fn snapshot(&mut self) -> Vec<(Vec<u64>, Vec<u64>)> {
+        self.flush();
+        let groups = 0..self.groups.len();
+        groups
+            .map(|group| (self.groups.key(group).to_vec(), self.groups.state(group).to_vec()))
+            .collect()
+    }
+
     /// What finds the groups of small keys, and keys and states of all groups.
     pub(crate) fn spaces(&mut self) -> (&mut [u64], &mut [u64]) {
         self.groups.spaces()

@@ -5,6 +5,8 @@
 mod ask;
 mod lower;
 mod output;
+#[cfg(test)]
+mod tests;
 
 use weir_compile::{Exit, Refusal, Runner};
 use weir_packet::layout::Layout;

@@ -28,7 +28,7 @@ pub struct ScanOptions {
     pub decode: DecodeOptions,
     /// A capture that is slow to read, or compressed, is read ahead on a thread of its own.
     pub read_ahead: bool,
-    /// Questions to large sources are compiled to machine code, where they can be.
+    /// Questions to large sources are compiled to machine code, where they can be. Not by default yet.
     pub compile: bool,
 }
 
@@ -42,7 +42,7 @@ impl Default for ScanOptions {
             keeper: None,
             decode: DecodeOptions::default(),
             read_ahead: false,
-            compile: true,
+            compile: false,
         }
     }
 }

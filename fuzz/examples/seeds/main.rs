@@ -41,6 +41,7 @@ fn main() -> io::Result<()> {
     write("layout_parse", &layouts())?;
     write("layout_records", &records(&frames))?;
     write("table_scan", &scans(&captures, &frames))?;
+    write("program_run", &random(8, 600))?;
     write("dict_operations", &random(8, 600))?;
     write("flow_reassemble", &random(6, 400))?;
     write("flow_packets", &random(6, 400))?;

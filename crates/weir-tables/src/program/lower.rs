@@ -477,15 +477,57 @@ impl Lowering<'_> {
             false => self.builder.copy(self.at),
         };
         let end = self.builder.copy(self.end);
-        for shape in layer.shapes() {
-            if !shape.is_enabled(self.options) {
+        let shapes = layer.shapes().iter();
+        let shapes: Vec<_> = shapes
+            .filter(|shape| shape.is_enabled(self.options))
+            .collect();
+        self.shapes(layer, &shapes, (at, end), path, &[], u32::MAX);
+    }
+
+    /// A header of the first of these shapes that it has. `known` are tests of it that were decided on the way
+    /// here, and it has fewer bytes than `room`.
+    fn shapes(
+        &mut self,
+        layer: Layer,
+        shapes: &[&HeaderShape],
+        (at, end): (Register, Register),
+        path: &Path,
+        known: &[(BitsTest, bool)],
+        room: u32,
+    ) {
+        let Some((shape, others)) = shapes.split_first() else {
+            return self.builder.jump(self.leave);
+        };
+        let is_none = |test: &BitsTest| decided(test, known, None) == Some(false);
+        if shape.len_min >= room || shape.tests.iter().any(is_none) {
+            return self.shapes(layer, others, (at, end), path, known, room);
+        }
+        let mut known = known.to_vec();
+        // Where to go on with the other shapes, with what is known there.
+        let mut elsewhere = Vec::new();
+        if shape.len_min > 0 {
+            let short = self.builder.label();
+            self.builder.require_bytes(at, shape.len_min, end, short);
+            elsewhere.push((short, known.clone(), shape.len_min));
+        }
+        for test in shape.tests {
+            if decided(test, &known, None) == Some(true) {
                 continue;
             }
             let fail = self.builder.label();
-            self.shape(layer, shape, at, end, path, fail);
-            self.builder.write(fail);
+            self.test(test, at, end, shape.len_min, fail);
+            let mut without = known.clone();
+            without.push((*test, false));
+            elsewhere.push((fail, without, room));
+            known.push((*test, true));
         }
-        self.builder.jump(self.leave);
+        let fail = self.builder.label();
+        elsewhere.push((fail, known.clone(), room));
+        self.shape(layer, shape, at, end, path, &mut known, fail);
+        for (label, known, room) in elsewhere {
+            self.builder.write(label);
+            self.shapes(layer, others, (at, end), path, &known, room);
+        }
     }
 
     fn start(&mut self, layer: Layer) -> Register {
@@ -510,14 +552,9 @@ impl Lowering<'_> {
         at: Register,
         end: Register,
         path: &Path,
+        known: &mut Vec<(BitsTest, bool)>,
         fail: Label,
     ) {
-        if shape.len_min > 0 {
-            self.builder.require_bytes(at, shape.len_min, end, fail);
-        }
-        for test in shape.tests {
-            self.test(test, at, end, shape.len_min, fail);
-        }
         let (payload, len) = match shape.len {
             HeaderLen::Fixed => {
                 let len = u64::from(shape.len_min);
@@ -533,12 +570,18 @@ impl Lowering<'_> {
                 if base != 0 {
                     len = self.builder.compute(Operation::Add, len, u64::from(base));
                 }
-                self.builder.require(
-                    Relation::GreaterOrEqual,
-                    len,
-                    u64::from(shape.len_min),
-                    fail,
-                );
+                let least = shape.len_min.saturating_sub(base).div_ceil(unit.max(1));
+                let is_long = known.iter().any(|(test, holds)| {
+                    *holds
+                        && test.bits == bits
+                        && !test.when_cut
+                        && test.ranges.iter().all(|(low, _)| *low >= u64::from(least))
+                });
+                if !is_long {
+                    let least = u64::from(shape.len_min);
+                    self.builder
+                        .require(Relation::GreaterOrEqual, len, least, fail);
+                }
                 (self.builder.reach(at, len, end, fail), Some(len))
             }
         };
@@ -592,10 +635,8 @@ impl Lowering<'_> {
             payload,
             payload_end,
         };
-        let mut known: Vec<(BitsTest, bool)> =
-            shape.tests.iter().map(|test| (*test, true)).collect();
         match is_first {
-            true => self.resolve(&here, path, 0, 0, &mut known),
+            true => self.resolve(&here, path, 0, 0, known),
             false => self.go_on(&here, path),
         }
     }
@@ -648,7 +689,7 @@ impl Lowering<'_> {
                 if place.layer != here.layer {
                     continue;
                 }
-                let decided = |test: &BitsTest| decided(test, known, here.shape);
+                let decided = |test: &BitsTest| decided(test, known, Some(here.shape));
                 if place.when.iter().any(|test| decided(test) == Some(false)) {
                     continue;
                 }
@@ -1156,15 +1197,17 @@ impl Lowering<'_> {
     }
 }
 
-/// Whether a test holds of a header, where that follows from its shape and from tests that are decided.
-fn decided(test: &BitsTest, known: &[(BitsTest, bool)], shape: &HeaderShape) -> Option<bool> {
+/// Whether a test holds of a header, where that follows from its shape, which it has, and from tests that are
+/// decided.
+fn decided(test: &BitsTest, known: &[(BitsTest, bool)], shape: Option<&HeaderShape>) -> Option<bool> {
     let covers = |outer: &[(u64, u64)], (low, high): (u64, u64)| {
         outer.iter().any(|(from, to)| *from <= low && high <= *to)
     };
     let meets = |outer: &[(u64, u64)], (low, high): (u64, u64)| {
         outer.iter().any(|(from, to)| *from <= high && low <= *to)
     };
-    if let HeaderLen::Field { bits, unit, base } = shape.len
+    if let Some(shape) = shape
+        && let HeaderLen::Field { bits, unit, base } = shape.len
         && bits == test.bits
         && unit > 0
     {
@@ -1183,6 +1226,11 @@ fn decided(test: &BitsTest, known: &[(BitsTest, bool)], shape: &HeaderShape) -> 
             } else {
                 Some(false)
             }
+        }
+        // What is in none of those ranges is in no part of them.
+        false if other.bits == test.bits && !test.when_cut && !other.when_cut => {
+            let is_part = test.ranges.iter().all(|range| covers(other.ranges, *range));
+            is_part.then_some(false)
         }
         _ => None,
     })

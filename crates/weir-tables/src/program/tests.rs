@@ -1,0 +1,461 @@
+//! A program takes up what the decoder would have given, record by record, whichever way it is run.
+
+use std::io::Cursor;
+use std::path::Path;
+
+use weir_capture::{Options as ReadOptions, Reader};
+use weir_packet::{Decoder, Field, Frame, Kind, LinkType, Needs, Options};
+use weir_testkit::{Rng, trace};
+
+use super::*;
+use crate::block::Look;
+use crate::{
+    Branch, Calculation, Column, Constant, Expression, Function, Network, Operator, Origin,
+    Predicate, Row, Table,
+};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    Decoded,
+    Interpreted,
+    Compiled,
+}
+
+/// What aggregates have taken up of a capture.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    groups: Vec<Vec<(Vec<u64>, Vec<u64>)>>,
+    records: u64,
+    taken: u64,
+    end: Result<(), String>,
+}
+
+/// Reads a capture one way; gives also how many records a program passed over. `None` when there is no program.
+fn read(
+    capture: &[u8],
+    aggregates: &[Aggregate],
+    new: impl Fn() -> Vec<Aggregate>,
+    way: Way,
+    buffer_bytes: usize,
+) -> Option<(Outcome, u64)> {
+    let _ = aggregates;
+    let mut aggregates = new();
+    let mut options = ReadOptions::default();
+    options.buffer_bytes = buffer_bytes;
+    let mut reader = Reader::with_options(Cursor::new(capture), &options).ok()?;
+    let mut decoder = Decoder::new(Options::default(), [Needs::All]);
+    let mut program: Option<Questions> = None;
+    let (mut records, mut taken, mut by_program) = (0, 0, 0);
+    let end = loop {
+        if way != Way::Decoded {
+            if program.is_none()
+                && let Some((framing, link_type)) = Look::framing(&reader)
+            {
+                let mut made =
+                    Questions::new(&aggregates, framing, link_type, None, &Options::default())?;
+                if way == Way::Compiled {
+                    made.compile().unwrap();
+                }
+                program = Some(made);
+            }
+            if let Some(program) = &mut program {
+                let (window, number, ports) = Look::window(&reader);
+                // Odd stretches, too.
+                let most = 1 + number * 7 % 1000;
+                let passed = program.run(&mut aggregates, window, number, ports, most);
+                assert!(passed.taken <= passed.records && passed.records <= most);
+                Look::pass_records(&mut reader, passed.bytes, passed.records);
+                records += passed.records;
+                taken += passed.taken;
+                by_program += passed.records;
+                if passed.records == most {
+                    continue;
+                }
+            }
+        }
+        match reader.next() {
+            Ok(Some(record)) => {
+                let mut frame = Frame::new(LinkType(record.link_type), record.data);
+                frame.number = record.number;
+                frame.time_ns = record.time_ns;
+                frame.wire_len = record.wire_len;
+                let packet = decoder.decode(frame);
+                let row = Row::new("x", &packet);
+                let mut is_taken = false;
+                for aggregate in &mut aggregates {
+                    is_taken |= aggregate.push(&row);
+                }
+                records += 1;
+                taken += u64::from(is_taken);
+            }
+            Ok(None) => break Ok(()),
+            Err(error) => break Err(error.to_string()),
+        }
+    };
+    let groups = aggregates.iter_mut().map(Aggregate::snapshot).collect();
+    let outcome = Outcome {
+        groups,
+        records,
+        taken,
+        end,
+    };
+    Some((outcome, by_program))
+}
+
+fn field(column: &Column) -> Option<&'static Field> {
+    match column.origin {
+        Origin::Packet(field, _) => Some(field),
+        _ => None,
+    }
+}
+
+/// Questions that a program may be made of, and a few that it may not.
+struct Questioner {
+    rng: Rng,
+    numbers: Vec<Column>,
+    addresses: Vec<Column>,
+}
+
+impl Questioner {
+    fn new(seed: u64) -> Self {
+        let table = Table::packets();
+        let of_frame = ["frame.len", "frame.time", "frame.number"];
+        let is_plain = |column: &&Column| {
+            of_frame.contains(&&*column.name)
+                || field(column).is_some_and(|field| !field.locations.is_empty())
+        };
+        let columns = table.columns().iter().filter(is_plain);
+        let (addresses, numbers) = columns
+            .filter(|column| !matches!(column.kind, Kind::Bytes | Kind::Text | Kind::F64))
+            .cloned()
+            .partition(|column| column.kind == Kind::Address);
+        Self {
+            rng: Rng::new(seed),
+            numbers,
+            addresses,
+        }
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        self.rng.below(end as u64) as usize
+    }
+
+    /// Mostly what traffic has.
+    fn number(&mut self) -> Column {
+        const COMMON: &[&str] = &[
+            "frame.len", "frame.time", "frame.number", "ip.proto", "ip.version", "ip.len", "ip.ttl",
+            "tcp.srcport", "tcp.dstport", "udp.dstport", "port.src", "port.dst", "vlan.id",
+            "erf.flags", "erf.flags.cap", "erf.mchdlc.cn", "fr.control", "fr.nlpid",
+            "tcp.flags.syn", "udp.length", "ipv6.nxt", "eth.type", "erf.rlen",
+        ];
+        if self.below(4) > 0 {
+            let name = COMMON[self.below(COMMON.len())];
+            if let Some(column) = self.numbers.iter().find(|column| &*column.name == name) {
+                return column.clone();
+            }
+        }
+        let index = self.below(self.numbers.len());
+        self.numbers[index].clone()
+    }
+
+    fn address(&mut self) -> Column {
+        let name = ["ip.src", "ip.dst"][self.below(2)];
+        let found = self.addresses.iter().find(|column| &*column.name == name);
+        found.unwrap().clone()
+    }
+
+    fn constant(&mut self) -> i128 {
+        const COMMON: &[i128] = &[
+            0, 1, 2, 3, 4, 5, 6, 17, 40, 53, 58, 64, 80, 100, 128, 204, 443, 500, 1500, 2048, 65_535,
+        ];
+        COMMON[self.below(COMMON.len())]
+    }
+
+    fn operator(&mut self) -> Operator {
+        use Operator::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
+        [Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual][self.below(6)]
+    }
+
+    /// An integer computed of a column, when it is one.
+    fn computed(&mut self) -> Expression {
+        let column = self.number();
+        if column.kind == Kind::Time {
+            let size = 1 + self.rng.below(5_000_000_000) as i64;
+            let of = Expression::Column(column);
+            return of
+                .calculate(Calculation::Floor, Expression::Constant(size))
+                .unwrap();
+        }
+        let signed = self.below(3) > 0;
+        let mut expression = Expression::Integer {
+            signed,
+            of: Box::new(Expression::Column(column)),
+        };
+        for _ in 0..self.below(3) {
+            use Calculation::{Add, And, Divide, ExclusiveOr, Floor, Multiply, Or, Remainder};
+            use Calculation::{ShiftLeft, ShiftRight, Subtract};
+            let (calculation, constant) = match self.below(11) {
+                0 => (Add, self.below(1000) as i64 - 500),
+                1 => (Subtract, self.below(1000) as i64),
+                2 => (Multiply, self.below(7) as i64 - 3),
+                3 => (Divide, 1 + self.below(9) as i64),
+                4 => (Remainder, 1 + self.below(9) as i64),
+                5 => (And, self.below(64) as i64),
+                6 => (Or, self.below(64) as i64),
+                7 => (ExclusiveOr, -1),
+                8 => (ShiftLeft, self.below(64) as i64),
+                9 => (ShiftRight, self.below(64) as i64),
+                _ => (Floor, 1 + self.below(100) as i64),
+            };
+            let next = expression
+                .clone()
+                .calculate(calculation, Expression::Constant(constant));
+            expression = next.unwrap_or(expression);
+        }
+        expression
+    }
+
+    fn predicate(&mut self) -> Predicate {
+        let column = self.number();
+        match self.below(10) {
+            0 => Predicate::IsNull(column),
+            1 | 2 => Predicate::Not(Box::new(Predicate::IsNull(column))),
+            3 => {
+                let constants = (0..3).map(|_| Constant::Integer(self.constant()));
+                Predicate::In(column, constants.collect())
+            }
+            4 => {
+                let network = ["10.0.0.0/8", "10.0.0.0/30", "0.0.0.0/0", "192.168.1.1"];
+                let network = Network::parse(network[self.below(4)]).unwrap();
+                Predicate::Within(self.address(), network)
+            }
+            5 => {
+                let expression = self.computed();
+                let constant = self.constant() as i64;
+                Predicate::Calculated(expression, self.operator(), constant)
+            }
+            6 if column.kind == Kind::Bool => Predicate::IsTrue(column),
+            _ if column.kind == Kind::Bool => {
+                Predicate::Not(Box::new(Predicate::IsTrue(column)))
+            }
+            _ => Predicate::Compare(column, self.operator(), Constant::Integer(self.constant())),
+        }
+    }
+
+    fn conditions(&mut self) -> Option<Predicate> {
+        match self.below(4) {
+            0 => None,
+            1 => Some(self.predicate()),
+            many => Some(Predicate::And((0..many).map(|_| self.predicate()).collect())),
+        }
+    }
+
+    fn function(&mut self, kind: Kind) -> Function {
+        use Function::{
+            Average, BitAnd, BitExclusiveOr, BitOr, BoolAnd, BoolOr, Count, First, Last, Maximum,
+            Minimum, Sum, SumFloat,
+        };
+        let all = [
+            Count, Sum, Sum, Minimum, Maximum, BitAnd, BitOr, BitExclusiveOr, BoolAnd, BoolOr,
+            Average, First, Last, SumFloat,
+        ];
+        loop {
+            let function = all[self.below(all.len())].clone();
+            if function.takes(kind) {
+                return function;
+            }
+        }
+    }
+
+    /// Branches and functions of an aggregate.
+    fn aggregate(&mut self) -> (Vec<Branch>, Vec<Function>) {
+        let keys: Vec<Expression> = (0..self.below(4))
+            .map(|_| match self.below(6) {
+                0 => Expression::Column(self.address()),
+                1 => self.computed(),
+                _ => Expression::Column(self.number()),
+            })
+            .collect();
+        let mut functions = vec![Function::CountRows];
+        let mut arguments = vec![None];
+        for _ in 0..self.below(4) {
+            let argument = match self.below(2) {
+                0 => self.computed(),
+                _ => Expression::Column(self.number()),
+            };
+            functions.push(self.function(argument.kind()));
+            arguments.push(Some(argument));
+        }
+        let branches = [1, 1, 1, 2, 3][self.below(5)];
+        let branches = (0..branches).map(|_| Branch {
+            predicate: self.conditions(),
+            keys: keys.clone(),
+            filters: vec![None; arguments.len()],
+            arguments: arguments.clone(),
+        });
+        (branches.collect(), functions)
+    }
+}
+
+/// A capture with bytes that are changed, but for those in front of `from`.
+fn damaged(capture: &[u8], from: usize, rng: &mut Rng) -> Vec<u8> {
+    let mut damaged = capture.to_vec();
+    for _ in 0..capture.len() / 700 {
+        let at = from + rng.below((capture.len() - from) as u64) as usize;
+        damaged[at] = rng.below(256) as u8;
+    }
+    damaged.truncate(capture.len() - rng.below(200) as usize);
+    damaged
+}
+
+/// The same pcap with numbers in the other order, and of another resolution or link type.
+fn rewritten(pcap: &[u8], magic: u32, link_type: u32, cut: usize, prefix: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let number = |at: usize| u32::from_le_bytes(pcap[at..at + 4].try_into().unwrap());
+    out.extend(magic.to_be_bytes());
+    out.extend([0, 2, 0, 4]);
+    out.extend([0; 8]);
+    out.extend(262_144_u32.to_be_bytes());
+    out.extend(link_type.to_be_bytes());
+    let mut at = 24;
+    while at + 16 <= pcap.len() {
+        let captured = number(at + 8) as usize;
+        let data = &pcap[at + 16..at + 16 + captured];
+        let data = [prefix, data.get(cut..).unwrap_or_default()].concat();
+        out.extend(number(at).to_be_bytes());
+        out.extend(number(at + 4).to_be_bytes());
+        out.extend((data.len() as u32).to_be_bytes());
+        out.extend((number(at + 12) + prefix.len() as u32).to_be_bytes());
+        out.extend(data);
+        at += 16 + captured;
+    }
+    out
+}
+
+fn captures() -> Vec<(String, Vec<u8>)> {
+    let mut rng = Rng::new(99);
+    let (mut ethernet, mut relay) = (Vec::new(), Vec::new());
+    trace::ethernet_pcap(&mut ethernet, 5, 120_000).unwrap();
+    trace::frame_relay_erf(&mut relay, 6, 120_000).unwrap();
+    let mut captures = vec![
+        ("big-endian, nanoseconds".into(), rewritten(&ethernet, 0xa1b2_3c4d, 1, 0, &[])),
+        ("raw IP".into(), rewritten(&ethernet, 0xa1b2_c3d4, 101, 14, &[])),
+        ("Linux cooked".into(), rewritten(&ethernet, 0xa1b2_c3d4, 113, 12, &[0, 0, 0, 1, 0, 6, 2, 2, 2, 2, 2, 2, 0, 0])),
+        ("damaged Ethernet".into(), damaged(&ethernet, 24, &mut rng)),
+        ("damaged frame relay".into(), damaged(&relay, 2000, &mut rng)),
+    ];
+    captures.push(("Ethernet".into(), ethernet));
+    captures.push(("frame relay".into(), relay));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/captures");
+    match std::fs::read_dir(&folder) {
+        Ok(files) => {
+            for file in files.flatten() {
+                let is_small = file.metadata().is_ok_and(|file| file.is_file() && file.len() < 400_000);
+                if let (true, Ok(bytes)) = (is_small, std::fs::read(file.path())) {
+                    captures.push((file.path().display().to_string(), bytes));
+                }
+            }
+        }
+        Err(error) => eprintln!("SKIPPED: captures beside the checkout: {error}"),
+    }
+    captures
+}
+
+#[test]
+fn programs_take_up_what_the_decoder_gives() {
+    let captures = captures();
+    let mut questioner = Questioner::new(15);
+    let (mut expressed, mut not, mut by_program, mut all) = (0, 0, 0, 0);
+    for round in 0..ROUNDS {
+        let asked: Vec<_> = (0..1 + round % 3 / 2).map(|_| questioner.aggregate()).collect();
+        let new = || -> Vec<Aggregate> {
+            let made = asked.iter();
+            made.filter_map(|(branches, functions)| Aggregate::new(branches.clone(), functions))
+                .collect()
+        };
+        let aggregates = new();
+        if aggregates.is_empty() {
+            continue;
+        }
+        let (name, capture) = &captures[questioner.below(captures.len())];
+        let buffer_bytes = [4096, 5003, 65_536, 1 << 20][round % 4];
+        let mut one = |way| read(capture, &aggregates, new, way, buffer_bytes);
+        let Some((decoded, _)) = one(Way::Decoded) else {
+            continue;
+        };
+        let Some((interpreted, passed)) = one(Way::Interpreted) else {
+            not += 1;
+            continue;
+        };
+        expressed += 1;
+        by_program += passed;
+        all += decoded.records;
+        assert!(decoded == interpreted, "interpreted, round {round}: {name}: {asked:?}\n{}", differ(&decoded, &interpreted));
+        let (compiled, of_compiled) = one(Way::Compiled).unwrap();
+        assert!(decoded == compiled, "compiled, round {round}: {name}: {asked:?}\n{}", differ(&decoded, &compiled));
+        assert_eq!(passed, of_compiled);
+    }
+    eprintln!("{expressed} questions as programs, {not} not; {by_program} of {all} records");
+    assert!(expressed > ROUNDS / 4, "{expressed} of {ROUNDS} questions became programs, {not} did not");
+    assert!(by_program * 2 > all, "only {by_program} of {all} records went through programs");
+}
+
+fn differ(expected: &Outcome, found: &Outcome) -> String {
+    let groups = expected.groups.iter().zip(&found.groups);
+    let first = groups.flat_map(|(ours, theirs)| ours.iter().zip(theirs)).find(|(ours, theirs)| ours != theirs);
+    format!(
+        "records {} {}, taken {} {}, groups {:?} {:?}, end {:?} {:?}, first {first:x?}",
+        expected.records, found.records, expected.taken, found.taken,
+        expected.groups.iter().map(Vec::len).collect::<Vec<_>>(),
+        found.groups.iter().map(Vec::len).collect::<Vec<_>>(),
+        expected.end, found.end,
+    )
+}
+
+#[test]
+fn questions_of_the_benchmarks_are_programs_of_a_reasonable_size() {
+    let table = Table::packets();
+    let column = |name: &str| table.columns()[table.position(name).unwrap()].clone();
+    let value = |name| Expression::Column(column(name));
+    let is = |name, number| {
+        Predicate::Compare(column(name), Operator::Equal, Constant::Integer(number))
+    };
+    let pcap = Framing::Capture(weir_capture::RecordFraming::Pcap {
+        header_len: 16,
+        is_little: true,
+        captured_at: 8,
+        wire_len_at: 12,
+        smaller_is_captured: false,
+        fraction_ns: 1000,
+        captured_max: 262_144,
+    });
+    let erf = Framing::Capture(weir_capture::RecordFraming::Erf);
+    let has_ports = Predicate::Not(Box::new(Predicate::IsNull(column("port.src"))));
+    let of_ipv4 = || vec![is("fr.control", 3), is("ip.version", 4)];
+    let cases = [
+        ("count", pcap, LinkType::ETHERNET, None, vec![]),
+        ("filter", pcap, LinkType::ETHERNET, Some(is("udp.dstport", 53)), vec![]),
+        ("group", pcap, LinkType::ETHERNET, Some(has_ports.clone()), vec![value("port.src"), value("port.dst")]),
+        ("frame2", erf, LinkType::ERF, Some(is("erf.flags", 0)), vec![]),
+        ("frame5", erf, LinkType::ERF, Some(Predicate::And([of_ipv4(), vec![has_ports]].concat())), vec![value("port.src"), value("port.dst")]),
+        ("frame6", erf, LinkType::ERF, Some(Predicate::And(of_ipv4())), vec![value("erf.flags.cap"), value("erf.mchdlc.cn")]),
+    ];
+    for (name, framing, link_type, predicate, keys) in cases {
+        let len = Expression::Integer { signed: false, of: Box::new(value("frame.len")) };
+        let branch = Branch {
+            predicate,
+            keys,
+            arguments: vec![None, Some(len)],
+            filters: vec![None, None],
+        };
+        let aggregate = Aggregate::new(vec![branch], &[Function::CountRows, Function::Sum]).unwrap();
+        let program = Questions::new(&[aggregate], framing, link_type, None, &Options::default());
+        let mut program = program.unwrap_or_else(|| panic!("{name} is no program"));
+        let began = std::time::Instant::now();
+        program.compile().unwrap();
+        eprintln!("{name}: {} steps, {:?}", program.steps(), began.elapsed());
+        assert!(program.steps() < 600, "{name}: {} steps", program.steps());
+    }
+}
+
+const ROUNDS: usize = 600;
