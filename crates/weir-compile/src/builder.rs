@@ -107,7 +107,9 @@ impl Builder {
 
     /// Adds a step.
     pub fn step(&mut self, step: Step) {
-        let draft = self.current.and_then(|label| self.blocks.get_mut(label.index()));
+        let draft = self
+            .current
+            .and_then(|label| self.blocks.get_mut(label.index()));
         if let Some(draft) = draft {
             draft.steps.push(step);
         }

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::program::{End, Label, Operand, Operation, Program, Register, Relation, Space, SpaceId, Step};
+use crate::program::{
+    End, Label, Operand, Operation, Program, Register, Relation, Space, SpaceId, Step,
+};
 
 /// Why something is no program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +75,10 @@ impl Fact {
         };
         Self {
             max: self.max.max(other.max),
-            bytes: self.bytes.zip(other.bytes).map(|(ours, theirs)| ours.min(theirs)),
+            bytes: self
+                .bytes
+                .zip(other.bytes)
+                .map(|(ours, theirs)| ours.min(theirs)),
             words,
         }
     }
@@ -83,7 +88,11 @@ impl Fact {
 type Facts = Vec<Option<Fact>>;
 
 pub(crate) fn check(program: &Program) -> Result<(), Fault> {
-    let steps = program.blocks.iter().map(|block| block.steps.len()).sum::<usize>();
+    let steps = program
+        .blocks
+        .iter()
+        .map(|block| block.steps.len())
+        .sum::<usize>();
     if program.blocks.is_empty()
         || program.blocks.len() > Program::BLOCKS_MAX
         || steps > Program::STEPS_MAX

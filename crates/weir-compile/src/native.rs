@@ -76,7 +76,10 @@ impl fmt::Debug for Native {
 
 impl Drop for Native {
     fn drop(&mut self) {
-        let module = self.module.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let module = self
+            .module
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
         if let Some(module) = module.take() {
             free(module);
         }
@@ -101,7 +104,14 @@ impl Native {
         let mut flags = settings::builder();
         for (name, value) in [
             ("opt_level", "speed"),
-            ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
+            (
+                "enable_verifier",
+                if cfg!(debug_assertions) {
+                    "true"
+                } else {
+                    "false"
+                },
+            ),
             ("use_colocated_libcalls", "false"),
             ("is_pic", "false"),
             ("unwind_info", "false"),
@@ -159,16 +169,11 @@ impl Native {
         // says and that the first record begins in the window. The slices do not overlap, as all that are
         // written are borrowed mutably, and live until it returns. The code calls nothing and does not
         // unwind, and its memory is freed with `self` only.
-        unsafe {
-            (self.entry)(window.as_ptr(), window.len() as u64, spaces.as_ptr())
-        }
+        unsafe { (self.entry)(window.as_ptr(), window.len() as u64, spaces.as_ptr()) }
     }
 }
 
-fn define(
-    module: &mut JITModule,
-    program: &Program,
-) -> Result<cranelift_module::FuncId, Refusal> {
+fn define(module: &mut JITModule, program: &Program) -> Result<cranelift_module::FuncId, Refusal> {
     let mut context = module.make_context();
     let frontend = module.isa().frontend_config();
     let signature = &mut context.func.signature;
@@ -230,7 +235,9 @@ impl<'w> Writer<'w> {
             };
             let region = builder.func.dfg.alias_regions.insert(data);
             // Not `aligned`: records begin anywhere.
-            MemFlagsData::new().with_notrap().with_alias_region(Some(region))
+            MemFlagsData::new()
+                .with_notrap()
+                .with_alias_region(Some(region))
         };
         let flags_window = region(0);
         let of_spaces = region(1);
@@ -303,7 +310,8 @@ impl<'w> Writer<'w> {
     }
 
     fn set(&mut self, register: Register, value: Value) {
-        self.builder.def_var(self.registers[register.index()], value);
+        self.builder
+            .def_var(self.registers[register.index()], value);
     }
 
     fn constant(&mut self, constant: u64) -> Value {
@@ -586,7 +594,9 @@ impl<'w> Writer<'w> {
 
     fn branch(&mut self, condition: Value, then: Label, otherwise: Label) {
         let (then, otherwise) = (self.block(then), self.block(otherwise));
-        self.builder.ins().brif(condition, then, &[], otherwise, &[]);
+        self.builder
+            .ins()
+            .brif(condition, then, &[], otherwise, &[]);
     }
 }
 

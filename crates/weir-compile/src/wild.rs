@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::{Builder, Bytes, End, Fault, Label, Operand, Operation, Program, Register, Relation, SpaceId};
+use crate::{
+    Builder, Bytes, End, Fault, Label, Operand, Operation, Program, Register, Relation, SpaceId,
+};
 
 /// Words of the state of such a program.
 pub const STATE_WORDS: u64 = 40;
@@ -27,7 +29,11 @@ struct Wild<'b> {
 pub fn program(bytes: &[u8]) -> Result<Program, Fault> {
     let mut builder = Builder::new(STATE_WORDS);
     let space = builder.space(SPACE_WORDS);
-    let constants = builder.constants((0..16_u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect::<Arc<[u64]>>());
+    let constants = builder.constants(
+        (0..16_u64)
+            .map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+            .collect::<Arc<[u64]>>(),
+    );
     let registers = vec![builder.carry(2), builder.carry(3)];
     let (leave, next) = (builder.label(), builder.label());
     let mut wild = Wild {
@@ -178,7 +184,11 @@ impl Wild<'_> {
                 let index = self.register();
                 let (mask, offset) = ([7, 15, 15, 31][usize::from(self.byte()) % 4], 0);
                 let index = self.builder.compute(Operation::And, index, mask);
-                let space = if self.byte().is_multiple_of(2) { self.space } else { self.constants };
+                let space = if self.byte().is_multiple_of(2) {
+                    self.space
+                } else {
+                    self.constants
+                };
                 let read = self.builder.read(space, Some(index), offset);
                 self.registers.push(read);
             }
@@ -202,8 +212,11 @@ impl Wild<'_> {
             }
             14 => {
                 // Two ways that meet again.
-                let (then, otherwise, behind) =
-                    (self.builder.label(), self.builder.label(), self.builder.label());
+                let (then, otherwise, behind) = (
+                    self.builder.label(),
+                    self.builder.label(),
+                    self.builder.label(),
+                );
                 let (left, relation, right) = (self.register(), self.relation(), self.operand());
                 let to = self.builder.register();
                 let (one, other) = (self.operand(), self.operand());

@@ -1,6 +1,8 @@
 //! Both ways to run a program agree, and nothing is accepted that may leave its bounds.
 
-use weir_compile::{Builder, Bytes, End, Exit, Fault, Operation, Program, Register, Relation, Runner, SpaceId, wild};
+use weir_compile::{
+    Builder, Bytes, End, Exit, Fault, Operation, Program, Register, Relation, Runner, SpaceId, wild,
+};
 use weir_testkit::Rng;
 
 #[test]
@@ -8,7 +10,9 @@ fn random_programs_do_the_same_interpreted_and_compiled() {
     let mut rng = Rng::new(15);
     let (mut accepted, mut refused) = (0, 0);
     // Under valgrind, fewer.
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse::<u32>().ok());
+    let cases = std::env::var("PROPTEST_CASES")
+        .ok()
+        .and_then(|cases| cases.parse::<u32>().ok());
     let programs = cases.map_or(PROGRAMS, |cases| cases * 10);
     for _ in 0..programs {
         let len = 8 + rng.below(160) as usize;
@@ -26,13 +30,31 @@ fn random_programs_do_the_same_interpreted_and_compiled() {
             }
         }
     }
-    assert!(accepted > programs / 2, "{accepted} accepted, {refused} refused");
-    assert!(refused > 0 || programs < PROGRAMS, "an access that is one byte short was never tried");
+    assert!(
+        accepted > programs / 2,
+        "{accepted} accepted, {refused} refused"
+    );
+    assert!(
+        refused > 0 || programs < PROGRAMS,
+        "an access that is one byte short was never tried"
+    );
 }
 
 #[test]
 fn every_operation_and_relation_does_the_same_at_the_ends_of_its_range() {
-    let numbers = [0, 1, 2, 63, 64, 65, u64::MAX, u64::MAX - 1, i64::MAX as u64, 1 << 63, 0x1234_5678_9abc_def0];
+    let numbers = [
+        0,
+        1,
+        2,
+        63,
+        64,
+        65,
+        u64::MAX,
+        u64::MAX - 1,
+        i64::MAX as u64,
+        1 << 63,
+        0x1234_5678_9abc_def0,
+    ];
     let mut builder = Builder::new(2 + NUMBERS_WORDS);
     let [left, right] = [0, 1].map(|word| builder.load(Register::AT, word * 8, Bytes::Eight));
     // The window has no 16 bytes that are known of yet.
@@ -51,7 +73,10 @@ fn every_operation_and_relation_does_the_same_at_the_ends_of_its_range() {
     let divides = |operation| {
         matches!(
             operation,
-            Operation::Divide | Operation::Remainder | Operation::DivideSigned | Operation::RemainderSigned
+            Operation::Divide
+                | Operation::Remainder
+                | Operation::DivideSigned
+                | Operation::RemainderSigned
         )
     };
     for operation in Operation::ALL {
@@ -85,7 +110,11 @@ fn every_operation_and_relation_does_the_same_at_the_ends_of_its_range() {
                 for operation in Operation::ALL {
                     let right = if divides(operation) { 7 } else { right };
                     let expected = operation.apply(left, right);
-                    assert_eq!(found.next(), Some(&expected), "{left} {operation:?} {right}");
+                    assert_eq!(
+                        found.next(),
+                        Some(&expected),
+                        "{left} {operation:?} {right}"
+                    );
                 }
                 for relation in Relation::ALL {
                     let expected = u64::from(relation.holds(left, right));
@@ -105,29 +134,67 @@ fn builder_error(mut builder: Builder) -> Fault {
 fn what_may_leave_its_bounds_is_no_program() {
     type Write = fn(&mut Builder);
     let cases: [(&str, Write, Fault); 8] = [
-        ("a byte that was not tested", |b| { b.load(Register::AT, 0, Bytes::One); }, Fault::Bounds),
-        ("a byte of no place", |b| {
-            let number = b.copy(5);
-            b.load(number, 0, Bytes::One);
-        }, Fault::Bounds),
-        ("a word behind the state", |b| { b.read(SpaceId::STATE, None, 8); }, Fault::Bounds),
-        ("a word at any number", |b| {
-            let number = b.read(SpaceId::STATE, None, 3);
-            b.put(1, SpaceId::STATE, Some(number), 0);
-        }, Fault::Bounds),
-        ("a constant that is written", |b| {
-            let constants = b.constants(vec![1, 2].into());
-            b.put(1, constants, None, 0);
-        }, Fault::Bounds),
-        ("a place that is only a number", |b| {
-            let number = b.read(SpaceId::STATE, None, 3);
-            b.set(Register::AT, number);
-        }, Fault::Bounds),
-        ("a register that is not set", |b| {
-            let register = b.register();
-            b.compute(Operation::Add, register, 1);
-        }, Fault::Register),
-        ("a division by 0", |b| { b.compute(Operation::Divide, Register::AT, 0); }, Fault::Constant),
+        (
+            "a byte that was not tested",
+            |b| {
+                b.load(Register::AT, 0, Bytes::One);
+            },
+            Fault::Bounds,
+        ),
+        (
+            "a byte of no place",
+            |b| {
+                let number = b.copy(5);
+                b.load(number, 0, Bytes::One);
+            },
+            Fault::Bounds,
+        ),
+        (
+            "a word behind the state",
+            |b| {
+                b.read(SpaceId::STATE, None, 8);
+            },
+            Fault::Bounds,
+        ),
+        (
+            "a word at any number",
+            |b| {
+                let number = b.read(SpaceId::STATE, None, 3);
+                b.put(1, SpaceId::STATE, Some(number), 0);
+            },
+            Fault::Bounds,
+        ),
+        (
+            "a constant that is written",
+            |b| {
+                let constants = b.constants(vec![1, 2].into());
+                b.put(1, constants, None, 0);
+            },
+            Fault::Bounds,
+        ),
+        (
+            "a place that is only a number",
+            |b| {
+                let number = b.read(SpaceId::STATE, None, 3);
+                b.set(Register::AT, number);
+            },
+            Fault::Bounds,
+        ),
+        (
+            "a register that is not set",
+            |b| {
+                let register = b.register();
+                b.compute(Operation::Add, register, 1);
+            },
+            Fault::Register,
+        ),
+        (
+            "a division by 0",
+            |b| {
+                b.compute(Operation::Divide, Register::AT, 0);
+            },
+            Fault::Constant,
+        ),
     ];
     for (name, write, expected) in cases {
         let mut builder = Builder::new(8);
@@ -158,7 +225,11 @@ fn memory_of_machine_code_is_given_back() {
     let before = mappings();
     compile_all(20);
     // 160 programs would have left as many mappings.
-    assert!(mappings() < before + 40, "{before} mappings, then {}", mappings());
+    assert!(
+        mappings() < before + 40,
+        "{before} mappings, then {}",
+        mappings()
+    );
     // Memory is writable or executable, never both.
     let mut runner = Runner::interpreted(programs[0].clone());
     runner.compile().unwrap();
@@ -168,7 +239,10 @@ fn memory_of_machine_code_is_given_back() {
 }
 
 fn mappings() -> usize {
-    std::fs::read_to_string("/proc/self/maps").unwrap().lines().count()
+    std::fs::read_to_string("/proc/self/maps")
+        .unwrap()
+        .lines()
+        .count()
 }
 
 const PROGRAMS: usize = 400;

@@ -289,7 +289,10 @@ impl Aggregate {
         };
         let mut columns: Vec<_> = (0..self.key.words()).map(OutputColumn::Key).collect();
         for index in 0..self.measures.len() {
-            let arguments = self.branches.iter().map(|branch| branch.arguments.get(index));
+            let arguments = self
+                .branches
+                .iter()
+                .map(|branch| branch.arguments.get(index));
             if arguments.flatten().any(Option::is_some) {
                 columns.extend([OutputColumn::Value(index), OutputColumn::Validity(index)]);
             }
@@ -325,7 +328,12 @@ impl Aggregate {
         self.flush();
         let groups = 0..self.groups.len();
         groups
-            .map(|group| (self.groups.key(group).to_vec(), self.groups.state(group).to_vec()))
+            .map(|group| {
+                (
+                    self.groups.key(group).to_vec(),
+                    self.groups.state(group).to_vec(),
+                )
+            })
             .collect()
     }
 

@@ -285,8 +285,7 @@ impl Sink for Takers {
         if !self.rows.iter().all(Option::is_none) {
             return Prepared::Unasked;
         }
-        let Some(mut questions) =
-            Questions::new(&self.groups, framing, link_type, layout, options)
+        let Some(mut questions) = Questions::new(&self.groups, framing, link_type, layout, options)
         else {
             return Prepared::Unasked;
         };
@@ -299,9 +298,7 @@ impl Sink for Takers {
 
     fn run_program(&mut self, window: &[u8], number: u64, ports: u8, most: u64) -> Passed {
         match &mut self.program {
-            Some((.., questions)) => {
-                questions.run(&mut self.groups, window, number, ports, most)
-            }
+            Some((.., questions)) => questions.run(&mut self.groups, window, number, ports, most),
             None => Passed::default(),
         }
     }

@@ -221,10 +221,9 @@ impl Asked {
         let is_plain = |location: &Location| match (kind, location.at) {
             // Longer ones are no numbers, and those of other protocols do not compare with these.
             (Kind::Address, Extent::Bytes { len, .. }) => len == 4,
-            (
-                Kind::Bool | Kind::U8 | Kind::U16 | Kind::U32 | Kind::U64,
-                Extent::Bits(bits),
-            ) => is_loaded(&bits),
+            (Kind::Bool | Kind::U8 | Kind::U16 | Kind::U32 | Kind::U64, Extent::Bits(bits)) => {
+                is_loaded(&bits)
+            }
             _ => false,
         };
         if field.locations.is_empty() || !field.locations.iter().all(is_plain) {

@@ -131,9 +131,7 @@ pub(super) fn lower(
         })
         .collect();
     let taken = builder.carry(TAKEN_WORD);
-    let number = asked
-        .asks(From::Number)
-        .then(|| builder.carry(NUMBER_WORD));
+    let number = asked.asks(From::Number).then(|| builder.carry(NUMBER_WORD));
     let rows = outputs
         .iter()
         .map(|output| (output.mode != Mode::One).then(|| builder.carry(output.rows_word)))
@@ -297,7 +295,8 @@ impl Lowering<'_> {
             Target::Header(layer) => 1 + *layer as u16,
             Target::Rows => u16::MAX,
         };
-        let first = (0..self.pending.len()).min_by_key(|index| rank(&self.pending[*index].target))?;
+        let first =
+            (0..self.pending.len()).min_by_key(|index| rank(&self.pending[*index].target))?;
         Some(self.pending.remove(first))
     }
 
@@ -401,9 +400,14 @@ impl Lowering<'_> {
         // Those that live on may all have failed.
         if has_changed && asked.branches.len() > 1 {
             let alive = (0..asked.branches.len()).filter(|branch| path.alive >> branch & 1 == 1);
-            let mut flags = alive.map(|branch| self.flags[branch]).collect::<Vec<_>>().into_iter();
+            let mut flags = alive
+                .map(|branch| self.flags[branch])
+                .collect::<Vec<_>>()
+                .into_iter();
             if let Some(first) = flags.next() {
-                let any = flags.fold(first, |any, flag| self.builder.compute(Operation::Or, any, flag));
+                let any = flags.fold(first, |any, flag| {
+                    self.builder.compute(Operation::Or, any, flag)
+                });
                 self.builder.require(Relation::NotEqual, any, 0, self.next);
             }
         }
@@ -453,9 +457,7 @@ impl Lowering<'_> {
             (_, 0) => (Relation::Equal, value, first),
             (0, _) => (Relation::LessOrEqual, value, more),
             _ => {
-                let from = self
-                    .builder
-                    .compute(Operation::Subtract, value, first);
+                let from = self.builder.compute(Operation::Subtract, value, first);
                 (Relation::LessOrEqual, from, more)
             }
         };
@@ -523,7 +525,7 @@ impl Lowering<'_> {
         }
         let fail = self.builder.label();
         elsewhere.push((fail, known.clone(), room));
-        self.shape(layer, shape, at, end, path, &mut known, fail);
+        self.shape(layer, shape, (at, end), path, &mut known, fail);
         for (label, known, room) in elsewhere {
             self.builder.write(label);
             self.shapes(layer, others, (at, end), path, &known, room);
@@ -541,7 +543,11 @@ impl Lowering<'_> {
     fn is_wanted(&self, layer: Layer, path: &Path) -> bool {
         let fields = self.asked.fields.iter().zip(&path.fields);
         fields.into_iter().any(|(field, known)| {
-            known.is_none() && field.locations.iter().any(|location| location.layer == layer)
+            known.is_none()
+                && field
+                    .locations
+                    .iter()
+                    .any(|location| location.layer == layer)
         })
     }
 
@@ -549,8 +555,7 @@ impl Lowering<'_> {
         &mut self,
         layer: Layer,
         shape: &HeaderShape,
-        at: Register,
-        end: Register,
+        (at, end): (Register, Register),
         path: &Path,
         known: &mut Vec<(BitsTest, bool)>,
         fail: Label,
@@ -598,15 +603,14 @@ impl Lowering<'_> {
                 }
                 let total = match base {
                     0 => value,
-                    base => self
-                        .builder
-                        .compute(Operation::Add, value, u64::from(base)),
+                    base => self.builder.compute(Operation::Add, value, u64::from(base)),
                 };
                 // What stands for no length is longer than any header here.
                 let total = match zero_is_outer {
-                    true => self
-                        .builder
-                        .select((Relation::Equal, value, 0), u64::from(u32::MAX), total),
+                    true => {
+                        self.builder
+                            .select((Relation::Equal, value, 0), u64::from(u32::MAX), total)
+                    }
                     false => total,
                 };
                 match len {
@@ -646,8 +650,7 @@ impl Lowering<'_> {
         let behind = self.builder.label();
         if test.bits.end() > known {
             let cut = if test.when_cut { behind } else { fail };
-            self.builder
-                .require_bytes(at, test.bits.end(), end, cut);
+            self.builder.require_bytes(at, test.bits.end(), end, cut);
         }
         let value = self.bits(at, &test.bits);
         let Some((last, others)) = test.ranges.split_last() else {
@@ -842,14 +845,11 @@ impl Lowering<'_> {
 
     /// The record is left to the decoder when a number is in the set.
     fn leave_if_in(&mut self, number: Register, set: SpaceId) {
-        let word = self
-            .builder
-            .compute(Operation::ShiftRight, number, 6);
+        let word = self.builder.compute(Operation::ShiftRight, number, 6);
         let word = self.builder.read(set, Some(word), 0);
         let bit = self.builder.compute(Operation::ShiftRight, word, number);
         let bit = self.builder.compute(Operation::And, bit, 1);
-        self.builder
-            .require(Relation::Equal, bit, 0, self.leave);
+        self.builder.require(Relation::Equal, bit, 0, self.leave);
     }
 
     fn set(&mut self, set: Set) -> SpaceId {
@@ -909,7 +909,9 @@ impl Lowering<'_> {
         let mut number = match value.from {
             From::Field(field) => {
                 let location = path.fields[field]?;
-                let location = self.asked.fields[field].locations.get(usize::from(location))?;
+                let location = self.asked.fields[field]
+                    .locations
+                    .get(usize::from(location))?;
                 let start = self.start(location.layer);
                 let bits = location.at.bits()?;
                 self.bits(start, &bits)
@@ -926,9 +928,7 @@ impl Lowering<'_> {
             From::Time => self.time()?,
         };
         if value.is_flag {
-            number = self
-                .builder
-                .select((Relation::NotEqual, number, 0), 1, 0);
+            number = self.builder.select((Relation::NotEqual, number, 0), 1, 0);
         }
         for step in &value.steps {
             number = self.calculate(step.calculation, number, step.constant, step.signed);
@@ -985,8 +985,7 @@ impl Lowering<'_> {
                 let seconds = b.load_in_order(at, 0, Bytes::Four, is_little);
                 let seconds = b.compute(Operation::Multiply, seconds, 1_000_000_000);
                 let fraction = b.load_in_order(at, 4, Bytes::Four, is_little);
-                let fraction =
-                    b.compute(Operation::Multiply, fraction, u64::from(fraction_ns));
+                let fraction = b.compute(Operation::Multiply, fraction, u64::from(fraction_ns));
                 Some(b.compute(Operation::Add, seconds, fraction))
             }
         }
@@ -1023,11 +1022,7 @@ impl Lowering<'_> {
                     true => {
                         let rest = b.compute(Operation::RemainderSigned, left, divisor);
                         let positive = b.compute(Operation::Add, rest, divisor);
-                        b.select(
-                            (Relation::Greater, rest, i64::MAX as u64),
-                            positive,
-                            rest,
-                        )
+                        b.select((Relation::Greater, rest, i64::MAX as u64), positive, rest)
                     }
                     false => b.compute(Operation::Remainder, left, divisor),
                 };
@@ -1066,9 +1061,14 @@ impl Lowering<'_> {
             .collect();
         if output.mode == Mode::One {
             let words = self.words[branch.aggregate].clone();
-            return self.add(output, &arguments, |_, word| words[word], |b, word, value| {
-                b.set(words[word], value);
-            });
+            return self.add(
+                output,
+                &arguments,
+                |_, word| words[word],
+                |b, word, value| {
+                    b.set(words[word], value);
+                },
+            );
         }
         let keys = self.key(branch, output, path);
         let behind = self.builder.label();
@@ -1079,15 +1079,11 @@ impl Lowering<'_> {
             let number = self
                 .builder
                 .compute(Operation::And, number, u64::from(u32::MAX));
-            let number = self.builder.compute(
-                Operation::ExclusiveOr,
-                number,
-                u64::from(u32::MAX),
-            );
-            let stride = (output.key_words + output.state_len) as u64;
-            let at = self
+            let number = self
                 .builder
-                .compute(Operation::Multiply, number, stride);
+                .compute(Operation::ExclusiveOr, number, u64::from(u32::MAX));
+            let stride = (output.key_words + output.state_len) as u64;
+            let at = self.builder.compute(Operation::Multiply, number, stride);
             self.builder
                 .require_words(at, stride as u32, entries, fresh);
             let first = output.key_words;
@@ -1136,9 +1132,7 @@ impl Lowering<'_> {
             let (place, there) = output.key.places(part);
             let mut number = number;
             if place.mask() != u64::MAX {
-                number = self
-                    .builder
-                    .compute(Operation::And, number, place.mask());
+                number = self.builder.compute(Operation::And, number, place.mask());
             }
             if place.shift != 0 {
                 number = self
@@ -1199,7 +1193,11 @@ impl Lowering<'_> {
 
 /// Whether a test holds of a header, where that follows from its shape, which it has, and from tests that are
 /// decided.
-fn decided(test: &BitsTest, known: &[(BitsTest, bool)], shape: Option<&HeaderShape>) -> Option<bool> {
+fn decided(
+    test: &BitsTest,
+    known: &[(BitsTest, bool)],
+    shape: Option<&HeaderShape>,
+) -> Option<bool> {
     let covers = |outer: &[(u64, u64)], (low, high): (u64, u64)| {
         outer.iter().any(|(from, to)| *from <= low && high <= *to)
     };
