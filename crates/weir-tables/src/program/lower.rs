@@ -306,7 +306,14 @@ impl Lowering<'_> {
         self.builder.jump(label);
     }
 
-    fn label_of(&mut self, target: Target, path: Path) -> Label {
+    fn label_of(&mut self, target: Target, mut path: Path) -> Label {
+        // Which headers stand in front of IP matters no more there, nor behind all of them.
+        if matches!(
+            target,
+            Target::Header(Layer::Ipv4 | Layer::Ipv6) | Target::Rows
+        ) {
+            path.layers = 0;
+        }
         let known = self
             .pending
             .iter()
@@ -630,7 +637,11 @@ impl Lowering<'_> {
         };
         let mut path = path.clone();
         let is_first = path.layers >> layer as u32 & 1 == 0;
-        path.layers |= 1 << layer as u32;
+        path.layers |= match layer {
+            // Behind either, no other IP is looked for.
+            Layer::Ipv4 | Layer::Ipv6 => 1 << Layer::Ipv4 as u32 | 1 << Layer::Ipv6 as u32,
+            layer => 1 << layer as u32,
+        };
         let here = Here {
             layer,
             shape,
