@@ -307,12 +307,12 @@ impl Lowering<'_> {
     }
 
     fn label_of(&mut self, target: Target, mut path: Path) -> Label {
-        // Which headers stand in front of IP matters no more there, nor behind all of them.
-        if matches!(
-            target,
-            Target::Header(Layer::Ipv4 | Layer::Ipv6) | Target::Rows
-        ) {
-            path.layers = 0;
+        // Which headers stand in front of what networks carry matters no more there: behind it, none like them is
+        // looked for. Behind all headers, none is at all.
+        match target {
+            Target::Header(layer) if !is_link(layer) => path.layers |= LINKS,
+            Target::Header(_) => {}
+            Target::Rows => path.layers = 0,
         }
         let known = self
             .pending
@@ -794,12 +794,14 @@ impl Lowering<'_> {
     }
 
     /// It has shapes, and no header like it was found before: what repeats is a tunnel, which the decoder
-    /// reads.
+    /// reads. So is a link's header behind another's, but for tags and behind what a card puts in front.
     fn is_plain(&self, layer: Layer, path: &Path) -> bool {
-        let is_ip = |layer: u128| layer & (1 << Layer::Ipv4 as u32 | 1 << Layer::Ipv6 as u32) != 0;
-        let bit = 1 << layer as u32;
-        path.layers & bit == 0
-            && !(is_ip(bit) && is_ip(path.layers))
+        let is_ip = |layers: u128| layers & (bit(Layer::Ipv4) | bit(Layer::Ipv6)) != 0;
+        let is_in_another = path.layers & LINKS & !bit(Layer::Erf) != 0;
+        let is_tunnelled = is_link(layer) && layer != Layer::Vlan && is_in_another;
+        path.layers & bit(layer) == 0
+            && !(is_ip(bit(layer)) && is_ip(path.layers))
+            && !is_tunnelled
             && layer
                 .shapes()
                 .iter()
@@ -1202,6 +1204,17 @@ impl Lowering<'_> {
     }
 }
 
+const fn bit(layer: Layer) -> u128 {
+    1 << layer as u32
+}
+
+/// All headers that stand in front of what networks carry, which come first in the list of protocols.
+const LINKS: u128 = bit(Layer::Arp) - 1;
+
+const fn is_link(layer: Layer) -> bool {
+    LINKS & bit(layer) != 0
+}
+
 /// Whether a test holds of a header, where that follows from its shape, which it has, and from tests that are
 /// decided.
 fn decided(
@@ -1225,7 +1238,7 @@ fn decided(
             return Some(true);
         }
     }
-    known.iter().find_map(|(other, holds)| match holds {
+    let of_the_same = known.iter().find_map(|(other, holds)| match holds {
         _ if other == test => Some(*holds),
         true if other.bits == test.bits && !other.when_cut => {
             if other.ranges.iter().all(|range| covers(test.ranges, *range)) {
@@ -1242,5 +1255,41 @@ fn decided(
             is_part.then_some(false)
         }
         _ => None,
+    });
+    of_the_same.or_else(|| {
+        let is_excluded = known
+            .iter()
+            .any(|(other, holds)| *holds && excludes(other, test));
+        is_excluded.then_some(false)
     })
+}
+
+/// Whether no header meets both tests, of which one looks at the first bits of what the other looks at: a header
+/// whose third byte is 3 has no 0x0800 there.
+fn excludes(one: &BitsTest, other: &BitsTest) -> bool {
+    // From the header's first bit on.
+    let start = |bits: &Bits| {
+        let is_in_order = bits.bytes() == 1 || bits.endian() == Endian::Big;
+        let end = (bits.offset() + bits.bytes()) * 8 - bits.shift();
+        is_in_order.then(|| end - bits.width())
+    };
+    let (Some(of_one), Some(of_other)) = (start(&one.bits), start(&other.bits)) else {
+        return false;
+    };
+    if of_one != of_other || one.when_cut || other.when_cut {
+        return false;
+    }
+    let (long, short) = match one.bits.width() > other.bits.width() {
+        true => (one, other),
+        false => (other, one),
+    };
+    let shift = long.bits.width() - short.bits.width();
+    let meets = |(low, high): &(u64, u64)| {
+        let (low, high) = (low >> shift, high >> shift);
+        short
+            .ranges
+            .iter()
+            .any(|(from, to)| *from <= high && low <= *to)
+    };
+    !long.ranges.iter().any(meets)
 }

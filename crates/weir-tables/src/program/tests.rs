@@ -576,6 +576,6 @@ fn questions_of_the_benchmarks_are_programs_of_a_reasonable_size() {
     }
 }
 
-const ROUNDS: usize = 150;
+const ROUNDS: usize = 600;
 /// Captures that are made here.
 const GENERATED: usize = 7;
