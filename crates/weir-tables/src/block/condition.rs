@@ -138,6 +138,16 @@ impl Test {
             Self::IsThere | Self::IsMissing => 3,
         }
     }
+
+    /// Whether it holds of a number that is there.
+    pub(crate) fn accepts(&self, number: u64) -> bool {
+        match self {
+            Self::Within(range) => range.contains(number),
+            Self::IsOneOf(ranges) => ranges.iter().any(|range| range.contains(number)),
+            Self::IsThere => true,
+            Self::IsMissing => false,
+        }
+    }
 }
 
 impl Range {

@@ -311,6 +311,7 @@ impl Lowering<'_> {
         // looked for. Behind all headers, none is at all.
         match target {
             Target::Header(layer) if !is_link(layer) => path.layers |= LINKS,
+            Target::Header(Layer::Vlan) => path.layers |= LINKS & !bit(Layer::Vlan),
             Target::Header(_) => {}
             Target::Rows => path.layers = 0,
         }
@@ -376,12 +377,14 @@ impl Lowering<'_> {
                 continue;
             }
             let condition = &asked.conditions[index];
-            let value = self.value(&condition.value, path);
-            let outcome = match (&condition.test, value) {
-                (Test::IsThere, value) => Err(value.is_some()),
-                (Test::IsMissing, value) => Err(value.is_none()),
-                (_, None) => Err(false),
-                (test, Some(value)) => Ok((test, value)),
+            let outcome = match self.fixed_number(&condition.value, path) {
+                Some(number) => Err(condition.test.accepts(number)),
+                None => match (&condition.test, self.value(&condition.value, path)) {
+                    (Test::IsThere, value) => Err(value.is_some()),
+                    (Test::IsMissing, value) => Err(value.is_none()),
+                    (_, None) => Err(false),
+                    (test, Some(value)) => Ok((test, value)),
+                },
             };
             match outcome {
                 Err(true) => {}
@@ -419,6 +422,25 @@ impl Lowering<'_> {
             }
         }
         true
+    }
+
+    /// The number that a field has in every header that is plain, such as the version of IP.
+    fn fixed_number(&self, value: &Value, path: &Path) -> Option<u64> {
+        let From::Field(field) = value.from else {
+            return None;
+        };
+        let location = usize::from(path.fields[field]?);
+        let location = self.asked.fields[field].locations.get(location)?;
+        let [shape] = location.layer.shapes() else {
+            return None;
+        };
+        let bits = location.at.bits()?;
+        let mut tests = shape.tests.iter();
+        let test = tests.find(|test| test.bits == bits && !test.when_cut)?;
+        match test.ranges {
+            [(low, high)] if low == high && value.steps.is_empty() && !value.is_flag => Some(*low),
+            _ => None,
+        }
     }
 
     fn branches_with(&self, condition: usize) -> u32 {
@@ -490,11 +512,11 @@ impl Lowering<'_> {
         let shapes: Vec<_> = shapes
             .filter(|shape| shape.is_enabled(self.options))
             .collect();
-        self.shapes(layer, &shapes, (at, end), path, &[], u32::MAX);
+        self.shapes(layer, &shapes, (at, end), path, &[]);
     }
 
     /// A header of the first of these shapes that it has. `known` are tests of it that were decided on the way
-    /// here, and it has fewer bytes than `room`.
+    /// here. One that is shorter than the shape at hand is left to the decoder, whatever other shape it has.
     fn shapes(
         &mut self,
         layer: Layer,
@@ -502,40 +524,43 @@ impl Lowering<'_> {
         (at, end): (Register, Register),
         path: &Path,
         known: &[(BitsTest, bool)],
-        room: u32,
     ) {
         let Some((shape, others)) = shapes.split_first() else {
             return self.builder.jump(self.leave);
         };
-        let is_none = |test: &BitsTest| decided(test, known, None) == Some(false);
-        if shape.len_min >= room || shape.tests.iter().any(is_none) {
-            return self.shapes(layer, others, (at, end), path, known, room);
+        if !is_possible(shape, known) {
+            return self.shapes(layer, others, (at, end), path, known);
         }
         let mut known = known.to_vec();
         // Where to go on with the other shapes, with what is known there.
         let mut elsewhere = Vec::new();
+        let mut go_elsewhere = |builder: &mut Builder, leave: Label, known: Vec<_>| {
+            if !others.iter().any(|other| is_possible(other, &known)) {
+                return leave;
+            }
+            let label = builder.label();
+            elsewhere.push((label, known));
+            label
+        };
         if shape.len_min > 0 {
-            let short = self.builder.label();
-            self.builder.require_bytes(at, shape.len_min, end, short);
-            elsewhere.push((short, known.clone(), shape.len_min));
+            self.builder
+                .require_bytes(at, shape.len_min, end, self.leave);
         }
         for test in shape.tests {
             if decided(test, &known, None) == Some(true) {
                 continue;
             }
-            let fail = self.builder.label();
-            self.test(test, at, end, shape.len_min, fail);
             let mut without = known.clone();
             without.push((*test, false));
-            elsewhere.push((fail, without, room));
+            let fail = go_elsewhere(&mut self.builder, self.leave, without);
+            self.test(test, at, end, shape.len_min, fail);
             known.push((*test, true));
         }
-        let fail = self.builder.label();
-        elsewhere.push((fail, known.clone(), room));
+        let fail = go_elsewhere(&mut self.builder, self.leave, known.clone());
         self.shape(layer, shape, (at, end), path, &mut known, fail);
-        for (label, known, room) in elsewhere {
+        for (label, known) in elsewhere {
             self.builder.write(label);
-            self.shapes(layer, others, (at, end), path, &known, room);
+            self.shapes(layer, others, (at, end), path, &known);
         }
     }
 
@@ -834,7 +859,9 @@ impl Lowering<'_> {
         let mut entries: Vec<(u32, Layer)> = table
             .entries()
             .filter(|(number, layer)| {
-                u64::from(*number) <= bits.mask() && self.is_plain(*layer, path)
+                u64::from(*number) <= bits.mask()
+                    && has_number(here.shape, &bits, (*number).into())
+                    && self.is_plain(*layer, path)
             })
             .collect();
         // What most traffic is made of is asked for first.
@@ -1262,6 +1289,19 @@ fn decided(
             .any(|(other, holds)| *holds && excludes(other, test));
         is_excluded.then_some(false)
     })
+}
+
+/// Whether a header of which these tests are decided can have a shape.
+fn is_possible(shape: &HeaderShape, known: &[(BitsTest, bool)]) -> bool {
+    let mut tests = shape.tests.iter();
+    tests.all(|test| decided(test, known, None) != Some(false))
+}
+
+/// Whether a header of a shape can have this number in these bits.
+fn has_number(shape: &HeaderShape, bits: &Bits, number: u64) -> bool {
+    let of_bits = |test: &&BitsTest| test.bits == *bits && !test.when_cut;
+    let mut tests = shape.tests.iter().filter(of_bits);
+    tests.all(|test| test.accepts(number))
 }
 
 /// Whether no header meets both tests, of which one looks at the first bits of what the other looks at: a header
