@@ -328,6 +328,7 @@ impl Builder {
         if self.is_full {
             return Err(Fault::TooLarge);
         }
+        self.skip_empty();
         // Blocks that nothing leads to are left out, and the others get their numbers in order.
         let mut is_reached = vec![false; self.blocks.len()];
         let mut numbers = vec![None; self.blocks.len()];
@@ -361,6 +362,24 @@ impl Builder {
             });
         }
         Program::new(blocks, self.registers, self.carried, self.spaces)
+    }
+
+    /// What leads to a block that only goes on elsewhere leads there.
+    fn skip_empty(&mut self) {
+        let mut goes_on: Vec<Label> = (0..self.blocks.len())
+            .filter_map(|index| u16::try_from(index).ok().map(Label))
+            .collect();
+        for label in self.order.iter().rev() {
+            let draft = &self.blocks[label.index()];
+            if let (true, Some(End::Jump(to))) = (draft.steps.is_empty(), draft.end) {
+                goes_on[label.index()] = goes_on[to.index()];
+            }
+        }
+        for draft in &mut self.blocks {
+            let end = draft.end.take();
+            draft.end =
+                end.and_then(|end| end.map(&mut |label| goes_on.get(label.index()).copied()));
+        }
     }
 }
 
