@@ -1284,12 +1284,42 @@ fn decided(
         _ => None,
     });
     of_the_same.or_else(|| {
-        let is_excluded = known
-            .iter()
-            .any(|(other, holds)| *holds && excludes(other, test));
-        is_excluded.then_some(false)
+        let held = || known.iter().filter(|(_, holds)| *holds);
+        let from_whole = held().find_map(|(other, _)| follows(other, test));
+        let is_excluded = || held().any(|(other, _)| excludes(other, test));
+        from_whole.or_else(|| is_excluded().then_some(false))
     })
 }
+
+/// Bits of a header in front of a number and behind it, from the header's first bit on; `None` for one whose
+/// bytes stand in the other order.
+fn span(bits: &Bits) -> Option<(u32, u32)> {
+    let is_in_order = bits.bytes() == 1 || bits.endian() == Endian::Big;
+    let end = (bits.offset() + bits.bytes()) * 8 - bits.shift();
+    is_in_order.then(|| (end - bits.width(), end))
+}
+
+/// Whether a test holds of some of the bits of which another holds, where all that these may be agree.
+fn follows(whole: &BitsTest, test: &BitsTest) -> Option<bool> {
+    let ((from, to), (first, last)) = (span(&whole.bits)?, span(&test.bits)?);
+    // Otherwise the bytes may not be there.
+    let is_there = !whole.when_cut && test.bits.end() <= whole.bits.end();
+    if !is_there || first < from || to < last {
+        return None;
+    }
+    let count = |(low, high): &(u64, u64)| high.saturating_sub(*low).saturating_add(1);
+    let counts = whole.ranges.iter().map(count);
+    if counts.fold(0, u64::saturating_add) > VALUES_MAX {
+        return None;
+    }
+    let values = whole.ranges.iter().flat_map(|(low, high)| *low..=*high);
+    let mut outcomes = values.map(|value| test.accepts(value >> (to - last) & test.bits.mask()));
+    let outcome = outcomes.next()?;
+    outcomes.all(|other| other == outcome).then_some(outcome)
+}
+
+/// Values that are tried one by one.
+const VALUES_MAX: u64 = 64;
 
 /// Whether a header of which these tests are decided can have a shape.
 fn is_possible(shape: &HeaderShape, known: &[(BitsTest, bool)]) -> bool {
@@ -1307,13 +1337,7 @@ fn has_number(shape: &HeaderShape, bits: &Bits, number: u64) -> bool {
 /// Whether no header meets both tests, of which one looks at the first bits of what the other looks at: a header
 /// whose third byte is 3 has no 0x0800 there.
 fn excludes(one: &BitsTest, other: &BitsTest) -> bool {
-    // From the header's first bit on.
-    let start = |bits: &Bits| {
-        let is_in_order = bits.bytes() == 1 || bits.endian() == Endian::Big;
-        let end = (bits.offset() + bits.bytes()) * 8 - bits.shift();
-        is_in_order.then(|| end - bits.width())
-    };
-    let (Some(of_one), Some(of_other)) = (start(&one.bits), start(&other.bits)) else {
+    let (Some((of_one, _)), Some((of_other, _))) = (span(&one.bits), span(&other.bits)) else {
         return false;
     };
     if of_one != of_other || one.when_cut || other.when_cut {
