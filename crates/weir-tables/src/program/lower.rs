@@ -315,6 +315,9 @@ impl Lowering<'_> {
             Target::Header(_) => {}
             Target::Rows => path.layers = 0,
         }
+        if matches!(target, Target::Header(_)) {
+            self.forget_fields(&mut path);
+        }
         let known = self
             .pending
             .iter()
@@ -329,6 +332,42 @@ impl Lowering<'_> {
             label,
         });
         label
+    }
+
+    /// Where no branch can take the record any more, as a field that it asks for was in no header and no plain
+    /// one that comes has it, forgets all else: the headers that come only say whether the decoder looks for it.
+    fn forget_fields(&self, path: &mut Path) {
+        let mut failing = 0;
+        for (index, branch) in self.asked.branches.iter().enumerate() {
+            if path.alive >> index & 1 == 0 {
+                continue;
+            }
+            let mut conditions = branch.conditions.iter();
+            let Some(condition) = conditions.find(|condition| self.will_fail(**condition, path))
+            else {
+                return;
+            };
+            failing |= 1 << condition;
+        }
+        path.done = !failing;
+        path.fields.fill(Some(0));
+        for (index, condition) in self.asked.conditions.iter().enumerate() {
+            if let (1, From::Field(field)) = (failing >> index & 1, condition.value.from) {
+                path.fields[field] = None;
+            }
+        }
+    }
+
+    fn will_fail(&self, condition: usize, path: &Path) -> bool {
+        let asked = &self.asked.conditions[condition];
+        let From::Field(field) = asked.value.from else {
+            return false;
+        };
+        let mut locations = self.asked.fields[field].locations.iter();
+        path.done >> condition & 1 == 0
+            && path.fields[field].is_none()
+            && asked.test != Test::IsMissing
+            && !locations.any(|location| self.is_plain(location.layer, path))
     }
 
     /// No header follows.
