@@ -12,7 +12,7 @@ fn random_programs_do_the_same_interpreted_and_compiled() {
     // Under valgrind, fewer.
     let cases = std::env::var("PROPTEST_CASES")
         .ok()
-        .and_then(|cases| cases.parse::<u32>().ok());
+        .and_then(|cases| cases.parse::<usize>().ok());
     let programs = cases.map_or(PROGRAMS, |cases| cases * 10);
     for _ in 0..programs {
         let len = 8 + rng.below(160) as usize;
