@@ -413,10 +413,10 @@ fn computed(
             match bytes {
                 // Neither wraps around, nor leaves the window.
                 Some(bytes) => Fact::place(bytes),
-                None => Fact::at_most(left.max.checked_add(right.max).unwrap_or(u64::MAX)),
+                None => Fact::at_most(left.max.saturating_add(right.max)),
             }
         }
-        Operation::Multiply => Fact::at_most(left.max.checked_mul(right.max).unwrap_or(u64::MAX)),
+        Operation::Multiply => Fact::at_most(left.max.saturating_mul(right.max)),
         Operation::Divide => match constant {
             Some(divisor @ 1..) => Fact::at_most(left.max / divisor),
             _ => return Err(Fault::Constant),

@@ -127,7 +127,10 @@ fn every_operation_and_relation_does_the_same_at_the_ends_of_its_range() {
 
 fn builder_error(mut builder: Builder) -> Fault {
     builder.end(End::Next);
-    builder.finish().unwrap_err()
+    match builder.finish() {
+        Ok(_) => panic!("it was accepted"),
+        Err(fault) => fault,
+    }
 }
 
 #[test]
@@ -239,10 +242,7 @@ fn memory_of_machine_code_is_given_back() {
 }
 
 fn mappings() -> usize {
-    std::fs::read_to_string("/proc/self/maps")
-        .unwrap()
-        .lines()
-        .count()
+    std::fs::read_to_string("/proc/self/maps").map_or(0, |maps| maps.lines().count())
 }
 
 const PROGRAMS: usize = 400;

@@ -3,6 +3,8 @@
 //! decoder, and the loop goes on behind it.
 
 mod ask;
+mod facts;
+mod give;
 mod lower;
 mod output;
 #[cfg(test)]

@@ -18,8 +18,9 @@ use weir_packet::{
     udp_port_is_known,
 };
 
-use super::ask::{Asked, AskedBranch, From, Value};
-use super::output::{Column, Mode, Output};
+use super::ask::{Asked, From, Value};
+use super::facts::{LINKS, bit, decided, has_number, is_link, is_possible};
+use super::output::{Mode, Output};
 use crate::Calculation;
 use crate::block::{NumberRange as Range, ROWS, Test};
 
@@ -43,7 +44,7 @@ pub(super) const LEAVE_FULL: u8 = 1;
 
 /// What is known of a record at a place of the program.
 #[derive(Clone, PartialEq, Eq)]
-struct Path {
+pub(super) struct Path {
     /// Headers that were found.
     layers: u128,
     /// Of each field, at which of its locations it is; `None` where that is not known yet, or the record
@@ -52,7 +53,7 @@ struct Path {
     /// Conditions that were put.
     done: u64,
     /// Branches that may still take the record.
-    alive: u32,
+    pub(super) alive: u32,
 }
 
 /// Where a way through the headers goes on.
@@ -82,25 +83,25 @@ struct Here<'h> {
 }
 
 pub(super) struct Lowering<'l> {
-    builder: Builder,
-    asked: &'l Asked,
-    outputs: &'l [Output],
+    pub(super) builder: Builder,
+    pub(super) asked: &'l Asked,
+    pub(super) outputs: &'l [Output],
     options: &'l Options,
     framing: Framing,
-    rows: Vec<Option<Register>>,
-    words: Vec<Vec<Register>>,
-    spaces: Vec<Option<(SpaceId, SpaceId)>>,
-    taken: Register,
+    pub(super) rows: Vec<Option<Register>>,
+    pub(super) words: Vec<Vec<Register>>,
+    pub(super) spaces: Vec<Option<(SpaceId, SpaceId)>>,
+    pub(super) taken: Register,
     number: Option<Register>,
     record_end: Register,
     /// The header at which a way goes on, and its end.
     at: Register,
     end: Register,
     /// Of each branch, where there are several: 1 while its conditions hold.
-    flags: Vec<Register>,
+    pub(super) flags: Vec<Register>,
     starts: HashMap<Layer, Register>,
     sets: HashMap<Set, SpaceId>,
-    next: Label,
+    pub(super) next: Label,
     /// The record is left to the decoder, or to the reader.
     leave: Label,
     pending: Vec<Pending>,
@@ -983,7 +984,7 @@ impl Lowering<'_> {
     }
 
     /// The number of the record at hand; `None` where it has none.
-    fn value(&mut self, value: &Value, path: &Path) -> Option<Register> {
+    pub(super) fn value(&mut self, value: &Value, path: &Path) -> Option<Register> {
         let at = Register::AT;
         let mut number = match value.from {
             From::Field(field) => {
@@ -1110,289 +1111,4 @@ impl Lowering<'_> {
         };
         b.compute(operation, left, constant)
     }
-
-    /// What the record gives to the groups of each branch that takes it.
-    fn give(&mut self, path: &Path) {
-        self.builder.update(Operation::Add, self.taken, 1);
-        let asked = self.asked;
-        for (index, branch) in asked.branches.iter().enumerate() {
-            if path.alive >> index & 1 == 0 {
-                continue;
-            }
-            let behind = self.builder.label();
-            if path.alive.count_ones() > 1 {
-                self.builder
-                    .require(Relation::NotEqual, self.flags[index], 0, behind);
-            }
-            self.give_of(branch, path);
-            self.builder.jump(behind);
-            self.builder.write(behind);
-        }
-        self.builder.jump(self.next);
-    }
-
-    fn give_of(&mut self, branch: &AskedBranch, path: &Path) {
-        let output = &self.outputs[branch.aggregate];
-        let arguments: Vec<Option<Register>> = branch
-            .arguments
-            .iter()
-            .map(|argument| self.value(argument.as_ref()?, path))
-            .collect();
-        if output.mode == Mode::One {
-            let words = self.words[branch.aggregate].clone();
-            return self.add(
-                output,
-                &arguments,
-                |_, word| words[word],
-                |b, word, value| {
-                    b.set(words[word], value);
-                },
-            );
-        }
-        let keys = self.key(branch, output, path);
-        let behind = self.builder.label();
-        if let (Some((direct, entries)), [key]) = (self.spaces[branch.aggregate], &keys[..]) {
-            let fresh = self.builder.label();
-            // Zero, the complement of the largest number, is no group.
-            let number = self.builder.read(direct, Some(*key), 0);
-            let number = self
-                .builder
-                .compute(Operation::And, number, u64::from(u32::MAX));
-            let number = self
-                .builder
-                .compute(Operation::ExclusiveOr, number, u64::from(u32::MAX));
-            let stride = (output.key_words + output.state_len) as u64;
-            let at = self.builder.compute(Operation::Multiply, number, stride);
-            self.builder
-                .require_words(at, stride as u32, entries, fresh);
-            let first = output.key_words;
-            let offset = move |word: usize| (first + word) as u32;
-            self.add(
-                output,
-                &arguments,
-                |b, word| b.read(entries, Some(at), offset(word)),
-                |b, word, value| b.put(value, entries, Some(at), offset(word)),
-            );
-            self.builder.jump(behind);
-            self.builder.write(fresh);
-        }
-        // A row that waits to be added.
-        if let Some(rows) = self.rows[branch.aggregate] {
-            for (column, from) in output.columns.iter().enumerate() {
-                let column_at = output.first_word + (column * ROWS) as u32;
-                let put = |b: &mut Builder, from: Option<Register>| match from {
-                    Some(from) => b.put(from, SpaceId::STATE, Some(rows), column_at),
-                    None => b.put(0, SpaceId::STATE, Some(rows), column_at),
-                };
-                match *from {
-                    Column::Key(word) => put(&mut self.builder, keys.get(word).copied()),
-                    Column::Value(measure) => put(&mut self.builder, arguments[measure]),
-                    Column::Validity(measure) => {
-                        let is_there = u64::from(arguments[measure].is_some());
-                        self.builder
-                            .put(is_there, SpaceId::STATE, Some(rows), column_at);
-                    }
-                }
-            }
-            self.builder.update(Operation::Add, rows, 1);
-        }
-        self.builder.jump(behind);
-        self.builder.write(behind);
-    }
-
-    /// The words of the key of a record.
-    fn key(&mut self, branch: &AskedBranch, output: &Output, path: &Path) -> Vec<Register> {
-        let mut words: Vec<Option<Register>> = vec![None; output.key_words];
-        let mut constants = vec![0_u64; output.key_words];
-        for (part, value) in branch.keys.iter().enumerate() {
-            let Some(number) = self.value(value, path) else {
-                continue;
-            };
-            let (place, there) = output.key.places(part);
-            let mut number = number;
-            if place.mask() != u64::MAX {
-                number = self.builder.compute(Operation::And, number, place.mask());
-            }
-            if place.shift != 0 {
-                number = self
-                    .builder
-                    .compute(Operation::ShiftLeft, number, u64::from(place.shift));
-            }
-            words[place.word] = Some(match words[place.word] {
-                None => number,
-                Some(word) => self.builder.compute(Operation::Or, word, number),
-            });
-            constants[there.word] |= 1 << there.shift;
-        }
-        words
-            .into_iter()
-            .zip(constants)
-            .map(|(word, constant)| match (word, constant) {
-                (Some(word), 0) => word,
-                (Some(word), constant) => self.builder.compute(Operation::Or, word, constant),
-                (None, constant) => self.builder.copy(constant),
-            })
-            .collect()
-    }
-
-    /// Adds the arguments of a record to the state of a group.
-    fn add(
-        &mut self,
-        output: &Output,
-        arguments: &[Option<Register>],
-        mut read: impl FnMut(&mut Builder, usize) -> Register,
-        mut write: impl FnMut(&mut Builder, usize, Register),
-    ) {
-        let b = &mut self.builder;
-        let mut seen = 0;
-        for (measure, argument) in output.measures.iter().zip(arguments) {
-            let (operation, value) = match (measure.operation, argument) {
-                (None, None) if measure.counts_rows => (Operation::Add, None),
-                (None, Some(_)) => (Operation::Add, None),
-                (Some(operation), Some(argument)) => {
-                    seen |= measure.flag;
-                    (operation, Some(*argument))
-                }
-                _ => continue,
-            };
-            let word = read(b, measure.at);
-            let word = match value {
-                Some(value) => b.compute(operation, word, value),
-                None => b.compute(operation, word, 1),
-            };
-            write(b, measure.at, word);
-        }
-        if seen != 0 {
-            let flags = read(b, output.flags_at);
-            let flags = b.compute(Operation::Or, flags, seen);
-            write(b, output.flags_at, flags);
-        }
-    }
-}
-
-const fn bit(layer: Layer) -> u128 {
-    1 << layer as u32
-}
-
-/// All headers that stand in front of what networks carry, which come first in the list of protocols.
-const LINKS: u128 = bit(Layer::Arp) - 1;
-
-const fn is_link(layer: Layer) -> bool {
-    LINKS & bit(layer) != 0
-}
-
-/// Whether a test holds of a header, where that follows from its shape, which it has, and from tests that are
-/// decided.
-fn decided(
-    test: &BitsTest,
-    known: &[(BitsTest, bool)],
-    shape: Option<&HeaderShape>,
-) -> Option<bool> {
-    let covers = |outer: &[(u64, u64)], (low, high): (u64, u64)| {
-        outer.iter().any(|(from, to)| *from <= low && high <= *to)
-    };
-    let meets = |outer: &[(u64, u64)], (low, high): (u64, u64)| {
-        outer.iter().any(|(from, to)| *from <= high && low <= *to)
-    };
-    if let Some(shape) = shape
-        && let HeaderLen::Field { bits, unit, base } = shape.len
-        && bits == test.bits
-        && unit > 0
-    {
-        let least = shape.len_min.saturating_sub(base).div_ceil(unit);
-        if covers(test.ranges, (least.into(), bits.mask())) {
-            return Some(true);
-        }
-    }
-    let of_the_same = known.iter().find_map(|(other, holds)| match holds {
-        _ if other == test => Some(*holds),
-        true if other.bits == test.bits && !other.when_cut => {
-            if other.ranges.iter().all(|range| covers(test.ranges, *range)) {
-                Some(true)
-            } else if other.ranges.iter().any(|range| meets(test.ranges, *range)) {
-                None
-            } else {
-                Some(false)
-            }
-        }
-        // What is in none of those ranges is in no part of them.
-        false if other.bits == test.bits && !test.when_cut && !other.when_cut => {
-            let is_part = test.ranges.iter().all(|range| covers(other.ranges, *range));
-            is_part.then_some(false)
-        }
-        _ => None,
-    });
-    of_the_same.or_else(|| {
-        let held = || known.iter().filter(|(_, holds)| *holds);
-        let from_whole = held().find_map(|(other, _)| follows(other, test));
-        let is_excluded = || held().any(|(other, _)| excludes(other, test));
-        from_whole.or_else(|| is_excluded().then_some(false))
-    })
-}
-
-/// Bits of a header in front of a number and behind it, from the header's first bit on; `None` for one whose
-/// bytes stand in the other order.
-fn span(bits: &Bits) -> Option<(u32, u32)> {
-    let is_in_order = bits.bytes() == 1 || bits.endian() == Endian::Big;
-    let end = (bits.offset() + bits.bytes()) * 8 - bits.shift();
-    is_in_order.then(|| (end - bits.width(), end))
-}
-
-/// Whether a test holds of some of the bits of which another holds, where all that these may be agree.
-fn follows(whole: &BitsTest, test: &BitsTest) -> Option<bool> {
-    let ((from, to), (first, last)) = (span(&whole.bits)?, span(&test.bits)?);
-    // Otherwise the bytes may not be there.
-    let is_there = !whole.when_cut && test.bits.end() <= whole.bits.end();
-    if !is_there || first < from || to < last {
-        return None;
-    }
-    let count = |(low, high): &(u64, u64)| high.saturating_sub(*low).saturating_add(1);
-    let counts = whole.ranges.iter().map(count);
-    if counts.fold(0, u64::saturating_add) > VALUES_MAX {
-        return None;
-    }
-    let values = whole.ranges.iter().flat_map(|(low, high)| *low..=*high);
-    let mut outcomes = values.map(|value| test.accepts(value >> (to - last) & test.bits.mask()));
-    let outcome = outcomes.next()?;
-    outcomes.all(|other| other == outcome).then_some(outcome)
-}
-
-/// Values that are tried one by one.
-const VALUES_MAX: u64 = 64;
-
-/// Whether a header of which these tests are decided can have a shape.
-fn is_possible(shape: &HeaderShape, known: &[(BitsTest, bool)]) -> bool {
-    let mut tests = shape.tests.iter();
-    tests.all(|test| decided(test, known, None) != Some(false))
-}
-
-/// Whether a header of a shape can have this number in these bits.
-fn has_number(shape: &HeaderShape, bits: &Bits, number: u64) -> bool {
-    let of_bits = |test: &&BitsTest| test.bits == *bits && !test.when_cut;
-    let mut tests = shape.tests.iter().filter(of_bits);
-    tests.all(|test| test.accepts(number))
-}
-
-/// Whether no header meets both tests, of which one looks at the first bits of what the other looks at: a header
-/// whose third byte is 3 has no 0x0800 there.
-fn excludes(one: &BitsTest, other: &BitsTest) -> bool {
-    let (Some((of_one, _)), Some((of_other, _))) = (span(&one.bits), span(&other.bits)) else {
-        return false;
-    };
-    if of_one != of_other || one.when_cut || other.when_cut {
-        return false;
-    }
-    let (long, short) = match one.bits.width() > other.bits.width() {
-        true => (one, other),
-        false => (other, one),
-    };
-    let shift = long.bits.width() - short.bits.width();
-    let meets = |(low, high): &(u64, u64)| {
-        let (low, high) = (low >> shift, high >> shift);
-        short
-            .ranges
-            .iter()
-            .any(|(from, to)| *from <= high && low <= *to)
-    };
-    !long.ranges.iter().any(meets)
 }

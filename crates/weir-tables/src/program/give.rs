@@ -1,0 +1,168 @@
+//! What a record gives to its groups.
+
+use weir_compile::{Builder, Operation, Register, Relation, SpaceId};
+
+use super::ask::AskedBranch;
+use super::lower::{Lowering, Path};
+use super::output::{Column, Mode, Output};
+use crate::block::ROWS;
+
+impl Lowering<'_> {
+    /// What the record gives to the groups of each branch that takes it.
+    pub(super) fn give(&mut self, path: &Path) {
+        self.builder.update(Operation::Add, self.taken, 1);
+        let asked = self.asked;
+        for (index, branch) in asked.branches.iter().enumerate() {
+            if path.alive >> index & 1 == 0 {
+                continue;
+            }
+            let behind = self.builder.label();
+            if path.alive.count_ones() > 1 {
+                self.builder
+                    .require(Relation::NotEqual, self.flags[index], 0, behind);
+            }
+            self.give_of(branch, path);
+            self.builder.jump(behind);
+            self.builder.write(behind);
+        }
+        self.builder.jump(self.next);
+    }
+
+    fn give_of(&mut self, branch: &AskedBranch, path: &Path) {
+        let output = &self.outputs[branch.aggregate];
+        let arguments: Vec<Option<Register>> = branch
+            .arguments
+            .iter()
+            .map(|argument| self.value(argument.as_ref()?, path))
+            .collect();
+        if output.mode == Mode::One {
+            let words = self.words[branch.aggregate].clone();
+            return self.add(
+                output,
+                &arguments,
+                |_, word| words[word],
+                |b, word, value| {
+                    b.set(words[word], value);
+                },
+            );
+        }
+        let keys = self.key(branch, output, path);
+        let behind = self.builder.label();
+        if let (Some((direct, entries)), [key]) = (self.spaces[branch.aggregate], &keys[..]) {
+            let fresh = self.builder.label();
+            // Zero, the complement of the largest number, is no group.
+            let number = self.builder.read(direct, Some(*key), 0);
+            let number = self
+                .builder
+                .compute(Operation::And, number, u64::from(u32::MAX));
+            let number = self
+                .builder
+                .compute(Operation::ExclusiveOr, number, u64::from(u32::MAX));
+            let stride = (output.key_words + output.state_len) as u64;
+            let at = self.builder.compute(Operation::Multiply, number, stride);
+            self.builder
+                .require_words(at, stride as u32, entries, fresh);
+            let first = output.key_words;
+            let offset = move |word: usize| (first + word) as u32;
+            self.add(
+                output,
+                &arguments,
+                |b, word| b.read(entries, Some(at), offset(word)),
+                |b, word, value| b.put(value, entries, Some(at), offset(word)),
+            );
+            self.builder.jump(behind);
+            self.builder.write(fresh);
+        }
+        // A row that waits to be added.
+        if let Some(rows) = self.rows[branch.aggregate] {
+            for (column, from) in output.columns.iter().enumerate() {
+                let column_at = output.first_word + (column * ROWS) as u32;
+                let put = |b: &mut Builder, from: Option<Register>| match from {
+                    Some(from) => b.put(from, SpaceId::STATE, Some(rows), column_at),
+                    None => b.put(0, SpaceId::STATE, Some(rows), column_at),
+                };
+                match *from {
+                    Column::Key(word) => put(&mut self.builder, keys.get(word).copied()),
+                    Column::Value(measure) => put(&mut self.builder, arguments[measure]),
+                    Column::Validity(measure) => {
+                        let is_there = u64::from(arguments[measure].is_some());
+                        self.builder
+                            .put(is_there, SpaceId::STATE, Some(rows), column_at);
+                    }
+                }
+            }
+            self.builder.update(Operation::Add, rows, 1);
+        }
+        self.builder.jump(behind);
+        self.builder.write(behind);
+    }
+
+    /// The words of the key of a record.
+    fn key(&mut self, branch: &AskedBranch, output: &Output, path: &Path) -> Vec<Register> {
+        let mut words: Vec<Option<Register>> = vec![None; output.key_words];
+        let mut constants = vec![0_u64; output.key_words];
+        for (part, value) in branch.keys.iter().enumerate() {
+            let Some(number) = self.value(value, path) else {
+                continue;
+            };
+            let (place, there) = output.key.places(part);
+            let mut number = number;
+            if place.mask() != u64::MAX {
+                number = self.builder.compute(Operation::And, number, place.mask());
+            }
+            if place.shift != 0 {
+                number = self
+                    .builder
+                    .compute(Operation::ShiftLeft, number, u64::from(place.shift));
+            }
+            words[place.word] = Some(match words[place.word] {
+                None => number,
+                Some(word) => self.builder.compute(Operation::Or, word, number),
+            });
+            constants[there.word] |= 1 << there.shift;
+        }
+        words
+            .into_iter()
+            .zip(constants)
+            .map(|(word, constant)| match (word, constant) {
+                (Some(word), 0) => word,
+                (Some(word), constant) => self.builder.compute(Operation::Or, word, constant),
+                (None, constant) => self.builder.copy(constant),
+            })
+            .collect()
+    }
+
+    /// Adds the arguments of a record to the state of a group.
+    fn add(
+        &mut self,
+        output: &Output,
+        arguments: &[Option<Register>],
+        mut read: impl FnMut(&mut Builder, usize) -> Register,
+        mut write: impl FnMut(&mut Builder, usize, Register),
+    ) {
+        let b = &mut self.builder;
+        let mut seen = 0;
+        for (measure, argument) in output.measures.iter().zip(arguments) {
+            let (operation, value) = match (measure.operation, argument) {
+                (None, None) if measure.counts_rows => (Operation::Add, None),
+                (None, Some(_)) => (Operation::Add, None),
+                (Some(operation), Some(argument)) => {
+                    seen |= measure.flag;
+                    (operation, Some(*argument))
+                }
+                _ => continue,
+            };
+            let word = read(b, measure.at);
+            let word = match value {
+                Some(value) => b.compute(operation, word, value),
+                None => b.compute(operation, word, 1),
+            };
+            write(b, measure.at, word);
+        }
+        if seen != 0 {
+            let flags = read(b, output.flags_at);
+            let flags = b.compute(Operation::Or, flags, seen);
+            write(b, output.flags_at, flags);
+        }
+    }
+}
