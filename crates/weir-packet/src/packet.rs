@@ -313,6 +313,17 @@ impl<'a> Packet<'a> {
         self.bytes(layer)?.get(offset..)?.get(..len)
     }
 
+    /// The one that stands further out of two protocols that share their columns.
+    #[inline]
+    pub(crate) fn outermost(&self, one: Layer, other: Layer) -> Option<Layer> {
+        let start = |layer| self.span(layer).map(|span| span.start);
+        match (start(one), start(other)) {
+            (Some(one), Some(its)) if its < one => Some(other),
+            (Some(_), _) => Some(one),
+            (None, its) => its.map(|_| other),
+        }
+    }
+
     #[inline]
     pub(crate) fn span(&self, layer: Layer) -> Option<&Span> {
         self.has(layer).then(|| &self.found.spans[layer as usize])

@@ -138,6 +138,10 @@ protocols! {
     RTag r_tag,
     Trill trill,
     Isl isl,
+    FabricPath fabric_path,
+    Arista arista,
+    Ipoib ipoib,
+    Pktap pktap,
     Llc llc,
     Mpls mpls,
     PseudowireControl pseudowire,
@@ -162,6 +166,7 @@ protocols! {
     Prism prism,
     WlanCapture wlan_capture,
     Wlan wlan,
+    WlanOfController wlan_of_controller,
     Ipnet ipnet,
     Nflog nflog,
     Arcnet arcnet,
@@ -202,6 +207,7 @@ protocols! {
     VxlanGpe vxlan_gpe,
     Geneve geneve,
     Gtp gtp,
+    GtpPrime gtp_prime,
     Teredo teredo,
     L2tp l2tp,
     Lisp lisp,
@@ -209,6 +215,7 @@ protocols! {
     Tzsp tzsp,
     Sflow sflow,
     Capwap capwap,
+    CapwapControl capwap_control,
     Nsh nsh,
     Amt amt,
     CiscoMetadata cisco_metadata,
@@ -272,7 +279,7 @@ static OTHER_UDP_PORTS: &[u16] = &[
     320, 389, 427, 434, 464, 496, 500, 502, 513, 514, 520, 521, 524, 525, 546, 547, 623, 631, 646,
     654, 698, 750, 853, 1044, 1194, 1645, 1646, 1718, 1719, 1755, 1812, 1813, 1900, 1985, 2029,
     2048, 2055, 2427, 2727, 2944, 2945, 3130, 3222, 3389, 3478, 3503, 3784, 3785, 3799, 4342, 4569,
-    4739, 4784, 4791, 5060, 5246, 5350, 5351, 5353, 5355, 5678, 5683, 5684,
+    4739, 4784, 4791, 5060, 5350, 5351, 5353, 5355, 5678, 5683, 5684,
 ];
 
 // The ways from a number to a protocol, built by the compiler from `PROTOCOLS`.

@@ -1,6 +1,6 @@
 //! Ethernet II and IEEE 802.3.
 
-use super::{Header, Input, Layer, Next, On, Protocol, isl};
+use super::{Header, Input, Layer, Next, On, Protocol, fabric_path, isl};
 use crate::Reason;
 use crate::field::Field;
 
@@ -55,10 +55,17 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(HEADER_LEN)?;
     let header = length_or_type(input, 12);
     // Ethertypes come first, as hardly any other frame has to be looked at again.
-    if matches!(header.next, Next::Layer(Layer::Llc)) && isl::is_isl(input.bytes) {
-        return Ok(Header::foreign(Next::Layer(Layer::Isl)));
+    match header.next {
+        Next::Layer(Layer::Llc) if isl::is_isl(input.bytes) => {
+            Ok(Header::foreign(Next::Layer(Layer::Isl)))
+        }
+        Next::Ethertype(fabric_path::ETHERTYPE | 0x8100 | 0x88a8)
+            if fabric_path::tag_at(input.bytes).is_some() =>
+        {
+            Ok(Header::foreign(Next::Layer(Layer::FabricPath)))
+        }
+        _ => Ok(header),
     }
-    Ok(header)
 }
 
 /// What follows a length or type field at `offset`: an ethertype's payload, or as many bytes of

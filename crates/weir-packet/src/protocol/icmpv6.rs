@@ -220,8 +220,28 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
             input.need(ERROR_LEN)?;
             Ok(Header::new(ERROR_LEN, Next::Quote(Layer::Ipv6)))
         }
+        NEIGHBOR_REDIRECT => decode_redirect(input),
         _ => Ok(Header::new(HEADER_LEN_MIN, Next::Payload)),
     }
+}
+
+/// A redirect quotes the packet that is to go another way in an option, among others (RFC 4861, 4.6.3).
+fn decode_redirect(input: &Input<'_>) -> Result<Header, Reason> {
+    let mut at = OPTIONS_OF_REDIRECT;
+    while input.declared > at {
+        let kind = input.u8(at)?;
+        let len = usize::from(input.u8(at.saturating_add(1))?) * 8;
+        let end = at.saturating_add(len);
+        if kind == REDIRECTED && len > REDIRECTED_LEN {
+            let header = Header::new(at.saturating_add(REDIRECTED_LEN), Next::Quote(Layer::Ipv6));
+            return Ok(header.with_total(end));
+        }
+        if len == 0 {
+            break;
+        }
+        at = end;
+    }
+    Ok(Header::new(HEADER_LEN_MIN, Next::Payload))
 }
 
 fn is(packet: &Packet<'_>, kinds: &[u8]) -> bool {
@@ -236,7 +256,7 @@ fn option<'a>(packet: &Packet<'a>, wanted: fn(u8) -> bool) -> Option<&'a [u8]> {
         ROUTER_SOLICITATION => 8,
         134 => 16,
         NEIGHBOR_SOLICITATION | NEIGHBOR_ADVERTISEMENT => 24,
-        NEIGHBOR_REDIRECT => 40,
+        NEIGHBOR_REDIRECT => OPTIONS_OF_REDIRECT,
         _ => return None,
     };
     let mut rest = packet.bytes(ICMPV6)?.get(start..)?;
@@ -264,3 +284,7 @@ const NEIGHBOR_SOLICITATION: u8 = 135;
 const NEIGHBOR_ADVERTISEMENT: u8 = 136;
 const NEIGHBOR_REDIRECT: u8 = 137;
 const PREFIX: u8 = 3;
+const REDIRECTED: u8 = 4;
+/// Bytes of that option in front of the packet.
+const REDIRECTED_LEN: usize = 8;
+const OPTIONS_OF_REDIRECT: usize = 40;

@@ -91,12 +91,7 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
 
 /// The outermost of UDP and UDP-Lite.
 pub(crate) fn udp(packet: &Packet<'_>) -> Option<Layer> {
-    let start = |layer| packet.span(layer).map(|span| span.start);
-    match (start(Layer::Udp), start(Layer::UdpLite)) {
-        (Some(udp), Some(lite)) if lite < udp => Some(Layer::UdpLite),
-        (Some(_), _) => Some(Layer::Udp),
-        (None, lite) => lite.map(|_| Layer::UdpLite),
-    }
+    packet.outermost(Layer::Udp, Layer::UdpLite)
 }
 
 /// The length of a jumbogram is 0 (RFC 2675, 4): the packet's end is the datagram's.
