@@ -30,10 +30,11 @@ impl Statement {
         let tokens = Tokenizer::new(&dialect, sql)
             .tokenize_with_location()
             .map_err(|error| Error::new(ErrorKind::Syntax, error.to_string()))?;
-        let mut parser = DFParserBuilder::new(with_lists(with_hex_numbers(tokens)))
-            .with_dialect(&dialect)
-            .build()
-            .map_err(|error| Error::from_datafusion(ErrorKind::Syntax, error, &[]))?;
+        let mut parser =
+            DFParserBuilder::new(with_lists(with_null_columns(with_hex_numbers(tokens))))
+                .with_dialect(&dialect)
+                .build()
+                .map_err(|error| Error::from_datafusion(ErrorKind::Syntax, error, &[]))?;
         let statements = parser.parse_statements().map_err(|error| {
             Error::from_datafusion(ErrorKind::Syntax, error, &[]).with_hint(
                 "file names and text stand in single quotes: FROM 'trace.pcap' WHERE ip.src = '10.0.0.1'",
@@ -299,6 +300,21 @@ fn with_hex_numbers(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     tokens
 }
 
+/// Lets the columns of BSD loopback be written as Wireshark does: `null.family`. No value has parts, so that
+/// NULL in front of a dot is a name.
+fn with_null_columns(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    for at in 0..tokens.len() {
+        if let Some([word, dot, name]) = tokens.get_mut(at..at.saturating_add(3))
+            && matches!(&word.token, Token::Word(word) if word.keyword == Keyword::NULL)
+            && dot.token == Token::Period
+            && matches!(name.token, Token::Word(_))
+        {
+            word.token = Token::make_word("null", Some('"'));
+        }
+    }
+    tokens
+}
+
 /// Lets a list of files stand where a table stands: `FROM ['a.pcap', 'b.pcap']` becomes
 /// `FROM packets(['a.pcap', 'b.pcap'])`.
 fn with_lists(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
@@ -331,4 +347,29 @@ fn with_lists(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         }
     }
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names::Scope;
+
+    #[test]
+    fn every_column_of_packets_can_be_written_without_quotes() {
+        let names = weir_packet::fields().map(|(field, _)| field.name);
+        let names: Vec<&str> = names.filter(|name| name.contains('.')).collect();
+        let scope = Scope {
+            dotted: names.iter().map(|name| (*name).to_owned()).collect(),
+            ..Scope::default()
+        };
+        for name in names.iter().chain(&["NULL.Family"]) {
+            let sql = format!("SELECT 1 FROM 'x.pcap' WHERE {name} = NULL");
+            let mut statements = Statement::parse(&sql).unwrap();
+            let statement = statements.first_mut().unwrap();
+            statement.visit_mut(&mut scope.resolver());
+            let text = statement.inner.to_string();
+            let expected = format!(r#"WHERE "{}" = NULL"#, name.to_ascii_lowercase());
+            assert!(text.contains(&expected), "{name}: {text}");
+        }
+    }
 }

@@ -233,8 +233,9 @@ fn decode_redirect(input: &Input<'_>) -> Result<Header, Reason> {
         let len = usize::from(input.u8(at.saturating_add(1))?) * 8;
         let end = at.saturating_add(len);
         if kind == REDIRECTED && len > REDIRECTED_LEN {
-            let header = Header::new(at.saturating_add(REDIRECTED_LEN), Next::Quote(Layer::Ipv6));
-            return Ok(header.with_total(end));
+            let len = at.saturating_add(REDIRECTED_LEN);
+            input.need(len)?;
+            return Ok(Header::new(len, Next::Quote(Layer::Ipv6)).with_total(end));
         }
         if len == 0 {
             break;

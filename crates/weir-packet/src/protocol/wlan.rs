@@ -157,11 +157,17 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 };
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
-    decode_with(input, input.u8(0)?, input.u8(1)?)
+    let is_later_fragment = input.bytes.get(22).is_some_and(|it| it & 15 != 0);
+    decode_with(input, input.u8(0)?, input.u8(1)?, is_later_fragment)
 }
 
 /// Reads a header whose frame control field has these bytes.
-pub(super) fn decode_with(input: &Input<'_>, first: u8, flags: u8) -> Result<Header, Reason> {
+pub(super) fn decode_with(
+    input: &Input<'_>,
+    first: u8,
+    flags: u8,
+    is_later_fragment: bool,
+) -> Result<Header, Reason> {
     let control = Control::new(first, flags);
     if control.version != 0 {
         // Version 1 has short headers of another shape, others don't exist.
@@ -171,7 +177,7 @@ pub(super) fn decode_with(input: &Input<'_>, first: u8, flags: u8) -> Result<Hea
     input.need(len)?;
     let opaque = Header::new(len, Next::Payload);
     let has_data = control.kind == DATA && control.subtype & 0x04 == 0;
-    if !has_data || control.flags & PROTECTED != 0 || input.u16_be(22)? & 0x0f00 != 0 {
+    if !has_data || control.flags & PROTECTED != 0 || is_later_fragment {
         // No payload, an encrypted one, or a later fragment.
         return Ok(opaque);
     }
@@ -205,7 +211,7 @@ pub(super) fn decode_with(input: &Input<'_>, first: u8, flags: u8) -> Result<Hea
             len += 2;
             Next::Layer(Layer::Llc)
         }
-        [] => Next::Payload,
+        [] if input.declared <= len => Next::Payload,
         _ => Next::Layer(Layer::Llc),
     };
     Ok(Header::new(len, next))
@@ -349,7 +355,7 @@ const POWER_SAVE_POLL: u8 = 10;
 const CONTENTION_FREE_END: u8 = 14;
 const TO_DS: u8 = 0x01;
 const FROM_DS: u8 = 0x02;
-const MORE_FRAGMENTS: u8 = 0x04;
+pub(super) const MORE_FRAGMENTS: u8 = 0x04;
 const PROTECTED: u8 = 0x40;
 const ORDER: u8 = 0x80;
 const AGGREGATED: u8 = 0x80;

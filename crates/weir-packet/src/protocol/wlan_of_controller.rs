@@ -14,7 +14,11 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     let [first, flags] = frame_control([input.u8(0)?, input.u8(1)?]);
-    wlan::decode_with(input, first, flags)
+    // Access points put fragments together before they send them on; what is in the place of the
+    // fragment's number counts only where more are to come.
+    let is_fragment = flags & wlan::MORE_FRAGMENTS != 0;
+    let has_number = input.bytes.get(22).is_some_and(|it| it & 15 != 0);
+    wlan::decode_with(input, first, flags, is_fragment && has_number)
 }
 
 /// The bytes of the frame control field in the order of the air. RFC 5416 says nothing of another one;

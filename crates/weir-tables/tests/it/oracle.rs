@@ -44,6 +44,11 @@ fn tshark_agrees_on_every_column() {
 
     let tally = Tally::new(&shared, compare_all(&shared, &captures));
     println!("{}", tally.summary());
+    println!("columns without a value: {:?}", tally.empty());
+    println!(
+        "columns that tshark has too, and of which no value is its: {:?}",
+        tally.unchecked()
+    );
     let unexpected = tally.unexpected();
     if let Some(path) = std::env::var_os("WEIR_ORACLE_REPORT") {
         std::fs::write(path, unexpected.join("\n") + "\n").unwrap();
