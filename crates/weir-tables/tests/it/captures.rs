@@ -66,5 +66,14 @@ pub(crate) fn generated(folder: &Path) -> Vec<Capture> {
         .collect()
 }
 
+/// Frames for columns that no captured traffic at hand fills, made by another program: see
+/// `tests/frames/make.py`.
+pub(crate) fn frames() -> Vec<Capture> {
+    in_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/frames"))
+        .into_iter()
+        .map(|capture| capture.within("frames"))
+        .collect()
+}
+
 /// Enough for each kind of packet of a trace to come up several times.
 const TRACE_BYTES: u64 = 500_000;
