@@ -254,7 +254,11 @@ fn is(packet: &Packet<'_>, kinds: &[u8]) -> bool {
 /// The first option of neighbour discovery whose type `wanted` accepts, from its type on.
 fn option<'a>(packet: &Packet<'a>, wanted: fn(u8) -> bool) -> Option<&'a [u8]> {
     let start = match packet.u8(ICMPV6, 0)? {
-        ROUTER_SOLICITATION => 8,
+        // Inverse discovery (RFC 3122, 2), mobile prefix advertisements (RFC 6275, 6.8), certification path
+        // solicitations (RFC 3971, 6.4), mobility protocols (RFC 4065, 3; RFC 5568, 6.1).
+        ROUTER_SOLICITATION | 141 | 142 | 147 | 148 | 150 | 154 => 8,
+        // Certification path advertisements (RFC 3971, 6.4).
+        149 => 12,
         134 => 16,
         NEIGHBOR_SOLICITATION | NEIGHBOR_ADVERTISEMENT => 24,
         NEIGHBOR_REDIRECT => OPTIONS_OF_REDIRECT,

@@ -954,6 +954,22 @@ pub(crate) fn samples() -> Vec<Sample> {
             ],
         ),
         sample(
+            "inverse neighbour discovery of icmpv6",
+            over_ipv6(58, &unhex("8d00 0000 00000000 0101 020000000001 0201 020000000002")),
+            "eth:ipv6:icmpv6",
+            &[
+                ("icmpv6.opt.type", "1"),
+                ("icmpv6.opt.src_linkaddr", "020000000001"),
+                ("icmpv6.opt.target_linkaddr", "020000000002"),
+            ],
+        ),
+        sample(
+            "certification path advertisement of icmpv6",
+            over_ipv6(58, &unhex("9500 0000 0001 0002 0001 0000 0f01 000000000000")),
+            "eth:ipv6:icmpv6",
+            &[("icmpv6.opt.type", "15"), ("icmpv6.opt.length", "1")],
+        ),
+        sample(
             "igmp query of version 3 that waits an hour",
             over_ip(2, &unhex("11fe eb84 00000000 027d 0000")),
             "eth:ip:igmp",

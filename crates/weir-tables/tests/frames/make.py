@@ -17,7 +17,7 @@ from scapy.contrib.gtp import GTP_U_Header, GTPPDUSessionContainer
 from scapy.contrib.nsh import NSH
 from scapy.contrib.tzsp import TZSP, TZSPTagEnd, TZSPTagPadding, TZSPTagRXChannel
 from scapy.layers.dot11 import Dot11
-from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption_RR
+from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption_LSRR, IPOption_RR
 from scapy.layers.inet6 import (
     HAO, HBHOptUnknown, ICMPv6ParamProblem, IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrRouting,
 )
@@ -141,6 +141,9 @@ RECORDS = [
 ]
 
 CAPTURES = {
+    "source-route": (1, [
+        Ether(**ETHER) / IP(src="10.0.0.1", dst="10.0.0.2", options=IPOption_LSRR(routers=["10.0.0.3", "10.0.0.4"])) / UDP(),
+    ]),
     "ethernet": (1, ETHERNET),
     "capwap-in-the-byte-order-of-the-air": (1, [
         udp(5247, h("00200310 0000 0000 06 020000000009 00"), h("0801 2c00 020000000001 020000000002 020000000003 1000 aaaa03 000000 0800"), INNER),

@@ -178,11 +178,14 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         title: "The outermost header is the column",
-        columns: &["eth.len", "ip.opt.*", "llc.*", "eth.dst", "udp.*", "icmp.*"],
+        columns: &[
+            "eth.len", "eth.type", "ip.opt.*", "llc.*", "eth.dst", "udp.*", "icmp.*",
+        ],
         captures: &[
             "*erspan-type-ii-3.pcap",
             "*vxlan-encapsulated-igmp-v2.pcap",
             "frames/ethernet.pcap",
+            "*found/capwap.pcap",
             "*gtp_control_prime.pcap",
             "*pdp_ctx_messages.pcapng",
             "*of10_s4810.pcap",
@@ -278,6 +281,14 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         when: When::Differ,
         reason: "Cisco swaps the two bytes of the frame control field, and tshark takes that for granted unless told \
                  otherwise. Here each frame tells: data has a direction in the second byte, management a zero.",
+    },
+    Difference {
+        title: "Destinations of source routes",
+        columns: &["ip.dst"],
+        captures: &["frames/source-route.pcap"],
+        when: When::Differ,
+        reason: "ip.dst is the header's destination, the next hop of a source route; tshark gives the last address of \
+                 the route.",
     },
     Difference {
         title: "Times beyond the range",
