@@ -3,6 +3,7 @@
 use crate::detect::Application;
 use crate::history::{Event, First, More};
 use crate::key::{FlowKey, Sender};
+use crate::ranges::Ranges;
 use crate::slab::{NONE, Slab, Slot};
 use crate::tcp::{ACK, FIN, JUMP_MAX, RST, SYN, Segment, beyond};
 
@@ -221,6 +222,7 @@ impl Flow {
         segment.flags & OF_FLAGS == ACK
             && segment.window != 0
             && segment.len <= JUMP_MAX.unsigned_abs()
+            && !segment.is_cut
             && self.flags & (Self::LIVE | Self::CLOSED) == Self::LIVE
             // The ACK that ends the handshake is still to come.
             && (side == 1 || !self.is(Self::HANDSHAKE) || self.round_trip_ns != 0)
@@ -328,14 +330,13 @@ pub(crate) struct SideDetail {
     /// How often `last` and `ack` went beyond 2^32.
     pub(crate) wraps: u32,
     pub(crate) ack_wraps: u32,
-    /// Ranges of sequence numbers that were not seen, in order; the first `hole_count` count.
-    pub(crate) holes: [(u32, u32); Self::HOLES_MAX],
-    pub(crate) hole_count: u8,
+    /// Numbers that were not seen.
+    pub(crate) holes: Ranges,
+    /// Numbers of segments that were seen and not captured whole, as a snap length cuts them.
+    pub(crate) cut: Ranges,
 }
 
 impl SideDetail {
-    pub(crate) const HOLES_MAX: usize = 4;
-
     /// Forgets what was counted, after a partial result.
     pub(crate) fn forget_counts(&mut self) {
         self.retransmissions = 0;

@@ -55,6 +55,29 @@ pub fn cases(folder: &Path, log: &str) -> io::Result<Vec<Case>> {
         .collect())
 }
 
+/// The tests whose captures and expected logs are in a folder of their own: its `zeek/index.tsv` names the test, the
+/// capture in `captures/zeek`, and whether checksums are ignored; the logs are in a folder of the test's name.
+///
+/// # Errors
+///
+/// The index cannot be read.
+pub fn kept_cases(folder: &Path, log: &str) -> io::Result<Vec<Case>> {
+    let index = fs::read_to_string(folder.join("zeek/index.tsv"))?;
+    let cases = index.lines().skip(1).filter_map(|line| {
+        let mut fields = line.split('\t');
+        let (name, capture, note) = (fields.next()?, fields.next()?, fields.next()?);
+        let expected = fs::read_to_string(folder.join("zeek").join(name).join(log)).ok()?;
+        let case = Case {
+            name: name.to_owned(),
+            capture: folder.join("captures/zeek").join(capture),
+            ignores_checksums: note.contains("checksums ignored"),
+            expected: rows(&expected),
+        };
+        case.capture.is_file().then_some(case)
+    });
+    Ok(cases.collect())
+}
+
 fn case(folder: &Path, baseline: &Path, log: &str) -> Option<Case> {
     let name = baseline.file_name()?.to_string_lossy().into_owned();
     let expected = rows(&fs::read_to_string(baseline.join(log)).ok()?);

@@ -210,6 +210,67 @@ fn acknowledged_bytes_that_were_not_captured_are_gaps() {
     assert_eq!(flow.sent.missed_bytes, 200);
 }
 
+/// Only headers of what follows a cut at so many bytes.
+fn cut_at(mut packets: Vec<Sent>, snap_len: usize) -> Vec<Sent> {
+    for sent in &mut packets {
+        sent.bytes.truncate(snap_len);
+    }
+    packets
+}
+
+/// Zeek's `TCPSessionAdapter::DeliverPacket` hands on no data of a segment that was not captured whole.
+#[test]
+fn bytes_of_segments_without_their_data_were_taken_for_captured() {
+    let lines = format!(
+        "{HANDSHAKE}
+        40 > A 1   1   100
+        50 < A 1   101 0
+        60 > A 101 1   200
+        61 > A 301 1   20
+        62 > A 101 1   200
+        64 > A 521 1   200
+        66 > A 321 1   200
+        70 < A 1   721 0
+        80 < A 1   721 50
+        90 > A 721 51  0"
+    );
+    let whole = only(&tcp(&lines));
+    assert_eq!(whole.sent.missed_bytes, 0);
+    assert_eq!(
+        (whole.sent.retransmissions, whole.sent.out_of_order),
+        (1, 1)
+    );
+    // The headers of all, and of what fits: 54 bytes are in front of the data.
+    for (snap_len, sent, received) in [(54, 720, 50), (80, 700, 50), (110, 700, 0), (154, 600, 0)] {
+        let flow = only(&cut_at(tcp(&lines), snap_len));
+        let missed = (flow.sent.missed_bytes, flow.received.missed_bytes);
+        assert_eq!(missed, (sent, received), "cut at {snap_len}: {flow:#?}");
+        let counted = (flow.sent.retransmissions, flow.sent.out_of_order);
+        assert_eq!(counted, (1, 1), "cut at {snap_len}");
+        assert_eq!(flow.sent.stream_bytes, 720);
+    }
+    // What is not acknowledged is not missing, and what comes whole later neither.
+    let mut packets = cut_at(tcp(&format!("{HANDSHAKE} 40 > A 1 1 100")), 54);
+    assert_eq!(only(&packets).sent.missed_bytes, 0);
+    packets.extend(tcp("45 > A 1 1 100\n 50 < A 1 101 0"));
+    assert_eq!(only(&packets).sent.missed_bytes, 0);
+}
+
+/// A connection of headers only from Zeek's own captures, of which its
+/// `conn.log` says that all 24,257 bytes are missing.
+#[test]
+fn headers_alone_miss_all_that_zeek_misses() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let path = folder.join("captures/found/tcp__retransmit-fast009.pcap");
+    if !path.is_file() {
+        eprintln!("SKIPPED: there is no {}", path.display());
+        return;
+    }
+    let flow = only(&capture::read(&path));
+    let missed = flow.sent.missed_bytes + flow.received.missed_bytes;
+    assert_eq!(missed, 24_257, "{flow:#?}");
+}
+
 #[test]
 fn windows_of_zero_are_counted() {
     let flow = check(
