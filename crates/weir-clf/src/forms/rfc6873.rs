@@ -434,6 +434,8 @@ impl Encoder {
         head[72..75].copy_from_slice(&milliseconds);
         head[75] = b'\t';
         head[76..81].copy_from_slice(&record.flags.letters());
+        self.losses
+            .note_if(!record.flags.is_complete(), Loss::Assumed);
         head[81] = b'\t';
     }
 
