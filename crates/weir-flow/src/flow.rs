@@ -1,6 +1,6 @@
 //! What the table keeps of a flow: 176 bytes, and more only of flows that are not regular.
 
-use crate::detect::Application;
+use crate::detect::{Application, RtpHeader};
 use crate::history::{Event, First, More};
 use crate::key::{FlowKey, Sender};
 use crate::ranges::Ranges;
@@ -26,6 +26,9 @@ pub(crate) enum State {
     /// It sent a RST.
     Reset,
 }
+
+/// Steps of RTP's sequence number from one packet to the next that is taken for its successor: some may be lost.
+const RTP_STEP_MAX: u32 = 16;
 
 /// One end of a flow.
 #[derive(Clone, Copy, Debug, Default)]
@@ -95,6 +98,22 @@ impl Side {
         self.ip_bytes_high = 0;
         self.payload_bytes_low = 0;
         self.payload_bytes_high = 0;
+    }
+
+    /// See [`FlowTable::follow_rtp`](crate::FlowTable). What only TCP needs has room for it in a flow of
+    /// datagrams: `start` is the source, `last` its last sequence number, `ack` the packets in a row.
+    pub(crate) fn follow_rtp(&mut self, header: RtpHeader) -> u32 {
+        let step = u32::from(header.sequence).wrapping_sub(self.last) & 0xffff;
+        let goes_on = self.ack > 0 && self.start == header.source;
+        match step {
+            // A copy, or one that was overtaken.
+            0 | 0xfff0..=0xffff if goes_on => return self.ack,
+            1..=RTP_STEP_MAX if goes_on => self.ack = self.ack.saturating_add(1),
+            _ => self.ack = 1,
+        }
+        self.start = header.source;
+        self.last = header.sequence.into();
+        self.ack
     }
 
     pub(crate) fn set_state(&mut self, state: State) {

@@ -608,6 +608,7 @@ mod tests {
                 seconds: 1_328_821_153,
                 nanoseconds: 10_000_000,
             },
+            flags: Flags::from_letters(*b"RORUU").unwrap(),
             ..Record::default()
         };
         for (field, value) in Field::ALL.into_iter().zip([

@@ -421,6 +421,57 @@ fn datagrams_are_flows_too() {
 }
 
 #[test]
+fn one_datagram_whose_header_fits_was_taken_for_rtp() {
+    let rtp = |sequence: u16, source: u32| {
+        let mut payload = vec![0x80, 8];
+        payload.extend(sequence.to_be_bytes());
+        payload.extend((u32::from(sequence) * 160).to_be_bytes());
+        payload.extend(source.to_be_bytes());
+        payload.extend([0x55; 160]);
+        payload
+    };
+    let service = |payloads: &[Vec<u8>]| {
+        let packets: Vec<Sent> = (0..)
+            .zip(payloads)
+            .map(|(number, payload)| {
+                let datagram = udp(A.into(), B.into(), 4_000, 4_002, payload);
+                let ip = Ipv4::new(A, B, protocol::UDP).packet(&datagram);
+                let frame = ethernet([2; 6], [4; 6], ethertype::IPV4, &ip);
+                Sent::new(number * 20_000_000, ETHERNET, frame)
+            })
+            .collect();
+        only(&packets).application.as_str()
+    };
+    let source = 0x1234_5678;
+    assert_eq!(
+        service(&[rtp(65_534, source), rtp(65_535, source), rtp(1, source)]),
+        Some("rtp")
+    );
+    // Copies and what was overtaken count for nothing, and break nothing.
+    let copies = [
+        rtp(7, source),
+        rtp(7, source),
+        rtp(9, source),
+        rtp(8, source),
+    ];
+    assert_eq!(service(&copies), None);
+    assert_eq!(
+        service(&[&copies[..], &[rtp(10, source)]].concat()),
+        Some("rtp")
+    );
+    // Random numbers, or another source each time, are something else.
+    assert_eq!(service(&[rtp(7, source)]), None);
+    assert_eq!(
+        service(&[1, 2, 3, 4].map(|number| rtp(number, u32::from(number)))),
+        None
+    );
+    assert_eq!(
+        service(&[1, 900, 40, 7_000].map(|number| rtp(number, source))),
+        None
+    );
+}
+
+#[test]
 fn an_answer_from_a_servers_port_turns_the_flow_round() {
     let flow = only(&[datagram(0, (53, 40_000), false, None)]);
     assert_eq!(flow.responder.port, 53);
