@@ -423,3 +423,4 @@ impl Details {
 }
 
 const _: () = assert!(size_of::<Flow>() <= 176);
+const _: () = assert!(size_of::<Detail>() <= 304);

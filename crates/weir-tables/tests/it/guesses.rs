@@ -121,7 +121,7 @@ fn read(table: &str, path: &Path, wanted: &[&str]) -> Vec<Vec<Option<String>>> {
         table
             .columns()
             .iter()
-            .position(|column| column.name == *name)
+            .position(|column| *column.name == **name)
     };
     let projection: Vec<usize> = wanted.iter().map(|name| place(name).unwrap()).collect();
     let sources = vec![Source::capture(path)];
