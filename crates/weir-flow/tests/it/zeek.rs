@@ -1,7 +1,7 @@
 //! Zeek as the judge: its own captures, and the `conn.log` that its own tests expect of them.
 //!
-//! Needs Zeek's sources: `WEIR_ZEEK=…/zeek/testing/btest cargo test -p weir-flow zeek`. Nothing of them is copied
-//! here. What differs is listed in `docs/reference/zeek-differences.md`.
+//! Those beside the checkout are always compared, and all others in Zeek's sources with
+//! `WEIR_ZEEK=…/zeek/testing/btest cargo test -p weir-flow zeek`. Nothing of them is copied here. What differs is listed in `docs/reference/zeek-differences.md`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -121,8 +121,8 @@ fn is_explained(difference: &str) -> bool {
             .any(|(name, field, _)| difference.starts_with(name) && difference.contains(field))
 }
 
-/// Those cases whose log names both ends.
-fn with_ends(mut cases: Vec<Case>) -> Vec<Case> {
+fn conn_logs() -> Vec<Case> {
+    let mut cases = zeek::cases("conn.log", "flows with Zeek's conn.log").unwrap();
     cases.retain(|case| case.expected.first().is_some_and(|row| end(row).is_some()));
     cases
 }
@@ -208,23 +208,10 @@ fn flows_of(path: &Path, mut options: Options) -> BTreeMap<[String; 5], Vec<Flow
 
 #[test]
 fn flows_are_those_of_zeeks_conn_log() {
-    let Some(folder) = zeek::checkout("flows with Zeek's conn.log") else {
+    let cases = conn_logs();
+    if cases.is_empty() {
         return;
-    };
-    compare(with_ends(zeek::cases(&folder, "conn.log").unwrap()));
-}
-
-/// The same over the captures and logs that stand beside the checkout.
-#[test]
-fn flows_are_those_of_the_conn_logs_beside_the_checkout() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    match zeek::kept_cases(&folder, "conn.log") {
-        Ok(cases) => compare(with_ends(cases)),
-        Err(error) => eprintln!("SKIPPED: {}: {error}", folder.join("zeek").display()),
     }
-}
-
-fn compare(cases: Vec<Case>) {
     let mut agreed: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
     let mut different = Vec::new();
     let (mut found, mut count) = (0, 0);
