@@ -4,6 +4,7 @@
 //! `WEIR_ORACLE_STRIDE=1`, which counts what was missed too. Flows are those of every eighth capture by default.
 //! `WEIR_BLESS=1` with it writes the table of `docs/reference/guesses.md`.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,6 +28,9 @@ struct Counts {
     unknown: u64,
     missed: u64,
 }
+
+/// What tshark sees in a capture, once it was asked: the protocols in each record, by its number.
+type Seen = OnceCell<HashMap<u64, BTreeSet<String>>>;
 
 /// What came of some captures.
 #[derive(Default)]
@@ -213,7 +217,7 @@ impl Found {
     }
 
     /// The rows of `websocket`, `sip` and `h248`, by the records that completed them.
-    fn tables(&mut self, capture: &Capture, is_full: bool) {
+    fn tables(&mut self, capture: &Capture, seen: &Seen, is_full: bool) {
         let none = BTreeSet::new();
         let claims: Vec<HashMap<u64, u64>> = TABLES
             .iter()
@@ -231,7 +235,7 @@ impl Found {
         if !is_full && claims.iter().all(HashMap::is_empty) {
             return;
         }
-        let seen = by_tshark(&capture.path);
+        let seen = seen.get_or_init(|| by_tshark(&capture.path));
         for ((table, expected), frames) in TABLES.iter().zip(claims) {
             for (frame, rows) in &frames {
                 let protocols = seen.get(frame).unwrap_or(&none);
@@ -247,13 +251,13 @@ impl Found {
     }
 
     /// The services of flows, by all their records.
-    fn services(&mut self, capture: &Capture) {
+    fn services(&mut self, capture: &Capture, seen: &Seen) {
         let mut services: HashMap<String, Option<String>> = HashMap::new();
         for row in read("flows", &capture.path, &["flow.id", "flow.service"]) {
             let service = services.entry(row[0].clone().unwrap()).or_default();
             *service = row[1].clone().or(service.take());
         }
-        let seen = by_tshark(&capture.path);
+        let seen = seen.get_or_init(|| by_tshark(&capture.path));
         let mut protocols: HashMap<String, BTreeSet<&str>> = HashMap::new();
         for row in read("flow_packets", &capture.path, &["flow.id", "frame.number"]) {
             let [Some(flow), Some(frame)] = &row[..] else {
@@ -329,9 +333,10 @@ fn nothing_was_guessed_that_tshark_sees_to_be_something_else() {
                 return;
             };
             let mut found = Found::default();
-            found.tables(capture, stride == 1);
+            let seen = Seen::new();
+            found.tables(capture, &seen, stride == 1);
             if number % stride == 0 {
-                found.services(capture);
+                found.services(capture, &seen);
             }
             all.lock().unwrap().add(found);
         }

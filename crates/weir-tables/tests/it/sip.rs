@@ -265,10 +265,16 @@ fn the_host_of_via_had_the_brackets_of_ipv6() {
         eprintln!("SKIPPED: tshark is not installed: nothing judges the hosts of sip");
         return;
     }
-    let fields: Vec<String> = SAME.iter().map(|(_, field)| (*field).to_owned()).collect();
+    let hosts = || {
+        let is_of_host = |name: &str| {
+            name.ends_with("host") || name.ends_with("port") || name.contains("sent_by")
+        };
+        SAME.iter().filter(move |(ours, _)| is_of_host(ours))
+    };
+    let fields: Vec<String> = hosts().map(|(_, field)| (*field).to_owned()).collect();
     let rows = tshark::rows(&path, &fields, &[]).unwrap();
     let theirs: Vec<Vec<&str>> = rows.iter().collect();
-    for (at, (ours, field)) in SAME.iter().enumerate() {
+    for (at, (ours, field)) in hosts().enumerate() {
         for (row, value) in column(&batch, ours).iter().enumerate() {
             assert_eq!(value, theirs[row][at], "message {row}: {field}");
         }
