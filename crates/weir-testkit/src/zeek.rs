@@ -25,8 +25,8 @@ pub type Row = BTreeMap<String, String>;
 
 /// All tests that expect a log, such as `conn.log`, and read one capture: those beside the checkout, in
 /// `../shared/data/zeek`, and the others of Zeek's sources, whose folder `testing/btest` `WEIR_ZEEK` may name. Where
-/// there is neither, the peer `zeek-baselines` is missing, and nothing checks what is `compared`, as in
-/// `messages with Zeek's sip.log`.
+/// there is neither, the peer `zeek-baselines` is missing (`zeek-sources` where the folder beside the checkout has
+/// no test of this log), and nothing checks what is `compared`, as in `messages with Zeek's sip.log`.
 ///
 /// # Errors
 ///
@@ -34,7 +34,7 @@ pub type Row = BTreeMap<String, String>;
 ///
 /// # Panics
 ///
-/// `WEIR_REQUIRE` lists `zeek-baselines`, and they are not there.
+/// `WEIR_REQUIRE` lists the peer that is missing.
 pub fn cases(log: &str, compared: &str) -> io::Result<Vec<Case>> {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let mut cases = beside_the_checkout(&data, log)?;
@@ -46,8 +46,12 @@ pub fn cases(log: &str, compared: &str) -> io::Result<Vec<Case>> {
         cases.extend(others.filter(|case| !known.contains(&case.name)));
     }
     if cases.is_empty() {
-        let unchecked = format!("nothing compares {compared}");
-        crate::missing("zeek-baselines", &unchecked);
+        // Of some logs only the sources have tests.
+        let peer = match data.join("zeek").is_dir() {
+            true => "zeek-sources",
+            false => "zeek-baselines",
+        };
+        crate::missing(peer, &format!("nothing compares {compared}"));
     }
     Ok(cases)
 }
