@@ -45,17 +45,17 @@ const EXPLAINED: &[(&str, &str, &str)] = &[
     (
         "flow.service = ssh",
         "ssh-on-port-80.pcap",
-        "tshark takes the port's word; Zeek says ssh",
+        "tshark takes the port's word; the capture was made to have SSH there",
     ),
     (
         "flow.service = ssh",
         "ssl-and-ssh-using-sslh.pcap",
-        "tshark takes the port's word, where sslh serves both; Zeek says ssh",
+        "tshark takes the port's word, where sslh serves TLS and SSH",
     ),
     (
         "flow.service = mysql",
         "mysql-on-port-5432.pcap",
-        "tshark takes the port's word; Zeek says mysql",
+        "tshark takes the port's word; the capture was made to have MySQL there",
     ),
 ];
 
