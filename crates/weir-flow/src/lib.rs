@@ -42,6 +42,7 @@ mod key;
 mod options;
 mod payloads;
 mod ports;
+mod ranges;
 mod record;
 mod sctp;
 mod sha1;

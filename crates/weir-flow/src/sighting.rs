@@ -92,7 +92,8 @@ fn ip_facts(packet: &Packet<'_>) -> Option<(u32, u8)> {
 
 #[inline]
 fn tcp_facts(packet: &Packet<'_>) -> Option<Segment> {
-    let header = packet.bytes(Layer::Tcp)?.first_chunk::<20>()?;
+    let captured = packet.bytes(Layer::Tcp)?;
+    let header = captured.first_chunk::<20>()?;
     let [
         _,
         _,
@@ -116,12 +117,15 @@ fn tcp_facts(packet: &Packet<'_>) -> Option<Segment> {
     if header_len < 20 {
         return None;
     }
+    let declared = packet.declared_len(Layer::Tcp)?;
+    let len = declared.checked_sub(header_len)?;
     Some(Segment {
         seq: u32::from_be_bytes([s3, s2, s1, s0]),
         ack: u32::from_be_bytes([a3, a2, a1, a0]),
         flags,
         window: u16::from_be_bytes([w1, w0]),
-        len: packet.declared_len(Layer::Tcp)?.checked_sub(header_len)?,
+        len,
+        is_cut: len > 0 && captured.len() < declared as usize,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use weir_packet::{Field, Get, Layer, Packet, fields};
 
-use crate::detect::{Application, Context, detect};
+use crate::detect::{Application, Context, RtpHeader, detect};
 use crate::fragment::{Defragmenter, FragmentCounters, FragmentLimits, Fragmented};
 use crate::options::{Counters, Options};
 use crate::record::FlowRecord;
@@ -25,6 +25,10 @@ type ChecksumField = (Layer, fn(&Packet<'_>) -> Option<bool>);
 
 /// Packets of each direction whose payload is looked at, to recognise the application.
 const LOOKED_AT_MAX: u32 = 16;
+
+/// Packets of one source (SSRC) with sequence numbers that go on, in one direction, that are asked for before a flow is
+/// taken for RTP.
+const RTP_PACKETS_MIN: u32 = 3;
 
 impl Tracker {
     /// Without flows, and with the default limits for fragments.
@@ -186,9 +190,15 @@ fn recognise(table: &mut FlowTable, packet: &Packet<'_>, sighting: &Sighting, se
             table.set_application(seen, found, false);
         }
         Application::Http => table.set_application(seen, found, is_spent),
-        // One packet says little.
-        Application::Rtp if known != Application::Rtp => {
-            table.set_application(seen, found, false);
+        // One packet says little, and any bytes may look like one.
+        Application::Rtp => {
+            let header = RtpHeader::of(payload);
+            let in_a_row = header.map_or(0, |header| table.follow_rtp(seen, header));
+            if in_a_row >= RTP_PACKETS_MIN {
+                table.set_application(seen, found, true);
+            } else if is_spent {
+                table.set_application(seen, known, true);
+            }
         }
         _ => table.set_application(seen, found, true),
     }

@@ -19,6 +19,7 @@ mod captures;
 mod compare;
 mod differences;
 mod floods;
+mod guesses;
 mod oracle;
 mod sip;
 mod tally;
