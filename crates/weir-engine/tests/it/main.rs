@@ -11,7 +11,6 @@ mod copy;
 mod filters;
 mod fused;
 mod guide;
-mod office;
 mod parts;
 mod samples;
 mod shared;

@@ -20,6 +20,7 @@ mod compare;
 mod differences;
 mod floods;
 mod oracle;
+mod robustness;
 mod sip;
 mod tally;
 mod transports;
