@@ -16,17 +16,19 @@
 //!
 //! Both are plain groups, which are counted as they grow, and spilled. With one DISTINCT there is no tag,
 //! and the inner groups are made while captures are decoded. (DataFusion has a rule of its own for that, which
-//! gives up where a count stands beside it.) What cannot be put together from parts, such as a median, and
-//! ROLLUP and its like, leave the aggregate as it is.
+//! gives up where a count stands beside it.) Beside what cannot be put together from parts, such as a median, and
+//! with ROLLUP and its like, the sets stay, but as those of `array_agg`, which are counted and begin empty.
 
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::common::{Column, DFSchema, ScalarValue};
 use datafusion::error::Result;
+use datafusion::functions_aggregate::array_agg::array_agg_udaf;
 use datafusion::functions_aggregate::count::count_udaf;
 use datafusion::functions_aggregate::sum::sum_udaf;
+use datafusion::functions_nested::expr_fn::cardinality;
 use datafusion::logical_expr::expr::{AggregateFunction, AggregateFunctionParams};
 use datafusion::logical_expr::{
     Aggregate, AggregateUDF, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Projection,
@@ -63,9 +65,75 @@ impl OptimizerRule for DistinctAsKeys {
         };
         match Taken::of(aggregate) {
             Some(taken) => Ok(Transformed::yes(rewritten(aggregate, &taken)?)),
-            None => Ok(Transformed::no(plan)),
+            None => Ok(match collected(aggregate)? {
+                Some(plan) => Transformed::yes(plan),
+                None => Transformed::no(plan),
+            }),
         }
     }
+}
+
+/// The aggregate with the different values collected, and counted above it; `None` when none are counted.
+fn collected(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
+    if aggregate.group_expr.iter().any(is_grouped) {
+        return Ok(None);
+    }
+    let schema = &aggregate.schema;
+    let groups = schema.fields().len() - aggregate.aggr_expr.len();
+    let mut functions = Vec::new();
+    let mut columns = Vec::new();
+    for n in 0..groups {
+        columns.push(Expr::Column(Column::from(schema.qualified_field(n))));
+    }
+    let mut is_changed = false;
+    for (n, expr) in aggregate.aggr_expr.iter().enumerate() {
+        let name = format!("{PREFIX}outer_{n}");
+        let found = match counted(expr) {
+            None => {
+                functions.push(expr.clone().alias(&name));
+                col(&name)
+            }
+            Some((argument, filter)) => {
+                is_changed = true;
+                let is_there = argument.clone().is_not_null();
+                let filter = both(filter, Some(is_there));
+                let collect = AggregateFunction::new_udf(
+                    array_agg_udaf(),
+                    vec![argument],
+                    true,
+                    filter.map(Box::new),
+                    Vec::new(),
+                    None,
+                );
+                functions.push(Expr::AggregateFunction(collect).alias(&name));
+                // Of no values there is no array.
+                let count = cast(cardinality(col(&name)), DataType::Int64);
+                when(col(&name).is_null(), lit(0_i64)).otherwise(count)?
+            }
+        };
+        columns.push(named(found, schema, groups + n));
+    }
+    if !is_changed {
+        return Ok(None);
+    }
+    let input = Arc::clone(&aggregate.input);
+    let aggregate = Aggregate::try_new(input, aggregate.group_expr.clone(), functions)?;
+    let aggregate = Arc::new(LogicalPlan::Aggregate(aggregate));
+    let projection = Projection::try_new(columns, aggregate)?;
+    Ok(Some(LogicalPlan::Projection(projection)))
+}
+
+/// What a count of different values counts, and where.
+fn counted(expr: &Expr) -> Option<(Expr, Option<Expr>)> {
+    let Expr::AggregateFunction(function) = expr else {
+        return None;
+    };
+    let params = &function.params;
+    let [argument] = params.args.as_slice() else {
+        return None;
+    };
+    let counts = function.func.name() == "count" && params.distinct;
+    counts.then(|| (argument.clone(), params.filter.as_deref().cloned()))
 }
 
 /// The aggregate functions, and the values of which those that are different count.

@@ -8,6 +8,7 @@
 
 mod cookbook;
 mod copy;
+mod distinct;
 mod filters;
 mod fused;
 mod guide;
