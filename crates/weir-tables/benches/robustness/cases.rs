@@ -24,11 +24,14 @@ struct Base {
     link_type: u16,
     packets: Vec<Packet>,
     is_recorder: bool,
+    is_generated: bool,
 }
 
 /// The captures that are mutated.
 pub(crate) struct Bases {
     bases: Vec<Base>,
+    /// Numbers of those that have many packets, or that the testkit made.
+    rich: Vec<usize>,
 }
 
 /// What a file is asked.
@@ -55,10 +58,11 @@ impl Bases {
             walk(other, &mut paths)?;
         }
         paths.sort();
-        let bases = paths.iter().filter_map(|path| Base::load(path));
-        Ok(Self {
-            bases: bases.collect(),
-        })
+        let bases: Vec<Base> = paths.iter().filter_map(|path| Base::load(path)).collect();
+        let is_rich = |base: &Base| base.is_generated || base.packets.len() >= PACKETS_MAX;
+        let numbers = (0..bases.len()).filter(|number| is_rich(&bases[*number]));
+        let rich = numbers.collect();
+        Ok(Self { bases, rich })
     }
 
     pub(crate) const fn len(&self) -> usize {
@@ -69,14 +73,25 @@ impl Bases {
     /// is a file of the recorder.
     pub(crate) fn write(&self, seed: u64, number: u64, path: &Path) -> io::Result<(String, bool)> {
         let mut random = Rng::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ number);
-        let base = random.pick(&self.bases);
+        // Half of them are made of captures that have something to say.
+        let base = match random.percent(50) {
+            true => &self.bases[*random.pick(&self.rich)],
+            false => random.pick(&self.bases),
+        };
         let as_packets = !base.packets.is_empty() && random.percent(75);
         let bytes = match as_packets {
             true => self.packets(&mut random, base)?,
             false => {
                 let mut bytes = base.file.clone();
                 for _ in 0..=random.below(8) {
-                    mutate::bytes(&mut random, &mut bytes);
+                    // Without its header a file is none, which is soon tried out.
+                    let from = match random.percent(90) {
+                        true => random.below(bytes.len() as u64 + 1) as usize,
+                        false => 0,
+                    };
+                    let mut rest = bytes.split_off(from);
+                    mutate::bytes(&mut random, &mut rest);
+                    bytes.append(&mut rest);
                 }
                 bytes
             }
@@ -142,6 +157,9 @@ impl Base {
             link_type: u16::try_from(link_type).unwrap_or_default(),
             packets,
             is_recorder,
+            is_generated: path
+                .parent()
+                .is_some_and(|folder| folder.ends_with("generated")),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! A small office that telephones: names, a web page, somebody who tries ports, and two calls.
 
-use super::wire::{ACK, End, SYN, Wire};
+use super::wire::{ACK, SYN, Wire};
 use crate::Rng;
 use crate::packet::tcp_flags;
 use std::io;
