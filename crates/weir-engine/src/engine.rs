@@ -10,6 +10,7 @@ use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::logical_expr::LogicalPlan;
+use datafusion::optimizer::Optimizer;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
@@ -19,6 +20,7 @@ use weir_tables::{Feed, Keeper, Stop};
 use crate::address;
 use crate::answer::{Answer, Glance};
 use crate::copy::{self, CaptureCopy};
+use crate::distinct::DistinctAsKeys;
 use crate::error::{Error, ErrorKind};
 use crate::function;
 use crate::fuse::FuseAggregates;
@@ -132,8 +134,17 @@ impl Engine {
         rules.insert(place.unwrap_or(0), Arc::new(PlanWindows));
         // Behind those that look at scans.
         rules.push(Arc::new(ShareReadings));
+        let mut logical_rules = Optimizer::new().rules;
+        if options.memory_limit_bytes.is_some() {
+            // In front of DataFusion's own, which takes fewer.
+            let place = logical_rules
+                .iter()
+                .position(|rule| rule.name() == "single_distinct_aggregation_to_group_by");
+            logical_rules.insert(place.unwrap_or(0), Arc::new(DistinctAsKeys));
+        }
         let state = SessionStateBuilder::new()
             .with_config(config)
+            .with_optimizer_rules(logical_rules)
             .with_runtime_env(runtime)
             .with_default_features()
             .with_physical_optimizer_rules(rules)

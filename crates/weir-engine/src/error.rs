@@ -5,6 +5,7 @@ use std::fmt;
 use arrow::error::ArrowError;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
+use weir_tables::SourceError;
 
 use crate::names::{nearest, similar};
 
@@ -66,6 +67,16 @@ impl Error {
     ) -> Self {
         if let Some(found) = not_found(&error) {
             return unknown_column(&found, columns);
+        }
+        if let DataFusionError::External(found) = error.find_root()
+            && let Some(found) = found.downcast_ref::<SourceError>()
+        {
+            return Self {
+                kind: ErrorKind::Source,
+                message: found.to_string(),
+                hint: found.hint(),
+                source: None,
+            };
         }
         let (message, hint) = match error.find_root() {
             DataFusionError::SQL(parser_error, _) => {
@@ -234,8 +245,8 @@ impl std::error::Error for Error {
     }
 }
 
-impl From<weir_tables::SourceError> for Error {
-    fn from(error: weir_tables::SourceError) -> Self {
+impl From<SourceError> for Error {
+    fn from(error: SourceError) -> Self {
         let converted = Self::new(ErrorKind::Source, error.to_string());
         match error.hint() {
             Some(hint) => converted.with_hint(hint),

@@ -25,6 +25,7 @@ mod address;
 mod answer;
 mod clf;
 mod copy;
+mod distinct;
 mod engine;
 mod error;
 mod function;

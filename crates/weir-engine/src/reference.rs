@@ -20,6 +20,7 @@ use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, ObjectNamePart, TableFactor, Value,
     VisitorMut,
 };
+use weir_capture::shown;
 use weir_packet::Options as DecodeOptions;
 use weir_packet::layout::Layout;
 use weir_tables::{
@@ -315,10 +316,15 @@ impl Resolver<'_> {
         kind: FileKind,
         paths: &[PathBuf],
     ) -> Result<Arc<dyn TableProvider>, Error> {
-        let names: Vec<String> = paths
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect();
+        let mut names = Vec::new();
+        for path in paths {
+            let Some(name) = path.to_str() else {
+                let message = format!("{}: the name is not UTF-8", shown(path));
+                let hint = "captures may have any name; link or rename other files";
+                return Err(Error::new(ErrorKind::Source, message).with_hint(hint));
+            };
+            names.push(name.to_owned());
+        }
         let extension = paths[0]
             .file_name()
             .map(|name| name.to_string_lossy().into_owned())
@@ -607,7 +613,7 @@ fn capture_paths(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
     match kind(&paths)? {
         FileKind::Capture => Ok(paths),
         _ => {
-            let first = paths.first().map(|path| path.display().to_string());
+            let first = paths.first().map(|path| shown(path).into_owned());
             let first = first.unwrap_or_default();
             let error = Error::new(ErrorKind::Source, format!("{first} is not a capture"));
             Err(error.with_hint(format!("FROM '{first}' reads it as what it is")))
@@ -673,7 +679,7 @@ fn near_file(path: &str) -> Option<String> {
     let near = similar(wanted, names.iter().map(String::as_str));
     let near = near.first()?;
     Some(match folder {
-        Some(folder) => folder.join(near).display().to_string(),
+        Some(folder) => shown(&folder.join(near)).into_owned(),
         None => (*near).to_owned(),
     })
 }
@@ -707,13 +713,12 @@ fn kind_of(path: &Path) -> Result<FileKind, Error> {
         return Ok(FileKind::Capture);
     }
     let mut start = Vec::new();
-    let io = |error: std::io::Error| {
-        Error::new(ErrorKind::Source, format!("{}: {error}", path.display()))
-    };
+    let io =
+        |error: std::io::Error| Error::new(ErrorKind::Source, format!("{}: {error}", shown(path)));
     let file = File::open(path).map_err(io)?;
     if file.metadata().map_err(io)?.is_dir() {
-        let message = format!("{} is a folder", path.display());
-        let hint = format!("'{}/*.pcap' reads the captures in it", path.display());
+        let message = format!("{} is a folder", shown(path));
+        let hint = format!("'{}/*.pcap' reads the captures in it", shown(path));
         return Err(Error::new(ErrorKind::Source, message).with_hint(hint));
     }
     file.take(8).read_to_end(&mut start).map_err(io)?;
@@ -724,7 +729,7 @@ fn kind_of(path: &Path) -> Result<FileKind, Error> {
         return Ok(FileKind::Arrow);
     }
     let found = weir_capture::sniff_path(path).map_err(|error| {
-        let converted = Error::new(ErrorKind::Source, format!("{}: {error}", path.display()));
+        let converted = Error::new(ErrorKind::Source, format!("{}: {error}", shown(path)));
         match error.hint() {
             Some(hint) => converted.with_hint(hint),
             None => converted,
@@ -744,14 +749,14 @@ fn kind_of(path: &Path) -> Result<FileKind, Error> {
         return Ok(FileKind::Json);
     }
     if start.is_empty() {
-        let message = format!("{} is empty", path.display());
+        let message = format!("{} is empty", shown(path));
         return Err(Error::new(ErrorKind::Source, message).with_hint(
             "a capture has a header even when it has no packets: was it written whole?",
         ));
     }
     let message = format!(
         "{} is not a capture (pcap, pcapng or ERF, plain, gzip or zstd), nor Parquet, Arrow, CSV or JSON",
-        path.display()
+        shown(path)
     );
     Err(Error::new(ErrorKind::Source, message).with_hint(
         "editcap converts other captures; records(path, 'layout.toml') reads private formats; weir demo makes samples",
@@ -761,7 +766,7 @@ fn kind_of(path: &Path) -> Result<FileKind, Error> {
 fn load_layout(path: &str) -> Result<Layout, Error> {
     let folder = Path::new(path).parent().map(Path::to_path_buf);
     let read = |path: &Path| {
-        std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+        std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", shown(path)))
     };
     let text = read(Path::new(path)).map_err(|message| Error::new(ErrorKind::Source, message))?;
     let mut load = |base: &str| match &folder {

@@ -63,6 +63,10 @@ pub(crate) struct Reading<S> {
     ended: Option<Input>,
     gather: Gather<S>,
     errors: Vec<SourceError>,
+    /// All there is to read is standard input: of a file one would have known before whether it is a capture.
+    is_stdin_alone: bool,
+    /// Why that is no capture, so that there is no answer.
+    refused: Option<SourceError>,
     counters: Vec<Arc<Counters>>,
     /// What was added to them.
     published: Totals,
@@ -91,7 +95,7 @@ struct CaptureFile {
 impl CaptureFile {
     fn new(source: &Source, reader: &Reader<Bytes>) -> Self {
         Self {
-            path: source.path().display().to_string(),
+            path: weir_capture::shown(source.path()).into_owned(),
             has_interfaces: reader.format() != Format::Pcap,
         }
     }
@@ -137,6 +141,8 @@ impl<S: Sink> Reading<S> {
             _ => None,
         });
         Self {
+            is_stdin_alone: matches!(sources.as_slice(), [source] if source.is_stdin()),
+            refused: None,
             sources: sources.into_iter(),
             merge: options.merge,
             read_ahead: options.read_ahead,
@@ -171,7 +177,11 @@ impl<S: Sink> Reading<S> {
             self.sources = Vec::new().into_iter();
         }
         let Some(input) = &mut self.input else {
-            return Ok(self.open_next() || self.gather.output.sink.finish());
+            let opened = self.open_next();
+            if let Some(error) = self.refused.take() {
+                return Err(ArrowError::ExternalError(Box::new(error)));
+            }
+            return Ok(opened || self.gather.output.sink.finish());
         };
         let outcome = match input {
             Input::Capture(source, file, reader) => self
@@ -289,6 +299,7 @@ impl<S: Sink> Reading<S> {
         };
         match opened {
             Ok(input) => self.input = Some(input),
+            Err(error) if self.is_stdin_alone => self.refused = Some(error),
             Err(error) => self.errors.push(error),
         }
         true
@@ -347,7 +358,7 @@ impl<S: Sink> Reading<S> {
 
     fn of_records(&mut self, source: Source, layout: &Layout, reader: RecordReader) -> Input {
         self.prepare(Some(layout));
-        let file = source.path().display().to_string();
+        let file = weir_capture::shown(source.path()).into_owned();
         let row = layout.row_for(&self.layout_columns, self.gather.needs_headers);
         Input::Records(source, file, Box::new(reader), row)
     }
@@ -375,6 +386,7 @@ impl<S: Sink> Reading<S> {
                     sources.push(source);
                     readers.push(reader);
                 }
+                Err(error) if self.is_stdin_alone => self.refused = Some(error),
                 Err(error) => self.errors.push(error),
             }
         }

@@ -6,6 +6,7 @@
 )]
 
 mod clf;
+mod documents;
 mod live;
 mod transcript;
 mod websocket;

@@ -8,10 +8,10 @@
 
 mod cookbook;
 mod copy;
+mod distinct;
 mod filters;
 mod fused;
 mod guide;
-mod office;
 mod parts;
 mod samples;
 mod shared;

@@ -21,6 +21,7 @@ mod differences;
 mod floods;
 mod guesses;
 mod oracle;
+mod robustness;
 mod sip;
 mod tally;
 mod transports;

@@ -1,10 +1,14 @@
 //! The sample captures of `weir demo`: small, believable, the same every time.
 
 mod atm;
+mod megaco;
 mod office;
 mod recorder;
 mod talk;
+mod voip;
 mod wan;
+mod websocket;
+mod wire;
 
 use crate::Rng;
 use std::io;
@@ -49,7 +53,7 @@ pub fn write_demo(dir: &Path) -> io::Result<Vec<DemoFile>> {
 /// Makes a file's bytes and counts its records.
 type Make = fn(&mut Rng) -> io::Result<(Vec<u8>, u64)>;
 
-const FILES: [(&str, &str, Make); 7] = [
+const FILES: [(&str, &str, Make); 11] = [
     (
         "office.pcapng",
         "an office network on two interfaces: VLANs, IPv4 and IPv6, TCP, UDP, SCTP, ICMP, tunnels",
@@ -83,6 +87,26 @@ const FILES: [(&str, &str, Make); 7] = [
     ("recorder.toml", "the layout of recorder.bin", |_| {
         Ok((RECORDER_LAYOUT.as_bytes().to_vec(), 0))
     }),
+    (
+        "voip.pcap",
+        "a small office: a name, a web page, a scan of ports, SIP calls over UDP and TCP",
+        voip::voip_pcap,
+    ),
+    (
+        "megaco.pcap",
+        "a media gateway and its controller: Megaco in text over UDP",
+        megaco::megaco_pcap,
+    ),
+    (
+        "websocket.pcap",
+        "prices over WebSocket connections with permessage-deflate",
+        websocket::websocket_pcap,
+    ),
+    (
+        "messages.ndjson",
+        "such messages, one a line",
+        websocket::messages,
+    ),
 ];
 
 /// 2026-01-01T00:00:00Z.
