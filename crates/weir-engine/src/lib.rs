@@ -25,6 +25,7 @@ mod address;
 mod answer;
 mod clf;
 mod copy;
+mod delimited;
 mod engine;
 mod error;
 mod function;
@@ -44,6 +45,7 @@ mod top_k;
 mod window;
 
 pub use answer::{Answer, Glance};
+pub use copy::{EncodeError, RowEncoder, RowFormat, RowWriter};
 pub use engine::{Engine, Options, Planned};
 pub use error::{Error, ErrorKind};
 pub use ledger::Ledger;

@@ -7,6 +7,9 @@
 
 mod clf;
 mod live;
+mod outputs;
+mod shell;
+mod statuses;
 mod transcript;
 mod websocket;
 

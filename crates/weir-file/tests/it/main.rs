@@ -27,7 +27,12 @@ fn names(folder: &Path) -> Vec<String> {
 fn the_old_file_stays_until_the_new_one_is_whole() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rows.csv");
-    for (old, keep) in [(None, true), (None, false), (Some("old"), true), (Some("old"), false)] {
+    for (old, keep) in [
+        (None, true),
+        (None, false),
+        (Some("old"), true),
+        (Some("old"), false),
+    ] {
         let _ = fs::remove_file(&path);
         if let Some(old) = old {
             fs::write(&path, old).unwrap();
@@ -41,7 +46,11 @@ fn the_old_file_stays_until_the_new_one_is_whole() {
         }
         let expected = if keep { Some("new") } else { old };
         assert_eq!(fs::read_to_string(&path).ok().as_deref(), expected);
-        let left: &[&str] = if expected.is_some() { &["rows.csv"] } else { &[] };
+        let left: &[&str] = if expected.is_some() {
+            &["rows.csv"]
+        } else {
+            &[]
+        };
         assert_eq!(names(folder.path()), left);
     }
 }
@@ -104,7 +113,13 @@ fn devices_and_pipes_are_written_to_as_they_are() {
 
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe");
-    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert!(
+        Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
     let reader = Command::new("cat")
         .arg(&pipe)
         .stdout(Stdio::piped())
@@ -221,17 +236,28 @@ fn a_writer_that_is_killed_a_hundred_times_leaves_one_whole_file() {
         child.wait().unwrap();
         let text = fs::read_to_string(&path).unwrap();
         let first = text.get(..8).unwrap();
-        assert!(text.len() == 8 || text.len() == 64 * 1024 * 8, "{}", text.len());
+        assert!(
+            text.len() == 8 || text.len() == 64 * 1024 * 8,
+            "{}",
+            text.len()
+        );
         assert_eq!(text, first.repeat(text.len() / 8));
         for name in names(folder.path()) {
             if name != "rows.csv" {
                 // Between its first name and the last.
-                assert!(name.starts_with(".rows.csv.weir-") && name.ends_with(".part"), "{name}");
+                assert!(
+                    name.starts_with(".rows.csv.weir-") && name.ends_with(".part"),
+                    "{name}"
+                );
                 fs::remove_file(folder.path().join(name)).unwrap();
                 leftovers += 1;
             }
         }
     }
     assert!(leftovers < 100, "{leftovers} files were left");
-    assert_ne!(fs::metadata(&path).unwrap().len(), 8, "nothing was ever written whole");
+    assert_ne!(
+        fs::metadata(&path).unwrap().len(),
+        8,
+        "nothing was ever written whole"
+    );
 }
