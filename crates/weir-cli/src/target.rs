@@ -39,9 +39,12 @@ impl Target {
     /// The file at `path`, which others may see growing, and whose beginning is worth keeping.
     pub(crate) fn growing(path: &Path, global: Global) -> Result<Self, Failure> {
         guard(path, global)?;
-        // Whether it can be written is known before anything is read.
-        drop(NewFile::create(path).map_err(|error| Failure::file(path, &error))?);
-        Ok(Self::with(path, State::Waiting))
+        // Whether it can be written is known before anything is read. A pipe is opened once.
+        let file = NewFile::create(path).map_err(|error| Failure::file(path, &error))?;
+        Ok(match file.is_direct() {
+            true => Self::with(path, State::New(BufWriter::new(file))),
+            false => Self::with(path, State::Waiting),
+        })
     }
 
     fn with(path: &Path, state: State) -> Self {
