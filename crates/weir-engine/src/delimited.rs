@@ -12,6 +12,7 @@
 //!   with a leading zero stay text, as do numbers beyond 64 bits. Times with a zone become UTC.
 //! - A value behind the sample that does not fit is an error that names its place.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -236,16 +237,18 @@ impl Rows {
     /// gets a number.
     fn header(&self) -> Result<Vec<String>, String> {
         let mut names: Vec<String> = Vec::new();
+        let mut taken = HashSet::new();
+        let mut numbers = HashMap::new();
         for index in 0..self.fields.len() {
             let name = match self.value(index)? {
                 Value::Text(name) => name.to_owned(),
                 Value::Null | Value::Empty => format!("column_{}", index + 1),
             };
             let mut free = name.clone();
-            let mut number = 2;
-            while names.contains(&free) {
+            while !taken.insert(free.clone()) {
+                let number = numbers.entry(name.clone()).or_insert(1_u64);
+                *number += 1;
                 free = format!("{name}_{number}");
-                number += 1;
             }
             names.push(free);
         }
@@ -454,6 +457,13 @@ impl Rows {
             }
             self.bytes += used as u64;
             self.input.consume(used);
+            if self.fields.len() > FIELDS_MAX {
+                return Err(format!(
+                    "{}, line {}: more than {FIELDS_MAX} fields",
+                    self.path.display(),
+                    self.line
+                ));
+            }
             if self.text.len() > RECORD_BYTES_MAX {
                 return Err(format!(
                     "{}, line {}: a row of more than {} MiB; is a quote not closed?",
@@ -638,6 +648,8 @@ const BATCH_BYTES: usize = 16 << 20;
 const BUFFER_BYTES: usize = 256 << 10;
 /// A row that is longer is not one.
 const RECORD_BYTES_MAX: usize = 64 << 20;
+/// Columns, at most: some times those of the widest table.
+const FIELDS_MAX: usize = 16_384;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[cfg(test)]
