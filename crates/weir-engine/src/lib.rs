@@ -30,6 +30,7 @@ mod engine;
 mod error;
 mod function;
 mod fuse;
+mod json_array;
 mod ledger;
 mod live;
 mod names;

@@ -27,6 +27,7 @@ use weir_tables::{
 use crate::clf::ClfTable;
 use crate::delimited::{Delimited, Dialect};
 use crate::error::{Error, ErrorKind};
+use crate::json_array::JsonArrays;
 use crate::ledger::Ledger;
 use crate::names::similar;
 use crate::scan::Reading;
@@ -340,11 +341,17 @@ impl Resolver<'_> {
                 context.read_arrow(names, options).await
             }
             FileKind::Json => {
+                for path in paths {
+                    if is_json_array(path)? {
+                        let table = JsonArrays::open(paths)
+                            .map_err(|message| Error::new(ErrorKind::Source, message))?;
+                        return Ok(Arc::new(table));
+                    }
+                }
                 let options = JsonReadOptions::default()
                     .file_extension(&extension)
                     // What is null in the first rows has a type in later ones.
-                    .schema_infer_max_records(usize::MAX)
-                    .newline_delimited(!is_json_array(&paths[0])?);
+                    .schema_infer_max_records(usize::MAX);
                 context.read_json(names, options).await
             }
             FileKind::Csv | FileKind::Capture => {

@@ -147,7 +147,7 @@ fn a_full_disk_and_an_error_leave_the_old_file() {
         (format!("{full} weir query \"COPY ({rows}) TO 'out/old.csv'\""), "File too large"),
         (
             format!("{full} weir query \"COPY ({rows}) TO 'out/old.csv' OPTIONS (format.has_header false)\""),
-            "File too large",
+            "finalizing writes",
         ),
         (
             format!("{full} weir query \"COPY (SELECT * FROM 'demo/office.pcapng') TO 'out/new.pcap'\""),

@@ -145,7 +145,7 @@ const STATUSES: [(u8, &str, &str); 74] = [
         "weir clf write call.pcap nothing.pcap -o n.clf; s=$?; test -e n.clf && exit 9; exit $s",
         "No such file",
     ),
-    (2, "weir clf search nothing.clf", "No such file"),
+    (2, "weir clf search nothing.clf", "no such log"),
     (
         2,
         "weir clf convert nothing.clf --form json",
@@ -418,7 +418,7 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
         "weir h248 decode message.txt --format json",
         2,
         "unexpected argument '--format'",
-        "did you mean '--as'",
+        "'--as'",
     ),
     (
         "weir h248 convert message.txt --form ber",
@@ -527,7 +527,7 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
         "weir query 'SELECT 1; SELECT 2; SELECT 3' -o a.csv -o b.csv",
         2,
         "2 output files for 3 statements",
-        "one for all",
+        "one '-o FILE' for all",
     ),
     ("weir query 'SELECT 1' -o /dev/full", 3, "No space left", ""),
     ("weir query 'SELECT 1' > /dev/full", 3, "No space left", ""),
@@ -665,7 +665,7 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
         "weir query \"SELECT 1 FROM packets('call.pcap', sort => true)\"",
         2,
         "has no argument sort",
-        "did you mean",
+        "merge => true",
     ),
     (
         "weir query \"SELECT 1 FROM packets('call.pcap', merge => 5)\"",
