@@ -68,6 +68,26 @@ pub fn sniff_path(path: &Path) -> Result<Option<(Format, Compression)>, Error> {
     }
 }
 
+/// True when there is a capture at `path` that would be lost if something else were written there: a regular
+/// file that is not empty and is one by its content, or by its name.
+#[must_use]
+pub fn is_capture_at(path: &Path) -> bool {
+    let Ok(metadata) = std::fs::metadata(path) else {
+        return false;
+    };
+    if !metadata.is_file() || metadata.len() == 0 {
+        return false;
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.to_ascii_lowercase();
+    let plain = COMPRESSED_ENDINGS
+        .iter()
+        .find_map(|ending| name.strip_suffix(ending))
+        .unwrap_or(&name);
+    CAPTURE_ENDINGS.iter().any(|ending| plain.ends_with(ending))
+        || sniff_path(path).is_ok_and(|found| found.is_some())
+}
+
 /// The files that `pattern` means, sorted: the path itself, or all that match `*`, `?`, `[...]` and
 /// `**`, whatever bytes their names are. A file whose name holds such characters is found by its name first, and
 /// a name that is not UTF-8 also as [`shown`] writes it. Links are followed, but not by `**` into a folder
@@ -83,6 +103,18 @@ pub fn expand(pattern: &str) -> Result<Vec<PathBuf>, Error> {
     }
     if let Some(path) = as_shown(pattern).filter(|path| path.exists()) {
         return Ok(vec![path]);
+    }
+    let elsewhere = match pattern {
+        _ if pattern.contains("://") => Some(
+            "local files are read: fetch it first, or pipe it into FROM '-' (curl -L URL | weir query \"…\")",
+        ),
+        _ if pattern.starts_with('~') => {
+            Some("within quotes the shell leaves ~ as it is: $HOME stands for the home folder")
+        }
+        _ => None,
+    };
+    if let Some(hint) = elsewhere {
+        return Err(Error::not_found(pattern, hint));
     }
     if !pattern.contains(WILD) {
         return Err(Error::not_found(
@@ -161,6 +193,10 @@ fn as_shown(text: &str) -> Option<PathBuf> {
 fn as_shown(_: &str) -> Option<PathBuf> {
     None
 }
+/// How the names of captures end.
+const CAPTURE_ENDINGS: [&str; 5] = [".pcap", ".pcapng", ".cap", ".erf", ".ntar"];
+/// And what may stand behind that.
+const COMPRESSED_ENDINGS: [&str; 6] = [".gz", ".zst", ".zstd", ".xz", ".bz2", ".lz4"];
 
 /// Enough for the decompressors and for the chain of records that shows ERF.
 const SNIFF_BUFFER_BYTES: usize = 64 << 10;

@@ -43,9 +43,9 @@ mod stream;
 mod write;
 
 pub use block::Block;
-pub use detect::sniff;
+pub use detect::{other_compression, sniff};
 pub use error::{Error, ErrorKind, Location, Reason};
-pub use files::{CaptureFile, expand, open, open_with, shown, sniff_path};
+pub use files::{CaptureFile, expand, is_capture_at, open, open_with, shown, sniff_path};
 pub use merge::{FileError, Merge};
 pub use options::{Options, record_bytes_max_of};
 pub use reader::Reader;

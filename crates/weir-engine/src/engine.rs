@@ -19,7 +19,7 @@ use weir_tables::{Feed, Keeper, Stop};
 
 use crate::address;
 use crate::answer::{Answer, Glance};
-use crate::copy::{self, CaptureCopy};
+use crate::copy::{self, Copy, CopyOptions, RowEncoder};
 use crate::distinct::DistinctAsKeys;
 use crate::error::{Error, ErrorKind};
 use crate::function;
@@ -62,6 +62,10 @@ pub struct Options {
     pub keeper: Option<Keeper>,
     /// Brings sources without an end to theirs.
     pub stop: Stop,
+    /// Lets `COPY … TO` take the place of captures that are there.
+    pub overwrite: bool,
+    /// Writes the files of `COPY … TO` that are no captures; without one DataFusion's own writers do.
+    pub encoder: Option<Arc<dyn RowEncoder>>,
 }
 
 /// A statement that was planned: files have been opened and names found, nothing has been read.
@@ -69,7 +73,7 @@ pub struct Planned {
     schema: SchemaRef,
     plan: Arc<dyn ExecutionPlan>,
     context: Arc<TaskContext>,
-    copy: Option<CaptureCopy>,
+    copy: Option<Copy>,
     is_explain: bool,
 }
 
@@ -236,14 +240,18 @@ impl Engine {
 
     /// Plans a statement; statements that have no plan, as `CREATE VIEW`, are done by that.
     async fn plan(&self, statement: Statement) -> Result<Planned, Error> {
-        let copy = CaptureCopy::of(&statement)?;
         let is_explain = statement.is_explain();
+        let options = CopyOptions {
+            encoder: self.options.encoder.as_ref(),
+            overwrite: self.options.overwrite,
+        };
+        let (statement, copy) = copy::prepared(statement, &options)?;
         let (plan, columns) = match &copy {
-            None => self.logical(statement, false).await?,
-            Some(_) => {
-                let (plan, columns) = self.logical(statement.without_copy(), true).await?;
+            Some(Copy::Capture(_)) => {
+                let (plan, columns) = self.logical(statement, true).await?;
                 (copy::records_only(plan)?, columns)
             }
+            _ => self.logical(statement, false).await?,
         };
         let failed = |error| Error::from_datafusion(ErrorKind::Plan, error, &columns);
         let frame = self

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufReader, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,9 +12,7 @@ use arrow::compute::kernels::cast_utils::parse_interval_month_day_nano;
 use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::TableProvider;
 use datafusion::common::{ScalarValue, TableReference};
-use datafusion::execution::options::{
-    ArrowReadOptions, CsvReadOptions, JsonReadOptions, ParquetReadOptions,
-};
+use datafusion::execution::options::{ArrowReadOptions, JsonReadOptions, ParquetReadOptions};
 use datafusion::prelude::{DataFrame, SessionContext};
 use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, ObjectNamePart, TableFactor, Value,
@@ -28,7 +26,9 @@ use weir_tables::{
 };
 
 use crate::clf::ClfTable;
+use crate::delimited::{Delimited, Dialect};
 use crate::error::{Error, ErrorKind};
+use crate::json_array::JsonArrays;
 use crate::ledger::Ledger;
 use crate::names::similar;
 use crate::scan::Reading;
@@ -347,16 +347,27 @@ impl Resolver<'_> {
                 context.read_arrow(names, options).await
             }
             FileKind::Json => {
-                let options = JsonReadOptions::default().file_extension(&extension);
+                for path in paths {
+                    if is_json_array(path)? {
+                        let table = JsonArrays::open(paths)
+                            .map_err(|message| Error::new(ErrorKind::Source, message))?;
+                        return Ok(Arc::new(table));
+                    }
+                }
+                let options = JsonReadOptions::default()
+                    .file_extension(&extension)
+                    // What is null in the first rows has a type in later ones.
+                    .schema_infer_max_records(usize::MAX);
                 context.read_json(names, options).await
             }
             FileKind::Csv | FileKind::Capture => {
-                let options = CsvReadOptions::new().file_extension(&extension);
-                let options = match extension.as_str() {
-                    ".tsv" => options.delimiter(b'\t'),
-                    _ => options,
+                let dialect = match extension.to_ascii_lowercase().as_str() {
+                    ".tsv" | ".tab" => Dialect::Tsv,
+                    _ => Dialect::Csv,
                 };
-                context.read_csv(names, options).await
+                let table = Delimited::open(paths, dialect)
+                    .map_err(|message| Error::new(ErrorKind::Source, message))?;
+                return Ok(Arc::new(table));
             }
         };
         frame
@@ -739,7 +750,10 @@ fn kind_of(path: &Path) -> Result<FileKind, Error> {
         return Ok(FileKind::Capture);
     }
     let name = path.to_string_lossy().to_ascii_lowercase();
-    if name.ends_with(".csv") || name.ends_with(".tsv") {
+    if [".csv", ".tsv", ".tab"]
+        .iter()
+        .any(|end| name.ends_with(end))
+    {
         return Ok(FileKind::Csv);
     }
     if [".json", ".ndjson", ".jsonl"]
@@ -754,6 +768,10 @@ fn kind_of(path: &Path) -> Result<FileKind, Error> {
             "a capture has a header even when it has no packets: was it written whole?",
         ));
     }
+    if let Some((name, hint)) = weir_capture::other_compression(&start) {
+        let message = format!("{} is compressed with {name}", path.display());
+        return Err(Error::new(ErrorKind::Source, message).with_hint(hint));
+    }
     let message = format!(
         "{} is not a capture (pcap, pcapng or ERF, plain, gzip or zstd), nor Parquet, Arrow, CSV or JSON",
         shown(path)
@@ -761,6 +779,21 @@ fn kind_of(path: &Path) -> Result<FileKind, Error> {
     Err(Error::new(ErrorKind::Source, message).with_hint(
         "editcap converts other captures; records(path, 'layout.toml') reads private formats; weir demo makes samples",
     ))
+}
+
+/// Whether the first thing in a file is a bracket: one array of rows, and not a row a line.
+fn is_json_array(path: &Path) -> Result<bool, Error> {
+    let failed = |error: std::io::Error| {
+        Error::new(ErrorKind::Source, format!("{}: {error}", path.display()))
+    };
+    let file = File::open(path).map_err(failed)?;
+    for byte in BufReader::new(file).bytes() {
+        let byte = byte.map_err(failed)?;
+        if !byte.is_ascii_whitespace() {
+            return Ok(byte == b'[');
+        }
+    }
+    Ok(false)
 }
 
 fn load_layout(path: &str) -> Result<Layout, Error> {

@@ -97,9 +97,20 @@ impl Statement {
     }
 
     /// The `COPY` of the statement, when it has one.
-    pub(crate) fn copy(&self) -> Option<&CopyToStatement> {
-        match innermost(&self.inner) {
+    pub(crate) fn copy_mut(&mut self) -> Option<&mut CopyToStatement> {
+        match innermost_mut(&mut self.inner) {
             DfStatement::CopyTo(copy) => Some(copy),
+            _ => None,
+        }
+    }
+
+    /// A text as a plain query, if it is one.
+    pub(crate) fn query_of(sql: &str) -> Option<Box<Query>> {
+        match Self::parse(sql).ok()?.pop()?.inner {
+            DfStatement::Statement(statement) => match *statement {
+                ast::Statement::Query(query) => Some(query),
+                _ => None,
+            },
             _ => None,
         }
     }

@@ -8,6 +8,9 @@
 mod clf;
 mod documents;
 mod live;
+mod outputs;
+mod shell;
+mod statuses;
 mod transcript;
 mod websocket;
 

@@ -37,15 +37,28 @@ pub struct DemoFile {
 pub fn write_demo(dir: &Path) -> io::Result<Vec<DemoFile>> {
     std::fs::create_dir_all(dir)?;
     let mut files = Vec::new();
+    for (file, bytes) in demo_files()? {
+        std::fs::write(dir.join(file.file_name), bytes)?;
+        files.push(file);
+    }
+    Ok(files)
+}
+
+/// The sample captures and their bytes, for who writes them with more care.
+///
+/// # Errors
+/// What the writers of captures give.
+pub fn demo_files() -> io::Result<Vec<(DemoFile, Vec<u8>)>> {
+    let mut files = Vec::new();
     for (index, (file_name, what, make)) in FILES.iter().enumerate() {
         // A seed of its own for each, so that a change of one leaves the others as they are.
         let (bytes, records) = make(&mut Rng::new(2026 + index as u64))?;
-        std::fs::write(dir.join(file_name), bytes)?;
-        files.push(DemoFile {
+        let file = DemoFile {
             file_name,
             what,
             records,
-        });
+        };
+        files.push((file, bytes));
     }
     Ok(files)
 }
