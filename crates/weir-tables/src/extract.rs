@@ -5,10 +5,13 @@
 
 mod calls;
 mod conversation;
+mod dns;
 mod flow_packets;
 mod flows;
 mod followed;
 pub mod h248;
+mod lookups;
+mod messages;
 mod settings;
 mod sip;
 mod value;
@@ -51,6 +54,8 @@ pub const EXTRACTIONS: &[Extraction] = &[
     calls::EXTRACTION,
     h248::EXTRACTION,
     websocket::EXTRACTION,
+    dns::EXTRACTION,
+    lookups::EXTRACTION,
 ];
 
 impl Extraction {

@@ -20,6 +20,7 @@ mod compare;
 mod differences;
 mod floods;
 mod oracle;
+mod said;
 mod sip;
 mod tally;
 mod transports;
