@@ -22,6 +22,7 @@
 
 pub mod dns;
 mod text;
+pub mod tls;
 
 /// Bytes that are to be a text, as Wireshark writes them: what is not to be printed as `\` and three octal
 /// digits.

@@ -10,10 +10,12 @@ mod flow_packets;
 mod flows;
 mod followed;
 pub mod h248;
+mod list;
 mod lookups;
 mod messages;
 mod settings;
 mod sip;
+mod tls;
 mod value;
 mod websocket;
 
@@ -56,6 +58,7 @@ pub const EXTRACTIONS: &[Extraction] = &[
     websocket::EXTRACTION,
     dns::EXTRACTION,
     lookups::EXTRACTION,
+    tls::EXTRACTION,
 ];
 
 impl Extraction {

@@ -8,6 +8,7 @@ use weir_messages::dns::{
 };
 use weir_packet::{Kind, Needs, Value};
 
+use super::list::List;
 use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way};
 use super::value::{number, seconds};
 use super::{Extraction, Item, ItemField, columns};
@@ -140,12 +141,6 @@ struct DnsItem<'m> {
 /// Columns of lists, at most.
 const LISTS_MAX: usize = 48;
 
-/// The values of a column of lists.
-enum List {
-    Texts(Vec<String>),
-    Numbers(Vec<u32>),
-}
-
 impl<'m> DnsItem<'m> {
     fn question(&self) -> Option<Question<'m>> {
         *self
@@ -157,10 +152,7 @@ impl<'m> DnsItem<'m> {
     fn list(&self, index: usize) -> Option<Value<'_>> {
         let field = LISTS.get(index)?;
         let list = self.lists.get(index)?.get_or_init(|| {
-            let mut list = match field.kind {
-                Kind::Texts => List::Texts(Vec::new()),
-                _ => List::Numbers(Vec::new()),
-            };
+            let mut list = List::of(field.kind);
             match field.get {
                 Collect::Questions(collect) => {
                     for question in self.message.questions() {
@@ -175,10 +167,7 @@ impl<'m> DnsItem<'m> {
             }
             list
         });
-        match list {
-            List::Texts(texts) => Some(Value::Texts(texts)).filter(|_| !texts.is_empty()),
-            List::Numbers(numbers) => Some(Value::Numbers(numbers)).filter(|_| !numbers.is_empty()),
-        }
+        list.value()
     }
 
     fn flag(&self, bit: u16) -> Option<Value<'static>> {
@@ -275,24 +264,6 @@ static FIELDS: &[ItemField<Get>] = &[
 enum Collect {
     Questions(fn(&Question<'_>, &mut List)),
     Records(fn(&Record<'_>, &mut List)),
-}
-
-impl List {
-    fn text(&mut self, text: impl ToString) {
-        if let Self::Texts(texts) = self {
-            texts.push(text.to_string());
-        }
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) {
-        self.text(weir_messages::printable(bytes));
-    }
-
-    fn number(&mut self, number: impl Into<u32>) {
-        if let Self::Numbers(numbers) = self {
-            numbers.push(number.into());
-        }
-    }
 }
 
 /// A column that collects what the data of records say.
