@@ -339,6 +339,7 @@ struct Walk<'m> {
     taken: u16,
     section: Section,
     fault: Option<Fault>,
+    is_over: bool,
 }
 
 impl<'m> Walk<'m> {
@@ -349,10 +350,14 @@ impl<'m> Walk<'m> {
             taken: 0,
             section: Section::Question,
             fault: None,
+            is_over: false,
         }
     }
 
     fn step(&mut self) -> Option<Entry<'m>> {
+        if self.is_over {
+            return None;
+        }
         while self.taken >= self.message.count(self.section) {
             self.taken = 0;
             self.section = match self.section {
@@ -365,18 +370,27 @@ impl<'m> Walk<'m> {
         self.taken += 1;
         let entry = self.entry();
         if entry.is_none() {
-            self.fault = Some(Fault::Short);
-            // Nothing more is found.
-            self.section = Section::Additional;
-            self.taken = u16::MAX;
+            self.stop(Fault::Short);
         }
         entry
+    }
+
+    /// Nothing more is found.
+    fn stop(&mut self, fault: Fault) {
+        self.fault = Some(fault);
+        self.is_over = true;
     }
 
     fn entry(&mut self) -> Option<Entry<'m>> {
         let bytes = self.message.bytes;
         let name = Name::new(bytes, self.offset);
         let at = name.end()?;
+        match name.fault() {
+            Some(Fault::Short) => return None,
+            // What comes behind such a name is nothing to rely on: the entry is the last one.
+            Some(fault) => self.stop(fault),
+            None => {}
+        }
         let is_multicast = self.message.dialect == Dialect::Multicast;
         let kind = u16_be_at(bytes, at)?;
         let class = u16_be_at(bytes, at + 2)?;
@@ -399,7 +413,7 @@ impl<'m> Walk<'m> {
         self.offset = data_at.saturating_add(data_octets.into());
         if self.offset > bytes.len() {
             // The record is told; nothing comes behind it.
-            self.fault = Some(Fault::Short);
+            self.stop(Fault::Short);
         }
         Some(Entry::Record(Record {
             section: self.section,

@@ -21,6 +21,7 @@
 //! tables: who calls it says what came when, and on which connection.
 
 pub mod dns;
+pub mod http;
 mod text;
 pub mod tls;
 
@@ -31,4 +32,41 @@ pub fn printable(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     text::write(bytes, &mut text);
     text
+}
+
+/// The octets of a text in base 64 (RFC 4648, 4), with or without its padding; `None` when it is none.
+#[must_use]
+pub fn base64(text: &str) -> Option<Vec<u8>> {
+    let mut octets = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut bits, mut count) = (0_u32, 0);
+    for letter in text.trim_end_matches('=').bytes() {
+        let digit = match letter {
+            b'A'..=b'Z' => letter - b'A',
+            b'a'..=b'z' => letter - b'a' + 26,
+            b'0'..=b'9' => letter - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(digit);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            octets.push((bits >> count) as u8);
+        }
+    }
+    Some(octets)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn base64_is_read() {
+        assert_eq!(
+            super::base64("QWxhZGRpbjpvcGVuIHNlc2FtZQ==").unwrap(),
+            b"Aladdin:open sesame"
+        );
+        assert_eq!(super::base64("Zm9vYg").unwrap(), b"foob");
+        assert_eq!(super::base64("?"), None);
+    }
 }

@@ -10,6 +10,7 @@ mod flow_packets;
 mod flows;
 mod followed;
 pub mod h248;
+mod http;
 mod list;
 mod lookups;
 mod messages;
@@ -59,6 +60,7 @@ pub const EXTRACTIONS: &[Extraction] = &[
     dns::EXTRACTION,
     lookups::EXTRACTION,
     tls::EXTRACTION,
+    http::EXTRACTION,
 ];
 
 impl Extraction {

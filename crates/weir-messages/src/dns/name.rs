@@ -152,6 +152,14 @@ impl<'m> Name<'m> {
                 out.truncate(start);
                 out.push_str("<Name contains a pointer that loops>");
             }
+            Err(Fault::NameTooLong) => {
+                out.truncate(start);
+                out.push_str("<Name too long>");
+            }
+            Err(Fault::Label) => {
+                out.truncate(start);
+                out.push_str("<Unknown extended label>");
+            }
             _ => {}
         }
     }

@@ -139,23 +139,24 @@ impl Direction {
         self.passing -= passed;
         let mut all = std::mem::take(&mut self.handshake);
         all.extend_from_slice(body.get(passed..).unwrap_or_default());
-        let mut rest = all.as_slice();
-        while let [kind, a, b, c, after @ ..] = rest {
+        let mut at = 0;
+        while let Some([kind, a, b, c, after @ ..]) = all.get(at..) {
             let length = u32::from_be_bytes([0, *a, *b, *c]) as usize;
             if length > HANDSHAKE_OCTETS_MAX {
                 each(self, Part::TooLong);
                 let there = length.min(after.len());
                 self.passing = length - there;
-                rest = after.get(there..).unwrap_or_default();
+                at += 4 + there;
                 continue;
             }
-            let Some((message, next)) = after.split_at_checked(length) else {
+            let Some(message) = after.get(..length) else {
                 break;
             };
             each(self, Part::Handshake(*kind, message));
-            rest = next;
+            at += 4 + length;
         }
-        self.handshake = rest.to_vec();
+        all.drain(..at.min(all.len()));
+        self.handshake = all;
     }
 }
 

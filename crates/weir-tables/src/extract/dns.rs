@@ -38,14 +38,20 @@ struct Dns {
     questions: Questions,
 }
 
+/// Port of NetBIOS' name service (RFC 1002).
+const NETBIOS_PORT: u16 = 137;
+
 /// True for messages between these ports, whatever they look like.
 fn is_port(ports: [u16; 2]) -> bool {
     let known = [PORT, MULTICAST_PORT, LINK_LOCAL_PORT];
     ports.iter().any(|port| known.contains(port))
 }
 
-/// True when a datagram is a message.
+/// True when a datagram is a message. NetBIOS' name service looks alike and is another.
 pub(super) fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
+    if ports.contains(&NETBIOS_PORT) && !ports.contains(&PORT) {
+        return false;
+    }
     match is_port(ports) {
         true => Message::new(bytes, Dialect::Unicast).is_some(),
         false => looks_like_dns(bytes),
@@ -249,11 +255,11 @@ static FIELDS: &[ItemField<Get>] = &[
     ItemField::new("dns.qry.qu", Kind::Bool, |d| Some(Value::Bool(d.question().filter(|_| d.message.dialect() == Dialect::Multicast)?.wants_unicast)),
         "mDNS: the first question wants a unicast response", "RFC 6762, 18.12"),
     ItemField::new("dns.time", Kind::F64, |d| {
-            let question = d.ask.question.filter(|question| question.frame > 0)?;
+            let question = d.ask.question.filter(|_| !d.ask.is_repeat)?;
             seconds(d.time_ns?.saturating_sub(question.time_ns))
-        }, "Seconds from the question to this response", "weir"),
-    ItemField::new("dns.response_to", Kind::U64, |d| number(d.ask.question?.frame),
-        "Number of the record with the question of this response", "weir"),
+        }, "Seconds from the question to this response; NULL when an earlier one answered it", "weir"),
+    ItemField::new("dns.response_to", Kind::U64, |d| number(d.ask.question.filter(|_| !d.ask.is_repeat)?.frame),
+        "Number of the record with the question of this response; NULL when an earlier one answered it", "weir"),
     ItemField::new("dns.repeat", Kind::Bool, |d| Some(Value::Bool(d.ask.is_repeat)),
         "The question came before, within five seconds and without answer, or the response did", "weir"),
     ItemField::new("dns.fault", Kind::Text, |d| d.message.fault().map(|fault| Value::Text(fault.as_str())),

@@ -11,6 +11,7 @@
 //! ```
 
 mod dns;
+mod tls;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -29,6 +30,8 @@ use crate::tshark;
 pub(crate) struct Comparison {
     /// The table.
     pub(crate) table: &'static str,
+    /// The column with the packet that completed what the row says.
+    pub(crate) frame: &'static str,
     /// tshark's names of the protocol, any of which a capture must have.
     pub(crate) protocols: &'static [&'static str],
     /// Which packets of tshark's count.
@@ -235,7 +238,7 @@ impl Comparison {
     /// What the table says, by the packet that completed a row.
     fn ours(&self, path: &Path) -> Values {
         let (batch, _) = read_with_notes(self.table, &[path], 100_000);
-        let frames = column(&batch, "frame.number");
+        let frames = column(&batch, self.frame);
         let columns: Vec<Vec<Vec<String>>> = self
             .fields
             .iter()
@@ -243,7 +246,8 @@ impl Comparison {
             .collect();
         let mut values = Values::new();
         for (row, frame) in frames.iter().enumerate() {
-            let frame = frame.parse().unwrap_or(0);
+            // What was not seen came in no packet.
+            let Ok(frame) = frame.parse() else { continue };
             let of_frame = values
                 .entry(frame)
                 .or_insert_with(|| vec![Vec::new(); self.fields.len()]);

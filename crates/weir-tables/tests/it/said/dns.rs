@@ -6,6 +6,7 @@ use super::Comparison;
 fn tshark_reads_the_same_in_dns() {
     Comparison {
         table: "dns",
+        frame: "frame.number",
         protocols: &["dns", "mdns", "llmnr"],
         // What an ICMP error quotes is no message that was sent there.
         filter: "(dns || mdns || llmnr) && !icmp && !icmpv6",
@@ -77,4 +78,56 @@ const FIELDS: &[(&str, &str)] = &[
     ("dns.response_to", "dns.response_to"),
 ];
 
-const DIFFERENCES: &[(&str, &str, &str)] = &[];
+const SERVICES: &str = "tshark takes names of SRV records apart (dns.srv.service, .proto, .name); here all names stand in dns.resp.name";
+const BITMAPS: &str = "tshark lists the types of NSEC's bitmaps among those of the records";
+const LINK: &str = "a link layer that is not decoded";
+
+const DIFFERENCES: &[(&str, &str, &str)] = &[
+    ("found/LINKTYPE_PKTAP.pcap", "*", LINK),
+    ("found/LINKTYPE_USER2_PKTAP.pcap", "*", LINK),
+    (
+        "zeek/testing__btest__Traces__tunnels__gre-pptp.pcap",
+        "*",
+        "PPP in GRE is not decoded",
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__anyconnect-vpn.pcap",
+        "dns.resp.name",
+        SERVICES,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__iphone.pcap",
+        "dns.resp.name",
+        SERVICES,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__tls_certificate_too_long.pcap",
+        "dns.resp.name",
+        SERVICES,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__iphone.pcap",
+        "dns.resp.type",
+        BITMAPS,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__dns_fragmented.pcap",
+        "dns.resp.type",
+        BITMAPS,
+    ),
+    (
+        "zeek/testing__btest__Traces__dns__dns_notify2.pcap",
+        "dns.resp.type",
+        BITMAPS,
+    ),
+    (
+        "zeek/testing__btest__Traces__radiotap.pcap",
+        "dns.resp.type",
+        BITMAPS,
+    ),
+    (
+        "zeek/testing__btest__Traces__var-services-std-ports.pcap",
+        "dns.resp.type",
+        BITMAPS,
+    ),
+];
