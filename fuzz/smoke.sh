@@ -48,6 +48,9 @@ flow_fragments 1024 -
 flow_sctp 256 -
 flow_payloads 2048 packet
 sip_message 2048 -
+messages_dns 1024 -
+messages_tls 2048 -
+messages_http 2048 -
 sip_stream 4096 -
 websocket_frames 2048 -
 websocket_negotiation 512 -

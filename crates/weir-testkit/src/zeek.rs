@@ -38,6 +38,30 @@ pub fn checkout(compared: &str) -> Option<PathBuf> {
     folder
 }
 
+/// The tests that expect a log, out of the selection that stands beside a checkout of weir: a folder a test
+/// with the logs, an index of the captures, and the captures.
+///
+/// # Errors
+///
+/// The index is there and cannot be read.
+pub fn selected(folder: &Path, captures: &Path, log: &str) -> io::Result<Vec<Case>> {
+    let index = fs::read_to_string(folder.join("index.tsv"))?;
+    let case = |line: &str| {
+        let mut fields = line.split('\t');
+        let (name, capture, note) = (fields.next()?, fields.next()?, fields.next()?);
+        let text = fs::read_to_string(folder.join(name).join(log)).ok()?;
+        let capture = captures.join(capture);
+        let case = Case {
+            name: name.to_owned(),
+            ignores_checksums: note.contains("checksums"),
+            expected: rows(&text),
+            capture,
+        };
+        case.capture.is_file().then_some(case)
+    };
+    Ok(index.lines().skip(1).filter_map(case).collect())
+}
+
 /// The tests that expect a log, such as `conn.log`, and read one capture. `folder` is `testing/btest` of
 /// Zeek's sources.
 ///

@@ -19,6 +19,7 @@ mod captures;
 mod compare;
 mod differences;
 mod floods;
+mod logs;
 mod oracle;
 mod said;
 mod sip;
