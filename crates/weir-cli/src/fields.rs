@@ -137,6 +137,8 @@ fn kind_name(kind: Kind) -> &'static str {
         Kind::Address => "address",
         Kind::Bytes => "bytes",
         Kind::Text => "text",
+        Kind::Texts => "text[]",
+        Kind::Numbers => "uint32[]",
     }
 }
 

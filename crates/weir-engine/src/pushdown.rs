@@ -199,6 +199,7 @@ pub(crate) fn constant(value: &ScalarValue, column: &Column) -> Option<Constant>
             | ScalarValue::LargeBinary(Some(bytes)) => Some(Constant::Bytes(bytes.clone())),
             _ => None,
         },
+        Kind::Texts | Kind::Numbers => None,
         Kind::Text => value
             .try_as_str()?
             .map(|text| Constant::Text(text.to_owned())),

@@ -74,6 +74,10 @@ pub enum Kind {
     Bytes,
     /// UTF-8 text.
     Text,
+    /// A list of UTF-8 texts (tables of what packets carry only).
+    Texts,
+    /// A list of numbers, 0 to 2^32 - 1 (tables of what packets carry only).
+    Numbers,
 }
 
 /// One value, as record layouts give them.
@@ -95,6 +99,10 @@ pub enum Value<'a> {
     Bytes(&'a [u8]),
     /// See [`Kind::Text`].
     Text(&'a str),
+    /// See [`Kind::Texts`].
+    Texts(&'a [String]),
+    /// See [`Kind::Numbers`].
+    Numbers(&'a [u32]),
 }
 
 impl Get {

@@ -209,23 +209,8 @@ impl Column {
     }
 
     fn arrow_field(&self) -> ArrowField {
-        let (data_type, is_address) = match self.kind {
-            Kind::Bool => (DataType::Boolean, false),
-            Kind::U8 => (DataType::UInt8, false),
-            Kind::U16 => (DataType::UInt16, false),
-            Kind::U32 => (DataType::UInt32, false),
-            Kind::U64 => (DataType::UInt64, false),
-            Kind::I64 => (DataType::Int64, false),
-            Kind::F64 => (DataType::Float64, false),
-            Kind::Time => (
-                DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
-                false,
-            ),
-            // Views hold up to 12 bytes in place: IPv4 and MAC addresses need no second look-up.
-            Kind::Address => (DataType::BinaryView, true),
-            Kind::Bytes => (DataType::BinaryView, false),
-            Kind::Text => (DataType::Utf8View, false),
-        };
+        let is_address = self.kind == Kind::Address;
+        let data_type = data_type(self.kind);
         let field = ArrowField::new(&*self.name, data_type, true);
         if is_address {
             field.with_metadata([(EXTENSION_KEY.to_owned(), ADDRESS_EXTENSION.to_owned())].into())
@@ -233,6 +218,35 @@ impl Column {
             field
         }
     }
+}
+
+/// The Arrow type of values of a kind.
+#[must_use]
+pub fn data_type(kind: Kind) -> DataType {
+    match kind {
+        Kind::Bool => DataType::Boolean,
+        Kind::U8 => DataType::UInt8,
+        Kind::U16 => DataType::UInt16,
+        Kind::U32 => DataType::UInt32,
+        Kind::U64 => DataType::UInt64,
+        Kind::I64 => DataType::Int64,
+        Kind::F64 => DataType::Float64,
+        Kind::Time => DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
+        // Views hold up to 12 bytes in place: IPv4 and MAC addresses need no second look-up.
+        Kind::Address | Kind::Bytes => DataType::BinaryView,
+        Kind::Text => DataType::Utf8View,
+        Kind::Texts => DataType::List(item(DataType::Utf8)),
+        Kind::Numbers => DataType::List(item(DataType::UInt32)),
+    }
+}
+
+/// The field of a list's items, by the name that Arrow's builders give it.
+fn item(data_type: DataType) -> Arc<ArrowField> {
+    Arc::new(ArrowField::new(
+        ArrowField::LIST_FIELD_DEFAULT_NAME,
+        data_type,
+        true,
+    ))
 }
 
 /// True when an Arrow field holds addresses: 4, 6, 8 or 16 bytes in network order.

@@ -92,7 +92,10 @@ impl Expression {
     /// True when [`Expression::bits`] can read it: integers, flags, times and floats.
     #[must_use]
     pub fn is_number(&self) -> bool {
-        !matches!(self.kind(), Kind::Address | Kind::Bytes | Kind::Text)
+        !matches!(
+            self.kind(),
+            Kind::Address | Kind::Bytes | Kind::Text | Kind::Texts | Kind::Numbers
+        )
     }
 
     /// Bits that hold every value of a number that is never negative, or every address of IPv4; 64 for the

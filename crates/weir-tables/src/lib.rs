@@ -47,7 +47,7 @@ mod source;
 
 pub use aggregate::{Aggregate, Branch, Function, Sketch, Sketches};
 pub use batch::Batch;
-pub use column::{ADDRESS_EXTENSION, Column, Origin, Table, is_address};
+pub use column::{ADDRESS_EXTENSION, Column, Origin, Table, data_type, is_address};
 pub use counters::{Counters, Totals};
 pub use expression::{Calculation, Expression};
 pub use extract::{

@@ -248,7 +248,10 @@ pub(crate) trait Types {
 
 impl Types for Branch {
     fn types(&self, functions: &[Function], as_states: bool) -> Vec<DataType> {
-        let keys = self.keys.iter().map(|key| data_type(key.kind()));
+        let keys = self
+            .keys
+            .iter()
+            .map(|key| weir_tables::data_type(key.kind()));
         let mut types: Vec<_> = keys.collect();
         for (function, argument) in functions.iter().zip(&self.arguments) {
             let argument = argument.as_ref();
@@ -261,24 +264,10 @@ impl Types for Branch {
                 }
                 Function::Average | Function::SumFloat => types.push(DataType::Float64),
                 Function::Sketch(sketch) => types.extend(sketch.data_types(as_states)),
-                _ => types.push(argument.map_or(DataType::Null, |it| data_type(it.kind()))),
+                _ => types
+                    .push(argument.map_or(DataType::Null, |it| weir_tables::data_type(it.kind()))),
             }
         }
         types
-    }
-}
-
-fn data_type(kind: Kind) -> DataType {
-    match kind {
-        Kind::Bool => DataType::Boolean,
-        Kind::U8 => DataType::UInt8,
-        Kind::U16 => DataType::UInt16,
-        Kind::U32 => DataType::UInt32,
-        Kind::U64 => DataType::UInt64,
-        Kind::I64 => DataType::Int64,
-        Kind::F64 => DataType::Float64,
-        Kind::Time => DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
-        Kind::Address | Kind::Bytes => DataType::BinaryView,
-        Kind::Text => DataType::Utf8View,
     }
 }

@@ -88,7 +88,7 @@ impl Measure {
     pub(super) const fn is_plain(&self) -> bool {
         let is_number = match self.kind {
             Kind::Address => self.sketched.is_none(),
-            Kind::Text | Kind::Bytes => false,
+            Kind::Text | Kind::Bytes | Kind::Texts | Kind::Numbers => false,
             _ => true,
         };
         self.seen.is_none() && is_number
@@ -150,7 +150,7 @@ impl Measure {
             }
             (None, Kind::Text) => argument.with_text(row, |_| ()).is_some(),
             (None, Kind::Address) => argument.address(row).is_some(),
-            (None, Kind::Bytes) => argument.has_bytes(row),
+            (None, Kind::Bytes | Kind::Texts | Kind::Numbers) => argument.has_bytes(row),
             (None, _) => match argument.bits(row) {
                 Some(bits) => {
                     self.numbers.values[at] = bits;

@@ -1,0 +1,69 @@
+//! `http` against tshark's http: requests and responses, each by the packet that completed its head.
+
+use super::Comparison;
+
+#[test]
+fn tshark_reads_the_same_in_http() {
+    let part = |frame, filter, fields, differences| Comparison {
+        table: "http",
+        frame,
+        protocols: &["http"],
+        filter,
+        fields,
+        without: None,
+        // A message counts where its head ends, on any port.
+        preferences: &["http.desegment_body:FALSE", "tcp.try_heuristic_first:TRUE"],
+        differences,
+    };
+    Comparison::agree(&[
+        part(
+            "http.request.frame",
+            "http.request && tcp && !icmp && !icmpv6",
+            REQUEST,
+            REQUEST_DIFFERENCES,
+        ),
+        part(
+            "http.response.frame",
+            "http.response && tcp && !icmp && !icmpv6",
+            RESPONSE,
+            RESPONSE_DIFFERENCES,
+        ),
+    ]);
+}
+
+const REQUEST: &[(&str, &str)] = &[
+    ("http.request.method", "http.request.method"),
+    ("http.request.uri", "http.request.uri"),
+    ("http.request.version", "http.request.version"),
+    ("http.host", "http.host"),
+    ("http.user_agent", "http.user_agent"),
+    ("http.referer", "http.referer"),
+    ("http.cookie", "http.cookie"),
+    ("http.accept", "http.accept"),
+    ("http.accept_language", "http.accept_language"),
+    ("http.accept_encoding", "http.accept_encoding"),
+    ("http.authorization", "http.authorization"),
+    ("http.x_forwarded_for", "http.x_forwarded_for"),
+    ("http.upgrade", "http.upgrade"),
+    ("http.request.content_type", "http.content_type"),
+];
+
+const RESPONSE: &[(&str, &str)] = &[
+    ("http.response.code", "http.response.code"),
+    ("http.response.phrase", "http.response.phrase"),
+    ("http.response.version", "http.response.version"),
+    ("http.server", "http.server"),
+    ("http.content_type", "http.content_type"),
+    ("http.content_encoding", "http.content_encoding"),
+    ("http.transfer_encoding", "http.transfer_encoding"),
+    ("http.location", "http.location"),
+    ("http.date", "http.date"),
+    ("http.last_modified", "http.last_modified"),
+    ("http.cache_control", "http.cache_control"),
+    ("http.set_cookie", "http.set_cookie"),
+    ("http.www_authenticate", "http.www_authenticate"),
+    ("http.time", "http.time"),
+];
+
+const REQUEST_DIFFERENCES: &[(&str, &str, &str)] = &[];
+const RESPONSE_DIFFERENCES: &[(&str, &str, &str)] = &[];
