@@ -1,7 +1,7 @@
 //! The engine: a DataFusion session that knows captures.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arrow::datatypes::SchemaRef;
@@ -27,11 +27,14 @@ use crate::live::{self, Live};
 use crate::names::Scope;
 use crate::narrow;
 use crate::number;
+use crate::prepared::{self, PreparedStatements};
 use crate::reference::Resolver;
+use crate::sample::{Planner, SamplePlanner};
 use crate::share::{self, ShareReadings};
 use crate::statement::Statement;
 use crate::top_k;
 use crate::window::{self, PlanWindows};
+use crate::zone;
 
 /// How an engine works.
 #[derive(Clone, Debug, Default)]
@@ -60,6 +63,9 @@ pub struct Options {
     pub keeper: Option<Keeper>,
     /// Brings sources without an end to theirs.
     pub stop: Stop,
+    /// The time zone that instants are given in: a name of the time zone database, or an offset such as
+    /// `+02:00`. `None` for UTC. `SET TIME ZONE` sets another.
+    pub time_zone: Option<String>,
 }
 
 /// A statement that was planned: files have been opened and names found, nothing has been read.
@@ -76,6 +82,7 @@ pub struct Engine {
     context: SessionContext,
     ledger: Arc<Ledger>,
     live: Arc<Live>,
+    prepared: Mutex<PreparedStatements>,
     options: Options,
 }
 
@@ -83,7 +90,7 @@ impl Engine {
     /// An engine with these options.
     ///
     /// # Errors
-    /// When the place for spilled data cannot be made ready.
+    /// When the place for spilled data cannot be made ready, or the time zone is not known.
     pub fn new(options: &Options) -> Result<Self, Error> {
         let ledger = Arc::new(Ledger::default());
         let live = Arc::new(Live::new(options.keeper.clone()));
@@ -99,6 +106,9 @@ impl Engine {
             .options_mut()
             .optimizer
             .enable_leaf_expression_pushdown = false;
+        if let Some(zone) = &options.time_zone {
+            config.options_mut().execution.time_zone = Some(zone::known(zone)?);
+        }
         if let Some(threads) = options.threads {
             config = config.with_target_partitions(threads.max(1));
         }
@@ -137,16 +147,21 @@ impl Engine {
             .with_runtime_env(runtime)
             .with_default_features()
             .with_physical_optimizer_rules(rules)
+            .with_query_planner(Arc::new(Planner))
+            .with_relation_planners(vec![Arc::new(SamplePlanner)])
             .build();
         let context = SessionContext::new_with_state(state);
         for function in function::all().into_iter().chain(window::function::all()) {
             context.register_udf(function);
         }
+        context.register_udf(number::div());
+        context.register_udaf(number::sum());
         context.register_udaf(top_k::approx_top_k());
         Ok(Self {
             context,
             ledger,
             live,
+            prepared: Mutex::default(),
             options: options.clone(),
         })
     }
@@ -225,6 +240,23 @@ impl Engine {
 
     /// Plans a statement; statements that have no plan, as `CREATE VIEW`, are done by that.
     async fn plan(&self, statement: Statement) -> Result<Planned, Error> {
+        let statement = match self.prepared().executed(&statement)? {
+            Some(executed) => executed,
+            None => statement,
+        };
+        prepared::check(&statement)?;
+        let written = statement.clone();
+        let planned = self.plan_written(statement).await?;
+        self.prepared().note(&written);
+        Ok(planned)
+    }
+
+    fn prepared(&self) -> MutexGuard<'_, PreparedStatements> {
+        self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As [`Engine::plan`], of a statement that is no `EXECUTE`.
+    async fn plan_written(&self, statement: Statement) -> Result<Planned, Error> {
         let copy = CaptureCopy::of(&statement)?;
         let is_explain = statement.is_explain();
         let (plan, columns) = match &copy {
@@ -319,6 +351,7 @@ impl Engine {
         let names = narrow::words(&statement).filter(|_| !records);
         resolver.register(&mut resolved, names.as_ref())?;
         let state = self.context.state();
+        let zone = state.config().options().execution.time_zone.clone();
         let plan = state
             .statement_to_plan(statement.inner)
             .await
@@ -326,6 +359,7 @@ impl Engine {
             .and_then(number::widen)
             .and_then(window::with_keys)
             .and_then(address::to_text)
+            .and_then(|plan| zone::to_zone(plan, zone.as_deref()))
             .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &resolved.columns))?;
         Ok((plan, resolved.columns))
     }

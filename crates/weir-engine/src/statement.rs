@@ -10,10 +10,10 @@ use datafusion::sql::sqlparser::ast::{
     self, ObjectName, PipeOperator, Query, SelectFlavor, SelectItem, SetExpr, TableAlias,
     TableFactor, Visit, VisitMut, Visitor, VisitorMut,
 };
-use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
+use crate::dialect::WeirDialect;
 use crate::error::{Error, ErrorKind};
 use crate::names::keep_written_names;
 
@@ -26,7 +26,7 @@ pub struct Statement {
 impl Statement {
     /// Parses a text of one or several statements, separated by semicolons.
     pub(crate) fn parse(sql: &str) -> Result<Vec<Self>, Error> {
-        let dialect = GenericDialect {};
+        let dialect = WeirDialect;
         let tokens = Tokenizer::new(&dialect, sql)
             .tokenize_with_location()
             .map_err(|error| Error::new(ErrorKind::Syntax, error.to_string()))?;
