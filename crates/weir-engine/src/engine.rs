@@ -22,6 +22,7 @@ use crate::copy::{self, CaptureCopy};
 use crate::error::{Error, ErrorKind};
 use crate::function;
 use crate::fuse::FuseAggregates;
+use crate::grammar;
 use crate::ledger::Ledger;
 use crate::live::{self, Live};
 use crate::names::Scope;
@@ -33,6 +34,7 @@ use crate::sample::{Planner, SamplePlanner};
 use crate::share::{self, ShareReadings};
 use crate::statement::Statement;
 use crate::top_k;
+use crate::vocabulary;
 use crate::window::{self, PlanWindows};
 use crate::zone;
 
@@ -244,11 +246,37 @@ impl Engine {
             Some(executed) => executed,
             None => statement,
         };
+        let scalars = self.context.state_ref().read().scalar_functions().keys().cloned().collect();
+        grammar::check(&statement, &scalars)?;
         prepared::check(&statement)?;
         let written = statement.clone();
+        let zone = self.time_zone();
         let planned = self.plan_written(statement).await?;
+        if self.time_zone() != zone {
+            self.name_time_zone(zone)?;
+        }
         self.prepared().note(&written);
         Ok(planned)
+    }
+
+    /// The time zone of the session.
+    fn time_zone(&self) -> Option<String> {
+        let state = self.context.state_ref();
+        let state = state.read();
+        state.config().options().execution.time_zone.clone()
+    }
+
+    /// Looks at a time zone that was just set: one that is not known leaves the one before.
+    fn name_time_zone(&self, before: Option<String>) -> Result<(), Error> {
+        let named = self.time_zone().map(|zone| zone::known(&zone)).transpose();
+        let (zone, outcome) = match named {
+            Ok(zone) => (zone, Ok(())),
+            Err(error) => (before, Err(error)),
+        };
+        let state = self.context.state_ref();
+        let mut state = state.write();
+        state.config_mut().options_mut().execution.time_zone = zone;
+        outcome
     }
 
     fn prepared(&self) -> MutexGuard<'_, PreparedStatements> {
@@ -356,6 +384,7 @@ impl Engine {
             .statement_to_plan(statement.inner)
             .await
             .and_then(address::coerce)
+            .and_then(|plan| vocabulary::coerce(plan, &self.ledger))
             .and_then(number::widen)
             .and_then(window::with_keys)
             .and_then(address::to_text)
