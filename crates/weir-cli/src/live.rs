@@ -16,6 +16,7 @@ use crate::args::{Global, Live};
 use crate::interface;
 use crate::message::Messages;
 use crate::output::{Format, grouped};
+use crate::query::zone_named;
 use crate::refusal::Refusal;
 use crate::session::{Failure, LazyFile, Reader, Session};
 use crate::watch::Refresh;
@@ -46,6 +47,7 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
     options.feed = Some(Arc::new(feed));
     options.keeper.clone_from(&keeper);
     options.stop = stop.clone();
+    options.time_zone = live.time_zone.as_deref().map(zone_named);
     let session = Session::new(&options, messages, false)?;
     let mut statements = VecDeque::from(session.parse(sql)?);
     if statements.len() != 1 {

@@ -128,10 +128,9 @@ impl Dialect for WeirDialect {
             Precedence::MulDivModOp => 90,
             Precedence::PlusMinus => 80,
             Precedence::Xor => 75,
-            Precedence::Ampersand
-            | Precedence::Pipe
-            | Precedence::Colon
-            | Precedence::PgOther => OTHER,
+            Precedence::Ampersand | Precedence::Pipe | Precedence::Colon | Precedence::PgOther => {
+                OTHER
+            }
             Precedence::Between | Precedence::Like => 60,
             Precedence::Eq => 50,
             Precedence::Is => 40,
@@ -233,7 +232,10 @@ mod tests {
     #[test]
     fn is_distinct_from_ends_where_its_right_side_does() {
         for (text, expected) in [
-            ("a IS DISTINCT FROM b AND c", "((a IS DISTINCT FROM b) AND c)"),
+            (
+                "a IS DISTINCT FROM b AND c",
+                "((a IS DISTINCT FROM b) AND c)",
+            ),
             (
                 "a IS NOT DISTINCT FROM b OR c AND d",
                 "((a IS NOT DISTINCT FROM b) OR (c AND d))",
@@ -254,7 +256,10 @@ mod tests {
                 "x = (a IS DISTINCT FROM b AND c)",
                 "(x = ((a IS DISTINCT FROM b) AND c))",
             ),
-            ("a IS DISTINCT FROM (b AND c)", "(a IS DISTINCT FROM (b AND c))"),
+            (
+                "a IS DISTINCT FROM (b AND c)",
+                "(a IS DISTINCT FROM (b AND c))",
+            ),
             (
                 "a IS DISTINCT FROM b IS DISTINCT FROM c",
                 "((a IS DISTINCT FROM b) IS DISTINCT FROM c)",

@@ -246,7 +246,14 @@ impl Engine {
             Some(executed) => executed,
             None => statement,
         };
-        let scalars = self.context.state_ref().read().scalar_functions().keys().cloned().collect();
+        let scalars = self
+            .context
+            .state_ref()
+            .read()
+            .scalar_functions()
+            .keys()
+            .cloned()
+            .collect();
         grammar::check(&statement, &scalars)?;
         prepared::check(&statement)?;
         let written = statement.clone();

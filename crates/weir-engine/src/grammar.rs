@@ -13,18 +13,17 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::parser::{CopyToSource, Statement as DfStatement};
 use datafusion::sql::sqlparser::ast::{
-    self, ContextModifier, CreateTable, CreateTableOptions, CreateView, Cte,
-    DuplicateTreatment, Expr, Fetch, Function, FunctionArg, FunctionArgumentClause, FunctionArguments,
-    GroupByExpr, HiveDistributionStyle, Join, JoinConstraint, JoinOperator, LimitClause, OrderBy,
-    OrderByExpr, OrderByKind, PipeOperator, Query, Select, Set, SetExpr, SetOperator, SetQuantifier,
-    TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs, TableSampleKind,
-    TableWithJoins, Visit, Visitor, WindowSpec, WindowType, With,
+    self, ContextModifier, CreateTable, CreateTableOptions, CreateView, Cte, DuplicateTreatment,
+    Expr, Fetch, Function, FunctionArg, FunctionArgumentClause, FunctionArguments, GroupByExpr,
+    HiveDistributionStyle, Join, JoinConstraint, JoinOperator, LimitClause, OrderBy, OrderByExpr,
+    OrderByKind, PipeOperator, Query, Select, Set, SetExpr, SetOperator, SetQuantifier, TableAlias,
+    TableAliasColumnDef, TableFactor, TableFunctionArgs, TableSampleKind, TableWithJoins, Visit,
+    Visitor, WindowSpec, WindowType, With,
 };
 
 use crate::error::{Error, ErrorKind};
 use crate::sample::Sample;
 use crate::statement::Statement;
-use verdict::Verdict;
 
 /// Looks at every part of a statement. `scalars` are the functions of one row.
 ///
@@ -96,10 +95,12 @@ impl Visitor for Walker<'_> {
     }
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        let looked = verdict::expression(expr).outcome().and_then(|()| match expr {
-            Expr::Function(function) => look_at_function(function, self.scalars),
-            _ => Ok(()),
-        });
+        let looked = verdict::expression(expr)
+            .outcome()
+            .and_then(|()| match expr {
+                Expr::Function(function) => look_at_function(function, self.scalars),
+                _ => Ok(()),
+            });
         self.take(looked)
     }
 }
@@ -178,10 +179,76 @@ fn look_at_statement(statement: &ast::Statement) -> Result<(), Error> {
 }
 
 fn look_at_table(table: &CreateTable) -> Result<(), Error> {
-    let CreateTable { or_replace: _, temporary, external, dynamic, global, if_not_exists: _, transient, volatile, iceberg, snapshot, name: _, columns: _, constraints: _, hive_distribution, hive_formats: _, table_options, file_format, location, query: _, without_rowid, like, clone, version, comment, on_commit, on_cluster, primary_key, order_by, partition_by, cluster_by, clustered_by, inherits, partition_of, for_values, strict, copy_grants, enable_schema_evolution, change_tracking, data_retention_time_in_days, max_data_extension_time_in_days, default_ddl_collation, with_aggregation_policy, with_row_access_policy, with_storage_lifecycle_policy, with_tags, external_volume, base_location, catalog, catalog_sync, storage_serialization_policy, target_lag, warehouse, refresh_mode, initialize, require_user, diststyle, distkey, sortkey, backup } = table;
+    let CreateTable {
+        or_replace: _,
+        temporary,
+        external,
+        dynamic,
+        global,
+        if_not_exists: _,
+        transient,
+        volatile,
+        iceberg,
+        snapshot,
+        name: _,
+        columns: _,
+        constraints: _,
+        hive_distribution,
+        hive_formats: _,
+        table_options,
+        file_format,
+        location,
+        query: _,
+        without_rowid,
+        like,
+        clone,
+        version,
+        comment,
+        on_commit,
+        on_cluster,
+        primary_key,
+        order_by,
+        partition_by,
+        cluster_by,
+        clustered_by,
+        inherits,
+        partition_of,
+        for_values,
+        strict,
+        copy_grants,
+        enable_schema_evolution,
+        change_tracking,
+        data_retention_time_in_days,
+        max_data_extension_time_in_days,
+        default_ddl_collation,
+        with_aggregation_policy,
+        with_row_access_policy,
+        with_storage_lifecycle_policy,
+        with_tags,
+        external_volume,
+        base_location,
+        catalog,
+        catalog_sync,
+        storage_serialization_policy,
+        target_lag,
+        warehouse,
+        refresh_mode,
+        initialize,
+        require_user,
+        diststyle,
+        distkey,
+        sortkey,
+        backup,
+    } = table;
     none_of(&[
-        (*hive_distribution != HiveDistributionStyle::NONE, "PARTITIONED BY of CREATE TABLE"),
-        (*table_options != CreateTableOptions::None, "options of CREATE TABLE"),
+        (
+            *hive_distribution != HiveDistributionStyle::NONE,
+            "PARTITIONED BY of CREATE TABLE",
+        ),
+        (
+            *table_options != CreateTableOptions::None,
+            "options of CREATE TABLE",
+        ),
         (*temporary, "TEMPORARY of CREATE TABLE"),
         (*external, "EXTERNAL of CREATE TABLE"),
         (*dynamic, "DYNAMIC of CREATE TABLE"),
@@ -209,20 +276,44 @@ fn look_at_table(table: &CreateTable) -> Result<(), Error> {
         (for_values.is_some(), "FOR VALUES of CREATE TABLE"),
         (*strict, "STRICT of CREATE TABLE"),
         (*copy_grants, "COPY GRANTS of CREATE TABLE"),
-        (enable_schema_evolution.is_some(), "ENABLE SCHEMA EVOLUTION of CREATE TABLE"),
+        (
+            enable_schema_evolution.is_some(),
+            "ENABLE SCHEMA EVOLUTION of CREATE TABLE",
+        ),
         (change_tracking.is_some(), "CHANGE TRACKING of CREATE TABLE"),
-        (data_retention_time_in_days.is_some(), "DATA RETENTION TIME IN DAYS of CREATE TABLE"),
-        (max_data_extension_time_in_days.is_some(), "MAX DATA EXTENSION TIME IN DAYS of CREATE TABLE"),
-        (default_ddl_collation.is_some(), "DEFAULT DDL COLLATION of CREATE TABLE"),
-        (with_aggregation_policy.is_some(), "WITH AGGREGATION POLICY of CREATE TABLE"),
-        (with_row_access_policy.is_some(), "WITH ROW ACCESS POLICY of CREATE TABLE"),
-        (with_storage_lifecycle_policy.is_some(), "WITH STORAGE LIFECYCLE POLICY of CREATE TABLE"),
+        (
+            data_retention_time_in_days.is_some(),
+            "DATA RETENTION TIME IN DAYS of CREATE TABLE",
+        ),
+        (
+            max_data_extension_time_in_days.is_some(),
+            "MAX DATA EXTENSION TIME IN DAYS of CREATE TABLE",
+        ),
+        (
+            default_ddl_collation.is_some(),
+            "DEFAULT DDL COLLATION of CREATE TABLE",
+        ),
+        (
+            with_aggregation_policy.is_some(),
+            "WITH AGGREGATION POLICY of CREATE TABLE",
+        ),
+        (
+            with_row_access_policy.is_some(),
+            "WITH ROW ACCESS POLICY of CREATE TABLE",
+        ),
+        (
+            with_storage_lifecycle_policy.is_some(),
+            "WITH STORAGE LIFECYCLE POLICY of CREATE TABLE",
+        ),
         (with_tags.is_some(), "WITH TAGS of CREATE TABLE"),
         (external_volume.is_some(), "EXTERNAL VOLUME of CREATE TABLE"),
         (base_location.is_some(), "BASE LOCATION of CREATE TABLE"),
         (catalog.is_some(), "CATALOG of CREATE TABLE"),
         (catalog_sync.is_some(), "CATALOG SYNC of CREATE TABLE"),
-        (storage_serialization_policy.is_some(), "STORAGE SERIALIZATION POLICY of CREATE TABLE"),
+        (
+            storage_serialization_policy.is_some(),
+            "STORAGE SERIALIZATION POLICY of CREATE TABLE",
+        ),
         (target_lag.is_some(), "TARGET LAG of CREATE TABLE"),
         (warehouse.is_some(), "WAREHOUSE of CREATE TABLE"),
         (refresh_mode.is_some(), "REFRESH MODE of CREATE TABLE"),
@@ -236,15 +327,39 @@ fn look_at_table(table: &CreateTable) -> Result<(), Error> {
 }
 
 fn look_at_view(view: &CreateView) -> Result<(), Error> {
-    let CreateView { or_alter, or_replace: _, materialized, secure, name: _, name_before_not_exists: _, columns: _, query: _, options, cluster_by, comment, with_no_schema_binding, if_not_exists, temporary, copy_grants, to, params } = view;
+    let CreateView {
+        or_alter,
+        or_replace: _,
+        materialized,
+        secure,
+        name: _,
+        name_before_not_exists: _,
+        columns: _,
+        query: _,
+        options,
+        cluster_by,
+        comment,
+        with_no_schema_binding,
+        if_not_exists,
+        temporary,
+        copy_grants,
+        to,
+        params,
+    } = view;
     none_of(&[
-        (*options != CreateTableOptions::None, "options of CREATE VIEW"),
+        (
+            *options != CreateTableOptions::None,
+            "options of CREATE VIEW",
+        ),
         (*or_alter, "OR ALTER of CREATE VIEW"),
         (*materialized, "MATERIALIZED of CREATE VIEW"),
         (*secure, "SECURE of CREATE VIEW"),
         (!cluster_by.is_empty(), "CLUSTER BY of CREATE VIEW"),
         (comment.is_some(), "COMMENT of CREATE VIEW"),
-        (*with_no_schema_binding, "WITH NO SCHEMA BINDING of CREATE VIEW"),
+        (
+            *with_no_schema_binding,
+            "WITH NO SCHEMA BINDING of CREATE VIEW",
+        ),
         (*if_not_exists, "IF NOT EXISTS of CREATE VIEW"),
         (*temporary, "TEMPORARY of CREATE VIEW"),
         (*copy_grants, "COPY GRANTS of CREATE VIEW"),
@@ -269,10 +384,14 @@ fn look_at_set(set: &Set) -> Result<(), Error> {
             (is_local(scope), "SET LOCAL and SET GLOBAL"),
             (*hivevar, "SET HIVEVAR"),
         ]),
-        Set::SetTimeZone { local, value: _ } => {
-            refuse_if(*local, "SET LOCAL TIME ZONE", "SET TIME ZONE 'Europe/Berlin'")
+        Set::SetTimeZone { local, value: _ } => refuse_if(
+            *local,
+            "SET LOCAL TIME ZONE",
+            "SET TIME ZONE 'Europe/Berlin'",
+        ),
+        Set::ParenthesizedAssignments { .. } => {
+            Err(refusal("SET of several variables", "one SET each"))
         }
-        Set::ParenthesizedAssignments { .. } => Err(refusal("SET of several variables", "one SET each")),
         Set::MultipleAssignments { .. } => Err(refusal("SET of several variables", "one SET each")),
         Set::SetSessionAuthorization(_) => Err(refusal("SET SESSION AUTHORIZATION", "")),
         Set::SetSessionParam(_) => Err(refusal("SET of a session parameter", "")),
@@ -339,16 +458,32 @@ fn look_at_query(query: &Query) -> Result<(), Error> {
     {
         let hint = "QUALIFY rank() OVER (ORDER BY a) <= 3 keeps the ties";
         refuse_if(*with_ties, "FETCH … WITH TIES", hint)?;
-        refuse_if(*percent, "FETCH … PERCENT", "TABLESAMPLE (10 PERCENT) draws rows")?;
-        refuse_if(limit_clause.is_some(), "LIMIT together with FETCH", "one of the two")?;
+        refuse_if(
+            *percent,
+            "FETCH … PERCENT",
+            "TABLESAMPLE (10 PERCENT) draws rows",
+        )?;
+        refuse_if(
+            limit_clause.is_some(),
+            "LIMIT together with FETCH",
+            "one of the two",
+        )?;
     }
-    refuse_if(!locks.is_empty(), "FOR UPDATE and FOR SHARE", "files are read, never locked")?;
+    refuse_if(
+        !locks.is_empty(),
+        "FOR UPDATE and FOR SHARE",
+        "files are read, never locked",
+    )?;
     refuse_if(
         for_clause.is_some(),
         "FOR XML, FOR JSON and FOR BROWSE",
         "--format json writes the answer as JSON",
     )?;
-    refuse_if(settings.is_some(), "SETTINGS", "SET sets an option of the session")?;
+    refuse_if(
+        settings.is_some(),
+        "SETTINGS",
+        "SET sets an option of the session",
+    )?;
     refuse_if(
         format_clause.is_some(),
         "FORMAT",
@@ -407,7 +542,11 @@ fn look_at_operator(operator: &PipeOperator) -> Result<(), Error> {
         } => {
             let mut all = full_table_exprs.iter().chain(group_by_expr);
             let has_order = all.any(|expr| expr.order_by.asc.is_some());
-            refuse_if(has_order, "an order in AGGREGATE", "|> ORDER BY stands behind it")
+            refuse_if(
+                has_order,
+                "an order in AGGREGATE",
+                "|> ORDER BY stands behind it",
+            )
         }
         _ => Ok(()),
     }
@@ -449,16 +588,36 @@ fn look_at_select(select: &Select) -> Result<(), Error> {
         "",
     )?;
     refuse_if(top.is_some(), "TOP", "LIMIT 10 stands at the end")?;
-    refuse_if(exclude.is_some(), "EXCLUDE behind the columns", "SELECT * EXCLUDE (a)")?;
-    refuse_if(!lateral_views.is_empty(), "LATERAL VIEW", "CROSS JOIN UNNEST(list)")?;
-    refuse_if(prewhere.is_some(), "PREWHERE", "WHERE is decided while packets are decoded")?;
+    refuse_if(
+        exclude.is_some(),
+        "EXCLUDE behind the columns",
+        "SELECT * EXCLUDE (a)",
+    )?;
+    refuse_if(
+        !lateral_views.is_empty(),
+        "LATERAL VIEW",
+        "CROSS JOIN UNNEST(list)",
+    )?;
+    refuse_if(
+        prewhere.is_some(),
+        "PREWHERE",
+        "WHERE is decided while packets are decoded",
+    )?;
     refuse_if(
         !connect_by.is_empty(),
         "CONNECT BY",
         "WITH RECURSIVE asks such questions",
     )?;
-    refuse_if(!cluster_by.is_empty(), "CLUSTER BY", "ORDER BY orders the answer")?;
-    refuse_if(!distribute_by.is_empty(), "DISTRIBUTE BY", "ORDER BY orders the answer")?;
+    refuse_if(
+        !cluster_by.is_empty(),
+        "CLUSTER BY",
+        "ORDER BY orders the answer",
+    )?;
+    refuse_if(
+        !distribute_by.is_empty(),
+        "DISTRIBUTE BY",
+        "ORDER BY orders the answer",
+    )?;
     refuse_if(!sort_by.is_empty(), "SORT BY", "ORDER BY orders the answer")?;
     refuse_if(
         value_table_mode.is_some(),
@@ -556,7 +715,11 @@ fn look_at_factor(factor: &TableFactor) -> Result<(), Error> {
             if let Some(TableFunctionArgs { args: _, settings }) = args {
                 refuse_if(settings.is_some(), "SETTINGS of a table function", "")?;
             }
-            refuse_if(!with_hints.is_empty(), "hints such as WITH (NOLOCK)", "files are never locked")?;
+            refuse_if(
+                !with_hints.is_empty(),
+                "hints such as WITH (NOLOCK)",
+                "files are never locked",
+            )?;
             refuse_if(
                 version.is_some(),
                 "an earlier version of a table",
@@ -588,7 +751,9 @@ fn look_at_factor(factor: &TableFactor) -> Result<(), Error> {
         } => {
             let hint = "row_number() OVER () numbers rows";
             refuse_if(*with_ordinality, "WITH ORDINALITY", hint)?;
-            let named = args.iter().any(|arg| !matches!(arg, FunctionArg::Unnamed(_)));
+            let named = args
+                .iter()
+                .any(|arg| !matches!(arg, FunctionArg::Unnamed(_)));
             refuse_if(named, "named arguments behind LATERAL", "")?;
             look_at_alias(alias.as_ref())
         }
@@ -601,7 +766,11 @@ fn look_at_factor(factor: &TableFactor) -> Result<(), Error> {
         } => {
             let hint = "row_number() OVER () numbers rows";
             refuse_if(*with_ordinality, "WITH ORDINALITY", hint)?;
-            refuse_if(*with_offset || with_offset_alias.is_some(), "WITH OFFSET", hint)?;
+            refuse_if(
+                *with_offset || with_offset_alias.is_some(),
+                "WITH OFFSET",
+                hint,
+            )?;
             look_at_alias(alias.as_ref())
         }
         TableFactor::NestedJoin {
@@ -664,7 +833,11 @@ fn look_at_function(function: &Function, scalars: &HashSet<String>) -> Result<()
     })) = over
     {
         let hint = "write the whole window: OVER (PARTITION BY … ORDER BY …)";
-        refuse_if(window_name.is_some(), "a window that goes on from a named one", hint)?;
+        refuse_if(
+            window_name.is_some(),
+            "a window that goes on from a named one",
+            hint,
+        )?;
         look_at_orders(order_by)?;
     }
     look_at_orders(within_group)?;
@@ -689,7 +862,12 @@ fn look_at_function(function: &Function, scalars: &HashSet<String>) -> Result<()
 
 /// Functions that choose a row, of which NULL may be one.
 const CHOOSING: &[&str] = &[
-    "first_value", "last_value", "nth_value", "lag", "lead", "array_agg",
+    "first_value",
+    "last_value",
+    "nth_value",
+    "lag",
+    "lead",
+    "array_agg",
 ];
 
 #[cfg(test)]

@@ -139,10 +139,12 @@ impl Pair {
             *one == DataType::UInt64 && other.is_signed_integer()
         };
         let integers = left.is_integer() && right.is_integer();
-        Some(match integers && !is_mixed(left, right) && !is_mixed(right, left) {
-            true => Self::Integers,
-            false => Self::Others,
-        })
+        Some(
+            match integers && !is_mixed(left, right) && !is_mixed(right, left) {
+                true => Self::Integers,
+                false => Self::Others,
+            },
+        )
     }
 }
 

@@ -71,7 +71,10 @@ impl PreparedStatements {
             _ => name.to_string(),
         };
         let Some(prepared) = self.statements.get(&name) else {
-            let error = Error::new(ErrorKind::Plan, format!("no statement was prepared as {name}"));
+            let error = Error::new(
+                ErrorKind::Plan,
+                format!("no statement was prepared as {name}"),
+            );
             let near = similar(&name, self.statements.keys().map(String::as_str));
             return Err(match near.first() {
                 Some(near) => error.with_hint(format!("did you mean {near}?")),
@@ -179,14 +182,19 @@ pub(crate) fn check(statement: &Statement) -> Result<(), Error> {
             let missing = missing.unwrap_or(named);
             return Err(Error::new(
                 ErrorKind::Plan,
-                format!("parameters are numbered from $1 on: ${named} is there and ${missing} is not"),
+                format!(
+                    "parameters are numbered from $1 on: ${named} is there and ${missing} is not"
+                ),
             ));
         }
         if !data_types.is_empty() && data_types.len() != named {
             let name = key(name);
             return Err(Error::new(
                 ErrorKind::Plan,
-                format!("{name} has {named} parameters and {} types", data_types.len()),
+                format!(
+                    "{name} has {named} parameters and {} types",
+                    data_types.len()
+                ),
             ));
         }
         return Ok(());

@@ -301,7 +301,10 @@ impl UserDefinedLogicalNodeCore for SampleNode {
     /// All of them: a row's number is that in the table.
     fn prevent_predicate_push_down_columns(&self) -> HashSet<String> {
         let columns = self.input.schema().columns();
-        columns.into_iter().map(|Column { name, .. }| name).collect()
+        columns
+            .into_iter()
+            .map(|Column { name, .. }| name)
+            .collect()
     }
 
     fn fmt_for_explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -7,8 +7,8 @@ use datafusion::sql::parser::{
     CopyToSource, CopyToStatement, DFParserBuilder, Statement as DfStatement,
 };
 use datafusion::sql::sqlparser::ast::{
-    self, BinaryOperator, Expr, LimitClause, ObjectName, PipeOperator, Query, SelectFlavor, SelectItem, SetExpr, TableAlias,
-    TableFactor, Value, Visit, VisitMut, Visitor, VisitorMut,
+    self, BinaryOperator, Expr, LimitClause, ObjectName, PipeOperator, Query, SelectFlavor,
+    SelectItem, SetExpr, TableAlias, TableFactor, Value, Visit, VisitMut, Visitor, VisitorMut,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};

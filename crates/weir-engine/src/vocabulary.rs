@@ -198,10 +198,16 @@ fn never(known: &Vocabulary, text: &str) -> String {
     let column = known.column;
     match near.as_slice() {
         [] if known.words().len() <= WORDS_LISTED => {
-            format!("{column} is never '{text}': it is {}", known.words().join(", "))
+            format!(
+                "{column} is never '{text}': it is {}",
+                known.words().join(", ")
+            )
         }
         [] => format!("{column} is never '{text}': weir fields {column} says what it has"),
-        near => format!("{column} is never '{text}': did you mean {}?", near.join(", ")),
+        near => format!(
+            "{column} is never '{text}': did you mean {}?",
+            near.join(", ")
+        ),
     }
 }
 
@@ -215,7 +221,9 @@ fn words_of(known: &'static Vocabulary, plan: &LogicalPlan) -> Result<LogicalPla
     }
     let text = Expr::Column(Column::new(relation.cloned(), field.name()));
     let word = word_of(known, text).alias(field.name());
-    LogicalPlanBuilder::from(plan.clone()).project([word])?.build()
+    LogicalPlanBuilder::from(plan.clone())
+        .project([word])?
+        .build()
 }
 
 const fn is_equality(op: Operator) -> bool {

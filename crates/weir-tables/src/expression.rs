@@ -272,9 +272,9 @@ impl Calculation {
     fn range(self, left: (i64, i64), right: (i64, i64)) -> Option<(i64, i64)> {
         let whole = (i64::MIN, i64::MAX);
         let corners = |apply: fn(i128, i128) -> i128| {
-            let corners = [left.0, left.1].into_iter().flat_map(|a| {
-                [right.0, right.1].map(|b| apply(i128::from(a), i128::from(b)))
-            });
+            let corners = [left.0, left.1]
+                .into_iter()
+                .flat_map(|a| [right.0, right.1].map(|b| apply(i128::from(a), i128::from(b))));
             let corners: Vec<i128> = corners.collect();
             let least = i64::try_from(*corners.iter().min()?).ok()?;
             let most = i64::try_from(*corners.iter().max()?).ok()?;

@@ -53,10 +53,17 @@ impl Vocabulary {
     #[must_use]
     pub fn word(&self, text: &str) -> Option<Cow<'static, str>> {
         let text = text.trim();
-        if let Some(word) = self.words.iter().find(|word| word.eq_ignore_ascii_case(text)) {
+        if let Some(word) = self
+            .words
+            .iter()
+            .find(|word| word.eq_ignore_ascii_case(text))
+        {
             return Some(Cow::Borrowed(word));
         }
-        let alias = self.aliases.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
+        let alias = self
+            .aliases
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(text));
         if let Some((_, word)) = alias {
             return Some(Cow::Borrowed(word));
         }
@@ -95,8 +102,15 @@ static VOCABULARIES: LazyLock<Vec<Vocabulary>> = LazyLock::new(|| {
         of(
             "call.state",
             &[
-                "trying", "ringing", "in_call", "completed", "cancelled", "busy", "rejected",
-                "redirected", "superseded",
+                "trying",
+                "ringing",
+                "in_call",
+                "completed",
+                "cancelled",
+                "busy",
+                "rejected",
+                "redirected",
+                "superseded",
             ],
             &[("canceled", "cancelled"), ("in call", "in_call")],
         ),
@@ -117,11 +131,7 @@ static VOCABULARIES: LazyLock<Vec<Vocabulary>> = LazyLock::new(|| {
             &["pretty", "compact", "ber", "per", "erl"],
             &[("erlang", "erl")],
         ),
-        of(
-            "websocket.direction",
-            &["to_server", "to_client"],
-            &[],
-        ),
+        of("websocket.direction", &["to_server", "to_client"], &[]),
     ]
 });
 

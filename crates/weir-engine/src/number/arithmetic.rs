@@ -147,12 +147,12 @@ impl ScalarUDFImpl for Arithmetic {
             [ColumnarValue::Array(left), ColumnarValue::Array(right)] => {
                 Ok(ColumnarValue::Array(self.apply(left, right)?))
             }
-            [ColumnarValue::Array(left), ColumnarValue::Scalar(right)] => Ok(ColumnarValue::Array(
-                self.apply(left, &right.to_scalar()?)?,
-            )),
-            [ColumnarValue::Scalar(left), ColumnarValue::Array(right)] => Ok(ColumnarValue::Array(
-                self.apply(&left.to_scalar()?, right)?,
-            )),
+            [ColumnarValue::Array(left), ColumnarValue::Scalar(right)] => {
+                Ok(ColumnarValue::Array(self.apply(left, &right.to_scalar()?)?))
+            }
+            [ColumnarValue::Scalar(left), ColumnarValue::Array(right)] => {
+                Ok(ColumnarValue::Array(self.apply(&left.to_scalar()?, right)?))
+            }
             [ColumnarValue::Scalar(left), ColumnarValue::Scalar(right)] => {
                 let value = self.apply(&left.to_scalar()?, &right.to_scalar()?)?;
                 Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(

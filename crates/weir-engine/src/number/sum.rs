@@ -4,9 +4,7 @@ use std::fmt::Debug;
 use std::mem::size_of_val;
 use std::sync::Arc;
 
-use arrow::array::{
-    Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray,
-};
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray};
 use arrow::datatypes::{ArrowNativeTypeOp, DataType, FieldRef, Int64Type, UInt64Type};
 use arrow::error::ArrowError;
 use datafusion::common::ScalarValue;
@@ -88,7 +86,9 @@ impl AggregateUDFImpl for Sum {
         args: AccumulatorArgs<'_>,
     ) -> Result<Box<dyn Accumulator>> {
         match args.return_field.data_type() {
-            DataType::Int64 if Self::is_checked(&args) => Ok(Box::new(Total::<Int64Type>::default())),
+            DataType::Int64 if Self::is_checked(&args) => {
+                Ok(Box::new(Total::<Int64Type>::default()))
+            }
             DataType::UInt64 if Self::is_checked(&args) => {
                 Ok(Box::new(Total::<UInt64Type>::default()))
             }
@@ -281,11 +281,14 @@ impl<T: ArrowPrimitiveType + Debug + Send> GroupsAccumulator for Totals<T> {
         for values in values.iter().take(1) {
             let values = as_primitive_array::<T>(values)?;
             for (row, (group, value)) in groups.iter().zip(values).enumerate() {
-                let is_wanted = filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row));
+                let is_wanted =
+                    filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row));
                 let Some(value) = value.filter(|_| is_wanted) else {
                     continue;
                 };
-                if let (Some(sum), Some(seen)) = (self.sums.get_mut(*group), self.seen.get_mut(*group)) {
+                if let (Some(sum), Some(seen)) =
+                    (self.sums.get_mut(*group), self.seen.get_mut(*group))
+                {
                     *sum = sum.add_checked(value).map_err(|_| too_large())?;
                     *seen = true;
                 }

@@ -271,7 +271,9 @@ impl Kept {
             self.cut()?;
         }
         let bytes = self.batches.iter().map(|(batch, lots)| {
-            batch.get_array_memory_size().saturating_add(lots.len().saturating_mul(8))
+            batch
+                .get_array_memory_size()
+                .saturating_add(lots.len().saturating_mul(8))
         });
         self.reservation.try_resize(bytes.sum())
     }
@@ -308,7 +310,10 @@ fn keep_below(
 ) -> Result<(RecordBatch, Vec<u64>)> {
     let flags: BooleanArray = lots.iter().map(|lot| Some(keep(*lot))).collect();
     let batch = filter_record_batch(batch, &flags)?;
-    Ok((batch, lots.iter().copied().filter(|lot| keep(*lot)).collect()))
+    Ok((
+        batch,
+        lots.iter().copied().filter(|lot| keep(*lot)).collect(),
+    ))
 }
 
 /// Batches of a partition that may wait for those before it.
