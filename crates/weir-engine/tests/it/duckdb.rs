@@ -31,12 +31,15 @@ for line in sys.stdin:
     except Exception as error:
         print('E' + str(error).replace('\n', ' '))
 ";
-    let mut child = Command::new("python3")
+    let child = Command::new("python3")
         .args(["-c", script])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .spawn()
-        .ok()?;
+        .spawn();
+    let Ok(mut child) = child else {
+        weir_testkit::missing("duckdb", "there is no python3 to ask DuckDB with");
+        return None;
+    };
     let text = statements.join("\n") + "\n";
     let mut input = child.stdin.take().unwrap();
     let writer = std::thread::spawn(move || {
@@ -46,7 +49,7 @@ for line in sys.stdin:
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
     if output.status.code() == Some(7) {
-        eprintln!("SKIPPED: Python's duckdb is not installed (pip install duckdb)");
+        weir_testkit::missing("duckdb", "what SQL means is not held against DuckDB's (pip install duckdb)");
         return None;
     }
     assert!(output.status.success());
