@@ -397,6 +397,7 @@ impl Engine {
             .and_then(address::to_text)
             .and_then(|plan| zone::to_zone(plan, zone.as_deref()))
             .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &resolved.columns))?;
+        prepared::check_types(&plan)?;
         Ok((plan, resolved.columns))
     }
 }

@@ -8,6 +8,8 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::logical_expr::{Expr as PlanExpr, LogicalPlan, Statement as PlanStatement};
 use datafusion::sql::parser::Statement as DfStatement;
 use datafusion::sql::sqlparser::ast::{
     self, CastKind, DataType, Expr, Ident, Value, Visit, VisitMut, Visitor, VisitorMut,
@@ -208,6 +210,62 @@ pub(crate) fn check(statement: &Statement) -> Result<(), Error> {
             format!("the parameter {name} has no value"),
         )
         .with_hint("PREPARE p AS SELECT … WHERE ip.src = $1; EXECUTE p('10.0.0.1')")),
+    }
+}
+
+/// Says of which parameters a prepared statement does not tell the type: nothing beside them has one.
+///
+/// # Errors
+/// When there is one.
+pub(crate) fn check_types(plan: &LogicalPlan) -> Result<(), Error> {
+    let LogicalPlan::Statement(PlanStatement::Prepare(prepare)) = plan else {
+        return Ok(());
+    };
+    let mut loose = None;
+    let walked = prepare.input.apply_with_subqueries(|plan| {
+        plan.apply_expressions(|expr| {
+            // A value by itself, not compared with anything.
+            if !matches!(plan, LogicalPlan::Limit(_)) {
+                loose = loose.take().or_else(|| untyped(expr));
+            }
+            expr.apply(|expr| {
+                loose = loose.take().or_else(|| between(expr));
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    });
+    match (walked, loose) {
+        (Ok(_), None) => Ok(()),
+        (Err(error), _) => Err(Error::from_datafusion(ErrorKind::Plan, error, &[])),
+        (_, Some(id)) => Err(Error::new(
+            ErrorKind::Plan,
+            format!("nothing tells the type of the parameter {id}"),
+        )
+        .with_hint("give the types: PREPARE p(text, bigint) AS …")),
+    }
+}
+
+/// The parameter that an expression is, when its type is not known.
+fn untyped(expr: &PlanExpr) -> Option<String> {
+    match expr {
+        PlanExpr::Placeholder(placeholder) if placeholder.field.is_none() => {
+            Some(placeholder.id.clone())
+        }
+        PlanExpr::Alias(alias) => untyped(&alias.expr),
+        _ => None,
+    }
+}
+
+/// The parameter that an operator has for its only side, or for both.
+fn between(expr: &PlanExpr) -> Option<String> {
+    match expr {
+        PlanExpr::BinaryExpr(binary) => {
+            untyped(&binary.right).filter(|_| untyped(&binary.left).is_some())
+        }
+        PlanExpr::IsNull(inner) | PlanExpr::IsNotNull(inner) | PlanExpr::Negative(inner) => {
+            untyped(inner)
+        }
+        _ => None,
     }
 }
 
