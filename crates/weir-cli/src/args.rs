@@ -155,6 +155,17 @@ pub(crate) struct Query {
             looks wrong"
     )]
     pub(crate) unfused: bool,
+    /// Write times in this zone: Europe/Berlin, +02:00, or local
+    #[arg(
+        long = "tz",
+        env = "WEIR_TZ",
+        value_name = "ZONE",
+        help_heading = "Output",
+        long_help = "Write times in this zone: a name of the time zone database such as Europe/Berlin, \
+            an offset such as +02:00, or local for that of this machine. Arrow and Parquet keep the \
+            instants and name the zone. Times in SQL without an offset are UTC all the same"
+    )]
+    pub(crate) time_zone: Option<String>,
     /// Merge the captures of one FROM in the order of time
     #[arg(
         long,
@@ -227,6 +238,14 @@ pub(crate) struct Live {
     /// SQL, one statement over the table live
     #[arg(value_name = "SQL")]
     pub(crate) sql: Option<String>,
+    /// Write times in this zone: Europe/Berlin, +02:00, or local
+    #[arg(
+        long = "tz",
+        env = "WEIR_TZ",
+        value_name = "ZONE",
+        help_heading = "Output"
+    )]
+    pub(crate) time_zone: Option<String>,
     #[command(flatten)]
     pub(crate) capture: InterfaceArgs,
     /// List the interfaces

@@ -92,12 +92,13 @@ impl Error {
             DataFusionError::ArrowError(error, _) => (
                 match error.as_ref() {
                     ArrowError::DivideByZero => "a division by zero".to_owned(),
+                    ArrowError::ArithmeticOverflow(message) => overflowed(message),
                     ArrowError::CastError(message) | ArrowError::ComputeError(message) => {
                         message.clone()
                     }
                     other => other.to_string(),
                 },
-                None,
+                arithmetic_hint(error),
             ),
             // Some messages go on with the planner's own notation of the whole expression.
             DataFusionError::NotImplemented(message) => {
@@ -122,6 +123,25 @@ impl Error {
             source: Some(Box::new(error)),
         }
     }
+}
+
+/// Arrow's message names the two numbers, or is ours of a sum.
+fn overflowed(message: &str) -> String {
+    match message.strip_prefix("Overflow happened on: ") {
+        Some(calculation) => format!("{calculation} does not fit 64 bits"),
+        None => message.to_owned(),
+    }
+}
+
+fn arithmetic_hint(error: &ArrowError) -> Option<String> {
+    let hint = match error {
+        ArrowError::DivideByZero => "a / nullif(b, 0) is NULL where b is 0",
+        ArrowError::ArithmeticOverflow(_) => {
+            "CAST(… AS DOUBLE) or CAST(… AS DECIMAL(38, 0)) has room for more"
+        }
+        _ => return None,
+    };
+    Some(hint.to_owned())
 }
 
 /// The planner's message and a hint. It says these things in text only.

@@ -166,6 +166,14 @@ fn calculated_from(expr: &Expr, table: &Table) -> Option<Expression> {
             convert::calculation(*op)?,
             calculated_from(right, table)?,
         ),
+        Expr::ScalarFunction(ScalarFunction { func, args }) => match args.as_slice() {
+            [left, right] => convert::calculated(
+                calculated_from(left, table)?,
+                convert::checked(func)?,
+                calculated_from(right, table)?,
+            ),
+            _ => None,
+        },
         _ => None,
     }
 }

@@ -17,6 +17,9 @@ macro_rules! applications {
         }
 
         impl Application {
+            /// All that are known.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
             /// The name in lower case; `None` when it is not known.
             #[must_use]
             pub const fn as_str(self) -> Option<&'static str> {

@@ -6,6 +6,7 @@ use arrow::datatypes::{DataType, Field as ArrowField, Schema, SchemaRef, TimeUni
 use weir_packet::{Field, Kind, Layer, Needs, fields};
 
 use crate::extract::Extract;
+use crate::vocabulary::{VOCABULARY_KEY, Vocabulary};
 use crate::{Extraction, Settings, kept};
 
 /// A table: its columns in order, and the Arrow schema that they make.
@@ -212,7 +213,11 @@ impl Column {
         let is_address = self.kind == Kind::Address;
         let data_type = data_type(self.kind);
         let field = ArrowField::new(&*self.name, data_type, true);
-        if is_address {
+        // A layout's columns are named by who wrote it.
+        let is_own = matches!(self.origin, Origin::Packet(..) | Origin::Item(_));
+        if Vocabulary::of(&self.name).is_some_and(|_| is_own && self.kind == Kind::Text) {
+            field.with_metadata([(VOCABULARY_KEY.to_owned(), self.name.to_string())].into())
+        } else if is_address {
             field.with_metadata([(EXTENSION_KEY.to_owned(), ADDRESS_EXTENSION.to_owned())].into())
         } else {
             field

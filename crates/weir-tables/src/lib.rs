@@ -44,6 +44,7 @@ mod row;
 mod scan;
 mod shared;
 mod source;
+mod vocabulary;
 
 pub use aggregate::{Aggregate, Branch, Function, Sketch, Sketches};
 pub use batch::Batch;
@@ -62,3 +63,4 @@ pub use row::Row;
 pub use scan::{Scan, ScanOptions};
 pub use shared::{SharedScan, WantedRows};
 pub use source::{Cause, Source, SourceError};
+pub use vocabulary::{VOCABULARY_KEY, Vocabulary};

@@ -38,5 +38,5 @@ macro_rules! transcripts {
 
 transcripts!(
     clf, colour, damage, demo, failures, fields, files, formats, help, pipes, sip, stats,
-    statements, usage, websocket,
+    statements, usage, websocket, zones,
 );

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::ScalarValue;
-use datafusion::logical_expr::Operator as SqlOperator;
+use datafusion::logical_expr::{Operator as SqlOperator, ScalarUDF};
 use datafusion::physical_expr::expressions::{
     BinaryExpr, CastExpr, Column as PhysicalColumn, InListExpr, IsNotNullExpr, IsNullExpr, Literal,
     NotExpr,
@@ -16,6 +16,7 @@ use weir_tables::{
 };
 
 use crate::function::CIDR_MATCH;
+use crate::number::{self, Operation};
 use crate::pushdown::{constant, mirrored, operator};
 use crate::scan::CaptureScan;
 
@@ -108,6 +109,13 @@ impl Scope {
         }
         if let Some(cast) = expr.downcast_ref::<CastExpr>() {
             return widened(self.expression(cast.expr())?, cast.cast_type());
+        }
+        if let Some(function) = expr.downcast_ref::<ScalarFunctionExpr>() {
+            let calculation = checked(function.fun())?;
+            let [left, right] = function.args() else {
+                return None;
+            };
+            return calculated(self.expression(left)?, calculation, self.expression(right)?);
         }
         let binary = expr.downcast_ref::<BinaryExpr>()?;
         let calculation = calculation(*binary.op())?;
@@ -215,11 +223,19 @@ pub(crate) fn widened(expression: Expression, to: &DataType) -> Option<Expressio
     })
 }
 
+/// The operator that a function stands for. Where its outcome may have no room it is left to the engine, which
+/// fails then.
+pub(crate) fn checked(function: &ScalarUDF) -> Option<Calculation> {
+    match number::operation(function)? {
+        Operation::Add => Some(Calculation::Add),
+        Operation::Subtract => Some(Calculation::Subtract),
+        Operation::Multiply => Some(Calculation::Multiply),
+        Operation::Divide => None,
+    }
+}
+
 pub(crate) const fn calculation(operator: SqlOperator) -> Option<Calculation> {
     Some(match operator {
-        SqlOperator::Plus => Calculation::Add,
-        SqlOperator::Minus => Calculation::Subtract,
-        SqlOperator::Multiply => Calculation::Multiply,
         SqlOperator::Divide => Calculation::Divide,
         SqlOperator::Modulo => Calculation::Remainder,
         SqlOperator::BitwiseAnd => Calculation::And,
