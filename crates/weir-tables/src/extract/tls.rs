@@ -262,9 +262,9 @@ impl Datagrams {
                 if self.order.len() >= DATAGRAMS_MAX {
                     self.forget_oldest(each);
                 }
-                self.order.push_back(key.clone());
+                self.order.push_back(*key);
                 let session = Some(Box::new(Session::new(carrier)));
-                self.open.insert(key.clone(), Talk { session, way: *way });
+                self.open.insert(*key, Talk { session, way: *way });
             }
             (None, None) => return,
         }
