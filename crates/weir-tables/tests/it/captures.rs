@@ -86,7 +86,7 @@ fn frames_are_what_their_program_makes() {
     let version = python(&["-c", "import scapy; print(scapy.VERSION)"]);
     // Other versions may fill in other values.
     if version.is_none_or(|version| version.stdout.trim_ascii() != SCAPY.as_bytes()) {
-        weir_testkit::require::missing("scapy", "whether tests/frames is what its program makes");
+        weir_testkit::missing("scapy", "whether tests/frames is what its program makes");
         return;
     }
     assert!(
