@@ -89,8 +89,9 @@ impl Extract for CallTable {
             (
                 counters.evicted,
                 format!(
-                    "calls were given before their end, because more than {} calls or {} bytes of texts were open at once",
-                    limits.calls_max, limits.texts_bytes_max
+                    "calls were given before their end, because more than {} calls, {} that wait for another attempt, \
+                     or {} bytes of texts were open at once",
+                    limits.calls_max, limits.retries_max, limits.texts_bytes_max
                 ),
             ),
             (
