@@ -90,7 +90,7 @@ fn collected(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
         let name = format!("{PREFIX}outer_{n}");
         let found = match counted(expr) {
             None => {
-                functions.push(expr.clone().alias(&name));
+                functions.push(expr.clone().unalias().alias(&name));
                 col(&name)
             }
             Some((argument, filter)) => {
@@ -123,11 +123,18 @@ fn collected(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
     Ok(Some(LogicalPlan::Projection(projection)))
 }
 
+/// The function that an expression calls, whatever the optimiser called it.
+fn function(expr: &Expr) -> Option<&AggregateFunction> {
+    match expr {
+        Expr::Alias(alias) => function(&alias.expr),
+        Expr::AggregateFunction(function) => Some(function),
+        _ => None,
+    }
+}
+
 /// What a count of different values counts, and where.
 fn counted(expr: &Expr) -> Option<(Expr, Option<Expr>)> {
-    let Expr::AggregateFunction(function) = expr else {
-        return None;
-    };
+    let function = function(expr)?;
     let params = &function.params;
     let [argument] = params.args.as_slice() else {
         return None;
@@ -184,9 +191,7 @@ impl Taken {
     }
 
     fn take(&mut self, expr: &Expr, input: &DFSchema) -> Option<()> {
-        let Expr::AggregateFunction(function) = expr else {
-            return None;
-        };
+        let function = function(expr)?;
         let AggregateFunctionParams {
             args,
             distinct,

@@ -20,6 +20,18 @@ fn rows(runner: &Runner, sql: &str) -> Vec<String> {
     rows
 }
 
+/// An operator counts different values by sets of them.
+fn has_sets(plan: &str) -> bool {
+    let aggregates = plan.lines().filter_map(|line| line.split_once("aggr=["));
+    aggregates
+        .flat_map(|(_, functions)| functions.split(", "))
+        .any(|function| {
+            function
+                .trim_start_matches('[')
+                .starts_with("count(DISTINCT")
+        })
+}
+
 const QUESTIONS: &[&str] = &[
     "SELECT ip.dst, count(DISTINCT ip.src), count(DISTINCT udp.srcport) FROM 'demo/office.pcapng' GROUP BY ip.dst",
     "SELECT count(DISTINCT ip.src), count(DISTINCT ipv6.src), count(*), sum(frame.len) FROM 'demo/office.pcapng'",
@@ -65,13 +77,13 @@ fn distinct_values_are_groups_under_a_limit() {
     let limited = runner(Some(32 << 20), false);
     for sql in &QUESTIONS[..7] {
         let plan = rows(&limited, &format!("EXPLAIN {sql}")).join("\n");
-        assert!(!plan.contains("DISTINCT"), "{plan}");
+        assert!(!has_sets(&plan), "{plan}");
         assert!(plan.contains("__distinct_value_0"), "{plan}");
     }
     // Where they stay sets, they are those that are counted.
     for sql in QUESTIONS.iter().rev().take(2) {
         let plan = rows(&limited, &format!("EXPLAIN {sql}")).join("\n");
-        assert!(!plan.contains("count(DISTINCT"), "{plan}");
+        assert!(!has_sets(&plan), "{plan}");
     }
     // One of them is made into groups while packets are decoded.
     let plan = rows(&limited, &format!("EXPLAIN {}", QUESTIONS[2])).join("\n");

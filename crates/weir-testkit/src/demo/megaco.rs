@@ -16,7 +16,7 @@ pub(super) fn megaco_pcap(random: &mut Rng) -> io::Result<(Vec<u8>, u64)> {
         let text = format!("MEGACO/1 [{}]:{}\n{body}", from.0, from.1);
         wire.datagram(at_ms, from, to, text.as_bytes());
     };
-    let start = "Services { Method = Restart, ServiceChangeAddress = 2944, Profile = ResGW/1 }";
+    let start = "Services { Method = Restart, Reason = \"901 Cold boot\", ServiceChangeAddress = 2944, Profile = ResGW/1 }";
     let request =
         format!("Transaction = 1 {{ Context = - {{ ServiceChange = ROOT {{ {start} }} }} }}");
     say(&mut wire, 0, GATEWAY, CONTROLLER, &request);

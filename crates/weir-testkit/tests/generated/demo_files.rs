@@ -129,7 +129,7 @@ atm.erf 3772 36050481f9b03b85
 sunatm.pcap 309 128ed4f654093979
 recorder.bin 1353 2a9f75c45e64f2c2
 voip.pcap 40 942e65641a30505d
-megaco.pcap 126 872efbe48ba9884f
+megaco.pcap 126 95595bb384715c37
 websocket.pcap 162 4c6fd5e4a42de268
 messages.ndjson 0 66cd3d1caf3a6d27
 ";
