@@ -139,6 +139,26 @@ pub fn looks_like_http(bytes: &[u8]) -> bool {
 }
 
 impl Connection {
+    /// A connection that may carry something else first, such as what a proxy is asked for: HTTP begins with a
+    /// piece of either side that looks like it.
+    #[must_use]
+    pub fn searching() -> Self {
+        let side = || Side {
+            state: State::Lost,
+            begun: Vec::new(),
+        };
+        Self {
+            sides: [side(), side()],
+            ..Self::default()
+        }
+    }
+
+    /// Some request or response was found.
+    #[must_use]
+    pub const fn is_found(&self) -> bool {
+        self.depth > 0
+    }
+
     /// Octets that are kept.
     #[must_use]
     pub fn held(&self) -> usize {

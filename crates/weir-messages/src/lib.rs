@@ -20,8 +20,10 @@
 //! This crate performs no IO, asks no clock, and deliberately does not know packets, captures, flows or
 //! tables: who calls it says what came when, and on which connection.
 
+pub mod dhcp;
 pub mod dns;
 pub mod http;
+pub mod ntp;
 mod text;
 pub mod tls;
 

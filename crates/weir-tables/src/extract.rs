@@ -5,6 +5,7 @@
 
 mod calls;
 mod conversation;
+mod dhcp;
 mod dns;
 mod flow_packets;
 mod flows;
@@ -14,6 +15,7 @@ mod http;
 mod list;
 mod lookups;
 mod messages;
+mod ntp;
 mod settings;
 mod sip;
 mod tls;
@@ -61,6 +63,8 @@ pub const EXTRACTIONS: &[Extraction] = &[
     lookups::EXTRACTION,
     tls::EXTRACTION,
     http::EXTRACTION,
+    dhcp::EXTRACTION,
+    ntp::EXTRACTION,
 ];
 
 impl Extraction {

@@ -186,6 +186,39 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed {
                 fields: Vec::new(),
             },
         ),
-        Err(_) => Parsed::Nothing,
+        Err(_) => lenient(bytes),
+    }
+}
+
+/// Reads a request whose target has what no target may have, such as spaces: attacks do.
+fn lenient(bytes: &[u8]) -> Parsed {
+    let read = || {
+        let end = bytes.iter().position(|byte| *byte == b'\n')?;
+        let line = bytes.get(..end)?.trim_ascii_end();
+        let method = line.get(..line.iter().position(|byte| *byte == b' ')?)?;
+        let target_end = line.len().checked_sub(9)?;
+        let minor = match line.get(target_end..)? {
+            b" HTTP/1.1" => 1,
+            b" HTTP/1.0" => 0,
+            _ => return None,
+        };
+        let target = line.get(method.len() + 1..target_end)?;
+        let mut headers = [EMPTY_HEADER; FIELDS_MAX];
+        let (used, fields_of) = match httparse::parse_headers(bytes.get(end + 1..)?, &mut headers) {
+            Ok(Status::Complete(read)) => read,
+            Ok(Status::Partial) => return Some(Parsed::More),
+            Err(_) => return None,
+        };
+        let line = RequestLine {
+            method: text(method),
+            target: text(target),
+            minor,
+        };
+        let fields = fields(fields_of);
+        Some(Parsed::Request(end + 1 + used, Head { line, fields }))
+    };
+    match looks_like(bytes) {
+        true => read().unwrap_or(Parsed::Nothing),
+        false => Parsed::Nothing,
     }
 }

@@ -119,3 +119,18 @@ fn a_tunnel_is_over() {
     assert_eq!(told, Told::Over);
     assert_eq!(found.len(), 1);
 }
+
+/// Until 2026-11 such a request, and all behind it, was lost.
+#[test]
+fn targets_with_spaces_are_read() {
+    let mut connection = Connection::searching();
+    let mut found = Vec::new();
+    let mut each = |it| found.push(it);
+    connection.take(0, b"\x05\x01\0", Stamp::default(), &mut each);
+    let request = b"GET /cgi;cat /etc/passwd| HTTP/1.1\r\nHost: a\r\n\r\n";
+    connection.take(0, request, Stamp::default(), &mut each);
+    connection.finish(&mut each);
+    let head = &found[0].request.as_ref().unwrap().head;
+    assert_eq!(head.line.target, "/cgi;cat /etc/passwd|");
+    assert_eq!(head.field("host"), Some("a"));
+}

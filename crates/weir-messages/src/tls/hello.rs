@@ -28,8 +28,9 @@ pub struct ClientHello {
     pub point_formats: Vec<u8>,
     /// Algorithms of signatures.
     pub signatures: Vec<u16>,
-    /// Algorithms of signatures in certificates, where they are others (RFC 8446, 4.2.3).
-    pub certificate_signatures: Vec<u16>,
+    /// Algorithms of signatures of all extensions that list some, those for certificates and delegated
+    /// credentials among them.
+    pub all_signatures: Vec<u16>,
     /// Versions (RFC 8446, 4.2.1).
     pub versions: Vec<u16>,
     /// It has a ticket of an earlier session (RFC 5077), or its key (RFC 8446, 4.2.11).
@@ -138,6 +139,11 @@ impl ClientHello {
     fn extension(&mut self, kind: u16, body: &[u8]) {
         self.extensions.push(kind);
         let mut reader = Reader::new(body);
+        if matches!(kind, 13 | 34 | 50) {
+            let mut reader = Reader::new(body);
+            self.all_signatures
+                .extend(list(&mut reader, true).map(numbers).unwrap_or_default());
+        }
         match kind {
             0 => self.server_name = server_name(&mut reader),
             10 => self.groups = list(&mut reader, true).map(numbers).unwrap_or_default(),
@@ -154,10 +160,6 @@ impl ClientHello {
             35 => self.has_ticket |= !body.is_empty(),
             41 => self.has_ticket = true,
             42 => self.has_early_data = true,
-            50 => {
-                let all = list(&mut reader, true).map(numbers);
-                self.certificate_signatures = all.unwrap_or_default();
-            }
             43 => self.versions = list(&mut reader, false).map(numbers).unwrap_or_default(),
             _ => {}
         }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use weir_flow::{Carried, Chunk, Content, Interest, Payload, Payloads, Sender};
-use weir_messages::http::{Connection, Exchange, Request, Response, Told, looks_like_http};
+use weir_messages::http::{Connection, Exchange, Request, Response, Told};
 use weir_messages::tls::Stamp;
 use weir_packet::{Kind, Needs, Value};
 
@@ -54,8 +54,18 @@ struct Http {
     file: String,
 }
 
+/// A TCP connection.
+struct Stream {
+    connection: Connection,
+    /// Octets that were looked at.
+    seen: usize,
+}
+
+/// Octets of a connection among which HTTP is looked for.
+const SEARCH_BYTES_MAX: usize = 1 << 16;
+
 struct Found {
-    streams: Followed<Connection>,
+    streams: Followed<Stream>,
     dropped: u64,
 }
 
@@ -80,8 +90,19 @@ impl Found {
         let dropped = &mut self.dropped;
         self.streams.chunk(
             chunk,
-            |bytes| looks_like_http(bytes).then(Connection::default),
-            |connection| take(connection, chunk, &way, dropped, each),
+            |_| {
+                Some(Stream {
+                    connection: Connection::searching(),
+                    seen: 0,
+                })
+            },
+            |stream| {
+                if let Content::Bytes(bytes) = chunk.content {
+                    stream.seen = stream.seen.saturating_add(bytes.len());
+                }
+                let held = take(&mut stream.connection, chunk, &way, dropped, each);
+                held.filter(|_| stream.connection.is_found() || stream.seen <= SEARCH_BYTES_MAX)
+            },
         )
     }
 }

@@ -65,5 +65,41 @@ const RESPONSE: &[(&str, &str)] = &[
     ("http.time", "http.time"),
 ];
 
-const REQUEST_DIFFERENCES: &[(&str, &str, &str)] = &[];
+const SPACES: &str = "tshark ends a target at its first space";
+const ZERO_NINE: &str = "HTTP/0.9 is not read";
+const BEHIND: &str =
+    "what comes behind a body of the length that its head says is no head: tshark takes it for one";
+
+const REQUEST_DIFFERENCES: &[(&str, &str, &str)] = &[
+    (
+        "ndpi/tests__cfgs__default__pcap__WebattackRCE.pcap",
+        "http.request.uri",
+        SPACES,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__WebattackRCE.pcap",
+        "http.request.version",
+        SPACES,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__connect-with-smtp.pcap",
+        "http.request.uri",
+        SPACES,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__connect-with-smtp.pcap",
+        "http.request.version",
+        SPACES,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
+        "*",
+        BEHIND,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__http-09-content-length-confusion.pcap",
+        "*",
+        ZERO_NINE,
+    ),
+];
 const RESPONSE_DIFFERENCES: &[(&str, &str, &str)] = &[];
