@@ -112,7 +112,7 @@ impl Maker {
     fn truth(&mut self, depth: u64) -> (String, u8) {
         if depth == 0 {
             return (
-                pick(&["true", "false", "NULL"], &mut self.random).to_owned(),
+                (*pick(&["true", "false", "NULL"], &mut self.random)).to_owned(),
                 ATOM,
             );
         }
@@ -203,7 +203,7 @@ impl Maker {
     fn text(&mut self, depth: u64) -> (String, u8) {
         match depth {
             0 => (
-                pick(&["'a'", "'b'", "'%'", "'ab'"], &mut self.random).to_owned(),
+                (*pick(&["'a'", "'b'", "'%'", "'ab'"], &mut self.random)).to_owned(),
                 ATOM,
             ),
             _ => self.binary("||", OTHER, depth - 1, Self::text),
