@@ -49,7 +49,10 @@ for line in sys.stdin:
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
     if output.status.code() == Some(7) {
-        weir_testkit::missing("duckdb", "what SQL means is not held against DuckDB's (pip install duckdb)");
+        weir_testkit::missing(
+            "duckdb",
+            "what SQL means is not held against DuckDB's (pip install duckdb)",
+        );
         return None;
     }
     assert!(output.status.success());
