@@ -49,7 +49,10 @@ for line in sys.stdin:
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
     if output.status.code() == Some(7) {
-        weir_testkit::missing("duckdb", "what SQL means is not held against DuckDB's (pip install duckdb)");
+        weir_testkit::missing(
+            "duckdb",
+            "what SQL means is not held against DuckDB's (pip install duckdb)",
+        );
         return None;
     }
     assert!(output.status.success());
@@ -112,7 +115,7 @@ impl Maker {
     fn truth(&mut self, depth: u64) -> (String, u8) {
         if depth == 0 {
             return (
-                pick(&["true", "false", "NULL"], &mut self.random).to_owned(),
+                (*pick(&["true", "false", "NULL"], &mut self.random)).to_owned(),
                 ATOM,
             );
         }
@@ -203,7 +206,7 @@ impl Maker {
     fn text(&mut self, depth: u64) -> (String, u8) {
         match depth {
             0 => (
-                pick(&["'a'", "'b'", "'%'", "'ab'"], &mut self.random).to_owned(),
+                (*pick(&["'a'", "'b'", "'%'", "'ab'"], &mut self.random)).to_owned(),
                 ATOM,
             ),
             _ => self.binary("||", OTHER, depth - 1, Self::text),
