@@ -367,7 +367,7 @@ mod tests {
 
     fn column(name: &str) -> Expression {
         let table = Table::packets();
-        let column = table.columns().iter().find(|column| column.name == name);
+        let column = table.columns().iter().find(|column| *column.name == *name);
         Expression::Integer {
             signed: true,
             of: Box::new(Expression::Column(column.unwrap().clone())),

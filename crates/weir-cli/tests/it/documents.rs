@@ -213,7 +213,7 @@ fn command(line: &str, folder: &Path, used: &mut [bool]) -> Result<(), String> {
     };
     let output = shell(&line, folder);
     if is_live && String::from_utf8_lossy(&output.stderr).contains("Operation not permitted") {
-        eprintln!("SKIPPED, it may not capture: {line}");
+        weir_testkit::missing("capture-rights", &line);
         return Ok(());
     }
     succeeded(&output)

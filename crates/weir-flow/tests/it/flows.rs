@@ -263,7 +263,7 @@ fn headers_alone_miss_all_that_zeek_misses() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let path = folder.join("captures/found/tcp__retransmit-fast009.pcap");
     if !path.is_file() {
-        eprintln!("SKIPPED: there is no {}", path.display());
+        weir_testkit::missing("captures", &path.display().to_string());
         return;
     }
     let flow = only(&capture::read(&path));

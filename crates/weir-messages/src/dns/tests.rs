@@ -101,11 +101,11 @@ fn an_answer_finds_its_question() {
     let mut lookups = Lookups::default();
     let mut rows = Vec::new();
     lookups.take(&message(&question), way(10, 1), &"a", &mut |row| {
-        rows.push(row)
+        rows.push(row);
     });
     assert!(rows.is_empty());
     lookups.take(&message(&response), way(35, 2), &"b", &mut |row| {
-        rows.push(row)
+        rows.push(row);
     });
     assert_eq!(rows.len(), 1);
     assert_eq!(rows[0].way, "a");

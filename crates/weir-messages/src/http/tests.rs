@@ -86,7 +86,7 @@ fn heads_without_end_and_floods_of_requests_stay_within_limits() {
     let mut found = 0;
     for _ in 0..10_000 {
         connection.take(0, b"GET / HTTP/1.1\r\n\r\n", Stamp::default(), &mut |_| {
-            found += 1
+            found += 1;
         });
     }
     assert_eq!(connection.dropped(), 10_000 - PIPELINE_MAX as u64);
@@ -95,7 +95,7 @@ fn heads_without_end_and_floods_of_requests_stay_within_limits() {
     let connection_found = found;
     let mut connection = Connection::default();
     connection.take(0, b"GET / HTTP/1.1\r\nA: ", Stamp::default(), &mut |_| {
-        found += 1
+        found += 1;
     });
     for _ in 0..1_000 {
         connection.take(0, &[b'a'; 1_000], Stamp::default(), &mut |_| found += 1);

@@ -321,7 +321,7 @@ fn nothing_was_guessed_that_tshark_sees_to_be_something_else() {
         captures.extend(found.into_iter().map(|capture| capture.within(folder)));
     }
     if captures.is_empty() {
-        eprintln!("SKIPPED: there are no captures in {}", shared().display());
+        weir_testkit::missing("captures", &shared().display().to_string());
         return;
     }
     let next = AtomicUsize::new(0);

@@ -110,7 +110,7 @@ impl Comparison {
     /// Compares the parts of a table: 99 of 100 values are the same at least.
     pub(crate) fn agree(parts: &[Self]) {
         if !tshark::is_installed() {
-            eprintln!("SKIPPED: tshark is not installed: nothing judges the tables of messages");
+            weir_testkit::missing("tshark", "nothing judges the tables of messages");
             return;
         }
         let tallies: Vec<Option<[u64; 2]>> = parts.iter().map(Self::run).collect();
@@ -129,7 +129,7 @@ impl Comparison {
         let (folder, is_listed) = folder();
         let captures = in_folder(&folder);
         if captures.is_empty() {
-            eprintln!("SKIPPED: no captures in {}", folder.display());
+            weir_testkit::missing("captures", &folder.display().to_string());
             return None;
         }
         let protocols = protocols(&captures);

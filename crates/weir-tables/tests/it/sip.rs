@@ -262,7 +262,7 @@ fn the_host_of_via_had_the_brackets_of_ipv6() {
     assert_eq!(hosts, ["2001:db8::9:1", "192.0.2.9"]);
     assert_eq!(column(&batch, "sip.via.sent_by.port"), ["5062", "5062"]);
     if !tshark::is_installed() {
-        eprintln!("SKIPPED: tshark is not installed: nothing judges the hosts of sip");
+        weir_testkit::missing("tshark", "nothing judges the hosts of sip");
         return;
     }
     let hosts = || {
@@ -287,7 +287,7 @@ fn a_challenged_call_was_two_when_the_answer_took_long() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../../shared/data/captures/found/sngrep-aaa.pcap");
     if !path.exists() {
-        eprintln!("SKIPPED: there is no {}", path.display());
+        weir_testkit::missing("captures", &path.display().to_string());
         return;
     }
     let (calls, _) = read_with_notes("calls", &[&path], 100);
