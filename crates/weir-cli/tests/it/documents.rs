@@ -6,7 +6,8 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::net::UdpSocket;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
@@ -28,9 +29,9 @@ enum Run {
     Not,
     /// With these words in the place of those.
     With(&'static str, &'static str),
-    /// On loopback instead of `eth0`, with packets there, and ended as by Ctrl-C after two seconds.
+    /// On loopback instead of `eth0`, with packets there, and ended as by Ctrl-C after three seconds.
     Live,
-    /// Ended as by Ctrl-C after two seconds.
+    /// Ended as by Ctrl-C after three seconds.
     Endless,
 }
 
@@ -280,11 +281,36 @@ impl Busy {
             let from = UdpSocket::bind("127.0.0.1:0").unwrap();
             while !seen.load(Ordering::Relaxed) {
                 from.send_to(b"busy", to.local_addr().unwrap()).unwrap();
+                websocket();
                 std::thread::sleep(Duration::from_millis(20));
             }
         });
         Self(done, Some(thread))
     }
+}
+
+/// A WebSocket connection with a message, for commands that want some.
+fn websocket() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (mut server, _) = listener.accept().unwrap();
+    let mut read = [0; 512];
+    client
+        .write_all(
+            b"GET / HTTP/1.1\r\nHost: here\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+            Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n",
+        )
+        .unwrap();
+    let _ = server.read(&mut read).unwrap();
+    server
+        .write_all(
+            b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+            Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n",
+        )
+        .unwrap();
+    let _ = client.read(&mut read).unwrap();
+    server.write_all(b"\x81\x0dhello, hello!").unwrap();
+    let _ = client.read(&mut read).unwrap();
 }
 
 impl Drop for Busy {
@@ -296,5 +322,5 @@ impl Drop for Busy {
     }
 }
 
-/// Ends a command as Ctrl-C does, and gives its own exit status.
-const UNTIL_INTERRUPT: &str = "timeout --preserve-status -s INT 2 ";
+/// Ends a command as Ctrl-C does, once, and gives its own exit status.
+const UNTIL_INTERRUPT: &str = "timeout --foreground --preserve-status -s INT 3 ";
