@@ -97,7 +97,7 @@ impl<'m> Packet<'m> {
         let value = u64_be_at(self.0, at).filter(|value| *value > 0)?;
         let seconds = i64::from((value >> 32) as u32);
         let era = if value >> 63 == 0 { 1_i64 << 32 } else { 0 };
-        let fraction = (value & 0xffff_ffff) * 1_000_000_000 >> 32;
+        let fraction = ((value & 0xffff_ffff) * 1_000_000_000) >> 32;
         let seconds = seconds + era - EPOCH;
         seconds
             .checked_mul(1_000_000_000)?

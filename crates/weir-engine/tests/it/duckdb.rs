@@ -309,8 +309,8 @@ const COLUMNS: &[&str] = &[
 ];
 const TEXTS: &[&str] = &["proto", "ip.src", "ip.dst"];
 
-fn pick<'l, T>(list: &'l [T], random: &mut Rng) -> &'l T {
-    &list[random.below(list.len() as u64) as usize]
+fn pick<'l>(list: &[&'l str], random: &mut Rng) -> &'l str {
+    list[random.below(list.len() as u64) as usize]
 }
 
 fn quoted(name: &str) -> String {

@@ -335,7 +335,7 @@ fn nothing_was_guessed_that_tshark_sees_to_be_something_else() {
             let mut found = Found::default();
             let seen = Seen::new();
             found.tables(capture, &seen, stride == 1);
-            if number % stride == 0 {
+            if number.is_multiple_of(stride) {
                 found.services(capture, &seen);
             }
             all.lock().unwrap().add(found);
@@ -446,10 +446,10 @@ fn services_of_flows_are_those_of_zeeks_conn_log() {
                         .split(',')
                         .any(|name| name == service || same_service(name, service)) =>
                 {
-                    same += 1
+                    same += 1;
                 }
                 service => {
-                    different.push(format!("{}: {ends:?}: {theirs}, ours {service}", case.name))
+                    different.push(format!("{}: {ends:?}: {theirs}, ours {service}", case.name));
                 }
             }
         }
