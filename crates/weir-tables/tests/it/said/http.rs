@@ -72,6 +72,11 @@ const BEHIND: &str =
 
 const REQUEST_DIFFERENCES: &[(&str, &str, &str)] = &[
     (
+        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
+        "*",
+        "segments are missing: tshark reads what comes behind at once, here it waits for them up to the capture's end",
+    ),
+    (
         "ndpi/tests__cfgs__default__pcap__WebattackRCE.pcap",
         "http.request.uri",
         SPACES,
