@@ -107,4 +107,20 @@ const REQUEST_DIFFERENCES: &[(&str, &str, &str)] = &[
         ZERO_NINE,
     ),
 ];
-const RESPONSE_DIFFERENCES: &[(&str, &str, &str)] = &[];
+const RESPONSE_DIFFERENCES: &[(&str, &str, &str)] = &[
+    (
+        "ndpi/tests__cfgs__default__pcap__http_invalid_server.pcap",
+        "http.server",
+        "UTF-8 in a field stays UTF-8",
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
+        "*",
+        "a version that is none",
+    ),
+    (
+        "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
+        "*",
+        BEHIND,
+    ),
+];
