@@ -190,7 +190,8 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed {
     }
 }
 
-/// Reads a request whose target has what no target may have, such as spaces: attacks do.
+/// Reads a request whose target or fields are none as they should be, such as targets with spaces: attacks have
+/// such.
 fn lenient(bytes: &[u8]) -> Parsed {
     let read = || {
         let end = bytes.iter().position(|byte| *byte == b'\n')?;
@@ -203,19 +204,32 @@ fn lenient(bytes: &[u8]) -> Parsed {
             _ => return None,
         };
         let target = line.get(method.len() + 1..target_end)?;
-        let mut headers = [EMPTY_HEADER; FIELDS_MAX];
-        let (used, fields_of) = match httparse::parse_headers(bytes.get(end + 1..)?, &mut headers) {
-            Ok(Status::Complete(read)) => read,
-            Ok(Status::Partial) => return Some(Parsed::More),
-            Err(_) => return None,
-        };
+        let mut fields = Vec::new();
+        let mut at = end + 1;
+        loop {
+            let rest = bytes.get(at..)?;
+            let Some(length) = rest.iter().position(|byte| *byte == b'\n') else {
+                return Some(Parsed::More);
+            };
+            let field = rest.get(..length)?.trim_ascii_end();
+            at += length + 1;
+            if field.is_empty() {
+                break;
+            }
+            // What is no field is passed over.
+            if let Some(colon) = field.iter().position(|byte| *byte == b':')
+                && fields.len() < FIELDS_MAX
+            {
+                let (name, value) = field.split_at(colon);
+                fields.push((text(name.trim_ascii()), text(value.get(1..)?.trim_ascii())));
+            }
+        }
         let line = RequestLine {
             method: text(method),
             target: text(target),
             minor,
         };
-        let fields = fields(fields_of);
-        Some(Parsed::Request(end + 1 + used, Head { line, fields }))
+        Some(Parsed::Request(at, Head { line, fields }))
     };
     match looks_like(bytes) {
         true => read().unwrap_or(Parsed::Nothing),
