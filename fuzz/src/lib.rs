@@ -10,9 +10,9 @@
 //! run(b"no capture");
 //! ```
 //!
-//! Only the crates that see foreign bytes are known here: those that read captures, decode packets
-//! and fill tables; Megaco's decoders; and the dictionary, whose keys strangers choose. The engine and
-//! the command line are tested with plain tests.
+//! Only the crates that see foreign bytes are known here: those that read captures, decode packets, put streams
+//! together and fill tables; the readers of SIP, of SIP logs, of Megaco and of WebSockets; and the dictionary, whose
+//! keys strangers choose. The engine and the command line are tested with plain tests.
 
 #![forbid(unsafe_code)]
 
@@ -21,8 +21,8 @@ pub mod capture;
 pub mod clf;
 pub mod dict;
 mod dribble;
-pub mod h248;
 pub mod flow;
+pub mod h248;
 pub mod layout;
 pub mod packet;
 pub mod sip;

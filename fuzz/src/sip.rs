@@ -4,8 +4,8 @@ use std::hint::black_box;
 use std::net::SocketAddr;
 
 use weir_sip::{
-    CallLimits, Calls, Caption, Digest, Flow, Framer, FramerEvent, Ladder, Limits, List, Message, Step, Uri,
-    Via, looks_like_sip,
+    CallLimits, Calls, Caption, Digest, Flow, Framer, FramerEvent, Ladder, Limits, List, Message,
+    Step, Uri, Via, looks_like_sip,
 };
 
 use crate::bits::Bits;

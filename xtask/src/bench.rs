@@ -89,6 +89,11 @@ impl Comparison {
     }
 }
 
+/// True when a benchmark has this name.
+pub(crate) fn is_known(name: &str) -> bool {
+    BENCHES.iter().any(|bench| bench.name == name)
+}
+
 /// `cargo xtask bench [NAME]`.
 pub(crate) fn run(words: &[&str]) -> Result<()> {
     let [name] = words else {

@@ -1,59 +1,97 @@
 //! The tests, and the gate that every change passes.
 
+use std::collections::BTreeMap;
+use std::fs;
 use std::process::Command;
+use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
-use crate::{cargo, installed, root, run, tidy};
+use crate::{cargo, fuzz, root, run, target_dir, tidy};
 
-/// All tests of the workspace.
+/// All tests of the workspace. What was skipped is counted and named at the end: tests that pass keep what they
+/// say to themselves.
 pub(crate) fn test(arguments: &[&str]) -> Result<()> {
-    for (peer, part) in [("tshark", "the comparison of every column with Wireshark's")] {
-        if !installed(peer) {
-            eprintln!("note: {peer} is not installed: {part} is skipped");
+    let skipped = target_dir()?.join("skipped-tests.txt");
+    if skipped.exists() {
+        fs::remove_file(&skipped)?;
+    }
+    let outcome = run(cargo(&["test", "--workspace"])?
+        .args(arguments)
+        .env("WEIR_SKIPPED", &skipped));
+    let lines = fs::read_to_string(&skipped).unwrap_or_default();
+    let mut peers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for line in lines.lines() {
+        let line = line.trim_start_matches("SKIPPED: no ");
+        let (peer, unchecked) = line.split_once(": ").unwrap_or((line, ""));
+        peers.entry(peer).or_default().push(unchecked);
+    }
+    for (peer, unchecked) in &mut peers {
+        unchecked.dedup();
+        eprintln!(
+            "SKIPPED: {} checks, since there is no {peer}:",
+            unchecked.len()
+        );
+        for unchecked in unchecked.iter().take(SKIPPED_SHOWN) {
+            eprintln!("    {unchecked}");
+        }
+        if let Some(more @ 1..) = unchecked.len().checked_sub(SKIPPED_SHOWN) {
+            eprintln!("    and {more} more");
         }
     }
-    if !root()?.join("../shared/data").is_dir() {
-        eprintln!("note: ../shared/data is not there: tests over real captures are skipped");
+    if peers.is_empty() && outcome.is_ok() {
+        eprintln!("no check was skipped");
     }
-    run(cargo(&["test", "--workspace"])?.args(arguments))
+    outcome
 }
 
 /// Everything that a change has to pass, cheapest first.
 pub(crate) fn ci() -> Result<()> {
-    run(&mut cargo(&["fmt", "--all", "--check"])?)?;
-    tidy::run()?;
-    let clippy = [
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--",
-        "-D",
-        "warnings",
-    ];
-    run(&mut cargo(&clippy)?)?;
-    test(&[])?;
-    let docs = [
-        "doc",
-        "--workspace",
-        "--no-deps",
-        "--document-private-items",
-    ];
-    run(cargo(&docs)?.env("RUSTDOCFLAGS", "-D warnings"))?;
-    match cargo(&["deny", "--version"])?.output() {
-        Ok(output) if output.status.success() => {
-            // Not the advisories: they come from a database on the net, and change without us.
-            run(&mut cargo(&[
-                "deny", "check", "bans", "licenses", "sources",
-            ])?)?;
-        }
-        _ => eprintln!("SKIPPED: cargo deny is not installed (cargo install cargo-deny)"),
-    }
-    sanitize()?;
-    fuzz()
+    step("fmt", || run(&mut cargo(&["fmt", "--all", "--check"])?))?;
+    step("tidy", tidy::run)?;
+    step("clippy", || {
+        let clippy = ["clippy", "--workspace", "--all-targets", "--"];
+        run(cargo(&clippy)?.args(["-D", "warnings"]))
+    })?;
+    // The test command of the README.
+    step("test", || test(&[]))?;
+    step("doc", || {
+        let docs = [
+            "doc",
+            "--workspace",
+            "--no-deps",
+            "--document-private-items",
+        ];
+        run(cargo(&docs)?.env("RUSTDOCFLAGS", "-D warnings"))
+    })?;
+    step("deny", deny)?;
+    step("sanitize", sanitize)?;
+    step("fuzz", || fuzz::command(&[]))
 }
 
-/// The tests of the crate that has `unsafe` code under the address sanitizer, valgrind and miri, as far
+/// Runs a part of the gate, and says how long it took.
+fn step(name: &str, part: impl FnOnce() -> Result<()>) -> Result<()> {
+    eprintln!("\n== {name}");
+    let start = Instant::now();
+    part()?;
+    eprintln!("== {name}: {:.0} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// What may come into the build. Not the advisories: they come from a database on the net, and change without us.
+fn deny() -> Result<()> {
+    let found = cargo(&["deny", "--version"])?.output();
+    if !found.is_ok_and(|output| output.status.success()) {
+        return missing(
+            "cargo-deny",
+            "licences and sources (cargo install cargo-deny)",
+        );
+    }
+    let words = ["deny", "check", "bans", "licenses", "sources"];
+    run(&mut cargo(&words)?)
+}
+
+/// The tests of the crates that have `unsafe` code under the address sanitizer, valgrind and miri, as far
 /// as they are installed; says what is skipped.
 pub(crate) fn sanitize() -> Result<()> {
     run(Command::new("sh")
@@ -61,19 +99,18 @@ pub(crate) fn sanitize() -> Result<()> {
         .current_dir(root()?))
 }
 
-/// Every fuzz target for a few seconds.
-pub(crate) fn fuzz() -> Result<()> {
-    let has_nightly = Command::new("cargo")
-        .args(["+nightly", "--version"])
-        .output()
-        .is_ok_and(|output| output.status.success());
-    if !has_nightly {
-        eprintln!(
-            "SKIPPED: fuzzing needs the nightly toolchain (rustup toolchain install nightly)"
-        );
-        return Ok(());
+/// Says that a tool is not there and what is not checked; an error where `WEIR_REQUIRE` lists it.
+pub(crate) fn missing(tool: &str, unchecked: &str) -> Result<()> {
+    let required = std::env::var("WEIR_REQUIRE").unwrap_or_default();
+    if required
+        .split(',')
+        .any(|name| [tool, "all"].contains(&name.trim()))
+    {
+        bail!("{tool} is required (WEIR_REQUIRE), and is not there: {unchecked}");
     }
-    run(Command::new("bash")
-        .arg("fuzz/smoke.sh")
-        .current_dir(root()?))
+    eprintln!("SKIPPED: no {tool}: {unchecked}");
+    Ok(())
 }
+
+/// Skipped checks that are named for each peer.
+const SKIPPED_SHOWN: usize = 8;

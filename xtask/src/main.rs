@@ -2,6 +2,7 @@
 
 mod bench;
 mod crate_bench;
+mod fuzz;
 mod gate;
 mod live;
 mod measure;
@@ -10,6 +11,7 @@ mod scan;
 mod tidy;
 mod trace;
 mod tribeca;
+mod truth;
 mod ws;
 
 use std::env;
@@ -25,7 +27,7 @@ fn main() -> ExitCode {
         ["test", rest @ ..] => gate::test(rest),
         ["ci"] => gate::ci(),
         ["tidy"] => tidy::run(),
-        ["fuzz"] => gate::fuzz(),
+        ["fuzz", rest @ ..] => fuzz::command(rest),
         ["sanitize"] => gate::sanitize(),
         ["trace", rest @ ..] => trace::run(rest),
         ["bench", rest @ ..] => bench::run(rest),
@@ -47,11 +49,15 @@ const USAGE: &str = "\
 cargo xtask test [ARGS…]             all tests; ARGS go to cargo test
 cargo xtask ci                       the whole gate: fmt, clippy, tidy, tests, docs, deny, sanitizers, fuzz smoke
 cargo xtask tidy                     rules on the sources that no other tool knows
-cargo xtask fuzz                     every fuzz target for a few seconds
+cargo xtask fuzz [--minutes N] [TARGET…]
+                                     every fuzz target: its corpus, and N minutes (2) of free seeds on all cores
 cargo xtask sanitize                 the dictionary's tests under address sanitizer, valgrind and miri
 cargo xtask trace KIND BYTES PATH    make a seeded trace: ethernet, frame-relay, atm or atm-erf
 cargo xtask bench [NAME]             run a benchmark beside its peers; without NAME, list them
 ";
+
+/// The chores by their first word, which documents may name.
+pub(crate) const CHORES: &[&str] = &["test", "ci", "tidy", "fuzz", "sanitize", "trace", "bench"];
 
 /// The root of the checkout.
 fn root() -> Result<PathBuf> {

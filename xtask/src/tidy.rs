@@ -1,11 +1,11 @@
-//! Rules on the sources that no other tool knows.
+//! Rules on the sources and documents that no other tool knows.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::root;
+use crate::{root, truth};
 
 /// Lines of a source file, at most, its tests apart (house rule: look for the second noun at 800).
 const FILE_LINES_MAX: usize = 1_200;
@@ -19,6 +19,7 @@ pub(crate) fn run() -> Result<()> {
             check(path.strip_prefix(&root).unwrap_or(path), text, &mut faults);
         })?;
     }
+    faults.extend(truth::faults(&root)?);
     if !faults.is_empty() {
         bail!("tidy found {} faults:\n{}", faults.len(), faults.join("\n"));
     }
@@ -61,7 +62,8 @@ fn check(path: &Path, text: &str, faults: &mut Vec<String>) {
     }
 }
 
-fn visit(folder: &Path, each: &mut dyn FnMut(&Path, &str)) -> Result<()> {
+/// Hands every Rust source below a folder to `each`.
+pub(crate) fn visit(folder: &Path, each: &mut dyn FnMut(&Path, &str)) -> Result<()> {
     if !folder.is_dir() {
         return Ok(());
     }

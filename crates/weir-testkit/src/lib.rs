@@ -6,7 +6,8 @@
 //! - [`capture`] writes them as pcap, pcapng and ERF;
 //! - [`demo`] makes the sample captures of `weir demo`;
 //! - [`trace`] streams traces of hundreds of megabytes for benchmarks;
-//! - [`zeek`] finds the captures of Zeek's own tests in a checkout, with the logs that they expect.
+//! - [`zeek`] finds the captures of Zeek's own tests, with the logs that they expect;
+//! - [`missing`] says that a peer is not there that judges a test, or fails where it has to be.
 //!
 //! ```
 //! use weir_testkit::capture::{Endian, PcapVariant, PcapWriter, link_type};
@@ -23,14 +24,17 @@
 //! ```
 //!
 //! This crate deliberately knows nothing about weir's own readers and decoders: it is what they are
-//! tested against, and depends on the standard library alone. It reads no clock and no environment.
+//! tested against, and depends on the standard library alone. It reads no clock, and of the environment
+//! only what says where peers are and which have to be there: `WEIR_ZEEK`, `WEIR_REQUIRE`, `WEIR_SKIPPED`.
 
 pub mod capture;
 pub mod demo;
 pub mod packet;
+mod require;
 mod rng;
 pub mod trace;
 mod words;
 pub mod zeek;
 
+pub use require::missing;
 pub use rng::Rng;

@@ -1,6 +1,6 @@
 //! Zeek's own tests as an oracle: the captures that they read, and the logs that they expect.
 //!
-//! Of a checkout of Zeek's sources, which stays where it is: nothing of it is copied.
+//! They stand beside the checkout, and in Zeek's sources, where these are: nothing of either is copied.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -23,28 +23,68 @@ pub struct Case {
 /// A line of a log by the names of its fields.
 pub type Row = BTreeMap<String, String>;
 
-/// The folder `testing/btest` of Zeek's sources, which `WEIR_ZEEK` names. Without it says loudly what is not
-/// compared, as in `messages with Zeek's sip.log`.
-#[must_use]
-pub fn checkout(compared: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("WEIR_ZEEK").map(PathBuf::from);
-    let folder = folder.filter(|folder| folder.join("Baseline").is_dir());
-    if folder.is_none() {
-        eprintln!(
-            "SKIPPED: WEIR_ZEEK does not name the folder testing/btest of Zeek's sources: \
-             nothing compares {compared}"
-        );
-    }
-    folder
-}
-
-/// The tests that expect a log, such as `conn.log`, and read one capture. `folder` is `testing/btest` of
-/// Zeek's sources.
+/// All tests that expect a log, such as `conn.log`, and read one capture: those beside the checkout, in
+/// `../shared/data/zeek`, and the others of Zeek's sources, whose folder `testing/btest` `WEIR_ZEEK` may name. Where
+/// there is neither, the peer `zeek-baselines` is missing (`zeek-sources` where the folder beside the checkout has
+/// no test of this log), and nothing checks what is `compared`, as in `messages with Zeek's sip.log`.
 ///
 /// # Errors
 ///
-/// The folder with the expected logs cannot be read.
-pub fn cases(folder: &Path, log: &str) -> io::Result<Vec<Case>> {
+/// A folder with expected logs cannot be read.
+///
+/// # Panics
+///
+/// `WEIR_REQUIRE` lists the peer that is missing.
+pub fn cases(log: &str, compared: &str) -> io::Result<Vec<Case>> {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let mut cases = beside_the_checkout(&data, log)?;
+    let checkout = std::env::var_os("WEIR_ZEEK").map(PathBuf::from);
+    let checkout = checkout.filter(|folder| folder.join("Baseline").is_dir());
+    if let Some(folder) = checkout {
+        let known: BTreeSet<String> = cases.iter().map(|case| case.name.clone()).collect();
+        let others = of_sources(&folder, log)?.into_iter();
+        cases.extend(others.filter(|case| !known.contains(&case.name)));
+    }
+    if cases.is_empty() {
+        // Of some logs only the sources have tests.
+        let peer = match data.join("zeek").is_dir() {
+            true => "zeek-sources",
+            false => "zeek-baselines",
+        };
+        crate::missing(peer, &format!("nothing compares {compared}"));
+    }
+    Ok(cases)
+}
+
+/// The tests in `data/zeek`: its index has their captures, in `data/captures/zeek`, and how they are read.
+fn beside_the_checkout(data: &Path, log: &str) -> io::Result<Vec<Case>> {
+    let Ok(index) = fs::read_to_string(data.join("zeek/index.tsv")) else {
+        return Ok(Vec::new());
+    };
+    let mut cases = Vec::new();
+    for line in index.lines().skip(1) {
+        let mut fields = line.split('\t');
+        let (Some(name), Some(capture), Some(note)) = (fields.next(), fields.next(), fields.next())
+        else {
+            return Err(io::Error::other(format!(
+                "zeek/index.tsv: {line:?} has too few fields"
+            )));
+        };
+        let Ok(expected) = fs::read_to_string(data.join("zeek").join(name).join(log)) else {
+            continue;
+        };
+        cases.push(Case {
+            name: name.to_owned(),
+            capture: data.join("captures/zeek").join(capture),
+            ignores_checksums: note.contains("checksums ignored"),
+            expected: rows(&expected),
+        });
+    }
+    Ok(cases)
+}
+
+/// The tests in `testing/btest` of Zeek's sources that expect a log and read one capture.
+fn of_sources(folder: &Path, log: &str) -> io::Result<Vec<Case>> {
     let mut baselines = fs::read_dir(folder.join("Baseline"))?
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<Result<Vec<_>, _>>()?;

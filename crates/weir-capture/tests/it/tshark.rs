@@ -34,7 +34,7 @@ fn public_captures_are_read_as_tshark_reads_them() {
     walk(&folder, &mut paths);
     paths.sort();
     if paths.is_empty() {
-        eprintln!("SKIPPED: there are no captures in {}", folder.display());
+        weir_testkit::missing("captures", &folder.display().to_string());
         return;
     }
     compare_all(&paths, 60);
@@ -176,7 +176,7 @@ fn made_erf() -> Vec<(String, Vec<u8>)> {
 fn compare_all(paths: &[PathBuf], stride: usize) {
     let installed = |program| Command::new(program).arg("--version").output().is_ok();
     if !installed("tshark") || !installed("capinfos") {
-        eprintln!("SKIPPED: tshark and capinfos are not installed");
+        weir_testkit::missing("tshark", "nothing judges how captures are read");
         return;
     }
     let mut differences: Vec<_> = paths.chunks(200).flat_map(compare_summaries).collect();

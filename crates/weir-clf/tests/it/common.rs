@@ -16,7 +16,7 @@ pub(crate) fn shared(name: &str) -> Option<Vec<u8>> {
         .join(name);
     let read = std::fs::read(&path).ok();
     if read.is_none() {
-        eprintln!("SKIPPED: {} is not there", path.display());
+        weir_testkit::missing("captures", &path.display().to_string());
     }
     read
 }

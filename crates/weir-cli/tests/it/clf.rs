@@ -55,7 +55,7 @@ impl Capture {
         let mut line = String::new();
         stderr.read_line(&mut line).unwrap();
         if line.contains("Operation not permitted") {
-            eprintln!("SKIPPED: {line}");
+            weir_testkit::missing("capture-rights", &line);
             child.wait().unwrap();
             return None;
         }
@@ -165,7 +165,10 @@ fn a_duration_ends_it_and_the_log_goes_on() {
 fn calls_of_sipp_are_logged_whole() {
     const CALLS: u64 = 300;
     if Command::new("sipp").arg("-v").output().is_err() {
-        eprintln!("SKIPPED: sipp is not installed (apt-get install sip-tester)");
+        weir_testkit::missing(
+            "sipp",
+            "calls that are logged live (apt-get install sip-tester)",
+        );
         return;
     }
     let folder = folder("sipp");

@@ -39,7 +39,7 @@ fn capturing(words: &[&str]) -> Option<(Child, BufReader<ChildStderr>)> {
     let mut line = String::new();
     stderr.read_line(&mut line).unwrap();
     if line.contains("Operation not permitted") {
-        eprintln!("SKIPPED: {line}");
+        weir_testkit::missing("capture-rights", &line);
         child.wait().unwrap();
         return None;
     }
@@ -356,7 +356,7 @@ fn a_terminal_shows_one_table() {
         .output()
         .is_ok_and(|it| String::from_utf8_lossy(&it.stdout).contains("util-linux"))
     {
-        eprintln!("SKIPPED: what a terminal shows: script of util-linux is not installed");
+        weir_testkit::missing("script", "what a terminal shows");
         return;
     }
     let folder = folder("terminal");

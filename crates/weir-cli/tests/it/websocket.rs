@@ -37,7 +37,7 @@ impl Peers {
             let mut stderr = child.stderr.take().unwrap();
             stderr.read_to_string(&mut said).unwrap();
             assert!(said.contains("ModuleNotFoundError"), "{said}");
-            eprintln!("SKIPPED: python's websockets is not installed (pip install websockets)");
+            weir_testkit::missing("python-websockets", "connections that are captured live");
             return None;
         }
         Some(Self {
@@ -83,7 +83,7 @@ fn capturing(words: &[&str]) -> Option<(Child, BufReader<ChildStderr>)> {
         line.clear();
         assert!(stderr.read_line(&mut line).unwrap() > 0, "it has ended");
         if line.contains("Operation not permitted") {
-            eprintln!("SKIPPED: {line}");
+            weir_testkit::missing("capture-rights", &line);
             child.wait().unwrap();
             return None;
         }

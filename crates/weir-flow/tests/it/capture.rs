@@ -80,7 +80,7 @@ pub(crate) fn shared() -> Vec<PathBuf> {
     }
     found.sort();
     if found.is_empty() {
-        eprintln!("SKIPPED: there are no captures in {}", folder.display());
+        weir_testkit::missing("captures", &folder.display().to_string());
     }
     found
 }

@@ -43,7 +43,7 @@ fn is_installed() -> bool {
         .status()
         .is_ok_and(|status| status.success());
     if !installed {
-        eprintln!("SKIPPED: tshark is not installed: nothing judges flows and streams");
+        weir_testkit::missing("tshark", "nothing judges flows and streams");
     }
     installed
 }

@@ -83,7 +83,8 @@ macro_rules! sequence_wire {
                 if !unknown.is_empty() {
                     (additions, count) = w.unknown_bits(unknown, additions, count);
                 }
-                if $since <= 1 || w.cx.version >= $since {
+                // A record that no version extends (9) has no such bit, whatever version a message claims.
+                if $since <= 1 || $since < 9 && w.cx.version >= $since {
                     w.bit(additions != 0);
                 } else if additions != 0 {
                     w.fail(concat!($erl, " with components of a later version"));
@@ -102,7 +103,7 @@ macro_rules! sequence_wire {
                 r: &mut $crate::wire::per::PerReader<'a>,
             ) -> Result<Self, $crate::error::Stop> {
                 let record = if $since < 9 { r.next_record() } else { 0 };
-                let extended = ($since <= 1 || r.cx.version >= $since) && r.bit()?;
+                let extended = ($since <= 1 || $since < 9 && r.cx.version >= $since) && r.bit()?;
                 let count = 0_u32 $( + component!(is_optional $kind, r) )*;
                 let mut optional = r.bits(count)? << (31 - count) << 1;
                 let _ = &mut optional;

@@ -25,7 +25,7 @@ pub(crate) fn samples() -> Vec<Sample> {
     let root =
         PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/h248/time_test");
     let Ok(entries) = fs::read_dir(root.join("pretty")) else {
-        eprintln!("SKIPPED: no corpus at {}", root.display());
+        weir_testkit::missing("h248-corpus", &root.display().to_string());
         return Vec::new();
     };
     let mut names: Vec<String> = entries

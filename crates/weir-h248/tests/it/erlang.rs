@@ -78,7 +78,7 @@ pub(crate) fn is_installed() -> bool {
         .status()
         .is_ok_and(|status| status.success());
     if !found {
-        eprintln!("SKIPPED: Erlang with megaco is not installed");
+        weir_testkit::missing("erlang", "Erlang's megaco judges no message");
     }
     found
 }

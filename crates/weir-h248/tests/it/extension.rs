@@ -108,3 +108,31 @@ fn text_keeps_extension_parameters() {
         text.as_bytes().escape_ascii().to_string()
     );
 }
+
+/// A record that no version extends has no bit for additions, whatever version a message claims: from 9 on such a
+/// bit was read, and what was found behind it could not be written again.
+#[test]
+fn a_version_from_9_on_adds_nothing_to_records_that_are_not_extensible() {
+    let crafted: &[u8] = b"H\x80\x08#\0\0\x01\x02\x01\0\xc3\0\x07\x01\x012";
+    let arena = Arena::new();
+    let options = BinaryOptions::default();
+    if let Ok(message) = decode_per(crafted, &arena, options) {
+        let mut out = Vec::new();
+        encode_per(&message, options, &mut out).unwrap();
+        assert_eq!(decode_per(&out, &arena, options).unwrap(), message);
+    }
+    let mut lengths = std::collections::BTreeSet::new();
+    for version in 4..=99 {
+        let text = format!("!/{version} [8.35.0.0]:2944 PN=9{{}}");
+        let message = decode_text(text.as_bytes(), &arena, TextOptions::default()).unwrap();
+        let mut out = Vec::new();
+        encode_per(&message, options, &mut out).unwrap();
+        assert_eq!(
+            decode_per(&out, &arena, options).unwrap(),
+            message,
+            "{version}"
+        );
+        lengths.insert(out.len());
+    }
+    assert_eq!(lengths.len(), 1, "a version changes no length: {lengths:?}");
+}

@@ -94,7 +94,10 @@ fn record(octets: &[u8]) -> (&str, Vec<Form<'_>>) {
 #[test]
 fn erlang_agrees_on_its_own_messages_or_there_is_a_reason() {
     let Some(folder) = std::env::var_os("WEIR_OTP") else {
-        eprintln!("SKIPPED: WEIR_OTP does not name lib/megaco/test of Erlang/OTP's sources");
+        weir_testkit::missing(
+            "otp-sources",
+            "messages of Erlang's own tests (WEIR_OTP names lib/megaco/test)",
+        );
         return;
     };
     if !is_installed() {

@@ -11,7 +11,7 @@ use weir_h248::{
 fn messages() -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/specs/h248/rfc3525.txt");
     let Ok(text) = fs::read_to_string(&path) else {
-        eprintln!("SKIPPED: no RFC 3525 at {}", path.display());
+        weir_testkit::missing("specs", &path.display().to_string());
         return Vec::new();
     };
     let lines = text.lines().filter(|line| {

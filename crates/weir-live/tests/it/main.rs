@@ -20,7 +20,7 @@ fn loopback(options: &Options) -> Option<Interface> {
         Err(error) => {
             assert_eq!(error.kind(), ErrorKind::Permission, "{error}");
             assert!(error.hint().unwrap().contains("setcap"));
-            eprintln!("SKIPPED: {error}");
+            weir_testkit::missing("capture-rights", &error.to_string());
             None
         }
     }

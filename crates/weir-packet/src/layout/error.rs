@@ -1,7 +1,7 @@
 //! What is wrong with a layout, and where: line and column in the text, the element, what was
 //! expected, what was found, and the next thing to try.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 /// A layout that can't be used. The message names everything that the methods give.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -181,14 +181,34 @@ impl LayoutError {
 /// One line without the hint: callers print that on a line of its own.
 impl fmt::Display for LayoutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = OneLine(f);
         if let Some(file) = self.file() {
-            write!(f, "{file}: ")?;
+            write!(line, "{file}: ")?;
         }
-        write!(f, "line {}, column {}: ", self.line(), self.column())?;
+        write!(line, "line {}, column {}: ", self.line(), self.column())?;
         if !self.element().is_empty() {
-            write!(f, "{}: ", self.element())?;
+            write!(line, "{}: ", self.element())?;
         }
-        write!(f, "expected {}, found {}", self.expected(), self.found())
+        write!(line, "expected {}, found {}", self.expected(), self.found())
+    }
+}
+
+/// Text of which control characters are escaped: names in a layout may hold any character, and a message is one line,
+/// which moves no terminal.
+struct OneLine<'w, W>(&'w mut W);
+
+impl<W: fmt::Write> fmt::Write for OneLine<'_, W> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for part in text.split_inclusive(char::is_control) {
+            let mut characters = part.chars();
+            match characters.next_back().filter(|last| last.is_control()) {
+                Some(control) => {
+                    write!(self.0, "{}{}", characters.as_str(), control.escape_debug())?
+                }
+                None => self.0.write_str(part)?,
+            }
+        }
+        Ok(())
     }
 }
 

@@ -15,7 +15,7 @@ fn shared(name: &str) -> Option<PathBuf> {
         .join("../../../shared/data/sip")
         .join(name);
     if !path.exists() {
-        eprintln!("SKIPPED: there is no {}", path.display());
+        weir_testkit::missing("captures", &path.display().to_string());
         return None;
     }
     Some(path)
@@ -111,7 +111,7 @@ fn tshark_rows(path: &Path) -> Option<Vec<Vec<String>>> {
         command.args(["-e", field]);
     }
     let Ok(output) = command.output() else {
-        eprintln!("SKIPPED: tshark is not installed: nothing judges the fields");
+        weir_testkit::missing("tshark", "nothing judges the fields of SIP");
         return None;
     };
     assert!(

@@ -121,7 +121,7 @@ pub(crate) fn read(name: &str) -> Option<Vec<u8>> {
     let path = folder().join(format!("{name}.dat"));
     let bytes = fs::read(&path).ok();
     if bytes.is_none() {
-        eprintln!("SKIPPED: there is no {}", path.display());
+        weir_testkit::missing("captures", &path.display().to_string());
     }
     bytes
 }
@@ -135,7 +135,7 @@ pub(crate) fn messages() -> Vec<(&'static str, Vec<u8>)> {
 #[test]
 fn the_table_has_every_message() {
     let Ok(entries) = fs::read_dir(folder()) else {
-        eprintln!("SKIPPED: there is no {}", folder().display());
+        weir_testkit::missing("captures", &folder().display().to_string());
         return;
     };
     let mut found: Vec<String> = entries

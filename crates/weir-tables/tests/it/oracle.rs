@@ -13,7 +13,7 @@ use crate::tshark;
 #[test]
 fn tshark_agrees_on_every_column() {
     if !tshark::is_installed() {
-        eprintln!("SKIPPED: tshark is not installed: nothing judges the columns");
+        weir_testkit::missing("tshark", "nothing judges the columns");
         return;
     }
     let shared = Shared::new();
@@ -29,7 +29,7 @@ fn tshark_agrees_on_every_column() {
         for (name, folder) in public {
             let found = captures::in_folder(&folder);
             if found.is_empty() {
-                eprintln!("SKIPPED: there are no captures in {}", folder.display());
+                weir_testkit::missing("captures", &folder.display().to_string());
                 complete = false;
             }
             captures.extend(found.into_iter().map(|capture| capture.within(name)));

@@ -15,7 +15,7 @@ pub(crate) fn shared(name: &str) -> Option<PathBuf> {
         .join("../../../shared/data/sip")
         .join(name);
     if !path.exists() {
-        eprintln!("SKIPPED: there is no {}", path.display());
+        weir_testkit::missing("captures", &path.display().to_string());
         return None;
     }
     Some(path)
@@ -110,7 +110,7 @@ const SAME: &[(&str, &str)] = &[
 #[test]
 fn tshark_agrees_on_every_message() {
     if !tshark::is_installed() {
-        eprintln!("SKIPPED: tshark is not installed: nothing judges the columns of sip");
+        weir_testkit::missing("tshark", "nothing judges the columns of sip");
         return;
     }
     for (name, messages) in [

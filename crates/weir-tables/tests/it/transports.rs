@@ -113,7 +113,7 @@ fn ends(from_client: bool, server_port: u16) -> (End, End) {
 /// Frame numbers and Call-IDs of the messages that tshark sees.
 fn theirs(path: &Path, id: &str, preferences: &[&str]) -> Option<Vec<(String, String)>> {
     if !tshark::is_installed() {
-        eprintln!("SKIPPED: tshark is not installed: nothing judges where messages end");
+        weir_testkit::missing("tshark", "nothing judges where messages end");
         return None;
     }
     let fields = ["frame.number".to_owned(), id.to_owned()];
@@ -349,7 +349,7 @@ fn megaco(kind: &str) -> Option<Vec<Sent>> {
         .join("../../../shared/data/h248/time_test")
         .join(kind);
     let Ok(entries) = std::fs::read_dir(&folder) else {
-        eprintln!("SKIPPED: there is no {}", folder.display());
+        weir_testkit::missing("h248-corpus", &folder.display().to_string());
         return None;
     };
     let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();

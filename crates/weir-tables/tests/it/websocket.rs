@@ -144,7 +144,7 @@ fn interop(random: &mut Rng) -> Option<(Vec<Conversation>, Messages)> {
 fn messages_of_real_libraries_come_out_of_a_capture_as_they_were_sent() {
     let mut random = Rng::new(11);
     let Some((conversations, sent)) = interop(&mut random) else {
-        eprintln!("SKIPPED: python's websockets is not installed (pip install websockets aiohttp)");
+        weir_testkit::missing("python-websockets", "messages that real libraries send");
         return;
     };
     assert!(conversations.len() >= 36);
@@ -315,11 +315,11 @@ fn tshark_sees_the_same_messages_in_the_captures_beside_the_checkout() {
         "/../../../shared/data/websocket/captures"
     );
     let Ok(entries) = std::fs::read_dir(folder) else {
-        eprintln!("SKIPPED: {folder} is not there");
+        weir_testkit::missing("captures", folder);
         return;
     };
     if !tshark::is_installed() {
-        eprintln!("SKIPPED: tshark is not installed");
+        weir_testkit::missing("tshark", "nothing judges messages of WebSockets");
         return;
     }
     let mut messages = 0;

@@ -57,10 +57,7 @@ fn tshark(capture: &Path, arguments: &[&str]) -> Option<String> {
     {
         Ok(output) => output,
         Err(error) => {
-            eprintln!(
-                "SKIPPED: no tshark ({error}) to judge {}",
-                capture.display()
-            );
+            weir_testkit::missing("tshark", &format!("{error}: {}", capture.display()));
             return None;
         }
     };

@@ -37,7 +37,10 @@ fn python_libraries_are_read_to_the_byte() {
             .is_ok_and(|output| output.status.success())
     };
     if !has("websockets.asyncio.server") {
-        eprintln!("SKIPPED: python's websockets is not installed (pip install websockets aiohttp)");
+        weir_testkit::missing(
+            "python-websockets",
+            "messages of Python's libraries (pip install websockets aiohttp)",
+        );
         return;
     }
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/interop.py");
@@ -48,9 +51,9 @@ fn python_libraries_are_read_to_the_byte() {
         String::from_utf8_lossy(&output.stderr)
     );
     if !output.stderr.is_empty() {
-        eprintln!(
-            "SKIPPED in part: {}",
-            String::from_utf8_lossy(&output.stderr)
+        weir_testkit::missing(
+            "python-websockets",
+            &String::from_utf8_lossy(&output.stderr),
         );
     }
     let text = String::from_utf8(output.stdout).unwrap();

@@ -39,7 +39,10 @@ fn run_with(program: &mut Command, code: &str) -> String {
 #[test]
 fn pythons_websockets_takes_the_configuration_and_agrees_on_it() {
     if !has("websockets.asyncio.server") {
-        eprintln!("SKIPPED: python's websockets is not installed (pip install websockets aiohttp)");
+        weir_testkit::missing(
+            "python-websockets",
+            "its configuration (pip install websockets)",
+        );
         return;
     }
     for (window_bits, takeover, level, mem_level) in
@@ -61,7 +64,10 @@ fn pythons_websockets_takes_the_configuration_and_agrees_on_it() {
 #[test]
 fn aiohttp_takes_the_configuration() {
     if !has("websockets.asyncio.client") || !has("aiohttp") {
-        eprintln!("SKIPPED: python's aiohttp is not installed (pip install websockets aiohttp)");
+        weir_testkit::missing(
+            "python-websockets",
+            "aiohttp's configuration (pip install aiohttp)",
+        );
         return;
     }
     let snippet = snippet(Library::Aiohttp, Setting::ZLIB, 0);
@@ -79,7 +85,10 @@ fn aiohttp_takes_the_configuration() {
 #[test]
 fn tornado_takes_the_configuration() {
     if !has("websockets.asyncio.client") || !has("tornado") {
-        eprintln!("SKIPPED: python's tornado is not installed (pip install websockets tornado)");
+        weir_testkit::missing(
+            "python-websockets",
+            "tornado's configuration (pip install tornado)",
+        );
         return;
     }
     for (level, mem_level) in [(1, 1), (9, 8)] {
@@ -106,8 +115,9 @@ fn ws_takes_the_configuration_and_agrees_on_it() {
     };
     let found = node(&["-e", "require('ws')"]).output();
     if !found.is_ok_and(|output| output.status.success()) {
-        eprintln!(
-            "SKIPPED: ws for Node.js is not installed (npm install ws; NODE_PATH=node_modules)"
+        weir_testkit::missing(
+            "node-ws",
+            "its configuration (npm install ws; NODE_PATH=node_modules)",
         );
         return;
     }
@@ -146,7 +156,10 @@ fn go(program: &str, module: &str, version: &str, code: &str) -> Option<String> 
         .and_then(|_| run_go(&folder, &["run", "-mod=mod", "."]));
     std::fs::remove_dir_all(&folder).unwrap();
     let Some(output) = output else {
-        eprintln!("SKIPPED: {module} is not there (go mod download {module}@{version})");
+        weir_testkit::missing(
+            "go-websocket",
+            &format!("go mod download {module}@{version}"),
+        );
         return None;
     };
     let said = String::from_utf8_lossy(&output.stderr);

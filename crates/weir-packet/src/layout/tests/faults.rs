@@ -578,3 +578,11 @@ fn a_large_layout_loads_in_no_time() {
     let text = format!("field = [{{ name = \"a\", type = \"u16\" }}]\n[enum]\n{enums}");
     assert!(Layout::parse(&text, &mut |_| Err(String::new())).is_ok());
 }
+
+#[test]
+fn a_message_is_one_line_whatever_a_name_holds() {
+    let text = "[[field]]\nname = \"a\\n\\u001b[2Jb\"\n";
+    let message = fault_over(text, "").to_string();
+    assert!(message.contains("a\\n\\u{1b}[2Jb"), "{message}");
+    assert!(!message.contains(char::is_control), "{message}");
+}

@@ -1,0 +1,232 @@
+//! What documents say that can be read off the tree: which crates have `unsafe` code, which fuzz targets there are,
+//! where links lead, and which chores exist.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// Everything that documents say and the tree does not bear out.
+pub(crate) fn faults(root: &Path) -> Result<Vec<String>> {
+    let mut faults = Vec::new();
+    unsafe_crates(root, &mut faults)?;
+    fuzz_targets(root, &mut faults)?;
+    for path in documents(root)? {
+        let text = fs::read_to_string(&path)?;
+        let name = path
+            .strip_prefix(root)
+            .unwrap_or(&path)
+            .display()
+            .to_string();
+        links(root, &path, &name, &text, &mut faults);
+        chores(&name, &text, &mut faults);
+    }
+    Ok(faults)
+}
+
+/// Crates whose sources have `unsafe` stand in each document that promises something of it, and no others do.
+fn unsafe_crates(root: &Path, faults: &mut Vec<String>) -> Result<()> {
+    let mut found = BTreeSet::new();
+    for manifest in manifests(root)? {
+        let folder = manifest.parent().context("a manifest stands in a folder")?;
+        let mut has_unsafe = false;
+        crate::tidy::visit(&folder.join("src"), &mut |_, text| {
+            has_unsafe |= text.lines().any(is_unsafe);
+        })?;
+        if has_unsafe {
+            found.insert(package_name(&manifest)?);
+        }
+    }
+    for name in ["SECURITY.md", "CONTRIBUTING.md", "ARCHITECTURE.md"] {
+        let text = fs::read_to_string(root.join(name))?;
+        // The sentence that names the exceptions ends with the paragraph.
+        let Some(promise) = text
+            .split("\n\n")
+            .find(|paragraph| paragraph.contains("`unsafe`"))
+        else {
+            faults.push(format!(
+                "{name}: nothing says which crates have `unsafe` code"
+            ));
+            continue;
+        };
+        for krate in &found {
+            if !promise.contains(&format!("`{krate}`")) {
+                faults.push(format!(
+                    "{name}: {krate} has `unsafe` code, and the promise does not say so"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// True for a line of code that has the keyword and is neither a comment nor an attribute that forbids it.
+fn is_unsafe(line: &str) -> bool {
+    let code = line.split("//").next().unwrap_or(line);
+    ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"]
+        .iter()
+        .any(|word| code.contains(word))
+}
+
+/// The manifest's list of targets, their programs, the library's table and the README name the same.
+fn fuzz_targets(root: &Path, faults: &mut Vec<String>) -> Result<()> {
+    let manifest: toml::Table = fs::read_to_string(root.join("fuzz/Cargo.toml"))?.parse()?;
+    let listed: BTreeSet<&str> = manifest
+        .get("package")
+        .and_then(|package| package.get("metadata")?.get("targets")?.as_table())
+        .map(|targets| targets.keys().map(String::as_str).collect())
+        .unwrap_or_default();
+    let programs: BTreeSet<&str> = manifest
+        .get("bin")
+        .and_then(toml::Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(|program| program.get("name")?.as_str())
+        .collect();
+    for name in listed.symmetric_difference(&programs) {
+        faults.push(format!(
+            "fuzz/Cargo.toml: {name} stands only once among [[bin]] and package.metadata.targets"
+        ));
+    }
+    for file in ["fuzz/README.md", "fuzz/src/lib.rs"] {
+        let text = fs::read_to_string(root.join(file))?;
+        let is_named = |name: &&&str| {
+            text.contains(&format!("`{name}`")) || text.contains(&format!("(\"{name}\", "))
+        };
+        for name in listed.iter().filter(|name| !is_named(name)) {
+            faults.push(format!("{file}: the target {name} is not named"));
+        }
+    }
+    Ok(())
+}
+
+/// Relative links lead to a file that is there, and to a heading that it has.
+fn links(root: &Path, path: &Path, name: &str, text: &str, faults: &mut Vec<String>) {
+    let mut is_code = false;
+    for (index, line) in text.lines().enumerate() {
+        is_code ^= line.trim_start().starts_with("```");
+        if is_code {
+            continue;
+        }
+        for part in line.split("](").skip(1) {
+            let Some((link, _)) = part.split_once(')') else {
+                continue;
+            };
+            if link.contains("://") || link.starts_with("mailto:") {
+                continue;
+            }
+            let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+            let target = match (file, path.parent()) {
+                ("", _) | (_, None) => path.to_owned(),
+                (file, Some(folder)) => folder.join(file),
+            };
+            let is_there =
+                target.exists() && target.canonicalize().is_ok_and(|it| it.starts_with(root));
+            if !is_there {
+                faults.push(format!(
+                    "{name}:{}: the link {link} leads nowhere",
+                    index + 1
+                ));
+            } else if !heading.is_empty() && !has_heading(&target, heading) {
+                faults.push(format!("{name}:{}: no heading is called {link}", index + 1));
+            }
+        }
+    }
+}
+
+/// True when a heading of a document has this anchor, as GitHub makes them.
+fn has_heading(path: &Path, anchor: &str) -> bool {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.lines()
+        .filter_map(|line| line.strip_prefix('#'))
+        .any(|heading| {
+            let words = heading.trim_start_matches('#').trim().to_lowercase();
+            let made: String = words
+                .chars()
+                .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'))
+                .map(|c| if c == ' ' { '-' } else { c })
+                .collect();
+            made == anchor
+        })
+}
+
+/// Chores and benchmarks that documents name exist.
+fn chores(name: &str, text: &str, faults: &mut Vec<String>) {
+    for (index, line) in text.lines().enumerate() {
+        for rest in line.split("cargo xtask ").skip(1) {
+            let mut words = rest.split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_')));
+            let chore = words.next().unwrap_or_default();
+            if !crate::CHORES.contains(&chore) && !chore.is_empty() {
+                faults.push(format!("{name}:{}: no chore is called {chore}", index + 1));
+            }
+            let benchmark = words.next().unwrap_or_default();
+            let is_name =
+                !benchmark.is_empty() && benchmark.chars().all(|c| c.is_ascii_lowercase());
+            if chore == "bench"
+                && rest.starts_with("bench ")
+                && is_name
+                && !crate::bench::is_known(benchmark)
+            {
+                faults.push(format!(
+                    "{name}:{}: no benchmark is called {benchmark}",
+                    index + 1
+                ));
+            }
+        }
+    }
+}
+
+/// The Markdown files of the project.
+fn documents(root: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let path = entry?.path();
+            let name = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            if path.is_dir() {
+                let is_foreign =
+                    name.starts_with('.') || matches!(&*name, "target" | "corpus" | "node_modules");
+                if !is_foreign {
+                    folders.push(path);
+                }
+            } else if name.ends_with(".md") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The manifests of the workspace's crates.
+fn manifests(root: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut folders = vec![root.join("crates")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let path = entry?.path();
+            if path.is_dir() && path.file_name().is_some_and(|name| name != "src") {
+                folders.push(path);
+            } else if path.file_name().is_some_and(|name| name == "Cargo.toml") {
+                found.push(path);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn package_name(manifest: &Path) -> Result<String> {
+    let table: toml::Table = fs::read_to_string(manifest)?.parse()?;
+    let name = table
+        .get("package")
+        .and_then(|package| package.get("name")?.as_str());
+    Ok(name
+        .with_context(|| format!("{} has no name", manifest.display()))?
+        .to_owned())
+}
