@@ -35,8 +35,31 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Source MAC address",
             "IEEE 802.3, 3.2.5",
         ),
-        plain!(u16, "eth.type", [Location::bits(Layer::Ethernet, ETHERTYPE).when(&[BitsTest::new(ETHERTYPE, &[(0, 0), (ETHERTYPE_MIN as u64, u16::MAX as u64)])])], "Ethertype of the payload; NULL in 802.3 frames, which hold a length there", "IEEE 802.3, 3.2.6"),
-        plain!(u16, "eth.len", [Location::bits(Layer::Ethernet, ETHERTYPE).when(&[BitsTest::new(ETHERTYPE, &[(1, LENGTH_MAX as u64)])])], "Length of the payload in bytes in 802.3 frames; NULL in Ethernet II frames", "IEEE 802.3, 3.2.6"),
+        plain!(
+            u16,
+            "eth.type",
+            [
+                Location::bits(Layer::Ethernet, ETHERTYPE)
+                    .when(&[
+                        BitsTest::new(
+                            ETHERTYPE,
+                            &[(0, 0), (ETHERTYPE_MIN as u64, u16::MAX as u64)],
+                        ),
+                    ]),
+            ],
+            "Ethertype of the payload; NULL in 802.3 frames, which hold a length there",
+            "IEEE 802.3, 3.2.6",
+        ),
+        plain!(
+            u16,
+            "eth.len",
+            [
+                Location::bits(Layer::Ethernet, ETHERTYPE)
+                    .when(&[BitsTest::new(ETHERTYPE, &[(1, LENGTH_MAX as u64)])]),
+            ],
+            "Length of the payload in bytes in 802.3 frames; NULL in Ethernet II frames",
+            "IEEE 802.3, 3.2.6",
+        ),
     ],
 };
 

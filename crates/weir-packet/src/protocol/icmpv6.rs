@@ -46,8 +46,23 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "The checksum is right; NULL when it can't be told: a fragment, a quoted or a cut message",
             "RFC 4443, 2.3",
         ),
-        plain!(u16, "icmpv6.echo.identifier", [Location::bits(ICMPV6, Bits::be16(4)).when(&[BitsTest::new(KIND, &[(128, 129), (160, 161)])])], "Identifier of an echo or extended echo request or reply", "RFC 4443, 4.1; RFC 8335, 2"),
-        plain!(u16, "icmpv6.echo.sequence_number", [Location::bits(ICMPV6, Bits::be16(6)).when(&[BitsTest::new(KIND, &[(128, 129)])])], "Sequence number of an echo request or reply", "RFC 4443, 4.1"),
+        plain!(
+            u16,
+            "icmpv6.echo.identifier",
+            [
+                Location::bits(ICMPV6, Bits::be16(4))
+                    .when(&[BitsTest::new(KIND, &[(128, 129), (160, 161)])]),
+            ],
+            "Identifier of an echo or extended echo request or reply",
+            "RFC 4443, 4.1; RFC 8335, 2",
+        ),
+        plain!(
+            u16,
+            "icmpv6.echo.sequence_number",
+            [Location::bits(ICMPV6, Bits::be16(6)).when(&[BitsTest::new(KIND, &[(128, 129)])])],
+            "Sequence number of an echo request or reply",
+            "RFC 4443, 4.1",
+        ),
         Field::u32(
             "icmpv6.mtu",
             |p| p.u32_be(ICMPV6, 4).filter(|_| is(p, &[PACKET_TOO_BIG])),

@@ -93,7 +93,7 @@ fn is_information(control: u8) -> bool {
 
 /// The control field at `offset`, and its length in bytes.
 pub(super) fn control(bytes: &[u8], offset: usize) -> Option<(u16, usize)> {
-    let first = weir_bytes::u16_le_at(bytes, offset)?;
+    let first = weir_bytes::u8_at(bytes, offset)?;
     if first & 3 == 3 {
         Some((u16::from(first), 1))
     } else {
@@ -141,7 +141,7 @@ impl Snap {
     pub(super) fn at(bytes: &[u8], offset: usize) -> Option<Self> {
         Some(Self {
             organisation: weir_bytes::u24_be_at(bytes, offset)?,
-            protocol: weir_bytes::u16_le_at(bytes, offset.checked_add(3)?)?,
+            protocol: weir_bytes::u16_be_at(bytes, offset.checked_add(3)?)?,
         })
     }
 
