@@ -633,6 +633,7 @@ mod tests {
                         Get::U8(get) => get(&packet).map(u64::from),
                         Get::U16(get) => get(&packet).map(u64::from),
                         Get::U32(get) => get(&packet).map(u64::from),
+                        Get::U64(get) => get(&packet),
                         Get::Bool(get) => get(&packet).map(u64::from),
                         Get::Address(get) => get(&packet).map(|address| {
                             let bytes = address.as_bytes().try_into().unwrap();

@@ -26,7 +26,7 @@ const FIELDS: [&str; 10] = [
 ];
 
 /// Tests of Zeek whose log differs from ours, by how their names begin, and why.
-const EXPLAINED: [(&str, &str); 18] = [
+const EXPLAINED: [(&str, &str); 19] = [
     ("core.cisco-fabric-path", "Cisco FabricPath is not decoded"),
     ("core.pcap.dynamic-filter", "the test filters packets"),
     (
@@ -49,6 +49,10 @@ const EXPLAINED: [(&str, &str); 18] = [
     (
         "core.tunnels.gtp.different_dl_and_ul",
         "the letter X: Zeek stopped its analyzer",
+    ),
+    (
+        "core.tunnels.gtp.inner_teredo",
+        "of tunnels in tunnels the middle one is no row here",
     ),
     (
         "core.tunnels.teredo",
