@@ -1,10 +1,11 @@
 //! How do I read a number or a field out of bytes that I do not trust?
 //!
-//! Two ways, both bounded and free of panics and allocation:
+//! Three ways, all bounded and free of panics and allocation:
 //!
 //! - [`Reader`] walks forward through a slice and says what was missing when the slice ends
 //!   ([`Short`]);
-//! - [`u8_at`], [`u16_be_at`] and their like look at a fixed offset and give `None` beyond the end.
+//! - [`u8_at`], [`u16_be_at`] and their like look at a fixed offset and give `None` beyond the end;
+//! - [`Bits`] says as data where a number lies, for what reads, compares or compiles fields.
 //!
 //! ```
 //! use weir_bytes::{Endian, Reader, u16_be_at};
@@ -22,7 +23,11 @@
 //! depends on nothing.
 #![no_std]
 
+mod bits;
+
 use core::fmt;
+
+pub use bits::{Bits, mask};
 
 /// The order of the bytes of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -69,15 +69,17 @@ impl Sighting {
 fn ip_facts(packet: &Packet<'_>) -> Option<(u32, u8)> {
     match packet.network()? {
         Layer::Ipv4 => {
-            let len = match packet.u16_be(Layer::Ipv4, 2)? {
+            let header = packet.ipv4()?;
+            let len = match header.total_len()? {
                 // Segmentation offload: the adapter would have filled it in.
                 0 => packet.declared_len(Layer::Ipv4)?,
                 len => len.into(),
             };
-            Some((len, packet.u8(Layer::Ipv4, 8)?))
+            Some((len, header.time_to_live()?))
         }
         _ => {
-            let len = match packet.u16_be(Layer::Ipv6, 4)? {
+            let header = packet.ipv6()?;
+            let len = match header.payload_len()? {
                 // Nothing but the padding of a short frame is behind the header.
                 0 => match packet.declared_len(Layer::Ipv6)? {
                     ..=46 => 40,
@@ -85,7 +87,7 @@ fn ip_facts(packet: &Packet<'_>) -> Option<(u32, u8)> {
                 },
                 len => u32::from(len) + 40,
             };
-            Some((len, packet.u8(Layer::Ipv6, 7)?))
+            Some((len, header.hop_limit()?))
         }
     }
 }

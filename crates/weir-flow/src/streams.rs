@@ -5,13 +5,14 @@ use std::collections::VecDeque;
 use weir_dict::Dict;
 use weir_packet::{Decoder, Layer, Packet};
 
-use crate::fragment::{Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Overlap};
+use crate::fragment::{
+    Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Overlap, frame_of,
+};
 use crate::key::{Endpoint, FlowKey, Scope, Sender};
 use crate::sighting::Sighting;
 use crate::stream::{Part, Reassembler};
 use crate::tcp::{ACK, FIN, RST, SYN, Segment};
 use crate::tracker::payload;
-use crate::tunnel::frame_in;
 
 /// Limits of [`Streams`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -292,7 +293,7 @@ impl Streams {
             Fragmented::Whole | Fragmented::Cut => self.table.packet(packet, flow, each),
             Fragmented::Waits => {}
             Fragmented::Complete { bytes, layer } => {
-                let frame = frame_in(packet, bytes);
+                let frame = frame_of(packet, bytes);
                 let packet = self.decoder.decode_as(frame, layer);
                 self.table.packet(&packet, flow, each);
             }

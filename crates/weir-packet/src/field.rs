@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::shape::Location;
 use crate::{Address, Layer, Packet, protocol::PROTOCOLS};
 
 /// One column: a name of Wireshark's display-filter language (or one of ours beside it) and the
@@ -12,10 +13,28 @@ pub struct Field {
     pub name: &'static str,
     /// How the value is got, which also tells its type.
     pub get: Get,
+    /// Where its value lies in packets whose headers are plain ([`HeaderShape`](crate::HeaderShape)): the
+    /// first of these whose header is there, and outermost among them, and has the field. A packet with
+    /// none of them has no value. Of a field that needs [`Needs::Transport`], only the header right above
+    /// the outermost IP header counts. Empty for a field that only `get` can tell.
+    pub locations: &'static [Location],
+    /// How much the places say of packets that are not plain.
+    described: Described,
     /// What it means, with unit and range, in one line.
     pub doc: &'static str,
     /// Where it is defined: an RFC with section, an ITU or IEEE clause, a format's specification.
     pub reference: &'static str,
+}
+
+/// How much the places of a field say of packets that are not plain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Described {
+    /// Nothing.
+    Plainly,
+    /// That values are not wider there.
+    Bounded,
+    /// All: the value is there in every header.
+    Exactly,
 }
 
 /// Reads one value of a packet; `None` becomes NULL.
@@ -167,7 +186,7 @@ macro_rules! constructors {
             doc: &'static str,
             reference: &'static str,
         ) -> Self {
-            Self { name, get: Get::$variant(get), doc, reference }
+            Self { name, get: Get::$variant(get), locations: &[], described: Described::Plainly, doc, reference }
         }
     )* } };
 }
@@ -184,6 +203,97 @@ constructors! {
     text Text for<'p> fn(&'p Packet<'_>) -> Option<&'p str>;
     write Write fn(&Packet<'_>, &mut dyn fmt::Write) -> Result<bool, fmt::Error>;
 }
+
+impl Field {
+    /// The same field, whose value lies at these places in plain packets, and is never wider in others.
+    pub(crate) const fn plain_at(self, locations: &'static [Location]) -> Self {
+        Self {
+            locations,
+            described: Described::Bounded,
+            ..self
+        }
+    }
+
+    /// The same field, whose value lies at these places in every packet.
+    pub(crate) const fn exactly_at(self, locations: &'static [Location]) -> Self {
+        Self {
+            locations,
+            described: Described::Exactly,
+            ..self
+        }
+    }
+
+    /// The same field, whose values may be wider in packets that are not plain.
+    pub(crate) const fn or_wider(self) -> Self {
+        Self {
+            described: Described::Plainly,
+            ..self
+        }
+    }
+
+    /// Whether its [`locations`](Self::locations) say all of it, in packets that are not plain too.
+    #[must_use]
+    pub const fn is_exact(&self) -> bool {
+        matches!(self.described, Described::Exactly)
+    }
+
+    /// Bits that hold every value of a number that is never negative, and of an address every one.
+    #[must_use]
+    pub fn width(&self) -> u32 {
+        let of_kind = match self.get.kind() {
+            Kind::Bool => 1,
+            Kind::U8 => 8,
+            Kind::U16 => 16,
+            Kind::U32 => 32,
+            Kind::Address => 128,
+            _ => u64::BITS,
+        };
+        let widths = self.locations.iter().map(|location| location.at.width());
+        match widths.max() {
+            Some(width) if self.described != Described::Plainly => width.min(of_kind),
+            _ => of_kind,
+        }
+    }
+}
+
+/// A field that is nothing but its description: the function that reads it is made of that.
+///
+/// `plain!(u16, "udp.srcport", [Location::bits(Layer::Udp, Bits::be16(0))], "Source port", "RFC 768")`
+macro_rules! plain {
+    ($kind:ident, $name:expr, $locations:expr, $doc:expr, $reference:expr $(,)?) => {{
+        const LOCATIONS: &[$crate::shape::Location] = &$locations;
+        $crate::field::Field::$kind(
+            $name,
+            |packet| $crate::field::plain!(@ $kind, packet, LOCATIONS),
+            $doc,
+            $reference,
+        )
+        .exactly_at(LOCATIONS)
+    }};
+    (@ bool, $packet:expr, $locations:expr) => {
+        $packet.number($locations).map(|value| value != 0)
+    };
+    (@ address, $packet:expr, $locations:expr) => {
+        $crate::Address::from_bytes($packet.bytes_at($locations)?)
+    };
+    (@ bytes, $packet:expr, $locations:expr) => {
+        $packet.bytes_at($locations)
+    };
+    (@ $kind:ident, $packet:expr, $locations:expr) => {
+        // The field is as wide as its type allows.
+        $packet.number($locations).map(|value| value as $kind)
+    };
+}
+
+/// A field whose value lies at these places in plain packets, and is never wider than there; in other
+/// packets a function has to look for it.
+macro_rules! mostly_plain {
+    ($kind:ident, $name:expr, $locations:expr, $get:expr, $doc:expr, $reference:expr $(,)?) => {{
+        const LOCATIONS: &[$crate::shape::Location] = &$locations;
+        $crate::field::Field::$kind($name, $get, $doc, $reference).plain_at(LOCATIONS)
+    }};
+}
+pub(crate) use {mostly_plain, plain};
 
 #[cfg(test)]
 mod tests {
@@ -210,6 +320,10 @@ mod tests {
                 "{}",
                 field.name
             );
+            let is_flag = field.get.kind() == Kind::Bool;
+            for location in field.locations.iter().filter(|_| is_flag) {
+                assert_eq!(location.at.width(), 1, "{} is a flag", field.name);
+            }
         }
     }
 }

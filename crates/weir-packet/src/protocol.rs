@@ -6,6 +6,7 @@
 //! that no other file has to learn of the new protocol.
 
 use crate::field::Field;
+use crate::shape::{HeaderShape, NextTable};
 use crate::{Frame, Options, Reason};
 
 /// What the project knows of a protocol.
@@ -103,9 +104,10 @@ pub(crate) enum On {
     UdpPort(u16),
 }
 
-/// Lists the protocols: makes the module, the [`Layer`] and the row of [`PROTOCOLS`] of each.
+/// Lists the protocols: makes the module, the [`Layer`] and the row of [`PROTOCOLS`] of each. A third
+/// word names the constant with the shapes of plain headers, for protocols whose file has one.
 macro_rules! protocols {
-    ($($layer:ident $module:ident,)*) => {
+    ($($layer:ident $module:ident $($shapes:ident)?,)*) => {
         $(mod $module;)*
 
         /// A protocol that packets are decoded into. The order is that of [`PROTOCOLS`].
@@ -121,14 +123,27 @@ macro_rules! protocols {
 
         /// Every protocol, in the order of [`Layer`].
         pub const PROTOCOLS: &[Protocol] = &[$($module::PROTOCOL,)*];
+
+        /// The shapes of each, in the same order.
+        const SHAPES: &[&[HeaderShape]] = &[$(shapes_of!($module $($shapes)?),)*];
+    };
+}
+
+/// The shapes that a protocol's file has.
+macro_rules! shapes_of {
+    ($module:ident) => {
+        &[]
+    };
+    ($module:ident $shapes:ident) => {
+        $module::$shapes
     };
 }
 
 // Layer, file under protocol/. At most 128 (`LayerSet` holds a bit for each).
 protocols! {
     // Link layers, and what stands between them and IP.
-    Ethernet ethernet,
-    Vlan vlan,
+    Ethernet ethernet SHAPES,
+    Vlan vlan SHAPES,
     ServiceVlan service_vlan,
     ProviderBackbone provider_backbone,
     Macsec macsec,
@@ -147,20 +162,20 @@ protocols! {
     PseudowireControl pseudowire,
     AssociatedChannel associated_channel,
     Pppoe pppoe,
-    Sll sll,
-    Sll2 sll2,
+    Sll sll SHAPES,
+    Sll2 sll2 SHAPES,
     Null null,
-    RawIp raw_ip,
+    RawIp raw_ip SHAPES,
     Ppp ppp,
     CiscoHdlc chdlc,
-    FrameRelay frame_relay,
+    FrameRelay frame_relay SHAPES,
     SunAtm sunatm,
     Atm atm,
     AtmPdu atm_pdu,
     Aal5 aal5,
     LanEmulation lan_emulation,
     Clip clip,
-    Erf erf,
+    Erf erf SHAPES,
     Radiotap radiotap,
     Ppi ppi,
     Prism prism,
@@ -176,9 +191,9 @@ protocols! {
     Juniper juniper,
     Netanalyzer netanalyzer,
     // IP and above.
-    Arp arp,
-    Ipv4 ipv4,
-    Ipv6 ipv6,
+    Arp arp SHAPES,
+    Ipv4 ipv4 SHAPES,
+    Ipv6 ipv6 SHAPES,
     Ipv6HopByHop ipv6_hop_by_hop,
     Ipv6DestinationOptions ipv6_destination_options,
     Ipv6Routing ipv6_routing,
@@ -190,12 +205,12 @@ protocols! {
     IpComp ip_comp,
     Mobility mobility,
     Hip hip,
-    Icmp icmp,
-    Icmpv6 icmpv6,
+    Icmp icmp SHAPES,
+    Icmpv6 icmpv6 SHAPES,
     Igmp igmp,
     Pim pim,
-    Tcp tcp,
-    Udp udp,
+    Tcp tcp SHAPES,
+    Udp udp SHAPES,
     UdpLite udp_lite,
     Sctp sctp,
     Dccp dccp,
@@ -203,7 +218,7 @@ protocols! {
     Gre gre,
     EtherIp ether_ip,
     Erspan erspan,
-    Vxlan vxlan,
+    Vxlan vxlan SHAPES,
     VxlanGpe vxlan_gpe,
     Geneve geneve,
     Gtp gtp,
@@ -221,11 +236,28 @@ protocols! {
     CiscoMetadata cisco_metadata,
 }
 
-pub(crate) use erf::{header_len as erf_header_len, wire_len as erf_wire_len};
+pub(crate) use erf::{IS_MC_HDLC, header_len as erf_header_len, wire_len as erf_wire_len};
+pub(crate) use frame_relay::INFORMATION;
+pub use ipv4::Ipv4Header;
+pub use ipv6::Ipv6Header;
+pub use ipv6_fragment::Ipv6FragmentHeader;
 
 impl Layer {
     pub(crate) fn from_index(index: usize) -> Option<Self> {
         Self::ALL.get(index).copied()
+    }
+
+    /// What the project knows of it.
+    #[must_use]
+    pub const fn protocol(self) -> &'static Protocol {
+        &PROTOCOLS[self as usize]
+    }
+
+    /// The forms in which its header is plain, the first that matches counting; none for a protocol
+    /// whose headers only its `decode` function reads.
+    #[must_use]
+    pub const fn shapes(self) -> &'static [HeaderShape] {
+        SHAPES[self as usize]
     }
 
     /// Every protocol, in the order of [`PROTOCOLS`].
@@ -259,27 +291,91 @@ impl Next {
     }
 }
 
+/// What tells the networks of a tunnel apart that this is a header of, where it has that and it is the
+/// same in both directions: the identifier of VXLAN and Geneve, and the key of GRE.
+#[must_use]
+pub fn network_identifier(layer: Layer, header: &[u8]) -> Option<u32> {
+    match layer {
+        Layer::Vxlan | Layer::VxlanGpe => vxlan::network_identifier(header),
+        Layer::Geneve => geneve::NETWORK_IDENTIFIER.read(header).map(|it| it as u32),
+        Layer::Gre => gre::key(header),
+        _ => None,
+    }
+}
+
+/// What hangs on a number of this kind.
+#[inline]
+pub(crate) fn layer_of(table: NextTable, number: u64) -> Option<Layer> {
+    let sparse = |table: &Sparse| table.get(u32::try_from(number).ok()?);
+    let dense = |table: &[Option<Layer>; 256]| *table.get(usize::try_from(number).ok()?)?;
+    match table {
+        NextTable::LinkType => sparse(&LINKS),
+        NextTable::Ethertype => sparse(&ETHERTYPES),
+        NextTable::Ppp => sparse(&PPP_PROTOCOLS),
+        NextTable::ErfType => dense(&ERF_TYPES),
+        NextTable::LlcSap => dense(&LLC_SAPS),
+        NextTable::IpProtocol => dense(&IP_PROTOCOLS),
+        NextTable::Nlpid => dense(&NLPIDS),
+    }
+}
+
 /// The protocol of a pair of UDP ports: that of the lower port comes first. A client that asks a name
 /// server and whose own port happens to be 4789 speaks DNS, so a well-known port of a protocol that
-/// is not decoded here decides too.
+/// is not decoded here decides too, where it is the receiver's. Of what is sent from such a port to that of
+/// a tunnel, the content has to say what it is ([`is_doubtful`]).
 fn udp_layer(source: u16, destination: u16) -> Option<Layer> {
     let (low, high) = (source.min(destination), source.max(destination));
     UDP_PORTS.get(u32::from(low)).or_else(|| {
         let layer = UDP_PORTS.get(u32::from(high))?;
-        OTHER_UDP_PORTS
-            .binary_search(&low)
-            .is_err()
-            .then_some(layer)
+        (low == source || !is_of_others(low)).then_some(layer)
     })
 }
 
+/// True when the sender's port is that of a protocol that is not decoded here, and the receiver's that of
+/// one that is: an answer to a client whose port is that by accident, or a tunnel.
+pub(crate) fn is_doubtful(source: u16, destination: u16) -> bool {
+    source < destination
+        && UDP_PORTS.get(u32::from(destination)).is_some()
+        && UDP_PORTS.get(u32::from(source)).is_none()
+        && is_of_others(source)
+}
+
+fn is_of_others(port: u16) -> bool {
+    OTHER_UDP_PORTS.binary_search(&port).is_ok()
+}
+
+/// True when what begins with a header of `layer` leads to an IP header that is sound.
+pub(crate) fn leads_to_ip(input: &Input<'_>, mut layer: Layer) -> bool {
+    let mut input = *input;
+    for _ in 0..LEADS_MAX {
+        let Ok(header) = (layer.protocol().decode)(&input) else {
+            return false;
+        };
+        if matches!(layer, Layer::Ipv4 | Layer::Ipv6) {
+            return true;
+        }
+        let (Some(next), Some(bytes)) =
+            (header.next.layer(), input.bytes.get(header.len as usize..))
+        else {
+            return false;
+        };
+        layer = next;
+        input.bytes = bytes;
+        input.declared = input.declared.saturating_sub(header.len as usize);
+    }
+    false
+}
+
+/// Headers that are looked at for that.
+const LEADS_MAX: u32 = 8;
+
 /// UDP ports of widespread protocols that are not decoded here (IANA port numbers), in order.
 static OTHER_UDP_PORTS: &[u16] = &[
-    0, 7, 13, 19, 37, 49, 53, 67, 68, 69, 88, 111, 123, 137, 138, 161, 162, 177, 213, 269, 319,
-    320, 389, 427, 434, 464, 496, 500, 502, 513, 514, 520, 521, 524, 525, 546, 547, 623, 631, 646,
-    654, 698, 750, 853, 1044, 1194, 1645, 1646, 1718, 1719, 1755, 1812, 1813, 1900, 1985, 2029,
-    2048, 2055, 2427, 2727, 2944, 2945, 3130, 3222, 3389, 3478, 3503, 3784, 3785, 3799, 4342, 4569,
-    4739, 4784, 4791, 5060, 5350, 5351, 5353, 5355, 5678, 5683, 5684,
+    7, 13, 19, 37, 49, 53, 67, 68, 69, 88, 111, 123, 137, 138, 161, 162, 177, 213, 269, 319, 320,
+    389, 427, 434, 464, 496, 500, 502, 513, 514, 520, 521, 524, 525, 546, 547, 623, 631, 646, 654,
+    698, 750, 853, 1044, 1194, 1645, 1646, 1718, 1719, 1755, 1812, 1813, 1900, 1985, 2029, 2048,
+    2055, 2427, 2727, 2944, 2945, 3130, 3222, 3389, 3478, 3503, 3784, 3785, 3799, 4342, 4569, 4739,
+    4784, 4791, 5060, 5350, 5351, 5353, 5355, 5678, 5683, 5684,
 ];
 
 // The ways from a number to a protocol, built by the compiler from `PROTOCOLS`.
@@ -295,7 +391,7 @@ static ERF_TYPES: [Option<Layer>; 256] = dense(On::ErfType(0));
 
 impl On {
     /// The number, when `self` is of the same sort as `sort`.
-    const fn number(self, sort: Self) -> Option<u32> {
+    pub(crate) const fn number(self, sort: Self) -> Option<u32> {
         match (self, sort) {
             (Self::Link(number), Self::Link(_)) => Some(number),
             (Self::Ethertype(number), Self::Ethertype(_))

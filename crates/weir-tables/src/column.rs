@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field as ArrowField, Schema, SchemaRef, TimeUnit};
+use weir_flow::Tunnels;
 use weir_packet::{Field, Kind, Layer, Needs, fields};
 
 use crate::extract::Extract;
@@ -159,6 +160,15 @@ impl Table {
     #[must_use]
     pub const fn extraction(&self) -> Option<&'static Extraction> {
         self.extraction
+    }
+
+    /// How deep packets must be decoded for what makes the rows.
+    pub(crate) fn needs(&self) -> impl Iterator<Item = Needs> {
+        let own = self
+            .extraction
+            .map_or(&[][..], |extraction| extraction.needs);
+        let inner = self.settings.flows.tunnels == Tunnels::Inner;
+        own.iter().copied().chain(inner.then_some(Needs::All))
     }
 
     /// The columns in order.

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use weir_packet::{Address, Get, Kind, Spot, Value};
+use weir_packet::{Address, Get, Kind, Value};
 
 use crate::{Column, Origin, Row};
 
@@ -135,9 +135,7 @@ impl Expression {
                     _ => u64::BITS,
                 };
                 match column.origin {
-                    Origin::Packet(field, _) => {
-                        Spot::of(field.name).map_or(of_kind, |spot| of_kind.min(spot.width()))
-                    }
+                    Origin::Packet(field, _) => of_kind.min(field.width()),
                     _ => of_kind,
                 }
             }

@@ -122,7 +122,7 @@ struct Packets {
 impl Default for Packets {
     fn default() -> Self {
         Self {
-            decoder: Decoder::new(Options::default(), [Needs::Transport]),
+            decoder: Decoder::new(Options::default(), [Needs::All]),
             messages: SipMessages::new(),
         }
     }

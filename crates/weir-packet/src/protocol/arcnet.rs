@@ -1,7 +1,10 @@
 //! ARCNET, as BSD and Linux capture it.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 use crate::{Frame, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -10,15 +13,17 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Link(7), On::Link(LINUX)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "arcnet.src",
-            |p| p.u8(Layer::Arcnet, 0),
+            [Location::bits(Layer::Arcnet, Bits::byte(0))],
             "Source station",
             "ATA 878.1",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "arcnet.dst",
-            |p| p.u8(Layer::Arcnet, 1),
+            [Location::bits(Layer::Arcnet, Bits::byte(1))],
             "Destination station, 0 for all",
             "ATA 878.1",
         ),

@@ -1,7 +1,10 @@
 //! Address Resolution Protocol, and reverse ARP in the same form.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::{BitsTest, HeaderShape, Location, NextHeader};
 use crate::{Address, Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -10,15 +13,17 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Ethertype(0x0806), On::Ethertype(0x8035)],
     fields: &[
-        Field::u16(
+        plain!(
+            u16,
             "arp.hw.type",
-            |p| p.u16_be(ARP, 0),
+            [Location::bits(ARP, Bits::be16(0))],
             "Type of hardware address, 1: Ethernet",
             "RFC 826; IANA ARP parameters",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "arp.proto.type",
-            |p| p.u16_be(ARP, 2),
+            [Location::bits(ARP, Bits::be16(2))],
             "Ethertype of the protocol address",
             "RFC 826",
         ),
@@ -34,9 +39,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Length of a protocol address in bytes",
             "RFC 826",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "arp.opcode",
-            |p| p.u16_be(ARP, 6),
+            [Location::bits(ARP, Bits::be16(6))],
             "1 request, 2 reply, 3 and 4 those of reverse ARP, 8 and 9 those of inverse ARP",
             "RFC 826; RFC 903; RFC 2390",
         ),
@@ -96,6 +102,12 @@ enum Party {
     Source,
     Target,
 }
+
+/// Addresses of Ethernet and IPv4.
+pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape::fixed(28, NextHeader::Payload).tests(&[
+    BitsTest::new(Bits::be16(0), &[(1, 1)]),
+    BitsTest::new(Bits::be16(4), &[(0x0604, 0x0604)]),
+])];
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(8)?;

@@ -1,8 +1,11 @@
 //! ATM cells without header check, as ERF and many recorders write them; and the columns of all
 //! three ways in which captures carry ATM.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol, erf};
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -40,15 +43,17 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Direction or interface: 0 sent, 1 received; in ERF the interface, 0 to 3",
             "LINKTYPE_SUNATM; Endace ERF",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "atm.payload_type",
-            |p| Some(p.u8(Layer::Atm, 3)? >> 1 & 7),
+            [Location::bits(Layer::Atm, Bits::byte(3).part(1, 3))],
             "Payload type (PTI): below 4 user data, odd for the last cell of an AAL5 PDU; 4 and 5 OAM",
             "ITU-T I.361, 2.2.4",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "atm.cell_loss_priority",
-            |p| Some(p.u8(Layer::Atm, 3)? & 1 != 0),
+            [Location::bits(Layer::Atm, Bits::flag(3, 0))],
             "The cell may be dropped first (CLP)",
             "ITU-T I.361, 2.2.5",
         ),

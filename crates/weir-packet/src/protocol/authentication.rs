@@ -1,8 +1,11 @@
 //! Authentication Header of IPsec. What it protects stays readable behind it.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "ah",
@@ -10,27 +13,31 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpExtension(51)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "ah.next_header",
-            |p| p.u8(AH, 0),
+            [Location::bits(AH, Bits::byte(0))],
             "Number of the header that follows",
             "RFC 4302, 2.1",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "ah.length",
-            |p| p.u8(AH, 1),
+            [Location::bits(AH, Bits::byte(1))],
             "Length in units of 4 bytes beyond the first 8",
             "RFC 4302, 2.2",
         ),
-        Field::u32(
+        plain!(
+            u32,
             "ah.spi",
-            |p| p.u32_be(AH, 4),
+            [Location::bits(AH, Bits::be32(4))],
             "Security parameters index",
             "RFC 4302, 2.4",
         ),
-        Field::u32(
+        plain!(
+            u32,
             "ah.sequence",
-            |p| p.u32_be(AH, 8),
+            [Location::bits(AH, Bits::be32(8))],
             "Sequence number",
             "RFC 4302, 2.5",
         ),

@@ -1,8 +1,11 @@
 //! Cisco HDLC: an address, a zero, an ethertype.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "chdlc",
@@ -10,21 +13,24 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Link(104)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "chdlc.address",
-            |p| p.u8(Layer::CiscoHdlc, 0),
+            [Location::bits(Layer::CiscoHdlc, Bits::byte(0))],
             "0x0F unicast, 0x8F multicast",
             "Cisco HDLC",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "chdlc.control",
-            |p| p.u8(Layer::CiscoHdlc, 1),
+            [Location::bits(Layer::CiscoHdlc, Bits::byte(1))],
             "Always 0",
             "Cisco HDLC",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "chdlc.protocol",
-            |p| p.u16_be(Layer::CiscoHdlc, 2),
+            [Location::bits(Layer::CiscoHdlc, Bits::be16(2))],
             "Ethertype of the payload, or 0x8035 for keepalives (SLARP), 0x2000 for CDP",
             "Cisco HDLC",
         ),

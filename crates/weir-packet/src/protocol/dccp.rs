@@ -1,7 +1,10 @@
 //! Datagram Congestion Control Protocol.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -10,51 +13,59 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpProtocol(33)],
     fields: &[
-        Field::u16(
+        plain!(
+            u16,
             "dccp.srcport",
-            |p| p.u16_be(DCCP, 0),
+            [Location::bits(DCCP, Bits::be16(0))],
             "Source port",
             "RFC 4340, 5.1",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "dccp.dstport",
-            |p| p.u16_be(DCCP, 2),
+            [Location::bits(DCCP, Bits::be16(2))],
             "Destination port",
             "RFC 4340, 5.1",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "dccp.data_offset",
-            |p| p.u8(DCCP, 4),
+            [Location::bits(DCCP, Bits::byte(4))],
             "Offset of the data in units of 4 bytes",
             "RFC 4340, 5.1",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "dccp.ccval",
-            |p| Some(p.u8(DCCP, 5)? >> 4),
+            [Location::bits(DCCP, Bits::byte(5).part(4, 4))],
             "For the congestion control in use",
             "RFC 4340, 5.1",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "dccp.cscov",
-            |p| Some(p.u8(DCCP, 5)? & 15),
+            [Location::bits(DCCP, Bits::byte(5).part(0, 4))],
             "Coverage of the checksum; 0: all",
             "RFC 4340, 9.2",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "dccp.checksum",
-            |p| p.u16_be(DCCP, 6),
+            [Location::bits(DCCP, Bits::be16(6))],
             "Checksum as it was sent",
             "RFC 4340, 9.1",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "dccp.type",
-            |p| Some(p.u8(DCCP, 8)? >> 1 & 15),
+            [Location::bits(DCCP, Bits::byte(8).part(1, 4))],
             "Type of the packet, 0 to 9",
             "RFC 4340, 5.1",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "dccp.x",
-            |p| p.bit(DCCP, 8, 1),
+            [Location::bits(DCCP, Bits::flag(8, 0))],
             "Sequence numbers of 48 bits",
             "RFC 4340, 5.1",
         ),

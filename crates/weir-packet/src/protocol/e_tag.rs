@@ -1,9 +1,12 @@
 //! IEEE 802.1BR tags, which tell the port of a bridge's extender.
 
+use weir_bytes::Bits;
+
 use super::ethernet::{LENGTH_MAX, length_or_type};
 use super::{Header, Input, Layer, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "etag",
@@ -11,9 +14,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Ethertype(0x893f)],
     fields: &[
-        Field::u16(
+        plain!(
+            u16,
             "etag.ecid_base",
-            |p| Some(p.u16_be(Layer::ETag, 2)? & 0x0fff),
+            [Location::bits(Layer::ETag, Bits::be16(2).part(0, 12))],
             "Identifier of the port, without its extension",
             "IEEE 802.1BR, 7.5",
         ),

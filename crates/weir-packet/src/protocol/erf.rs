@@ -1,9 +1,12 @@
 //! Endace's extensible record format: the record header, extension headers, and the headers of
 //! multi-channel records, which tell interface and channel.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
-use crate::field::Field;
-use crate::{ErfHdlc, Frame, LinkType, Packet, Reason};
+use crate::field::{Field, mostly_plain, plain};
+use crate::shape::{BitsTest, HeaderShape, Location, NextHeader, NextTable, PayloadEnd};
+use crate::{ErfHdlc, Frame, LinkType, Options, Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "erf",
@@ -11,64 +14,80 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Link(197)],
     fields: &[
-        Field::u64(
+        plain!(
+            u64,
             "erf.ts",
-            |p| weir_bytes::u64_le_at(p.bytes(Layer::Erf)?, 0),
+            [Location::bits(Layer::Erf, Bits::le64(0))],
             "Timestamp: seconds since 1970 and 2^-32 of a second",
             "Endace ERF",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "erf.types",
-            |p| p.u8(Layer::Erf, 8),
+            [Location::bits(Layer::Erf, Bits::byte(8))],
             "Record type, with the bit that announces extension headers",
             "Endace ERF",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "erf.types.type",
-            |p| Some(p.u8(Layer::Erf, 8)? & 0x7f),
+            [Location::bits(Layer::Erf, Bits::byte(8).part(0, 7))],
             "Record type: 1 HDLC, 2 Ethernet, 3 ATM, 4 AAL5, 5 MC HDLC, 7 MC ATM, 9 MC AAL5, 22 IPv4, 23 IPv6",
             "Endace ERF",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "erf.types.ext_header",
-            |p| Some(p.u8(Layer::Erf, 8)? >> 7),
+            [Location::bits(Layer::Erf, Bits::byte(8).part(7, 1))],
             "1 when extension headers follow",
             "Endace ERF",
         ),
-        Field::u8("erf.flags", |p| p.u8(Layer::Erf, 9), "Flags", "Endace ERF"),
-        Field::u8(
+        plain!(
+            u8,
+            "erf.flags",
+            [Location::bits(Layer::Erf, Bits::byte(9))],
+            "Flags",
+            "Endace ERF",
+        ),
+        plain!(
+            u8,
             "erf.flags.cap",
-            |p| Some(p.u8(Layer::Erf, 9)? & 3),
+            [Location::bits(Layer::Erf, Bits::byte(9).part(0, 2))],
             "Capture interface, 0 to 3",
             "Endace ERF",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "erf.flags.vlen",
-            |p| Some(p.u8(Layer::Erf, 9)? >> 2 & 1),
+            [Location::bits(Layer::Erf, Bits::flag(9, 2))],
             "1 when records vary in length",
             "Endace ERF",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "erf.flags.trunc",
-            |p| Some(p.u8(Layer::Erf, 9)? >> 3 & 1),
+            [Location::bits(Layer::Erf, Bits::flag(9, 3))],
             "1 when the record was truncated for want of buffer space",
             "Endace ERF",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "erf.flags.rxe",
-            |p| Some(p.u8(Layer::Erf, 9)? >> 4 & 1),
+            [Location::bits(Layer::Erf, Bits::flag(9, 4))],
             "1 after a receive error",
             "Endace ERF",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "erf.flags.dse",
-            |p| Some(p.u8(Layer::Erf, 9)? >> 5 & 1),
+            [Location::bits(Layer::Erf, Bits::flag(9, 5))],
             "1 after an error inside the capture card",
             "Endace ERF",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "erf.rlen",
-            |p| p.u16_be(Layer::Erf, 10),
+            [Location::bits(Layer::Erf, Bits::be16(10))],
             "Length of the record in bytes, headers and padding included",
             "Endace ERF",
         ),
@@ -90,9 +109,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Colour that a filter of the card gave, in the place of the loss counter",
             "Endace ERF",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "erf.wlen",
-            |p| p.u16_be(Layer::Erf, 14),
+            [Location::bits(Layer::Erf, Bits::be16(14))],
             "Length on the wire in bytes; may include the frame check sequence",
             "Endace ERF",
         ),
@@ -117,45 +137,69 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             |p| multi_channel(p, is_mc_hdlc),
             "MC HDLC header",
         ),
-        word(
+        mostly_plain!(
+            u32,
             "erf.mchdlc.cn",
+            [Location::bits(Layer::Erf, Bits::be32(16).part(0, 10)).when(MC_HDLC)],
             |p| bits(p, is_mc_hdlc, 0, 10),
             "MC HDLC: connection number",
+            "Endace ERF",
         ),
-        word(
+        mostly_plain!(
+            u32,
             "erf.mchdlc.fcse",
+            [Location::bits(Layer::Erf, Bits::be32(16).part(24, 1)).when(MC_HDLC)],
             |p| bits(p, is_mc_hdlc, 24, 1),
             "MC HDLC: 1 after an FCS error",
+            "Endace ERF",
         ),
-        word(
+        mostly_plain!(
+            u32,
             "erf.mchdlc.sre",
+            [Location::bits(Layer::Erf, Bits::be32(16).part(25, 1)).when(MC_HDLC)],
             |p| bits(p, is_mc_hdlc, 25, 1),
             "MC HDLC: 1 for a record below the least length",
+            "Endace ERF",
         ),
-        word(
+        mostly_plain!(
+            u32,
             "erf.mchdlc.lre",
+            [Location::bits(Layer::Erf, Bits::be32(16).part(26, 1)).when(MC_HDLC)],
             |p| bits(p, is_mc_hdlc, 26, 1),
             "MC HDLC: 1 for a record above the greatest length",
+            "Endace ERF",
         ),
-        word(
+        mostly_plain!(
+            u32,
             "erf.mchdlc.afe",
+            [Location::bits(Layer::Erf, Bits::be32(16).part(27, 1)).when(MC_HDLC)],
             |p| bits(p, is_mc_hdlc, 27, 1),
             "MC HDLC: 1 for an aborted frame",
+            "Endace ERF",
         ),
-        word(
+        mostly_plain!(
+            u32,
             "erf.mchdlc.oe",
+            [Location::bits(Layer::Erf, Bits::be32(16).part(28, 1)).when(MC_HDLC)],
             |p| bits(p, is_mc_hdlc, 28, 1),
             "MC HDLC: 1 when the frame was no whole number of octets",
+            "Endace ERF",
         ),
-        word(
+        mostly_plain!(
+            u32,
             "erf.mchdlc.lbe",
+            [Location::bits(Layer::Erf, Bits::be32(16).part(29, 1)).when(MC_HDLC)],
             |p| bits(p, is_mc_hdlc, 29, 1),
             "MC HDLC: 1 when bytes were lost",
+            "Endace ERF",
         ),
-        word(
+        mostly_plain!(
+            u32,
             "erf.mchdlc.first",
+            [Location::bits(Layer::Erf, Bits::be32(16).part(30, 1)).when(MC_HDLC)],
             |p| bits(p, is_mc_hdlc, 30, 1),
             "MC HDLC: 1 for the first record of a connection",
+            "Endace ERF",
         ),
         word(
             "erf.mcraw",
@@ -324,6 +368,69 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 const fn word(name: &'static str, get: fn(&Packet<'_>) -> Option<u32>, doc: &'static str) -> Field {
     Field::u32(name, get, doc, "Endace ERF")
 }
+
+/// Records without extension headers: Ethernet, IP, and HDLC with frame relay in it.
+pub(super) const SHAPES: &[HeaderShape] = &[
+    shape(20, NextHeader::Layer(Layer::FrameRelay))
+        .tests(&[IS_MC_HDLC, RELAY_START, RELAY_GOES_ON, RELAY_ENDS, RELAY_20])
+        .enabled(guesses),
+    shape(20, NextHeader::Layer(Layer::FrameRelay))
+        .tests(&[IS_MC_HDLC, RELAY_START, RELAY_GOES_ON, RELAY_ENDS, PADDED_RELAY_20])
+        .enabled(guesses),
+    shape(20, NextHeader::Layer(Layer::FrameRelay))
+        .tests(&[IS_MC_HDLC])
+        .enabled(|options| options.erf_hdlc == ErfHdlc::FrameRelay),
+    shape(18, BY_TYPE).tests(&[BitsTest::new(
+        Bits::byte(8),
+        &[(2, 2), (11, 11), (16, 16), (20, 20)],
+    )]),
+    shape(16, BY_TYPE).tests(&[BitsTest::new(Bits::byte(8), &[(22, 23)])]),
+];
+
+/// `len` bytes of headers, and what the length on the wire says behind them.
+const fn shape(len: u32, next: NextHeader) -> HeaderShape {
+    HeaderShape {
+        end: PayloadEnd::Field {
+            bits: Bits::be16(14),
+            base: len,
+            zero_is_outer: true,
+        },
+        ..HeaderShape::fixed(len, next)
+    }
+}
+
+const fn guesses(options: &Options) -> bool {
+    matches!(options.erf_hdlc, ErfHdlc::Guess)
+}
+
+const BY_TYPE: NextHeader = NextHeader::Number {
+    bits: Bits::byte(8),
+    table: NextTable::ErfType,
+};
+/// Records that have the multi-channel header of HDLC, of which those with extension headers are not plain.
+const MC_HDLC: &[BitsTest] = &[BitsTest::new(Bits::byte(8).part(0, 7), &[(5, 5), (17, 17)])];
+pub(crate) const IS_MC_HDLC: BitsTest = BitsTest::new(Bits::byte(8), &[(5, 5)]);
+// What tells frame relay from PPP and Cisco HDLC, as `is_frame_relay` has it.
+const RELAY_START: BitsTest = BitsTest::new(
+    Bits::byte(20),
+    &[(0, 0x0e), (0x10, 0x8e), (0x90, 0xff)],
+);
+const RELAY_GOES_ON: BitsTest = BitsTest::new(Bits::flag(20, 0), &[(0, 0)]);
+const RELAY_ENDS: BitsTest = BitsTest::new(Bits::flag(21, 0), &[(1, 1)]);
+const RELAY_20: BitsTest = BitsTest::new(
+    Bits::be16(22),
+    &[
+        (0x0308, 0x0308),
+        (0x0380, 0x0380),
+        (0x038e, 0x038e),
+        (0x03b1, 0x03b1),
+        (0x03cc, 0x03cc),
+        (0x03cf, 0x03cf),
+        (0x0800, 0x0800),
+        (0x86dd, 0x86dd),
+    ],
+);
+const PADDED_RELAY_20: BitsTest = BitsTest::new(Bits::be24(22), &[(0x03_0080, 0x03_0080)]);
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(HEADER_LEN)?;

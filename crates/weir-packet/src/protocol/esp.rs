@@ -1,8 +1,11 @@
 //! Encapsulating Security Payload of IPsec. What it carries is encrypted and stays closed.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "esp",
@@ -10,15 +13,17 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpProtocol(50)],
     fields: &[
-        Field::u32(
+        plain!(
+            u32,
             "esp.spi",
-            |p| p.u32_be(Layer::Esp, 0),
+            [Location::bits(Layer::Esp, Bits::be32(0))],
             "Security parameters index",
             "RFC 4303, 2.1",
         ),
-        Field::u32(
+        plain!(
+            u32,
             "esp.sequence",
-            |p| p.u32_be(Layer::Esp, 4),
+            [Location::bits(Layer::Esp, Bits::be32(4))],
             "Sequence number",
             "RFC 4303, 2.2",
         ),

@@ -1,8 +1,11 @@
 //! Ethernet II and IEEE 802.3.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol, fabric_path, isl};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::{BitsTest, HeaderShape, Location, NextHeader, NextTable};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "eth",
@@ -18,38 +21,62 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         On::ErfType(20),
     ],
     fields: &[
-        Field::address(
+        plain!(
+            address,
             "eth.dst",
-            |p| p.address(Layer::Ethernet, 0, 6),
+            [Location::bytes(Layer::Ethernet, 0, 6)],
             "Destination MAC address",
             "IEEE 802.3, 3.2.4",
         ),
-        Field::address(
+        plain!(
+            address,
             "eth.src",
-            |p| p.address(Layer::Ethernet, 6, 6),
+            [Location::bytes(Layer::Ethernet, 6, 6)],
             "Source MAC address",
             "IEEE 802.3, 3.2.5",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "eth.type",
-            |p| {
-                p.u16_be(Layer::Ethernet, 12)
-                    .filter(|kind| *kind >= ETHERTYPE_MIN || *kind == 0)
-            },
+            [
+                Location::bits(Layer::Ethernet, ETHERTYPE)
+                    .when(&[
+                        BitsTest::new(
+                            ETHERTYPE,
+                            &[(0, 0), (ETHERTYPE_MIN as u64, u16::MAX as u64)],
+                        ),
+                    ]),
+            ],
             "Ethertype of the payload; NULL in 802.3 frames, which hold a length there",
             "IEEE 802.3, 3.2.6",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "eth.len",
-            |p| {
-                p.u16_be(Layer::Ethernet, 12)
-                    .filter(|len| (1..=LENGTH_MAX).contains(len))
-            },
+            [
+                Location::bits(Layer::Ethernet, ETHERTYPE)
+                    .when(&[BitsTest::new(ETHERTYPE, &[(1, LENGTH_MAX as u64)])]),
+            ],
             "Length of the payload in bytes in 802.3 frames; NULL in Ethernet II frames",
             "IEEE 802.3, 3.2.6",
         ),
     ],
 };
+
+/// Ethernet II. What has a length in the place of the type has link control behind it.
+pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape::fixed(
+    14,
+    NextHeader::Number {
+        bits: ETHERTYPE,
+        table: NextTable::Ethertype,
+    },
+)
+.tests(&[BitsTest::new(
+    ETHERTYPE,
+    &[(ETHERTYPE_MIN as u64, u16::MAX as u64)],
+)])];
+
+const ETHERTYPE: Bits = Bits::be16(12);
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(HEADER_LEN)?;
@@ -92,4 +119,4 @@ const HEADER_LEN: usize = 14;
 /// Up to this the field is a length (IEEE 802.3, 3.2.6); the few numbers between are nothing.
 pub(super) const LENGTH_MAX: u16 = 1500;
 /// From this on the field is a type (IEEE 802.3, 3.2.6).
-const ETHERTYPE_MIN: u16 = 0x0600;
+pub(super) const ETHERTYPE_MIN: u16 = 0x0600;

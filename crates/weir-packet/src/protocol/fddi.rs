@@ -1,7 +1,10 @@
 //! FDDI. Captures have the bits of each address byte in the order of the fibre, reversed.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 use crate::{Address, Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -10,9 +13,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Link(10)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "fddi.fc",
-            |p| p.u8(Layer::Fddi, 0),
+            [Location::bits(Layer::Fddi, Bits::byte(0))],
             "Frame control",
             "ISO 9314-2, 7.3.3",
         ),

@@ -1,8 +1,11 @@
 //! Frame relay: Q.922 addresses, RFC 2427 and Cisco encapsulation.
 
+use weir_bytes::Bits;
+
 use super::llc::{self, Snap, UNNUMBERED_INFORMATION};
 use super::{Header, Input, Layer, Next, On, Protocol, chdlc};
-use crate::field::Field;
+use crate::field::{Field, mostly_plain};
+use crate::shape::{BitsTest, HeaderShape, Location, NextHeader, NextTable};
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -21,44 +24,58 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Data link connection identifier: 10, 16 or 23 bits",
             "ITU-T Q.922, 3.3.6",
         ),
-        Field::bool(
+        mostly_plain!(
+            bool,
             "fr.cr",
+            [Location::bits(Layer::FrameRelay, Bits::flag(0, 1))],
             |p| Some(first_octet(p)? & 0x02 != 0),
             "Command/response bit",
             "ITU-T Q.922, 3.3.3",
         ),
-        Field::bool(
+        mostly_plain!(
+            bool,
             "fr.ea",
+            [Location::bits(Layer::FrameRelay, Bits::flag(0, 0))],
             |p| Some(first_octet(p)? & 0x01 != 0),
             "Address extension bit of the first octet: false as more octets follow",
             "ITU-T Q.922, 3.3.2",
         ),
-        Field::bool(
+        mostly_plain!(
+            bool,
             "fr.fecn",
+            [Location::bits(Layer::FrameRelay, Bits::flag(1, 3))],
             |p| Some(second_octet(p)? & 0x08 != 0),
             "Forward explicit congestion notification",
             "ITU-T Q.922, 3.3.4",
         ),
-        Field::bool(
+        mostly_plain!(
+            bool,
             "fr.becn",
+            [Location::bits(Layer::FrameRelay, Bits::flag(1, 2))],
             |p| Some(second_octet(p)? & 0x04 != 0),
             "Backward explicit congestion notification",
             "ITU-T Q.922, 3.3.4",
         ),
-        Field::bool(
+        mostly_plain!(
+            bool,
             "fr.de",
+            [Location::bits(Layer::FrameRelay, Bits::flag(1, 1))],
             |p| Some(second_octet(p)? & 0x02 != 0),
             "Eligible to be discarded",
             "ITU-T Q.922, 3.3.5",
         ),
-        Field::u8(
+        mostly_plain!(
+            u8,
             "fr.upper_dlci",
+            [Location::bits(Layer::FrameRelay, Bits::byte(0).part(2, 6))],
             |p| Some(first_octet(p)? >> 2),
             "DLCI bits of the first octet",
             "ITU-T Q.922, 3.3.6",
         ),
-        Field::u8(
+        mostly_plain!(
+            u8,
             "fr.second_dlci",
+            [Location::bits(Layer::FrameRelay, Bits::byte(1).part(4, 4))],
             |p| Some(second_octet(p)? >> 4),
             "DLCI bits of the second octet",
             "ITU-T Q.922, 3.3.6",
@@ -99,8 +116,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "The last octet of three or four holds DL-CORE control bits, not DLCI bits",
             "ITU-T Q.922, 3.3.7",
         ),
-        Field::u8(
+        mostly_plain!(
+            u8,
             "fr.control",
+            [Location::bits(Layer::FrameRelay, Bits::byte(2)).when(&[INFORMATION])],
             |p| match Frame::of(p)?.follows {
                 Follows::Nlpid { control, .. } | Follows::Other { control } => Some(control),
                 Follows::Cisco { .. } | Follows::Unknown { .. } => None,
@@ -108,8 +127,13 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "First octet of the control field: 3 for unnumbered information; NULL in Cisco encapsulation, which has none",
             "RFC 2427, 3; ITU-T Q.922, 3.4",
         ),
-        Field::u8(
+        mostly_plain!(
+            u8,
             "fr.nlpid",
+            [
+                Location::bits(Layer::FrameRelay, Bits::byte(3)).when(&[INFORMATION, UNPADDED]),
+                Location::bits(Layer::FrameRelay, Bits::byte(4)).when(&[INFORMATION]),
+            ],
             |p| match Frame::of(p)?.follows {
                 Follows::Nlpid { nlpid, .. } => nlpid,
                 _ => None,
@@ -149,6 +173,63 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
     ],
 };
+
+/// An address of two octets; behind it unnumbered information with an identifier or SNAP (RFC 2427, 3
+/// and 4.1), perhaps behind a pad, or Cisco's encapsulation of IP.
+pub(super) const SHAPES: &[HeaderShape] = &[
+    identified(4).tests(&[GOES_ON, ENDS, INFORMATION, BitsTest::new(Bits::byte(3), NO_PAD)]),
+    identified(5).tests(&[
+        GOES_ON,
+        ENDS,
+        INFORMATION,
+        BitsTest::new(Bits::byte(3), &[(0, 0)]),
+        BitsTest::new(Bits::byte(4), NO_SNAP),
+    ]),
+    ethertype(9).tests(&[
+        GOES_ON,
+        ENDS,
+        INFORMATION,
+        BitsTest::new(Bits::byte(3), &[(0x80, 0x80)]),
+        BitsTest::new(Bits::be24(4), &[(0, 0)]),
+    ]),
+    ethertype(10).tests(&[
+        GOES_ON,
+        ENDS,
+        INFORMATION,
+        BitsTest::new(Bits::be16(3), &[(0x80, 0x80)]),
+        BitsTest::new(Bits::be24(5), &[(0, 0)]),
+    ]),
+    ethertype(4).tests(&[
+        GOES_ON,
+        ENDS,
+        // Link control on DLCI 0 may look like this too.
+        BitsTest::new(Bits::be16(0), &[(0x0010, 0x01ff), (0x0210, 0xffff)]),
+        BitsTest::new(Bits::be16(2), &[(0x0800, 0x0800), (0x86dd, 0x86dd)]),
+    ]),
+];
+
+/// A header of `len` octets, the last of which is the identifier.
+const fn identified(len: u32) -> HeaderShape {
+    let bits = Bits::byte(len - 1);
+    let table = NextTable::Nlpid;
+    HeaderShape::fixed(len, NextHeader::Number { bits, table })
+}
+
+/// A header of `len` octets, the last two of which are an ethertype.
+const fn ethertype(len: u32) -> HeaderShape {
+    let bits = Bits::be16(len - 2);
+    let table = NextTable::Ethertype;
+    HeaderShape::fixed(len, NextHeader::Number { bits, table })
+}
+
+/// The address goes on behind its first octet, and ends with the second.
+const GOES_ON: BitsTest = BitsTest::new(Bits::flag(0, 0), &[(0, 0)]);
+const ENDS: BitsTest = BitsTest::new(Bits::flag(1, 0), &[(1, 1)]);
+/// The control field behind an address of two octets.
+pub(crate) const INFORMATION: BitsTest = BitsTest::new(Bits::byte(2), &[(3, 3)]);
+const UNPADDED: BitsTest = BitsTest::new(Bits::byte(3), &[(1, 0xff)]);
+const NO_PAD: &[(u64, u64)] = &[(1, 0x7f), (0x81, 0xff)];
+const NO_SNAP: &[(u64, u64)] = &[(0, 0x7f), (0x81, 0xff)];
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     let start = direction_len(input.frame.link_type.0);

@@ -1,8 +1,11 @@
 //! Generic Network Virtualization Encapsulation: any protocol in UDP, with options.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "geneve",
@@ -10,39 +13,45 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::UdpPort(6081)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "geneve.version",
-            |p| Some(p.u8(GENEVE, 0)? >> 6),
+            [Location::bits(GENEVE, Bits::byte(0).part(6, 2))],
             "Version, 0",
             "RFC 8926, 3.4",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "geneve.flags",
-            |p| p.u8(GENEVE, 1),
+            [Location::bits(GENEVE, Bits::byte(1))],
             "Flags",
             "RFC 8926, 3.4",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "geneve.flags.oam",
-            |p| p.bit(GENEVE, 1, 0x80),
+            [Location::bits(GENEVE, Bits::flag(1, 7))],
             "A control message of the endpoints",
             "RFC 8926, 3.4",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "geneve.flags.critical",
-            |p| p.bit(GENEVE, 1, 0x40),
+            [Location::bits(GENEVE, Bits::flag(1, 6))],
             "An option must be understood",
             "RFC 8926, 3.4",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "geneve.proto_type",
-            |p| p.u16_be(GENEVE, 2),
+            [Location::bits(GENEVE, Bits::be16(2))],
             "Ethertype of the payload",
             "RFC 8926, 3.4",
         ),
-        Field::u32(
+        plain!(
+            u32,
             "geneve.vni",
-            |p| Some(p.u32_be(GENEVE, 4)? >> 8),
+            [Location::bits(GENEVE, NETWORK_IDENTIFIER)],
             "Network identifier, 24 bits",
             "RFC 8926, 3.4",
         ),
@@ -77,3 +86,4 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
 
 const GENEVE: Layer = Layer::Geneve;
 const BRIDGED_ETHERNET: u16 = 0x6558;
+pub(super) const NETWORK_IDENTIFIER: Bits = Bits::be32(4).part(8, 24);

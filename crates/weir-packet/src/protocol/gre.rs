@@ -1,7 +1,10 @@
 //! Generic Routing Encapsulation, version 0 and the version 1 of PPTP.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -10,45 +13,52 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpProtocol(47), On::UdpPort(4754)],
     fields: &[
-        Field::u16(
+        plain!(
+            u16,
             "gre.flags_and_version",
-            |p| p.u16_be(GRE, 0),
+            [Location::bits(GRE, Bits::be16(0))],
             "Flags and version",
             "RFC 2784, 2; RFC 2637, 4.1",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "gre.flags.checksum",
-            |p| p.bit(GRE, 0, 0x80),
+            [Location::bits(GRE, Bits::flag(0, 7))],
             "A checksum is present",
             "RFC 2784, 2.1",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "gre.flags.routing",
-            |p| p.bit(GRE, 0, 0x40),
+            [Location::bits(GRE, Bits::flag(0, 6))],
             "Source routes are present",
             "RFC 1701",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "gre.flags.key",
-            |p| p.bit(GRE, 0, 0x20),
+            [Location::bits(GRE, Bits::flag(0, 5))],
             "A key is present",
             "RFC 2890, 2",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "gre.flags.sequence_number",
-            |p| p.bit(GRE, 0, 0x10),
+            [Location::bits(GRE, Bits::flag(0, 4))],
             "A sequence number is present",
             "RFC 2890, 2",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "gre.flags.version",
-            |p| Some(p.u8(GRE, 1)? & 7),
+            [Location::bits(GRE, Bits::byte(1).part(0, 3))],
             "Version: 1 for PPTP",
             "RFC 2784, 2.3.1",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "gre.proto",
-            |p| p.u16_be(GRE, 2),
+            [Location::bits(GRE, Bits::be16(2))],
             "Ethertype of the payload",
             "RFC 2784, 2.4",
         ),
@@ -60,10 +70,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u32(
             "gre.key",
-            |p| {
-                let flags = p.u16_be(GRE, 0)?;
-                p.u32_be(GRE, parts(p)?.key.filter(|_| flags & VERSION_MASK == 0)?)
-            },
+            |p| key(p.bytes(GRE)?),
             "Key of the tunnel (version 0)",
             "RFC 2890, 2.1",
         ),
@@ -123,6 +130,13 @@ impl Parts {
 
 fn parts(packet: &Packet<'_>) -> Option<Parts> {
     packet.u16_be(GRE, 0).map(Parts::new)
+}
+
+/// The key, in headers of the version whose key is the same in both directions.
+pub(super) fn key(header: &[u8]) -> Option<u32> {
+    let flags = weir_bytes::u16_be_at(header, 0)?;
+    let at = Parts::new(flags).key?;
+    weir_bytes::u32_be_at(header, at).filter(|_| flags & VERSION_MASK == 0)
 }
 
 fn is_pptp(packet: &Packet<'_>) -> bool {

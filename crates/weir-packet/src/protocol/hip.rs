@@ -1,8 +1,11 @@
 //! Host Identity Protocol.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "hip",
@@ -10,39 +13,45 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpProtocol(139)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "hip.proto",
-            |p| p.u8(Layer::Hip, 0),
+            [Location::bits(Layer::Hip, Bits::byte(0))],
             "Number of the header that follows, 59: none",
             "RFC 7401, 5.1",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "hip.hdr_len",
-            |p| p.u8(Layer::Hip, 1),
+            [Location::bits(Layer::Hip, Bits::byte(1))],
             "Length in units of 8 bytes beyond the first 8",
             "RFC 7401, 5.1",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "hip.packet_type",
-            |p| Some(p.u8(Layer::Hip, 2)? & 0x7f),
+            [Location::bits(Layer::Hip, Bits::byte(2).part(0, 7))],
             "Type of the packet",
             "RFC 7401, 5.1",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "hip.version",
-            |p| Some(p.u8(Layer::Hip, 3)? >> 4),
+            [Location::bits(Layer::Hip, Bits::byte(3).part(4, 4))],
             "Version",
             "RFC 7401, 5.1",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "hip.checksum",
-            |p| p.u16_be(Layer::Hip, 4),
+            [Location::bits(Layer::Hip, Bits::be16(4))],
             "Checksum as it was sent",
             "RFC 7401, 5.1.1",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "hip.controls",
-            |p| p.u16_be(Layer::Hip, 6),
+            [Location::bits(Layer::Hip, Bits::be16(6))],
             "Controls",
             "RFC 7401, 5.1.2",
         ),

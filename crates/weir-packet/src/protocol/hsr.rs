@@ -1,9 +1,12 @@
 //! Tags of seamless redundancy in rings.
 
+use weir_bytes::Bits;
+
 use super::ethernet::length_or_type;
 use super::{Header, Input, Layer, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "hsr",
@@ -11,15 +14,17 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Ethertype(0x892f)],
     fields: &[
-        Field::u16(
+        plain!(
+            u16,
             "hsr.sequence_nr",
-            |p| p.u16_be(Layer::Hsr, 2),
+            [Location::bits(Layer::Hsr, Bits::be16(2))],
             "Sequence number, the same in both copies of a frame",
             "IEC 62439-3, 5.7",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "hsr.lsdu_size",
-            |p| Some(p.u16_be(Layer::Hsr, 0)? & 0x0fff),
+            [Location::bits(Layer::Hsr, Bits::be16(0).part(0, 12))],
             "Length in bytes from this tag on",
             "IEC 62439-3, 5.7",
         ),

@@ -1,8 +1,11 @@
 //! Internet Control Message Protocol. The datagram that an error quotes is decoded behind it.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::checksum::{self, Transport};
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::{BitsTest, HeaderShape, Location, NextHeader};
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -11,21 +14,24 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpProtocol(1)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "icmp.type",
-            |p| p.u8(ICMP, 0),
+            [Location::bits(ICMP, Bits::byte(0))],
             "Type of the message",
             "RFC 792; IANA ICMP parameters",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "icmp.code",
-            |p| p.u8(ICMP, 1),
+            [Location::bits(ICMP, Bits::byte(1))],
             "Code within the type",
             "RFC 792; IANA ICMP parameters",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "icmp.checksum",
-            |p| p.u16_be(ICMP, 2),
+            [Location::bits(ICMP, Bits::be16(2))],
             "Checksum as it was sent",
             "RFC 792",
         ),
@@ -38,27 +44,31 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "The checksum is right; NULL when it can't be told: a fragment, a quoted or a cut message",
             "RFC 792",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "icmp.ident",
-            |p| p.u16_be(identified(p)?, 4),
+            [Location::bits(ICMP, Bits::be16(4)).when(IDENTIFIED)],
             "Identifier of a query or its answer",
             "RFC 792",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "icmp.ident_le",
-            |p| p.u16_be(identified(p)?, 4).map(u16::swap_bytes),
+            [Location::bits(ICMP, Bits::le16(4)).when(IDENTIFIED)],
             "Identifier as hosts send it that forget the byte order",
             "RFC 792",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "icmp.seq",
-            |p| p.u16_be(query(p)?, 6),
+            [Location::bits(ICMP, Bits::be16(6)).when(QUERY)],
             "Sequence number of a query or its answer",
             "RFC 792",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "icmp.seq_le",
-            |p| p.u16_be(query(p)?, 6).map(u16::swap_bytes),
+            [Location::bits(ICMP, Bits::le16(6)).when(QUERY)],
             "Sequence number as hosts send it that forget the byte order",
             "RFC 792",
         ),
@@ -77,21 +87,24 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Router to use instead",
             "RFC 792",
         ),
-        Field::u32(
+        plain!(
+            u32,
             "icmp.originate_timestamp",
-            |p| p.u32_be(timestamps(p)?, 8),
+            [Location::bits(ICMP, Bits::be32(8)).when(TIMESTAMPS)],
             "When the sender last touched a timestamp message, in milliseconds since midnight UTC",
             "RFC 792",
         ),
-        Field::u32(
+        plain!(
+            u32,
             "icmp.receive_timestamp",
-            |p| p.u32_be(timestamps(p)?, 12),
+            [Location::bits(ICMP, Bits::be32(12)).when(TIMESTAMPS)],
             "When the answering host got it, in milliseconds since midnight UTC",
             "RFC 792",
         ),
-        Field::u32(
+        plain!(
+            u32,
             "icmp.transmit_timestamp",
-            |p| p.u32_be(timestamps(p)?, 16),
+            [Location::bits(ICMP, Bits::be32(16)).when(TIMESTAMPS)],
             "When the answering host sent it, in milliseconds since midnight UTC",
             "RFC 792",
         ),
@@ -134,6 +147,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     ],
 };
 
+/// All messages but the errors, which quote a packet.
+pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape::fixed(4, NextHeader::Payload)
+    .tests(&[BitsTest::new(KIND, &[(0, 2), (6, 10), (13, 255)])])];
+
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(HEADER_LEN_MIN)?;
     let next = match input.u8(0)? {
@@ -150,21 +167,13 @@ fn kind(packet: &Packet<'_>) -> Option<(u8, u8)> {
     Some((packet.u8(ICMP, 0)?, packet.u8(ICMP, 1)?))
 }
 
-/// ICMP, when the message is one that has an identifier and a sequence number.
-fn query(packet: &Packet<'_>) -> Option<Layer> {
-    matches!(kind(packet)?.0, 0 | 8 | 13..=18).then_some(ICMP)
-}
-
-/// ICMP, when the message is one that has an identifier: as above, and extended echo (RFC 8335).
-fn identified(packet: &Packet<'_>) -> Option<Layer> {
-    matches!(kind(packet)?.0, 0 | 8 | 13..=18 | 42 | 43).then_some(ICMP)
-}
-
-/// ICMP, when the message is about timestamps.
-fn timestamps(packet: &Packet<'_>) -> Option<Layer> {
-    matches!(kind(packet)?.0, 13 | 14).then_some(ICMP)
-}
-
+/// Messages that have an identifier and a sequence number.
+const QUERY: &[BitsTest] = &[BitsTest::new(KIND, &[(0, 0), (8, 8), (13, 18)])];
+/// Messages that have an identifier: as above, and extended echo (RFC 8335).
+const IDENTIFIED: &[BitsTest] = &[BitsTest::new(KIND, &[(0, 0), (8, 8), (13, 18), (42, 43)])];
+/// Messages about timestamps.
+const TIMESTAMPS: &[BitsTest] = &[BitsTest::new(KIND, &[(13, 14)])];
+const KIND: Bits = Bits::byte(0);
 const ICMP: Layer = Layer::Icmp;
 const HEADER_LEN_MIN: usize = 4;
 const ERROR_LEN: usize = 8;

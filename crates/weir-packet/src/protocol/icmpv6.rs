@@ -1,11 +1,12 @@
 //! Internet Control Message Protocol for IPv6, with neighbour and multicast listener discovery.
 //! The packet that an error quotes is decoded behind it.
 
-use weir_bytes::u8_at;
+use weir_bytes::{Bits, u8_at};
 
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::checksum::Transport;
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::{BitsTest, HeaderShape, Location, NextHeader};
 use crate::{Address, Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -14,21 +15,24 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpProtocol(58)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "icmpv6.type",
-            |p| p.u8(ICMPV6, 0),
+            [Location::bits(ICMPV6, Bits::byte(0))],
             "Type of the message",
             "RFC 4443, 2.1; IANA ICMPv6 parameters",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "icmpv6.code",
-            |p| p.u8(ICMPV6, 1),
+            [Location::bits(ICMPV6, Bits::byte(1))],
             "Code within the type",
             "RFC 4443, 2.1; IANA ICMPv6 parameters",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "icmpv6.checksum",
-            |p| p.u16_be(ICMPV6, 2),
+            [Location::bits(ICMPV6, Bits::be16(2))],
             "Checksum as it was sent",
             "RFC 4443, 2.3",
         ),
@@ -42,15 +46,20 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "The checksum is right; NULL when it can't be told: a fragment, a quoted or a cut message",
             "RFC 4443, 2.3",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "icmpv6.echo.identifier",
-            |p| p.u16_be(ICMPV6, 4).filter(|_| is(p, &[128, 129, 160, 161])),
+            [
+                Location::bits(ICMPV6, Bits::be16(4))
+                    .when(&[BitsTest::new(KIND, &[(128, 129), (160, 161)])]),
+            ],
             "Identifier of an echo or extended echo request or reply",
             "RFC 4443, 4.1; RFC 8335, 2",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "icmpv6.echo.sequence_number",
-            |p| p.u16_be(ICMPV6, 6).filter(|_| is(p, &[128, 129])),
+            [Location::bits(ICMPV6, Bits::be16(6)).when(&[BitsTest::new(KIND, &[(128, 129)])])],
             "Sequence number of an echo request or reply",
             "RFC 4443, 4.1",
         ),
@@ -213,6 +222,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     ],
 };
 
+/// All messages but the errors, which quote a packet.
+pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape::fixed(4, NextHeader::Payload)
+    .tests(&[BitsTest::new(KIND, &[(0, 0), (5, 255)])])];
+
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(HEADER_LEN_MIN)?;
     match input.u8(0)? {
@@ -278,6 +291,7 @@ fn option<'a>(packet: &Packet<'a>, wanted: fn(u8) -> bool) -> Option<&'a [u8]> {
     }
 }
 
+const KIND: Bits = Bits::byte(0);
 const ICMPV6: Layer = Layer::Icmpv6;
 const HEADER_LEN_MIN: usize = 4;
 const ERROR_LEN: usize = 8;

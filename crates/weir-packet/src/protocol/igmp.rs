@@ -1,7 +1,10 @@
 //! Internet Group Management Protocol.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -10,9 +13,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpProtocol(2)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "igmp.type",
-            |p| p.u8(IGMP, 0),
+            [Location::bits(IGMP, Bits::byte(0))],
             "Type: 0x11 query; 0x12, 0x16 and 0x22 reports of versions 1 to 3; 0x17 leave",
             "RFC 3376, 4",
         ),

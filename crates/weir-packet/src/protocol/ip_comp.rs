@@ -1,8 +1,11 @@
 //! IP Payload Compression. What it carries is compressed and stays closed.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "ipcomp",
@@ -10,21 +13,24 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpProtocol(108)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "ipcomp.next_header",
-            |p| p.u8(Layer::IpComp, 0),
+            [Location::bits(Layer::IpComp, Bits::byte(0))],
             "Number of the compressed header",
             "RFC 3173, 3.1",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "ipcomp.flags",
-            |p| p.u8(Layer::IpComp, 1),
+            [Location::bits(Layer::IpComp, Bits::byte(1))],
             "Flags, reserved",
             "RFC 3173, 3.1",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "ipcomp.cpi",
-            |p| p.u16_be(Layer::IpComp, 2),
+            [Location::bits(Layer::IpComp, Bits::be16(2))],
             "Compression parameter index",
             "RFC 3173, 3.1",
         ),

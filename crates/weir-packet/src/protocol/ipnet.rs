@@ -1,8 +1,11 @@
 //! Solaris IP observability.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "ipnet",
@@ -10,15 +13,17 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Link(226)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "ipnet.family",
-            |p| p.u8(Layer::Ipnet, 1),
+            [Location::bits(Layer::Ipnet, Bits::byte(1))],
             "Address family: 2 IPv4, 26 IPv6",
             "LINKTYPE_IPNET",
         ),
-        Field::u32(
+        plain!(
+            u32,
             "ipnet.ifindex",
-            |p| p.u32_be(Layer::Ipnet, 8),
+            [Location::bits(Layer::Ipnet, Bits::be32(8))],
             "Number of the interface",
             "LINKTYPE_IPNET",
         ),

@@ -1,9 +1,10 @@
 //! Internet Protocol version 4.
 
-use weir_bytes::{u8_at, u16_be_at};
+use weir_bytes::{Bits, u8_at, u16_be_at};
 
 use super::{Header, Input, Layer, Next, On, Protocol};
-use crate::field::Field;
+use crate::field::{Field, mostly_plain, plain};
+use crate::shape::{BitsTest, HeaderLen, HeaderShape, Location, NextHeader, NextTable, PayloadEnd};
 use crate::{Address, Packet, Reason, checksum};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -20,19 +21,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         On::Ppp(0x0021),
     ],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "ip.version",
-            |p| {
-                let four = p.span(IP).map(|span| span.start);
-                let six = p.span(Layer::Ipv6).map(|span| span.start);
-                // Either is the outermost, and a header that was found has its first byte.
-                match (four, six) {
-                    (Some(four), Some(six)) if six < four => p.u8(Layer::Ipv6, 0),
-                    (Some(_), _) => p.u8(IP, 0),
-                    (None, _) => p.u8(Layer::Ipv6, 0),
-                }
-                .map(|first| first >> 4)
-            },
+            [Location::bits(IP, VERSION), Location::bits(Layer::Ipv6, VERSION)],
             "Version of the outermost IP header, 4 or 6",
             "RFC 791, 3.1; RFC 8200, 3",
         ),
@@ -42,26 +34,31 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Length of the header with its options in bytes, 20 to 60",
             "RFC 791, 3.1",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "ip.dsfield",
-            |p| p.u8(valid(p)?, 1),
+            [Location::bits(IP, Bits::byte(1)).when(VALID)],
             "Differentiated services field",
             "RFC 2474, 3",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "ip.dsfield.dscp",
-            |p| Some(p.u8(valid(p)?, 1)? >> 2),
+            [Location::bits(IP, Bits::byte(1).part(2, 6)).when(VALID)],
             "Differentiated services codepoint, 0 to 63",
             "RFC 2474, 3",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "ip.dsfield.ecn",
-            |p| Some(p.u8(valid(p)?, 1)? & 3),
+            [Location::bits(IP, Bits::byte(1).part(0, 2)).when(VALID)],
             "Explicit congestion notification: 0 not capable, 1 and 2 capable, 3 congestion met",
             "RFC 3168, 5",
         ),
-        Field::u32(
+        mostly_plain!(
+            u32,
             "ip.len",
+            [Location::bits(IP, TOTAL_LEN)],
             |p| match p.u16_be(valid(p)?, 2)? {
                 // Segmentation offload: the adapter would have filled it in.
                 0 => p.declared_len(IP),
@@ -69,58 +66,68 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             },
             "Length of header and payload in bytes; that of the frame's payload where the header has 0",
             "RFC 791, 3.1",
-        ),
-        Field::u16(
+        )
+        .or_wider(),
+        plain!(
+            u16,
             "ip.id",
-            |p| p.u16_be(valid(p)?, 4),
+            [Location::bits(IP, IDENTIFICATION).when(VALID)],
             "Identification, the same in all fragments of a datagram",
             "RFC 6864",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "ip.flags",
-            |p| Some(p.u8(valid(p)?, 6)? >> 5),
+            [Location::bits(IP, Bits::byte(6).part(5, 3)).when(VALID)],
             "Flags: 4 reserved, 2 don't fragment, 1 more fragments",
             "RFC 791, 3.1",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "ip.flags.rb",
-            |p| p.bit(valid(p)?, 6, 0x80),
+            [Location::bits(IP, Bits::flag(6, 7)).when(VALID)],
             "Reserved bit",
             "RFC 791, 3.1",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "ip.flags.df",
-            |p| p.bit(valid(p)?, 6, 0x40),
+            [Location::bits(IP, Bits::flag(6, 6)).when(VALID)],
             "Don't fragment",
             "RFC 791, 3.1",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "ip.flags.mf",
-            |p| p.bit(valid(p)?, 6, 0x20),
+            [Location::bits(IP, MORE_FRAGMENTS).when(VALID)],
             "More fragments follow",
             "RFC 791, 3.1",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "ip.frag_offset",
-            |p| Some(p.u16_be(valid(p)?, 6)? & OFFSET_MASK),
+            [Location::bits(IP, FRAGMENT_OFFSET).when(VALID)],
             "Offset of the fragment in its datagram in units of 8 bytes, as Wireshark shows it; 0 in the first",
             "RFC 791, 3.1",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "ip.ttl",
-            |p| p.u8(valid(p)?, 8),
+            [Location::bits(IP, TIME_TO_LIVE).when(VALID)],
             "Time to live: hops left",
             "RFC 791, 3.1",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "ip.proto",
-            |p| p.u8(valid(p)?, 9),
+            [Location::bits(IP, PROTOCOL_NUMBER).when(VALID)],
             "Protocol number of the payload",
             "RFC 791, 3.1; IANA protocol numbers",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "ip.checksum",
-            |p| p.u16_be(valid(p)?, 10),
+            [Location::bits(IP, Bits::be16(10)).when(VALID)],
             "Checksum of the header as it was sent",
             "RFC 791, 3.1",
         ),
@@ -130,15 +137,17 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "The header's checksum is right; NULL when the header was cut",
             "RFC 1071",
         ),
-        Field::address(
+        plain!(
+            address,
             "ip.src",
-            |p| p.address(valid(p)?, 12, 4),
+            [Location::bytes(IP, 12, 4).when(VALID)],
             "Source address",
             "RFC 791, 3.1",
         ),
-        Field::address(
+        plain!(
+            address,
             "ip.dst",
-            |p| p.address(valid(p)?, 16, 4),
+            [Location::bytes(IP, 16, 4).when(VALID)],
             "Destination address",
             "RFC 791, 3.1",
         ),
@@ -194,6 +203,132 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     ],
 };
 
+/// Any header whose total length is not left to the adapter, with or without options. Behind a later
+/// fragment's there is no header.
+pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape {
+    len_min: 20,
+    len: HeaderLen::Field {
+        bits: HEADER_WORDS,
+        unit: 4,
+        base: 0,
+    },
+    end: PayloadEnd::Field {
+        bits: TOTAL_LEN,
+        base: 0,
+        zero_is_outer: false,
+    },
+    tests: VALID,
+    next: NextHeader::Number {
+        bits: PROTOCOL_NUMBER,
+        table: NextTable::IpProtocol,
+    },
+    no_next: &[BitsTest::new(FRAGMENT_OFFSET, &[(1, 0x1fff)])],
+    enabled: None,
+}];
+
+/// What is a header of IPv4 at all: without these, nothing in it means what its place says.
+const VALID: &[BitsTest] = &[
+    BitsTest::new(VERSION, &[(4, 4)]),
+    BitsTest::new(HEADER_WORDS, &[(5, 15)]),
+];
+const VERSION: Bits = Bits::byte(0).part(4, 4);
+const HEADER_WORDS: Bits = Bits::byte(0).part(0, 4);
+const TOTAL_LEN: Bits = Bits::be16(2);
+const IDENTIFICATION: Bits = Bits::be16(4);
+const FRAGMENT_OFFSET: Bits = Bits::be16(6).part(0, 13);
+const MORE_FRAGMENTS: Bits = Bits::flag(6, 5);
+const TIME_TO_LIVE: Bits = Bits::byte(8);
+const PROTOCOL_NUMBER: Bits = Bits::byte(9);
+
+/// A header of IPv4, read field by field; `None` where it is cut in front of one.
+#[derive(Clone, Copy, Debug)]
+pub struct Ipv4Header<'a>(&'a [u8]);
+
+impl<'a> Ipv4Header<'a> {
+    /// The header at the start of `bytes`.
+    #[inline]
+    #[must_use]
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    /// Its length in bytes, options included.
+    #[inline]
+    #[must_use]
+    pub fn header_len(&self) -> Option<usize> {
+        HEADER_WORDS.read(self.0).map(|words| words as usize * 4)
+    }
+
+    /// Length of header and payload in bytes as the header says; 0 where segmentation offload left it out.
+    #[inline]
+    #[must_use]
+    pub fn total_len(&self) -> Option<u16> {
+        TOTAL_LEN.read(self.0).map(|len| len as u16)
+    }
+
+    /// The same in all fragments of a datagram.
+    #[inline]
+    #[must_use]
+    pub fn identification(&self) -> Option<u16> {
+        IDENTIFICATION.read(self.0).map(|value| value as u16)
+    }
+
+    /// Number of the payload's protocol.
+    #[inline]
+    #[must_use]
+    pub fn protocol(&self) -> Option<u8> {
+        PROTOCOL_NUMBER.read(self.0).map(|number| number as u8)
+    }
+
+    /// Hops left.
+    #[inline]
+    #[must_use]
+    pub fn time_to_live(&self) -> Option<u8> {
+        TIME_TO_LIVE.read(self.0).map(|hops| hops as u8)
+    }
+
+    /// Source and destination, four bytes each.
+    #[inline]
+    #[must_use]
+    pub fn addresses(&self) -> Option<&'a [u8]> {
+        self.0.get(12..20)
+    }
+
+    /// Offset of the payload in the datagram's in bytes; 0 in the first fragment, and in what is none.
+    #[inline]
+    #[must_use]
+    pub fn fragment_offset(&self) -> Option<u32> {
+        FRAGMENT_OFFSET.read(self.0).map(|units| units as u32 * 8)
+    }
+
+    /// More fragments follow.
+    #[inline]
+    #[must_use]
+    pub fn more_fragments(&self) -> Option<bool> {
+        MORE_FRAGMENTS.read(self.0).map(|flag| flag != 0)
+    }
+
+    /// True when not all of the datagram is here.
+    #[inline]
+    #[must_use]
+    pub fn is_fragment(&self) -> bool {
+        self.is_later_fragment() || self.more_fragments() == Some(true)
+    }
+
+    /// True when the datagram's begin is in another fragment, and with it the header of its transport.
+    #[inline]
+    #[must_use]
+    pub fn is_later_fragment(&self) -> bool {
+        self.fragment_offset().is_some_and(|offset| offset != 0)
+    }
+
+    /// Where the offset of a fragment is, in units of eight bytes.
+    #[must_use]
+    pub const fn fragment_offset_bits() -> Bits {
+        FRAGMENT_OFFSET
+    }
+}
+
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     let first = input.u8(0)?;
     if first >> 4 != 4 {
@@ -215,10 +350,10 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     }
     input.need(len)?;
     let protocol = input.u8(9)?;
-    let next = if input.u16_be(6)? & OFFSET_MASK == 0 {
-        Next::IpProtocol(protocol)
-    } else {
+    let next = if Ipv4Header::new(input.bytes).is_later_fragment() {
         Next::IpFragment(protocol)
+    } else {
+        Next::IpProtocol(protocol)
     };
     let header = Header::new(len, next);
     match usize::from(input.u16_be(2)?) {
@@ -278,7 +413,6 @@ impl Packet<'_> {
 
 const IP: Layer = Layer::Ipv4;
 const HEADER_LEN_MIN: usize = 20;
-const OFFSET_MASK: u16 = 0x1fff;
 /// Types of options that a standard gives a meaning (IANA IP parameters); noise has others.
 const KNOWN_OPTIONS: &[u8] = &[
     END_OF_OPTIONS,

@@ -1,8 +1,11 @@
 //! The destination options of IPv6, which the node reads that the packet is addressed to. The
 //! columns of the options themselves are in the file of the hop-by-hop options.
 
+use weir_bytes::Bits;
+
 use super::{Layer, On, Protocol};
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "ipv6.dstopts",
@@ -10,15 +13,17 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode: super::ipv6_hop_by_hop::decode_extension,
     on: &[On::IpExtension(60)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "ipv6.dstopts.nxt",
-            |p| p.u8(OPTIONS, 0),
+            [Location::bits(OPTIONS, Bits::byte(0))],
             "Number of the header that follows the destination options",
             "RFC 8200, 4.6",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "ipv6.dstopts.len",
-            |p| p.u8(OPTIONS, 1),
+            [Location::bits(OPTIONS, Bits::byte(1))],
             "Length of the destination options header in units of 8 bytes beyond the first 8",
             "RFC 8200, 4.6",
         ),

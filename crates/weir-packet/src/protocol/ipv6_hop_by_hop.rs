@@ -3,10 +3,11 @@
 //!
 //! The columns of the options are those of the first of the two headers that has one.
 
-use weir_bytes::{u8_at, u16_be_at, u32_be_at};
+use weir_bytes::{Bits, u8_at, u16_be_at, u32_be_at};
 
 use super::{Header, Input, Layer, Next, On, Protocol};
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 use crate::{Address, Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -15,15 +16,17 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode: decode_extension,
     on: &[On::IpExtension(0)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "ipv6.hopopts.nxt",
-            |p| p.u8(OPTIONS, 0),
+            [Location::bits(OPTIONS, Bits::byte(0))],
             "Number of the header that follows the hop-by-hop options",
             "RFC 8200, 4.3",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "ipv6.hopopts.len",
-            |p| p.u8(OPTIONS, 1),
+            [Location::bits(OPTIONS, Bits::byte(1))],
             "Length of the hop-by-hop options header in units of 8 bytes beyond the first 8",
             "RFC 8200, 4.3",
         ),

@@ -1,7 +1,10 @@
 //! The routing header of IPv6: nodes to visit on the way.
 
+use weir_bytes::Bits;
+
 use super::{Layer, On, Protocol};
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 use crate::{Address, Packet};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -10,15 +13,17 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode: super::ipv6_hop_by_hop::decode_extension,
     on: &[On::IpExtension(43)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "ipv6.routing.nxt",
-            |p| p.u8(ROUTING, 0),
+            [Location::bits(ROUTING, Bits::byte(0))],
             "Number of the header that follows",
             "RFC 8200, 4.4",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "ipv6.routing.len",
-            |p| p.u8(ROUTING, 1),
+            [Location::bits(ROUTING, Bits::byte(1))],
             "Length in units of 8 bytes beyond the first 8",
             "RFC 8200, 4.4",
         ),
@@ -28,15 +33,17 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Length of the header in bytes",
             "RFC 8200, 4.4",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "ipv6.routing.type",
-            |p| p.u8(ROUTING, 2),
+            [Location::bits(ROUTING, Bits::byte(2))],
             "Type: 0 source route (deprecated), 2 mobile IPv6, 3 RPL, 4 segment routing",
             "RFC 8200, 4.4; IANA IPv6 routing types",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "ipv6.routing.segleft",
-            |p| p.u8(ROUTING, 3),
+            [Location::bits(ROUTING, Bits::byte(3))],
             "Nodes still to be visited",
             "RFC 8200, 4.4",
         ),

@@ -1,8 +1,11 @@
 //! Cisco's inter-switch links: Ethernet in Ethernet.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "isl",
@@ -10,15 +13,17 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[],
     fields: &[
-        Field::u16(
+        plain!(
+            u16,
             "isl.vlan_id",
-            |p| Some(p.u16_be(Layer::Isl, 20)? >> 1),
+            [Location::bits(Layer::Isl, Bits::be16(20).part(1, 15))],
             "VLAN identifier",
             "Cisco ISL",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "isl.len",
-            |p| p.u16_be(Layer::Isl, 12),
+            [Location::bits(Layer::Isl, Bits::be16(12))],
             "Length in bytes from behind this field to the inner check sequence",
             "Cisco ISL",
         ),

@@ -1,7 +1,10 @@
 //! Layer 2 Tunneling Protocol, version 2: PPP in UDP.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -10,27 +13,31 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::UdpPort(1701)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "l2tp.type",
-            |p| Some(p.u8(L2TP, 0)? >> 7),
+            [Location::bits(L2TP, Bits::byte(0).part(7, 1))],
             "1: control message, 0: data message",
             "RFC 2661, 3.1",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "l2tp.length_bit",
-            |p| p.bit(L2TP, 0, 0x40),
+            [Location::bits(L2TP, Bits::flag(0, 6))],
             "A length is present",
             "RFC 2661, 3.1",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "l2tp.seq_bit",
-            |p| p.bit(L2TP, 0, 0x08),
+            [Location::bits(L2TP, Bits::flag(0, 3))],
             "Sequence numbers are present",
             "RFC 2661, 3.1",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "l2tp.version",
-            |p| Some(p.u8(L2TP, 1)? & 15),
+            [Location::bits(L2TP, Bits::byte(1).part(0, 4))],
             "Version, 2",
             "RFC 2661, 3.1",
         ),

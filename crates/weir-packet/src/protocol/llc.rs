@@ -1,7 +1,10 @@
 //! IEEE 802.2 Logical Link Control, and the SNAP header that often follows it.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -10,15 +13,17 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Link(100), On::Link(11), On::Ethertype(0x8870)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "llc.dsap",
-            |p| p.u8(Layer::Llc, 0),
+            [Location::bits(Layer::Llc, Bits::byte(0))],
             "Destination service access point; 0xAA announces SNAP",
             "IEEE 802.2, 3.3.1",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "llc.ssap",
-            |p| p.u8(Layer::Llc, 1),
+            [Location::bits(Layer::Llc, Bits::byte(1))],
             "Source service access point; the lowest bit tells responses",
             "IEEE 802.2, 3.3.1",
         ),

@@ -1,8 +1,11 @@
 //! IEEE 802.1AE MAC security: the tag, and the payload where it is not encrypted.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "macsec",
@@ -10,15 +13,17 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Ethertype(0x88e5)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "macsec.an",
-            |p| Some(p.u8(Layer::Macsec, 0)? & 3),
+            [Location::bits(Layer::Macsec, Bits::byte(0).part(0, 2))],
             "Association number, 0 to 3",
             "IEEE 802.1AE, 9.6",
         ),
-        Field::u32(
+        plain!(
+            u32,
             "macsec.pn",
-            |p| p.u32_be(Layer::Macsec, 2),
+            [Location::bits(Layer::Macsec, Bits::be32(2))],
             "Packet number",
             "IEEE 802.1AE, 9.8",
         ),

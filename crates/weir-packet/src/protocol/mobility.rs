@@ -1,8 +1,11 @@
 //! Mobility header of Mobile IPv6.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "mipv6",
@@ -11,27 +14,31 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     // 62 was its number before it had one.
     on: &[On::IpProtocol(135), On::IpProtocol(62)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "mip6.proto",
-            |p| p.u8(MOBILITY, 0),
+            [Location::bits(MOBILITY, Bits::byte(0))],
             "Number of the header that follows, 59: none",
             "RFC 6275, 6.1.1",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "mip6.hlen",
-            |p| p.u8(MOBILITY, 1),
+            [Location::bits(MOBILITY, Bits::byte(1))],
             "Length in units of 8 bytes beyond the first 8",
             "RFC 6275, 6.1.1",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "mip6.mhtype",
-            |p| p.u8(MOBILITY, 2),
+            [Location::bits(MOBILITY, Bits::byte(2))],
             "Type of the message",
             "RFC 6275, 6.1.1",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "mip6.csum",
-            |p| p.u16_be(MOBILITY, 4),
+            [Location::bits(MOBILITY, Bits::be16(4))],
             "Checksum as it was sent",
             "RFC 6275, 6.1.1",
         ),

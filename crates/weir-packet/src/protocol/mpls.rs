@@ -1,8 +1,11 @@
 //! Multiprotocol Label Switching. Each label of a stack is one header.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "mpls",
@@ -18,27 +21,31 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         On::Link(219),
     ],
     fields: &[
-        Field::u32(
+        plain!(
+            u32,
             "mpls.label",
-            |p| Some(p.u32_be(Layer::Mpls, 0)? >> 12),
+            [Location::bits(Layer::Mpls, Bits::be32(0).part(12, 20))],
             "Outermost label, 20 bits",
             "RFC 3032, 2.1",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "mpls.exp",
-            |p| Some(p.u8(Layer::Mpls, 2)? >> 1 & 7),
+            [Location::bits(Layer::Mpls, Bits::byte(2).part(1, 3))],
             "Traffic class (formerly experimental bits) of the outermost label",
             "RFC 3032, 2.1; RFC 5462",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "mpls.bottom",
-            |p| Some(p.u8(Layer::Mpls, 2)? & 1),
+            [Location::bits(Layer::Mpls, Bits::flag(2, 0))],
             "1 when the outermost label is the only one",
             "RFC 3032, 2.1",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "mpls.ttl",
-            |p| p.u8(Layer::Mpls, 3),
+            [Location::bits(Layer::Mpls, Bits::byte(3))],
             "Time to live of the outermost label",
             "RFC 3032, 2.1",
         ),

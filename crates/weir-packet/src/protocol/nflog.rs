@@ -1,8 +1,11 @@
 //! Linux netfilter log messages, with the packet as one of several values.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "nflog",
@@ -10,15 +13,17 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Link(239)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "nflog.family",
-            |p| p.u8(Layer::Nflog, 0),
+            [Location::bits(Layer::Nflog, Bits::byte(0))],
             "Address family: 2 IPv4, 10 IPv6",
             "LINKTYPE_NFLOG",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "nflog.res_id",
-            |p| p.u16_be(Layer::Nflog, 2),
+            [Location::bits(Layer::Nflog, Bits::be16(2))],
             "Number of the log group",
             "LINKTYPE_NFLOG",
         ),

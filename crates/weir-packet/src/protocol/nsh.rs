@@ -1,8 +1,11 @@
 //! Network service headers (RFC 8300).
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "nsh",
@@ -10,33 +13,38 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Ethertype(0x894f)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "nsh.ttl",
-            |p| Some((p.u16_be(Layer::Nsh, 0)? >> 6 & 0x3f) as u8),
+            [Location::bits(Layer::Nsh, Bits::be16(0).part(6, 6))],
             "Time to live",
             "RFC 8300, 2.2",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "nsh.mdtype",
-            |p| Some(p.u8(Layer::Nsh, 2)? & 15),
+            [Location::bits(Layer::Nsh, Bits::byte(2).part(0, 4))],
             "Type of the metadata: 1 fixed, 2 variable",
             "RFC 8300, 2.2",
         ),
-        Field::u32(
+        plain!(
+            u32,
             "nsh.spi",
-            |p| Some(p.u32_be(Layer::Nsh, 4)? >> 8),
+            [Location::bits(Layer::Nsh, Bits::be32(4).part(8, 24))],
             "Service path identifier, 24 bits",
             "RFC 8300, 2.3",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "nsh.si",
-            |p| p.u8(Layer::Nsh, 7),
+            [Location::bits(Layer::Nsh, Bits::byte(7))],
             "Service index: position in the path",
             "RFC 8300, 2.3",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "nsh.nextproto",
-            |p| p.u8(Layer::Nsh, 3),
+            [Location::bits(Layer::Nsh, Bits::byte(3))],
             "Protocol of the payload: 1 IPv4, 2 IPv6, 3 Ethernet, 5 MPLS",
             "RFC 8300, 2.2",
         ),

@@ -1,8 +1,11 @@
 //! Protocol Independent Multicast. The packet that a register message carries is decoded behind it.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "pim",
@@ -29,9 +32,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Type of the message: 0 hello, 1 register …",
             "RFC 7761, 4.9",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "pim.cksum",
-            |p| p.u16_be(PIM, 2),
+            [Location::bits(PIM, Bits::be16(2))],
             "Checksum as it was sent",
             "RFC 7761, 4.9",
         ),

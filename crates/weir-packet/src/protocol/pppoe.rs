@@ -1,8 +1,11 @@
 //! PPP over Ethernet, discovery and session stage.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "pppoe",
@@ -10,33 +13,38 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Ethertype(0x8863), On::Ethertype(0x8864), On::Link(51)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "pppoe.version",
-            |p| Some(p.u8(Layer::Pppoe, 0)? >> 4),
+            [Location::bits(Layer::Pppoe, Bits::byte(0).part(4, 4))],
             "Version, 1",
             "RFC 2516, 4",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "pppoe.type",
-            |p| Some(p.u8(Layer::Pppoe, 0)? & 15),
+            [Location::bits(Layer::Pppoe, Bits::byte(0).part(0, 4))],
             "Type, 1",
             "RFC 2516, 4",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "pppoe.code",
-            |p| p.u8(Layer::Pppoe, 1),
+            [Location::bits(Layer::Pppoe, Bits::byte(1))],
             "What the packet is: 0 session data, 9 PADI, 7 PADO, 0x19 PADR, 0x65 PADS, 0xA7 PADT",
             "RFC 2516, 5",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "pppoe.session_id",
-            |p| p.u16_be(Layer::Pppoe, 2),
+            [Location::bits(Layer::Pppoe, Bits::be16(2))],
             "Session number",
             "RFC 2516, 4",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "pppoe.payload_length",
-            |p| p.u16_be(Layer::Pppoe, 4),
+            [Location::bits(Layer::Pppoe, Bits::be16(4))],
             "Length of the payload in bytes, this header not counted",
             "RFC 2516, 4",
         ),

@@ -1,8 +1,11 @@
 //! IEEE 802.1ah service instance tags: MAC in MAC.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "ieee8021ah",
@@ -10,27 +13,31 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Ethertype(0x88e7)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "ieee8021ah.priority",
-            |p| Some(p.u8(Layer::ProviderBackbone, 0)? >> 5),
+            [Location::bits(Layer::ProviderBackbone, Bits::byte(0).part(5, 3))],
             "Priority of the service instance, 0 to 7",
             "IEEE 802.1Q, 9.7",
         ),
-        Field::u32(
+        plain!(
+            u32,
             "ieee8021ah.isid",
-            |p| Some(p.u32_be(Layer::ProviderBackbone, 0)? & 0x00ff_ffff),
+            [Location::bits(Layer::ProviderBackbone, Bits::be32(0).part(0, 24))],
             "Service instance identifier, 24 bits",
             "IEEE 802.1Q, 9.7",
         ),
-        Field::address(
+        plain!(
+            address,
             "ieee8021ah.cdst",
-            |p| p.address(Layer::ProviderBackbone, 4, 6),
+            [Location::bytes(Layer::ProviderBackbone, 4, 6)],
             "The customer's destination MAC address",
             "IEEE 802.1Q, 9.7",
         ),
-        Field::address(
+        plain!(
+            address,
             "ieee8021ah.csrc",
-            |p| p.address(Layer::ProviderBackbone, 10, 6),
+            [Location::bytes(Layer::ProviderBackbone, 10, 6)],
             "The customer's source MAC address",
             "IEEE 802.1Q, 9.7",
         ),

@@ -1,9 +1,12 @@
 //! IEEE 802.1CB tags, by which copies of a frame are found.
 
+use weir_bytes::Bits;
+
 use super::ethernet::{LENGTH_MAX, length_or_type};
 use super::{Header, Input, Layer, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "ieee8021cb",
@@ -11,9 +14,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Ethertype(0xf1c1)],
     fields: &[
-        Field::u16(
+        plain!(
+            u16,
             "ieee8021cb.seq",
-            |p| p.u16_be(Layer::RTag, 2),
+            [Location::bits(Layer::RTag, Bits::be16(2))],
             "Sequence number, the same in all copies of a frame",
             "IEEE 802.1CB, 7.8",
         ),

@@ -1,7 +1,10 @@
 //! Radiotap: what a wireless card tells of a frame, in front of the frame.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 use crate::{Frame, Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -10,9 +13,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Link(LINK_TYPE)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "radiotap.version",
-            |p| p.u8(Layer::Radiotap, 0),
+            [Location::bits(Layer::Radiotap, Bits::byte(0))],
             "Version, 0",
             "radiotap.org",
         ),

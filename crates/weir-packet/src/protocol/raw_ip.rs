@@ -1,7 +1,10 @@
 //! IP without a link layer: the version number tells which.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
+use crate::shape::{BitsTest, HeaderShape, NextHeader};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "raw",
@@ -10,6 +13,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     on: &[On::Link(12), On::Link(14), On::Link(101)],
     fields: &[],
 };
+
+/// What begins as a header of IP does.
+pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape::fixed(0, NextHeader::IpVersion)
+    .tests(&[BitsTest::new(Bits::byte(0).part(4, 4), &[(4, 4), (6, 6)])])];
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     // Some ISDN drivers capture PPP under this link type.

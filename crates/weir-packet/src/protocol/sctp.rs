@@ -1,10 +1,11 @@
 //! Stream Control Transmission Protocol and its chunks.
 
-use weir_bytes::{u8_at, u16_be_at, u32_be_at};
+use weir_bytes::{Bits, u8_at, u16_be_at, u32_be_at};
 
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::checksum::{Transport, crc32c};
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -13,27 +14,31 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpProtocol(132), On::UdpPort(9899)],
     fields: &[
-        Field::u16(
+        plain!(
+            u16,
             "sctp.srcport",
-            |p| p.u16_be(SCTP, 0),
+            [Location::bits(SCTP, Bits::be16(0))],
             "Source port",
             "RFC 9260, 3.1",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "sctp.dstport",
-            |p| p.u16_be(SCTP, 2),
+            [Location::bits(SCTP, Bits::be16(2))],
             "Destination port",
             "RFC 9260, 3.1",
         ),
-        Field::u32(
+        plain!(
+            u32,
             "sctp.verification_tag",
-            |p| p.u32_be(SCTP, 4),
+            [Location::bits(SCTP, Bits::be32(4))],
             "Verification tag",
             "RFC 9260, 3.1",
         ),
-        Field::u32(
+        plain!(
+            u32,
             "sctp.checksum",
-            |p| p.u32_be(SCTP, 8),
+            [Location::bits(SCTP, Bits::be32(8))],
             "Checksum as it was sent",
             "RFC 9260, 3.1",
         ),

@@ -1,8 +1,11 @@
 //! IEEE 802.1ad service tags: the outer tag of provider bridges.
 
+use weir_bytes::Bits;
+
 use super::ethernet::length_or_type;
 use super::{Header, Input, Layer, On, Protocol};
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -11,15 +14,17 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Ethertype(SERVICE_TAG)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "ieee8021ad.priority",
-            |p| Some(p.u8(Layer::ServiceVlan, 0)? >> 5),
+            [Location::bits(Layer::ServiceVlan, Bits::byte(0).part(5, 3))],
             "Priority of the outermost service tag, 0 to 7",
             "IEEE 802.1Q, 9.6",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "ieee8021ad.dei",
-            |p| Some(p.u8(Layer::ServiceVlan, 0)? >> 4 & 1),
+            [Location::bits(Layer::ServiceVlan, Bits::flag(0, 4))],
             "1 when the frame may be dropped first",
             "IEEE 802.1Q, 9.6",
         ),

@@ -1,8 +1,11 @@
 //! Shim6, the level 3 multihoming shim of IPv6.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "shim6",
@@ -10,21 +13,24 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpExtension(140)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "shim6.nxt",
-            |p| p.u8(Layer::Shim6, 0),
+            [Location::bits(Layer::Shim6, Bits::byte(0))],
             "Number of the header that follows",
             "RFC 5533, 5.1",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "shim6.len",
-            |p| p.u8(Layer::Shim6, 1),
+            [Location::bits(Layer::Shim6, Bits::byte(1))],
             "Length in units of 8 bytes beyond the first 8",
             "RFC 5533, 5.1",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "shim6.p",
-            |p| p.bit(Layer::Shim6, 2, 0x80),
+            [Location::bits(Layer::Shim6, Bits::flag(2, 7))],
             "True in a payload header, false in a control message",
             "RFC 5533, 5.1",
         ),

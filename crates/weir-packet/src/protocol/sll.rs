@@ -1,7 +1,10 @@
 //! Linux cooked captures, version 1, and the columns of both versions.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
-use crate::field::Field;
+use crate::field::{Field, mostly_plain, plain};
+use crate::shape::{BitsTest, HeaderShape, Location, NextHeader, NextTable};
 use crate::{Address, Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -10,20 +13,32 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Link(113)],
     fields: &[
-        Field::u16(
+        mostly_plain!(
+            u16,
             "sll.pkttype",
+            [
+                Location::bits(Layer::Sll, Bits::be16(0)),
+                Location::bits(Layer::Sll2, Bits::byte(10)),
+            ],
             |p| Some(Cooked::of(p)?.packet_type),
             "Direction: 0 to us, 1 broadcast, 2 multicast, 3 to others, 4 from us",
             "LINKTYPE_LINUX_SLL",
         ),
-        Field::u16(
+        mostly_plain!(
+            u16,
             "sll.hatype",
+            [Location::bits(Layer::Sll, Bits::be16(2)), Location::bits(Layer::Sll2, Bits::be16(8))],
             |p| Some(Cooked::of(p)?.hardware),
             "ARPHRD_ number of the interface: 1 is Ethernet",
             "LINKTYPE_LINUX_SLL",
         ),
-        Field::u16(
+        mostly_plain!(
+            u16,
             "sll.halen",
+            [
+                Location::bits(Layer::Sll, Bits::be16(4)),
+                Location::bits(Layer::Sll2, Bits::byte(11)),
+            ],
             |p| Some(Cooked::of(p)?.address_len),
             "Length of the sender's link-layer address in bytes",
             "LINKTYPE_LINUX_SLL",
@@ -40,8 +55,13 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "The sender's address on links whose addresses are IPv4",
             "LINKTYPE_LINUX_SLL",
         ),
-        Field::u16(
+        mostly_plain!(
+            u16,
             "sll.etype",
+            [
+                Location::bits(Layer::Sll, Bits::be16(14)),
+                Location::bits(Layer::Sll2, Bits::be16(0)),
+            ],
             |p| match Cooked::of(p)?.follows() {
                 Follows::Ethertype(number) => Some(number),
                 Follows::Linux(_) | Follows::Gre(_) => None,
@@ -67,14 +87,31 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Protocol number of the payload on GRE tunnels",
             "LINKTYPE_LINUX_SLL",
         ),
-        Field::u32(
+        plain!(
+            u32,
             "sll.ifindex",
-            |p| p.u32_be(Layer::Sll2, 4),
+            [Location::bits(Layer::Sll2, Bits::be32(4))],
             "Linux's number of the interface (version 2 only)",
             "LINKTYPE_LINUX_SLL2",
         ),
     ],
 };
+
+/// An ethertype on any interface but one of GRE, whose numbers are columns of their own, or of the
+/// kernel's messages.
+pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape::fixed(
+    16,
+    NextHeader::Number {
+        bits: PROTOCOL_NUMBER,
+        table: NextTable::Ethertype,
+    },
+)
+.tests(&[
+    BitsTest::new(PROTOCOL_NUMBER, HAS_ETHERTYPE),
+    BitsTest::new(Bits::be16(2), OF_ETHERTYPES),
+])];
+
+const PROTOCOL_NUMBER: Bits = Bits::be16(14);
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(16)?;
@@ -171,5 +208,12 @@ const HARDWARE_RADIOTAP: u16 = 803;
 pub(super) const HARDWARE_NETLINK: u16 = 824;
 /// ARPHRD_IPGRE.
 const HARDWARE_GRE: u16 = 778;
+/// Numbers that are ethertypes, on interfaces of these kinds.
+pub(super) const HAS_ETHERTYPE: &[(u64, u64)] = &[(LINUX_OWN_MAX as u64 + 1, u16::MAX as u64)];
+pub(super) const OF_ETHERTYPES: &[(u64, u64)] = &[
+    (0, HARDWARE_GRE as u64 - 1),
+    (HARDWARE_GRE as u64 + 1, HARDWARE_NETLINK as u64 - 1),
+    (HARDWARE_NETLINK as u64 + 1, u16::MAX as u64),
+];
 /// Linux's numbers below the first ethertype.
 const LINUX_OWN_MAX: u16 = 0x0600;

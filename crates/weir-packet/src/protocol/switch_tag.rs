@@ -3,7 +3,8 @@
 use super::ethernet::length_or_type;
 use super::{Header, Input, Layer, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "switch_tag",
@@ -15,15 +16,17 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         On::Link(MARVELL_TYPED),
     ],
     fields: &[
-        Field::address(
+        plain!(
+            address,
             "switch_tag.dst",
-            |p| p.address(Layer::SwitchTag, 0, 6),
+            [Location::bytes(Layer::SwitchTag, 0, 6)],
             "Destination MAC address",
             "LINKTYPE_DSA_TAG_DSA, LINKTYPE_DSA_TAG_EDSA, LINKTYPE_DSA_TAG_BRCM",
         ),
-        Field::address(
+        plain!(
+            address,
             "switch_tag.src",
-            |p| p.address(Layer::SwitchTag, 6, 6),
+            [Location::bytes(Layer::SwitchTag, 6, 6)],
             "Source MAC address",
             "LINKTYPE_DSA_TAG_DSA, LINKTYPE_DSA_TAG_EDSA, LINKTYPE_DSA_TAG_BRCM",
         ),

@@ -1,10 +1,11 @@
 //! Transmission Control Protocol.
 
-use weir_bytes::{u8_at, u16_be_at, u32_be_at};
+use weir_bytes::{Bits, u8_at, u16_be_at, u32_be_at};
 
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::checksum::Transport;
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::{BitsTest, HeaderLen, HeaderShape, Location, NextHeader, PayloadEnd};
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -13,27 +14,31 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpProtocol(6)],
     fields: &[
-        Field::u16(
+        plain!(
+            u16,
             "tcp.srcport",
-            |p| p.u16_be(TCP, 0),
+            [Location::bits(TCP, Bits::be16(0))],
             "Source port",
             "RFC 9293, 3.1",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "tcp.dstport",
-            |p| p.u16_be(TCP, 2),
+            [Location::bits(TCP, Bits::be16(2))],
             "Destination port",
             "RFC 9293, 3.1",
         ),
-        Field::u32(
+        plain!(
+            u32,
             "tcp.seq_raw",
-            |p| p.u32_be(TCP, 4),
+            [Location::bits(TCP, Bits::be32(4))],
             "Sequence number as it was sent",
             "RFC 9293, 3.1",
         ),
-        Field::u32(
+        plain!(
+            u32,
             "tcp.ack_raw",
-            |p| p.u32_be(body(p)?, 8),
+            [Location::bits(TCP, Bits::be32(8)).when(BODY)],
             "Acknowledgment number as it was sent",
             "RFC 9293, 3.1",
         ),
@@ -54,9 +59,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Length of the data in bytes, captured or not; NULL in a fragment and where an error message quotes it",
             "RFC 9293, 3.1",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "tcp.flags",
-            |p| Some(p.u16_be(body(p)?, 12)? & 0x0fff),
+            [Location::bits(TCP, Bits::be16(12).part(0, 12)).when(BODY)],
             "The twelve bits from the reserved ones to FIN",
             "RFC 9293, 3.1",
         ),
@@ -66,57 +72,66 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "One of the three reserved bits is set",
             "RFC 9293, 3.1",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "tcp.flags.ae",
-            |p| p.bit(body(p)?, 12, 0x01),
+            [Location::bits(TCP, Bits::flag(12, 0)).when(BODY)],
             "Accurate ECN (once the nonce sum)",
             "RFC 9768, 3.1",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "tcp.flags.cwr",
-            |p| p.bit(body(p)?, 13, 0x80),
+            [Location::bits(TCP, Bits::flag(13, 7)).when(BODY)],
             "Congestion window reduced",
             "RFC 3168, 6.1",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "tcp.flags.ece",
-            |p| p.bit(body(p)?, 13, 0x40),
+            [Location::bits(TCP, Bits::flag(13, 6)).when(BODY)],
             "ECN echo",
             "RFC 3168, 6.1",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "tcp.flags.urg",
-            |p| p.bit(body(p)?, 13, 0x20),
+            [Location::bits(TCP, Bits::flag(13, 5)).when(BODY)],
             "The urgent pointer counts",
             "RFC 9293, 3.1",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "tcp.flags.ack",
-            |p| p.bit(body(p)?, 13, 0x10),
+            [Location::bits(TCP, Bits::flag(13, 4)).when(BODY)],
             "The acknowledgment number counts",
             "RFC 9293, 3.1",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "tcp.flags.push",
-            |p| p.bit(body(p)?, 13, 0x08),
+            [Location::bits(TCP, Bits::flag(13, 3)).when(BODY)],
             "Hand the data on at once",
             "RFC 9293, 3.1",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "tcp.flags.reset",
-            |p| p.bit(body(p)?, 13, 0x04),
+            [Location::bits(TCP, Bits::flag(13, 2)).when(BODY)],
             "Reset the connection",
             "RFC 9293, 3.1",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "tcp.flags.syn",
-            |p| p.bit(body(p)?, 13, 0x02),
+            [Location::bits(TCP, Bits::flag(13, 1)).when(BODY)],
             "Synchronise sequence numbers",
             "RFC 9293, 3.1",
         ),
-        Field::bool(
+        plain!(
+            bool,
             "tcp.flags.fin",
-            |p| p.bit(body(p)?, 13, 0x01),
+            [Location::bits(TCP, Bits::flag(13, 0)).when(BODY)],
             "No more data from the sender",
             "RFC 9293, 3.1",
         ),
@@ -138,15 +153,17 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "The twelve flags as letters, a middle dot for one that is not set: RRRACEUAPRSF",
             "RFC 9293, 3.1",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "tcp.window_size_value",
-            |p| p.u16_be(body(p)?, 14),
+            [Location::bits(TCP, Bits::be16(14)).when(BODY)],
             "Receive window as it was sent, not scaled",
             "RFC 9293, 3.1",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "tcp.checksum",
-            |p| p.u16_be(body(p)?, 16),
+            [Location::bits(TCP, Bits::be16(16)).when(BODY)],
             "Checksum as it was sent",
             "RFC 9293, 3.1",
         ),
@@ -165,9 +182,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "The checksum is right; NULL when it can't be told: a fragment, a quoted or a cut segment",
             "RFC 9293, 3.1",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "tcp.urgent_pointer",
-            |p| p.u16_be(body(p)?, 18),
+            [Location::bits(TCP, Bits::be16(18)).when(BODY)],
             "Offset of the end of urgent data",
             "RFC 9293, 3.1",
         ),
@@ -248,6 +266,26 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
     ],
 };
+
+/// Any header that is there with its options.
+pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape {
+    len_min: 20,
+    len: HeaderLen::Field {
+        bits: DATA_OFFSET,
+        unit: 4,
+        base: 0,
+    },
+    end: PayloadEnd::Outer,
+    tests: &[BitsTest::new(DATA_OFFSET, &[(5, 15)])],
+    next: NextHeader::Payload,
+    no_next: &[],
+    enabled: None,
+}];
+
+/// Unless the header says that it is shorter than it must be: then what lies behind the sequence number
+/// is not to be trusted.
+const BODY: &[BitsTest] = &[BitsTest::new(DATA_OFFSET, &[(5, 15)]).or_cut()];
+const DATA_OFFSET: Bits = Bits::byte(12).part(4, 4);
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(HEADER_LEN_MIN)?;

@@ -1,8 +1,11 @@
 //! IEEE 802.5 token ring.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "tr",
@@ -10,27 +13,31 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Link(6)],
     fields: &[
-        Field::u8(
+        plain!(
+            u8,
             "tr.ac",
-            |p| p.u8(Layer::TokenRing, 0),
+            [Location::bits(Layer::TokenRing, Bits::byte(0))],
             "Access control",
             "IEEE 802.5, 3.2.2",
         ),
-        Field::u8(
+        plain!(
+            u8,
             "tr.fc",
-            |p| p.u8(Layer::TokenRing, 1),
+            [Location::bits(Layer::TokenRing, Bits::byte(1))],
             "Frame control",
             "IEEE 802.5, 3.2.3",
         ),
-        Field::address(
+        plain!(
+            address,
             "tr.dst",
-            |p| p.address(Layer::TokenRing, 2, 6),
+            [Location::bytes(Layer::TokenRing, 2, 6)],
             "Destination MAC address",
             "IEEE 802.5, 3.2.4",
         ),
-        Field::address(
+        plain!(
+            address,
             "tr.src",
-            |p| p.address(Layer::TokenRing, 8, 6),
+            [Location::bytes(Layer::TokenRing, 8, 6)],
             "Source MAC address; the highest bit announces a route",
             "IEEE 802.5, 3.2.4",
         ),

@@ -1,8 +1,11 @@
 //! Transparent interconnection of lots of links (RFC 6325).
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "trill",
@@ -10,15 +13,17 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Ethertype(0x22f3)],
     fields: &[
-        Field::u16(
+        plain!(
+            u16,
             "trill.egress_nick",
-            |p| p.u16_be(Layer::Trill, 2),
+            [Location::bits(Layer::Trill, Bits::be16(2))],
             "Nickname of the bridge where the frame leaves",
             "RFC 6325, 3.7",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "trill.ingress_nick",
-            |p| p.u16_be(Layer::Trill, 4),
+            [Location::bits(Layer::Trill, Bits::be16(4))],
             "Nickname of the bridge where the frame came in",
             "RFC 6325, 3.7",
         ),

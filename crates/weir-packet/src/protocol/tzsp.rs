@@ -1,8 +1,11 @@
 //! TaZmen Sniffer Protocol: captured frames sent over UDP.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "tzsp",
@@ -10,16 +13,24 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::UdpPort(37008)],
     fields: &[
-        Field::u8("tzsp.version", |p| p.u8(TZSP, 0), "Version, 1", "TZSP"),
-        Field::u8(
+        plain!(
+            u8,
+            "tzsp.version",
+            [Location::bits(TZSP, Bits::byte(0))],
+            "Version, 1",
+            "TZSP",
+        ),
+        plain!(
+            u8,
             "tzsp.type",
-            |p| p.u8(TZSP, 1),
+            [Location::bits(TZSP, Bits::byte(1))],
             "Type: 0 received frame, 1 frame to send, 4 keepalive",
             "TZSP",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "tzsp.encap",
-            |p| p.u16_be(TZSP, 2),
+            [Location::bits(TZSP, Bits::be16(2))],
             "What the frame is: 1 Ethernet, 18 IEEE 802.11",
             "TZSP",
         ),

@@ -1,8 +1,11 @@
 //! User Datagram Protocol. UDP-Lite, which Wireshark shows under the same names, has its own file.
 
-use super::{Header, Input, Layer, Next, On, Protocol};
+use weir_bytes::Bits;
+
+use super::{Header, Input, Layer, Next, On, Protocol, is_doubtful, leads_to_ip};
 use crate::checksum::Transport;
-use crate::field::Field;
+use crate::field::{Field, mostly_plain, plain};
+use crate::shape::{BitsTest, HeaderLen, HeaderShape, Location, NextHeader, PayloadEnd};
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -11,20 +14,30 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpProtocol(17)],
     fields: &[
-        Field::u16(
+        plain!(
+            u16,
             "udp.srcport",
-            |p| p.u16_be(udp(p)?, 0),
+            [
+                Location::bits(Layer::Udp, Bits::be16(0)),
+                Location::bits(Layer::UdpLite, Bits::be16(0)),
+            ],
             "Source port (UDP and UDP-Lite)",
             "RFC 768; RFC 3828, 3.1",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "udp.dstport",
-            |p| p.u16_be(udp(p)?, 2),
+            [
+                Location::bits(Layer::Udp, Bits::be16(2)),
+                Location::bits(Layer::UdpLite, Bits::be16(2)),
+            ],
             "Destination port (UDP and UDP-Lite)",
             "RFC 768; RFC 3828, 3.1",
         ),
-        Field::u16(
+        mostly_plain!(
+            u16,
             "udp.length",
+            [Location::bits(Layer::Udp, LENGTH)],
             |p| match udp(p)? {
                 Layer::Udp => p.u16_be(Layer::Udp, 4),
                 // UDP-Lite has no such field; the length of the packet is the datagram's.
@@ -35,8 +48,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Length of header and data in bytes",
             "RFC 768",
         ),
-        Field::u16(
+        mostly_plain!(
+            u16,
             "udp.checksum",
+            [Location::bits(Layer::Udp, Bits::be16(6))],
             |p| p.u16_be(body(p)?, 6),
             "Checksum as it was sent; 0 in UDP: none",
             "RFC 768",
@@ -71,6 +86,26 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     ],
 };
 
+/// Any header but that of a jumbogram. What has nothing behind its header is no tunnel either.
+pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape {
+    len_min: 8,
+    len: HeaderLen::Fixed,
+    end: PayloadEnd::Field {
+        bits: LENGTH,
+        base: 0,
+        zero_is_outer: false,
+    },
+    tests: &[],
+    next: NextHeader::UdpPorts {
+        source: Bits::be16(0),
+        destination: Bits::be16(2),
+    },
+    no_next: &[BitsTest::new(LENGTH, &[(8, 8)])],
+    enabled: None,
+}];
+
+const LENGTH: Bits = Bits::be16(4);
+
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(HEADER_LEN)?;
     let len = usize::from(input.u16_be(4)?);
@@ -84,9 +119,34 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     let next = if total == HEADER_LEN {
         Next::Payload
     } else {
-        Next::UdpPorts(input.u16_be(0)?, input.u16_be(2)?)
+        by_ports(input)?
     };
     Ok(Header::new(HEADER_LEN, next).with_total(total))
+}
+
+/// What the ports at the start of a header say that it carries, and where they leave that open, the content.
+#[inline]
+pub(super) fn by_ports(input: &Input<'_>) -> Result<Next, Reason> {
+    let (source, destination) = (input.u16_be(0)?, input.u16_be(2)?);
+    Ok(match is_doubtful(source, destination) {
+        true => by_content(input, source, destination),
+        false => Next::UdpPorts(source, destination),
+    })
+}
+
+/// The tunnel of these ports if its content is sound, or data.
+#[cold]
+fn by_content(input: &Input<'_>, source: u16, destination: u16) -> Next {
+    let next = Next::UdpPorts(source, destination);
+    let inside = Input {
+        bytes: input.bytes.get(HEADER_LEN..).unwrap_or_default(),
+        declared: input.declared.saturating_sub(HEADER_LEN),
+        ..*input
+    };
+    match next.layer() {
+        Some(layer) if leads_to_ip(&inside, layer) => next,
+        _ => Next::Payload,
+    }
 }
 
 /// The outermost of UDP and UDP-Lite.

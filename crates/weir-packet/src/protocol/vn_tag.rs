@@ -1,9 +1,12 @@
 //! Cisco's VN tags, which tell the virtual interface.
 
+use weir_bytes::Bits;
+
 use super::ethernet::{LENGTH_MAX, length_or_type};
 use super::{Header, Input, Layer, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::{Field, plain};
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "vntag",
@@ -11,15 +14,17 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Ethertype(0x8926)],
     fields: &[
-        Field::u16(
+        plain!(
+            u16,
             "vntag.dst",
-            |p| Some(p.u16_be(Layer::VnTag, 0)? & 0x3fff),
+            [Location::bits(Layer::VnTag, Bits::be16(0).part(0, 14))],
             "Destination virtual interface",
             "Cisco VN-Tag",
         ),
-        Field::u16(
+        plain!(
+            u16,
             "vntag.src",
-            |p| Some(p.u16_be(Layer::VnTag, 2)? & 0x0fff),
+            [Location::bits(Layer::VnTag, Bits::be16(2).part(0, 12))],
             "Source virtual interface",
             "Cisco VN-Tag",
         ),

@@ -15,7 +15,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     name: "calls",
     doc: "one row a call: a dialog that a SIP INVITE began, or was to begin",
     columns: || columns(&[], FIELDS),
-    needs: &[Needs::Transport],
+    needs: &[Needs::All],
     start: |_| Box::new(CallTable::default()),
     arguments: &[],
     aliases: &[],

@@ -20,7 +20,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     name: "sip",
     doc: "one row a SIP message, over UDP, TCP, SCTP or WebSocket, on any port",
     columns: || columns(&["frame.file"], FIELDS),
-    needs: &[Needs::Transport],
+    needs: &[Needs::All],
     start: |_| Box::new(Sip::default()),
     arguments: &[],
     aliases: &[],

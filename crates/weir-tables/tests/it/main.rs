@@ -17,6 +17,7 @@
 
 mod captures;
 mod compare;
+mod descriptions;
 mod differences;
 mod floods;
 mod guesses;
