@@ -115,7 +115,7 @@ impl Maker {
     fn truth(&mut self, depth: u64) -> (String, u8) {
         if depth == 0 {
             return (
-                (*pick(&["true", "false", "NULL"], &mut self.random)).to_owned(),
+                pick(&["true", "false", "NULL"], &mut self.random).to_owned(),
                 ATOM,
             );
         }
@@ -128,7 +128,7 @@ impl Maker {
                 (format!("NOT {}", at_least(inner, NOT)), NOT)
             }
             6 => {
-                let test = *pick(
+                let test = pick(
                     &["IS NULL", "IS NOT NULL", "IS TRUE", "IS NOT FALSE"],
                     &mut self.random,
                 );
@@ -136,7 +136,7 @@ impl Maker {
                 (format!("{} {test}", at_least(inner, IS + 1)), IS)
             }
             7 => {
-                let sign = *pick(
+                let sign = pick(
                     &["IS DISTINCT FROM", "IS NOT DISTINCT FROM"],
                     &mut self.random,
                 );
@@ -148,7 +148,7 @@ impl Maker {
                 (format!("{left} {sign} {right}"), IS)
             }
             8 | 9 => {
-                let sign = *pick(&["=", "<>", "<", "<=", ">", ">="], &mut self.random);
+                let sign = pick(&["=", "<>", "<", "<=", ">", ">="], &mut self.random);
                 let (left, right) = match self.random.below(3) {
                     0 => (self.truth(below), self.truth(below)),
                     1 => (self.text(below), self.text(below)),
@@ -158,7 +158,7 @@ impl Maker {
                 (format!("{left} {sign} {right}"), COMPARE)
             }
             10 => {
-                let not = *pick(&["", "NOT "], &mut self.random);
+                let not = pick(&["", "NOT "], &mut self.random);
                 let values = [self.number(below), self.number(below), self.number(below)];
                 let [a, b, c] = values.map(|value| at_least(value, BETWEEN + 1));
                 match self.random.below(2) {
@@ -167,7 +167,7 @@ impl Maker {
                 }
             }
             _ => {
-                let not = *pick(&["", "NOT "], &mut self.random);
+                let not = pick(&["", "NOT "], &mut self.random);
                 let (left, right) = (self.text(below), self.text(below));
                 let (left, right) = (at_least(left, BETWEEN + 1), at_least(right, BETWEEN + 1));
                 (format!("{left} {not}LIKE {right}"), BETWEEN)
@@ -191,11 +191,11 @@ impl Maker {
                 (format!("-{}", at_least(inner, SIGN + 1)), SIGN)
             }
             7 => {
-                let sign = *pick(&["&", "|"], &mut self.random);
+                let sign = pick(&["&", "|"], &mut self.random);
                 self.binary(sign, OTHER, below, Self::number)
             }
             _ => {
-                let sign = *pick(&["<<", ">>"], &mut self.random);
+                let sign = pick(&["<<", ">>"], &mut self.random);
                 let left = self.random.below(9);
                 let right = self.random.below(3);
                 (format!("{left} {sign} {right}"), OTHER)
@@ -206,7 +206,7 @@ impl Maker {
     fn text(&mut self, depth: u64) -> (String, u8) {
         match depth {
             0 => (
-                (*pick(&["'a'", "'b'", "'%'", "'ab'"], &mut self.random)).to_owned(),
+                (pick(&["'a'", "'b'", "'%'", "'ab'"], &mut self.random)).to_owned(),
                 ATOM,
             ),
             _ => self.binary("||", OTHER, depth - 1, Self::text),

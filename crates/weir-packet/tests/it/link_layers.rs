@@ -65,7 +65,7 @@ const FRAMES: &[(u32, &str, &str)] = &[
     (149, "00112233445566778899", "frame.layers= frame.stopped="),
     (258, "6b000000 01000000 01000000", "frame.layers=pktap pktap.hdrlen=107"),
     // ERSPAN of a version whose layout nobody knows.
-    (1, "020000000001 020000000002 0800 4500002000010000402f66b9 0a000001 0a000002 0000 88be 7123 4567 89abcdef", "frame.layers=eth:ip:gre:erspan erspan.version=7 erspan.vlan= erspan.cos= erspan.truncated= erspan.spanid="),
+    (1, "020000000001 020000000002 0800 4500002400010000402f66b5 0a000001 0a000002 1000 88be 00000001 7123 4567 89abcdef", "frame.layers=eth:ip:gre:erspan erspan.version=7 erspan.vlan= erspan.cos= erspan.truncated= erspan.spanid="),
     // A header of IP of which no more than the version's octet is there.
     (106, "30", "frame.layers=clip:ip ip.version=3 ip.src="),
     // PPP over Ethernet.
