@@ -61,6 +61,11 @@ fn version_of(version: u32) -> Option<Version> {
             header: "quicv2 hp",
             initial: 1,
         },
+        // T050: the draft's form with a salt of Google's.
+        0x5430_3530 => one([
+            0x7f, 0xf5, 0x79, 0xe5, 0xac, 0xd0, 0x72, 0x91, 0x55, 0x80, 0x30, 0x4c, 0x43, 0xa2,
+            0x36, 0x7c, 0x60, 0x48, 0x83, 0x10,
+        ]),
         // Drafts.
         0xff00_001d..=0xff00_0020 => one([
             0xaf, 0xbf, 0xec, 0x28, 0x99, 0x93, 0xd2, 0x4c, 0x9e, 0x97, 0x86, 0xf1, 0x9c, 0x61,
@@ -102,7 +107,9 @@ impl<'p> Long<'p> {
         let first = reader.u8().ok()?;
         let version = reader.u32(Endian::Big).ok()?;
         let keys = version_of(version)?;
-        if first & 0xc0 != 0xc0 {
+        // The bit behind the first one, which is fixed elsewhere, may be anything once both ends agreed on it
+        // (RFC 9287).
+        if first & 0x80 == 0 {
             return None;
         }
         let mut id = || {
@@ -138,8 +145,9 @@ impl<'p> Long<'p> {
 /// True when a datagram begins with a first packet of a version whose keys are known.
 #[must_use]
 pub fn is_initial(bytes: &[u8]) -> bool {
-    // What is asked first is what other datagrams fail.
-    u32_be_at(bytes, 1).is_some_and(|version| version_of(version).is_some())
+    // What is asked first is what other datagrams fail. A client's first packet has the fixed bit (RFC 9287, 3.1).
+    bytes.first().is_some_and(|first| first & 0xc0 == 0xc0)
+        && u32_be_at(bytes, 1).is_some_and(|version| version_of(version).is_some())
         && Long::parse(bytes).is_some_and(|long| long.is_initial)
 }
 
@@ -368,4 +376,29 @@ pub(super) fn tests_only_open(packet: &[u8], destination: &[u8]) -> Option<super
             .flatten();
     });
     hello
+}
+
+/// The packet of RFC 9001, A.3, as a server that greases the fixed bit sends it (RFC 9287).
+#[cfg(test)]
+pub(super) fn tests_only_greased(packet: &[u8], destination: &[u8]) -> Vec<u8> {
+    let keys = Keys::of(1, destination, "server in").unwrap();
+    let long = Long::parse(packet).unwrap();
+    let frames = keys.open(&long).unwrap();
+    let mut head = packet[..long.number_at].to_vec();
+    head[0] = 0x81;
+    head.extend_from_slice(&[0, 1]);
+    let mut nonce = keys.iv;
+    nonce[11] ^= 1;
+    let payload = Payload {
+        msg: &frames,
+        aad: &head,
+    };
+    let sealed = keys.cipher.encrypt(&nonce.into(), payload).unwrap();
+    let mut mask = aes::Block::try_from(&sealed[2..18]).unwrap();
+    keys.header.encrypt_block(&mut mask);
+    head[0] ^= mask[0] & 0x0f;
+    head[long.number_at] ^= mask[1];
+    head[long.number_at + 1] ^= mask[2];
+    head.extend_from_slice(&sealed);
+    head
 }
