@@ -25,6 +25,8 @@ pub struct QuicIds {
 const ID_OCTETS_MAX: usize = 20;
 /// Octets of the handshake in first packets that are put together, at most.
 const CRYPTO_OCTETS_MAX: usize = 1 << 16;
+/// Google's version T050, whose CRYPTO frames have another number.
+const T050: u32 = 0x5430_3530;
 /// Pieces of it that wait for what is before them, at most.
 const PIECES_MAX: usize = 256;
 
@@ -61,8 +63,8 @@ fn version_of(version: u32) -> Option<Version> {
             header: "quicv2 hp",
             initial: 1,
         },
-        // T050: the draft's form with a salt of Google's.
-        0x5430_3530 => one([
+        // The draft's form with a salt of Google's.
+        T050 => one([
             0x7f, 0xf5, 0x79, 0xe5, 0xac, 0xd0, 0x72, 0x91, 0x55, 0x80, 0x30, 0x4c, 0x43, 0xa2,
             0x36, 0x7c, 0x60, 0x48, 0x83, 0x10,
         ]),
@@ -287,7 +289,7 @@ impl Initials {
             if let Some(frames) = self.open(side, &long)
                 && let Some(crypto) = self.sides.get_mut(side)
             {
-                read_frames(&frames, crypto);
+                read_frames(&frames, long.version, crypto);
                 crypto.messages(each);
             }
         }
@@ -318,13 +320,14 @@ impl Initials {
 }
 
 /// Takes what a packet has of the handshake (RFC 9000, 19).
-fn read_frames(frames: &[u8], crypto: &mut Crypto) {
+fn read_frames(frames: &[u8], version: u32, crypto: &mut Crypto) {
     let mut reader = Reader::new(frames);
+    let crypto_kind = if version == T050 { 8 } else { 6 };
     while let Some(kind) = number(&mut reader) {
         let done = match kind {
             0 | 1 => Some(()),
             2 | 3 => acknowledgment(&mut reader, kind == 3),
-            6 => {
+            kind if kind == crypto_kind => {
                 let place = number(&mut reader).zip(number(&mut reader));
                 place.and_then(|(offset, length)| {
                     let octets = reader.take(usize::try_from(length).ok()?).ok()?;
