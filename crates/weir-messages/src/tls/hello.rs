@@ -37,6 +37,8 @@ pub struct ClientHello {
     pub has_ticket: bool,
     /// It sends data at once (RFC 8446, 4.2.10).
     pub has_early_data: bool,
+    /// It came in the form of SSL 2 (RFC 5246, E.2), for which no fingerprint is defined.
+    pub is_ssl2_form: bool,
 }
 
 /// What a server chose.
@@ -64,7 +66,7 @@ pub struct ServerHello {
 }
 
 /// The random of a server hello that asks for another client hello (RFC 8446, 4.1.3).
-const RETRY: [u8; 32] = [
+pub(super) const RETRY: [u8; 32] = [
     0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
     0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 ];
@@ -114,7 +116,7 @@ fn extensions<'m>(reader: &mut Reader<'m>, mut each: impl FnMut(u16, &'m [u8])) 
 }
 
 impl ClientHello {
-    /// Reads the body of the message. What follows the cipher suites is read as far as it is there.
+    /// Reads the body of the message. The cipher suites and what follows them are read as far as they are there.
     ///
     /// # Errors
     /// It ends before.
@@ -129,11 +131,44 @@ impl ClientHello {
         if is_datagram {
             list(&mut reader, false)?;
         }
-        hello.suites = numbers(list(&mut reader, true)?);
+        let length = usize::from(reader.u16(Endian::Big)?);
+        hello.suites = numbers(reader.take(length.min(reader.remaining()))?);
         if list(&mut reader, false).is_ok() {
             extensions(&mut reader, |kind, body| hello.extension(kind, body));
         }
         Ok(hello)
+    }
+
+    /// Reads a hello in the form of SSL 2 (RFC 5246, E.2), behind the two octets of its length. Suites of SSL 2
+    /// itself, which have three octets, are passed over.
+    pub(super) fn parse_ssl2(body: &[u8]) -> Result<Self, Short> {
+        let mut reader = Reader::new(body);
+        reader.u8()?;
+        let version = reader.u16(Endian::Big)?;
+        let mut length = || reader.u16(Endian::Big).map(usize::from);
+        let (suites, session, challenge) = (length()?, length()?, length()?);
+        let triples = reader.take(suites)?.chunks_exact(3);
+        let suites = triples
+            .filter_map(|triple| match triple {
+                [0, high, low] => Some(u16::from_be_bytes([*high, *low])),
+                _ => None,
+            })
+            .collect();
+        let session_id = reader.take(session)?.to_vec();
+        let challenge = reader.take(challenge)?;
+        // A challenge of fewer octets has zeros before it.
+        let mut random = [0; 32];
+        for (to, from) in random.iter_mut().rev().zip(challenge.iter().rev()) {
+            *to = *from;
+        }
+        Ok(Self {
+            version,
+            random,
+            session_id,
+            suites,
+            is_ssl2_form: true,
+            ..Self::default()
+        })
     }
 
     fn extension(&mut self, kind: u16, body: &[u8]) {

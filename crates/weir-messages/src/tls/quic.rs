@@ -25,6 +25,8 @@ pub struct QuicIds {
 const ID_OCTETS_MAX: usize = 20;
 /// Octets of the handshake in first packets that are put together, at most.
 const CRYPTO_OCTETS_MAX: usize = 1 << 16;
+/// Google's version T050, whose CRYPTO frames have another number.
+const T050: u32 = 0x5430_3530;
 /// Pieces of it that wait for what is before them, at most.
 const PIECES_MAX: usize = 256;
 
@@ -61,6 +63,11 @@ fn version_of(version: u32) -> Option<Version> {
             header: "quicv2 hp",
             initial: 1,
         },
+        // The draft's form with a salt of Google's.
+        T050 => one([
+            0x7f, 0xf5, 0x79, 0xe5, 0xac, 0xd0, 0x72, 0x91, 0x55, 0x80, 0x30, 0x4c, 0x43, 0xa2,
+            0x36, 0x7c, 0x60, 0x48, 0x83, 0x10,
+        ]),
         // Drafts.
         0xff00_001d..=0xff00_0020 => one([
             0xaf, 0xbf, 0xec, 0x28, 0x99, 0x93, 0xd2, 0x4c, 0x9e, 0x97, 0x86, 0xf1, 0x9c, 0x61,
@@ -102,7 +109,9 @@ impl<'p> Long<'p> {
         let first = reader.u8().ok()?;
         let version = reader.u32(Endian::Big).ok()?;
         let keys = version_of(version)?;
-        if first & 0xc0 != 0xc0 {
+        // The bit behind the first one, which is fixed elsewhere, may be anything once both ends agreed on it
+        // (RFC 9287).
+        if first & 0x80 == 0 {
             return None;
         }
         let mut id = || {
@@ -138,8 +147,9 @@ impl<'p> Long<'p> {
 /// True when a datagram begins with a first packet of a version whose keys are known.
 #[must_use]
 pub fn is_initial(bytes: &[u8]) -> bool {
-    // What is asked first is what other datagrams fail.
-    u32_be_at(bytes, 1).is_some_and(|version| version_of(version).is_some())
+    // What is asked first is what other datagrams fail. A client's first packet has the fixed bit (RFC 9287, 3.1).
+    bytes.first().is_some_and(|first| first & 0xc0 == 0xc0)
+        && u32_be_at(bytes, 1).is_some_and(|version| version_of(version).is_some())
         && Long::parse(bytes).is_some_and(|long| long.is_initial)
 }
 
@@ -279,7 +289,7 @@ impl Initials {
             if let Some(frames) = self.open(side, &long)
                 && let Some(crypto) = self.sides.get_mut(side)
             {
-                read_frames(&frames, crypto);
+                read_frames(&frames, long.version, crypto);
                 crypto.messages(each);
             }
         }
@@ -310,13 +320,14 @@ impl Initials {
 }
 
 /// Takes what a packet has of the handshake (RFC 9000, 19).
-fn read_frames(frames: &[u8], crypto: &mut Crypto) {
+fn read_frames(frames: &[u8], version: u32, crypto: &mut Crypto) {
     let mut reader = Reader::new(frames);
+    let crypto_kind = if version == T050 { 8 } else { 6 };
     while let Some(kind) = number(&mut reader) {
         let done = match kind {
             0 | 1 => Some(()),
             2 | 3 => acknowledgment(&mut reader, kind == 3),
-            6 => {
+            kind if kind == crypto_kind => {
                 let place = number(&mut reader).zip(number(&mut reader));
                 place.and_then(|(offset, length)| {
                     let octets = reader.take(usize::try_from(length).ok()?).ok()?;
@@ -368,4 +379,29 @@ pub(super) fn tests_only_open(packet: &[u8], destination: &[u8]) -> Option<super
             .flatten();
     });
     hello
+}
+
+/// The packet of RFC 9001, A.3, as a server that greases the fixed bit sends it (RFC 9287).
+#[cfg(test)]
+pub(super) fn tests_only_greased(packet: &[u8], destination: &[u8]) -> Vec<u8> {
+    let keys = Keys::of(1, destination, "server in").unwrap();
+    let long = Long::parse(packet).unwrap();
+    let frames = keys.open(&long).unwrap();
+    let mut head = packet[..long.number_at].to_vec();
+    head[0] = 0x81;
+    head.extend_from_slice(&[0, 1]);
+    let mut nonce = keys.iv;
+    nonce[11] ^= 1;
+    let payload = Payload {
+        msg: &frames,
+        aad: &head,
+    };
+    let sealed = keys.cipher.encrypt(&nonce.into(), payload).unwrap();
+    let mut mask = aes::Block::try_from(&sealed[2..18]).unwrap();
+    keys.header.encrypt_block(&mut mask);
+    head[0] ^= mask[0] & 0x0f;
+    head[long.number_at] ^= mask[1];
+    head[long.number_at + 1] ^= mask[2];
+    head.extend_from_slice(&sealed);
+    head
 }

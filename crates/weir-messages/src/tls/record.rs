@@ -18,6 +18,8 @@ pub struct Stamp {
 pub(super) enum Part<'p> {
     /// A whole message of the handshake.
     Handshake(u8, &'p [u8]),
+    /// A hello in the form of SSL 2.
+    Ssl2Hello(&'p [u8]),
     /// Level and description.
     Alert(u8, u8),
     /// What follows in this direction is private.
@@ -35,12 +37,33 @@ const HEADER_OCTETS: usize = 5;
 /// True when a stream begins with a hello, of a client or of a server.
 #[must_use]
 pub fn begins(bytes: &[u8]) -> bool {
+    if ssl2_hello(bytes).is_some() {
+        return true;
+    }
     let is_record = matches!(bytes, [22, 3, 0..=4, _, _, 1 | 2, 0, ..]);
     let length = u16_be_at(bytes, 3).map_or(0, usize::from);
     // A hello has a version, 32 random octets, a session and a suite, at least.
     is_record
         && (42..=RECORD_OCTETS_MAX).contains(&length)
         && u24_be_at(bytes, 6).is_some_and(|length| length >= 38)
+}
+
+/// The hello in the form of SSL 2 that a stream begins with, when all of it is there (RFC 5246, E.2). Its lengths
+/// agree, and it asks for SSL 3 or later.
+fn ssl2_hello(bytes: &[u8]) -> Option<&[u8]> {
+    let length = u16_be_at(bytes, 0).filter(|length| length & 0x8000 != 0)? & 0x7fff;
+    let body = bytes.get(2..2 + usize::from(length))?;
+    let [1, 3, 0..=4, ..] = body else {
+        return None;
+    };
+    let [suites, session, challenge] = [3, 5, 7].map(|at| u16_be_at(body, at).map(usize::from));
+    let (suites, session, challenge) = (suites?, session?, challenge?);
+    let is_one = suites > 0
+        && suites % 3 == 0
+        && matches!(session, 0 | 16)
+        && (16..=32).contains(&challenge)
+        && 9 + suites + session + challenge == body.len();
+    is_one.then_some(body)
 }
 
 /// One direction of a stream.
@@ -52,6 +75,8 @@ pub(super) struct Direction {
     handshake: Vec<u8>,
     /// Octets of a message that is passed over.
     passing: usize,
+    /// Something came that was read.
+    has_begun: bool,
     pub(super) is_private: bool,
     is_lost: bool,
 }
@@ -102,6 +127,12 @@ impl Direction {
         each: &mut dyn FnMut(&mut Self, Part<'_>),
     ) -> Option<usize> {
         let mut at = 0;
+        if !std::mem::replace(&mut self.has_begun, true)
+            && let Some(hello) = ssl2_hello(bytes)
+        {
+            each(self, Part::Ssl2Hello(hello));
+            at = 2 + hello.len();
+        }
         loop {
             let rest = bytes.get(at..)?;
             if rest.len() < HEADER_OCTETS {

@@ -1,5 +1,7 @@
 //! A handshake, from both sides.
 
+use weir_bytes::Short;
+
 use super::certificate::Certificate;
 use super::hello::{ClientHello, ServerHello};
 use super::quic::{Initials, QuicIds};
@@ -175,9 +177,12 @@ impl Session {
         let mut direction = std::mem::take(direction);
         let is_tls = direction.take(bytes, &mut |direction, part| {
             self.part(side, part, stamp);
-            let is_old = self
-                .version()
-                .is_none_or(|version| !is_private_hello(version));
+            // Who asked for another hello speaks 1.3, where this record says nothing (RFC 8446, D.4): both
+            // hellos come after it.
+            let is_old = !self.was_retried
+                && self
+                    .version()
+                    .is_none_or(|version| !is_private_hello(version));
             direction.is_private |= is_old && matches!(part, Part::ChangeCipherSpec);
         });
         if let Some(place) = self.directions.get_mut(side) {
@@ -229,6 +234,7 @@ impl Session {
     fn part(&mut self, side: usize, part: Part<'_>, stamp: Stamp) {
         match part {
             Part::Handshake(kind, body) => self.message(side, kind, body, stamp),
+            Part::Ssl2Hello(body) => self.client_hello(side, ClientHello::parse_ssl2(body), stamp),
             Part::Alert(level, description) => {
                 if self.alerts.len() < ALERTS_MAX {
                     self.alerts.push(Alert {
@@ -257,13 +263,7 @@ impl Session {
     fn message(&mut self, side: usize, kind: u8, body: &[u8], stamp: Stamp) {
         let is_datagram = self.carrier == Carrier::Dtls;
         match kind {
-            1 if self.client.is_none() => {
-                if let Ok(hello) = ClientHello::parse(body, is_datagram) {
-                    self.client = Some(hello);
-                    self.client_stamp = stamp;
-                    self.client_side = Some(side);
-                }
-            }
+            1 => self.client_hello(side, ClientHello::parse(body, is_datagram), stamp),
             2 if self.server.is_none() => {
                 if let Ok(hello) = ServerHello::parse(body) {
                     if hello.is_retry() {
@@ -285,6 +285,17 @@ impl Session {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Keeps the first hello of the client.
+    fn client_hello(&mut self, side: usize, hello: Result<ClientHello, Short>, stamp: Stamp) {
+        if self.client.is_none()
+            && let Ok(hello) = hello
+        {
+            self.client = Some(hello);
+            self.client_stamp = stamp;
+            self.client_side = Some(side);
         }
     }
 

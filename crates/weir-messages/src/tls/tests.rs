@@ -94,10 +94,10 @@ fn every_prefix_of_a_hello_waits() {
         );
         assert!(session.client.is_none(), "{length}");
         let body = record.get(9..length).unwrap_or_default();
-        // What stands behind the suites is read as far as it is there.
+        // The suites and what stands behind them are read as far as they are there.
         assert_eq!(
             ClientHello::parse(body, false).is_ok(),
-            body.len() >= 41,
+            body.len() >= 37,
             "{length}"
         );
     }
@@ -123,6 +123,49 @@ fn messages_without_end_are_passed_over() {
     }
     assert!(session.too_long >= 1);
     assert!(session.certificates.is_empty());
+}
+
+/// A server's hello of TLS 1.3 with this random, in one record, and an empty ChangeCipherSpec behind it.
+fn server_hello_of_1_3(random: [u8; 32]) -> Vec<u8> {
+    let mut record = vec![22, 3, 3, 0, 50, 2, 0, 0, 46, 3, 3];
+    record.extend_from_slice(&random);
+    record.extend_from_slice(&[0, 0x13, 0x01, 0, 0, 6, 0, 43, 0, 2, 3, 4]);
+    record.extend_from_slice(&[20, 3, 3, 0, 1, 1]);
+    record
+}
+
+#[test]
+fn the_hello_of_a_server_that_asked_for_another_one_is_read() {
+    let mut session = Session::new(Carrier::Tls);
+    session.stream(0, &hello_record(), Stamp::default());
+    session.stream(1, &server_hello_of_1_3(hello::RETRY), Stamp::default());
+    assert!(session.was_retried && session.server.is_none());
+    session.stream(0, &[20, 3, 3, 0, 1, 1], Stamp::default());
+    session.stream(0, &hello_record(), Stamp::default());
+    session.stream(1, &server_hello_of_1_3([9; 32]), Stamp::default());
+    assert_eq!(session.version(), Some(0x0304));
+}
+
+#[test]
+fn a_hello_in_the_form_of_ssl_2_is_read() {
+    let mut hello = b"\x80\x22\x01\x03\x01\0\x09\0\0\0\x10\0\0\x39\x07\0\xc0\0\0\x2f".to_vec();
+    hello.extend_from_slice(&[7; 16]);
+    assert!(begins_with_hello(&hello));
+    for length in 0..hello.len() {
+        assert!(!begins_with_hello(&hello[..length]), "{length}");
+    }
+    let mut session = Session::new(Carrier::Tls);
+    assert_eq!(session.stream(0, &hello, Stamp::default()), Told::More);
+    let client = session.client.as_ref().unwrap();
+    assert!(client.is_ssl2_form);
+    assert_eq!(client.version, 0x0301);
+    assert_eq!(client.suites, [0x39, 0x2f]);
+    assert_eq!(client.random[..16], [0; 16]);
+    assert_eq!(client.random[16..], [7; 16]);
+    // What follows are records.
+    let record = server_hello_of_1_3([9; 32]);
+    assert_eq!(session.stream(1, &record, Stamp::default()), Told::More);
+    assert!(session.server.is_some());
 }
 
 #[test]
@@ -162,4 +205,10 @@ fn the_first_packet_of_a_server_is_that_of_rfc_9001() {
     for length in 0..packet.len() {
         assert!(!is_quic_initial(&packet[..length]), "{length}");
     }
+    // A server may send it without the fixed bit; a connection begins with none of that kind.
+    let greased = quic::tests_only_greased(&packet, &octets("8394c8f03e515708"));
+    assert_eq!(greased[0] & 0x40, 0);
+    assert!(!is_quic_initial(&greased));
+    let again = quic::tests_only_open(&greased, &octets("8394c8f03e515708"));
+    assert_eq!(again, Some(hello));
 }

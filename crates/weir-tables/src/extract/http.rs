@@ -10,7 +10,7 @@ use weir_packet::{Kind, Needs, Value};
 use super::followed::Followed;
 use super::list::{Cache, List, Say};
 use super::messages::{Way, WithWay, columns_with_way};
-use super::value::{filled, number, seconds};
+use super::value::{filled, frame, number, seconds};
 use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
 use crate::Row;
 use crate::scan::Rows;
@@ -294,9 +294,9 @@ static FIELDS: &[ItemField<Say<Exchange>>] = &[
             let asked = request(e, |it| it.stamp.time_ns)??;
             seconds(response(e, |it| it.stamp.time_ns)??.saturating_sub(asked))
         }), "Seconds from the request's head to the response's", "weir"),
-    ItemField::new("http.request.frame", Kind::U64, Say::Value(|e| number(request(e, |it| it.stamp.frame)?)),
+    ItemField::new("http.request.frame", Kind::U64, Say::Value(|e| frame(request(e, |it| it.stamp.frame)?)),
         "Number of the record that completed the request's head", "weir"),
-    ItemField::new("http.response.frame", Kind::U64, Say::Value(|e| number(response(e, |it| it.stamp.frame)?)),
+    ItemField::new("http.response.frame", Kind::U64, Say::Value(|e| frame(response(e, |it| it.stamp.frame)?)),
         "Number of the record that completed the response's head", "weir"),
     ItemField::new("http.request.method", Kind::Text, Say::Value(|e| Some(Value::Text(&e.request.as_ref()?.head.line.method))),
         "Method", "RFC 9110, 9"),

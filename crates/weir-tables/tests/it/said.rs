@@ -44,7 +44,7 @@ pub(crate) struct Comparison {
     pub(crate) without: Option<(&'static str, &'static str)>,
     /// Preferences of tshark.
     pub(crate) preferences: &'static [&'static str],
-    /// Captures and columns that differ, with the reason. `*` are all columns.
+    /// Captures and columns that differ, with the reason.
     pub(crate) differences: &'static [(&'static str, &'static str, &'static str)],
 }
 
@@ -189,7 +189,7 @@ impl Comparison {
             return None;
         }
         let is_for = |entry: &(&str, &str, &str), key: &(String, String)| {
-            key.0.ends_with(entry.0) && (entry.1 == "*" || key.1 == entry.1)
+            key.0.ends_with(entry.0) && key.1 == entry.1
         };
         let unlisted: Vec<String> = found
             .iter()

@@ -8,10 +8,16 @@ use weir_packet::{Kind, Value};
 
 use crate::extract::ItemField;
 use crate::extract::list::{List, Say};
-use crate::extract::value::{filled, number, seconds};
+use crate::extract::value::{filled, frame, number, seconds};
 
 fn client<T>(session: &Session, get: impl FnOnce(&ClientHello) -> T) -> Option<T> {
     session.client.as_ref().map(get)
+}
+
+/// A fingerprint of the client's hello, which is defined for hellos in the form of TLS.
+fn fingerprint(session: &Session, get: impl FnOnce(&ClientHello) -> String) -> Option<String> {
+    let hello = session.client.as_ref();
+    hello.filter(|hello| !hello.is_ssl2_form).map(get)
 }
 
 fn server<T>(session: &Session, get: impl FnOnce(&ServerHello) -> T) -> Option<T> {
@@ -55,9 +61,9 @@ pub(super) static FIELDS: &[ItemField<Say<Session>>] = &[
             s.client.as_ref().and(s.server.as_ref())?;
             seconds(s.server_stamp.time_ns?.saturating_sub(s.client_stamp.time_ns?))
         }), "Seconds from the client's hello to the server's", "weir"),
-    ItemField::new("tls.client_hello.frame", Kind::U64, Say::Value(|s| number(client(s, |_| s.client_stamp.frame)?)),
+    ItemField::new("tls.client_hello.frame", Kind::U64, Say::Value(|s| frame(client(s, |_| s.client_stamp.frame)?)),
         "Number of the record that completed the client's hello", "weir"),
-    ItemField::new("tls.server_hello.frame", Kind::U64, Say::Value(|s| number(server(s, |_| s.server_stamp.frame)?)),
+    ItemField::new("tls.server_hello.frame", Kind::U64, Say::Value(|s| frame(server(s, |_| s.server_stamp.frame)?)),
         "Number of the record that completed the server's hello", "weir"),
     ItemField::new("tls.version", Kind::Text, Say::Value(|s| version_word(s.version()?).map(Value::Text)),
         "The version that both speak, in Zeek's words: TLSv12, TLSv13, DTLSv12, …", "RFC 8446, 4.2.1"),
@@ -105,15 +111,15 @@ pub(super) static FIELDS: &[ItemField<Say<Session>>] = &[
         "The client's random octets in hexadecimal digits, by which key logs name a session", "RFC 8446, 4.1.2"),
     ItemField::new("tls.handshake.early_data", Kind::Bool, Say::Value(|s| Some(Value::Bool(client(s, |c| c.has_early_data)?))),
         "The client sends data at once", "RFC 8446, 4.2.10"),
-    ItemField::new("tls.handshake.ja3", Kind::Text, Say::Text(|s| client(s, ja3)),
+    ItemField::new("tls.handshake.ja3", Kind::Text, Say::Text(|s| fingerprint(s, ja3)),
         "JA3: digest of how the client says hello", "https://github.com/salesforce/ja3"),
-    ItemField::new("tls.handshake.ja3_full", Kind::Text, Say::Text(|s| client(s, ja3_text)),
+    ItemField::new("tls.handshake.ja3_full", Kind::Text, Say::Text(|s| fingerprint(s, ja3_text)),
         "What JA3 is the digest of", "https://github.com/salesforce/ja3"),
     ItemField::new("tls.handshake.ja3s", Kind::Text, Say::Text(|s| server(s, ja3s)),
         "JA3S: digest of how the server answers", "https://github.com/salesforce/ja3"),
     ItemField::new("tls.handshake.ja3s_full", Kind::Text, Say::Text(|s| server(s, ja3s_text)),
         "What JA3S is the digest of", "https://github.com/salesforce/ja3"),
-    ItemField::new("tls.handshake.ja4", Kind::Text, Say::Text(|s| client(s, |hello| ja4(hello, s.carrier))),
+    ItemField::new("tls.handshake.ja4", Kind::Text, Say::Text(|s| fingerprint(s, |hello| ja4(hello, s.carrier))),
         "JA4: how the client says hello, whatever the order of its lists", "https://github.com/FoxIO-LLC/ja4"),
     ItemField::new("tls.server.version", Kind::U16, Say::Value(|s| number(server(s, |h| h.version)?)),
         "The version of the server's hello, which is TLS 1.2's for later ones", "RFC 8446, 4.1.3"),

@@ -67,15 +67,12 @@ const RESPONSE: &[(&str, &str)] = &[
 
 const SPACES: &str = "tshark ends a target at its first space";
 const ZERO_NINE: &str = "HTTP/0.9 is not read";
-const BEHIND: &str =
-    "what comes behind a body of the length that its head says is no head: tshark takes it for one";
+const BEHIND: &str = "tshark, which is told not to put bodies together, takes a body that begins with POST for a head that goes on into the next response";
+const MISSING: &str = "segments are missing: tshark reads what comes behind at once, here it waits for them up to the capture's end, and has no packet";
+const NUL: &str = "the value begins with a NUL: tshark has none; in a second packet the request itself is the difference";
+const NONE: &str = "the version's last octet is damaged: tshark takes it for a response";
 
 const REQUEST_DIFFERENCES: &[(&str, &str, &str)] = &[
-    (
-        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
-        "*",
-        "segments are missing: tshark reads what comes behind at once, here it waits for them up to the capture's end",
-    ),
     (
         "ndpi/tests__cfgs__default__pcap__WebattackRCE.pcap",
         "http.request.uri",
@@ -85,6 +82,36 @@ const REQUEST_DIFFERENCES: &[(&str, &str, &str)] = &[
         "ndpi/tests__cfgs__default__pcap__WebattackRCE.pcap",
         "http.request.version",
         SPACES,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
+        "http.host",
+        MISSING,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
+        "http.request.content_type",
+        NUL,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
+        "http.request.method",
+        MISSING,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
+        "http.request.uri",
+        MISSING,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
+        "http.request.version",
+        MISSING,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
+        "http.user_agent",
+        MISSING,
     ),
     (
         "zeek/testing__btest__Traces__http__connect-with-smtp.pcap",
@@ -98,12 +125,32 @@ const REQUEST_DIFFERENCES: &[(&str, &str, &str)] = &[
     ),
     (
         "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
-        "*",
+        "http.request.content_type",
+        BEHIND,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
+        "http.request.method",
+        BEHIND,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
+        "http.request.uri",
+        BEHIND,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
+        "http.request.version",
         BEHIND,
     ),
     (
         "zeek/testing__btest__Traces__http__http-09-content-length-confusion.pcap",
-        "*",
+        "http.request.method",
+        ZERO_NINE,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__http-09-content-length-confusion.pcap",
+        "http.request.uri",
         ZERO_NINE,
     ),
 ];
@@ -115,12 +162,62 @@ const RESPONSE_DIFFERENCES: &[(&str, &str, &str)] = &[
     ),
     (
         "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
-        "*",
-        "a version that is none",
+        "http.date",
+        NONE,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
+        "http.response.code",
+        NONE,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
+        "http.response.phrase",
+        NONE,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
+        "http.response.version",
+        NONE,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
+        "http.time",
+        NONE,
     ),
     (
         "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
-        "*",
+        "http.content_type",
+        BEHIND,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
+        "http.date",
+        BEHIND,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
+        "http.response.code",
+        BEHIND,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
+        "http.response.phrase",
+        BEHIND,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
+        "http.response.version",
+        BEHIND,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
+        "http.server",
+        BEHIND,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
+        "http.time",
         BEHIND,
     ),
 ];

@@ -19,6 +19,7 @@ fn tshark_reads_the_same_in_dhcp() {
 
 const DHCP: &[(&str, &str)] = &[
     ("dhcp.type", "dhcp.type"),
+    // Not dhcp.hw.type: tshark gives the type in the client's identifier (option 61) this name too.
     ("dhcp.option.dhcp", "dhcp.option.dhcp"),
     ("dhcp.id", "dhcp.id"),
     ("dhcp.secs", "dhcp.secs"),

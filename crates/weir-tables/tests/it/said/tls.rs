@@ -12,8 +12,11 @@ fn tshark_reads_the_same_in_tls() {
         filter,
         fields,
         without: Some(("tls.carrier", "dtls")),
-        // Handshakes on ports of other protocols.
-        preferences: &["tcp.try_heuristic_first:TRUE"],
+        // Handshakes on ports of other protocols, and those whose segments came in another order.
+        preferences: &[
+            "tcp.try_heuristic_first:TRUE",
+            "tcp.reassemble_out_of_order:TRUE",
+        ],
         differences,
     };
     // What an ICMP error quotes is no message that was sent there, and OpenVPN's and CAPWAP's packets, which carry
@@ -76,37 +79,181 @@ const SERVER: &[(&str, &str)] = &[
     ("tls.handshake.ja3s_full", "tls.handshake.ja3s_full"),
 ];
 
-const OLD: &str = "the hello has the form of SSL 2, which is not read";
+const OLD: &str = "a hello in the form of SSL 2, whose suites and challenge tshark has under other names (tls.handshake.cipherspec, .challenge)";
+const GOOGLE: &str =
+    "before the hello stands an acknowledgement in the form of Google's QUIC, which is not read";
+const SECOND: &str = "a second hello after a retry: the row has the first, as the reference says";
+const REFUSED: &str = "tshark keeps the version that the server refused, and does not open what the client sends next";
+const KEYS: &str = "tshark takes the connection's keys from the capture and reads what is encrypted behind the hello";
 const DAMAGED: &str =
     "the lengths of the hello contradict each other: tshark stops before the fingerprint";
 
 const CLIENT_DIFFERENCES: &[(&str, &str, &str)] = &[
+    ("found/google_ssl.pcap", "tls.handshake.ciphersuite", OLD),
+    ("found/google_ssl.pcap", "tls.handshake.random", OLD),
+    ("found/tls__ssl.v3.pcap", "tls.handshake.ciphersuite", OLD),
+    ("found/tls__ssl.v3.pcap", "tls.handshake.random", OLD),
     (
-        "ndpi/tests__cfgs__default__pcap__quic_t50.pcap",
-        "*",
-        "Google's QUIC before the standard, whose keys are others",
+        "ndpi/tests__cfgs__default__pcap__quic-forcing-vn-with-data.pcapng",
+        "tls.handshake.ciphersuite",
+        REFUSED,
     ),
-    ("found/google_ssl.pcap", "tls.handshake.version", OLD),
-    ("found/tls__ssl.v3.pcap", "tls.handshake.version", OLD),
+    (
+        "ndpi/tests__cfgs__default__pcap__quic-forcing-vn-with-data.pcapng",
+        "tls.handshake.extension.type",
+        REFUSED,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__quic-forcing-vn-with-data.pcapng",
+        "tls.handshake.extensions.supported_version",
+        REFUSED,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__quic-forcing-vn-with-data.pcapng",
+        "tls.handshake.extensions_alpn_str",
+        REFUSED,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__quic-forcing-vn-with-data.pcapng",
+        "tls.handshake.extensions_supported_group",
+        REFUSED,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__quic-forcing-vn-with-data.pcapng",
+        "tls.handshake.ja3",
+        REFUSED,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__quic-forcing-vn-with-data.pcapng",
+        "tls.handshake.ja3_full",
+        REFUSED,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__quic-forcing-vn-with-data.pcapng",
+        "tls.handshake.random",
+        REFUSED,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__quic-forcing-vn-with-data.pcapng",
+        "tls.handshake.sig_hash_alg",
+        REFUSED,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__quic-forcing-vn-with-data.pcapng",
+        "tls.handshake.version",
+        REFUSED,
+    ),
     (
         "ndpi/tests__cfgs__default__pcap__tls_cipher_lens.pcap",
-        "*",
+        "tls.handshake.ciphersuite",
+        DAMAGED,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__tls_cipher_lens.pcap",
+        "tls.handshake.ja3",
+        DAMAGED,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__tls_cipher_lens.pcap",
+        "tls.handshake.ja3_full",
         DAMAGED,
     ),
     (
         "ndpi/tests__cfgs__default__pcap__tumblr.pcap",
-        "*",
-        "a second hello after a retry: the row has the first",
+        "tls.handshake.ciphersuite",
+        SECOND,
     ),
     (
-        "ndpi/tests__cfgs__default__pcap__quic-forcing-vn-with-data.pcapng",
-        "*",
-        "tshark keeps the version that the server refused",
+        "ndpi/tests__cfgs__default__pcap__tumblr.pcap",
+        "tls.handshake.extension.type",
+        SECOND,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__tumblr.pcap",
+        "tls.handshake.extensions.supported_version",
+        SECOND,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__tumblr.pcap",
+        "tls.handshake.extensions_alpn_str",
+        SECOND,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__tumblr.pcap",
+        "tls.handshake.extensions_server_name",
+        SECOND,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__tumblr.pcap",
+        "tls.handshake.extensions_supported_group",
+        SECOND,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__tumblr.pcap",
+        "tls.handshake.ja3",
+        SECOND,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__tumblr.pcap",
+        "tls.handshake.ja3_full",
+        SECOND,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__tumblr.pcap",
+        "tls.handshake.random",
+        SECOND,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__tumblr.pcap",
+        "tls.handshake.session_id",
+        SECOND,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__tumblr.pcap",
+        "tls.handshake.sig_hash_alg",
+        SECOND,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__tumblr.pcap",
+        "tls.handshake.version",
+        SECOND,
     ),
 ];
 
-const SERVER_DIFFERENCES: &[(&str, &str, &str)] = &[(
-    "ndpi/tests__cfgs__default__pcap__quic_t50.pcap",
-    "*",
-    "Google's QUIC before the standard, whose keys are others",
-)];
+const SERVER_DIFFERENCES: &[(&str, &str, &str)] = &[
+    (
+        "ndpi/tests__cfgs__default__pcap__quic-33.pcapng",
+        "tls.next_protocol",
+        KEYS,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__quic-33.pcapng",
+        "tls.server.extension.type",
+        KEYS,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__quic_t50.pcap",
+        "tls.cipher_number",
+        GOOGLE,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__quic_t50.pcap",
+        "tls.handshake.ja3s",
+        GOOGLE,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__quic_t50.pcap",
+        "tls.handshake.ja3s_full",
+        GOOGLE,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__quic_t50.pcap",
+        "tls.server.extension.type",
+        GOOGLE,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__quic_t50.pcap",
+        "tls.server.version",
+        GOOGLE,
+    ),
+];
