@@ -95,7 +95,10 @@ fn widen_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
 /// `left // right`: integers, towards zero, which the engine itself divides with all checks.
 fn divided(left: Expr, right: Expr, schema: &DFSchema) -> Result<Expr> {
     let (left_type, right_type) = (left.get_type(schema)?, right.get_type(schema)?);
-    let is_whole = |kind: &DataType| kind.is_integer() || kind.is_null();
+    // Sums of signed and unsigned numbers are decimals without a fraction; those beyond 64 bits fail to be cast.
+    let is_whole = |kind: &DataType| {
+        kind.is_integer() || kind.is_null() || matches!(kind, DataType::Decimal128(_, 0))
+    };
     if !is_whole(&left_type) || !is_whole(&right_type) {
         return plan_err!(
             "// divides integers, not {left_type} by {right_type}; floor(a / b) divides any numbers"

@@ -253,7 +253,7 @@ verdicts!(
         Wildcard => Verdict::Honoured,
         QualifiedWildcard => Verdict::Honoured,
         OuterJoin => refused("(+) for an outer join", "LEFT JOIN … ON …"),
-        Prior => refused("PRIOR", "WITH RECURSIVE asks such questions"),
+        Prior => refused("CONNECT BY", "WITH RECURSIVE asks such questions"),
         Lambda => Verdict::Honoured,
         MemberOf => refused("MEMBER OF", "write x = ANY(list)"),
     }

@@ -427,7 +427,7 @@ fn queries_give_what_duckdb_gives() {
         runner(2, true, None),
         runner(2, false, Some(64 << 20)),
     ];
-    let captures = ["demo/office.pcapng", "net.pcap", "office.pcap"];
+    let captures = ["demo/office.pcapng", "net.pcap", "demo/voip.pcap"];
     for (index, capture) in captures.iter().enumerate() {
         let numbers = COLUMNS
             .iter()
