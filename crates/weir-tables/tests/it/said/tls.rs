@@ -80,8 +80,6 @@ const SERVER: &[(&str, &str)] = &[
 ];
 
 const OLD: &str = "a hello in the form of SSL 2, whose suites and challenge tshark has under other names (tls.handshake.cipherspec, .challenge)";
-const GOOGLE: &str =
-    "before the hello stands an acknowledgement in the form of Google's QUIC, which is not read";
 const SECOND: &str = "a second hello after a retry: the row has the first, as the reference says";
 const REFUSED: &str = "tshark keeps the version that the server refused, and does not open what the client sends next";
 const KEYS: &str = "tshark takes the connection's keys from the capture and reads what is encrypted behind the hello";
@@ -230,30 +228,5 @@ const SERVER_DIFFERENCES: &[(&str, &str, &str)] = &[
         "ndpi/tests__cfgs__default__pcap__quic-33.pcapng",
         "tls.server.extension.type",
         KEYS,
-    ),
-    (
-        "ndpi/tests__cfgs__default__pcap__quic_t50.pcap",
-        "tls.cipher_number",
-        GOOGLE,
-    ),
-    (
-        "ndpi/tests__cfgs__default__pcap__quic_t50.pcap",
-        "tls.handshake.ja3s",
-        GOOGLE,
-    ),
-    (
-        "ndpi/tests__cfgs__default__pcap__quic_t50.pcap",
-        "tls.handshake.ja3s_full",
-        GOOGLE,
-    ),
-    (
-        "ndpi/tests__cfgs__default__pcap__quic_t50.pcap",
-        "tls.server.extension.type",
-        GOOGLE,
-    ),
-    (
-        "ndpi/tests__cfgs__default__pcap__quic_t50.pcap",
-        "tls.server.version",
-        GOOGLE,
     ),
 ];
