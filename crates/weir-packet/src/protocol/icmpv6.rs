@@ -224,7 +224,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 
 /// All messages but the errors, which quote a packet.
 pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape::fixed(4, NextHeader::Payload)
-    .tests(&[BitsTest::new(KIND, &[(0, 0), (5, 255)])])];
+    .tests(&[BitsTest::new(KIND, &[(0, 0), (5, 136), (138, 255)])])];
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(HEADER_LEN_MIN)?;

@@ -14,7 +14,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     name: "dhcp",
     doc: "one row a message of DHCP or BOOTP, over IPv4, on any port",
     columns: || columns_with_way(columns(&[], FIELDS)),
-    needs: &[Needs::Transport],
+    needs: &[Needs::All],
     start: |_| Box::new(Messages::<Dhcp>::default()),
     arguments: &[],
     aliases: &[],

@@ -27,7 +27,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
         }));
         columns_with_way(own)
     },
-    needs: &[Needs::Transport],
+    needs: &[Needs::All],
     start: |_| Box::new(Messages::<Dns>::default()),
     arguments: &[],
     aliases: &[],

@@ -19,7 +19,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     name: "http",
     doc: "one row a request of HTTP/1.0 or 1.1 with its response, on any port",
     columns: || columns_with_way(columns(&[], FIELDS)),
-    needs: &[Needs::Transport],
+    needs: &[Needs::All],
     start: |_| Box::new(Http::default()),
     arguments: &[],
     aliases: &[],

@@ -14,7 +14,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     name: "lookups",
     doc: "one row a question of DNS with its answer, in Zeek's words",
     columns: || columns_with_way(columns(&[], FIELDS)),
-    needs: &[Needs::Transport],
+    needs: &[Needs::All],
     start: |_| Box::new(Messages::<Lookups>::default()),
     arguments: &[],
     aliases: &[],

@@ -11,7 +11,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     name: "ntp",
     doc: "one row a packet of NTP of a client, a server or a peer, on any port",
     columns: || columns_with_way(columns(&[], FIELDS)),
-    needs: &[Needs::Transport],
+    needs: &[Needs::All],
     start: |_| Box::new(Messages::<Ntp>::default()),
     arguments: &[],
     aliases: &[],

@@ -22,7 +22,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     name: "tls",
     doc: "one row a handshake of TLS, DTLS or QUIC, on any port",
     columns: || columns_with_way(columns(&[], FIELDS)),
-    needs: &[Needs::Transport],
+    needs: &[Needs::All],
     start: |_| Box::new(Tls::default()),
     arguments: &[],
     aliases: &[],
