@@ -94,6 +94,10 @@ pub enum Fragmented<'d> {
 /// What packets are decoded with that were put together, and headers for those inside of tunnels: both
 /// borrow from the packet around them, so that there is one for each depth.
 #[derive(Debug, Default)]
+#[allow(
+    clippy::vec_box,
+    reason = "they are handed out and taken back without being copied"
+)]
 pub(crate) struct Nested {
     decoders: Vec<Box<Decoder>>,
     headers: Vec<Box<Headers>>,

@@ -168,7 +168,7 @@ impl Outline {
             // Whatever else is described.
             _ => match plain_link(link_type) {
                 Some(_) if wanted.contains(Layer::Erf) => {
-                    all(outlines, frames, found, |_, _| false)
+                    all(outlines, frames, found, |_, _| false);
                 }
                 Some(layer) => all(outlines, frames, found, |outline, data| {
                     outline.reached == Depth::Transport

@@ -1,3 +1,5 @@
+//! DNS: messages, questions with their answers, and what has no end.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! HTTP: heads, bodies, and what has no end.
+
 use super::*;
 
 const REQUESTS: &[u8] = b"GET /a HTTP/1.1\r\nHost: weir.test\r\n\r\n\

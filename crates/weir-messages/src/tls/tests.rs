@@ -1,3 +1,5 @@
+//! TLS and QUIC: hellos, certificates, published vectors, and what has no end.
+
 use super::*;
 
 /// The hello of the description of JA4 (FoxIO, `ja4/technical_details/JA4.md`).

@@ -17,7 +17,7 @@ fn descriptions_agree_with_decoding_on_all_samples() {
     let scratch = tempfile::tempdir().unwrap();
     let mut captures = captures::in_folder(&folder);
     if captures.is_empty() {
-        eprintln!("SKIPPED: there are no captures in {}", folder.display());
+        weir_testkit::missing("captures", &folder.display().to_string());
     }
     captures.extend(captures::generated(scratch.path()));
     let options = Options::default();

@@ -298,7 +298,7 @@ fn ppp_in_gre_hid_a_message_that_tshark_sees() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../../shared/data/captures/found/gre.pcapng");
     if !path.exists() {
-        eprintln!("SKIPPED: there is no {}", path.display());
+        weir_testkit::missing("captures", &path.display().to_string());
         return;
     }
     let (batch, _) = read_with_notes("sip", &[&path], 1000);

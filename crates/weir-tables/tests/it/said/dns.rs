@@ -83,7 +83,6 @@ const CUT: &str =
 const QUIC: &str = "on port 443 tshark takes what is no DNS message for one";
 const SERVICES: &str = "tshark takes names of SRV records apart (dns.srv.service, .proto, .name); here all names stand in dns.resp.name";
 const BITMAPS: &str = "tshark lists the types of NSEC's bitmaps among those of the records";
-const PPP: &str = "PPP in GRE is not decoded";
 const OPTION: &str =
     "tshark stops at an option that is longer than its record; here the next record is read";
 
@@ -249,121 +248,6 @@ const DIFFERENCES: &[(&str, &str, &str)] = &[
         "zeek/testing__btest__Traces__radiotap.pcap",
         "dns.resp.type",
         BITMAPS,
-    ),
-    (
-        "zeek/testing__btest__Traces__tunnels__gre-pptp.pcap",
-        "dns.count.add_rr",
-        PPP,
-    ),
-    (
-        "zeek/testing__btest__Traces__tunnels__gre-pptp.pcap",
-        "dns.count.answers",
-        PPP,
-    ),
-    (
-        "zeek/testing__btest__Traces__tunnels__gre-pptp.pcap",
-        "dns.count.auth_rr",
-        PPP,
-    ),
-    (
-        "zeek/testing__btest__Traces__tunnels__gre-pptp.pcap",
-        "dns.count.queries",
-        PPP,
-    ),
-    (
-        "zeek/testing__btest__Traces__tunnels__gre-pptp.pcap",
-        "dns.flags",
-        PPP,
-    ),
-    (
-        "zeek/testing__btest__Traces__tunnels__gre-pptp.pcap",
-        "dns.flags.opcode",
-        PPP,
-    ),
-    (
-        "zeek/testing__btest__Traces__tunnels__gre-pptp.pcap",
-        "dns.flags.rcode",
-        PPP,
-    ),
-    (
-        "zeek/testing__btest__Traces__tunnels__gre-pptp.pcap",
-        "dns.flags.response",
-        PPP,
-    ),
-    (
-        "zeek/testing__btest__Traces__tunnels__gre-pptp.pcap",
-        "dns.flags.truncated",
-        PPP,
-    ),
-    (
-        "zeek/testing__btest__Traces__tunnels__gre-pptp.pcap",
-        "dns.id",
-        PPP,
-    ),
-    (
-        "zeek/testing__btest__Traces__tunnels__gre-pptp.pcap",
-        "dns.qry.names",
-        PPP,
-    ),
-    (
-        "zeek/testing__btest__Traces__tunnels__gre-pptp.pcap",
-        "dns.qry.types",
-        PPP,
-    ),
-    (
-        "zeek/testing__btest__Traces__tunnels__gre-pptp.pcap",
-        "dns.resp.class",
-        PPP,
-    ),
-    (
-        "zeek/testing__btest__Traces__tunnels__gre-pptp.pcap",
-        "dns.resp.len",
-        PPP,
-    ),
-    (
-        "zeek/testing__btest__Traces__tunnels__gre-pptp.pcap",
-        "dns.resp.name",
-        PPP,
-    ),
-    (
-        "zeek/testing__btest__Traces__tunnels__gre-pptp.pcap",
-        "dns.resp.ttl",
-        PPP,
-    ),
-    (
-        "zeek/testing__btest__Traces__tunnels__gre-pptp.pcap",
-        "dns.resp.type",
-        PPP,
-    ),
-    (
-        "zeek/testing__btest__Traces__tunnels__gre-pptp.pcap",
-        "dns.response_to",
-        PPP,
-    ),
-    (
-        "zeek/testing__btest__Traces__tunnels__gre-pptp.pcap",
-        "dns.soa.minimum_ttl",
-        PPP,
-    ),
-    (
-        "zeek/testing__btest__Traces__tunnels__gre-pptp.pcap",
-        "dns.soa.mname",
-        PPP,
-    ),
-    (
-        "zeek/testing__btest__Traces__tunnels__gre-pptp.pcap",
-        "dns.soa.rname",
-        PPP,
-    ),
-    (
-        "zeek/testing__btest__Traces__tunnels__gre-pptp.pcap",
-        "dns.soa.serial_number",
-        PPP,
-    ),
-    (
-        "zeek/testing__btest__Traces__tunnels__gre-pptp.pcap",
-        "dns.time",
-        PPP,
     ),
     (
         "zeek/testing__btest__Traces__var-services-std-ports.pcap",

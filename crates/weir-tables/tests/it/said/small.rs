@@ -8,8 +8,7 @@ fn tshark_reads_the_same_in_dhcp() {
         table: "dhcp",
         frame: "frame.number",
         protocols: &["dhcp"],
-        // CAPWAP is not looked into.
-        filter: "dhcp && !icmp && !(frame.protocols contains \"capwap\")",
+        filter: "dhcp && !icmp",
         fields: DHCP,
         without: None,
         preferences: &[],

@@ -19,19 +19,19 @@ fn tshark_reads_the_same_in_tls() {
         ],
         differences,
     };
-    // What an ICMP error quotes is no message that was sent there, and OpenVPN's and CAPWAP's packets, which carry
-    // TLS too, are not looked into.
+    // What an ICMP error quotes is no message that was sent there, and OpenVPN's packets, which carry TLS too, are
+    // not looked into.
     Comparison::agree(&[
         part(
             "tls.client_hello.frame",
-            "tls.handshake.type == 1 && !dtls && !openvpn && !(frame.protocols contains \"capwap\") && !icmp && !icmpv6",
+            "tls.handshake.type == 1 && !dtls && !openvpn && !icmp && !icmpv6",
             CLIENT,
             CLIENT_DIFFERENCES,
         ),
         part(
             "tls.server_hello.frame",
             // A server hello with this random asks for another client hello (RFC 8446, 4.1.3).
-            "tls.handshake.type == 2 && !dtls && !openvpn && !(frame.protocols contains \"capwap\") && !icmp && !icmpv6 \
+            "tls.handshake.type == 2 && !dtls && !openvpn && !icmp && !icmpv6 \
              && !(tls.handshake.random == cf:21:ad:74:e5:9a:61:11:be:1d:8c:02:1e:65:b8:91:c2:a2:11:16:7a:bb:8c:5e:07:9e:09:e2:c8:a8:33:9c)",
             SERVER,
             SERVER_DIFFERENCES,
