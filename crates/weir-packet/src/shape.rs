@@ -367,7 +367,7 @@ pub enum NextHeader {
         /// What kind of number it is.
         table: NextTable,
     },
-    /// What hangs on the pair of ports ([`udp_ports`](crate::udp_ports)).
+    /// What hangs on the pair of ports ([`udp_ports`]).
     UdpPorts {
         /// The sender's.
         source: Bits,
