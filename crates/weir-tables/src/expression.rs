@@ -382,7 +382,7 @@ mod tests {
         assert!(fits(length(), Multiply, number(8)).is_some());
         assert!(fits(length(), Subtract, column("ip.len")).is_some());
         assert!(fits(length(), Multiply, length()).is_none());
-        assert!(fits(column("ip.len"), Multiply, column("ip.len")).is_some());
+        assert!(fits(column("ip.id"), Multiply, column("ip.id")).is_some());
         assert!(fits(length(), Add, number(i64::MAX)).is_none());
         assert!(fits(length(), Add, number(i64::MIN)).is_some());
         assert!(fits(number(i64::MIN), Subtract, number(1)).is_none());
