@@ -24,6 +24,7 @@ mod dribble;
 pub mod flow;
 pub mod h248;
 pub mod layout;
+pub mod messages;
 pub mod packet;
 pub mod program;
 pub mod sip;
@@ -63,6 +64,9 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("websocket_input", websocket::input),
     ("websocket_inflate", websocket::inflate),
     ("websocket_study", websocket::study),
+    ("messages_dns", messages::dns),
+    ("messages_tls", messages::tls),
+    ("messages_http", messages::http),
     ("h248_text", h248::text),
     ("h248_ber", h248::ber),
     ("h248_per", h248::per),

@@ -6,7 +6,7 @@ use std::fs;
 use anyhow::{Result, bail};
 use serde_json::json;
 
-use crate::{cargo, crate_bench, live, memory, root, scan, tribeca, ws};
+use crate::{cargo, crate_bench, live, memory, robustness, root, scan, tribeca, ws};
 
 /// A benchmark by name.
 struct Bench {
@@ -67,6 +67,9 @@ const BENCHES: &[Bench] = &[
     },
 ];
 
+/// The one that compares nothing.
+const ROBUSTNESS: &str = "mutated captures through every table: panics, runs that take too long or too much memory; [--captures N] [--minutes M] [--seed S] [--only NUMBER] [FOLDER…]";
+
 /// One figure of weir's beside a peer's.
 #[derive(Clone, Debug)]
 pub(crate) struct Comparison {
@@ -91,15 +94,19 @@ impl Comparison {
 
 /// True when a benchmark has this name.
 pub(crate) fn is_known(name: &str) -> bool {
-    BENCHES.iter().any(|bench| bench.name == name)
+    name == "robustness" || BENCHES.iter().any(|bench| bench.name == name)
 }
 
 /// `cargo xtask bench [NAME]`.
 pub(crate) fn run(words: &[&str]) -> Result<()> {
+    if let ["robustness", rest @ ..] = words {
+        return robustness::run(rest);
+    }
     let [name] = words else {
         for bench in BENCHES {
-            println!("cargo xtask bench {:<8} {}", bench.name, bench.what);
+            println!("cargo xtask bench {:<10} {}", bench.name, bench.what);
         }
+        println!("cargo xtask bench robustness {ROBUSTNESS}");
         return Ok(());
     };
     let Some(bench) = BENCHES.iter().find(|bench| bench.name == *name) else {

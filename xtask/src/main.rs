@@ -7,6 +7,7 @@ mod gate;
 mod live;
 mod measure;
 mod memory;
+mod robustness;
 mod scan;
 mod tidy;
 mod trace;

@@ -61,6 +61,23 @@ impl Subject {
         self.run_with_input(None::<fn(&mut dyn Write) -> Result<()>>)
     }
 
+    /// Runs it once, and gives its cost and whether it succeeded.
+    pub(crate) fn run_in_any_case(&self) -> Result<(Cost, bool)> {
+        let mut command = self.command();
+        command.stdout(Stdio::null()).stdin(Stdio::null());
+        let started = Instant::now();
+        let mut child = command
+            .spawn()
+            .with_context(|| format!("cannot start {}", self.program))?;
+        let ended = child.wait4()?;
+        let cost = Cost {
+            wall: started.elapsed().as_secs_f64(),
+            cpu: (ended.rusage.utime + ended.rusage.stime).as_secs_f64(),
+            resident: ended.rusage.maxrss,
+        };
+        Ok((cost, ended.status.success()))
+    }
+
     /// Runs it once with what `feed` writes as its standard input.
     pub(crate) fn run_with_input(
         &self,

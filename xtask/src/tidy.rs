@@ -56,6 +56,12 @@ fn check(path: &Path, text: &str, faults: &mut Vec<String>) {
                 );
             }
         }
+        if is_code_only && line.contains(concat!("SKIPPED", ":")) {
+            fault(
+                index + 1,
+                "a test that is skipped says so by weir_testkit::missing",
+            );
+        }
         if line.ends_with([' ', '\t']) {
             fault(index + 1, "white space at the end of the line");
         }

@@ -238,15 +238,6 @@ impl Bits {
         Some(word >> (self.shift & 63) & self.mask())
     }
 
-    /// The value read as two's complement of its width.
-    #[inline]
-    #[must_use]
-    pub fn read_signed_at(&self, bytes: &[u8], start: usize) -> Option<i64> {
-        let unused = 64_u32.saturating_sub(self.width()) & 63;
-        self.read_at(bytes, start)
-            .map(|value| (value << unused).cast_signed() >> unused)
-    }
-
     /// The whole word in what begins at `start` of `bytes`, of which the value is a part.
     #[inline]
     #[must_use]
@@ -325,12 +316,5 @@ mod tests {
         assert_eq!(Bits::be32(u32::MAX).read(&BYTES), None);
         assert_eq!(Bits::be32(1).read_at(&BYTES, usize::MAX), None);
         assert_eq!(Bits::be16(9).read(&BYTES), None);
-    }
-
-    #[test]
-    fn signed_numbers() {
-        assert_eq!(Bits::byte(8).read_signed_at(&BYTES, 0), Some(-127));
-        assert_eq!(Bits::byte(0).read_signed_at(&BYTES, 9), Some(-1));
-        assert_eq!(Bits::be16(0).read_signed_at(&BYTES, 0), Some(0x1234));
     }
 }

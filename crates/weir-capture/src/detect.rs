@@ -50,12 +50,58 @@ fn unknown(bytes: &[u8]) -> Error {
         // Writing to a string does not fail.
         let _ = write!(found, " {byte:02x}");
     }
+    if let Some((name, hint)) = other_compression(bytes) {
+        return Error::unknown_format(format!("it is compressed with {name}"), hint);
+    }
     Error::unknown_format(
         found,
         "pcap, pcapng and ERF are read; `editcap -F pcapng FILE NEW.pcapng` converts the other \
          formats that Wireshark knows",
     )
 }
+
+/// The compression of a stream that is not unpacked here, and what to do about it.
+#[must_use]
+pub fn other_compression(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
+    let (_, name, hint) = OTHER_COMPRESSIONS
+        .iter()
+        .find(|(magic, ..)| bytes.starts_with(magic))?;
+    Some((name, hint))
+}
+
+/// How they begin.
+const OTHER_COMPRESSIONS: [(&[u8], &str, &str); 6] = [
+    (
+        b"\xfd7zXZ\0",
+        "xz",
+        "gzip and zstd are unpacked here; for this one: xz -dc FILE | weir query \"… FROM '-'\"",
+    ),
+    (
+        b"BZh",
+        "bzip2",
+        "gzip and zstd are unpacked here; for this one: bzip2 -dc FILE | weir query \"… FROM '-'\"",
+    ),
+    (
+        b"\x04\x22\x4d\x18",
+        "lz4",
+        "gzip and zstd are unpacked here; for this one: lz4 -dc FILE | weir query \"… FROM '-'\"",
+    ),
+    (
+        b"PK\x03\x04",
+        "zip",
+        "gzip and zstd are unpacked here; for this one: unzip -p FILE | weir query \"… FROM '-'\"",
+    ),
+    (
+        b"7z\xbc\xaf\x27\x1c",
+        "7-Zip",
+        "gzip and zstd are unpacked here; for this one: 7z x -so FILE | weir query \"… FROM '-'\"",
+    ),
+    (
+        b"\x1f\x9d",
+        "compress",
+        "gzip and zstd are unpacked here; for this one: gzip -dc FILE | weir query \"… FROM '-'\"",
+    ),
+];
 
 const MAGIC_BYTES: usize = 12;
 const SHOWN_BYTES: usize = 8;

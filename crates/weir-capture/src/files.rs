@@ -1,12 +1,17 @@
 //! Files: opening one, asking whether it is a capture, and finding those that a pattern means.
 
 use std::{
+    borrow::Cow,
+    fmt::Write as _,
     fs::File,
     path::{Path, PathBuf},
 };
 
 use crate::{
-    Compression, Error, ErrorKind, Format, Options, Reader, buffer::Buffer, detect::detect,
+    Compression, Error, ErrorKind, Format, Options, Reader,
+    buffer::Buffer,
+    detect::detect,
+    pattern::{Pattern, WILD},
 };
 
 /// A reader of a file.
@@ -63,8 +68,30 @@ pub fn sniff_path(path: &Path) -> Result<Option<(Format, Compression)>, Error> {
     }
 }
 
+/// True when there is a capture at `path` that would be lost if something else were written there: a regular
+/// file that is not empty and is one by its content, or by its name.
+#[must_use]
+pub fn is_capture_at(path: &Path) -> bool {
+    let Ok(metadata) = std::fs::metadata(path) else {
+        return false;
+    };
+    if !metadata.is_file() || metadata.len() == 0 {
+        return false;
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.to_ascii_lowercase();
+    let plain = COMPRESSED_ENDINGS
+        .iter()
+        .find_map(|ending| name.strip_suffix(ending))
+        .unwrap_or(&name);
+    CAPTURE_ENDINGS.iter().any(|ending| plain.ends_with(ending))
+        || sniff_path(path).is_ok_and(|found| found.is_some())
+}
+
 /// The files that `pattern` means, sorted: the path itself, or all that match `*`, `?`, `[...]` and
-/// `**`. A file whose name holds such characters is found by its name first.
+/// `**`, whatever bytes their names are. A file whose name holds such characters is found by its name first, and
+/// a name that is not UTF-8 also as [`shown`] writes it. Links are followed, but not by `**` into a folder
+/// that is being walked.
 ///
 /// # Errors
 /// [`ErrorKind::NotFound`] when there is none, or the pattern is malformed; [`ErrorKind::Io`] when
@@ -74,30 +101,102 @@ pub fn expand(pattern: &str) -> Result<Vec<PathBuf>, Error> {
     if path.exists() {
         return Ok(vec![path.to_owned()]);
     }
-    if !pattern.contains(['*', '?', '[']) {
+    if let Some(path) = as_shown(pattern).filter(|path| path.exists()) {
+        return Ok(vec![path]);
+    }
+    let elsewhere = match pattern {
+        _ if pattern.contains("://") => Some(
+            "local files are read: fetch it first, or pipe it into FROM '-' (curl -L URL | weir query \"…\")",
+        ),
+        _ if pattern.starts_with('~') => {
+            Some("within quotes the shell leaves ~ as it is: $HOME stands for the home folder")
+        }
+        _ => None,
+    };
+    if let Some(hint) = elsewhere {
+        return Err(Error::not_found(pattern, hint));
+    }
+    if !pattern.contains(WILD) {
         return Err(Error::not_found(
             pattern,
             "check the spelling and the current folder; * and ? stand for parts of names",
         ));
     }
-    let found = glob::glob(pattern)
-        .map_err(|error| Error::pattern(format!("{} at character {}", error.msg, error.pos + 1)))?;
-    let mut paths = Vec::new();
-    for path in found {
-        let path = path.map_err(|error| Error::io(error.into()))?;
-        if !path.is_dir() {
-            paths.push(path);
-        }
-    }
+    let paths = Pattern::parse(pattern).map_err(Error::pattern)?;
+    let paths = paths.files().map_err(Error::io)?;
     if paths.is_empty() {
         return Err(Error::not_found(
             pattern,
             "quote the pattern in the shell, and check the folder; ** looks in folders below",
         ));
     }
-    paths.sort();
     Ok(paths)
 }
+
+/// A path as text: in columns and in messages. A name that is not UTF-8 has `\xff` for each byte that is no
+/// character, so that two files never look the same, and `\\` for a backslash; [`expand`] finds it by that text.
+///
+/// ```
+/// assert_eq!(weir_capture::shown("day/a.pcap".as_ref()), "day/a.pcap");
+/// # #[cfg(unix)] {
+/// use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path};
+/// let odd = Path::new(OsStr::from_bytes(b"day/b\xff.pcap"));
+/// assert_eq!(weir_capture::shown(odd), r"day/b\xff.pcap");
+/// # }
+/// ```
+#[must_use]
+pub fn shown(path: &Path) -> Cow<'_, str> {
+    if let Some(text) = path.to_str() {
+        return Cow::Borrowed(text);
+    }
+    let mut text = String::new();
+    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
+        text.push_str(&chunk.valid().replace('\\', r"\\"));
+        for byte in chunk.invalid() {
+            // Writing to a text does not fail.
+            let _ = write!(text, r"\x{byte:02x}");
+        }
+    }
+    Cow::Owned(text)
+}
+
+/// The path that [`shown`] wrote so; `None` when it did not escape anything.
+#[cfg(unix)]
+fn as_shown(text: &str) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStringExt;
+    text.contains(r"\x").then_some(())?;
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    loop {
+        match rest {
+            [b'\\', b'\\', after @ ..] => {
+                bytes.push(b'\\');
+                rest = after;
+            }
+            [b'\\', b'x', high, low, after @ ..] => {
+                let digit = |digit: u8| char::from(digit).to_digit(16);
+                let byte = digit(*high)? * 16 + digit(*low)?;
+                bytes.push(u8::try_from(byte).ok()?);
+                rest = after;
+            }
+            [byte, after @ ..] => {
+                bytes.push(*byte);
+                rest = after;
+            }
+            [] => return Some(std::ffi::OsString::from_vec(bytes).into()),
+        }
+    }
+}
+
+/// Names elsewhere are not made of bytes.
+#[cfg(not(unix))]
+fn as_shown(_: &str) -> Option<PathBuf> {
+    None
+}
+/// How the names of captures end.
+const CAPTURE_ENDINGS: [&str; 5] = [".pcap", ".pcapng", ".cap", ".erf", ".ntar"];
+/// And what may stand behind that.
+const COMPRESSED_ENDINGS: [&str; 6] = [".gz", ".zst", ".zstd", ".xz", ".bz2", ".lz4"];
 
 /// Enough for the decompressors and for the chain of records that shows ERF.
 const SNIFF_BUFFER_BYTES: usize = 64 << 10;

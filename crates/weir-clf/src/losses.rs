@@ -32,9 +32,11 @@ pub enum Loss {
     Unresolved,
     /// A field `?`, not parsable, written as absent.
     Unparsable,
+    /// A flag that is not known, for which the form has no letter but those of a known one.
+    Assumed,
 }
 
-const COUNT: usize = 13;
+const COUNT: usize = 14;
 
 const ALL: [(Loss, &str); COUNT] = [
     (Loss::Time, "times cut to the form's unit"),
@@ -50,6 +52,10 @@ const ALL: [(Loss, &str); COUNT] = [
     (Loss::Escaped, "fields with bytes that had to be escaped"),
     (Loss::Unresolved, "'+' without a known transaction"),
     (Loss::Unparsable, "unparsable fields written as absent"),
+    (
+        Loss::Assumed,
+        "records with flags that nobody logged (written as S for stateless, R for received, U for UDP, U for unencrypted)",
+    ),
 ];
 
 /// How often each [`Loss`] happened.
@@ -126,11 +132,11 @@ mod tests {
             losses.note(*loss);
         }
         losses.note(Loss::Unparsable);
-        assert_eq!(losses.iter().map(|(.., count)| count).sum::<u64>(), 14);
+        assert_eq!(losses.iter().map(|(.., count)| count).sum::<u64>(), 15);
         assert!(
             losses
                 .to_string()
-                .ends_with("2 unparsable fields written as absent")
+                .contains("2 unparsable fields written as absent")
         );
     }
 }

@@ -137,7 +137,7 @@ impl<'a> Record<'a> {
         present(cseq.get(space.saturating_add(1)..)?)
     }
 
-    /// The number of CSeq.
+    /// The number of CSeq; `None` also where the form has none.
     #[must_use]
     pub fn cseq_number(&self) -> Option<u32> {
         let cseq = self.value(Field::CSeq)?;
@@ -335,26 +335,26 @@ impl fmt::Display for Time {
     }
 }
 
-/// The flags of RFC 6873, section 4.2, with RFC 7355.
+/// The flags of RFC 6873, section 4.2, with RFC 7355. The drafts have not all of them, and JSON may leave them out:
+/// what a record does not say is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Flags {
     /// A response, not a request.
     pub response: bool,
     /// The first copy or another one.
-    pub retransmission: Retransmission,
+    pub retransmission: Option<Retransmission>,
     /// Sent by the logging element, or received.
-    pub sent: bool,
+    pub sent: Option<bool>,
     /// The transport.
-    pub transport: Transport,
+    pub transport: Option<Transport>,
     /// Over TLS or the like.
-    pub encrypted: bool,
+    pub encrypted: Option<bool>,
 }
 
 /// Whether a message is a retransmission.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Retransmission {
     /// The first.
-    #[default]
     Original,
     /// A retransmission.
     Duplicate,
@@ -363,10 +363,9 @@ pub enum Retransmission {
 }
 
 /// What a message went over.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Transport {
     /// UDP.
-    #[default]
     Udp,
     /// TCP.
     Tcp,
@@ -390,26 +389,43 @@ impl Transport {
 }
 
 impl Flags {
-    /// The five characters of RFC 6873.
+    /// The five characters of RFC 6873, which has none for what is not known: that is written as of an
+    /// element that keeps no transactions (`S`), received (`R`), over UDP (`U`), without encryption (`U`).
     #[must_use]
     #[inline]
     pub const fn letters(self) -> [u8; 5] {
         [
             if self.response { b'r' } else { b'R' },
             match self.retransmission {
-                Retransmission::Original => b'O',
-                Retransmission::Duplicate => b'D',
-                Retransmission::Stateless => b'S',
+                Some(Retransmission::Original) => b'O',
+                Some(Retransmission::Duplicate) => b'D',
+                Some(Retransmission::Stateless) | None => b'S',
             },
-            if self.sent { b'S' } else { b'R' },
+            match self.sent {
+                Some(true) => b'S',
+                Some(false) | None => b'R',
+            },
             match self.transport {
-                Transport::Udp => b'U',
-                Transport::Tcp => b'T',
-                Transport::Sctp => b'S',
-                Transport::WebSocket => b'W',
+                Some(Transport::Udp) | None => b'U',
+                Some(Transport::Tcp) => b'T',
+                Some(Transport::Sctp) => b'S',
+                Some(Transport::WebSocket) => b'W',
             },
-            if self.encrypted { b'E' } else { b'U' },
+            match self.encrypted {
+                Some(true) => b'E',
+                Some(false) | None => b'U',
+            },
         ]
+    }
+
+    /// True when the record says all of them, so that no [letter](Self::letters) is assumed.
+    #[must_use]
+    #[inline]
+    pub const fn is_complete(self) -> bool {
+        self.retransmission.is_some()
+            & self.sent.is_some()
+            & self.transport.is_some()
+            & self.encrypted.is_some()
     }
 
     /// Reads the five characters; the direction in lower case too, as RFC 6872 has it.
@@ -424,26 +440,26 @@ impl Flags {
                 _ => return None,
             },
             retransmission: match copy {
-                b'O' => Retransmission::Original,
-                b'D' => Retransmission::Duplicate,
-                b'S' => Retransmission::Stateless,
+                b'O' => Some(Retransmission::Original),
+                b'D' => Some(Retransmission::Duplicate),
+                b'S' => Some(Retransmission::Stateless),
                 _ => return None,
             },
             sent: match direction {
-                b'S' | b's' => true,
-                b'R' | b'r' => false,
+                b'S' | b's' => Some(true),
+                b'R' | b'r' => Some(false),
                 _ => return None,
             },
             transport: match transport {
-                b'U' => Transport::Udp,
-                b'T' => Transport::Tcp,
-                b'S' => Transport::Sctp,
-                b'W' => Transport::WebSocket,
+                b'U' => Some(Transport::Udp),
+                b'T' => Some(Transport::Tcp),
+                b'S' => Some(Transport::Sctp),
+                b'W' => Some(Transport::WebSocket),
                 _ => return None,
             },
             encrypted: match encryption {
-                b'E' => true,
-                b'U' => false,
+                b'E' => Some(true),
+                b'U' => Some(false),
                 _ => return None,
             },
         })
@@ -473,7 +489,9 @@ mod tests {
         }
         assert_eq!(seen, 96);
         assert_eq!(Flags::from_letters(*b"ROXUU"), None);
-        assert!(Flags::from_letters(*b"ROsUU").unwrap().sent);
+        assert_eq!(Flags::from_letters(*b"ROsUU").unwrap().sent, Some(true));
+        assert!(Flags::from_letters(*b"RORUU").unwrap().is_complete());
+        assert!(!Flags::default().is_complete());
     }
 
     #[test]

@@ -371,16 +371,19 @@ pub(crate) fn numbered(path: &Path) -> io::Result<Vec<(u64, PathBuf, bool)>> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+    let Some(name) = path.file_name() else {
         return Ok(Vec::new());
     };
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let other = entry.file_name();
-        let Some(suffix) = other.to_str().and_then(|other| other.strip_prefix(name)) else {
+        // Names are bytes; what is behind the log's name is plain ASCII.
+        let other = other.as_encoded_bytes();
+        let Some(suffix) = other.strip_prefix(name.as_encoded_bytes()) else {
             continue;
         };
+        let suffix = std::str::from_utf8(suffix).unwrap_or_default();
         let Some(suffix) = suffix.strip_prefix('.') else {
             continue;
         };

@@ -95,7 +95,7 @@ impl Recorder {
             .via
             .and_then(|via| via.branch())
             .map_or(ABSENT, literal);
-        let (server, client) = if flags.sent {
+        let (server, client) = if flags.sent == Some(true) {
             (ABSENT, branch)
         } else {
             (branch, ABSENT)
@@ -220,7 +220,7 @@ mod tests {
             },
             source: Some("[2001:db8::1]:5060".parse().unwrap()),
             destination: Some("[::ffff:192.0.2.10]:5060".parse().unwrap()),
-            flags: Flags::default(),
+            flags: Flags::from_letters(*b"RORUU").unwrap(),
         };
         let record = recorder.record(&message, &digest, &passage);
         let mut encoder = Encoder::new(Form::Rfc6873);

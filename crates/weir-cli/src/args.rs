@@ -62,6 +62,15 @@ pub(crate) struct Global {
     /// No notes and no progress; errors and warnings are still said
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
+    /// Let output take the place of a capture
+    #[arg(
+        long,
+        global = true,
+        help_heading = "Output",
+        long_help = "Let output take the place of a capture that is there. Other files are replaced without \
+            being asked for; in any case only when the new one is whole"
+    )]
+    pub(crate) overwrite: bool,
 }
 
 /// The commands.
@@ -146,6 +155,17 @@ pub(crate) struct Query {
             looks wrong"
     )]
     pub(crate) unfused: bool,
+    /// Write times in this zone: Europe/Berlin, +02:00, or local
+    #[arg(
+        long = "tz",
+        env = "WEIR_TZ",
+        value_name = "ZONE",
+        help_heading = "Output",
+        long_help = "Write times in this zone: a name of the time zone database such as Europe/Berlin, \
+            an offset such as +02:00, or local for that of this machine. Arrow and Parquet keep the \
+            instants and name the zone. Times in SQL without an offset are UTC all the same"
+    )]
+    pub(crate) time_zone: Option<String>,
     /// Merge the captures of one FROM in the order of time
     #[arg(
         long,
@@ -218,6 +238,14 @@ pub(crate) struct Live {
     /// SQL, one statement over the table live
     #[arg(value_name = "SQL")]
     pub(crate) sql: Option<String>,
+    /// Write times in this zone: Europe/Berlin, +02:00, or local
+    #[arg(
+        long = "tz",
+        env = "WEIR_TZ",
+        value_name = "ZONE",
+        help_heading = "Output"
+    )]
+    pub(crate) time_zone: Option<String>,
     #[command(flatten)]
     pub(crate) capture: InterfaceArgs,
     /// List the interfaces
@@ -230,7 +258,9 @@ pub(crate) struct Live {
         value_name = "FILE",
         help_heading = "Capturing",
         long_help = "Keep the packets that match WHERE in a capture, too (pcap with nanoseconds). It \
-            holds whole records at any moment"
+            holds whole records at any moment, and what came is kept when it is ended by Ctrl-C or \
+            SIGTERM. A capture that is there stays; with --overwrite it stays until the new one has \
+            come to its end"
     )]
     pub(crate) write: Option<PathBuf>,
     /// End after so many packets that match WHERE
@@ -279,7 +309,9 @@ pub(crate) struct OutputArgs {
         long,
         value_name = "FORMAT",
         long_help = "How rows are written. By default the name of the output file decides \
-            (result.parquet); without one it is a table on a terminal and CSV in a pipe.\n\n\
+            (result.parquet); without one it is a table on a terminal and CSV in a pipe (for live \
+            NDJSON).\n\njson is one array of objects, ndjson an object a line; both are read back. arrow \
+            is the file form of Arrow IPC, arrows the stream form.\n\n\
             Only a table on a terminal is folded, cut, capped and rounded, and it says so; all \
             other output has every row, every column and every digit"
     )]
@@ -290,7 +322,10 @@ pub(crate) struct OutputArgs {
         long,
         value_name = "FILE",
         long_help = "Write to a file instead of standard output; '-' is standard output. Several \
-            statements take one file for all, or one -o for each in their order"
+            statements take one file for all, or one -o for each in their order. The file takes its \
+            name when it is whole: until then, and when the command fails or is interrupted, what \
+            had the name stays, and may be what is read. A file of rows that come without an end \
+            (live, --follow) can be seen growing, where nothing had its name"
     )]
     pub(crate) output: Vec<PathBuf>,
     /// Rows of a table that a terminal shows, or 'all'
@@ -377,6 +412,13 @@ impl OutputArgs {
             }
         };
         let extension = file.extension().and_then(|extension| extension.to_str());
+        if let Some(packed @ ("gz" | "zst" | "xz" | "bz2" | "lz4" | "zip")) = extension {
+            let file = file.display();
+            return Err(Refusal::usage(
+                format!("rows are not compressed: '{file}' would not be a .{packed}"),
+                "Parquet is compressed: -o x.parquet; or weir query \"…\" --format csv | gzip > x.csv.gz",
+            ));
+        }
         if let Some("pcap" | "pcapng" | "cap" | "erf") = extension
             && self.format.is_none()
         {
@@ -453,27 +495,30 @@ fn refuse(error: clap::Error, line: &[OsString]) -> Refusal {
         return Refusal::usage(format!("expected a command, found {what}"), hint);
     }
     let mut hints = Vec::new();
+    let (command, named) = deepest(line);
+    let synonyms = match text(ContextKind::InvalidArg).as_slice() {
+        [word] => synonyms(&command, word),
+        _ => Vec::new(),
+    };
+    if !synonyms.is_empty() {
+        hints.push(format!("did you mean {}?", synonyms.join(" or ")));
+    }
     for kind in [
         ContextKind::SuggestedSubcommand,
         ContextKind::SuggestedArg,
         ContextKind::SuggestedValue,
     ] {
         let near: Vec<_> = text(kind).iter().map(|name| format!("'{name}'")).collect();
-        if !near.is_empty() {
+        if !near.is_empty() && synonyms.is_empty() {
             hints.push(format!("did you mean {}?", near.join(" or ")));
         }
     }
-    hints.extend(text(ContextKind::Suggested));
-    let command = Cli::command();
-    let named = line.iter().filter_map(|word| word.to_str());
-    let named = named
-        .skip(1)
-        .find(|word| command.find_subcommand(word).is_some());
-    let help = match named {
-        Some(named) => format!("weir {named} --help"),
-        None => "weir --help".to_owned(),
-    };
-    hints.push(format!("'{help}' shows how it is used, with examples"));
+    if synonyms.is_empty() {
+        hints.extend(text(ContextKind::Suggested));
+    }
+    hints.push(format!(
+        "'{named} --help' shows how it is used, with examples"
+    ));
     // Of what clap writes, the first paragraph is the error; the others are hints and usage.
     let rendered = error.render().to_string();
     let message = rendered.split("\n\n").next().unwrap_or_default();
@@ -485,6 +530,47 @@ fn refuse(error: clap::Error, line: &[OsString]) -> Refusal {
         hints,
     }
 }
+
+/// The command of a line, with its name: `weir clf search`.
+fn deepest(line: &[OsString]) -> (clap::Command, String) {
+    let mut command = Cli::command();
+    let mut name = "weir".to_owned();
+    for word in line.iter().skip(1).filter_map(|word| word.to_str()) {
+        let below = command.find_subcommand(word).cloned();
+        if let Some(below) = below {
+            name = format!("{name} {}", below.get_name());
+            command = below;
+        }
+    }
+    (command, name)
+}
+
+/// What a command calls the thing that another one calls `word`, for what differs from command to command.
+fn synonyms(command: &clap::Command, word: &str) -> Vec<String> {
+    let Some(group) = SYNONYMS.iter().find(|group| group.contains(&word)) else {
+        return Vec::new();
+    };
+    let longs = command.get_arguments().filter_map(clap::Arg::get_long);
+    let longs = longs.map(|long| format!("--{long}"));
+    longs
+        .filter(|long| group.contains(&long.as_str()))
+        .map(|long| format!("'{long}'"))
+        .collect()
+}
+
+/// Options that mean the same in different commands.
+const SYNONYMS: [&[&str]; 3] = [
+    &[
+        "--format",
+        "--form",
+        "--as",
+        "--to",
+        "--from",
+        "--input-format",
+    ],
+    &["--output", "--write", "--html", "--out"],
+    &["--count", "--limit", "--records", "--rows"],
+];
 
 /// For SQL or a file where a command should stand: what it is, and the line that was meant.
 fn query_hint(word: &str) -> Option<(&'static str, String)> {
@@ -523,14 +609,30 @@ pub(crate) fn write_man(out: &mut dyn Write) -> io::Result<()> {
     clap_mangen::Man::new(Cli::command()).render(out)
 }
 
-/// Writes the manual pages of the program and of all its commands into a directory, which is made
-/// if it is missing.
+/// The manual pages of the program and of all its commands, by the names of their files.
 ///
 /// # Errors
-/// What the file system gives.
-pub(crate) fn write_man_pages(dir: &Path) -> io::Result<()> {
-    std::fs::create_dir_all(dir)?;
-    clap_mangen::generate_to(Cli::command(), dir)
+/// When a page cannot be made.
+pub(crate) fn man_pages() -> io::Result<Vec<(String, Vec<u8>)>> {
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    let mut pages = Vec::new();
+    man_page(command, &mut pages)?;
+    Ok(pages)
+}
+
+fn man_page(command: clap::Command, pages: &mut Vec<(String, Vec<u8>)>) -> io::Result<()> {
+    for below in command
+        .get_subcommands()
+        .filter(|below| !below.is_hide_set())
+    {
+        man_page(below.clone(), pages)?;
+    }
+    let man = clap_mangen::Man::new(command);
+    let mut page = Vec::new();
+    man.render(&mut page)?;
+    pages.push((man.get_filename(), page));
+    Ok(())
 }
 
 fn parse_rows(text: &str) -> Result<Rows, String> {
@@ -556,8 +658,8 @@ Examples:
   weir fields vlan
       columns that have to do with VLANs
 
-Exit status: 0 success; 1 a query failed, or damage was found in a capture (the good records were
-all delivered); 2 usage or environment.";
+Exit status: 0 done; 1 done, and damage was found (all that is good was delivered); 2 usage, names,
+SQL or environment: it was not begun; 3 it failed while it ran.";
 
 const QUERY_EXAMPLES: &str = "\
 Examples:
@@ -774,7 +876,7 @@ mod tests {
             (
                 "query x --format jsn",
                 "invalid value 'jsn' for '--format <FORMAT>'\n  [possible values: table, csv, tsv, \
-                 json, ndjson, markdown, parquet, arrow]",
+                 json, ndjson, markdown, parquet, arrow, arrows]",
                 "did you mean 'json'?",
             ),
             (
@@ -860,10 +962,15 @@ mod tests {
         let mut page = Vec::new();
         write_man(&mut page).unwrap();
         assert!(String::from_utf8(page).unwrap().contains("weir\\-query(1)"));
-        let dir = std::env::temp_dir().join(format!("weir-man-{}", std::process::id()));
-        write_man_pages(&dir).unwrap();
-        let page = std::fs::read_to_string(dir.join("weir-query.1"));
-        std::fs::remove_dir_all(&dir).unwrap();
-        assert!(page.unwrap().contains("Top talkers"));
+        let pages = man_pages().unwrap();
+        for (name, wanted) in [
+            ("weir.1", "SQL over network captures"),
+            ("weir-query.1", "Top talkers"),
+            ("weir-clf-convert.1", "rfc6873"),
+        ] {
+            let (_, page) = pages.iter().find(|(page, _)| page == name).unwrap();
+            let page = String::from_utf8(page.clone()).unwrap();
+            assert!(page.contains(wanted), "{name}");
+        }
     }
 }

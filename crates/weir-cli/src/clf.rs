@@ -8,7 +8,7 @@ mod search;
 mod tail;
 mod write;
 
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -22,12 +22,12 @@ use crate::refusal::Refusal;
 use crate::session::Failure;
 
 /// Runs one of the commands.
-pub(crate) fn run(clf: &Clf, _global: Global, messages: Messages) -> Result<ExitCode, Failure> {
+pub(crate) fn run(clf: &Clf, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
     match &clf.command {
-        ClfCommand::Write(write) => write::run(write, messages),
+        ClfCommand::Write(write) => write::run(write, global, messages),
         ClfCommand::Search(search) => search::run(search, messages),
-        ClfCommand::Convert(convert) => convert::convert(convert, messages),
-        ClfCommand::Anonymize(anonymize) => convert::anonymize(anonymize, messages),
+        ClfCommand::Convert(convert) => convert::convert(convert, global, messages),
+        ClfCommand::Anonymize(anonymize) => convert::anonymize(anonymize, global, messages),
         ClfCommand::Index(index) => check::index(index, messages),
         ClfCommand::Check(check) => check::check(check, messages),
         ClfCommand::Tail(tail) => tail::run(tail, messages),
@@ -59,23 +59,12 @@ fn unreadable(path: &Path, error: &io::Error) -> Failure {
     Failure::file(path, error)
 }
 
-/// Where data goes: a file, or standard output.
-fn sink(path: Option<&Path>) -> Result<Box<dyn Write>, Failure> {
-    match path {
-        Some(path) if path.as_os_str() != "-" => {
-            let file = std::fs::File::create(path).map_err(|error| Failure::file(path, &error))?;
-            Ok(Box::new(file))
-        }
-        _ => Ok(Box::new(io::stdout().lock())),
-    }
-}
-
 /// What writing came to. A reader that has gone is no failure.
 fn wrote(outcome: io::Result<()>) -> Result<bool, Failure> {
     match outcome {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Failure::environment(format!(
+        Err(error) => Err(Failure::running(format!(
             "cannot write the result: {error}"
         ))),
     }

@@ -3,12 +3,13 @@
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use weir_testkit::demo::write_demo;
+use weir_testkit::demo::{DemoFile, demo_files};
 
 use crate::args::{Demo, Global};
 use crate::message::Messages;
 use crate::output::{Format, Options};
 use crate::session::{Failure, Reader, Session};
+use crate::target::{guard, put_one_of_many};
 use crate::watch::Refresh;
 
 /// Writes the samples, then asks and answers each question of the tour.
@@ -16,8 +17,25 @@ pub(crate) fn run(demo: &Demo, global: Global, messages: Messages) -> Result<Exi
     let dir = &demo.dir;
     let mut stdout = io::stdout();
     if !demo.keep {
-        let files = write_demo(dir).map_err(|error| Failure::file(dir, &error))?;
-        for file in &files {
+        let failed = |error: io::Error| Failure::file(dir, &error);
+        let files = demo_files().map_err(failed)?;
+        // Samples that are there already need not be written; a capture of that name that is none of them is
+        // someone's own.
+        let is_missing = |file: &DemoFile, bytes: &[u8]| {
+            std::fs::read(dir.join(file.file_name)).ok().as_deref() != Some(bytes)
+        };
+        let missing: Vec<_> = files
+            .iter()
+            .filter(|(file, bytes)| is_missing(file, bytes))
+            .collect();
+        for (file, _) in &missing {
+            guard(&dir.join(file.file_name), global)?;
+        }
+        std::fs::create_dir_all(dir).map_err(failed)?;
+        for (file, bytes) in missing {
+            put_one_of_many(&dir.join(file.file_name), bytes, global)?;
+        }
+        for (file, _) in &files {
             let path = dir.join(file.file_name).display().to_string();
             let line = format!("wrote {path:<28} {}\n", file.what);
             if stdout.write_all(line.as_bytes()).is_err() {
@@ -59,8 +77,11 @@ pub(crate) fn run(demo: &Demo, global: Global, messages: Messages) -> Result<Exi
         dir = dir.display()
     );
     let tour = dir.join("tour.sql");
-    std::fs::write(&tour, tour_in(&dir.display().to_string()))
-        .map_err(|error| Failure::file(&tour, &error))?;
+    put_one_of_many(
+        &tour,
+        tour_in(&dir.display().to_string()).as_bytes(),
+        global,
+    )?;
     // The samples hold cut packets on purpose; the tour shows them.
     let _ = stdout.write_all(next.as_bytes());
     Ok(session.close(false))

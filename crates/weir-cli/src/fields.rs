@@ -12,7 +12,8 @@ use crate::args::{Fields, Global};
 use crate::message::Messages;
 use crate::output::Writer;
 use crate::refusal::Refusal;
-use crate::session::{Failure, LazyFile};
+use crate::session::Failure;
+use crate::target::Target;
 
 /// Lists the columns that the pattern lets through.
 pub(crate) fn run(
@@ -59,13 +60,21 @@ pub(crate) fn run(
         .options(file, io::stdout().is_terminal(), global.color);
     // A list that was asked for is shown whole.
     options.rows_max = None;
-    let out: Box<dyn Write + Send> = match file {
-        Some(path) => Box::new(LazyFile::new(path, false)),
+    let target = match file {
+        Some(path) => Some(Target::new(path, global)?),
+        None => None,
+    };
+    let out: Box<dyn Write + Send> = match &target {
+        Some(target) => Box::new(target.clone()),
         None => Box::new(io::stdout()),
     };
     let mut writer = Writer::new(&options, batch.schema(), out)?;
     let _ = writer.write(&batch)?;
-    for note in writer.finish()?.notes() {
+    let notes = writer.finish()?.notes();
+    if let Some(target) = target {
+        target.keep()?;
+    }
+    for note in notes {
         messages.note(&note);
     }
     Ok(ExitCode::SUCCESS)
@@ -128,6 +137,8 @@ fn kind_name(kind: Kind) -> &'static str {
         Kind::Address => "address",
         Kind::Bytes => "bytes",
         Kind::Text => "text",
+        Kind::Texts => "text[]",
+        Kind::Numbers => "uint32[]",
     }
 }
 

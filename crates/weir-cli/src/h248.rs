@@ -214,6 +214,7 @@ pub(crate) fn run(h248: &H248, global: Global, messages: Messages) -> Result<Exi
     let context = Context {
         messages,
         progress: !global.quiet && io::IsTerminal::is_terminal(&io::stderr()),
+        global,
     };
     match &h248.command {
         H248Command::Decode(decode) => decode::run(decode, context),
@@ -229,6 +230,7 @@ pub(crate) fn run(h248: &H248, global: Global, messages: Messages) -> Result<Exi
 struct Context {
     messages: Messages,
     progress: bool,
+    global: Global,
 }
 
 /// Success, or damage that was said already.
@@ -242,7 +244,7 @@ fn print(octets: &[u8]) -> Result<bool, Failure> {
     match stdout.write_all(octets).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Failure::environment(format!("standard output: {error}"))),
+        Err(error) => Err(Failure::running(format!("standard output: {error}"))),
     }
 }
 

@@ -1,13 +1,10 @@
 //! An interface that a command takes packets from: the arguments that say how, its opening and its end,
 //! and what the kernel has counted.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
 use clap::Args;
-use signal_hook::consts::{SIGINT, SIGTERM};
 use weir_live::{Counts, Instruction, Interface};
 use weir_packet::LinkType;
 use weir_tables::{Predicate, Stop, bpf};
@@ -73,17 +70,6 @@ impl InterfaceArgs {
     }
 }
 
-/// The first Ctrl-C sets the flag, so that the command comes to its own end; the second ends the
-/// program.
-pub(crate) fn end_on_interrupt(flag: &Arc<AtomicBool>) -> Result<(), Failure> {
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(flag))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(flag)))
-            .map_err(|error| Failure::environment(format!("signals: {error}")))?;
-    }
-    Ok(())
-}
-
 /// What the kernel can decide of a predicate; empty when that is nothing.
 pub(crate) fn filter(wanted: Option<&Predicate>, link_type: u32) -> Vec<Instruction> {
     let filter = wanted.and_then(|wanted| bpf::compile(wanted, LinkType(link_type)));
@@ -122,6 +108,3 @@ pub(crate) fn tell_counts(name: &str, counts: &Counts, remedy: &str, messages: M
         ));
     }
 }
-
-/// Exit status of a program that was interrupted.
-const INTERRUPTED: i32 = 130;

@@ -2,22 +2,25 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_capture::{WriteError, Writer};
+use weir_file::GrowingFile;
 use weir_live::{Counts, Interface};
 use weir_tables::{Feed, Keeper, Predicate, Stop};
 
 use crate::args::{Global, Live};
+use crate::encoder::FileEncoder;
 use crate::interface;
 use crate::message::Messages;
 use crate::output::{Format, grouped};
+use crate::query::zone_named;
 use crate::refusal::Refusal;
-use crate::session::{Failure, LazyFile, Reader, Session};
+use crate::session::{Failure, Reader, Session};
+use crate::target::{Target, guard};
 use crate::watch::Refresh;
 
 /// Captures until it is interrupted, and answers.
@@ -35,7 +38,7 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
     let interface = live.capture.open(name)?;
     let counts = Arc::clone(interface.counts());
     let stop = Stop::default();
-    let keeper = keeper(live, &interface)?;
+    let (keeper, kept) = keeper(live, &interface, global)?;
     let feed = InterfaceFeed {
         name: name.clone(),
         interface: Mutex::new(Some(interface)),
@@ -45,7 +48,10 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
     let mut options = weir_engine::Options::default();
     options.feed = Some(Arc::new(feed));
     options.keeper.clone_from(&keeper);
+    options.overwrite = global.overwrite;
+    options.encoder = Some(Arc::new(FileEncoder));
     options.stop = stop.clone();
+    options.time_zone = live.time_zone.as_deref().map(zone_named);
     let session = Session::new(&options, messages, false)?;
     let mut statements = VecDeque::from(session.parse(sql)?);
     if statements.len() != 1 {
@@ -55,31 +61,66 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
         )
         .into());
     }
-    session.end_on_interrupt()?;
+    session.end_on_interrupt();
     let file = live.output.file(0, 1)?;
     let stdout_terminal = io::stdout().is_terminal();
     let mut output = live.output.options(file, stdout_terminal, global.color);
     if file.is_none() && live.output.format.is_none() && !stdout_terminal {
         output.format = Format::Ndjson;
     }
-    let out: Box<dyn Write + Send> = match file {
-        Some(path) => Box::new(LazyFile::new(path, false)),
+    let target = match file {
+        Some(path) => Some(Target::growing(path, global)?),
+        None => None,
+    };
+    let out: Box<dyn Write + Send> = match &target {
+        Some(target) => Box::new(target.clone()),
         None => Box::new(io::stdout()),
     };
     live.capture.end_in_time(&stop);
     let refresh = Refresh {
         every: live.every.or(stdout_terminal.then_some(Refresh::EVERY)),
     };
-    let planned = session.plan_next(&mut statements);
-    let outcome = planned.and_then(|mut planned| match planned.pop_front() {
+    let outcome = session.plan_next(&mut statements);
+    let outcome = outcome.and_then(|mut planned| match planned.pop_front() {
         Some(planned) => session.answer(planned, &output, out, refresh),
         None => Ok(Reader::Listens),
     });
     // Whoever still reads comes to an end, too.
     stop.ask();
     let code = session.close(live.stats);
+    if let Some(target) = target {
+        match &outcome {
+            Ok(_) => target.keep()?,
+            Err(_) => target.give_up(messages),
+        }
+    }
     report(name, &counts, live, keeper.as_ref(), messages)?;
+    if let (Some(file), Some(path)) = (kept, &live.write) {
+        close(file, path, outcome.is_ok(), keeper.as_ref(), messages)?;
+    }
     outcome.map(|_| code)
+}
+
+/// Gives the capture its name, unless it has it already. A question that fails leaves the capture that
+/// was there, and the packets that came meanwhile, if any did.
+fn close(
+    file: GrowingFile,
+    path: &Path,
+    whole: bool,
+    keeper: Option<&Keeper>,
+    messages: Messages,
+) -> Result<(), Failure> {
+    let came = keeper.map_or(0, Keeper::records);
+    if whole {
+        return file.keep().map_err(|error| Failure::written(path, &error));
+    }
+    if came == 0 {
+        file.discard();
+    } else if let Some(hidden) = file.hidden() {
+        let (path, hidden) = (path.display(), hidden.display());
+        messages.note(&format!("{path} is as it was; what came is in {hidden}"));
+    }
+    Ok(())
 }
 
 fn list() -> Result<ExitCode, Failure> {
@@ -93,23 +134,31 @@ fn list() -> Result<ExitCode, Failure> {
 }
 
 /// Where the packets go that are taken up, and how many there may be.
-fn keeper(live: &Live, interface: &Interface) -> Result<Option<Keeper>, Failure> {
+fn keeper(
+    live: &Live,
+    interface: &Interface,
+    global: Global,
+) -> Result<(Option<Keeper>, Option<GrowingFile>), Failure> {
+    let mut kept = None;
     let writer = match &live.write {
         None => None,
         Some(path) => {
-            let file = File::create(path).map_err(|error| Failure::file(path, &error))?;
-            let file: Box<dyn Write + Send> = Box::new(file);
-            let writer = Writer::pcap_of(file, interface.link_type());
+            guard(path, global)?;
+            let failed = |error: io::Error| Failure::file(path, &error);
+            let mut file = GrowingFile::create(path).map_err(failed)?;
+            let out: Box<dyn Write + Send> = Box::new(file.writer().map_err(failed)?);
+            let writer = Writer::pcap_of(out, interface.link_type());
+            kept = Some(file);
             Some(writer.map_err(|error| kept_badly(live, &error))?)
         }
     };
     let wanted = writer.is_some() || live.count.is_some();
-    Ok(wanted.then(|| Keeper::new(writer, live.count)))
+    Ok((wanted.then(|| Keeper::new(writer, live.count)), kept))
 }
 
 fn kept_badly(live: &Live, error: &WriteError) -> Failure {
     let path = live.write.as_deref().unwrap_or(Path::new("-"));
-    Failure::environment(format!("{}: {error}", path.display()))
+    Failure::running(format!("{}: {error}", path.display()))
 }
 
 /// Says what the kernel has counted, and what was kept.

@@ -1,12 +1,13 @@
 //! The `weir` command: SQL over network traffic and signalling.
 //!
 //! `main` reads the command line and hands over to one module a command. Standard output is data,
-//! standard error is everything else. Exit status: 0 success; 1 the work ran and found damage, or
-//! a query failed; 2 usage or environment.
+//! standard error is everything else. Exit status: 0 done; 1 done, with damage found on the way; 2 usage,
+//! names, SQL or environment: it was not begun; 3 failed while it ran.
 
 mod args;
 mod clf;
 mod demo;
+mod encoder;
 mod fields;
 mod h248;
 mod interface;
@@ -18,7 +19,9 @@ mod quantity;
 mod query;
 mod refusal;
 mod session;
+mod signals;
 mod sip;
+mod target;
 mod watch;
 mod ws;
 
@@ -30,6 +33,7 @@ use message::{ColorChoice, Messages};
 use session::Failure;
 
 fn main() -> ExitCode {
+    signals::heed();
     let cli = match args::parse(std::env::args_os()) {
         Ok(cli) => cli,
         Err(refusal) => return refusal.report(Messages::new(ColorChoice::Auto, false)),
@@ -57,7 +61,10 @@ fn run(cli: &Cli, messages: Messages) -> Result<ExitCode, Failure> {
         }
         Command::Man { dir: None } => printed(args::write_man(&mut io::stdout())),
         Command::Man { dir: Some(dir) } => {
-            args::write_man_pages(dir).map_err(|error| Failure::file(dir, &error))?;
+            for (name, page) in args::man_pages().map_err(Failure::from)? {
+                std::fs::create_dir_all(dir).map_err(|error| Failure::file(dir, &error))?;
+                target::put_one_of_many(&dir.join(name), &page, global)?;
+            }
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -67,7 +74,7 @@ fn run(cli: &Cli, messages: Messages) -> Result<ExitCode, Failure> {
 fn printed(outcome: io::Result<()>) -> Result<ExitCode, Failure> {
     match outcome {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::environment(format!("standard output: {error}")))
+            Err(Failure::running(format!("standard output: {error}")))
         }
         _ => Ok(ExitCode::SUCCESS),
     }

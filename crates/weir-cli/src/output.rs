@@ -52,7 +52,7 @@ pub(crate) enum Format {
     Table,
     /// Comma-separated with a header line (RFC 4180, lines end with LF); the default in a pipe
     Csv,
-    /// Tab-separated with a header line; tab, newline and backslash as \t \n \\
+    /// Tab-separated with a header line; tab, newline and backslash as \t \n \\, NULL as \N
     Tsv,
     /// One JSON array of objects
     Json,
@@ -64,9 +64,11 @@ pub(crate) enum Format {
     Markdown,
     /// Apache Parquet, compressed with zstd
     Parquet,
-    /// Arrow IPC stream
+    /// Arrow IPC file
     #[value(alias = "ipc")]
     Arrow,
+    /// Arrow IPC stream, which is read while it is written
+    Arrows,
 }
 
 impl Format {
@@ -86,14 +88,15 @@ impl Format {
             "ndjson" | "jsonl" => Self::Ndjson,
             "md" | "markdown" => Self::Markdown,
             "parquet" | "pq" => Self::Parquet,
-            "arrow" | "arrows" | "ipc" => Self::Arrow,
+            "arrow" | "ipc" => Self::Arrow,
+            "arrows" => Self::Arrows,
             _ => return None,
         })
     }
 
     /// True when the bytes mean nothing to a reader at a terminal.
     pub(crate) fn is_binary(self) -> bool {
-        matches!(self, Self::Parquet | Self::Arrow)
+        matches!(self, Self::Parquet | Self::Arrow | Self::Arrows)
     }
 
     /// True when several results need an empty line between them. JSON does not: programs read
@@ -113,6 +116,7 @@ impl Format {
             Self::Markdown => "markdown",
             Self::Parquet => "parquet",
             Self::Arrow => "arrow",
+            Self::Arrows => "arrows",
         }
     }
 }
@@ -213,7 +217,8 @@ impl Writer {
             Format::Ndjson => Box::new(rows::Rows::new(rows::Json::lines(&schema), pipe)),
             Format::Markdown => Box::new(rows::Rows::new(markdown::Markdown::new(&schema), pipe)),
             Format::Parquet => Box::new(binary::Parquet::new(&schema, pipe)),
-            Format::Arrow => Box::new(binary::ArrowStream::new(&schema, pipe)),
+            Format::Arrow => Box::new(binary::Arrow::file(&schema, pipe)),
+            Format::Arrows => Box::new(binary::Arrow::stream(&schema, pipe)),
         };
         Ok(Self {
             encoder,

@@ -12,15 +12,17 @@ use weir_engine::Statement;
 use weir_packet::ErfHdlc;
 
 use crate::args::{Global, Hdlc, Query};
+use crate::encoder::FileEncoder;
 use crate::message::Messages;
 use crate::refusal::Refusal;
-use crate::session::{Apart, Failure, LazyFile, Reader, Session};
+use crate::session::{Apart, Failure, Reader, Session};
+use crate::target::Target;
 use crate::watch::Refresh;
 
 /// Answers the statements one after the other.
 pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
     let session = Session::new(
-        &options(query),
+        &options(query, global),
         messages,
         !query.no_progress && !global.quiet,
     )?;
@@ -44,6 +46,7 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
     // Statements such as CREATE VIEW have no answer to put anywhere.
     let give_rows: Vec<bool> = statements.iter().map(Statement::gives_rows).collect();
     let answers = give_rows.iter().filter(|gives_rows| **gives_rows).count();
+    let mut targets = targets(query, answers, global)?;
     let mut index = 0;
     let terminal = io::stdout().is_terminal();
     let refresh = Refresh {
@@ -68,9 +71,14 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
         }
         let out: Box<dyn Write + Send> = match file {
             _ if !gives_rows => Box::new(io::sink()),
-            Some(path) => Box::new(LazyFile::new(path, shared && index > 0)),
+            Some(_) => match targets.get(if shared { 0 } else { index }) {
+                Some(target) => Box::new(target.clone()),
+                None => Box::new(io::stdout()),
+            },
             None => Box::new(io::stdout()),
         };
+        let own = gives_rows && file.is_some() && !shared;
+        let at = index;
         let apart = shared && gives_rows && output.format.is_set_apart();
         let out = match apart {
             true => Box::new(Apart::new(out, &written)),
@@ -89,25 +97,56 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
             None => Ok(Reader::Listens),
         });
         match outcome {
+            // What has a file of its own is whole; one file for all is so after the last answer.
+            Ok(Reader::Listens) if own => {
+                if let Some(target) = targets.get(at) {
+                    target.keep()?;
+                }
+            }
             Ok(Reader::Listens) => {}
             Ok(Reader::Gone) => return Ok(ExitCode::SUCCESS),
             Err(failure) => {
+                for target in targets.drain(..) {
+                    target.give_up(messages);
+                }
                 // What was found damaged until here is still said, before the failure.
                 session.close(query.stats);
                 return Err(failure);
             }
         }
     }
+    for target in targets {
+        target.keep()?;
+    }
     Ok(session.close(query.stats))
 }
 
-fn options(query: &Query) -> weir_engine::Options {
+/// The files of the answers, made before anything is read; each has its name when it is whole.
+fn targets(query: &Query, answers: usize, global: Global) -> Result<Vec<Target>, Failure> {
+    let mut targets = Vec::new();
+    let count = query.output.output.len().min(answers);
+    for index in 0..count {
+        // Standard output has its place in the list, too.
+        let path = query.output.file(index, answers)?;
+        let path = path.unwrap_or(Path::new("/dev/null"));
+        targets.push(match query.follow {
+            true => Target::growing(path, global)?,
+            false => Target::new(path, global)?,
+        });
+    }
+    Ok(targets)
+}
+
+fn options(query: &Query, global: Global) -> weir_engine::Options {
     let mut options = weir_engine::Options::default();
+    options.overwrite = global.overwrite;
+    options.encoder = Some(Arc::new(FileEncoder));
     options.threads = query.threads.map(NonZeroUsize::get);
     options.memory_limit_bytes = query.memory_limit;
     options.unfused = query.unfused;
     options.merge = query.merge;
     options.lateness = query.lateness;
+    options.time_zone = query.time_zone.as_deref().map(zone_named);
     options.follow = query.follow;
     options.decode.erf_hdlc = match query.hdlc {
         Hdlc::Guess => ErfHdlc::Guess,
@@ -117,6 +156,15 @@ fn options(query: &Query) -> weir_engine::Options {
         Hdlc::Mtp2 => ErfHdlc::Mtp2,
     };
     options
+}
+
+/// The zone that a user names; `local` is the one that this machine is set to.
+pub(crate) fn zone_named(name: &str) -> String {
+    let local = || iana_time_zone::get_timezone().unwrap_or_else(|_| "UTC".to_owned());
+    match name.eq_ignore_ascii_case("local") {
+        true => local(),
+        false => name.to_owned(),
+    }
 }
 
 fn read_sql(path: &Path) -> Result<String, Failure> {

@@ -1,9 +1,8 @@
 //! Statements at work: run, written, watched and reported on.
 
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,11 +12,11 @@ use arrow::array::RecordBatch;
 use tokio::runtime::Runtime;
 use weir_engine::{Engine, ErrorKind, Planned, Statement};
 
-use crate::interface;
 use crate::message::Messages;
 use crate::output::{self, Flow, Writer, grouped};
 use crate::progress::{Done, Progress};
 use crate::refusal::Refusal;
+use crate::signals;
 use crate::watch::{self, Refresh};
 
 /// Why a command could not do its work.
@@ -38,13 +37,24 @@ impl Failure {
         }
     }
 
-    /// The work ran and did not find what it was to find: exit status 1.
-    pub(crate) fn missing(message: String, hint: String) -> Self {
+    /// The work was begun and failed: exit status 3.
+    pub(crate) fn running(message: String) -> Self {
         Self {
-            code: 1,
+            code: 3,
             message,
-            hint: Some(hint),
+            hint: None,
         }
+    }
+
+    /// The next thing to try.
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Output cannot be written on.
+    pub(crate) fn written(path: &Path, error: &io::Error) -> Self {
+        Self::running(format!("cannot write {}: {error}", path.display()))
     }
 
     /// A file or folder cannot be used.
@@ -66,8 +76,8 @@ impl From<weir_engine::Error> for Failure {
     fn from(error: weir_engine::Error) -> Self {
         Self {
             code: match error.kind() {
-                ErrorKind::Source => 2,
-                _ => 1,
+                ErrorKind::Run => 3,
+                _ => 2,
             },
             message: error.to_string(),
             hint: error.hint().map(ToOwned::to_owned),
@@ -85,8 +95,8 @@ impl From<output::Error> for Failure {
     fn from(error: output::Error) -> Self {
         Self {
             code: match error.kind() {
-                output::ErrorKind::Usage | output::ErrorKind::Environment => 2,
-                output::ErrorKind::Encode => 1,
+                output::ErrorKind::Usage => 2,
+                output::ErrorKind::Environment | output::ErrorKind::Encode => 3,
             },
             message: crate::message::chain(&error),
             hint: error.hint(),
@@ -175,11 +185,10 @@ impl Session {
 
     /// The first Ctrl-C brings sources without an end to theirs, so that the final answer is given; the
     /// second ends the program.
-    pub(crate) fn end_on_interrupt(&self) -> Result<(), Failure> {
-        if self.ends_on_interrupt.swap(true, Ordering::Relaxed) {
-            return Ok(());
+    pub(crate) fn end_on_interrupt(&self) {
+        if !self.ends_on_interrupt.swap(true, Ordering::Relaxed) {
+            signals::end_gracefully(self.engine.stop().flag());
         }
-        interface::end_on_interrupt(self.engine.stop().flag())
     }
 
     /// Plans the first of these statements, and with it those behind it that may be answered from the same
@@ -215,7 +224,7 @@ impl Session {
             let mut answer = self.engine.start(planned)?;
             if answer.is_growing() {
                 progress.finish();
-                self.end_on_interrupt()?;
+                self.end_on_interrupt();
                 let when = match (answer.streams(), answer.glance().is_some()) {
                     (true, _) => "rows are given as they come",
                     (false, true) if refresh.every.is_some() => "groups are shown as they stand",
@@ -308,54 +317,6 @@ impl Session {
             ));
         }
         ExitCode::from(u8::from(!errors.is_empty()))
-    }
-}
-
-/// A file that is made when its first byte is written: a query that fails early leaves none, and
-/// does not empty the one that was there.
-pub(crate) struct LazyFile {
-    path: PathBuf,
-    append: bool,
-    file: Option<BufWriter<File>>,
-}
-
-impl LazyFile {
-    /// The file at `path`, emptied first, or with `append` written on.
-    pub(crate) fn new(path: &Path, append: bool) -> Self {
-        Self {
-            path: path.to_owned(),
-            append,
-            file: None,
-        }
-    }
-
-    fn file(&mut self) -> io::Result<&mut BufWriter<File>> {
-        if self.file.is_none() {
-            let mut options = File::options();
-            options.create(true).write(true);
-            match self.append {
-                true => options.append(true),
-                false => options.truncate(true),
-            };
-            let file = options.open(&self.path).map_err(|error| {
-                io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
-            })?;
-            self.file = Some(BufWriter::new(file));
-        }
-        match &mut self.file {
-            Some(file) => Ok(file),
-            None => Err(io::ErrorKind::NotFound.into()),
-        }
-    }
-}
-
-impl Write for LazyFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file()?.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.as_mut().map_or(Ok(()), Write::flush)
     }
 }
 

@@ -14,7 +14,9 @@ use weir_sip::{Caption, Ladder, Step};
 
 use crate::args::Global;
 use crate::message::Messages;
-use crate::session::{Failure, LazyFile, Session};
+use crate::refusal::Refusal;
+use crate::session::{Failure, Session};
+use crate::target::Target;
 
 /// `weir sip`.
 #[derive(Args, Debug)]
@@ -35,8 +37,8 @@ enum SipCommand {
 #[command(
     about = "Draw the messages of a call as a ladder",
     long_about = "Draw the messages of a call as a ladder.\n\n\
-        A column for each address and port, an arrow for each SIP message over UDP that has the \
-        Call-ID, with the seconds since the first. Messages that repeat another are drawn dotted.",
+        A column for each address and port, an arrow for each SIP message over UDP, TCP or SCTP that \
+        has the Call-ID, with the seconds since the first. Messages that repeat another are drawn dotted.",
     after_help = LADDER_EXAMPLES
 )]
 struct LadderArgs {
@@ -65,29 +67,49 @@ enum LadderFormat {
 }
 
 impl LadderFormat {
-    fn of_path(path: &Path) -> Self {
+    fn of_path(path: &Path) -> Result<Self, Refusal> {
         match path.extension().and_then(|extension| extension.to_str()) {
-            Some("svg") => Self::Svg,
-            Some("html" | "htm") => Self::Html,
-            _ => Self::Text,
+            Some("svg") => Ok(Self::Svg),
+            Some("html" | "htm") => Ok(Self::Html),
+            Some("png" | "jpg" | "jpeg" | "gif" | "webp" | "pdf") => Err(Refusal::usage(
+                format!(
+                    "a ladder is text, SVG or HTML: {} would be none",
+                    path.display()
+                ),
+                "name it x.svg, which browsers and editors show and turn into other images",
+            )),
+            _ => Ok(Self::Text),
         }
     }
 }
 
 /// Does what the user asked for.
-pub(crate) fn run(sip: &Sip, _global: Global, messages: Messages) -> Result<ExitCode, Failure> {
+pub(crate) fn run(sip: &Sip, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
     match &sip.command {
-        SipCommand::Ladder(args) => ladder(args, messages),
+        SipCommand::Ladder(args) => ladder(args, global, messages),
     }
 }
 
-fn ladder(args: &LadderArgs, messages: Messages) -> Result<ExitCode, Failure> {
+fn ladder(args: &LadderArgs, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
+    let output = args
+        .output
+        .as_deref()
+        .filter(|path| path.as_os_str() != "-");
+    let format = match (args.format, output) {
+        (Some(format), _) => format,
+        (None, Some(path)) => LadderFormat::of_path(path)?,
+        (None, None) => LadderFormat::Text,
+    };
+    let target = match output {
+        Some(path) => Some(Target::new(path, global)?),
+        None => None,
+    };
     let session = Session::new(&weir_engine::Options::default(), messages, false)?;
     let mut ladder = Ladder::new(&format!("Call-ID {}", args.call_id));
     let mut found = 0_u64;
     for statement in session.parse(&statement(args))? {
         session.batches(statement, |batch| {
-            let steps = steps(batch).map_err(|error| Failure::environment(error.to_string()))?;
+            let steps = steps(batch).map_err(|error| Failure::running(error.to_string()))?;
             for step in steps {
                 found += 1;
                 ladder.push(step);
@@ -98,30 +120,20 @@ fn ladder(args: &LadderArgs, messages: Messages) -> Result<ExitCode, Failure> {
     if found == 0 {
         // What was found damaged may be why.
         session.close(false);
-        return Err(Failure::missing(
-            format!("no SIP message with Call-ID '{}'", args.call_id),
-            format!(
-                "weir query \"SELECT sip.call_id, call.state FROM calls({})\" lists the calls",
-                paths(&args.files)
-            ),
-        ));
+        let message = format!("no SIP message with Call-ID '{}'", args.call_id);
+        return Err(Failure::running(message).with_hint(format!(
+            "weir query \"SELECT sip.call_id, call.state FROM calls({})\" lists the calls",
+            paths(&args.files)
+        )));
     }
-    let format = args.format.unwrap_or_else(|| {
-        let path = args.output.as_deref();
-        path.map_or(LadderFormat::Text, LadderFormat::of_path)
-    });
     let drawn = match format {
         LadderFormat::Text => ladder.text(),
         LadderFormat::Svg => ladder.svg(),
         LadderFormat::Html => ladder.html(),
     };
-    match &args.output {
-        Some(path) if path.as_os_str() != "-" => {
-            let mut file = LazyFile::new(path, false);
-            let written = file.write_all(drawn.as_bytes()).and_then(|()| file.flush());
-            written.map_err(|error| Failure::environment(error.to_string()))?;
-        }
-        _ => {
+    match target {
+        Some(target) => target.put(drawn.as_bytes())?,
+        None => {
             crate::printed(io::stdout().write_all(drawn.as_bytes()))?;
         }
     }
@@ -258,7 +270,8 @@ mod tests {
             ("a.txt", LadderFormat::Text),
             ("a", LadderFormat::Text),
         ] {
-            assert_eq!(LadderFormat::of_path(Path::new(path)), format);
+            assert_eq!(LadderFormat::of_path(Path::new(path)).unwrap(), format);
         }
+        assert!(LadderFormat::of_path(Path::new("a.png")).is_err());
     }
 }

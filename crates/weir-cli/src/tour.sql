@@ -37,6 +37,14 @@ SELECT message_type_name, board, interface, channel, count(*) AS records, count(
 FROM records('{demo}/recorder.bin', '{demo}/recorder.toml')
 GROUP BY message_type_name, board, interface, channel ORDER BY records DESC, board LIMIT 6;
 
+-- How did connections go? What they carry is found by content.
+SELECT flow.service, flow.state, count(*) AS flows, sum(flow.packets_src + flow.packets_dst) AS packets
+FROM flows('{demo}/voip.pcap') GROUP BY flow.service, flow.state ORDER BY packets DESC, flow.state;
+
+-- Who called whom, and how did it end?
+SELECT call.from.user, call.to.user, call.state, call.setup_delay, call.duration
+FROM calls('{demo}/voip.pcap') ORDER BY call.number;
+
 -- Two captures as one, in the order of time.
 SELECT frame.file, frame.number, frame.time, frame.len
 FROM packets('{demo}/framerelay.pcap', '{demo}/sunatm.pcap', merge => true)

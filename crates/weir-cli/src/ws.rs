@@ -413,7 +413,8 @@ Examples:
   weir query \"SELECT * FROM websocket('trace.pcap') WHERE websocket.violations IS NOT NULL\"
       the messages that break a standard
 
-Exit status: 0 success; 1 a violation or damage was found; 2 usage or environment.";
+Exit status: 0 done; 1 a violation or damage was found; 2 usage or environment; 3 it failed while it
+ran.";
 
 const ADVISE_EXAMPLES: &str = "\
 Examples:

@@ -443,7 +443,9 @@ fn computed(
             words: None,
         },
         Operation::Maximum => Fact::at_most(left.max.max(right.max)),
+        Operation::AddSaturating => Fact::at_most(left.max.saturating_add(right.max)),
         Operation::Subtract
+        | Operation::AddSaturatingSigned
         | Operation::ShiftRightSigned
         | Operation::MinimumSigned
         | Operation::MaximumSigned => Fact::at_most(u64::MAX),

@@ -103,11 +103,15 @@ impl From<u64> for Operand {
     }
 }
 
-/// What is computed of two numbers. All arithmetic wraps around; shifts take the lowest six bits.
+/// What is computed of two numbers. Arithmetic wraps around unless its name says otherwise; shifts take the lowest six bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Operation {
     Add,
+    /// Stays at the largest number where there is no room for more.
+    AddSaturating,
+    /// As signed numbers; one that is the least or the largest stays that.
+    AddSaturatingSigned,
     Subtract,
     Multiply,
     /// By a constant that is not 0.
@@ -132,8 +136,10 @@ pub enum Operation {
 
 impl Operation {
     /// Every operation.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::Add,
+        Self::AddSaturating,
+        Self::AddSaturatingSigned,
         Self::Subtract,
         Self::Multiply,
         Self::Divide,
@@ -160,6 +166,9 @@ impl Operation {
         let divisor = if right == 0 { 1 } else { right };
         match self {
             Self::Add => left.wrapping_add(right),
+            Self::AddSaturating => left.saturating_add(right),
+            Self::AddSaturatingSigned if matches!(left as i64, i64::MIN | i64::MAX) => left,
+            Self::AddSaturatingSigned => (left as i64).saturating_add(right as i64) as u64,
             Self::Subtract => left.wrapping_sub(right),
             Self::Multiply => left.wrapping_mul(right),
             Self::Divide => left / divisor,

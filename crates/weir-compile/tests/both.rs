@@ -246,4 +246,4 @@ fn mappings() -> usize {
 }
 
 const PROGRAMS: usize = 400;
-const NUMBERS_WORDS: u64 = 17 + 6;
+const NUMBERS_WORDS: u64 = 19 + 6;

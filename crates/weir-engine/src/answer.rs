@@ -10,7 +10,7 @@ use futures::StreamExt;
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::JoinSet;
 
-use crate::copy::{self, CaptureCopy};
+use crate::copy::{self, Copy};
 use crate::error::{Error, ErrorKind};
 use crate::ledger::Ledger;
 use crate::live::{Live, with_groups};
@@ -71,8 +71,8 @@ impl Answer {
         })
     }
 
-    /// The answer to a `COPY` into a capture: the number of records that were written.
-    pub(crate) fn copied(records: Self, copy: CaptureCopy) -> Self {
+    /// The answer to a `COPY`: the number of rows that were written.
+    pub(crate) fn copied(records: Self, copy: Copy) -> Self {
         let (sender, receiver) = channel(BATCHES_AHEAD);
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {

@@ -449,8 +449,8 @@ impl Rows {
             match (builder, *value) {
                 (Builder::Time(out), _) => out.append_value(record.time.as_nanoseconds()),
                 (Builder::Flag(out), Value::Response) => out.append_value(flags.response),
-                (Builder::Flag(out), Value::Sent) => out.append_value(flags.sent),
-                (Builder::Flag(out), _) => out.append_value(flags.encrypted),
+                (Builder::Flag(out), Value::Sent) => out.append_option(flags.sent),
+                (Builder::Flag(out), _) => out.append_option(flags.encrypted),
                 (Builder::U16(out), _) => {
                     // Three digits, so that a filter by number and one by text are the same.
                     let three = record.field(Field::Status).len() == 3;
@@ -461,10 +461,14 @@ impl Rows {
                 (Builder::Text(out), value) => {
                     let letters = flags.letters();
                     let bytes = match value {
-                        Value::Transport => Some(flags.transport.name().as_bytes()),
-                        Value::Flags => Some(&letters[..]),
+                        Value::Transport => flags.transport.map(|known| known.name().as_bytes()),
+                        Value::Flags => flags.is_complete().then_some(&letters[..]),
                         Value::Method => record.method(),
                         Value::Segment => Some(segment.as_bytes()),
+                        // Without a number there is only the method, which has a column of its own.
+                        Value::Text(Field::CSeq) => record
+                            .value(Field::CSeq)
+                            .filter(|text| !text.starts_with(b"- ")),
                         Value::Text(field) => record.value(field),
                         _ => None,
                     };

@@ -1,31 +1,328 @@
-//! `COPY (…) TO 'x.pcap'`: the packets of a query become a capture again.
+//! `COPY (…) TO 'x.pcap'`: the packets of a query become a capture again, or its rows another file.
 //!
-//! The query's tables of packets get one more column, which holds each record whole, and the query is
-//! reduced to that column: what else `SELECT *` would decode is never asked for.
+//! For a capture, the query's tables of packets get one more column, which holds each record whole, and the
+//! query is reduced to that column: what else `SELECT *` would decode is never asked for.
+//!
+//! Rows go into one file by whoever embeds the engine ([`RowEncoder`]), so that files are the same however
+//! they come to be; DataFusion's own writers do what has options of theirs, several files, or no such encoder.
+//!
+//! Whatever is written takes its name when it is whole (weir-file).
 
-use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::Write;
+use std::fmt;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::array::{ArrayRef, BinaryViewArray, RecordBatch, UInt64Array};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::Column;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
-use datafusion::sql::parser::CopyToSource;
+use datafusion::sql::parser::{CopyToSource, CopyToStatement};
 use weir_capture::{WriteError, Writer};
+use weir_file::{NewFile, NewFolder};
 use weir_tables::{RECORD_COLUMN, kept_record};
 
 use crate::answer::Answer;
 use crate::error::{Error, ErrorKind};
 use crate::statement::Statement;
 
+/// A file of rows that a [`RowEncoder`] may write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RowFormat {
+    /// Comma-separated values
+    Csv,
+    /// Tab-separated values
+    Tsv,
+    /// One JSON array of objects
+    Json,
+    /// A JSON object a line
+    NdJson,
+    /// Apache Parquet
+    Parquet,
+    /// The Arrow IPC file format
+    Arrow,
+    /// The Arrow IPC stream format
+    ArrowStream,
+}
+
+impl RowFormat {
+    /// The format that the end of a name, or a word after STORED AS, asks for.
+    fn of(word: &str) -> Option<Self> {
+        Some(match word.to_ascii_lowercase().as_str() {
+            "csv" => Self::Csv,
+            "tsv" => Self::Tsv,
+            "json" => Self::Json,
+            "ndjson" | "jsonl" => Self::NdJson,
+            "parquet" => Self::Parquet,
+            "arrow" | "ipc" => Self::Arrow,
+            "arrows" => Self::ArrowStream,
+            _ => return None,
+        })
+    }
+}
+
+/// What an encoder reports.
+pub type EncodeError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Makes the bytes of files out of rows, for `COPY … TO`.
+pub trait RowEncoder: fmt::Debug + Send + Sync {
+    /// A file of this format.
+    ///
+    /// # Errors
+    /// When the columns have no form in it.
+    fn start(
+        &self,
+        format: RowFormat,
+        schema: &SchemaRef,
+        out: Box<dyn Write + Send>,
+    ) -> Result<Box<dyn RowWriter>, EncodeError>;
+}
+
+/// A file of rows at work.
+pub trait RowWriter: Send {
+    /// Writes the rows of a batch.
+    ///
+    /// # Errors
+    /// When the output refuses the bytes, or a value has no form.
+    fn write(&mut self, batch: &RecordBatch) -> Result<(), EncodeError>;
+
+    /// Writes what is still held back.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    fn finish(self: Box<Self>) -> Result<(), EncodeError>;
+}
+
+/// What a `COPY` does with the answer to its query.
+#[derive(Debug)]
+pub(crate) enum Copy {
+    Capture(CaptureCopy),
+    Rows(RowsCopy),
+    Staged(StagedCopy),
+}
+
+impl Copy {
+    /// Does it; the number of rows is the answer.
+    pub(crate) async fn run(self, answer: Answer) -> Result<RecordBatch, Error> {
+        match self {
+            Self::Capture(copy) => copy.run(answer).await,
+            Self::Rows(copy) => copy.run(answer).await,
+            Self::Staged(copy) => copy.run(answer).await,
+        }
+    }
+}
+
+/// How a `COPY` is done.
+pub(crate) struct CopyOptions<'o> {
+    pub(crate) encoder: Option<&'o Arc<dyn RowEncoder>>,
+    /// Captures that are there may be replaced.
+    pub(crate) overwrite: bool,
+}
+
+/// Makes ready what a statement copies into, and leaves of the statement what is to be planned. Nothing has
+/// been read yet, and nothing has a name yet.
+///
+/// # Errors
+/// When it asks of a file what that does not have, when a capture would be lost, or the file cannot be made.
+pub(crate) fn prepared(
+    mut statement: Statement,
+    options: &CopyOptions<'_>,
+) -> Result<(Statement, Option<Copy>), Error> {
+    let is_explain = statement.is_explain();
+    let Some(copy) = statement.copy_mut() else {
+        return Ok((statement, None));
+    };
+    let overwrite = take_overwrite(copy)? || options.overwrite;
+    let path = PathBuf::from(&copy.target);
+    if !overwrite && !is_explain && weir_capture::is_capture_at(&path) {
+        let path = path.display();
+        let message = format!("{path} is a capture, and stays as it is");
+        return Err(Error::new(ErrorKind::Source, message).with_hint(
+            "OPTIONS (overwrite true), or --overwrite, replaces it; another name keeps both",
+        ));
+    }
+    if let Some(copy) = CaptureCopy::of(copy, is_explain)? {
+        return Ok((statement.without_copy(), Some(Copy::Capture(copy))));
+    }
+    if is_explain {
+        return Ok((statement, None));
+    }
+    // `COPY 'x.pcap' TO …`: a table is all of it.
+    if let CopyToSource::Relation(name) = &copy.source
+        && let Some(query) = Statement::query_of(&format!("SELECT * FROM {name}"))
+    {
+        copy.source = CopyToSource::Query(query);
+    }
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let format = copy
+        .stored_as
+        .as_deref()
+        .or(extension)
+        .and_then(RowFormat::of);
+    let is_file = extension.is_some() && !copy.target.ends_with('/') && !path.is_dir();
+    let is_plain = copy.partitioned_by.is_empty() && copy.options.is_empty();
+    if let (Some(encoder), Some(format), true, true) = (options.encoder, format, is_file, is_plain)
+        && matches!(copy.source, CopyToSource::Query(_))
+    {
+        let file = NewFile::create(&path).map_err(|error| unmade(&path, &error))?;
+        let copy = RowsCopy {
+            path,
+            file,
+            format,
+            encoder: Arc::clone(encoder),
+        };
+        return Ok((statement.without_copy(), Some(Copy::Rows(copy))));
+    }
+    let name = match (is_file, extension) {
+        (true, Some(extension)) => format!("out.{extension}"),
+        _ => "out".to_owned(),
+    };
+    if !is_file && let Some(above) = path.parent().filter(|above| !above.as_os_str().is_empty()) {
+        std::fs::create_dir_all(above).map_err(|error| unmade(&path, &error))?;
+    }
+    let folder = NewFolder::create(&path, &name).map_err(|error| unmade(&path, &error))?;
+    copy.target = folder.path().display().to_string();
+    if !is_file {
+        copy.target.push('/');
+    }
+    Ok((statement, Some(Copy::Staged(StagedCopy { path, folder }))))
+}
+
+/// `OPTIONS (overwrite true)`, which is not DataFusion's.
+fn take_overwrite(copy: &mut CopyToStatement) -> Result<bool, Error> {
+    let mut overwrite = false;
+    let mut wrong = None;
+    copy.options.retain(|(key, value)| {
+        if !key.eq_ignore_ascii_case("overwrite") {
+            return true;
+        }
+        match value.clone().into_string().as_deref() {
+            Some(word) if word.eq_ignore_ascii_case("true") => overwrite = true,
+            Some(word) if word.eq_ignore_ascii_case("false") => overwrite = false,
+            _ => wrong = Some(value.to_string()),
+        }
+        false
+    });
+    match wrong {
+        None => Ok(overwrite),
+        Some(found) => Err(Error::new(
+            ErrorKind::Plan,
+            format!("overwrite is true or false, not {found}"),
+        )),
+    }
+}
+
+fn unmade(path: &Path, error: &io::Error) -> Error {
+    Error::new(ErrorKind::Source, format!("{}: {error}", path.display()))
+}
+
+/// The count that a `COPY` answers.
+fn counted(count: u64) -> Result<RecordBatch, Error> {
+    let count: ArrayRef = Arc::new(UInt64Array::from(vec![count]));
+    RecordBatch::try_new(count_schema(), vec![count])
+        .map_err(|error| Error::from_datafusion(ErrorKind::Run, error.into(), &[]))
+}
+
+/// Where the rows of a query go, in one file.
+#[derive(Debug)]
+pub(crate) struct RowsCopy {
+    path: PathBuf,
+    file: NewFile,
+    format: RowFormat,
+    encoder: Arc<dyn RowEncoder>,
+}
+
+impl RowsCopy {
+    async fn run(self, mut answer: Answer) -> Result<RecordBatch, Error> {
+        let Self {
+            path,
+            file,
+            format,
+            encoder,
+        } = self;
+        let failed =
+            |error: EncodeError| Error::new(ErrorKind::Run, format!("{}: {error}", path.display()));
+        let io = |error: io::Error| failed(error.into());
+        let file = Shared(Arc::new(Mutex::new(Some(BufWriter::new(file)))));
+        let mut writer = encoder
+            .start(format, answer.schema(), Box::new(file.clone()))
+            .map_err(failed)?;
+        let mut rows = 0_u64;
+        while let Some(batch) = answer.next().await? {
+            rows = rows.saturating_add(batch.num_rows() as u64);
+            writer.write(&batch).map_err(failed)?;
+        }
+        writer.finish().map_err(failed)?;
+        if let Some(file) = file.take() {
+            let file = file.into_inner().map_err(|error| io(error.into_error()))?;
+            file.keep().map_err(io)?;
+        }
+        counted(rows)
+    }
+}
+
+/// The file, held by the writer of its format and by who gives it its name.
+#[derive(Clone)]
+struct Shared(Arc<Mutex<Option<BufWriter<NewFile>>>>);
+
+impl Shared {
+    fn take(&self) -> Option<BufWriter<NewFile>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn with<T>(
+        &self,
+        work: impl FnOnce(&mut BufWriter<NewFile>) -> io::Result<T>,
+    ) -> io::Result<T> {
+        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match file.as_mut() {
+            Some(file) => work(file),
+            None => Err(io::Error::other("the file has been closed")),
+        }
+    }
+}
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.with(|file| file.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.with(Write::flush)
+    }
+}
+
+/// What DataFusion writes by itself, beside the place where it is to be.
+#[derive(Debug)]
+pub(crate) struct StagedCopy {
+    path: PathBuf,
+    folder: NewFolder,
+}
+
+impl StagedCopy {
+    async fn run(self, mut answer: Answer) -> Result<RecordBatch, Error> {
+        let mut rows = 0;
+        while let Some(batch) = answer.next().await? {
+            let counts = batch.columns().first();
+            let counts = counts.and_then(|column| column.as_any().downcast_ref::<UInt64Array>());
+            rows += counts.into_iter().flatten().flatten().sum::<u64>();
+        }
+        let path = self.path;
+        self.folder
+            .keep()
+            .map_err(|error| Error::new(ErrorKind::Run, format!("{}: {error}", path.display())))?;
+        counted(rows)
+    }
+}
+
 /// Where the packets of a query go.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct CaptureCopy {
     path: PathBuf,
     format: Format,
+    /// `None` for what is only explained.
+    file: Option<NewFile>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,10 +347,7 @@ impl CaptureCopy {
     ///
     /// # Errors
     /// When it asks of a capture what only other files have.
-    pub(crate) fn of(statement: &Statement) -> Result<Option<Self>, Error> {
-        let Some(copy) = statement.copy() else {
-            return Ok(None);
-        };
+    fn of(copy: &CopyToStatement, is_explain: bool) -> Result<Option<Self>, Error> {
         let path = Path::new(&copy.target);
         let extension = path.extension().and_then(|extension| extension.to_str());
         let Some(format) = copy.stored_as.as_deref().or(extension).and_then(Format::of) else {
@@ -78,18 +372,25 @@ impl CaptureCopy {
             )
             .with_hint("COPY (SELECT * FROM 'a.pcap' WHERE …) TO 'x.pcap'"));
         }
+        let file = match is_explain {
+            true => None,
+            false => Some(NewFile::create(path).map_err(|error| unmade(path, &error))?),
+        };
         Ok(Some(Self {
             path: path.to_owned(),
             format,
+            file,
         }))
     }
 
     /// Writes the records that `answer` gives; the number of them is the answer.
-    pub(crate) async fn run(self, mut answer: Answer) -> Result<RecordBatch, Error> {
-        let mut file = NewFile::create(&self.path).map_err(|error| self.failed(error.into()))?;
+    async fn run(mut self, mut answer: Answer) -> Result<RecordBatch, Error> {
+        let Some(mut file) = self.file.take() else {
+            return counted(0);
+        };
         let mut writer = match self.format {
-            Format::Pcap => Writer::pcap(&mut file.file),
-            Format::Pcapng => Writer::pcapng(&mut file.file),
+            Format::Pcap => Writer::pcap(&mut file),
+            Format::Pcapng => Writer::pcapng(&mut file),
         };
         while let Some(batch) = answer.next().await? {
             let records = batch.columns().first().and_then(as_bytes);
@@ -102,17 +403,11 @@ impl CaptureCopy {
         let written = writer.records();
         writer.finish().map_err(|error| self.failed(error))?;
         file.keep().map_err(|error| self.failed(error.into()))?;
-        let count: ArrayRef = Arc::new(UInt64Array::from(vec![written]));
-        RecordBatch::try_new(count_schema(), vec![count])
-            .map_err(|error| Error::from_datafusion(ErrorKind::Run, error.into(), &[]))
+        counted(written)
     }
 
     fn failed(&self, error: WriteError) -> Error {
-        let kind = match error {
-            WriteError::Io(_) => ErrorKind::Source,
-            _ => ErrorKind::Run,
-        };
-        let message = Error::new(kind, format!("{}: {error}", self.path.display()));
+        let message = Error::new(ErrorKind::Run, format!("{}: {error}", self.path.display()));
         match error.hint() {
             Some(hint) => message.with_hint(hint),
             None => message,
@@ -178,46 +473,4 @@ pub(crate) fn records_only(plan: LogicalPlan) -> Result<LogicalPlan, Error> {
         .project([column])
         .and_then(LogicalPlanBuilder::build)
         .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &[]))
-}
-
-/// A file that takes its name when it is whole: until then, what had the name stays, and may be what
-/// the query reads. A device or a pipe is written as it is.
-struct NewFile {
-    file: File,
-    /// The name it has, and the one that it takes; `None` when there is nothing to do.
-    rename: Option<(PathBuf, PathBuf)>,
-}
-
-impl NewFile {
-    fn create(path: &Path) -> std::io::Result<Self> {
-        if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-            let file = File::options().write(true).open(path)?;
-            return Ok(Self { file, rename: None });
-        }
-        let mut name = path.file_name().map(OsString::from).unwrap_or_default();
-        name.push(format!(".{}.part", std::process::id()));
-        let part = path.with_file_name(name);
-        Ok(Self {
-            file: File::create(&part)?,
-            rename: Some((part, path.to_owned())),
-        })
-    }
-
-    fn keep(mut self) -> std::io::Result<()> {
-        self.file.flush()?;
-        if let Some((part, path)) = &self.rename {
-            fs::rename(part, path)?;
-        }
-        self.rename = None;
-        Ok(())
-    }
-}
-
-impl Drop for NewFile {
-    fn drop(&mut self) {
-        if let Some((part, _)) = &self.rename {
-            // It is of no use to anyone; that it cannot be removed is not what went wrong.
-            let _ = fs::remove_file(part);
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! The engine: a DataFusion session that knows captures.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arrow::datatypes::SchemaRef;
@@ -10,6 +10,7 @@ use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::logical_expr::LogicalPlan;
+use datafusion::optimizer::Optimizer;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
@@ -18,20 +19,26 @@ use weir_tables::{Feed, Keeper, Stop};
 
 use crate::address;
 use crate::answer::{Answer, Glance};
-use crate::copy::{self, CaptureCopy};
+use crate::copy::{self, Copy, CopyOptions, RowEncoder};
+use crate::distinct::DistinctAsKeys;
 use crate::error::{Error, ErrorKind};
 use crate::function;
 use crate::fuse::FuseAggregates;
+use crate::grammar;
 use crate::ledger::Ledger;
 use crate::live::{self, Live};
 use crate::names::Scope;
 use crate::narrow;
 use crate::number;
+use crate::prepared::{self, PreparedStatements};
 use crate::reference::Resolver;
+use crate::sample::{Planner, SamplePlanner};
 use crate::share::{self, ShareReadings};
 use crate::statement::Statement;
 use crate::top_k;
+use crate::vocabulary;
 use crate::window::{self, PlanWindows};
+use crate::zone;
 
 /// How an engine works.
 #[derive(Clone, Debug, Default)]
@@ -60,6 +67,13 @@ pub struct Options {
     pub keeper: Option<Keeper>,
     /// Brings sources without an end to theirs.
     pub stop: Stop,
+    /// Lets `COPY … TO` take the place of captures that are there.
+    pub overwrite: bool,
+    /// Writes the files of `COPY … TO` that are no captures; without one DataFusion's own writers do.
+    pub encoder: Option<Arc<dyn RowEncoder>>,
+    /// The time zone that instants are given in: a name of the time zone database, or an offset such as
+    /// `+02:00`. `None` for UTC. `SET TIME ZONE` sets another.
+    pub time_zone: Option<String>,
 }
 
 /// A statement that was planned: files have been opened and names found, nothing has been read.
@@ -67,7 +81,7 @@ pub struct Planned {
     schema: SchemaRef,
     plan: Arc<dyn ExecutionPlan>,
     context: Arc<TaskContext>,
-    copy: Option<CaptureCopy>,
+    copy: Option<Copy>,
     is_explain: bool,
 }
 
@@ -76,6 +90,7 @@ pub struct Engine {
     context: SessionContext,
     ledger: Arc<Ledger>,
     live: Arc<Live>,
+    prepared: Mutex<PreparedStatements>,
     options: Options,
 }
 
@@ -83,7 +98,7 @@ impl Engine {
     /// An engine with these options.
     ///
     /// # Errors
-    /// When the place for spilled data cannot be made ready.
+    /// When the place for spilled data cannot be made ready, or the time zone is not known.
     pub fn new(options: &Options) -> Result<Self, Error> {
         let ledger = Arc::new(Ledger::default());
         let live = Arc::new(Live::new(options.keeper.clone()));
@@ -99,6 +114,9 @@ impl Engine {
             .options_mut()
             .optimizer
             .enable_leaf_expression_pushdown = false;
+        if let Some(zone) = &options.time_zone {
+            config.options_mut().execution.time_zone = Some(zone::known(zone)?);
+        }
         if let Some(threads) = options.threads {
             config = config.with_target_partitions(threads.max(1));
         }
@@ -132,21 +150,35 @@ impl Engine {
         rules.insert(place.unwrap_or(0), Arc::new(PlanWindows));
         // Behind those that look at scans.
         rules.push(Arc::new(ShareReadings));
+        let mut logical_rules = Optimizer::new().rules;
+        if options.memory_limit_bytes.is_some() {
+            // In front of DataFusion's own, which takes fewer.
+            let place = logical_rules
+                .iter()
+                .position(|rule| rule.name() == "single_distinct_aggregation_to_group_by");
+            logical_rules.insert(place.unwrap_or(0), Arc::new(DistinctAsKeys));
+        }
         let state = SessionStateBuilder::new()
             .with_config(config)
+            .with_optimizer_rules(logical_rules)
             .with_runtime_env(runtime)
             .with_default_features()
             .with_physical_optimizer_rules(rules)
+            .with_query_planner(Arc::new(Planner))
+            .with_relation_planners(vec![Arc::new(SamplePlanner)])
             .build();
         let context = SessionContext::new_with_state(state);
         for function in function::all().into_iter().chain(window::function::all()) {
             context.register_udf(function);
         }
+        context.register_udf(number::div());
+        context.register_udaf(number::sum());
         context.register_udaf(top_k::approx_top_k());
         Ok(Self {
             context,
             ledger,
             live,
+            prepared: Mutex::default(),
             options: options.clone(),
         })
     }
@@ -225,14 +257,68 @@ impl Engine {
 
     /// Plans a statement; statements that have no plan, as `CREATE VIEW`, are done by that.
     async fn plan(&self, statement: Statement) -> Result<Planned, Error> {
-        let copy = CaptureCopy::of(&statement)?;
+        let statement = match self.prepared().executed(&statement)? {
+            Some(executed) => executed,
+            None => statement,
+        };
+        let scalars = self
+            .context
+            .state_ref()
+            .read()
+            .scalar_functions()
+            .keys()
+            .cloned()
+            .collect();
+        grammar::check(&statement, &scalars)?;
+        prepared::check(&statement)?;
+        let written = statement.clone();
+        let zone = self.time_zone();
+        let planned = self.plan_written(statement).await?;
+        if self.time_zone() != zone {
+            self.name_time_zone(zone)?;
+        }
+        self.prepared().note(&written);
+        Ok(planned)
+    }
+
+    /// The time zone of the session.
+    fn time_zone(&self) -> Option<String> {
+        let state = self.context.state_ref();
+        let state = state.read();
+        state.config().options().execution.time_zone.clone()
+    }
+
+    /// Looks at a time zone that was just set: one that is not known leaves the one before.
+    fn name_time_zone(&self, before: Option<String>) -> Result<(), Error> {
+        let named = self.time_zone().map(|zone| zone::known(&zone)).transpose();
+        let (zone, outcome) = match named {
+            Ok(zone) => (zone, Ok(())),
+            Err(error) => (before, Err(error)),
+        };
+        let state = self.context.state_ref();
+        let mut state = state.write();
+        state.config_mut().options_mut().execution.time_zone = zone;
+        outcome
+    }
+
+    fn prepared(&self) -> MutexGuard<'_, PreparedStatements> {
+        self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As [`Engine::plan`], of a statement that is no `EXECUTE`.
+    async fn plan_written(&self, statement: Statement) -> Result<Planned, Error> {
         let is_explain = statement.is_explain();
+        let options = CopyOptions {
+            encoder: self.options.encoder.as_ref(),
+            overwrite: self.options.overwrite,
+        };
+        let (statement, copy) = copy::prepared(statement, &options)?;
         let (plan, columns) = match &copy {
-            None => self.logical(statement, false).await?,
-            Some(_) => {
-                let (plan, columns) = self.logical(statement.without_copy(), true).await?;
+            Some(Copy::Capture(_)) => {
+                let (plan, columns) = self.logical(statement, true).await?;
                 (copy::records_only(plan)?, columns)
             }
+            _ => self.logical(statement, false).await?,
         };
         let failed = |error| Error::from_datafusion(ErrorKind::Plan, error, &columns);
         let frame = self
@@ -319,14 +405,18 @@ impl Engine {
         let names = narrow::words(&statement).filter(|_| !records);
         resolver.register(&mut resolved, names.as_ref())?;
         let state = self.context.state();
+        let zone = state.config().options().execution.time_zone.clone();
         let plan = state
             .statement_to_plan(statement.inner)
             .await
             .and_then(address::coerce)
+            .and_then(|plan| vocabulary::coerce(plan, &self.ledger))
             .and_then(number::widen)
             .and_then(window::with_keys)
             .and_then(address::to_text)
+            .and_then(|plan| zone::to_zone(plan, zone.as_deref()))
             .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &resolved.columns))?;
+        prepared::check_types(&plan)?;
         Ok((plan, resolved.columns))
     }
 }

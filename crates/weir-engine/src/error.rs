@@ -5,6 +5,7 @@ use std::fmt;
 use arrow::error::ArrowError;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
+use weir_tables::SourceError;
 
 use crate::names::{nearest, similar};
 
@@ -67,6 +68,16 @@ impl Error {
         if let Some(found) = not_found(&error) {
             return unknown_column(&found, columns);
         }
+        if let DataFusionError::External(found) = error.find_root()
+            && let Some(found) = found.downcast_ref::<SourceError>()
+        {
+            return Self {
+                kind: ErrorKind::Source,
+                message: found.to_string(),
+                hint: found.hint(),
+                source: None,
+            };
+        }
         let (message, hint) = match error.find_root() {
             DataFusionError::SQL(parser_error, _) => {
                 let text = parser_error.to_string();
@@ -81,12 +92,13 @@ impl Error {
             DataFusionError::ArrowError(error, _) => (
                 match error.as_ref() {
                     ArrowError::DivideByZero => "a division by zero".to_owned(),
+                    ArrowError::ArithmeticOverflow(message) => overflowed(message),
                     ArrowError::CastError(message) | ArrowError::ComputeError(message) => {
                         message.clone()
                     }
                     other => other.to_string(),
                 },
-                None,
+                arithmetic_hint(error),
             ),
             // Some messages go on with the planner's own notation of the whole expression.
             DataFusionError::NotImplemented(message) => {
@@ -111,6 +123,25 @@ impl Error {
             source: Some(Box::new(error)),
         }
     }
+}
+
+/// Arrow's message names the two numbers, or is ours of a sum.
+fn overflowed(message: &str) -> String {
+    match message.strip_prefix("Overflow happened on: ") {
+        Some(calculation) => format!("{calculation} does not fit 64 bits"),
+        None => message.to_owned(),
+    }
+}
+
+fn arithmetic_hint(error: &ArrowError) -> Option<String> {
+    let hint = match error {
+        ArrowError::DivideByZero => "a / nullif(b, 0) is NULL where b is 0",
+        ArrowError::ArithmeticOverflow(_) => {
+            "CAST(… AS DOUBLE) or CAST(… AS DECIMAL(38, 0)) has room for more"
+        }
+        _ => return None,
+    };
+    Some(hint.to_owned())
 }
 
 /// The planner's message and a hint. It says these things in text only.
@@ -234,8 +265,8 @@ impl std::error::Error for Error {
     }
 }
 
-impl From<weir_tables::SourceError> for Error {
-    fn from(error: weir_tables::SourceError) -> Self {
+impl From<SourceError> for Error {
+    fn from(error: SourceError) -> Self {
         let converted = Self::new(ErrorKind::Source, error.to_string());
         match error.hint() {
             Some(hint) => converted.with_hint(hint),

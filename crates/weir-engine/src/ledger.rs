@@ -48,8 +48,14 @@ impl Ledger {
         lock(&self.errors).extend(errors);
     }
 
+    /// Notes are told once, however often a statement is planned.
     pub(crate) fn add_notes(&self, notes: Vec<String>) {
-        lock(&self.notes).extend(notes);
+        let mut known = lock(&self.notes);
+        for note in notes {
+            if !known.contains(&note) {
+                known.push(note);
+            }
+        }
     }
 
     /// True for the first caller only: standard input can be read once. Scans call it; who reads

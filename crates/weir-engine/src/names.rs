@@ -253,20 +253,27 @@ fn text(expr: &Expr) -> Option<String> {
 /// Makes `expr` the argument of a function.
 fn wrap(expr: &mut Expr, function: &str) {
     let argument = std::mem::replace(expr, Expr::Identifier(Ident::new("")));
-    *expr = Expr::Function(Function {
+    *expr = call(function, vec![argument]);
+}
+
+/// A call of a function.
+pub(crate) fn call(function: &str, arguments: Vec<Expr>) -> Expr {
+    let arguments = arguments.into_iter();
+    let arguments = arguments.map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)));
+    Expr::Function(Function {
         name: ObjectName::from(vec![Ident::new(function)]),
         uses_odbc_syntax: false,
         parameters: FunctionArguments::None,
         args: FunctionArguments::List(FunctionArgumentList {
             duplicate_treatment: None,
-            args: vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))],
+            args: arguments.collect(),
             clauses: Vec::new(),
         }),
         filter: None,
         null_treatment: None,
         over: None,
         within_group: Vec::new(),
-    });
+    })
 }
 
 /// See [`Scope::resolver`].

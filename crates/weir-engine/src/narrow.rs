@@ -8,10 +8,10 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{Expr, Query, SelectItem, SetExpr, Visitor};
-use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
+use crate::dialect::WeirDialect;
 use crate::statement::Statement;
 
 /// All words of a query, in lower case: every column that it means is among them. `None` when it means
@@ -20,7 +20,7 @@ pub(crate) fn words(statement: &Statement) -> Option<HashSet<String>> {
     let mut wildcards = Wildcards(false);
     statement.visit(&mut wildcards);
     let text = statement.query_text().filter(|_| !wildcards.0)?;
-    let tokens = Tokenizer::new(&GenericDialect {}, &text).tokenize().ok()?;
+    let tokens = Tokenizer::new(&WeirDialect, &text).tokenize().ok()?;
     let mut words = HashSet::new();
     for token in tokens {
         if let Token::Word(word) = token {

@@ -1,26 +1,39 @@
-//! Arithmetic on the unsigned numbers of headers.
+//! Arithmetic: one meaning of each operator, over all types of numbers.
+//!
+//! `+`, `-` and `*` of integers are computed with 64 bits, signed, and fail where these have no room:
+//! in the columns' own types `frame.cap_len - frame.len` would wrap around and `udp.srcport + udp.dstport`
+//! overflow, without a word. `/` is the quotient of real numbers, whatever is divided, and `//` that of
+//! integers; both fail when the divisor is zero. `docs/decisions/0004-division.md` has the reasons.
+
+mod arithmetic;
+mod sum;
 
 use arrow::datatypes::DataType;
-use datafusion::common::DFSchema;
 use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
+use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{BinaryExpr, Cast, Expr, ExprSchemable, LogicalPlan, Operator};
 
-/// Makes sums, differences and products of unsigned numbers signed numbers of 64 bits, everywhere
-/// in the plan. In the columns' own types `frame.cap_len - frame.len` would wrap around and
-/// `udp.srcport + udp.dstport` overflow, without a word.
+pub(crate) use arithmetic::{DIV, Operation, div, operation};
+pub(crate) use sum::sum;
+
+/// Gives the operators of the plan their meaning, everywhere in it.
 pub(crate) fn widen(plan: LogicalPlan) -> Result<LogicalPlan> {
     let widened = plan.transform_up_with_subqueries(|plan| {
         let mut schema = DFSchema::empty();
         for input in plan.inputs() {
             schema.merge(input.schema());
         }
+        if let LogicalPlan::TableScan(_) = plan {
+            schema.merge(plan.schema());
+        }
         // Parents know an expression by its name, which must not change with it.
         let names = NamePreserver::new(&plan);
         plan.map_expressions(|expr| {
             let name = names.save(&expr);
-            let widened = expr.transform_up(|expr| Ok(widen_expr(expr, &schema)))?;
+            let widened = expr.transform_up(|expr| widen_expr(expr, &schema))?;
             Ok(widened.update_data(|expr| name.restore(expr)))
         })?
         .transform_data(|plan| Ok(Transformed::yes(plan.recompute_schema()?)))
@@ -28,21 +41,120 @@ pub(crate) fn widen(plan: LogicalPlan) -> Result<LogicalPlan> {
     Ok(widened.data)
 }
 
-fn widen_expr(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
-    let is_unsigned = |expr: &Expr| {
-        let data_type = expr.get_type(schema);
-        data_type.is_ok_and(|data_type| data_type.is_unsigned_integer())
-    };
+fn widen_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     match expr {
-        Expr::BinaryExpr(BinaryExpr { left, op, right })
-            if matches!(op, Operator::Plus | Operator::Minus | Operator::Multiply)
-                && is_unsigned(&left)
-                && is_unsigned(&right) =>
-        {
-            let wide = |expr| Box::new(Expr::Cast(Cast::new(expr, DataType::Int64)));
-            let (left, right) = (wide(left), wide(right));
-            Transformed::yes(Expr::BinaryExpr(BinaryExpr { left, op, right }))
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+            let types = (left.get_type(schema), right.get_type(schema));
+            let (Ok(left_type), Ok(right_type)) = types else {
+                let unchanged = Expr::BinaryExpr(BinaryExpr { left, op, right });
+                return Ok(Transformed::no(unchanged));
+            };
+            let pair = Pair::of(&left_type, &right_type);
+            let operation = match (op, pair) {
+                (Operator::Plus, Some(Pair::Integers)) => Operation::Add,
+                (Operator::Minus, Some(Pair::Integers)) => Operation::Subtract,
+                (Operator::Multiply, Some(Pair::Integers)) => Operation::Multiply,
+                (Operator::Divide, Some(_)) => Operation::Divide,
+                _ => {
+                    let unchanged = Expr::BinaryExpr(BinaryExpr { left, op, right });
+                    return Ok(Transformed::no(unchanged));
+                }
+            };
+            let to = match operation {
+                Operation::Divide => DataType::Float64,
+                _ => DataType::Int64,
+            };
+            let args = vec![cast(*left, &left_type, &to), cast(*right, &right_type, &to)];
+            Ok(Transformed::yes(arithmetic::function(operation).call(args)))
         }
-        expr => Transformed::no(expr),
+        // The least number has no opposite, and those of unsigned columns are signed.
+        Expr::Negative(inner) if !matches!(inner.as_ref(), Expr::Literal(..)) => {
+            match inner.get_type(schema) {
+                Ok(kind) if kind.is_integer() => {
+                    let zero = Expr::Literal(ScalarValue::Int64(Some(0)), None);
+                    let args = vec![zero, cast(*inner, &kind, &DataType::Int64)];
+                    let negated = arithmetic::function(Operation::Subtract).call(args);
+                    Ok(Transformed::yes(negated))
+                }
+                _ => Ok(Transformed::no(Expr::Negative(inner))),
+            }
+        }
+        Expr::ScalarFunction(ScalarFunction { func, args }) if func.name() == DIV => {
+            match <[Expr; 2]>::try_from(args) {
+                Ok([left, right]) => divided(left, right, schema).map(Transformed::yes),
+                Err(args) => Ok(Transformed::no(Expr::ScalarFunction(ScalarFunction {
+                    func,
+                    args,
+                }))),
+            }
+        }
+        expr => Ok(Transformed::no(expr)),
+    }
+}
+
+/// `left // right`: integers, towards zero, which the engine itself divides with all checks.
+fn divided(left: Expr, right: Expr, schema: &DFSchema) -> Result<Expr> {
+    let (left_type, right_type) = (left.get_type(schema)?, right.get_type(schema)?);
+    // Sums of signed and unsigned numbers are decimals without a fraction; those beyond 64 bits fail to be cast.
+    let is_whole = |kind: &DataType| {
+        kind.is_integer() || kind.is_null() || matches!(kind, DataType::Decimal128(_, 0))
+    };
+    if !is_whole(&left_type) || !is_whole(&right_type) {
+        return plan_err!(
+            "// divides integers, not {left_type} by {right_type}; floor(a / b) divides any numbers"
+        );
+    }
+    let never_negative = |expr: &Expr, kind: &DataType| match expr {
+        Expr::Literal(ScalarValue::Int64(Some(value)), _) => *value >= 0,
+        _ => kind.is_unsigned_integer(),
+    };
+    // Numbers of more than 63 bits are left what they are where both sides allow it.
+    let is_long = left_type == DataType::UInt64 || right_type == DataType::UInt64;
+    let unsigned = never_negative(&left, &left_type) && never_negative(&right, &right_type);
+    let to = match is_long && unsigned {
+        true => DataType::UInt64,
+        false => DataType::Int64,
+    };
+    Ok(Expr::BinaryExpr(BinaryExpr {
+        left: Box::new(cast(left, &left_type, &to)),
+        op: Operator::Divide,
+        right: Box::new(cast(right, &right_type, &to)),
+    }))
+}
+
+/// What two numbers are together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pair {
+    /// Integers that are calculated with as signed ones of 64 bits.
+    Integers,
+    /// Other numbers. An unsigned one of 64 bits beside a signed one is among them: the engine makes
+    /// decimals of them, which have room for both.
+    Others,
+}
+
+impl Pair {
+    /// `None` for what are no two numbers.
+    fn of(left: &DataType, right: &DataType) -> Option<Self> {
+        if !left.is_numeric() || !right.is_numeric() {
+            return None;
+        }
+        let is_mixed = |one: &DataType, other: &DataType| {
+            *one == DataType::UInt64 && other.is_signed_integer()
+        };
+        let integers = left.is_integer() && right.is_integer();
+        Some(
+            match integers && !is_mixed(left, right) && !is_mixed(right, left) {
+                true => Self::Integers,
+                false => Self::Others,
+            },
+        )
+    }
+}
+
+/// The expression as one of this type.
+fn cast(expr: Expr, from: &DataType, to: &DataType) -> Expr {
+    match from == to {
+        true => expr,
+        false => Expr::Cast(Cast::new(Box::new(expr), to.clone())),
     }
 }

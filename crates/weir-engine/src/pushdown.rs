@@ -166,6 +166,14 @@ fn calculated_from(expr: &Expr, table: &Table) -> Option<Expression> {
             convert::calculation(*op)?,
             calculated_from(right, table)?,
         ),
+        Expr::ScalarFunction(ScalarFunction { func, args }) => match args.as_slice() {
+            [left, right] => convert::calculated(
+                calculated_from(left, table)?,
+                convert::checked(func)?,
+                calculated_from(right, table)?,
+            ),
+            _ => None,
+        },
         _ => None,
     }
 }
@@ -199,6 +207,7 @@ pub(crate) fn constant(value: &ScalarValue, column: &Column) -> Option<Constant>
             | ScalarValue::LargeBinary(Some(bytes)) => Some(Constant::Bytes(bytes.clone())),
             _ => None,
         },
+        Kind::Texts | Kind::Numbers => None,
         Kind::Text => value
             .try_as_str()?
             .map(|text| Constant::Text(text.to_owned())),

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufReader, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,14 +12,13 @@ use arrow::compute::kernels::cast_utils::parse_interval_month_day_nano;
 use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::TableProvider;
 use datafusion::common::{ScalarValue, TableReference};
-use datafusion::execution::options::{
-    ArrowReadOptions, CsvReadOptions, JsonReadOptions, ParquetReadOptions,
-};
+use datafusion::execution::options::{ArrowReadOptions, JsonReadOptions, ParquetReadOptions};
 use datafusion::prelude::{DataFrame, SessionContext};
 use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, ObjectNamePart, TableFactor, Value,
     VisitorMut,
 };
+use weir_capture::shown;
 use weir_packet::Options as DecodeOptions;
 use weir_packet::layout::Layout;
 use weir_tables::{
@@ -27,7 +26,9 @@ use weir_tables::{
 };
 
 use crate::clf::ClfTable;
+use crate::delimited::{Delimited, Dialect};
 use crate::error::{Error, ErrorKind};
+use crate::json_array::JsonArrays;
 use crate::ledger::Ledger;
 use crate::names::similar;
 use crate::scan::Reading;
@@ -315,10 +316,15 @@ impl Resolver<'_> {
         kind: FileKind,
         paths: &[PathBuf],
     ) -> Result<Arc<dyn TableProvider>, Error> {
-        let names: Vec<String> = paths
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect();
+        let mut names = Vec::new();
+        for path in paths {
+            let Some(name) = path.to_str() else {
+                let message = format!("{}: the name is not UTF-8", shown(path));
+                let hint = "captures may have any name; link or rename other files";
+                return Err(Error::new(ErrorKind::Source, message).with_hint(hint));
+            };
+            names.push(name.to_owned());
+        }
         let extension = paths[0]
             .file_name()
             .map(|name| name.to_string_lossy().into_owned())
@@ -341,16 +347,27 @@ impl Resolver<'_> {
                 context.read_arrow(names, options).await
             }
             FileKind::Json => {
-                let options = JsonReadOptions::default().file_extension(&extension);
+                for path in paths {
+                    if is_json_array(path)? {
+                        let table = JsonArrays::open(paths)
+                            .map_err(|message| Error::new(ErrorKind::Source, message))?;
+                        return Ok(Arc::new(table));
+                    }
+                }
+                let options = JsonReadOptions::default()
+                    .file_extension(&extension)
+                    // What is null in the first rows has a type in later ones.
+                    .schema_infer_max_records(usize::MAX);
                 context.read_json(names, options).await
             }
             FileKind::Csv | FileKind::Capture => {
-                let options = CsvReadOptions::new().file_extension(&extension);
-                let options = match extension.as_str() {
-                    ".tsv" => options.delimiter(b'\t'),
-                    _ => options,
+                let dialect = match extension.to_ascii_lowercase().as_str() {
+                    ".tsv" | ".tab" => Dialect::Tsv,
+                    _ => Dialect::Csv,
                 };
-                context.read_csv(names, options).await
+                let table = Delimited::open(paths, dialect)
+                    .map_err(|message| Error::new(ErrorKind::Source, message))?;
+                return Ok(Arc::new(table));
             }
         };
         frame
@@ -607,7 +624,7 @@ fn capture_paths(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
     match kind(&paths)? {
         FileKind::Capture => Ok(paths),
         _ => {
-            let first = paths.first().map(|path| path.display().to_string());
+            let first = paths.first().map(|path| shown(path).into_owned());
             let first = first.unwrap_or_default();
             let error = Error::new(ErrorKind::Source, format!("{first} is not a capture"));
             Err(error.with_hint(format!("FROM '{first}' reads it as what it is")))
@@ -673,7 +690,7 @@ fn near_file(path: &str) -> Option<String> {
     let near = similar(wanted, names.iter().map(String::as_str));
     let near = near.first()?;
     Some(match folder {
-        Some(folder) => folder.join(near).display().to_string(),
+        Some(folder) => shown(&folder.join(near)).into_owned(),
         None => (*near).to_owned(),
     })
 }
@@ -707,13 +724,12 @@ fn kind_of(path: &Path) -> Result<FileKind, Error> {
         return Ok(FileKind::Capture);
     }
     let mut start = Vec::new();
-    let io = |error: std::io::Error| {
-        Error::new(ErrorKind::Source, format!("{}: {error}", path.display()))
-    };
+    let io =
+        |error: std::io::Error| Error::new(ErrorKind::Source, format!("{}: {error}", shown(path)));
     let file = File::open(path).map_err(io)?;
     if file.metadata().map_err(io)?.is_dir() {
-        let message = format!("{} is a folder", path.display());
-        let hint = format!("'{}/*.pcap' reads the captures in it", path.display());
+        let message = format!("{} is a folder", shown(path));
+        let hint = format!("'{}/*.pcap' reads the captures in it", shown(path));
         return Err(Error::new(ErrorKind::Source, message).with_hint(hint));
     }
     file.take(8).read_to_end(&mut start).map_err(io)?;
@@ -724,7 +740,7 @@ fn kind_of(path: &Path) -> Result<FileKind, Error> {
         return Ok(FileKind::Arrow);
     }
     let found = weir_capture::sniff_path(path).map_err(|error| {
-        let converted = Error::new(ErrorKind::Source, format!("{}: {error}", path.display()));
+        let converted = Error::new(ErrorKind::Source, format!("{}: {error}", shown(path)));
         match error.hint() {
             Some(hint) => converted.with_hint(hint),
             None => converted,
@@ -734,7 +750,10 @@ fn kind_of(path: &Path) -> Result<FileKind, Error> {
         return Ok(FileKind::Capture);
     }
     let name = path.to_string_lossy().to_ascii_lowercase();
-    if name.ends_with(".csv") || name.ends_with(".tsv") {
+    if [".csv", ".tsv", ".tab"]
+        .iter()
+        .any(|end| name.ends_with(end))
+    {
         return Ok(FileKind::Csv);
     }
     if [".json", ".ndjson", ".jsonl"]
@@ -744,24 +763,43 @@ fn kind_of(path: &Path) -> Result<FileKind, Error> {
         return Ok(FileKind::Json);
     }
     if start.is_empty() {
-        let message = format!("{} is empty", path.display());
+        let message = format!("{} is empty", shown(path));
         return Err(Error::new(ErrorKind::Source, message).with_hint(
             "a capture has a header even when it has no packets: was it written whole?",
         ));
     }
+    if let Some((name, hint)) = weir_capture::other_compression(&start) {
+        let message = format!("{} is compressed with {name}", path.display());
+        return Err(Error::new(ErrorKind::Source, message).with_hint(hint));
+    }
     let message = format!(
         "{} is not a capture (pcap, pcapng or ERF, plain, gzip or zstd), nor Parquet, Arrow, CSV or JSON",
-        path.display()
+        shown(path)
     );
     Err(Error::new(ErrorKind::Source, message).with_hint(
         "editcap converts other captures; records(path, 'layout.toml') reads private formats; weir demo makes samples",
     ))
 }
 
+/// Whether the first thing in a file is a bracket: one array of rows, and not a row a line.
+fn is_json_array(path: &Path) -> Result<bool, Error> {
+    let failed = |error: std::io::Error| {
+        Error::new(ErrorKind::Source, format!("{}: {error}", path.display()))
+    };
+    let file = File::open(path).map_err(failed)?;
+    for byte in BufReader::new(file).bytes() {
+        let byte = byte.map_err(failed)?;
+        if !byte.is_ascii_whitespace() {
+            return Ok(byte == b'[');
+        }
+    }
+    Ok(false)
+}
+
 fn load_layout(path: &str) -> Result<Layout, Error> {
     let folder = Path::new(path).parent().map(Path::to_path_buf);
     let read = |path: &Path| {
-        std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+        std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", shown(path)))
     };
     let text = read(Path::new(path)).map_err(|message| Error::new(ErrorKind::Source, message))?;
     let mut load = |base: &str| match &folder {

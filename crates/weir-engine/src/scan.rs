@@ -224,7 +224,9 @@ pub(crate) fn decodes(needs: Vec<Needs>) -> String {
 /// The files, for EXPLAIN.
 pub(crate) fn described(sources: &[Source]) -> String {
     let first = sources.first();
-    let first = first.map_or_else(String::new, |source| source.path().display().to_string());
+    let first = first.map_or_else(String::new, |source| {
+        weir_capture::shown(source.path()).into_owned()
+    });
     match sources.len() {
         0 | 1 => first,
         count => format!("{first} and {} more", count - 1),
@@ -483,6 +485,7 @@ impl Iterator for Steps {
 pub(crate) fn failed(error: ArrowError) -> DataFusionError {
     match error {
         ArrowError::ComputeError(message) => DataFusionError::Execution(message),
+        ArrowError::ExternalError(error) => DataFusionError::External(error),
         error => error.into(),
     }
 }

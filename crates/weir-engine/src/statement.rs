@@ -7,15 +7,16 @@ use datafusion::sql::parser::{
     CopyToSource, CopyToStatement, DFParserBuilder, Statement as DfStatement,
 };
 use datafusion::sql::sqlparser::ast::{
-    self, ObjectName, PipeOperator, Query, SelectFlavor, SelectItem, SetExpr, TableAlias,
-    TableFactor, Visit, VisitMut, Visitor, VisitorMut,
+    self, BinaryOperator, Expr, LimitClause, ObjectName, PipeOperator, Query, SelectFlavor,
+    SelectItem, SetExpr, TableAlias, TableFactor, Value, Visit, VisitMut, Visitor, VisitorMut,
 };
-use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
+use crate::dialect::WeirDialect;
 use crate::error::{Error, ErrorKind};
-use crate::names::keep_written_names;
+use crate::names::{call, keep_written_names};
+use crate::number::DIV;
 
 /// One statement of a query text, parsed but not planned: no file has been opened.
 #[derive(Clone, Debug)]
@@ -26,11 +27,12 @@ pub struct Statement {
 impl Statement {
     /// Parses a text of one or several statements, separated by semicolons.
     pub(crate) fn parse(sql: &str) -> Result<Vec<Self>, Error> {
-        let dialect = GenericDialect {};
+        let dialect = WeirDialect;
         let tokens = Tokenizer::new(&dialect, sql)
             .tokenize_with_location()
             .map_err(|error| Error::new(ErrorKind::Syntax, error.to_string()))?;
-        let mut parser = DFParserBuilder::new(with_lists(with_hex_numbers(tokens)))
+        let tokens = with_null_columns(with_hex_numbers(with_numbers(tokens)?));
+        let mut parser = DFParserBuilder::new(with_lists(tokens))
             .with_dialect(&dialect)
             .build()
             .map_err(|error| Error::from_datafusion(ErrorKind::Syntax, error, &[]))?;
@@ -78,6 +80,8 @@ impl Statement {
                     | ast::Statement::CreateTable { .. }
                     | ast::Statement::Drop { .. }
                     | ast::Statement::Set(_)
+                    | ast::Statement::Prepare { .. }
+                    | ast::Statement::Deallocate { .. }
             ),
             DfStatement::CreateExternalTable(_) => false,
             _ => true,
@@ -96,9 +100,20 @@ impl Statement {
     }
 
     /// The `COPY` of the statement, when it has one.
-    pub(crate) fn copy(&self) -> Option<&CopyToStatement> {
-        match innermost(&self.inner) {
+    pub(crate) fn copy_mut(&mut self) -> Option<&mut CopyToStatement> {
+        match innermost_mut(&mut self.inner) {
             DfStatement::CopyTo(copy) => Some(copy),
+            _ => None,
+        }
+    }
+
+    /// A text as a plain query, if it is one.
+    pub(crate) fn query_of(sql: &str) -> Option<Box<Query>> {
+        match Self::parse(sql).ok()?.pop()?.inner {
+            DfStatement::Statement(statement) => match *statement {
+                ast::Statement::Query(query) => Some(query),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -251,10 +266,7 @@ fn innermost_mut(statement: &mut DfStatement) -> &mut DfStatement {
 
 fn top_query(statement: &mut DfStatement) -> Option<&mut Query> {
     match innermost_mut(statement) {
-        DfStatement::Statement(statement) => match statement.as_mut() {
-            ast::Statement::Query(query) => Some(query),
-            _ => None,
-        },
+        DfStatement::Statement(statement) => query_of(statement),
         DfStatement::CopyTo(copy) => match &mut copy.source {
             CopyToSource::Query(query) => Some(query),
             CopyToSource::Relation(_) => None,
@@ -263,7 +275,17 @@ fn top_query(statement: &mut DfStatement) -> Option<&mut Query> {
     }
 }
 
-/// `FROM 'x'` alone means all columns of it, which the planner does not know.
+/// The query that a statement is, or that it prepares.
+fn query_of(statement: &mut ast::Statement) -> Option<&mut Query> {
+    match statement {
+        ast::Statement::Query(query) => Some(query),
+        ast::Statement::Prepare { statement, .. } => query_of(statement),
+        _ => None,
+    }
+}
+
+/// Puts what the planner does not know into words that it knows: `FROM 'x'` alone means all columns of it,
+/// `a // b` is `div(a, b)`, and `FETCH FIRST 3 ROWS ONLY` is `LIMIT 3`.
 struct FromFirst;
 
 impl VisitorMut for FromFirst {
@@ -277,8 +299,73 @@ impl VisitorMut for FromFirst {
             select.flavor = SelectFlavor::Standard;
             select.projection = vec![SelectItem::Wildcard(Default::default())];
         }
+        if let (Some(fetch), None | Some(LimitClause::LimitOffset { limit: None, .. })) =
+            (&query.fetch, &query.limit_clause)
+            && !fetch.with_ties
+            && !fetch.percent
+        {
+            let one = || Expr::Value(Value::Number("1".to_owned(), false).into());
+            let limit = Some(fetch.quantity.clone().unwrap_or_else(one));
+            query.limit_clause = Some(match query.limit_clause.take() {
+                Some(LimitClause::LimitOffset {
+                    offset, limit_by, ..
+                }) => LimitClause::LimitOffset {
+                    limit,
+                    offset,
+                    limit_by,
+                },
+                _ => LimitClause::LimitOffset {
+                    limit,
+                    offset: None,
+                    limit_by: Vec::new(),
+                },
+            });
+            query.fetch = None;
+        }
         ControlFlow::Continue(())
     }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Expr::BinaryOp {
+            left,
+            op: BinaryOperator::DuckIntegerDivide | BinaryOperator::MyIntegerDivide,
+            right,
+        } = expr
+        {
+            let null = || Box::new(Expr::Value(Value::Null.into()));
+            let left = std::mem::replace(left, null());
+            let right = std::mem::replace(right, null());
+            *expr = call(DIV, vec![*left, *right]);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Numbers the parameters `?` of each statement, as `$1` and so on are.
+fn with_numbers(mut tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>, Error> {
+    let (mut unnamed, mut named) = (0_usize, false);
+    for TokenWithSpan { token, .. } in &mut tokens {
+        match token {
+            Token::SemiColon => (unnamed, named) = (0, false),
+            Token::Placeholder(name) if name == "?" => {
+                unnamed += 1;
+                *name = format!("${unnamed}");
+            }
+            Token::Question => {
+                unnamed += 1;
+                *token = Token::Placeholder(format!("${unnamed}"));
+            }
+            Token::Placeholder(_) => named = true,
+            _ => continue,
+        }
+        if unnamed > 0 && named {
+            return Err(Error::new(
+                ErrorKind::Syntax,
+                "parameters are all ? or all $1, $2 and so on",
+            ));
+        }
+    }
+    Ok(tokens)
 }
 
 /// Makes `0x1f` the number that it is in most languages: the tokenizer holds it for the same as
@@ -294,6 +381,21 @@ fn with_hex_numbers(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             {
                 *token = Token::Number(number.to_string(), false);
             }
+        }
+    }
+    tokens
+}
+
+/// Lets the columns of BSD loopback be written as Wireshark does: `null.family`. No value has parts, so that
+/// NULL in front of a dot is a name.
+fn with_null_columns(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    for at in 0..tokens.len() {
+        if let Some([word, dot, name]) = tokens.get_mut(at..at.saturating_add(3))
+            && matches!(&word.token, Token::Word(word) if word.keyword == Keyword::NULL)
+            && dot.token == Token::Period
+            && matches!(name.token, Token::Word(_))
+        {
+            word.token = Token::make_word("null", Some('"'));
         }
     }
     tokens
@@ -331,4 +433,29 @@ fn with_lists(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         }
     }
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names::Scope;
+
+    #[test]
+    fn every_column_of_packets_can_be_written_without_quotes() {
+        let names = weir_packet::fields().map(|(field, _)| field.name);
+        let names: Vec<&str> = names.filter(|name| name.contains('.')).collect();
+        let scope = Scope {
+            dotted: names.iter().map(|name| (*name).to_owned()).collect(),
+            ..Scope::default()
+        };
+        for name in names.iter().chain(&["NULL.Family"]) {
+            let sql = format!("SELECT 1 FROM 'x.pcap' WHERE {name} = NULL");
+            let mut statements = Statement::parse(&sql).unwrap();
+            let statement = statements.first_mut().unwrap();
+            statement.visit_mut(&mut scope.resolver());
+            let text = statement.inner.to_string();
+            let expected = format!(r#"WHERE "{}" = NULL"#, name.to_ascii_lowercase());
+            assert!(text.contains(&expected), "{name}: {text}");
+        }
+    }
 }

@@ -86,6 +86,7 @@ fn sighting(number: u32, turn: u32, time_ns: i64) -> Sighting {
             flags,
             window: 1_000,
             len: if handshake { 0 } else { 1_000 },
+            is_cut: false,
         }),
     }
 }

@@ -17,6 +17,9 @@ macro_rules! applications {
         }
 
         impl Application {
+            /// All that are known.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
             /// The name in lower case; `None` when it is not known.
             #[must_use]
             pub const fn as_str(self) -> Option<&'static str> {
@@ -429,8 +432,26 @@ fn is_quic(payload: &[u8]) -> bool {
         && (is_known || is_google)
 }
 
+/// What of an RTP header goes on from packet to packet (RFC 3550, 5.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RtpHeader {
+    pub(crate) sequence: u16,
+    pub(crate) source: u32,
+}
+
+impl RtpHeader {
+    /// Of a datagram that [`detect`] takes for RTP.
+    pub(crate) fn of(payload: &[u8]) -> Option<Self> {
+        Some(Self {
+            sequence: u16_be_at(payload, 2)?,
+            source: u32_be_at(payload, 8)?,
+        })
+    }
+}
+
 /// Version 2 and a payload type that is in use (RFC 3550, 5.1 and 6.1; RFC 3551, 6). One packet says
-/// little, so only types that are assigned or dynamic count, and what follows must fit.
+/// little, so only types that are assigned or dynamic count, and what follows must fit. Who tracks flows asks
+/// for several packets that go on ([`RtpHeader`]).
 fn rtp_or_rtcp(payload: &[u8]) -> Application {
     let (Some(first), Some(second)) = (u8_at(payload, 0), u8_at(payload, 1)) else {
         return Application::Unknown;

@@ -1,8 +1,9 @@
 //! What the table keeps of a flow: 176 bytes, and more only of flows that are not regular.
 
-use crate::detect::Application;
+use crate::detect::{Application, RtpHeader};
 use crate::history::{Event, First, More};
 use crate::key::{FlowKey, Sender};
+use crate::ranges::Ranges;
 use crate::slab::{NONE, Slab, Slot};
 use crate::tcp::{ACK, FIN, JUMP_MAX, RST, SYN, Segment, beyond};
 
@@ -25,6 +26,9 @@ pub(crate) enum State {
     /// It sent a RST.
     Reset,
 }
+
+/// Steps of RTP's sequence number from one packet to the next that is taken for its successor: some may be lost.
+const RTP_STEP_MAX: u32 = 16;
 
 /// One end of a flow.
 #[derive(Clone, Copy, Debug, Default)]
@@ -94,6 +98,22 @@ impl Side {
         self.ip_bytes_high = 0;
         self.payload_bytes_low = 0;
         self.payload_bytes_high = 0;
+    }
+
+    /// See [`FlowTable::follow_rtp`](crate::FlowTable). What only TCP needs has room for it in a flow of
+    /// datagrams: `start` is the source, `last` its last sequence number, `ack` the packets in a row.
+    pub(crate) fn follow_rtp(&mut self, header: RtpHeader) -> u32 {
+        let step = u32::from(header.sequence).wrapping_sub(self.last) & 0xffff;
+        let goes_on = self.ack > 0 && self.start == header.source;
+        match step {
+            // A copy, or one that was overtaken.
+            0 | 0xfff0..=0xffff if goes_on => return self.ack,
+            1..=RTP_STEP_MAX if goes_on => self.ack = self.ack.saturating_add(1),
+            _ => self.ack = 1,
+        }
+        self.start = header.source;
+        self.last = header.sequence.into();
+        self.ack
     }
 
     pub(crate) fn set_state(&mut self, state: State) {
@@ -221,6 +241,7 @@ impl Flow {
         segment.flags & OF_FLAGS == ACK
             && segment.window != 0
             && segment.len <= JUMP_MAX.unsigned_abs()
+            && !segment.is_cut
             && self.flags & (Self::LIVE | Self::CLOSED) == Self::LIVE
             // The ACK that ends the handshake is still to come.
             && (side == 1 || !self.is(Self::HANDSHAKE) || self.round_trip_ns != 0)
@@ -328,14 +349,13 @@ pub(crate) struct SideDetail {
     /// How often `last` and `ack` went beyond 2^32.
     pub(crate) wraps: u32,
     pub(crate) ack_wraps: u32,
-    /// Ranges of sequence numbers that were not seen, in order; the first `hole_count` count.
-    pub(crate) holes: [(u32, u32); Self::HOLES_MAX],
-    pub(crate) hole_count: u8,
+    /// Numbers that were not seen.
+    pub(crate) holes: Ranges,
+    /// Numbers of segments that were seen and not captured whole, as a snap length cuts them.
+    pub(crate) cut: Ranges,
 }
 
 impl SideDetail {
-    pub(crate) const HOLES_MAX: usize = 4;
-
     /// Forgets what was counted, after a partial result.
     pub(crate) fn forget_counts(&mut self) {
         self.retransmissions = 0;
@@ -403,3 +423,4 @@ impl Details {
 }
 
 const _: () = assert!(size_of::<Flow>() <= 176);
+const _: () = assert!(size_of::<Detail>() <= 304);

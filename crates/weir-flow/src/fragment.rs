@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 
-use weir_bytes::{u8_at, u16_be_at, u32_be_at};
+use weir_bytes::{u8_at, u16_be_at};
 use weir_dict::Dict;
-use weir_packet::{Layer, Packet};
+use weir_packet::{
+    Decoder, Frame, Headers, Ipv4Header, Ipv6FragmentHeader, Layer, LinkType, Packet,
+};
 
 /// Which bytes count where fragments overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +89,48 @@ pub enum Fragmented<'d> {
         /// [`Layer::Ipv4`] or [`Layer::Ipv6`].
         layer: Layer,
     },
+}
+
+/// What packets are decoded with that were put together, and headers for those inside of tunnels: both
+/// borrow from the packet around them, so that there is one for each depth.
+#[derive(Debug, Default)]
+#[allow(
+    clippy::vec_box,
+    reason = "they are handed out and taken back without being copied"
+)]
+pub(crate) struct Nested {
+    decoders: Vec<Box<Decoder>>,
+    headers: Vec<Box<Headers>>,
+}
+
+impl Nested {
+    /// A decoder that is not in use.
+    pub(crate) fn take(&mut self) -> Box<Decoder> {
+        self.decoders.pop().unwrap_or_default()
+    }
+
+    /// Gives one back.
+    pub(crate) fn put(&mut self, decoder: Box<Decoder>) {
+        self.decoders.push(decoder);
+    }
+
+    /// Headers that are not in use.
+    pub(crate) fn take_headers(&mut self) -> Box<Headers> {
+        self.headers.pop().unwrap_or_default()
+    }
+
+    /// Gives them back.
+    pub(crate) fn put_headers(&mut self, headers: Box<Headers>) {
+        self.headers.push(headers);
+    }
+}
+
+/// The frame of a packet that was put together from fragments, of which `packet` was the last.
+pub(crate) fn frame_of<'b>(packet: &Packet<'_>, bytes: &'b [u8]) -> Frame<'b> {
+    let mut frame = Frame::new(LinkType(0), bytes);
+    frame.time_ns = packet.frame().time_ns;
+    frame.number = packet.frame().number;
+    frame
 }
 
 /// Puts IP packets together from their fragments, in bounded memory.
@@ -480,16 +524,12 @@ fn checksum(header: &[u8]) -> u16 {
 #[inline]
 fn parse<'p>(packet: &Packet<'p>) -> Parsed<'p> {
     match packet.network() {
-        Some(Layer::Ipv4) => {
-            let is_fragment = packet
-                .u16_be(Layer::Ipv4, 6)
-                .is_some_and(|fragment| fragment & 0x3fff != 0);
-            if is_fragment {
-                parse_v4(packet).unwrap_or(Parsed::Cut)
-            } else {
-                Parsed::Whole
+        Some(Layer::Ipv4) => match packet.ipv4() {
+            Some(header) if header.is_fragment() => {
+                parse_v4(packet, &header).unwrap_or(Parsed::Cut)
             }
-        }
+            _ => Parsed::Whole,
+        },
         Some(Layer::Ipv6) if packet.has(Layer::Ipv6Fragment) => {
             parse_v6(packet).unwrap_or(Parsed::Cut)
         }
@@ -497,21 +537,19 @@ fn parse<'p>(packet: &Packet<'p>) -> Parsed<'p> {
     }
 }
 
-fn parse_v4<'p>(packet: &Packet<'p>) -> Option<Parsed<'p>> {
+fn parse_v4<'p>(packet: &Packet<'p>, header: &Ipv4Header<'_>) -> Option<Parsed<'p>> {
     let bytes = packet.bytes(Layer::Ipv4)?;
-    let header_len = usize::from(u8_at(bytes, 0)? & 15) * 4;
-    let total = usize::from(u16_be_at(bytes, 2)?);
-    let fragment = u16_be_at(bytes, 6)?;
+    let (header_len, total) = (header.header_len()?, header.total_len()?.into());
     let mut addresses = [0; 32];
-    addresses.get_mut(..8)?.copy_from_slice(bytes.get(12..20)?);
+    addresses.get_mut(..8)?.copy_from_slice(header.addresses()?);
     Some(Parsed::Fragment(Fragment {
         key: Key {
             addresses,
-            identification: u16_be_at(bytes, 4)?.into(),
-            protocol: u8_at(bytes, 9)?.into(),
+            identification: header.identification()?.into(),
+            protocol: header.protocol()?.into(),
         },
-        offset: u32::from(fragment & 0x1fff) * 8,
-        more: fragment & 0x2000 != 0,
+        offset: header.fragment_offset()?,
+        more: header.more_fragments()?,
         payload: bytes.get(header_len..total)?,
         header: bytes.get(..header_len)?,
         next: None,
@@ -532,22 +570,23 @@ fn parse_v6<'p>(packet: &Packet<'p>) -> Option<Parsed<'p>> {
         next_at = at;
         at += (usize::from(u8_at(bytes, at + 1)?) + 1) * 8;
     }
-    let fragment = u16_be_at(bytes, at + 2)?;
-    if fragment & 0xfff9 == 0 {
+    let fragment = Ipv6FragmentHeader::new(bytes.get(at..)?);
+    let (offset, more) = (fragment.fragment_offset()?, fragment.more_fragments()?);
+    if !fragment.is_fragment() {
         // Alone: it is the whole packet (RFC 6946).
         return Some(Parsed::Whole);
     }
     Some(Parsed::Fragment(Fragment {
         key: Key {
             addresses: *bytes.get(8..40)?.first_chunk()?,
-            identification: u32_be_at(bytes, at + 4)?,
+            identification: fragment.identification()?,
             protocol: 256,
         },
-        offset: u32::from(fragment & 0xfff8),
-        more: fragment & 1 != 0,
+        offset,
+        more,
         payload: bytes.get(at + 8..total)?,
         header: bytes.get(..at)?,
-        next: Some((next_at, u8_at(bytes, at)?)),
+        next: Some((next_at, fragment.next_header()?)),
         layer: Layer::Ipv6,
     }))
 }

@@ -135,12 +135,12 @@ impl FlowKey {
     pub fn of_packet(packet: &Packet<'_>, scope: Scope) -> Option<(Self, Sender)> {
         let (from, to, v6) = match packet.network()? {
             Layer::Ipv4 => {
-                let ends = packet.part(Layer::Ipv4, 12, 8)?;
+                let ends = packet.ipv4()?.addresses()?;
                 let (from, to) = ends.split_at_checked(4)?;
                 (mapped_v4(from)?, mapped_v4(to)?, 0)
             }
             _ => {
-                let ends = packet.part(Layer::Ipv6, 8, 32)?;
+                let ends = packet.ipv6()?.addresses()?;
                 let (from, to) = ends.split_at_checked(16)?;
                 (*from.first_chunk()?, *to.first_chunk()?, Self::IPV6)
             }
@@ -148,9 +148,9 @@ impl FlowKey {
         let protocol = packet.ip_protocol()?;
         let mut shape = v6;
         let ports = match packet.transport() {
-            Some(
-                layer @ (Layer::Tcp | Layer::Udp | Layer::UdpLite | Layer::Sctp | Layer::Dccp),
-            ) => (packet.u16_be(layer, 0)?, packet.u16_be(layer, 2)?),
+            Some(Layer::Tcp | Layer::Udp | Layer::UdpLite | Layer::Sctp | Layer::Dccp) => {
+                packet.ports()?
+            }
             Some(layer @ (Layer::Icmp | Layer::Icmpv6)) => {
                 let kind = packet.u8(layer, 0)?;
                 let answer = if layer == Layer::Icmp {

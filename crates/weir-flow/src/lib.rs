@@ -42,6 +42,7 @@ mod key;
 mod options;
 mod payloads;
 mod ports;
+mod ranges;
 mod record;
 mod sctp;
 mod sha1;
@@ -52,7 +53,6 @@ mod streams;
 mod table;
 mod tcp;
 mod tracker;
-mod tunnel;
 mod wheel;
 
 pub use community_id::CommunityId;
@@ -60,7 +60,7 @@ pub use detect::{Application, Context, detect, is_h248_text, is_sip, is_upgrade}
 pub use fragment::{Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Overlap};
 pub use history::History;
 pub use key::{Endpoint, FlowKey, Scope, Sender};
-pub use options::{Counters, Options};
+pub use options::{Counters, Options, Tunnels};
 pub use payloads::{Carried, Payload, PayloadCounters, Payloads};
 pub use record::{ConnState, End, FlowRecord, Totals};
 pub use sctp::{SctpCounters, SctpLimits, SctpMessage, SctpMessages};
@@ -70,4 +70,3 @@ pub use streams::{Chunk, Content, Interest, StreamCounters, StreamEnd, StreamLim
 pub use table::{FlowTable, Seen};
 pub use tcp::Segment;
 pub use tracker::Tracker;
-pub use tunnel::Tunnels;

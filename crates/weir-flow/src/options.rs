@@ -1,7 +1,22 @@
 //! Limits and timeouts, and what was counted where they were met.
 
 use crate::key::Scope;
-use crate::tunnel::Tunnels;
+
+/// Which packet of a tunnel counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Tunnels {
+    /// The outermost one: all that a tunnel carries is a flow of the tunnel.
+    #[default]
+    Outer,
+    /// The innermost one, of all tunnels that packets are decoded into: packets have to be decoded to
+    /// their innermost header then. The network identifier of VXLAN and Geneve, and the key of GRE, tell
+    /// flows apart.
+    Inner,
+}
+
+/// Tunnels in one another that are followed.
+pub(crate) const TUNNELS_MAX: usize = 4;
 
 /// Timeouts and limits of a [`FlowTable`](crate::FlowTable). The defaults are Zeek's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +46,7 @@ pub struct Options {
     /// Most flows at one time; 10 million by default, which need 2 GB. When there are more, the one
     /// that would end first is given out.
     pub flows_max: usize,
-    /// Most flows at one time that have retransmissions, gaps, resets and the like, which take 240
+    /// Most flows at one time that have retransmissions, gaps, resets and the like, which take 304
     /// bytes more each; a million by default. Others go without these columns.
     pub details_max: usize,
     /// Packets with a wrong checksum are noted and not counted, as Zeek does unless told otherwise.

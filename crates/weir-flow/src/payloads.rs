@@ -2,15 +2,16 @@
 
 use weir_packet::{Layer, Packet};
 
-use crate::fragment::{Defragmenter, FragmentCounters, FragmentLimits, Fragmented};
+use crate::fragment::{
+    Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Nested, frame_of,
+};
 use crate::key::{FlowKey, Sender};
-use crate::options::{Counters, Options};
+use crate::options::{Counters, Options, TUNNELS_MAX};
 use crate::sctp::{SctpCounters, SctpLimits, SctpMessages};
 use crate::sighting::Sighting;
 use crate::streams::{Chunk, Interest, StreamCounters, StreamLimits, Streams};
 use crate::table::FlowTable;
 use crate::tracker::payload;
-use crate::tunnel::{DEPTH_MAX, Decoders, frame_in, inside};
 
 /// Something that was carried.
 #[derive(Clone, Copy, Debug)]
@@ -74,8 +75,7 @@ pub struct Payloads {
     defragmenter: Defragmenter,
     streams: Streams,
     messages: SctpMessages,
-    /// Decode packets that were put together, and those inside of tunnels: one a depth.
-    decoders: Decoders,
+    nested: Nested,
 }
 
 /// Where what is found goes. What it answers counts for streams only.
@@ -96,7 +96,7 @@ impl Payloads {
             defragmenter: Defragmenter::new(FragmentLimits::default()),
             streams: Streams::new(StreamLimits::default()),
             messages: SctpMessages::new(SctpLimits::default()),
-            decoders: Decoders::default(),
+            nested: Nested::default(),
         }
     }
 
@@ -140,7 +140,7 @@ impl Payloads {
         ]
     }
 
-    /// Takes the next packet, decoded to its transport header.
+    /// Takes the next packet, decoded to its innermost header: what is in tunnels is found as far as that.
     pub fn packet(&mut self, packet: &Packet<'_>, each: &mut Each<'_>) {
         self.walk(packet, None, 0, each);
     }
@@ -160,24 +160,12 @@ impl Payloads {
             }
             Fragmented::Complete { bytes, layer } => {
                 let bytes = bytes.to_vec();
-                self.nested(packet, &bytes, layer, &mut |this, packet| {
-                    this.whole(packet, flow, depth, each);
-                });
+                let mut decoder = self.nested.take();
+                let packet = decoder.decode_as(frame_of(packet, &bytes), layer);
+                self.whole(&packet, flow, depth, each);
+                self.nested.put(decoder);
             }
         }
-    }
-
-    /// Decodes bytes out of a packet, and hands on the packet that they are.
-    fn nested(
-        &mut self,
-        packet: &Packet<'_>,
-        bytes: &[u8],
-        layer: Layer,
-        then: &mut dyn FnMut(&mut Self, &Packet<'_>),
-    ) {
-        let mut decoder = self.decoders.take();
-        then(self, &decoder.decode_as(frame_in(packet, bytes), layer));
-        self.decoders.put(decoder);
     }
 
     /// The number of the packet's flow.
@@ -230,13 +218,12 @@ impl Payloads {
             }
             _ => {}
         }
-        if depth < DEPTH_MAX
-            && let Some(inside) = inside(packet)
-        {
-            let depth = depth + 1;
-            self.nested(packet, inside.bytes, inside.layer, &mut |this, packet| {
-                this.walk(packet, Some(flow), depth, each);
-            });
+        if depth < TUNNELS_MAX && packet.has_inside() {
+            let mut headers = self.nested.take_headers();
+            if let Some((inside, _)) = packet.inside(&mut headers) {
+                self.walk(&inside, Some(flow), depth + 1, each);
+            }
+            self.nested.put_headers(headers);
         }
     }
 }

@@ -69,15 +69,17 @@ impl Sighting {
 fn ip_facts(packet: &Packet<'_>) -> Option<(u32, u8)> {
     match packet.network()? {
         Layer::Ipv4 => {
-            let len = match packet.u16_be(Layer::Ipv4, 2)? {
+            let header = packet.ipv4()?;
+            let len = match header.total_len()? {
                 // Segmentation offload: the adapter would have filled it in.
                 0 => packet.declared_len(Layer::Ipv4)?,
                 len => len.into(),
             };
-            Some((len, packet.u8(Layer::Ipv4, 8)?))
+            Some((len, header.time_to_live()?))
         }
         _ => {
-            let len = match packet.u16_be(Layer::Ipv6, 4)? {
+            let header = packet.ipv6()?;
+            let len = match header.payload_len()? {
                 // Nothing but the padding of a short frame is behind the header.
                 0 => match packet.declared_len(Layer::Ipv6)? {
                     ..=46 => 40,
@@ -85,14 +87,15 @@ fn ip_facts(packet: &Packet<'_>) -> Option<(u32, u8)> {
                 },
                 len => u32::from(len) + 40,
             };
-            Some((len, packet.u8(Layer::Ipv6, 7)?))
+            Some((len, header.hop_limit()?))
         }
     }
 }
 
 #[inline]
 fn tcp_facts(packet: &Packet<'_>) -> Option<Segment> {
-    let header = packet.bytes(Layer::Tcp)?.first_chunk::<20>()?;
+    let captured = packet.bytes(Layer::Tcp)?;
+    let header = captured.first_chunk::<20>()?;
     let [
         _,
         _,
@@ -116,12 +119,15 @@ fn tcp_facts(packet: &Packet<'_>) -> Option<Segment> {
     if header_len < 20 {
         return None;
     }
+    let declared = packet.declared_len(Layer::Tcp)?;
+    let len = declared.checked_sub(header_len)?;
     Some(Segment {
         seq: u32::from_be_bytes([s3, s2, s1, s0]),
         ack: u32::from_be_bytes([a3, a2, a1, a0]),
         flags,
         window: u16::from_be_bytes([w1, w0]),
-        len: packet.declared_len(Layer::Tcp)?.checked_sub(header_len)?,
+        len,
+        is_cut: len > 0 && captured.len() < declared as usize,
     })
 }
 

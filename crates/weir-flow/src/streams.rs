@@ -5,13 +5,14 @@ use std::collections::VecDeque;
 use weir_dict::Dict;
 use weir_packet::{Decoder, Layer, Packet};
 
-use crate::fragment::{Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Overlap};
+use crate::fragment::{
+    Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Overlap, frame_of,
+};
 use crate::key::{Endpoint, FlowKey, Scope, Sender};
 use crate::sighting::Sighting;
 use crate::stream::{Part, Reassembler};
 use crate::tcp::{ACK, FIN, RST, SYN, Segment};
 use crate::tracker::payload;
-use crate::tunnel::frame_in;
 
 /// Limits of [`Streams`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,6 +91,8 @@ pub struct Chunk<'a> {
     pub frame: u64,
     /// Bytes of the stream before it, with those of gaps.
     pub offset: u64,
+    /// A SYN of the connection was seen: at offset 0 are the first bytes of the direction.
+    pub saw_start: bool,
     /// Nothing more comes of the connection, in either direction.
     pub is_last: bool,
     /// What it is.
@@ -201,6 +204,8 @@ struct Connection {
     is_queued_as_closed: bool,
     /// SYN of the originator, to tell a new connection of the same ports.
     syn: Option<u32>,
+    /// A SYN of either end was seen.
+    saw_start: bool,
     directions: [Direction; 2],
 }
 
@@ -288,7 +293,7 @@ impl Streams {
             Fragmented::Whole | Fragmented::Cut => self.table.packet(packet, flow, each),
             Fragmented::Waits => {}
             Fragmented::Complete { bytes, layer } => {
-                let frame = frame_in(packet, bytes);
+                let frame = frame_of(packet, bytes);
                 let packet = self.decoder.decode_as(frame, layer);
                 self.table.packet(&packet, flow, each);
             }
@@ -373,6 +378,7 @@ impl Table {
             connection: connection.number,
             flow: connection.flow,
             originator: connection.originator,
+            saw_start: connection.saw_start,
             occasion,
             counters,
             interest: Interest::Follow,
@@ -453,6 +459,7 @@ impl Table {
                 ignored: false,
                 is_queued_as_closed: false,
                 syn: None,
+                saw_start: false,
                 directions: [direction(), direction()],
             }),
         );
@@ -515,6 +522,7 @@ impl Table {
                 connection: connection.number,
                 flow: connection.flow,
                 originator: connection.originator,
+                saw_start: connection.saw_start,
                 occasion,
                 counters: &mut self.counters,
                 interest: Interest::Follow,
@@ -584,6 +592,7 @@ impl Connection {
     /// Notes where the streams begin.
     fn take_in(&mut self, sender: Sender, segment: &Segment, bytes: &[u8]) {
         if segment.flags & SYN != 0 {
+            self.saw_start = true;
             let first = segment.seq.wrapping_add(1);
             if segment.flags & ACK == 0 && sender == self.originator {
                 self.syn.get_or_insert(segment.seq);
@@ -677,6 +686,7 @@ struct Out<'o, F> {
     connection: u64,
     flow: u64,
     originator: Sender,
+    saw_start: bool,
     occasion: Occasion,
     counters: &'o mut StreamCounters,
     interest: Interest,
@@ -712,6 +722,7 @@ impl<F: FnMut(&Chunk<'_>) -> Interest> Out<'_, F> {
             time_ns: self.occasion.time_ns,
             frame: self.occasion.frame,
             offset,
+            saw_start: self.saw_start,
             is_last: self.is_last,
             content,
         });

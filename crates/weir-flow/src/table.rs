@@ -4,7 +4,7 @@ use std::hash::BuildHasher;
 
 use weir_dict::{Dict, ProcessKey};
 
-use crate::detect::Application;
+use crate::detect::{Application, RtpHeader};
 use crate::flow::{Details, Flow, Side, State};
 use crate::history::{Event, History};
 use crate::key::FlowKey;
@@ -184,6 +184,16 @@ impl FlowTable {
         let flow = self.flows.get(seen.id)?;
         let is_open = flow.number == seen.number && !flow.is(Flow::DETECTED);
         is_open.then_some(flow.application)
+    }
+
+    /// Takes note of a packet that may be one of RTP. Gives how many in a row were of its source, each a little later than
+    /// the one before, as far as that sender's packets were noted.
+    pub(crate) fn follow_rtp(&mut self, seen: &Seen, header: RtpHeader) -> u32 {
+        let flow = self.flows.get_mut(seen.id);
+        let Some(flow) = flow.filter(|flow| flow.number == seen.number) else {
+            return 0;
+        };
+        flow.sides[usize::from(!seen.from_originator)].follow_rtp(header)
     }
 
     /// Packets of the sender of `seen` so far, with this one.

@@ -2,6 +2,7 @@
 
 use crate::flow::{Details, Flow, Side, SideDetail, State};
 use crate::history::Event;
+use crate::ranges::Ranges;
 
 /// What a segment says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct Segment {
     pub window: u16,
     /// Bytes of data, captured or not.
     pub len: u32,
+    /// Not all of the data were captured.
+    pub is_cut: bool,
 }
 
 /// The FIN flag.
@@ -155,7 +158,8 @@ impl Connection<'_> {
                 let detail = &mut detail.sides[side];
                 detail.wraps = 0;
                 detail.ack_wraps = 0;
-                detail.hole_count = 0;
+                detail.holes.clear();
+                detail.cut.clear();
             }
             // What follows the SYN is new.
             return segment.seq.wrapping_add(1);
@@ -322,19 +326,31 @@ impl Connection<'_> {
             if beyond(from, known) > 0 && end.state != State::Inactive {
                 let Self { flow, details } = self;
                 if let Some(detail) = details.of(flow) {
-                    detail.sides[side].open_hole(known, from);
+                    // The oldest hole is forgotten where there are too many.
+                    detail.sides[side].holes.add(known, from);
                 }
+            }
+            if segment.is_cut {
+                self.place_cut(side, from, to);
             }
             return;
         }
         if segment.len == 0 {
             return;
         }
+        if segment.is_cut {
+            self.cut_in_holes(side, from, to);
+            self.place_cut(side, old_last, to);
+        }
         let keep_alive = segment.len == 1 && beyond(from, old_last) == -1;
         let Self { flow, details } = self;
-        let filled = details
-            .get_mut(flow.detail)
-            .is_some_and(|detail| detail.sides[side].fill_holes(from, to));
+        let filled = details.get_mut(flow.detail).is_some_and(|detail| {
+            let detail = &mut detail.sides[side];
+            if !segment.is_cut {
+                detail.cut.remove(from, to);
+            }
+            detail.holes.remove(from, to)
+        });
         if advance > 0 || keep_alive {
             return;
         }
@@ -349,23 +365,57 @@ impl Connection<'_> {
         }
     }
 
-    /// Counts what `side`'s peer acknowledged from `from` to `to` and was not seen.
+    /// Takes note of data whose segment was seen and which were not captured whole: to Zeek, which takes
+    /// nothing of such a segment, they are missing when they are acknowledged.
+    #[cold]
+    fn place_cut(&mut self, side: usize, from: u32, to: u32) {
+        let Self { flow, details } = self;
+        let ack = flow.sides[side].ack;
+        // What was acknowledged before it was seen is counted already.
+        let from = if beyond(ack, from) > 0 { ack } else { from };
+        if beyond(to, from) <= 0 {
+            return;
+        }
+        let counts = flow.sides.iter().all(Side::is_clean);
+        if let Some(detail) = details.of(flow) {
+            let detail = &mut detail.sides[side];
+            // A range too many counts before it is acknowledged, rather than never.
+            if let Some((from, to)) = detail.cut.add(from, to)
+                && counts
+            {
+                let len = u64::from(to.wrapping_sub(from));
+                detail.missed_bytes = detail.missed_bytes.saturating_add(len);
+            }
+        }
+    }
+
+    /// The parts of the numbers from `from` to `to` that were not seen before, of a segment that was not
+    /// captured whole.
+    #[cold]
+    fn cut_in_holes(&mut self, side: usize, from: u32, to: u32) {
+        let detail = self.details.get(self.flow.detail);
+        let Some(holes) = detail.map(|detail| detail.sides[side].holes) else {
+            return;
+        };
+        for &(start, end) in holes.as_slice() {
+            let start = if beyond(from, start) > 0 { from } else { start };
+            let end = if beyond(end, to) > 0 { to } else { end };
+            if beyond(end, start) > 0 {
+                self.place_cut(side, start, end);
+            }
+        }
+    }
+
+    /// Counts what `side`'s peer acknowledged from `from` to `to` and was not seen, or not captured.
     fn find_gaps(&mut self, side: usize, from: u32, to: u32) {
         let Self { flow, details } = self;
         let end = flow.sides[side];
         // The first acknowledgment of a connection whose start was not seen says nothing.
         let begin = (0..=2).contains(&beyond(to, end.start)) && flow.is(Flow::PARTIAL);
         let clean = flow.sides.iter().all(Side::is_clean);
-        let counts = clean && !begin;
-        let mut missed = [0_u32; SideDetail::HOLES_MAX + 1];
+        let mut missed = Missed::default();
         if let Some(detail) = details.get_mut(flow.detail) {
-            let detail = &mut detail.sides[side];
-            for missed in &mut missed {
-                match detail.give_up(to) {
-                    Some(len) => *missed = len,
-                    None => break,
-                }
-            }
+            missed.give_up(&mut detail.sides[side], to);
         }
         // Beyond what was seen at all.
         let mut known = end.last;
@@ -376,13 +426,13 @@ impl Connection<'_> {
         if beyond(from, known) > 0 {
             known = from;
         }
-        if let Some(last) = missed.last_mut() {
-            *last = u32::try_from(beyond(to, known)).unwrap_or(0);
+        if beyond(to, known) > 0 {
+            missed.push((known, to));
         }
-        for len in missed.into_iter().filter(|len| *len > 0 && counts) {
+        for (from, to) in missed.ranges().filter(|_| clean && !begin) {
             if let Some(detail) = self.details.of(self.flow) {
                 let missed = &mut detail.sides[side].missed_bytes;
-                *missed = missed.saturating_add(len.into());
+                *missed = missed.saturating_add(to.wrapping_sub(from).into());
             }
             self.count(side, Event::Gap, |detail| &mut detail.gaps);
         }
@@ -544,7 +594,7 @@ impl Connection<'_> {
     /// True while data of `side` are missing, or of its peer were not acknowledged.
     fn is_pending(&self, side: usize) -> bool {
         let detail = self.details.get(self.flow.detail);
-        if detail.is_some_and(|detail| detail.sides[side].hole_count > 0) {
+        if detail.is_some_and(|detail| detail.sides[side].misses_data()) {
             return true;
         }
         let peer = &self.flow.sides[1 - side];
@@ -574,87 +624,55 @@ impl Connection<'_> {
 }
 
 impl SideDetail {
-    /// Notes that the numbers from `from` to `to` were not seen. Where there are too many holes, the
-    /// oldest is forgotten.
-    fn open_hole(&mut self, from: u32, to: u32) {
-        if usize::from(self.hole_count) == Self::HOLES_MAX {
-            self.remove_hole(0);
-        }
-        if let Some(hole) = self.holes.get_mut(usize::from(self.hole_count)) {
-            *hole = (from, to);
-            self.hole_count += 1;
-        }
+    /// True while data are missing that were not acknowledged yet.
+    const fn misses_data(&self) -> bool {
+        !self.holes.is_empty() || !self.cut.is_empty()
     }
+}
 
-    /// Notes that the numbers from `from` to `to` were seen; true when some had not been.
-    fn fill_holes(&mut self, from: u32, to: u32) -> bool {
-        let mut filled = false;
-        let mut index = 0;
-        while index < usize::from(self.hole_count) {
-            let Some(hole) = self.holes.get_mut(index) else {
-                break;
+/// What one acknowledgment leaves behind: ranges in order, those that touch as one.
+#[derive(Default)]
+struct Missed {
+    at: [(u32, u32); 2 * Ranges::MAX + 1],
+    count: usize,
+}
+
+impl Missed {
+    /// Takes what was not seen below `to`, and what was not captured.
+    fn give_up(&mut self, detail: &mut SideDetail, to: u32) {
+        loop {
+            let hole = detail.holes.as_slice().first();
+            let cut = detail.cut.as_slice().first();
+            let is_hole = match (hole, cut) {
+                (Some(hole), Some(cut)) => beyond(hole.0, cut.0) <= 0,
+                (hole, _) => hole.is_some(),
             };
-            let (start, end) = *hole;
-            if beyond(to, start) <= 0 || beyond(end, from) <= 0 {
-                index += 1;
-                continue;
-            }
-            filled = true;
-            let before = beyond(from, start) > 0;
-            let after = beyond(end, to) > 0;
-            match (before, after) {
-                (false, false) => {
-                    self.remove_hole(index);
-                    continue;
-                }
-                (true, false) => hole.1 = from,
-                (false, true) => hole.0 = to,
-                (true, true) => {
-                    hole.1 = from;
-                    self.insert_hole(index + 1, (to, end));
-                }
-            }
-            index += 1;
-        }
-        filled
-    }
-
-    fn insert_hole(&mut self, at: usize, hole: (u32, u32)) {
-        let count = usize::from(self.hole_count);
-        let full = count == Self::HOLES_MAX;
-        if full {
-            // The part beyond is forgotten rather than the one that is waited for first.
-            return;
-        }
-        if let Some(places) = self.holes.get_mut(at..=count) {
-            places.rotate_right(1);
-            if let Some(first) = places.first_mut() {
-                *first = hole;
-            }
-            self.hole_count += 1;
+            let ranges = match is_hole {
+                true => &mut detail.holes,
+                false => &mut detail.cut,
+            };
+            // The first of both begins beyond `to`, so the other one does too.
+            let Some(range) = ranges.give_up(to) else {
+                return;
+            };
+            self.push(range);
         }
     }
 
-    fn remove_hole(&mut self, at: usize) {
-        if let Some(places) = self.holes.get_mut(at..usize::from(self.hole_count)) {
-            places.rotate_left(1);
-            self.hole_count -= 1;
+    fn push(&mut self, range: (u32, u32)) {
+        let last = self.count.checked_sub(1);
+        if let Some(last) = last.and_then(|last| self.at.get_mut(last))
+            && last.1 == range.0
+        {
+            last.1 = range.1;
+        } else if let Some(place) = self.at.get_mut(self.count) {
+            *place = range;
+            self.count += 1;
         }
     }
 
-    /// Gives up the first hole below `to`, or its part below; gives its length.
-    fn give_up(&mut self, to: u32) -> Option<u32> {
-        let hole = self.holes.first_mut().filter(|_| self.hole_count > 0)?;
-        let (start, end) = *hole;
-        if beyond(to, start) <= 0 {
-            return None;
-        }
-        if beyond(end, to) > 0 {
-            hole.0 = to;
-            return Some(to.wrapping_sub(start));
-        }
-        self.remove_hole(0);
-        Some(end.wrapping_sub(start))
+    fn ranges(self) -> impl Iterator<Item = (u32, u32)> {
+        self.at.into_iter().take(self.count)
     }
 }
 

@@ -2,21 +2,21 @@
 
 use weir_packet::{Field, Get, Layer, Packet, fields};
 
-use crate::detect::{Application, Context, detect};
-use crate::fragment::{Defragmenter, FragmentCounters, FragmentLimits, Fragmented};
-use crate::options::{Counters, Options};
+use crate::detect::{Application, Context, RtpHeader, detect};
+use crate::fragment::{
+    Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Nested, frame_of,
+};
+use crate::options::{Counters, Options, TUNNELS_MAX, Tunnels};
 use crate::record::FlowRecord;
 use crate::sighting::Sighting;
 use crate::table::{FlowTable, Seen};
-use crate::tunnel::{DEPTH_MAX, Decoders, Tunnels, frame_in, inside};
 
 /// A [`FlowTable`] that is fed with packets as they come out of a [`Decoder`](weir_packet::Decoder).
 #[derive(Debug)]
 pub struct Tracker {
     table: FlowTable,
     defragmenter: Defragmenter,
-    /// Decode packets that were put together, and those inside of tunnels: one a depth.
-    decoders: Decoders,
+    nested: Nested,
     checksums: Vec<ChecksumField>,
 }
 
@@ -25,6 +25,10 @@ type ChecksumField = (Layer, fn(&Packet<'_>) -> Option<bool>);
 
 /// Packets of each direction whose payload is looked at, to recognise the application.
 const LOOKED_AT_MAX: u32 = 16;
+
+/// Packets of one source (SSRC) with sequence numbers that go on, in one direction, that are asked for before a flow is
+/// taken for RTP.
+const RTP_PACKETS_MIN: u32 = 3;
 
 impl Tracker {
     /// Without flows, and with the default limits for fragments.
@@ -44,7 +48,7 @@ impl Tracker {
         Self {
             table: FlowTable::new(options),
             defragmenter: Defragmenter::new(fragments),
-            decoders: Decoders::default(),
+            nested: Nested::default(),
             checksums,
         }
     }
@@ -61,7 +65,8 @@ impl Tracker {
         (self.table.counters(), self.defragmenter.counters())
     }
 
-    /// Counts a packet to its flow. Gives which one; `None` without IP, of a fragment that is not the
+    /// Counts a packet to its flow. With [`Tunnels::Inner`] it has to be decoded to its innermost header,
+    /// otherwise to its transport's. Gives which one; `None` without IP, of a fragment that is not the
     /// last one missing, and where the transport's header is cut. Flows that are over are handed to
     /// `ended`.
     #[inline]
@@ -80,10 +85,10 @@ impl Tracker {
             }
             Fragmented::Waits => None,
             Fragmented::Complete { bytes, layer } => {
-                let mut decoder = self.decoders.take();
-                let packet = decoder.decode_as(frame_in(packet, bytes), layer);
+                let mut decoder = self.nested.take();
+                let packet = decoder.decode_as(frame_of(packet, bytes), layer);
                 let seen = count(&mut self.table, &self.checksums, &packet, None, ended);
-                self.decoders.put(decoder);
+                self.nested.put(decoder);
                 seen
             }
         }
@@ -102,23 +107,19 @@ impl Tracker {
             Fragmented::Waits => return None,
             Fragmented::Complete { bytes, layer } => {
                 let bytes = bytes.to_vec();
-                let mut decoder = self.decoders.take();
-                let packet = decoder.decode_as(frame_in(packet, &bytes), layer);
+                let mut decoder = self.nested.take();
+                let packet = decoder.decode_as(frame_of(packet, &bytes), layer);
                 let seen = self.innermost(&packet, network, depth, ended);
-                self.decoders.put(decoder);
+                self.nested.put(decoder);
                 return seen;
             }
         }
-        if depth < DEPTH_MAX
-            && let Some(inside) = inside(packet)
-        {
-            let mut decoder = self.decoders.take();
-            let inner = decoder.decode_as(frame_in(packet, inside.bytes), inside.layer);
-            // What is no IP is a packet of the tunnel.
-            let has_ip = inner.network().is_some();
-            let network = inside.network.or(network);
-            let seen = has_ip.then(|| self.innermost(&inner, network, depth + 1, ended));
-            self.decoders.put(decoder);
+        if depth < TUNNELS_MAX && packet.has_inside() {
+            let mut headers = self.nested.take_headers();
+            let seen = packet.inside(&mut headers).map(|(inside, identifier)| {
+                self.innermost(&inside, identifier.or(network), depth + 1, ended)
+            });
+            self.nested.put_headers(headers);
             if let Some(seen) = seen {
                 return seen;
             }
@@ -186,9 +187,15 @@ fn recognise(table: &mut FlowTable, packet: &Packet<'_>, sighting: &Sighting, se
             table.set_application(seen, found, false);
         }
         Application::Http => table.set_application(seen, found, is_spent),
-        // One packet says little.
-        Application::Rtp if known != Application::Rtp => {
-            table.set_application(seen, found, false);
+        // One packet says little, and any bytes may look like one.
+        Application::Rtp => {
+            let header = RtpHeader::of(payload);
+            let in_a_row = header.map_or(0, |header| table.follow_rtp(seen, header));
+            if in_a_row >= RTP_PACKETS_MIN {
+                table.set_application(seen, found, true);
+            } else if is_spent {
+                table.set_application(seen, known, true);
+            }
         }
         _ => table.set_application(seen, found, true),
     }

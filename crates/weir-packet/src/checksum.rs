@@ -1,6 +1,6 @@
 //! The checksums of the IP family, worked out when a query asks for them.
 
-use crate::packet::Span;
+use crate::protocol::{Ipv4Header, Ipv6FragmentHeader};
 use crate::{Layer, Packet};
 use weir_bytes::{u8_at, u16_be_at};
 
@@ -80,18 +80,18 @@ impl<'a> Transport<'a> {
         if bytes.len() != span.declared as usize {
             return None;
         }
-        if span.ip == Span::NO_IP {
+        let Some((ip, _)) = packet.carrier(span) else {
             return Some(Self {
                 bytes,
                 carrier: None,
             });
-        }
+        };
         let before = packet
-            .buffer(layer)
-            .get(span.ip as usize..span.start as usize)?;
+            .buffer_of(ip)
+            .get(ip.start as usize..span.start as usize)?;
         let whole_len = before.len().checked_add(bytes.len())?;
-        let carrier = match before.first()? >> 4 {
-            4 => Carrier::v4(before, whole_len),
+        let carrier = match ip.layer {
+            Layer::Ipv4 => Carrier::v4(before, whole_len),
             _ => Carrier::v6(before, whole_len),
         };
         Some(Self {
@@ -133,10 +133,10 @@ impl<'a> Transport<'a> {
 
 impl<'a> Carrier<'a> {
     fn v4(header: &'a [u8], whole_len: usize) -> Option<Self> {
-        let total = usize::from(u16_be_at(header, 2)?);
-        let fragmented = u16_be_at(header, 6)? & 0x3fff != 0;
-        (!fragmented && (total == 0 || total <= whole_len)).then_some(Self {
-            addresses: header.get(12..20)?,
+        let header = Ipv4Header::new(header);
+        let total = usize::from(header.total_len()?);
+        (!header.is_fragment() && (total == 0 || total <= whole_len)).then_some(Self {
+            addresses: header.addresses()?,
             last_hop: None,
         })
     }
@@ -152,7 +152,7 @@ impl<'a> Carrier<'a> {
         while let Some(next) = u8_at(rest, 0) {
             let units = usize::from(u8_at(rest, 1)?);
             let len = match number {
-                FRAGMENT if u16_be_at(rest, 2)? & 0xfff9 != 0 => return None,
+                FRAGMENT if Ipv6FragmentHeader::new(rest).is_fragment() => return None,
                 FRAGMENT => 8,
                 AUTHENTICATION => units.saturating_add(2).saturating_mul(4),
                 _ => units.saturating_add(1).saturating_mul(8),

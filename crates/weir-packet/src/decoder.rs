@@ -2,8 +2,9 @@
 
 use crate::aal5::{Aal5, Aal5Counters, CELL_LEN, Pushed};
 use crate::field::Needs;
-use crate::packet::{Facts, Found, Packet, Span};
+use crate::packet::Packet;
 use crate::protocol::{Header, Input, Next, PROTOCOLS, saturated};
+use crate::stack::{Facts, Headers, Span};
 use crate::{Frame, Layer, LayerSet, LinkType, Options, Reason, Stop, usual};
 
 /// Decodes frames. Make one and keep it: it holds the memory that every packet reuses, and the
@@ -15,7 +16,7 @@ use crate::{Frame, Layer, LayerSet, LinkType, Options, Reason, Stop, usual};
 pub struct Decoder {
     options: Options,
     goal: Goal,
-    found: Found,
+    found: Headers,
     aal5: Aal5,
 }
 
@@ -55,7 +56,7 @@ impl Decoder {
             aal5: Aal5::new(&options),
             options,
             goal,
-            found: Found::default(),
+            found: Headers::default(),
         }
     }
 
@@ -175,6 +176,7 @@ impl Decoder {
         }
         let pdu = self.aal5.pdu();
         place.start = 0;
+        place.ip = Span::NO_IP;
         place.end = saturated(pdu.len());
         place.declared = place.end;
         let mut walk = Walk {
@@ -209,8 +211,8 @@ struct Place {
     end: u32,
     /// Bytes from `start` that the headers around it declare.
     declared: u32,
-    /// Offset of the IP header that carries it.
-    ip: u32,
+    /// Where in the stack the IP header is that carries it.
+    ip: u8,
     /// It is in a datagram that an error message quotes, as much of it as the sender liked.
     quoted: bool,
 }
@@ -255,7 +257,7 @@ struct Walk<'d> {
     reassembled: bool,
     options: &'d Options,
     goal: &'d Goal,
-    found: &'d mut Found,
+    found: &'d mut Headers,
 }
 
 impl Walk<'_> {
@@ -263,7 +265,7 @@ impl Walk<'_> {
     /// reached or nothing follows. Gives the cell at which it ended, if it was one: only a walk that
     /// has to go on gets there, so that cells are kept only when something above ATM is asked for.
     fn run(&mut self, mut place: Place, mut layer: Layer) -> Option<Cell> {
-        for _ in 0..Decoder::LAYERS_MAX {
+        for _ in u32::from(self.found.facts.headers)..Decoder::LAYERS_MAX {
             let input = Input {
                 bytes: self
                     .buffer
@@ -285,14 +287,14 @@ impl Walk<'_> {
                 }
             };
             if !header.foreign {
-                self.enter(layer, &place);
+                let entered = self.enter(layer, &place);
                 if matches!(layer, Layer::Ipv4 | Layer::Ipv6) {
-                    place.ip = place.start;
+                    place.ip = entered.unwrap_or(Span::NO_IP);
                 }
             }
             place.pass(header);
             let next = header.next.layer();
-            self.note_protocol(&header.next, next);
+            self.found.note_protocol(place.ip, &header.next, next);
             if self.goal.reached(&self.found.facts) {
                 return None;
             }
@@ -313,46 +315,28 @@ impl Walk<'_> {
         None
     }
 
-    /// Remembers where the outermost header of a protocol lies.
+    /// Remembers where a header lies; gives its place in the stack.
     #[inline]
-    fn enter(&mut self, layer: Layer, place: &Place) {
-        let facts = &mut self.found.facts;
-        if place.start >= place.end || facts.present.contains(layer) {
-            return;
+    fn enter(&mut self, layer: Layer, place: &Place) -> Option<u8> {
+        if place.start >= place.end {
+            return None;
         }
-        self.found.spans[layer as usize] = Span {
+        let mut flags = 0;
+        if place.quoted {
+            flags |= Span::IS_QUOTED;
+        }
+        if self.reassembled {
+            flags |= Span::IS_REASSEMBLED;
+        }
+        self.found.push(Span {
             start: place.start,
             end: place.end,
             declared: place.declared,
+            layer,
             ip: place.ip,
-        };
-        facts.present = facts.present.with(layer);
-        if self.reassembled {
-            facts.in_reassembled = facts.in_reassembled.with(layer);
-        }
-        if let Some(slot) = self.found.order.get_mut(usize::from(facts.layers)) {
-            *slot = layer;
-            facts.layers += 1;
-        }
-        if facts.network.is_none() && matches!(layer, Layer::Ipv4 | Layer::Ipv6) {
-            facts.network = Some(layer);
-        }
-    }
-
-    /// Remembers the protocol above the outermost IP header; `layer` is what `next` leads to.
-    #[inline]
-    fn note_protocol(&mut self, next: &Next, layer: Option<Layer>) {
-        let facts = &mut self.found.facts;
-        match *next {
-            Next::IpProtocol(number) if facts.ip_protocol.is_none() && !next.is_extension() => {
-                facts.ip_protocol = Some(number);
-                facts.transport = layer;
-            }
-            Next::IpFragment(number) if facts.ip_protocol.is_none() => {
-                facts.ip_protocol = Some(number);
-            }
-            _ => {}
-        }
+            protocol: 0,
+            flags,
+        })
     }
 
     #[cold]
@@ -454,6 +438,105 @@ mod tests {
         frames
     }
 
+    /// Frames that are plain because their protocols are described, and for nothing else.
+    fn described() -> Vec<(u32, Vec<u8>)> {
+        let (a, b) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+        let mac = |last| [2, 0, 0, 0, 0, last];
+        let segment = Tcp::new(1000, 443).segment(a.into(), b.into(), b"some bytes");
+        let four = Ipv4::new(a, b, protocol::TCP).packet(&segment);
+        let (c, d) = (Ipv6Addr::LOCALHOST, Ipv6Addr::UNSPECIFIED);
+        let six = udp(c.into(), d.into(), 4000, 53, b"query");
+        let six = Ipv6::new(c, d, protocol::UDP).packet(&six);
+        let mut frames = Vec::new();
+        for (kind, ip) in [(ethertype::IPV4, four), (ethertype::IPV6, six)] {
+            let kind_bytes = kind.to_be_bytes();
+            let cooked = [&[0, 0, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0], &kind_bytes[..]].concat();
+            frames.push((113, [&cooked[..], &ip].concat()));
+            let cooked = [
+                &kind_bytes[..],
+                &[0, 0, 0, 0, 0, 3, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0],
+            ];
+            frames.push((276, [&cooked.concat()[..], &ip].concat()));
+            frames.push((101, ip.clone()));
+            for tag in [false, true] {
+                let inner = match tag {
+                    true => ethernet(mac(3), mac(4), ethertype::VLAN, &vlan(0, 9, kind, &ip)),
+                    false => ethernet(mac(3), mac(4), kind, &ip),
+                };
+                let tunnel = [&[8, 0, 0, 0, 0, 0, 7, 0], &inner[..]].concat();
+                let datagram = udp(a.into(), b.into(), 50_000, 4789, &tunnel);
+                let outer = Ipv4::new(a, b, protocol::UDP).packet(&datagram);
+                frames.push((1, ethernet(mac(1), mac(2), ethertype::IPV4, &outer)));
+            }
+        }
+        frames
+    }
+
+    #[test]
+    fn cooked_captures_raw_ip_and_vxlan_are_plain() {
+        for (link_type, frame) in described() {
+            for wanted in [Layer::Tcp, Layer::Udp, Layer::Ipv4, Layer::Vlan] {
+                let wanted = LayerSet::EMPTY.with(wanted);
+                let drawn = Outline::of(LinkType(link_type), &frame, &Options::default(), wanted);
+                assert!(drawn.is_some(), "{wanted:?} of {link_type}: {frame:02x?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_senders_well_known_port_hid_tunnels() {
+        let mut decoder = Decoder::default();
+        let (a, b) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+        let inner = ethernet(
+            [2, 0, 0, 0, 0, 3],
+            [2, 0, 0, 0, 0, 4],
+            ethertype::IPV4,
+            &Ipv4::new(a, b, protocol::TCP).packet(&Tcp::new(1000, 443).segment(
+                a.into(),
+                b.into(),
+                b"some bytes",
+            )),
+        );
+        let tunnel = [&[8, 0, 0, 0, 0, 0, 7, 0], &inner[..]].concat();
+        let answer =
+            b"\x12\x34\x81\x80\0\x01\0\x01\0\0\0\0\x03www\x07example\x03org\0\0\x01\0\x01 and more";
+        for (source, payload, is_tunnel) in [
+            (0, &tunnel[..], true),
+            (53, &tunnel[..], true),
+            (123, &tunnel[..], true),
+            (53, &answer[..], false),
+        ] {
+            let datagram = udp(a.into(), b.into(), source, 4789, payload);
+            let packet = Ipv4::new(a, b, protocol::UDP).packet(&datagram);
+            let packet = decoder.decode(Frame::new(LinkType(101), &packet));
+            assert_eq!(packet.has(Layer::Tcp), is_tunnel, "from port {source}");
+            assert_eq!(packet.has_inside(), is_tunnel, "from port {source}");
+        }
+    }
+
+    #[test]
+    fn the_stack_has_headers_that_come_again_and_what_is_inside() {
+        let mut decoder = Decoder::default();
+        let described = described();
+        let (_, frame) = described
+            .iter()
+            .rfind(|(link_type, _)| *link_type == 1)
+            .unwrap();
+        let packet = decoder.decode(Frame::new(LinkType::ETHERNET, frame));
+        let names: Vec<_> = packet.headers().map(|(layer, _)| layer.name()).collect();
+        let expected = ["eth", "ip", "udp", "vxlan", "eth", "vlan", "ipv6", "udp"];
+        assert_eq!(names, expected);
+        let mut headers = Headers::new();
+        let (inside, network) = packet.inside(&mut headers).unwrap();
+        assert_eq!(network, Some(7));
+        assert_eq!(inside.network(), Some(Layer::Ipv6));
+        assert_eq!(inside.transport(), Some(Layer::Udp));
+        assert_eq!(inside.u16_be(Layer::Udp, 2), Some(53));
+        assert_eq!(inside.u16_be(Layer::Vlan, 0), Some(9));
+        assert!(!inside.has_inside() && !inside.has(Layer::Vxlan));
+        assert_eq!(packet.u16_be(Layer::Udp, 2), Some(4789));
+    }
+
     /// Needs of several depths.
     const NEEDS: [Needs; 5] = [
         Needs::All,
@@ -488,18 +571,23 @@ mod tests {
                     any.walk_any(&frame, first);
                     let (ours, theirs) = (&usual.found, &any.found);
                     // The short way may go further than it must.
-                    for layer in theirs.order.iter().take(theirs.facts.layers.into()) {
-                        let span = theirs.spans[*layer as usize];
-                        assert_eq!(ours.spans[*layer as usize], span, "{layer:?} {bytes:02x?}");
-                    }
+                    let spans = |of: &Headers| -> Vec<_> {
+                        let found = of.found().iter();
+                        // The protocol is looked up in tunnels only.
+                        let plain = |span: &Span| Span {
+                            protocol: 0,
+                            flags: 0,
+                            ..*span
+                        };
+                        found.map(plain).take(theirs.found().len()).collect()
+                    };
+                    assert_eq!(spans(ours), spans(theirs), "{bytes:02x?}");
                     assert!(ours.facts.present.contains_all(theirs.facts.present));
                     assert_eq!(ours.facts.stop, theirs.facts.stop, "{bytes:02x?}");
                     if needs == Needs::All {
                         assert_eq!(ours.facts, theirs.facts, "{bytes:02x?}");
-                        let layers = usize::from(theirs.facts.layers);
-                        assert_eq!(ours.order[..layers], theirs.order[..layers]);
                     }
-                    let mut found = Found::default();
+                    let mut found = Headers::default();
                     short += usize::from(usual::walk(&frame, &any.options, &mut found, |_| false));
                     tried += 1;
                 }
@@ -511,13 +599,13 @@ mod tests {
     #[test]
     fn spots_hold_what_the_fields_say() {
         let spots: Vec<_> = fields()
-            .filter_map(|(field, _)| Some((field, Spot::of(field.name)?)))
+            .filter_map(|(field, _)| Some((field, Spot::of(field)?)))
             .collect();
         assert!(spots.len() > 20);
         let mut random = Rng::new(12);
         let mut decoder = Decoder::default();
         let (mut usual, mut values) = (0, 0);
-        for (link_type, frame) in frames() {
+        for (link_type, frame) in frames().into_iter().chain(described()) {
             for _ in 0..2_000 {
                 let mut bytes = frame.clone();
                 for _ in 0..random.below(3) {
@@ -545,6 +633,7 @@ mod tests {
                         Get::U8(get) => get(&packet).map(u64::from),
                         Get::U16(get) => get(&packet).map(u64::from),
                         Get::U32(get) => get(&packet).map(u64::from),
+                        Get::U64(get) => get(&packet),
                         Get::Bool(get) => get(&packet).map(u64::from),
                         Get::Address(get) => get(&packet).map(|address| {
                             let bytes = address.as_bytes().try_into().unwrap();

@@ -18,10 +18,23 @@ pub struct Field {
     /// none of them has no value. Of a field that needs [`Needs::Transport`], only the header right above
     /// the outermost IP header counts. Empty for a field that only `get` can tell.
     pub locations: &'static [Location],
+    /// How much the places say of packets that are not plain.
+    described: Described,
     /// What it means, with unit and range, in one line.
     pub doc: &'static str,
     /// Where it is defined: an RFC with section, an ITU or IEEE clause, a format's specification.
     pub reference: &'static str,
+}
+
+/// How much the places of a field say of packets that are not plain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Described {
+    /// Nothing.
+    Plainly,
+    /// That values are not wider there.
+    Bounded,
+    /// All: the value is there in every header.
+    Exactly,
 }
 
 /// Reads one value of a packet; `None` becomes NULL.
@@ -80,6 +93,10 @@ pub enum Kind {
     Bytes,
     /// UTF-8 text.
     Text,
+    /// A list of UTF-8 texts (tables of what packets carry only).
+    Texts,
+    /// A list of numbers, 0 to 2^32 - 1 (tables of what packets carry only).
+    Numbers,
 }
 
 /// One value, as record layouts give them.
@@ -101,6 +118,10 @@ pub enum Value<'a> {
     Bytes(&'a [u8]),
     /// See [`Kind::Text`].
     Text(&'a str),
+    /// See [`Kind::Texts`].
+    Texts(&'a [String]),
+    /// See [`Kind::Numbers`].
+    Numbers(&'a [u32]),
 }
 
 impl Get {
@@ -165,7 +186,7 @@ macro_rules! constructors {
             doc: &'static str,
             reference: &'static str,
         ) -> Self {
-            Self { name, get: Get::$variant(get), locations: &[], doc, reference }
+            Self { name, get: Get::$variant(get), locations: &[], described: Described::Plainly, doc, reference }
         }
     )* } };
 }
@@ -184,9 +205,54 @@ constructors! {
 }
 
 impl Field {
-    /// The same field, whose value lies at these places in plain packets.
+    /// The same field, whose value lies at these places in plain packets, and is never wider in others.
     pub(crate) const fn plain_at(self, locations: &'static [Location]) -> Self {
-        Self { locations, ..self }
+        Self {
+            locations,
+            described: Described::Bounded,
+            ..self
+        }
+    }
+
+    /// The same field, whose value lies at these places in every packet.
+    pub(crate) const fn exactly_at(self, locations: &'static [Location]) -> Self {
+        Self {
+            locations,
+            described: Described::Exactly,
+            ..self
+        }
+    }
+
+    /// The same field, whose values may be wider in packets that are not plain.
+    pub(crate) const fn or_wider(self) -> Self {
+        Self {
+            described: Described::Plainly,
+            ..self
+        }
+    }
+
+    /// Whether its [`locations`](Self::locations) say all of it, in packets that are not plain too.
+    #[must_use]
+    pub const fn is_exact(&self) -> bool {
+        matches!(self.described, Described::Exactly)
+    }
+
+    /// Bits that hold every value of a number that is never negative, and of an address every one.
+    #[must_use]
+    pub fn width(&self) -> u32 {
+        let of_kind = match self.get.kind() {
+            Kind::Bool => 1,
+            Kind::U8 => 8,
+            Kind::U16 => 16,
+            Kind::U32 => 32,
+            Kind::Address => 128,
+            _ => u64::BITS,
+        };
+        let widths = self.locations.iter().map(|location| location.at.width());
+        match widths.max() {
+            Some(width) if self.described != Described::Plainly => width.min(of_kind),
+            _ => of_kind,
+        }
     }
 }
 
@@ -202,7 +268,7 @@ macro_rules! plain {
             $doc,
             $reference,
         )
-        .plain_at(LOCATIONS)
+        .exactly_at(LOCATIONS)
     }};
     (@ bool, $packet:expr, $locations:expr) => {
         $packet.number($locations).map(|value| value != 0)
@@ -218,7 +284,16 @@ macro_rules! plain {
         $packet.number($locations).map(|value| value as $kind)
     };
 }
-pub(crate) use plain;
+
+/// A field whose value lies at these places in plain packets, and is never wider than there; in other
+/// packets a function has to look for it.
+macro_rules! mostly_plain {
+    ($kind:ident, $name:expr, $locations:expr, $get:expr, $doc:expr, $reference:expr $(,)?) => {{
+        const LOCATIONS: &[$crate::shape::Location] = &$locations;
+        $crate::field::Field::$kind($name, $get, $doc, $reference).plain_at(LOCATIONS)
+    }};
+}
+pub(crate) use {mostly_plain, plain};
 
 #[cfg(test)]
 mod tests {
@@ -245,6 +320,10 @@ mod tests {
                 "{}",
                 field.name
             );
+            let is_flag = field.get.kind() == Kind::Bool;
+            for location in field.locations.iter().filter(|_| is_flag) {
+                assert_eq!(location.at.width(), 1, "{} is a flag", field.name);
+            }
         }
     }
 }

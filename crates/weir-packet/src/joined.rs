@@ -2,52 +2,56 @@
 
 use weir_bytes::Bits;
 
-use crate::field::{Field, Needs};
+use crate::field::{Field, Needs, plain};
 use crate::shape::Location;
 use crate::{Layer, Packet};
 
 /// See the module.
 pub(crate) static FIELDS: &[(Field, Needs)] = &[
     (
-        Field::address(
+        plain!(
+            address,
             "addr.src",
-            |p| match p.network()? {
-                Layer::Ipv4 => p.address(Layer::Ipv4, 12, 4),
-                _ => p.address(Layer::Ipv6, 8, 16),
-            },
+            [
+                Location::bytes(Layer::Ipv4, 12, 4),
+                Location::bytes(Layer::Ipv6, 8, 16),
+            ],
             "Source address of the outermost IP header, IPv4 or IPv6",
             "RFC 791, 3.1; RFC 8200, 3",
-        ).plain_at(&[Location::bytes(Layer::Ipv4, 12, 4), Location::bytes(Layer::Ipv6, 8, 16)]),
+        ),
         Needs::Network,
     ),
     (
-        Field::address(
+        plain!(
+            address,
             "addr.dst",
-            |p| match p.network()? {
-                Layer::Ipv4 => p.address(Layer::Ipv4, 16, 4),
-                _ => p.address(Layer::Ipv6, 24, 16),
-            },
+            [
+                Location::bytes(Layer::Ipv4, 16, 4),
+                Location::bytes(Layer::Ipv6, 24, 16),
+            ],
             "Destination address of the outermost IP header, IPv4 or IPv6",
             "RFC 791, 3.1; RFC 8200, 3",
-        ).plain_at(&[Location::bytes(Layer::Ipv4, 16, 4), Location::bytes(Layer::Ipv6, 24, 16)]),
+        ),
         Needs::Network,
     ),
     (
         Field::u16(
             "port.src",
-            |p| p.u16_be(with_ports(p)?, 0),
+            |p| port(p, SOURCE_PORT),
             "Source port of TCP, UDP, UDP-Lite, SCTP or DCCP above the outermost IP header; NULL in later fragments",
             "RFC 9293, 3.1; RFC 768; RFC 3828; RFC 9260, 3.1; RFC 4340, 5.1",
-        ).plain_at(&ports(0)),
+        )
+        .exactly_at(&ports(SOURCE_PORT)),
         Needs::Transport,
     ),
     (
         Field::u16(
             "port.dst",
-            |p| p.u16_be(with_ports(p)?, 2),
+            |p| port(p, DESTINATION_PORT),
             "Destination port of TCP, UDP, UDP-Lite, SCTP or DCCP above the outermost IP header; NULL in later fragments",
             "RFC 9293, 3.1; RFC 768; RFC 3828; RFC 9260, 3.1; RFC 4340, 5.1",
-        ).plain_at(&ports(2)),
+        )
+        .exactly_at(&ports(DESTINATION_PORT)),
         Needs::Transport,
     ),
     (
@@ -70,17 +74,37 @@ pub(crate) static FIELDS: &[(Field, Needs)] = &[
     ),
 ];
 
-/// A port at `offset` of the header above the outermost IP header.
-const fn ports(offset: u32) -> [Location; 5] {
+/// A port of the header above the outermost IP header.
+const fn ports(port: Bits) -> [Location; 5] {
     [
-        Location::bits(Layer::Tcp, Bits::be16(offset)),
-        Location::bits(Layer::Udp, Bits::be16(offset)),
-        Location::bits(Layer::UdpLite, Bits::be16(offset)),
-        Location::bits(Layer::Sctp, Bits::be16(offset)),
-        Location::bits(Layer::Dccp, Bits::be16(offset)),
+        Location::bits(Layer::Tcp, port),
+        Location::bits(Layer::Udp, port),
+        Location::bits(Layer::UdpLite, port),
+        Location::bits(Layer::Sctp, port),
+        Location::bits(Layer::Dccp, port),
     ]
 }
 
+/// The ports of all protocols that have some, TCP, UDP, UDP-Lite, SCTP and DCCP.
+const SOURCE_PORT: Bits = Bits::be16(0);
+const DESTINATION_PORT: Bits = Bits::be16(2);
+
+impl Packet<'_> {
+    /// Source and destination port of TCP, UDP, UDP-Lite, SCTP or DCCP above the outermost IP header.
+    #[inline]
+    #[must_use]
+    pub fn ports(&self) -> Option<(u16, u16)> {
+        Some((port(self, SOURCE_PORT)?, port(self, DESTINATION_PORT)?))
+    }
+}
+
+#[inline]
+fn port(packet: &Packet<'_>, port: Bits) -> Option<u16> {
+    let header = packet.bytes(with_ports(packet)?)?;
+    port.read(header).map(|port| port as u16)
+}
+
+#[inline]
 fn with_ports(packet: &Packet<'_>) -> Option<Layer> {
     packet.transport().filter(|layer| {
         matches!(

@@ -31,6 +31,7 @@ mod decoder;
 mod field;
 mod frame;
 mod joined;
+mod layer_set;
 pub mod layout;
 mod link_type;
 mod options;
@@ -39,6 +40,7 @@ mod packet;
 pub mod protocol;
 mod shape;
 mod spot;
+mod stack;
 mod stop;
 mod usual;
 
@@ -48,14 +50,18 @@ pub use decoder::Decoder;
 pub use field::{Field, Get, Kind, Needs, Value, fields};
 pub use frame::Frame;
 pub use joined::protocol_name;
+pub use layer_set::LayerSet;
 pub use link_type::LinkType;
 pub use options::{AtmVcMux, ErfHdlc, Options};
 pub use outline::Outline;
-pub use packet::{LayerSet, Packet};
-pub use protocol::{Layer, PROTOCOLS, Protocol, udp_port_is_known};
+pub use packet::Packet;
+pub use protocol::{
+    Ipv4Header, Ipv6FragmentHeader, Ipv6Header, Layer, PROTOCOLS, Protocol, network_identifier,
+};
 pub use shape::{
     BitsTest, Extent, HeaderLen, HeaderShape, Location, NextHeader, NextTable, PayloadEnd,
-    PlainHeader,
+    PlainHeader, UdpPorts, known_udp_ports, plain_link, udp_ports,
 };
 pub use spot::Spot;
+pub use stack::Headers;
 pub use stop::{Reason, Stop};

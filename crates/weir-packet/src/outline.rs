@@ -1,8 +1,9 @@
 //! Where the headers of usual packets lie, for questions about their plain fields
 //! ([`Spot`](crate::Spot)).
 
-use crate::packet::LayerSet;
-use crate::protocol::saturated;
+use crate::LayerSet;
+use crate::protocol::{self, saturated};
+use crate::shape::{BitsTest, plain_link};
 use crate::usual::{
     ERF_LEN, ETHERNET_LEN, ErfRecord, Ethernet, FrameRelay, ICMP, ICMPV6, Ip, TCP, UDP,
     is_plain_udp, is_whole_tcp,
@@ -12,7 +13,7 @@ use crate::{Layer, LinkType, Options};
 /// Where the headers of a usual packet lie: the little that plain fields need ([`Spot`](crate::Spot)).
 ///
 /// ```
-/// use weir_packet::{LinkType, Options, Outline, Spot};
+/// use weir_packet::{LinkType, Options, Outline, Spot, fields};
 ///
 /// let mut frame = [0; 42];
 /// frame[12..14].copy_from_slice(&[0x08, 0x00]);
@@ -20,7 +21,8 @@ use crate::{Layer, LinkType, Options};
 ///     0x45, 0, 0, 28, 0, 1, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
 /// ]);
 /// frame[34..42].copy_from_slice(&[0x13, 0xc4, 0, 53, 0, 8, 0, 0]);
-/// let port = Spot::of("udp.dstport").ok_or("no such spot")?;
+/// let (field, _) = fields().find(|(field, _)| field.name == "udp.dstport").ok_or("no such field")?;
+/// let port = Spot::of(field).ok_or("not a plain field")?;
 /// let outline = Outline::of(LinkType::ETHERNET, &frame, &Options::default(), port.layers());
 /// let outline = outline.ok_or("not a usual packet")?;
 /// assert_eq!(port.read(&frame, &outline), Some(53));
@@ -118,6 +120,16 @@ impl Outline {
     ) {
         // A loop of its own for each depth, in which what lies deeper costs nothing.
         match (link_type, Depth::of(wanted)) {
+            // Ethernet may be in a tunnel that frame relay carries.
+            (LinkType::ERF, _)
+                if wanted.contains(Layer::Ethernet) || wanted.contains(Layer::Vlan) =>
+            {
+                all(outlines, frames, found, |outline, data| {
+                    outline.draw_frame_relay(data, options)
+                        && outline.draw_network(data)
+                        && outline.draw_transport(data)
+                });
+            }
             // Its fields stand where the frame begins: nothing has to be drawn.
             (LinkType::ERF, Depth::Record) => all(outlines, frames, found, |_, data| {
                 ErfRecord::at(data).is_some()
@@ -153,7 +165,17 @@ impl Outline {
                 outline.draw_ethernet(data)
                     && (outline.reached >= Depth::Link || outline.draw_network(data))
             }),
-            _ => all(outlines, frames, found, |_, _| false),
+            // Whatever else is described.
+            _ => match plain_link(link_type) {
+                Some(_) if wanted.contains(Layer::Erf) => {
+                    all(outlines, frames, found, |_, _| false);
+                }
+                Some(layer) => all(outlines, frames, found, |outline, data| {
+                    outline.reached == Depth::Transport
+                        || outline.draw_shapes(data, 0, data.len(), layer)
+                }),
+                None => all(outlines, frames, found, |_, _| false),
+            },
         }
     }
 
@@ -256,13 +278,64 @@ impl Outline {
             }
             UDP => {
                 self.starts[UDP_SLOT] = self.at;
-                is_plain_udp(bytes)
+                is_plain_udp(bytes) || self.draw_tunnel(data)
             }
             // No errors, which quote a packet.
             ICMP => bytes.len() >= 8 && matches!(bytes, [0 | 8 | 9 | 10 | 13..=18, ..]),
             ICMPV6 => bytes.len() >= 8 && matches!(bytes, [128..=255, ..]),
             _ => false,
         }
+    }
+}
+
+impl Outline {
+    /// Draws what a tunnel over UDP carries, whose header is the one at hand.
+    #[cold]
+    fn draw_tunnel(&mut self, data: &[u8]) -> bool {
+        let (at, end) = (usize::from(self.at), (self.end as usize).min(data.len()));
+        self.draw_shapes(data, at, end, Layer::Udp)
+    }
+
+    /// Draws the headers from one of `layer` on, as the descriptions of their protocols have them.
+    fn draw_shapes(
+        &mut self,
+        data: &[u8],
+        mut at: usize,
+        mut end: usize,
+        mut layer: Layer,
+    ) -> bool {
+        for _ in 0..HEADERS_MAX {
+            let Some(bytes) = data.get(at..end) else {
+                return false;
+            };
+            // Which forms are looked for hangs on options in captures of cards only, which have their own way.
+            let shapes = layer.shapes().iter();
+            let mut shapes = shapes.filter(|shape| shape.enabled.is_none());
+            let (Some(header), Ok(start)) = (
+                shapes.find_map(|shape| shape.read(bytes)),
+                u16::try_from(at),
+            ) else {
+                return false;
+            };
+            if let Some(slot) = slot(layer)
+                && let Some(place @ &mut ABSENT) = self.starts.get_mut(slot.number)
+            {
+                *place = start;
+            }
+            let Some(next) = header.next else {
+                self.reached = Depth::Transport;
+                return true;
+            };
+            let is_ip = |layer| matches!(layer, Layer::Ipv4 | Layer::Ipv6);
+            if is_ip(layer) && is_ip(next) {
+                // Its ports are not those of the transport above the outermost IP header.
+                return false;
+            }
+            end = end.min(at.saturating_add(header.total as usize));
+            at = at.saturating_add(header.len as usize);
+            layer = next;
+        }
+        false
     }
 }
 
@@ -282,20 +355,46 @@ fn all<'p>(
 }
 
 /// The place of a layer in an outline.
-pub(crate) const fn slot(layer: Layer) -> Option<usize> {
+#[derive(Clone, Copy)]
+pub(crate) struct Slot {
+    pub(crate) number: usize,
+    /// What holds for all headers that are there.
+    pub(crate) tests: &'static [BitsTest],
+    /// What a header of the layer must meet to be there: a field that others may have too is not read
+    /// from outlines.
+    pub(crate) required: &'static [BitsTest],
+}
+
+/// The place of a layer in an outline; `None` for those that have none.
+pub(crate) fn slot(layer: Layer) -> Option<Slot> {
+    let slot = |number, required: &'static [BitsTest]| Slot {
+        number,
+        tests: match required {
+            [] => layer.shapes().first().map_or(&[], |shape| shape.tests),
+            _ => required,
+        },
+        required,
+    };
     Some(match layer {
-        Layer::Ethernet => ETHERNET,
-        Layer::Vlan => VLAN,
-        Layer::Erf => ERF,
-        Layer::FrameRelay => FRAME_RELAY,
-        Layer::Ipv4 => IPV4,
-        Layer::Ipv6 => IPV6,
-        Layer::Tcp => TCP_SLOT,
-        Layer::Udp => UDP_SLOT,
+        Layer::Ethernet => slot(ETHERNET, &[]),
+        Layer::Vlan => slot(VLAN, &[]),
+        Layer::Erf => Slot {
+            number: ERF,
+            tests: &[protocol::IS_MC_HDLC],
+            required: &[],
+        },
+        // Cisco's encapsulation has no control field.
+        Layer::FrameRelay => slot(FRAME_RELAY, &[protocol::INFORMATION]),
+        Layer::Ipv4 => slot(IPV4, &[]),
+        Layer::Ipv6 => slot(IPV6, &[]),
+        Layer::Tcp => slot(TCP_SLOT, &[]),
+        Layer::Udp => slot(UDP_SLOT, &[]),
         _ => return None,
     })
 }
 
+/// Headers of a packet that is still usual, at most.
+const HEADERS_MAX: u32 = 16;
 const ETHERNET: usize = 0;
 const VLAN: usize = 1;
 pub(crate) const ERF: usize = 2;

@@ -2,8 +2,9 @@
 
 use weir_bytes::{u8_at, u16_be_at, u32_be_at, u64_be_at};
 
-use crate::protocol::PROTOCOLS;
+use crate::protocol::{Ipv4Header, Ipv6FragmentHeader, Ipv6Header, PROTOCOLS, network_identifier};
 use crate::shape::{Extent, Location};
+use crate::stack::{Headers, Span};
 use crate::{Frame, Layer, LinkType, Stop};
 
 /// A decoded packet, borrowing from the frame and from the decoder that made it.
@@ -13,149 +14,14 @@ use crate::{Frame, Layer, LinkType, Stop};
 pub struct Packet<'a> {
     pub(crate) frame: Frame<'a>,
     pub(crate) reassembled: &'a [u8],
-    pub(crate) found: &'a Found,
-}
-
-/// What a walk writes. The decoder keeps it from packet to packet, so that only the facts are
-/// cleared: they say which of the other entries are of the packet at hand.
-#[derive(Debug)]
-pub(crate) struct Found {
-    pub(crate) facts: Facts,
-    /// The outermost header of each protocol.
-    pub(crate) spans: [Span; Layer::COUNT],
-    /// The protocols in the order in which they were found.
-    pub(crate) order: [Layer; Layer::COUNT],
-}
-
-impl Found {
-    const NOTHING: Self = Self {
-        facts: Facts::NOTHING,
-        spans: [Span::NOTHING; Layer::COUNT],
-        order: [Layer::Ethernet; Layer::COUNT],
-    };
-}
-
-impl Default for Found {
-    fn default() -> Self {
-        Self::NOTHING
-    }
-}
-
-/// Where a header and what it carries lie.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Span {
-    /// Offset of the header's first byte.
-    pub(crate) start: u32,
-    /// End of the bytes that are there, padding and trailers of outer layers cut off.
-    pub(crate) end: u32,
-    /// Length in bytes from `start` that the headers around it declare, captured or not.
-    pub(crate) declared: u32,
-    /// Offset of the IP header that carries it, or [`Span::NO_IP`].
-    pub(crate) ip: u32,
-}
-
-impl Span {
-    /// No IP header stands in front.
-    pub(crate) const NO_IP: u32 = u32::MAX;
-    const NOTHING: Self = Self {
-        start: 0,
-        end: 0,
-        declared: 0,
-        ip: 0,
-    };
-}
-
-/// What decoding found beside the spans.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Facts {
-    pub(crate) present: LayerSet,
-    /// How many protocols were found.
-    pub(crate) layers: u8,
-    pub(crate) in_reassembled: LayerSet,
-    pub(crate) network: Option<Layer>,
-    pub(crate) transport: Option<Layer>,
-    pub(crate) ip_protocol: Option<u8>,
-    pub(crate) stop: Option<Stop>,
-}
-
-impl Facts {
-    const NOTHING: Self = Self {
-        present: LayerSet::EMPTY,
-        layers: 0,
-        in_reassembled: LayerSet::EMPTY,
-        network: None,
-        transport: None,
-        ip_protocol: None,
-        stop: None,
-    };
-
-    /// True when the protocol above the outermost IP header is known and, where it is one that is
-    /// decoded, its header is found.
-    #[inline]
-    pub(crate) fn transport_is_known(&self) -> bool {
-        self.ip_protocol.is_some()
-            && self
-                .transport
-                .is_none_or(|layer| self.present.contains(layer))
-    }
-}
-
-/// A set of protocols.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LayerSet(u128);
-
-impl LayerSet {
-    /// No protocol.
-    pub const EMPTY: Self = Self(0);
-
-    /// This set and `layer`.
-    #[inline]
-    #[must_use]
-    pub const fn with(self, layer: Layer) -> Self {
-        Self(self.0 | 1 << layer as u32)
-    }
-
-    /// This set and `other`.
-    #[inline]
-    #[must_use]
-    pub const fn union(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// True when `layer` is in the set.
-    #[inline]
-    #[must_use]
-    pub const fn contains(self, layer: Layer) -> bool {
-        self.0 & (1 << layer as u32) != 0
-    }
-
-    /// True when no protocol is in the set.
-    #[inline]
-    #[must_use]
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    /// True when no other than `layer` is in the set.
-    #[inline]
-    #[must_use]
-    pub const fn is_only(self, layer: Layer) -> bool {
-        self.0 & !(1 << layer as u32) == 0
-    }
-
-    /// True when all of `other` is in the set.
-    #[inline]
-    #[must_use]
-    pub const fn contains_all(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
-    }
+    pub(crate) found: &'a Headers,
 }
 
 impl Packet<'static> {
     /// A packet without bytes, headers, time or number: for what belongs to no packet in particular.
     #[must_use]
     pub fn none() -> Self {
-        static NOTHING: Found = Found::NOTHING;
+        static NOTHING: Headers = Headers::NONE;
         Self {
             frame: Frame::new(LinkType(u32::MAX), &[]),
             reassembled: &[],
@@ -180,11 +46,105 @@ impl<'a> Packet<'a> {
 
     /// The protocols found, outermost first, each once.
     pub fn layers(&self) -> impl Iterator<Item = Layer> {
-        self.found
-            .order
+        let found = self.found;
+        let of_stack = found.found().iter().enumerate();
+        of_stack
+            .filter(|(place, span)| usize::from(found.outermost[span.layer as usize]) == *place)
+            .map(|(_, span)| span.layer)
+    }
+
+    /// All headers found, outermost first, with those of protocols that come again: the protocol, and the
+    /// captured bytes from the header on to the end of what it carries.
+    pub fn headers(&self) -> impl Iterator<Item = (Layer, &'a [u8])> {
+        let (frame, reassembled) = (self.frame.data, self.reassembled);
+        self.found.found().iter().map(move |span| {
+            let buffer = match span.is(Span::IS_REASSEMBLED) {
+                true => reassembled,
+                false => frame,
+            };
+            let bytes = buffer.get(span.start as usize..span.end as usize);
+            (span.layer, bytes.unwrap_or_default())
+        })
+    }
+
+    /// Whether [`inside`](Self::inside) has a packet to give.
+    #[inline]
+    #[must_use]
+    pub fn has_inside(&self) -> bool {
+        self.nested_ip().is_some()
+    }
+
+    /// Where in the stack the outermost IP header is, and the next one that a tunnel carries and of which
+    /// it is known what is above.
+    #[inline]
+    fn nested_ip(&self) -> Option<(usize, usize)> {
+        let found = self.found.found();
+        let outer = usize::from(self.found.outermost[self.network()? as usize]);
+        // Nearly always there is one header behind it, of the transport.
+        let (behind, rest) = (outer.checked_add(2)?, outer.checked_add(1)?);
+        if found.len() < behind {
+            return None;
+        }
+        let nested = found
             .iter()
-            .copied()
-            .take(usize::from(self.found.facts.layers))
+            .enumerate()
+            .skip(rest)
+            .find(|(_, span)| span.is_ip());
+        nested
+            .filter(|(_, span)| span.is(Span::HAS_PROTOCOL) && !span.is(Span::IS_QUOTED))
+            .map(|(ip, _)| (outer, ip))
+    }
+
+    /// The packet that this one's outermost IP header carries in a tunnel, with the number that tells the
+    /// tunnel's networks apart, where it has one (see [`network_identifier`]). It is read out of the headers that
+    /// were found: nothing is decoded again. `None` without one: what an error message or a sample quotes is none.
+    ///
+    /// The packet's link layer is that in the tunnel; its outermost IP header is the tunnel's payload.
+    #[must_use]
+    pub fn inside<'i>(&self, headers: &'i mut Headers) -> Option<(Packet<'i>, Option<u32>)>
+    where
+        'a: 'i,
+    {
+        let (outer, ip) = self.nested_ip()?;
+        let found = self.found.found();
+        let behind = outer.saturating_add(1);
+        let between = found.get(behind..ip)?;
+        let link = between
+            .iter()
+            .rposition(|span| span.layer == Layer::Ethernet);
+        let first = link.map_or(ip, |link| link.saturating_add(behind));
+        let tunnels = self.headers().take(ip).skip(behind);
+        let identifier = tunnels
+            .filter_map(|(layer, bytes)| network_identifier(layer, bytes))
+            .last();
+        headers.set_inside(self.found, first, ip);
+        let packet = Packet {
+            frame: self.frame,
+            reassembled: self.reassembled,
+            found: headers,
+        };
+        Some((packet, identifier))
+    }
+
+    /// The outermost header of IPv4.
+    #[inline]
+    #[must_use]
+    pub fn ipv4(&self) -> Option<Ipv4Header<'a>> {
+        self.bytes(Layer::Ipv4).map(Ipv4Header::new)
+    }
+
+    /// The outermost header of IPv6.
+    #[inline]
+    #[must_use]
+    pub fn ipv6(&self) -> Option<Ipv6Header<'a>> {
+        self.bytes(Layer::Ipv6).map(Ipv6Header::new)
+    }
+
+    /// The outermost fragment header of IPv6.
+    #[inline]
+    #[must_use]
+    pub fn ipv6_fragment(&self) -> Option<Ipv6FragmentHeader<'a>> {
+        self.bytes(Layer::Ipv6Fragment).map(Ipv6FragmentHeader::new)
     }
 
     /// True when the packet has at least one byte of a header of `layer`.
@@ -230,19 +190,29 @@ impl<'a> Packet<'a> {
     /// what it carries is there.
     #[must_use]
     pub fn is_fragment(&self, layer: Layer) -> bool {
-        let Some(span) = self.span(layer).filter(|span| span.ip != Span::NO_IP) else {
+        let carrier = self.span(layer).and_then(|span| self.carrier(span));
+        let Some((ip, place)) = carrier else {
             return false;
         };
-        let buffer = self.buffer(layer);
-        let ip = span.ip as usize;
-        if u8_at(buffer, ip).is_some_and(|first| first >> 4 == 4) {
-            return u16_be_at(buffer, ip.saturating_add(6))
-                .is_some_and(|fragment| fragment & 0x3fff != 0);
+        let bytes = self
+            .buffer_of(ip)
+            .get(ip.start as usize..)
+            .unwrap_or_default();
+        match ip.layer {
+            Layer::Ipv4 => Ipv4Header::new(bytes).is_fragment(),
+            _ => self
+                .span(Layer::Ipv6Fragment)
+                .filter(|header| header.ip == place)
+                .and_then(|_| self.ipv6_fragment())
+                .is_some_and(|header| header.is_fragment()),
         }
-        self.span(Layer::Ipv6Fragment)
-            .filter(|header| header.ip == span.ip)
-            .and_then(|_| self.u16_be(Layer::Ipv6Fragment, 2))
-            .is_some_and(|fragment| fragment & 0xfff9 != 0)
+    }
+
+    /// The IP header that carries the header with this span, and its place in the stack.
+    #[inline]
+    pub(crate) fn carrier(&self, span: &Span) -> Option<(&Span, u8)> {
+        let ip = self.found.found().get(usize::from(span.ip))?;
+        Some((ip, span.ip))
     }
 
     /// The captured bytes from the outermost header of `layer` to the end of what it carries.
@@ -250,14 +220,14 @@ impl<'a> Packet<'a> {
     #[must_use]
     pub fn bytes(&self, layer: Layer) -> Option<&'a [u8]> {
         let span = self.span(layer)?;
-        self.buffer(layer)
+        self.buffer_of(span)
             .get(span.start as usize..span.end as usize)
     }
 
-    /// The bytes that the span of `layer` is in.
+    /// The bytes that a span is in.
     #[inline]
-    pub(crate) fn buffer(&self, layer: Layer) -> &'a [u8] {
-        if self.found.facts.in_reassembled.contains(layer) {
+    pub(crate) const fn buffer_of(&self, span: &Span) -> &'a [u8] {
+        if span.is(Span::IS_REASSEMBLED) {
             self.reassembled
         } else {
             self.frame.data
@@ -314,6 +284,17 @@ impl<'a> Packet<'a> {
         self.bytes(layer)?.get(offset..)?.get(..len)
     }
 
+    /// The one that stands further out of two protocols that share their columns.
+    #[inline]
+    pub(crate) fn outermost(&self, one: Layer, other: Layer) -> Option<Layer> {
+        let start = |layer| self.span(layer).map(|span| span.start);
+        match (start(one), start(other)) {
+            (Some(one), Some(its)) if its < one => Some(other),
+            (Some(_), _) => Some(one),
+            (None, its) => its.map(|_| other),
+        }
+    }
+
     /// The number that is at the first of these places that the packet has.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "folds for constant places")]
@@ -360,7 +341,7 @@ impl<'a> Packet<'a> {
 
     #[inline]
     pub(crate) fn span(&self, layer: Layer) -> Option<&Span> {
-        self.has(layer).then(|| &self.found.spans[layer as usize])
+        self.has(layer).then(|| self.found.outermost(layer))
     }
 }
 

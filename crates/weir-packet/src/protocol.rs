@@ -153,6 +153,10 @@ protocols! {
     RTag r_tag,
     Trill trill,
     Isl isl,
+    FabricPath fabric_path,
+    Arista arista,
+    Ipoib ipoib,
+    Pktap pktap,
     Llc llc,
     Mpls mpls,
     PseudowireControl pseudowire,
@@ -177,6 +181,7 @@ protocols! {
     Prism prism,
     WlanCapture wlan_capture,
     Wlan wlan,
+    WlanOfController wlan_of_controller,
     Ipnet ipnet,
     Nflog nflog,
     Arcnet arcnet,
@@ -217,6 +222,7 @@ protocols! {
     VxlanGpe vxlan_gpe,
     Geneve geneve,
     Gtp gtp,
+    GtpPrime gtp_prime,
     Teredo teredo,
     L2tp l2tp,
     Lisp lisp,
@@ -224,12 +230,17 @@ protocols! {
     Tzsp tzsp,
     Sflow sflow,
     Capwap capwap,
+    CapwapControl capwap_control,
     Nsh nsh,
     Amt amt,
     CiscoMetadata cisco_metadata,
 }
 
-pub(crate) use erf::{header_len as erf_header_len, wire_len as erf_wire_len};
+pub(crate) use erf::{IS_MC_HDLC, header_len as erf_header_len, wire_len as erf_wire_len};
+pub(crate) use frame_relay::INFORMATION;
+pub use ipv4::Ipv4Header;
+pub use ipv6::Ipv6Header;
+pub use ipv6_fragment::Ipv6FragmentHeader;
 
 impl Layer {
     pub(crate) fn from_index(index: usize) -> Option<Self> {
@@ -280,6 +291,18 @@ impl Next {
     }
 }
 
+/// What tells the networks of a tunnel apart that this is a header of, where it has that and it is the
+/// same in both directions: the identifier of VXLAN and Geneve, and the key of GRE.
+#[must_use]
+pub fn network_identifier(layer: Layer, header: &[u8]) -> Option<u32> {
+    match layer {
+        Layer::Vxlan | Layer::VxlanGpe => vxlan::network_identifier(header),
+        Layer::Geneve => geneve::NETWORK_IDENTIFIER.read(header).map(|it| it as u32),
+        Layer::Gre => gre::key(header),
+        _ => None,
+    }
+}
+
 /// What hangs on a number of this kind.
 #[inline]
 pub(crate) fn layer_of(table: NextTable, number: u64) -> Option<Layer> {
@@ -298,32 +321,61 @@ pub(crate) fn layer_of(table: NextTable, number: u64) -> Option<Layer> {
 
 /// The protocol of a pair of UDP ports: that of the lower port comes first. A client that asks a name
 /// server and whose own port happens to be 4789 speaks DNS, so a well-known port of a protocol that
-/// is not decoded here decides too.
+/// is not decoded here decides too, where it is the receiver's. Of what is sent from such a port to that of
+/// a tunnel, the content has to say what it is ([`is_doubtful`]).
 fn udp_layer(source: u16, destination: u16) -> Option<Layer> {
     let (low, high) = (source.min(destination), source.max(destination));
     UDP_PORTS.get(u32::from(low)).or_else(|| {
         let layer = UDP_PORTS.get(u32::from(high))?;
-        OTHER_UDP_PORTS
-            .binary_search(&low)
-            .is_err()
-            .then_some(layer)
+        (low == source || !is_of_others(low)).then_some(layer)
     })
 }
 
-/// True for a UDP port whose datagrams may be decoded further: when neither port of a datagram is one, it carries
-/// nothing that is decoded.
-#[must_use]
-pub fn udp_port_is_known(port: u16) -> bool {
-    UDP_PORTS.get(u32::from(port)).is_some()
+/// True when the sender's port is that of a protocol that is not decoded here, and the receiver's that of
+/// one that is: an answer to a client whose port is that by accident, or a tunnel.
+pub(crate) fn is_doubtful(source: u16, destination: u16) -> bool {
+    source < destination
+        && UDP_PORTS.get(u32::from(destination)).is_some()
+        && UDP_PORTS.get(u32::from(source)).is_none()
+        && is_of_others(source)
 }
+
+fn is_of_others(port: u16) -> bool {
+    OTHER_UDP_PORTS.binary_search(&port).is_ok()
+}
+
+/// True when what begins with a header of `layer` leads to an IP header that is sound.
+pub(crate) fn leads_to_ip(input: &Input<'_>, mut layer: Layer) -> bool {
+    let mut input = *input;
+    for _ in 0..LEADS_MAX {
+        let Ok(header) = (layer.protocol().decode)(&input) else {
+            return false;
+        };
+        if matches!(layer, Layer::Ipv4 | Layer::Ipv6) {
+            return true;
+        }
+        let (Some(next), Some(bytes)) =
+            (header.next.layer(), input.bytes.get(header.len as usize..))
+        else {
+            return false;
+        };
+        layer = next;
+        input.bytes = bytes;
+        input.declared = input.declared.saturating_sub(header.len as usize);
+    }
+    false
+}
+
+/// Headers that are looked at for that.
+const LEADS_MAX: u32 = 8;
 
 /// UDP ports of widespread protocols that are not decoded here (IANA port numbers), in order.
 static OTHER_UDP_PORTS: &[u16] = &[
-    0, 7, 13, 19, 37, 49, 53, 67, 68, 69, 88, 111, 123, 137, 138, 161, 162, 177, 213, 269, 319,
-    320, 389, 427, 434, 464, 496, 500, 502, 513, 514, 520, 521, 524, 525, 546, 547, 623, 631, 646,
-    654, 698, 750, 853, 1044, 1194, 1645, 1646, 1718, 1719, 1755, 1812, 1813, 1900, 1985, 2029,
-    2048, 2055, 2427, 2727, 2944, 2945, 3130, 3222, 3389, 3478, 3503, 3784, 3785, 3799, 4342, 4569,
-    4739, 4784, 4791, 5060, 5246, 5350, 5351, 5353, 5355, 5678, 5683, 5684,
+    7, 13, 19, 37, 49, 53, 67, 68, 69, 88, 111, 123, 137, 138, 161, 162, 177, 213, 269, 319, 320,
+    389, 427, 434, 464, 496, 500, 502, 513, 514, 520, 521, 524, 525, 546, 547, 623, 631, 646, 654,
+    698, 750, 853, 1044, 1194, 1645, 1646, 1718, 1719, 1755, 1812, 1813, 1900, 1985, 2029, 2048,
+    2055, 2427, 2727, 2944, 2945, 3130, 3222, 3389, 3478, 3503, 3784, 3785, 3799, 4342, 4569, 4739,
+    4784, 4791, 5060, 5350, 5351, 5353, 5355, 5678, 5683, 5684,
 ];
 
 // The ways from a number to a protocol, built by the compiler from `PROTOCOLS`.

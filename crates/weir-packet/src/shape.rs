@@ -8,7 +8,7 @@
 use weir_bytes::Bits;
 
 use crate::protocol::{self, On};
-use crate::{Layer, Options};
+use crate::{Layer, LinkType, Options};
 
 /// A condition on some bits of a header, or of what stands behind it.
 ///
@@ -48,6 +48,26 @@ impl BitsTest {
             when_cut: true,
             ..self
         }
+    }
+
+    /// Whether the other holds wherever this one does.
+    #[must_use]
+    pub fn implies(&self, other: &Self) -> bool {
+        let is_of = |bits: &Bits| (bits.offset(), bits.bytes(), bits.endian());
+        if self.when_cut || is_of(&self.bits) != is_of(&other.bits) {
+            return false;
+        }
+        if self.bits == other.bits {
+            let is_within = |(low, high): &(u64, u64)| {
+                let of_other = |(first, last): &(u64, u64)| first <= low && high <= last;
+                other.ranges.iter().any(of_other)
+            };
+            return self.ranges.iter().all(is_within);
+        }
+        // Of a whole number that can have one value only, every part is known.
+        let is_whole = self.bits.shift() == 0 && self.bits.width() == self.bits.bytes() * 8;
+        matches!(self.ranges, [(low, high)] if low == high && is_whole
+            && other.accepts(*low >> (other.bits.shift() & 63) & other.bits.mask()))
     }
 
     /// Whether it holds for the header that begins with the first of these bytes.
@@ -264,12 +284,26 @@ impl HeaderShape {
             index += 1;
         }
         let next = match carries_header {
+            // What the ports leave open, the content says.
+            true if self.next.is_doubtful(bytes) => return None,
             true => self.next.layer(bytes, len as usize),
             false => None,
         };
         Some(PlainHeader { len, total, next })
     }
 }
+
+/// The protocol whose header a plain packet of this link type begins with; `None` when no packet of it is
+/// plain.
+#[must_use]
+pub fn plain_link(link_type: LinkType) -> Option<Layer> {
+    // A byte of direction stands in front of the header.
+    let is_shifted = link_type == FRAME_RELAY_WITH_DIRECTION;
+    let layer = NextTable::LinkType.layer(link_type.0.into());
+    layer.filter(|layer| !is_shifted && !layer.shapes().is_empty())
+}
+
+const FRAME_RELAY_WITH_DIRECTION: LinkType = LinkType(206);
 
 /// What a header's shape says of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -333,7 +367,7 @@ pub enum NextHeader {
         /// What kind of number it is.
         table: NextTable,
     },
-    /// What hangs on the pair of ports.
+    /// What hangs on the pair of ports ([`udp_ports`]).
     UdpPorts {
         /// The sender's.
         source: Bits,
@@ -393,7 +427,53 @@ impl NextTable {
     }
 }
 
+/// What hangs on a pair of UDP ports, the sender's first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UdpPorts {
+    /// Nothing that is decoded.
+    Payload,
+    /// This protocol.
+    Layer(Layer),
+    /// The content has to say what it is: such a header is not plain.
+    Doubtful,
+}
+
+/// All UDP ports on which something hangs: a datagram between two others carries nothing that is decoded.
+pub fn known_udp_ports() -> impl Iterator<Item = u16> {
+    let on = Layer::all().flat_map(|layer| layer.protocol().on.iter());
+    on.filter_map(|on| match on {
+        On::UdpPort(port) => Some(*port),
+        _ => None,
+    })
+}
+
+/// What hangs on a pair of UDP ports.
+#[must_use]
+pub fn udp_ports(source: u16, destination: u16) -> UdpPorts {
+    if protocol::is_doubtful(source, destination) {
+        return UdpPorts::Doubtful;
+    }
+    match protocol::Next::UdpPorts(source, destination).layer() {
+        Some(layer) => UdpPorts::Layer(layer),
+        None => UdpPorts::Payload,
+    }
+}
+
 impl NextHeader {
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "folds for a constant shape")]
+    fn is_doubtful(&self, bytes: &[u8]) -> bool {
+        let Self::UdpPorts {
+            source,
+            destination,
+        } = self
+        else {
+            return false;
+        };
+        let port = |bits: &Bits| bits.read(bytes).unwrap_or_default() as u16;
+        protocol::is_doubtful(port(source), port(destination))
+    }
+
     /// The protocol of the header behind one of `len` bytes that begins `bytes`.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "folds for a constant shape")]
@@ -429,4 +509,123 @@ pub(crate) fn all_hold(tests: &[BitsTest], bytes: &[u8]) -> bool {
         index += 1;
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_testkit::Rng;
+
+    use super::*;
+    use crate::protocol::Input;
+    use crate::{Decoder, Frame, Get, Needs, fields};
+
+    /// A datagram between ports on which nothing hangs is left alone, whatever they are.
+    #[test]
+    fn what_hangs_on_udp_ports_hangs_on_a_known_one() {
+        let known: Vec<u16> = known_udp_ports().collect();
+        assert!(known.contains(&4789));
+        for port in 0..=u16::MAX {
+            let is_known = udp_ports(port, port) != UdpPorts::Payload;
+            assert_eq!(known.contains(&port), is_known, "{port}");
+        }
+    }
+
+    /// Bytes that have a form of the layer as far as its tests say, and are random otherwise.
+    fn shaped(random: &mut Rng, shape: &HeaderShape) -> Vec<u8> {
+        let len = shape.len_min as usize + random.below(120) as usize;
+        let mut bytes: Vec<u8> = (0..len.max(24)).map(|_| random.below(256) as u8).collect();
+        for test in shape.tests {
+            let (low, high) = test.ranges[random.below(test.ranges.len() as u64) as usize];
+            put(&mut bytes, &test.bits, low + random.below(high - low + 1));
+        }
+        bytes
+    }
+
+    fn put(bytes: &mut [u8], bits: &Bits, value: u64) {
+        let (start, len) = (bits.offset() as usize, bits.bytes() as usize);
+        let Some(word) = bits.word_at(bytes, 0) else {
+            return;
+        };
+        let mask = u128::from(bits.mask()) << bits.shift();
+        let word = word & !mask | u128::from(value) << bits.shift() & mask;
+        let mut out = word.to_be_bytes()[16 - len..].to_vec();
+        if bits.endian() == weir_bytes::Endian::Little {
+            out.reverse();
+        }
+        bytes[start..start + len].copy_from_slice(&out);
+    }
+
+    fn value(get: Get, packet: &crate::Packet<'_>) -> Option<u64> {
+        match get {
+            Get::Bool(get) => get(packet).map(u64::from),
+            Get::U8(get) => get(packet).map(u64::from),
+            Get::U16(get) => get(packet).map(u64::from),
+            Get::U32(get) => get(packet).map(u64::from),
+            Get::U64(get) => get(packet),
+            _ => panic!("no number"),
+        }
+    }
+
+    #[test]
+    fn plain_headers_are_what_decode_says_and_their_fields_lie_where_they_are_described() {
+        let mut random = Rng::new(15);
+        let options = Options::default();
+        let mut decoder = Decoder::new(options.clone(), [Needs::All]);
+        let (mut plain, mut compared) = (0_u64, 0_u64);
+        for layer in Layer::all().filter(|layer| !layer.shapes().is_empty()) {
+            let enabled = || layer.shapes().iter().filter(|it| it.is_enabled(&options));
+            let mut found = 0_u64;
+            for round in 0..20_000_usize {
+                let shape = enabled().nth(round % enabled().count()).unwrap();
+                let mut bytes = shaped(&mut random, shape);
+                for _ in 0..random.below(3) {
+                    let at = random.below(bytes.len() as u64) as usize;
+                    bytes[at] ^= 1 << random.below(8);
+                }
+                if random.below(4) == 0 {
+                    bytes.truncate(random.below(bytes.len() as u64 + 1) as usize);
+                }
+                let Some(header) = enabled().find_map(|shape| shape.read(&bytes)) else {
+                    continue;
+                };
+                found += 1;
+                let frame = Frame::new(LinkType::ETHERNET, &bytes);
+                let input = Input {
+                    bytes: &bytes,
+                    declared: bytes.len(),
+                    frame: &frame,
+                    options: &options,
+                };
+                let read = (layer.protocol().decode)(&input);
+                let read =
+                    read.unwrap_or_else(|reason| panic!("{layer:?} {reason:?} {bytes:02x?}"));
+                assert!(!read.foreign, "{layer:?} {bytes:02x?}");
+                assert_eq!(
+                    (read.len, read.total),
+                    (header.len, header.total),
+                    "{layer:?} {bytes:02x?}"
+                );
+                assert_eq!(read.next.layer(), header.next, "{layer:?} {bytes:02x?}");
+                let packet = decoder.decode_as(frame, layer);
+                for (field, needs) in fields() {
+                    let of_layer = matches!(needs, Needs::Layer(of) if of == layer);
+                    let is_number = field
+                        .locations
+                        .iter()
+                        .all(|it| matches!(it.at, Extent::Bits(_)));
+                    if !of_layer || field.locations.is_empty() || !is_number {
+                        continue;
+                    }
+                    let described = packet.number(field.locations);
+                    let got = value(field.get, &packet);
+                    assert_eq!(described, got, "{} of {bytes:02x?}", field.name);
+                    assert!(got.is_none_or(|got| got <= weir_bytes::mask(field.width())));
+                    compared += 1;
+                }
+            }
+            assert!(found > 2_000, "{layer:?}: {found} plain headers only");
+            plain += found;
+        }
+        assert!(plain > 100_000 && compared > 500_000, "{plain} {compared}");
+    }
 }

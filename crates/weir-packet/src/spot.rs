@@ -1,10 +1,11 @@
 //! Where plain fields lie in usual packets.
 
-use weir_bytes::{u8_at, u16_be_at, u32_be_at};
+use weir_bytes::{Bits, Endian, u8_at, u16_be_at, u32_be_at};
 
-use crate::Layer;
-use crate::outline::{ABSENT, ERF, Outline, SLOTS, slot};
-use crate::packet::LayerSet;
+use crate::LayerSet;
+use crate::outline::{ABSENT, ERF, Outline, SLOTS, Slot, slot};
+use crate::shape::Location;
+use crate::{Field, Kind};
 
 /// Where a plain field lies: some bits of a header, or of one of two headers of which a packet has
 /// at most one. The addresses of IPv4 are numbers of 32 bits.
@@ -13,75 +14,67 @@ pub struct Spot {
     layers: LayerSet,
     /// The header in an outline, and the one that may stand in its place.
     slots: [usize; 2],
-    offset: u32,
-    bytes: u32,
+    bits: Bits,
     shift: u32,
-    mask: u32,
+    mask: u64,
     /// A byte of 0 is a pad: the field stands behind it.
     padded: bool,
 }
 
 impl Spot {
-    /// Where the field with this name lies; `None` for one that is not plain.
+    /// Where a field lies in the headers that outlines have; `None` for one that is not plain there.
     #[must_use]
-    pub fn of(name: &str) -> Option<Self> {
-        // Every layer that is named here has a slot.
-        let number = |layer| slot(layer).unwrap_or_default();
-        let at = |layer, offset, bytes, shift, mask| Self {
-            layers: LayerSet::EMPTY.with(layer),
-            slots: [number(layer); 2],
-            offset,
-            bytes,
-            shift,
-            mask,
+    pub fn of(field: &Field) -> Option<Self> {
+        let is_number = match field.get.kind() {
+            Kind::Bool | Kind::U8 | Kind::U16 | Kind::U32 | Kind::U64 => true,
+            Kind::Address => field.width() == 32,
+            _ => false,
+        };
+        // Packets with the others are not drawn.
+        let mut places = field.locations.iter().filter_map(|location| {
+            let slot = slot(location.layer)?;
+            let left = location
+                .when
+                .iter()
+                .filter(|test| !slot.tests.iter().any(|known| known.implies(test)));
+            Some((location, slot, left.collect::<Vec<_>>()))
+        });
+        let (first, slot, left) = places.next().filter(|_| is_number)?;
+        let (second, third) = (places.next(), places.next());
+        let bits = first.at.bits()?;
+        // What a slot requires, the field must require too: others of the layer have no slot.
+        let requires = |location: &Location, slot: &Slot| {
+            slot.required
+                .iter()
+                .all(|test| location.when.contains(test))
+        };
+        let mut spot = Self {
+            layers: LayerSet::EMPTY.with(first.layer),
+            slots: [slot.number; 2],
+            bits,
+            shift: bits.shift(),
+            mask: bits.mask(),
             padded: false,
         };
-        let byte = |layer, offset| at(layer, offset, 1, 0, 0xff);
-        let word = |layer, offset| at(layer, offset, 2, 0, 0xffff);
-        let flag = |shift| at(Layer::Tcp, 13, 1, shift, 1);
-        let or = |or, spot: Self| Self {
-            layers: spot.layers.with(or),
-            slots: [spot.slots[0], number(or)],
-            ..spot
+        if third.is_some() || !requires(first, &slot) {
+            return None;
+        }
+        let Some((second, other_slot, others)) = second else {
+            return left.is_empty().then_some(spot);
         };
-        Some(match name {
-            "vlan.id" => at(Layer::Vlan, 0, 2, 0, 0xfff),
-            "erf.flags" => byte(Layer::Erf, 9),
-            "erf.flags.cap" => at(Layer::Erf, 9, 1, 0, 3),
-            "erf.rlen" => word(Layer::Erf, 10),
-            "erf.wlen" => word(Layer::Erf, 14),
-            "erf.mchdlc.cn" => at(Layer::Erf, 16, 4, 0, 0x3ff),
-            "fr.control" => byte(Layer::FrameRelay, 2),
-            "fr.nlpid" => Self {
-                padded: true,
-                ..byte(Layer::FrameRelay, 3)
-            },
-            "ip.version" => or(Layer::Ipv6, at(Layer::Ipv4, 0, 1, 4, 0xf)),
-            "ip.dsfield" => byte(Layer::Ipv4, 1),
-            "ip.len" => word(Layer::Ipv4, 2),
-            "ip.id" => word(Layer::Ipv4, 4),
-            "ip.ttl" => byte(Layer::Ipv4, 8),
-            "ip.proto" => byte(Layer::Ipv4, 9),
-            "ip.src" => at(Layer::Ipv4, 12, 4, 0, u32::MAX),
-            "ip.dst" => at(Layer::Ipv4, 16, 4, 0, u32::MAX),
-            "ipv6.plen" => word(Layer::Ipv6, 4),
-            "ipv6.nxt" => byte(Layer::Ipv6, 6),
-            "ipv6.hlim" => byte(Layer::Ipv6, 7),
-            "tcp.srcport" => word(Layer::Tcp, 0),
-            "tcp.dstport" => word(Layer::Tcp, 2),
-            "tcp.flags.fin" => flag(0),
-            "tcp.flags.syn" => flag(1),
-            "tcp.flags.reset" => flag(2),
-            "tcp.flags.push" => flag(3),
-            "tcp.flags.ack" => flag(4),
-            "tcp.window_size_value" => word(Layer::Tcp, 14),
-            "udp.srcport" => word(Layer::Udp, 0),
-            "udp.dstport" => word(Layer::Udp, 2),
-            "udp.length" => word(Layer::Udp, 4),
-            "port.src" => or(Layer::Udp, word(Layer::Tcp, 0)),
-            "port.dst" => or(Layer::Udp, word(Layer::Tcp, 2)),
-            _ => return None,
-        })
+        if !others.is_empty() || !requires(second, &other_slot) {
+            return None;
+        }
+        if second.layer == first.layer {
+            // Behind a pad, which is a byte of 0.
+            spot.padded = matches!(left[..], [test] if test.bits == bits && test.ranges == [(1, 0xff)])
+                && second.at.bits() == Some(Bits::byte(bits.offset()).after(1))
+                && bits == Bits::byte(bits.offset());
+            return spot.padded.then_some(spot);
+        }
+        spot.layers = spot.layers.with(second.layer);
+        spot.slots[1] = other_slot.number;
+        (left.is_empty() && second.at.bits() == Some(bits)).then_some(spot)
     }
 
     /// The headers that an outline must reach for this field.
@@ -93,7 +86,7 @@ impl Spot {
     /// Bits of the largest value.
     #[must_use]
     pub const fn width(&self) -> u32 {
-        u32::BITS - self.mask.leading_zeros()
+        u64::BITS - self.mask.leading_zeros()
     }
 
     /// The same number shifted to the right by so many bits.
@@ -115,7 +108,7 @@ impl Spot {
     #[must_use]
     pub const fn masked(self, mask: u64) -> Self {
         Self {
-            mask: self.mask & mask as u32,
+            mask: self.mask & mask,
             ..self
         }
     }
@@ -143,40 +136,48 @@ impl Spot {
         let (first, second) = (first % SLOTS, second % SLOTS);
         // A loop of its own for each kind. The records of a card begin with their header.
         let of_first = move |outline: &Outline| outline.starts[first];
-        let of_either = move |outline: &Outline| match outline.starts[first] {
-            ABSENT => outline.starts[second],
-            start => start,
-        };
-        match self.bytes {
+        // The outermost; what is not there comes last.
+        let of_either = move |outline: &Outline| outline.starts[first].min(outline.starts[second]);
+        let is_big = self.bits.bytes() == 1 || self.bits.endian() == Endian::Big;
+        match self.bits.bytes() {
             1 if self.padded => {
                 let byte = |at| match u8_at(window, at) {
                     // An outline has been drawn only where it is not cut here.
-                    Some(0) => u8_at(window, at + 1).map(u32::from),
-                    byte => byte.map(u32::from),
+                    Some(0) => u8_at(window, at + 1).map(u64::from),
+                    byte => byte.map(u64::from),
                 };
                 self.read_with(frames, of_first, byte, out);
             }
             1 => {
-                let byte = |at| u8_at(window, at).map(u32::from);
+                let byte = |at| u8_at(window, at).map(u64::from);
                 match first {
                     ERF => self.read_with(frames, |_| 0, byte, out),
                     _ if first == second => self.read_with(frames, of_first, byte, out),
                     _ => self.read_with(frames, of_either, byte, out),
                 }
             }
-            2 => {
-                let word = |at| u16_be_at(window, at).map(u32::from);
+            2 if is_big => {
+                let word = |at| u16_be_at(window, at).map(u64::from);
                 match first {
                     ERF => self.read_with(frames, |_| 0, word, out),
                     _ if first == second => self.read_with(frames, of_first, word, out),
                     _ => self.read_with(frames, of_either, word, out),
                 }
             }
-            _ => {
-                let words = |at| u32_be_at(window, at);
+            4 if is_big && (first == ERF || first == second) => {
+                let words = |at| u32_be_at(window, at).map(u64::from);
                 match first {
                     ERF => self.read_with(frames, |_| 0, words, out),
                     _ => self.read_with(frames, of_first, words, out),
+                }
+            }
+            _ => {
+                let offset = self.bits.offset();
+                let whole = Bits::whole(offset, self.bits.bytes(), self.bits.endian());
+                let rare = |at: usize| whole.read_at(window, at.checked_sub(offset as usize)?);
+                match first {
+                    ERF => self.read_with(frames, |_| 0, rare, out),
+                    _ => self.read_with(frames, of_either, rare, out),
                 }
             }
         }
@@ -188,15 +189,15 @@ impl Spot {
         &self,
         frames: impl Iterator<Item = (usize, &'p Outline)>,
         start: impl Fn(&Outline) -> u16,
-        load: impl Fn(usize) -> Option<u32>,
+        load: impl Fn(usize) -> Option<u64>,
         out: impl Iterator<Item = (&'o mut u64, &'o mut bool)>,
     ) {
-        let (offset, shift, mask) = (self.offset as usize, self.shift & 31, self.mask);
+        let (offset, shift, mask) = (self.bits.offset() as usize, self.shift & 63, self.mask);
         for ((frame, outline), (value, there)) in frames.zip(out) {
             let start = start(outline);
             let word = load(frame + usize::from(start) + offset);
             *there = start != ABSENT && word.is_some();
-            *value = u64::from(word.unwrap_or_default() >> shift & mask);
+            *value = word.unwrap_or_default() >> shift & mask;
         }
     }
 }

@@ -7,8 +7,8 @@
 
 use weir_bytes::{u8_at, u16_be_at};
 
-use crate::packet::{Facts, Found, Span};
-use crate::protocol::{Next, saturated};
+use crate::protocol::{Ipv4Header, Next, saturated};
+use crate::stack::{Facts, Headers, Span};
 use crate::{ErfHdlc, Frame, Layer, LinkType, Options};
 
 /// Finds the headers of a usual packet; false when it is not one, and then `found` says nothing.
@@ -17,7 +17,7 @@ use crate::{ErfHdlc, Frame, Layer, LinkType, Options};
 pub(crate) fn walk(
     frame: &Frame<'_>,
     options: &Options,
-    found: &mut Found,
+    found: &mut Headers,
     is_enough: impl Fn(&Facts) -> bool,
 ) -> bool {
     let data = frame.data;
@@ -63,9 +63,10 @@ pub(crate) fn walk(
     else {
         return false;
     };
+    let place = steps.found.facts.headers;
     steps.enter(ip.layer);
     steps.pass(ip.len, ip.total);
-    steps.span.ip = start;
+    steps.span.ip = place;
     let bytes = data.get(steps.span.start as usize..steps.span.end as usize);
     let transport = match (ip.protocol, bytes) {
         (TCP, Some(bytes)) if is_whole_tcp(bytes) => Layer::Tcp,
@@ -82,14 +83,14 @@ pub(crate) fn walk(
 
 /// A walk without a turn.
 struct Steps<'f> {
-    found: &'f mut Found,
+    found: &'f mut Headers,
     /// Of the header at hand.
     span: Span,
 }
 
 impl<'f> Steps<'f> {
     #[inline]
-    fn new(frame: &Frame<'_>, found: &'f mut Found) -> Self {
+    fn new(frame: &Frame<'_>, found: &'f mut Headers) -> Self {
         let captured = saturated(frame.data.len());
         Self {
             found,
@@ -97,7 +98,10 @@ impl<'f> Steps<'f> {
                 start: 0,
                 end: captured,
                 declared: captured.max(frame.declared_len()),
+                layer: Layer::Ethernet,
                 ip: Span::NO_IP,
+                protocol: 0,
+                flags: 0,
             },
         }
     }
@@ -105,9 +109,11 @@ impl<'f> Steps<'f> {
     #[inline]
     fn enter(&mut self, layer: Layer) {
         let found = &mut *self.found;
-        found.spans[layer as usize] = self.span;
-        found.order[usize::from(found.facts.layers)] = layer;
-        found.facts.layers += 1;
+        self.span.layer = layer;
+        // Usual packets have each header once, and few of them.
+        found.stack[usize::from(found.facts.headers)] = self.span;
+        found.outermost[layer as usize] = found.facts.headers;
+        found.facts.headers += 1;
         found.facts.present = found.facts.present.with(layer);
     }
 
@@ -303,13 +309,13 @@ impl Ip {
                 // Version 4 and a length of 20 bytes or more.
                 let begins = matches!(header[0], 0x45..=0x4f);
                 let total = u32::from(u16::from_be_bytes([header[2], header[3]]));
-                let fragment = u16::from_be_bytes([header[6], header[7]]) & 0x1fff;
+                let is_later_fragment = Ipv4Header::new(header).is_later_fragment();
                 (begins & (total >= len)).then_some(Self {
                     layer: Layer::Ipv4,
                     len,
                     total,
                     protocol: header[9],
-                    is_later_fragment: fragment != 0,
+                    is_later_fragment,
                 })
             }
             IPV6 => {

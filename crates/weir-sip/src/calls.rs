@@ -21,7 +21,8 @@ use session::{Keeper, Session};
 #[non_exhaustive]
 pub struct CallLimits {
     /// Calls that are followed at a time. Beyond it, the one that has been silent for the longest
-    /// time is told: those that ended first, then those without an answer. Default 131,072.
+    /// time is told: those that ended first, then those that were challenged or redirected, then
+    /// those without an answer. Default 131,072.
     pub calls_max: usize,
     /// Dialogs of one INVITE. Default 16.
     pub dialogs_max: usize,
@@ -39,6 +40,13 @@ pub struct CallLimits {
     /// Silence after which a call that ended is told; until then repeated messages belong to it.
     /// Default 32 s (RFC 3261 §17.1.1.2, 64 times T1).
     pub linger_ns: u64,
+    /// Silence after which a call is told whose caller was challenged or redirected and did not try
+    /// again. RFC 3261 sets no end to that (§8.1.3.5, §22): whoever is asked for a password may take
+    /// some time to type it. Default 1 hour.
+    pub retry_ns: u64,
+    /// Such calls that are followed at a time; beyond it, the one that has been silent for the
+    /// longest time is told. Default 32,768.
+    pub retries_max: usize,
 }
 
 impl Default for CallLimits {
@@ -53,6 +61,8 @@ impl Default for CallLimits {
             setup_ns: 300 * SECOND_NS,
             talk_ns: 43_200 * SECOND_NS,
             linger_ns: 32 * SECOND_NS,
+            retry_ns: 3_600 * SECOND_NS,
+            retries_max: 32_768,
         }
     }
 }
@@ -214,7 +224,7 @@ impl Calls {
         left.sort_by_key(|slot| slot.session.number);
         for slot in left {
             let told = match slot.wait {
-                Wait::Linger => Told::Ended,
+                Wait::Linger | Wait::Retry => Told::Ended,
                 Wait::Setup | Wait::Talk => Told::InputEnded,
             };
             slot.session.tell(told, tell);
@@ -284,6 +294,9 @@ impl Calls {
         slot.texts_bytes = slot.texts_bytes.saturating_add(keeper.bytes);
         *texts_bytes = texts_bytes.saturating_add(keeper.bytes);
         let number = slot.session.number;
+        if self.queues.len(Wait::Retry) > self.limits.retries_max.max(1) {
+            self.evict_of(Wait::Retry, tell);
+        }
         while self.texts_bytes > self.limits.texts_bytes_max && self.live > 1 {
             self.evict(tell);
         }
@@ -378,7 +391,7 @@ impl Calls {
                 return;
             }
             let told = match wait {
-                Wait::Linger => Told::Ended,
+                Wait::Linger | Wait::Retry => Told::Ended,
                 Wait::Setup | Wait::Talk => {
                     self.counters.expired = self.counters.expired.saturating_add(1);
                     Told::Expired
@@ -389,10 +402,15 @@ impl Calls {
     }
 
     fn evict(&mut self, tell: &mut impl FnMut(Call)) {
-        let oldest = Wait::ALL
-            .into_iter()
-            .find_map(|wait| self.queues.first(wait));
-        if let Some(index) = oldest {
+        let waits = |wait: &Wait| self.queues.first(*wait).is_some();
+        if let Some(wait) = Wait::ALL.into_iter().find(waits) {
+            self.evict_of(wait, tell);
+        }
+    }
+
+    /// Tells the call that has waited for this the longest.
+    fn evict_of(&mut self, wait: Wait, tell: &mut impl FnMut(Call)) {
+        if let Some(index) = self.queues.first(wait) {
             self.counters.evicted = self.counters.evicted.saturating_add(1);
             self.tell(index, Told::Evicted, tell);
         }
@@ -415,6 +433,7 @@ impl Calls {
             Wait::Setup => self.limits.setup_ns,
             Wait::Talk => self.limits.talk_ns,
             Wait::Linger => self.limits.linger_ns,
+            Wait::Retry => self.limits.retry_ns,
         }
     }
 }

@@ -607,6 +607,7 @@ impl Aggregate {
                 continue;
             }
             let states = groups.clone().map(|group| self.groups.state(group));
+            measure.check(states.clone())?;
             match wants {
                 Wants::States => measure.state_arrays(states, self.flags_at, &mut arrays),
                 _ => arrays.push(measure.array(states, self.flags_at)),

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BinaryViewBuilder, BooleanBuilder, Float64Builder, Int64Builder, RecordBatch,
-    RecordBatchOptions, StringViewBuilder, TimestampNanosecondBuilder, UInt8Builder, UInt16Builder,
-    UInt32Builder, UInt64Builder,
+    ArrayRef, BinaryViewBuilder, BooleanBuilder, Float64Builder, Int64Builder, ListBuilder,
+    RecordBatch, RecordBatchOptions, StringBuilder, StringViewBuilder, TimestampNanosecondBuilder,
+    UInt8Builder, UInt16Builder, UInt32Builder, UInt64Builder,
 };
 use arrow::datatypes::{DataType, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
@@ -35,6 +35,8 @@ enum Builder {
     Time(TimestampNanosecondBuilder),
     Bytes(BinaryViewBuilder),
     Text(StringViewBuilder),
+    Texts(ListBuilder<StringBuilder>),
+    Numbers(ListBuilder<UInt32Builder>),
 }
 
 impl Batch {
@@ -125,6 +127,8 @@ impl Builder {
             Kind::Address | Kind::Bytes => Self::Bytes(BinaryViewBuilder::new()),
             // Texts repeat (paths, protocol names): the same text is stored once a batch.
             Kind::Text => Self::Text(StringViewBuilder::new().with_deduplicate_strings()),
+            Kind::Texts => Self::Texts(ListBuilder::new(StringBuilder::new())),
+            Kind::Numbers => Self::Numbers(ListBuilder::new(UInt32Builder::new())),
         }
     }
 
@@ -149,6 +153,8 @@ impl Builder {
                 match value {
                     Some(Value::Bytes(bytes)) => bytes.len(),
                     Some(Value::Text(text)) => text.len(),
+                    Some(Value::Texts(texts)) => texts.iter().map(String::len).sum(),
+                    Some(Value::Numbers(numbers)) => size_of_val(numbers),
                     _ => 0,
                 }
             }
@@ -222,6 +228,14 @@ impl Builder {
             (Self::Bytes(builder), _) => builder.append_null(),
             (Self::Text(builder), Some(Value::Text(text))) => builder.append_value(text),
             (Self::Text(builder), _) => builder.append_null(),
+            (Self::Texts(builder), Some(Value::Texts(texts))) => {
+                builder.append_value(texts.iter().map(Some));
+            }
+            (Self::Texts(builder), _) => builder.append_null(),
+            (Self::Numbers(builder), Some(Value::Numbers(numbers))) => {
+                builder.append_value(numbers.iter().copied().map(Some));
+            }
+            (Self::Numbers(builder), _) => builder.append_null(),
         }
     }
 
@@ -237,6 +251,8 @@ impl Builder {
             Self::Time(builder) => Arc::new(builder.finish()),
             Self::Bytes(builder) => Arc::new(builder.finish()),
             Self::Text(builder) => Arc::new(builder.finish()),
+            Self::Texts(builder) => Arc::new(builder.finish()),
+            Self::Numbers(builder) => Arc::new(builder.finish()),
         }
     }
 }

@@ -9,7 +9,8 @@
 //! The kernel takes the outermost VLAN tag out of a packet before the filter sees it, and the tag counts
 //! in `frame.len`.
 
-use weir_packet::{LinkType, Needs};
+use weir_bytes::Endian;
+use weir_packet::{Extent, Field, Ipv4Header, Layer, LinkType, Needs};
 
 use crate::{Column, Constant, Network, Operator, Origin, Predicate};
 
@@ -102,22 +103,17 @@ enum Test<'p> {
     Given,
 }
 
-/// Where the value of a column lies in plain packets.
-#[derive(Clone, Copy)]
-enum Place {
-    /// In the IPv4 header: offset and bytes.
-    V4(u32, u32),
-    /// An address in the IPv6 header.
-    V6(u32),
-    /// An address in either: the offsets.
-    Either(u32, u32),
-    /// A port: its offset in the header of this protocol, or of any.
-    Port(Option<u32>, u32),
-    /// The name of the protocol above IP.
-    Protocol,
-    Length,
-    /// Somewhere in the header above IP with this number.
-    Above(u32),
+/// Where the value of a column lies in plain packets: in which of these headers it is looked for.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    v4: Option<Extent>,
+    v6: Option<Extent>,
+    tcp: Option<Extent>,
+    udp: Option<Extent>,
+    /// Only in a header of a protocol with this number, or in none of those above.
+    above: Option<u32>,
+    is_protocol: bool,
+    is_length: bool,
 }
 
 impl Place {
@@ -125,29 +121,58 @@ impl Place {
         let Origin::Packet(field, needs) = column.origin else {
             return None;
         };
-        Some(match field.name {
-            "ip.src" => Self::V4(12, 4),
-            "ip.dst" => Self::V4(16, 4),
-            "ip.proto" => Self::V4(9, 1),
-            "ip.ttl" => Self::V4(8, 1),
-            "ipv6.src" => Self::V6(8),
-            "ipv6.dst" => Self::V6(24),
-            "addr.src" => Self::Either(12, 8),
-            "addr.dst" => Self::Either(16, 24),
-            "tcp.srcport" => Self::Port(Some(TCP), 0),
-            "tcp.dstport" => Self::Port(Some(TCP), 2),
-            "udp.srcport" => Self::Port(Some(UDP), 0),
-            "udp.dstport" => Self::Port(Some(UDP), 2),
-            "port.src" => Self::Port(None, 0),
-            "port.dst" => Self::Port(None, 2),
-            "proto" => Self::Protocol,
-            "frame.len" => Self::Length,
-            _ => match needs {
-                Needs::Layer(layer) if layer.name() == "tcp" => Self::Above(TCP),
-                Needs::Layer(layer) if layer.name() == "udp" => Self::Above(UDP),
+        let mut place = Self::default();
+        // These two are no fields of a header.
+        match field.name {
+            "proto" => place.is_protocol = true,
+            "frame.len" => place.is_length = true,
+            _ => place.find(field, needs)?,
+        }
+        Some(place)
+    }
+
+    /// Takes what the field's description says of the headers that are looked at here.
+    fn find(&mut self, field: &Field, needs: Needs) -> Option<()> {
+        for location in field.locations.iter().filter(|_| field.is_exact()) {
+            let place = match location.layer {
+                Layer::Ipv4 => &mut self.v4,
+                Layer::Ipv6 => &mut self.v6,
+                Layer::Tcp => &mut self.tcp,
+                Layer::Udp => &mut self.udp,
+                // Packets with others are let through, as they are not plain.
+                Layer::UdpLite | Layer::Sctp | Layer::Dccp => continue,
                 _ => return None,
-            },
-        })
+            };
+            let is_loaded = match location.at {
+                Extent::Bits(bits) => {
+                    matches!(bits.bytes(), 1 | 2 | 4)
+                        && (bits.bytes() == 1 || bits.endian() == Endian::Big)
+                }
+                Extent::Bytes { len, .. } => matches!(len, 4 | 16),
+            };
+            // That the header is one of its protocol is found here too.
+            let valid = match location.layer {
+                Layer::Ipv4 | Layer::Ipv6 => location.layer.shapes().first()?.tests,
+                _ => &[],
+            };
+            let is_always = location.when.iter().all(|test| valid.contains(test));
+            if is_loaded && is_always {
+                *place = Some(location.at);
+            } else {
+                *self = Self::default();
+                break;
+            }
+        }
+        let is_of = |layer| needs == Needs::Layer(layer);
+        self.above = match (self.tcp, self.udp) {
+            (Some(_), None) => Some(TCP),
+            (None, Some(_)) => Some(UDP),
+            (None, None) if is_of(Layer::Tcp) => Some(TCP),
+            (None, None) if is_of(Layer::Udp) => Some(UDP),
+            _ => None,
+        };
+        let is_somewhere = self.v4.is_some() || self.v6.is_some() || self.tcp.is_some();
+        (is_somewhere || self.above.is_some()).then_some(())
     }
 }
 
@@ -223,8 +248,8 @@ impl Assembler {
     fn test(&mut self, column: &Column, test: Test<'_>, yes: Label, no: Label) {
         match Place::of(column) {
             None => self.go(yes),
-            Some(Place::Length) => self.test_length(test, yes, no),
-            Some(place) => self.test_header(place, test, yes, no),
+            Some(place) if place.is_length => self.test_length(test, yes, no),
+            Some(place) => self.test_header(&place, test, yes, no),
         }
     }
 
@@ -248,7 +273,7 @@ impl Assembler {
     }
 
     /// Tells plain packets by what follows the link header.
-    fn test_header(&mut self, place: Place, test: Test<'_>, yes: Label, no: Label) {
+    fn test_header(&mut self, place: &Place, test: Test<'_>, yes: Label, no: Label) {
         let (v4, v6) = (self.label(), self.label());
         let (not_v4, not_v6) = (self.label(), self.label());
         let base = self.base.offset();
@@ -279,7 +304,7 @@ impl Assembler {
         self.test_v6(place, test, yes, no);
     }
 
-    fn test_v4(&mut self, place: Place, test: Test<'_>, yes: Label, no: Label) {
+    fn test_v4(&mut self, place: &Place, test: Test<'_>, yes: Label, no: Label) {
         let base = self.base.offset();
         self.need(base + V4_LEN, yes);
         // Without options.
@@ -287,41 +312,21 @@ impl Assembler {
         self.push(LOAD_BYTE, base);
         self.jump(JUMP_IF_EQUAL, 0x45, plain, yes);
         self.mark(plain);
-        match place {
-            Place::V4(offset, 4) | Place::Either(offset, _) => {
-                self.test_address(base + offset, 4, test, yes, no);
-            }
-            Place::V4(offset, _) => {
-                self.push(LOAD_BYTE, base + offset);
-                self.test_number(test, yes, no);
-            }
-            Place::V6(_) => {
-                // TCP carries nothing.
-                self.push(LOAD_BYTE, base + V4_PROTOCOL);
-                self.jump(JUMP_IF_EQUAL, TCP, no, yes);
-            }
-            Place::Protocol => {
-                self.push(LOAD_BYTE, base + V4_PROTOCOL);
-                self.test_protocol(test, yes, no);
-            }
-            Place::Port(protocol, offset) => {
-                let whole = self.label();
-                self.push(LOAD_HALF, base + V4_FRAGMENT);
-                self.jump(JUMP_IF_ANY, 0x1fff, yes, whole);
-                self.mark(whole);
-                let at = base + V4_LEN;
-                self.push(LOAD_BYTE, base + V4_PROTOCOL);
-                self.test_port(protocol, at, at + offset, test, yes, no);
-            }
-            Place::Above(protocol) => {
-                self.push(LOAD_BYTE, base + V4_PROTOCOL);
-                self.test_above(protocol, yes, no);
-            }
-            Place::Length => self.go(yes),
+        if let Some(extent) = place.v4 {
+            return self.test_extent(base, extent, test, yes, no);
         }
+        if place.tcp.is_some() || place.udp.is_some() {
+            let whole = self.label();
+            let fragment = Ipv4Header::fragment_offset_bits();
+            self.push(LOAD_HALF, base + fragment.offset());
+            self.jump(JUMP_IF_ANY, fragment.mask() as u32, yes, whole);
+            self.mark(whole);
+        }
+        self.push(LOAD_BYTE, base + V4_PROTOCOL);
+        self.test_transport(place, base + V4_LEN, test, yes, no);
     }
 
-    fn test_v6(&mut self, place: Place, test: Test<'_>, yes: Label, no: Label) {
+    fn test_v6(&mut self, place: &Place, test: Test<'_>, yes: Label, no: Label) {
         let base = self.base.offset();
         self.need(base + V6_LEN, yes);
         let plain = self.label();
@@ -329,60 +334,66 @@ impl Assembler {
         self.push(AND, 0xf0);
         self.jump(JUMP_IF_EQUAL, 0x60, plain, yes);
         self.mark(plain);
-        match place {
-            Place::V6(offset) | Place::Either(_, offset) => {
-                self.test_address(base + offset, 16, test, yes, no);
+        if let Some(extent) = place.v6 {
+            return self.test_extent(base, extent, test, yes, no);
+        }
+        self.push(LOAD_BYTE, base + V6_PROTOCOL);
+        self.test_transport(place, base + V6_LEN, test, yes, no);
+    }
+
+    /// What is above IP, at `at`; the number of its protocol is loaded.
+    fn test_transport(&mut self, place: &Place, at: u32, test: Test<'_>, yes: Label, no: Label) {
+        match (place.tcp, place.udp, place.above) {
+            _ if place.is_protocol => self.test_protocol(test, yes, no),
+            (None, None, Some(protocol)) => self.test_above(protocol, yes, no),
+            // It is in an IP header of the other version; TCP carries none.
+            (None, None, None) => self.jump(JUMP_IF_EQUAL, TCP, no, yes),
+            (tcp, udp, _) => {
+                let (is_tcp, not_tcp) = (self.label(), self.label());
+                let (is_udp, other) = (self.label(), self.label());
+                self.jump(JUMP_IF_EQUAL, TCP, is_tcp, not_tcp);
+                self.mark(not_tcp);
+                self.jump(JUMP_IF_EQUAL, UDP, is_udp, other);
+                for (label, extent) in [(is_tcp, tcp), (is_udp, udp)] {
+                    self.mark(label);
+                    match extent {
+                        Some(extent) => {
+                            self.need(at + extent.end(), yes);
+                            self.test_extent(at, extent, test, yes, no);
+                        }
+                        // Only UDP has more headers above it.
+                        None if label == is_tcp => self.go(no),
+                        None => self.go(yes),
+                    }
+                }
+                self.mark(other);
+                self.go(yes);
             }
-            Place::V4(..) => {
-                self.push(LOAD_BYTE, base + V6_PROTOCOL);
-                self.jump(JUMP_IF_EQUAL, TCP, no, yes);
-            }
-            Place::Protocol => {
-                self.push(LOAD_BYTE, base + V6_PROTOCOL);
-                self.test_protocol(test, yes, no);
-            }
-            Place::Port(protocol, offset) => {
-                let at = base + V6_LEN;
-                self.push(LOAD_BYTE, base + V6_PROTOCOL);
-                self.test_port(protocol, at, at + offset, test, yes, no);
-            }
-            Place::Above(protocol) => {
-                self.push(LOAD_BYTE, base + V6_PROTOCOL);
-                self.test_above(protocol, yes, no);
-            }
-            Place::Length => self.go(yes),
         }
     }
 
-    /// A port at `port_at` of the header at `header_at`, the number of whose protocol is loaded.
-    fn test_port(
-        &mut self,
-        protocol: Option<u32>,
-        header_at: u32,
-        port_at: u32,
-        test: Test<'_>,
-        yes: Label,
-        no: Label,
-    ) {
-        let has_ports = self.label();
-        match protocol {
-            None => {
-                let not_tcp = self.label();
-                self.jump(JUMP_IF_EQUAL, TCP, has_ports, not_tcp);
-                self.mark(not_tcp);
-                self.jump(JUMP_IF_EQUAL, UDP, has_ports, yes);
+    /// The field of the header at `base`, all of which is there.
+    fn test_extent(&mut self, base: u32, extent: Extent, test: Test<'_>, yes: Label, no: Label) {
+        match extent {
+            Extent::Bytes { offset, len } => {
+                self.test_address(base + offset, len as usize, test, yes, no);
             }
-            Some(protocol) => {
-                let other = self.label();
-                self.jump(JUMP_IF_EQUAL, protocol, has_ports, other);
-                self.mark(other);
-                self.test_above(protocol, yes, no);
+            Extent::Bits(bits) => {
+                let load = match bits.bytes() {
+                    1 => LOAD_BYTE,
+                    2 => LOAD_HALF,
+                    _ => LOAD_WORD,
+                };
+                self.push(load, base + bits.offset());
+                if bits.shift() > 0 {
+                    self.push(SHIFT_RIGHT, bits.shift());
+                }
+                if bits.shift() + bits.width() < bits.bytes() * 8 {
+                    self.push(AND, bits.mask() as u32);
+                }
+                self.test_number(test, yes, no);
             }
         }
-        self.mark(has_ports);
-        self.need(header_at + 4, yes);
-        self.push(LOAD_HALF, port_at);
-        self.test_number(test, yes, no);
     }
 
     /// Whether a header of the protocol may be there, above the one whose number is loaded: nothing is
@@ -597,7 +608,6 @@ const RAW_IP: LinkType = LinkType(101);
 
 /// RFC 791, 3.1.
 const V4_LEN: u32 = 20;
-const V4_FRAGMENT: u32 = 6;
 const V4_PROTOCOL: u32 = 9;
 /// RFC 8200, 3.
 const V6_LEN: u32 = 40;
@@ -609,6 +619,7 @@ const LOAD_HALF: u16 = 0x28;
 const LOAD_BYTE: u16 = 0x30;
 const LOAD_LENGTH: u16 = 0x80;
 const AND: u16 = 0x54;
+const SHIFT_RIGHT: u16 = 0x74;
 const JUMP_IF_EQUAL: u16 = 0x15;
 const JUMP_IF_GREATER: u16 = 0x25;
 const JUMP_IF_NOT_LESS: u16 = 0x35;

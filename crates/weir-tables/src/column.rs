@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field as ArrowField, Schema, SchemaRef, TimeUnit};
+use weir_flow::Tunnels;
 use weir_packet::{Field, Kind, Layer, Needs, fields};
 
 use crate::extract::Extract;
+use crate::vocabulary::{VOCABULARY_KEY, Vocabulary};
 use crate::{Extraction, Settings, kept};
 
 /// A table: its columns in order, and the Arrow schema that they make.
@@ -160,6 +162,15 @@ impl Table {
         self.extraction
     }
 
+    /// How deep packets must be decoded for what makes the rows.
+    pub(crate) fn needs(&self) -> impl Iterator<Item = Needs> {
+        let own = self
+            .extraction
+            .map_or(&[][..], |extraction| extraction.needs);
+        let inner = self.settings.flows.tunnels == Tunnels::Inner;
+        own.iter().copied().chain(inner.then_some(Needs::All))
+    }
+
     /// The columns in order.
     #[must_use]
     pub fn columns(&self) -> &[Column] {
@@ -209,30 +220,48 @@ impl Column {
     }
 
     fn arrow_field(&self) -> ArrowField {
-        let (data_type, is_address) = match self.kind {
-            Kind::Bool => (DataType::Boolean, false),
-            Kind::U8 => (DataType::UInt8, false),
-            Kind::U16 => (DataType::UInt16, false),
-            Kind::U32 => (DataType::UInt32, false),
-            Kind::U64 => (DataType::UInt64, false),
-            Kind::I64 => (DataType::Int64, false),
-            Kind::F64 => (DataType::Float64, false),
-            Kind::Time => (
-                DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
-                false,
-            ),
-            // Views hold up to 12 bytes in place: IPv4 and MAC addresses need no second look-up.
-            Kind::Address => (DataType::BinaryView, true),
-            Kind::Bytes => (DataType::BinaryView, false),
-            Kind::Text => (DataType::Utf8View, false),
-        };
+        let is_address = self.kind == Kind::Address;
+        let data_type = data_type(self.kind);
         let field = ArrowField::new(&*self.name, data_type, true);
-        if is_address {
+        // A layout's columns are named by who wrote it.
+        let is_own = matches!(self.origin, Origin::Packet(..) | Origin::Item(_));
+        if Vocabulary::of(&self.name).is_some_and(|_| is_own && self.kind == Kind::Text) {
+            field.with_metadata([(VOCABULARY_KEY.to_owned(), self.name.to_string())].into())
+        } else if is_address {
             field.with_metadata([(EXTENSION_KEY.to_owned(), ADDRESS_EXTENSION.to_owned())].into())
         } else {
             field
         }
     }
+}
+
+/// The Arrow type of values of a kind.
+#[must_use]
+pub fn data_type(kind: Kind) -> DataType {
+    match kind {
+        Kind::Bool => DataType::Boolean,
+        Kind::U8 => DataType::UInt8,
+        Kind::U16 => DataType::UInt16,
+        Kind::U32 => DataType::UInt32,
+        Kind::U64 => DataType::UInt64,
+        Kind::I64 => DataType::Int64,
+        Kind::F64 => DataType::Float64,
+        Kind::Time => DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
+        // Views hold up to 12 bytes in place: IPv4 and MAC addresses need no second look-up.
+        Kind::Address | Kind::Bytes => DataType::BinaryView,
+        Kind::Text => DataType::Utf8View,
+        Kind::Texts => DataType::List(item(DataType::Utf8)),
+        Kind::Numbers => DataType::List(item(DataType::UInt32)),
+    }
+}
+
+/// The field of a list's items, by the name that Arrow's builders give it.
+fn item(data_type: DataType) -> Arc<ArrowField> {
+    Arc::new(ArrowField::new(
+        ArrowField::LIST_FIELD_DEFAULT_NAME,
+        data_type,
+        true,
+    ))
 }
 
 /// True when an Arrow field holds addresses: 4, 6, 8 or 16 bytes in network order.

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use weir_packet::{Address, Get, Kind, Spot, Value};
+use weir_packet::{Address, Get, Kind, Value};
 
 use crate::{Column, Origin, Row};
 
@@ -26,7 +26,8 @@ pub enum Expression {
     Calculate(Box<Expression>, Calculation, Box<Expression>),
 }
 
-/// What is done with two integers. Sums, differences and products wrap around, as in Arrow.
+/// What is done with two integers. Sums, differences and products are of such that their outcome has 64 bits,
+/// whatever the row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Calculation {
@@ -74,7 +75,30 @@ impl Expression {
             ) => false,
             _ => true,
         };
-        allowed.then(|| Self::Calculate(Box::new(self), calculation, Box::new(other)))
+        let signed = self.kind() != Kind::U64;
+        let fits = signed.then(|| calculation.range(self.range(), other.range()));
+        let fits = fits.is_none_or(|range| range.is_some());
+        (allowed && fits).then(|| Self::Calculate(Box::new(self), calculation, Box::new(other)))
+    }
+
+    /// The least and the largest value that an integer can have: what its type allows, and what was done
+    /// with it.
+    fn range(&self) -> (i64, i64) {
+        let unsigned = |bits: u32| (0, (1_i64 << bits) - 1);
+        match self {
+            Self::Column(column) => match column.kind {
+                Kind::Bool => unsigned(1),
+                Kind::U8 => unsigned(8),
+                Kind::U16 => unsigned(16),
+                Kind::U32 => unsigned(32),
+                _ => (i64::MIN, i64::MAX),
+            },
+            Self::Constant(constant) => (*constant, *constant),
+            Self::Integer { of, .. } => of.range(),
+            Self::Calculate(left, calculation, right) => calculation
+                .range(left.range(), right.range())
+                .unwrap_or((i64::MIN, i64::MAX)),
+        }
     }
 
     /// The type of the values.
@@ -92,7 +116,10 @@ impl Expression {
     /// True when [`Expression::bits`] can read it: integers, flags, times and floats.
     #[must_use]
     pub fn is_number(&self) -> bool {
-        !matches!(self.kind(), Kind::Address | Kind::Bytes | Kind::Text)
+        !matches!(
+            self.kind(),
+            Kind::Address | Kind::Bytes | Kind::Text | Kind::Texts | Kind::Numbers
+        )
     }
 
     /// Bits that hold every value of a number that is never negative, or every address of IPv4; 64 for the
@@ -108,9 +135,7 @@ impl Expression {
                     _ => u64::BITS,
                 };
                 match column.origin {
-                    Origin::Packet(field, _) => {
-                        Spot::of(field.name).map_or(of_kind, |spot| of_kind.min(spot.width()))
-                    }
+                    Origin::Packet(field, _) => of_kind.min(field.width()),
                     _ => of_kind,
                 }
             }
@@ -243,6 +268,38 @@ fn column_bits(column: &Column, row: &Row<'_>) -> Option<u64> {
 }
 
 impl Calculation {
+    /// The least and the largest outcome for values of these ranges; `None` when some has not room in 64
+    /// bits.
+    fn range(self, left: (i64, i64), right: (i64, i64)) -> Option<(i64, i64)> {
+        let whole = (i64::MIN, i64::MAX);
+        let corners = |apply: fn(i128, i128) -> i128| {
+            let corners = [left.0, left.1]
+                .into_iter()
+                .flat_map(|a| [right.0, right.1].map(|b| apply(i128::from(a), i128::from(b))));
+            let corners: Vec<i128> = corners.collect();
+            let least = i64::try_from(*corners.iter().min()?).ok()?;
+            let most = i64::try_from(*corners.iter().max()?).ok()?;
+            Some((least, most))
+        };
+        match self {
+            Self::Add => corners(|a, b| a + b),
+            Self::Subtract => corners(|a, b| a - b),
+            Self::Multiply => corners(|a, b| a * b),
+            Self::Divide => corners(|a, b| a / b.max(1)),
+            Self::Remainder => {
+                let most = right.1.max(1) - 1;
+                let least = if left.0 < 0 { -most } else { 0 };
+                Some((least.max(left.0.min(0)), most.min(left.1.max(0))))
+            }
+            Self::And if right.0 >= 0 => Some((0, right.1)),
+            Self::ShiftRight if left.0 >= 0 => Some((0, left.1)),
+            Self::And | Self::Or | Self::ExclusiveOr | Self::ShiftLeft | Self::ShiftRight => {
+                Some(whole)
+            }
+            Self::Floor => Some(whole),
+        }
+    }
+
     #[inline]
     pub(crate) fn apply(self, left: u64, right: u64, signed: bool) -> u64 {
         match self {
@@ -296,6 +353,63 @@ impl fmt::Display for Expression {
                 part(f, left)?;
                 write!(f, " {sign} ")?;
                 part(f, right)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Table;
+
+    fn column(name: &str) -> Expression {
+        let table = Table::packets();
+        let column = table.columns().iter().find(|column| *column.name == *name);
+        Expression::Integer {
+            signed: true,
+            of: Box::new(Expression::Column(column.unwrap().clone())),
+        }
+    }
+
+    /// Products of 32-bit columns, and sums near the ends of 64 bits, wrapped around.
+    #[test]
+    fn what_may_not_fit_is_not_calculated() {
+        use Calculation::{Add, Multiply, Subtract};
+        let length = || column("frame.len");
+        let number = Expression::Constant;
+        let fits = |left: Expression, calculation, right| left.calculate(calculation, right);
+        assert!(fits(length(), Multiply, number(8)).is_some());
+        assert!(fits(length(), Subtract, column("ip.len")).is_some());
+        assert!(fits(length(), Multiply, length()).is_none());
+        assert!(fits(column("ip.id"), Multiply, column("ip.id")).is_some());
+        assert!(fits(length(), Add, number(i64::MAX)).is_none());
+        assert!(fits(length(), Add, number(i64::MIN)).is_some());
+        assert!(fits(number(i64::MIN), Subtract, number(1)).is_none());
+        let small = fits(length(), Calculation::And, number(15)).unwrap();
+        assert!(fits(small, Multiply, length()).is_some());
+    }
+
+    /// The range of an outcome holds every outcome, tried on the ends and some values between.
+    #[test]
+    fn ranges_hold_what_comes_out() {
+        use Calculation::{Add, And, Divide, Multiply, Remainder, ShiftRight, Subtract};
+        let ranges = [(0, 0), (0, 255), (-7, 9), (-9, -2), (3, 3), (1, 100)];
+        for calculation in [Add, Subtract, Multiply, Divide, Remainder, And, ShiftRight] {
+            for left in ranges {
+                for right in ranges {
+                    let constant = matches!(calculation, Divide | Remainder | ShiftRight);
+                    if constant && (right.0 != right.1 || right.0 <= 0) {
+                        continue;
+                    }
+                    let (least, most) = calculation.range(left, right).unwrap();
+                    for a in left.0..=left.1 {
+                        for b in right.0..=right.1 {
+                            let value = calculation.apply(a as u64, b as u64, true) as i64;
+                            assert!((least..=most).contains(&value), "{a} {calculation:?} {b}");
+                        }
+                    }
+                }
             }
         }
     }

@@ -5,12 +5,20 @@
 
 mod calls;
 mod conversation;
+mod dhcp;
+mod dns;
 mod flow_packets;
 mod flows;
 mod followed;
 pub mod h248;
+mod http;
+mod list;
+mod lookups;
+mod messages;
+mod ntp;
 mod settings;
 mod sip;
+mod tls;
 mod value;
 mod websocket;
 
@@ -51,6 +59,12 @@ pub const EXTRACTIONS: &[Extraction] = &[
     calls::EXTRACTION,
     h248::EXTRACTION,
     websocket::EXTRACTION,
+    dns::EXTRACTION,
+    lookups::EXTRACTION,
+    tls::EXTRACTION,
+    http::EXTRACTION,
+    dhcp::EXTRACTION,
+    ntp::EXTRACTION,
 ];
 
 impl Extraction {

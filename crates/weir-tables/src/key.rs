@@ -118,7 +118,7 @@ impl Key {
                 Kind::U32 | Kind::Text => 32,
                 Kind::Address => IPV4_BITS,
                 Kind::U64 | Kind::I64 | Kind::Time => 64,
-                Kind::F64 | Kind::Bytes => return None,
+                Kind::F64 | Kind::Bytes | Kind::Texts | Kind::Numbers => return None,
             };
             let bits = match kind {
                 Kind::Address => bits,
@@ -138,7 +138,7 @@ impl Key {
 
     /// True when values of this type can be keys.
     pub(crate) const fn takes(kind: Kind) -> bool {
-        !matches!(kind, Kind::F64 | Kind::Bytes)
+        !matches!(kind, Kind::F64 | Kind::Bytes | Kind::Texts | Kind::Numbers)
     }
 
     pub(crate) const fn words(&self) -> usize {

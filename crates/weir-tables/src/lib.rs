@@ -45,10 +45,11 @@ mod row;
 mod scan;
 mod shared;
 mod source;
+mod vocabulary;
 
 pub use aggregate::{Aggregate, Branch, Function, Sketch, Sketches};
 pub use batch::Batch;
-pub use column::{ADDRESS_EXTENSION, Column, Origin, Table, is_address};
+pub use column::{ADDRESS_EXTENSION, Column, Origin, Table, data_type, is_address};
 pub use counters::{Counters, Totals};
 pub use expression::{Calculation, Expression};
 pub use extract::{
@@ -63,3 +64,4 @@ pub use row::Row;
 pub use scan::{Scan, ScanOptions};
 pub use shared::{SharedScan, WantedRows};
 pub use source::{Cause, Source, SourceError};
+pub use vocabulary::{VOCABULARY_KEY, Vocabulary};

@@ -100,6 +100,10 @@ pub(crate) struct Reading<S> {
     ended: Option<Input>,
     gather: Gather<S>,
     errors: Vec<SourceError>,
+    /// All there is to read is standard input: of a file one would have known before whether it is a capture.
+    is_stdin_alone: bool,
+    /// Why that is no capture, so that there is no answer.
+    refused: Option<SourceError>,
     counters: Vec<Arc<Counters>>,
     /// What was added to them.
     published: Totals,
@@ -128,7 +132,7 @@ struct CaptureFile {
 impl CaptureFile {
     fn new(source: &Source, reader: &Reader<Bytes>) -> Self {
         Self {
-            path: source.path().display().to_string(),
+            path: weir_capture::shown(source.path()).into_owned(),
             has_interfaces: reader.format() != Format::Pcap,
         }
     }
@@ -177,6 +181,8 @@ impl<S: Sink> Reading<S> {
             _ => None,
         });
         Self {
+            is_stdin_alone: matches!(sources.as_slice(), [source] if source.is_stdin()),
+            refused: None,
             sources: sources.into_iter(),
             merge: options.merge,
             read_ahead: options.read_ahead,
@@ -213,7 +219,11 @@ impl<S: Sink> Reading<S> {
             self.sources = Vec::new().into_iter();
         }
         let Some(input) = &mut self.input else {
-            return Ok(self.open_next() || self.gather.output.sink.finish());
+            let opened = self.open_next();
+            if let Some(error) = self.refused.take() {
+                return Err(ArrowError::ExternalError(Box::new(error)));
+            }
+            return Ok(opened || self.gather.output.sink.finish());
         };
         let outcome = match input {
             Input::Capture(source, file, reader) => self
@@ -331,6 +341,7 @@ impl<S: Sink> Reading<S> {
         };
         match opened {
             Ok(input) => self.input = Some(input),
+            Err(error) if self.is_stdin_alone => self.refused = Some(error),
             Err(error) => self.errors.push(error),
         }
         true
@@ -389,7 +400,7 @@ impl<S: Sink> Reading<S> {
 
     fn of_records(&mut self, source: Source, layout: &Layout, reader: RecordReader) -> Input {
         self.prepare(Some(layout), source.len());
-        let file = source.path().display().to_string();
+        let file = weir_capture::shown(source.path()).into_owned();
         let row = layout.row_for(&self.layout_columns, self.gather.needs_headers);
         Input::Records(source, file, Box::new(reader), row)
     }
@@ -427,6 +438,7 @@ impl<S: Sink> Reading<S> {
                     sources.push(source);
                     readers.push(reader);
                 }
+                Err(error) if self.is_stdin_alone => self.refused = Some(error),
                 Err(error) => self.errors.push(error),
             }
         }

@@ -178,9 +178,7 @@ impl Gathering {
         if let Some(predicate) = &predicate {
             predicate.visit_columns(&mut |column| wanted.add(column));
         }
-        if let Some(extraction) = table.extraction() {
-            wanted.needs.extend(extraction.needs);
-        }
+        wanted.needs.extend(table.needs());
         let rows = Rows {
             predicate,
             batch: Batch::new(table, projection),

@@ -176,7 +176,7 @@ pub(crate) type Bytes = Box<dyn Read + Send>;
 
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.path.display())
+        f.write_str(&weir_capture::shown(&self.path))
     }
 }
 
@@ -232,7 +232,7 @@ impl SourceError {
 
 impl fmt::Display for SourceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.path.display())?;
+        write!(f, "{}: ", weir_capture::shown(&self.path))?;
         match &self.cause {
             Cause::Io(error) => error.fmt(f),
             Cause::Capture(error) => error.fmt(f),

@@ -4,6 +4,7 @@
 //!
 //! - [`packet`] builds packets of every protocol that weir decodes, checksums and all;
 //! - [`capture`] writes them as pcap, pcapng and ERF;
+//! - [`mutate`] makes damaged captures of good ones;
 //! - [`demo`] makes the sample captures of `weir demo`;
 //! - [`trace`] streams traces of hundreds of megabytes for benchmarks;
 //! - [`zeek`] finds the captures of Zeek's own tests, with the logs that they expect;
@@ -29,6 +30,7 @@
 
 pub mod capture;
 pub mod demo;
+pub mod mutate;
 pub mod packet;
 mod require;
 mod rng;

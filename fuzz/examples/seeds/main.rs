@@ -6,6 +6,7 @@
 //! ```
 
 mod frames;
+mod messages;
 mod sip;
 mod websocket;
 
@@ -49,6 +50,9 @@ fn main() -> io::Result<()> {
     write("flow_sctp", &random(8, 80))?;
     write("flow_payloads", &random(9, 400))?;
     for (target, seeds) in websocket::all().into_iter().chain(sip::all()) {
+        write(target, &seeds)?;
+    }
+    for (target, seeds) in messages::all() {
         write(target, &seeds)?;
     }
     for (target, encoding) in [

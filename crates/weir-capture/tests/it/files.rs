@@ -146,6 +146,52 @@ fn a_pattern_means_all_files_that_match_it_in_order() {
     );
 }
 
+/// Such a file, folder or link was passed over without a word.
+#[cfg(unix)]
+#[test]
+fn a_pattern_finds_names_that_are_not_utf8() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let odd = |bytes: &'static [u8]| root.join(OsStr::from_bytes(bytes));
+    fs::create_dir(odd(b"d\xfe")).unwrap();
+    for path in [
+        odd(b"a.pcap"),
+        odd(b"b\xff.pcap"),
+        odd(b"d\xfe/c\xe9\\.pcap"),
+    ] {
+        fs::write(path, capture(&[1])).unwrap();
+    }
+    std::os::unix::fs::symlink(odd(b"b\xff.pcap"), odd(b"l\xfd.pcap")).unwrap();
+    // One that leads nowhere is told when it is read, and one that leads around is walked once.
+    std::os::unix::fs::symlink("nowhere", odd(b"n\xff.pcap")).unwrap();
+    std::os::unix::fs::symlink(".", odd(b"round")).unwrap();
+    let found = |pattern: &str| -> Vec<String> {
+        let paths = expand(&format!("{}/{pattern}", root.to_str().unwrap())).unwrap();
+        let relative = paths.iter().map(|path| path.strip_prefix(root).unwrap());
+        relative
+            .map(|path| weir_capture::shown(path).into_owned())
+            .collect()
+    };
+    let here = ["a.pcap", r"b\xff.pcap", r"l\xfd.pcap", r"n\xff.pcap"];
+    assert_eq!(found("*.pcap"), here);
+    assert_eq!(
+        found("?*[!x].pcap"),
+        [r"b\xff.pcap", r"l\xfd.pcap", r"n\xff.pcap"]
+    );
+    assert_eq!(found("b?.pcap"), [r"b\xff.pcap"]);
+    let mut all = here.to_vec();
+    all.insert(2, r"d\xfe/c\xe9\\.pcap");
+    assert_eq!(found("**/*.pcap"), all);
+    assert_eq!(found("d*/*"), [r"d\xfe/c\xe9\\.pcap"]);
+    // What is shown can be written.
+    for name in all.into_iter().filter(|name| !name.starts_with('n')) {
+        assert_eq!(found(name), [name]);
+        assert_eq!(expand(root.join(name).to_str().unwrap()).unwrap().len(), 1);
+    }
+}
+
 /// File and second of each record.
 fn merged(files: &[Vec<u8>]) -> (Vec<(usize, u8)>, Vec<usize>) {
     let readers = files

@@ -101,7 +101,7 @@ fn find(calls: &Calls, (form, path): &(Form, PathBuf)) {
 /// Requests: a response of the text draft has no Call-ID to speak of.
 fn request<'a>(record: &Record<'a>) -> Record<'a> {
     Record {
-        flags: Flags::default(),
+        flags: Flags::from_letters(*b"RORUU").unwrap(),
         ..*record
     }
 }

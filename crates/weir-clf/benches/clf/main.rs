@@ -103,6 +103,7 @@ impl Calls {
                     seconds: 1_328_821_153 + place as u64 / 2000,
                     nanoseconds: (place as u32 / 2 % 1000) * 1_000_000,
                 },
+                flags: weir_clf::Flags::from_letters(*b"RORUU").unwrap(),
                 ..Record::default()
             };
             for (field, &end) in record.fields.iter_mut().zip(ends) {

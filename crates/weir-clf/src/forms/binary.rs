@@ -79,12 +79,12 @@ pub(crate) fn decode<'a>(
         },
         flags: Flags {
             response: flags & RESPONSE != 0,
-            sent: flags & SENT != 0,
-            retransmission: if flags & DUPLICATE == 0 {
+            sent: Some(flags & SENT != 0),
+            retransmission: Some(if flags & DUPLICATE == 0 {
                 Retransmission::Original
             } else {
                 Retransmission::Duplicate
-            },
+            }),
             ..Flags::default()
         },
         ..Record::default()
@@ -195,7 +195,11 @@ fn build<'a>(
     out: &'a mut Vec<u8>,
 ) -> Result<(), Fault> {
     if let Some(method) = present(record.field(Field::CSeq)) {
-        push_decimal(u64::from(cseq), 1, out);
+        // The form has a place for the number always: 0 is what stands there when there is none.
+        match cseq {
+            0 => out.extend_from_slice(ABSENT),
+            cseq => push_decimal(u64::from(cseq), 1, out),
+        }
         out.push(b' ');
         out.extend_from_slice(method);
     }
@@ -246,7 +250,7 @@ fn build<'a>(
     } else {
         bracketed
     };
-    let side = if record.flags.sent {
+    let side = if record.flags.sent == Some(true) {
         Field::Destination
     } else {
         Field::Source
@@ -260,24 +264,29 @@ pub(crate) fn push(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) 
     let begin = out.len();
     let flags = record.flags;
     losses.note_if(
-        flags.transport != Flags::default().transport || flags.encrypted,
+        flags.transport.is_some() || flags.encrypted.is_some(),
         Loss::Transport,
     );
     losses.note_if(
-        flags.retransmission == Retransmission::Stateless,
+        flags.retransmission == Some(Retransmission::Stateless),
         Loss::Retransmission,
+    );
+    losses.note_if(
+        flags.retransmission.is_none() || flags.sent.is_none(),
+        Loss::Assumed,
     );
     let mut head = [0_u8; HEADER_BYTES];
     head[0] = if flags.response { RESPONSE } else { 0 }
-        | if flags.retransmission == Retransmission::Duplicate {
+        | if flags.retransmission == Some(Retransmission::Duplicate) {
             DUPLICATE
         } else {
             0
         }
-        | if flags.sent { SENT } else { 0 };
+        | if flags.sent == Some(true) { SENT } else { 0 };
     head[4..12].copy_from_slice(&record.time.seconds.to_be_bytes());
     head[12..16].copy_from_slice(&record.time.nanoseconds.min(999_999_999).to_be_bytes());
     let number = record.cseq_number();
+    losses.note_if(number == Some(0), Loss::CSeqNumber);
     head[16..20].copy_from_slice(&number.unwrap_or(0).to_be_bytes());
     head[20..22].copy_from_slice(&status_of(record, losses).to_be_bytes());
     out.extend_from_slice(&head);
@@ -347,8 +356,8 @@ fn groups(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
         group(tag::REQUEST_URI, clipped(uri, losses));
     }
     let (near, far) = match record.flags.sent {
-        true => (Field::Source, Field::Destination),
-        false => (Field::Destination, Field::Source),
+        Some(true) => (Field::Source, Field::Destination),
+        Some(false) | None => (Field::Destination, Field::Source),
     };
     let far = record.field(far);
     if let Some(address) = present(far) {

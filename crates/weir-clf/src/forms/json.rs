@@ -1,7 +1,8 @@
 //! JSON lines: an object for each record, with everything that any other form carries.
 //!
-//! An absent field is left out, an unparsable one is `null`, one that is not UTF-8 is
-//! `{"base64": "…"}`. Optional fields stand as they would in RFC 6873.
+//! An absent field is left out, as is a flag that is not known; an unparsable one is `null`, one that is not UTF-8
+//! is `{"base64": "…"}`. Where CSeq has no number, `method` stands for `cseq`. Optional fields stand as they would
+//! in RFC 6873.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,7 +10,9 @@ use serde_json::{Map, Value};
 
 use crate::fault::{Fault, FaultKind};
 use crate::optional::{Optionals, push_decimal};
-use crate::record::{ABSENT, Field, Flags, Record, Retransmission, Transport, UNPARSABLE, literal};
+use crate::record::{
+    ABSENT, Field, Flags, Record, Retransmission, Transport, UNPARSABLE, literal, present,
+};
 use crate::rfc3339;
 
 const TRANSPORTS: [Transport; 4] = [
@@ -24,6 +27,9 @@ const COPIES: [(Retransmission, &str); 3] = [
     (Retransmission::Stateless, "stateless"),
 ];
 
+/// The method of a CSeq without a number.
+const METHOD: &str = "method";
+
 /// Writes a record as a line.
 pub(crate) fn push(record: &Record<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"time\":\"");
@@ -35,23 +41,36 @@ pub(crate) fn push(record: &Record<'_>, out: &mut Vec<u8>) {
     } else {
         "request"
     };
-    let direction = if flags.sent { "sent" } else { "received" };
+    let direction = flags.sent.map(|sent| match sent {
+        true => "sent",
+        false => "received",
+    });
     let copy = COPIES
         .iter()
-        .find(|(copy, _)| *copy == flags.retransmission);
+        .find(|(copy, _)| Some(*copy) == flags.retransmission);
     for (name, value) in [
-        ("type", kind),
-        ("retransmission", copy.map_or("original", |(_, name)| name)),
+        ("type", Some(kind)),
+        ("retransmission", copy.map(|(_, name)| *name)),
         ("direction", direction),
-        ("transport", flags.transport.name()),
+        ("transport", flags.transport.map(Transport::name)),
     ] {
-        key(name, out);
-        text(value, out);
+        if let Some(value) = value {
+            key(name, out);
+            text(value, out);
+        }
     }
-    key("encrypted", out);
-    out.extend_from_slice(if flags.encrypted { b"true" } else { b"false" });
+    if let Some(encrypted) = flags.encrypted {
+        key("encrypted", out);
+        out.extend_from_slice(if encrypted { b"true" } else { b"false" });
+    }
     for field in Field::ALL {
-        member(field.name(), record.field(field), out);
+        match (field, record.field(field).strip_prefix(b"- ")) {
+            // There is no number.
+            (Field::CSeq, Some(method)) if present(method).is_some() => {
+                member(METHOD, method, out);
+            }
+            _ => member(field.name(), record.field(field), out),
+        }
     }
     member("user", record.user, out);
     if !record.optional.is_empty() {
@@ -148,6 +167,13 @@ pub(crate) fn decode<'a>(line: &[u8], scratch: &'a mut Vec<u8>) -> Result<Record
     let names = Field::ALL.map(Field::name).into_iter().chain(["user"]);
     for (end, name) in ends.iter_mut().zip(names) {
         match object.get(name) {
+            None if name == Field::CSeq.name() => {
+                if let Some(method) = object.get(METHOD) {
+                    let method = bytes_of(method).ok_or(not_json)?;
+                    scratch.extend_from_slice(b"- ");
+                    scratch.extend_from_slice(&method);
+                }
+            }
             None => {}
             Some(Value::Null) => scratch.extend_from_slice(UNPARSABLE),
             Some(value) => {
@@ -194,21 +220,23 @@ fn flags_of(object: &Map<String, Value>) -> Option<Flags> {
         ..Flags::default()
     };
     if let Some(copy) = word("retransmission") {
-        flags.retransmission = COPIES.iter().find(|(_, name)| *name == copy)?.0;
+        flags.retransmission = Some(COPIES.iter().find(|(_, name)| *name == copy)?.0);
     }
     flags.sent = match word("direction") {
-        Some("sent") => true,
-        Some("received") | None => false,
+        Some("sent") => Some(true),
+        Some("received") => Some(false),
+        None => None,
         Some(_) => return None,
     };
     if let Some(name) = word("transport") {
-        flags.transport = *TRANSPORTS
+        let known = TRANSPORTS
             .iter()
             .find(|transport| transport.name() == name)?;
+        flags.transport = Some(*known);
     }
     flags.encrypted = match object.get("encrypted") {
-        None => false,
-        Some(value) => value.as_bool()?,
+        None => None,
+        Some(value) => Some(value.as_bool()?),
     };
     Some(flags)
 }

@@ -434,6 +434,8 @@ impl Encoder {
         head[72..75].copy_from_slice(&milliseconds);
         head[75] = b'\t';
         head[76..81].copy_from_slice(&record.flags.letters());
+        self.losses
+            .note_if(!record.flags.is_complete(), Loss::Assumed);
         head[81] = b'\t';
     }
 
@@ -606,6 +608,7 @@ mod tests {
                 seconds: 1_328_821_153,
                 nanoseconds: 10_000_000,
             },
+            flags: Flags::from_letters(*b"RORUU").unwrap(),
             ..Record::default()
         };
         for (field, value) in Field::ALL.into_iter().zip([

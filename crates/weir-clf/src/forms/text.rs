@@ -372,20 +372,13 @@ fn time_of(word: &[u8]) -> Option<Time> {
 pub(crate) fn push(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
     losses.note_if(record.time.nanoseconds != 0, Loss::Time);
     losses.note_if(record.cseq_number().is_some(), Loss::CSeqNumber);
-    // Absence of a flag in the draft reads back as UDP, received, original.
-    let default = Flags {
-        response: record.flags.response,
-        ..Flags::default()
-    };
+    let flags = record.flags;
     losses.note_if(
-        (record.flags.transport, record.flags.encrypted) != (default.transport, default.encrypted),
+        flags.transport.is_some() || flags.encrypted.is_some(),
         Loss::Transport,
     );
-    losses.note_if(record.flags.sent, Loss::Direction);
-    losses.note_if(
-        record.flags.retransmission != default.retransmission,
-        Loss::Retransmission,
-    );
+    losses.note_if(flags.sent.is_some(), Loss::Direction);
+    losses.note_if(flags.retransmission.is_some(), Loss::Retransmission);
     push_decimal(record.time.seconds, 1, out);
     if record.flags.response {
         response(record, out, losses);
@@ -399,6 +392,10 @@ pub(crate) fn push(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) 
 pub(crate) fn carried<'a>(record: &Record<'a>) -> Option<Record<'a>> {
     let mut carried = *record;
     carried.time.nanoseconds = 0;
+    carried.flags = Flags {
+        response: record.flags.response,
+        ..Flags::default()
+    };
     if record.flags.response {
         carried.set(Field::FromUri, ABSENT);
         carried.set(Field::CallId, ABSENT);

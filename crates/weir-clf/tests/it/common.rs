@@ -120,7 +120,7 @@ pub(crate) fn calls(seed: u64, records: usize) -> Vec<Owned> {
             },
             flags: Flags {
                 response,
-                ..Flags::default()
+                ..Flags::from_letters(*b"RORUU").unwrap()
             },
             fields: fields.to_vec(),
             user: b"-".to_vec(),

@@ -22,6 +22,14 @@ fn record() -> impl Strategy<Value = Owned> {
         (0..2_usize, 0..3_usize, 0..2_usize, 0..4_usize, 0..2_usize).prop_map(|(a, b, c, d, e)| {
             Flags::from_letters([b"Rr"[a], b"ODS"[b], b"SR"[c], b"UTSW"[d], b"EU"[e]]).unwrap()
         });
+    // Any of them may be unknown.
+    let letters = (letters, 0..32_u8).prop_map(|(flags, unknown)| Flags {
+        response: flags.response,
+        retransmission: flags.retransmission.filter(|_| unknown & 17 != 1),
+        sent: flags.sent.filter(|_| unknown & 18 != 2),
+        transport: flags.transport.filter(|_| unknown & 20 != 4),
+        encrypted: flags.encrypted.filter(|_| unknown & 24 != 8),
+    });
     let optional = proptest::collection::vec((0..4_u8, value()), 0..3).prop_map(|fields| {
         let mut out = Vec::new();
         for (tag, value) in fields {
@@ -52,6 +60,10 @@ fn record() -> impl Strategy<Value = Owned> {
                 for field in &mut fields {
                     *field = literal(field).to_vec();
                 }
+                let number = match number {
+                    4 => "-".to_owned(),
+                    number => number.to_string(),
+                };
                 fields[Field::CSeq as usize] = format!("{number} INVITE").into_bytes();
                 if flags.response {
                     fields[Field::Status as usize] = status.to_string().into_bytes();
@@ -119,7 +131,8 @@ proptest! {
         prop_assert_eq!(losses.count(Loss::Time) > 0, record.time.nanoseconds % 1_000_000 != 0);
         prop_assert_eq!(losses.count(Loss::User) > 0, record.user != b"-");
         prop_assert_eq!(&back.optional, &record.optional);
-        prop_assert_eq!(back.flags, record.flags);
+        prop_assert_eq!(losses.count(Loss::Assumed) > 0, !record.flags.is_complete());
+        prop_assert_eq!(back.flags.letters(), record.flags.letters());
         let changed = back.fields.iter().zip(&record.fields).filter(|(one, other)| one != other).count();
         prop_assert_eq!(changed as u64, losses.count(Loss::Escaped));
     }
@@ -151,7 +164,8 @@ fn the_binary_draft_carries_what_it_has_places_for() {
             nanoseconds: 999_999_999,
         },
         flags: Flags {
-            retransmission: Retransmission::Duplicate,
+            retransmission: Some(Retransmission::Duplicate),
+            sent: Some(false),
             ..Flags::default()
         },
         fields: fields.map(|field| field.as_bytes().to_vec()).to_vec(),
@@ -162,8 +176,8 @@ fn the_binary_draft_carries_what_it_has_places_for() {
     assert!(losses.is_empty(), "{losses}");
     assert_eq!(back, record);
     let mut lossy = record.clone();
-    lossy.flags.transport = Transport::Tcp;
-    lossy.flags.retransmission = Retransmission::Stateless;
+    lossy.flags.transport = Some(Transport::Tcp);
+    lossy.flags.retransmission = Some(Retransmission::Stateless);
     lossy.fields[Field::Source as usize] = b"[2001:db8::9]:5061".to_vec();
     lossy.fields[Field::Destination as usize] = b"192.0.2.1:5060".to_vec();
     push_optional(1, 0, b"text/plain ", b"hello", &mut lossy.optional);
@@ -207,6 +221,57 @@ fn the_text_draft_says_what_it_leaves_out() {
         records[0].fields[Field::CallId as usize]
     );
     assert_eq!(back[0].fields[Field::CSeq as usize], b"- INVITE");
+}
+
+/// A draft has no place for some flags, and nowhere may be read what nobody wrote there.
+#[test]
+fn drafts_were_read_back_with_flags_and_numbers_that_nobody_wrote() {
+    let text =
+        b"1230756550 192.168.1.2 - REGISTER sip:example.com sip:alice@example.com;tag=iu8u76 \
+        sip:alice@example.com 8719u@example.com - hgt678h -\r\n";
+    let (records, _) = read(text);
+    let record = records[0].record();
+    assert_eq!(record.flags, Flags::default());
+    assert!(record.flags.transport.is_none() && record.flags.sent.is_none());
+    assert_eq!(
+        (record.cseq_number(), record.method()),
+        (None, Some(&b"REGISTER"[..]))
+    );
+
+    let json = |record: &Owned| {
+        let mut encoder = Encoder::new(Form::Json);
+        encoder.push(&record.record());
+        assert!(encoder.losses().is_empty());
+        String::from_utf8(encoder.bytes().to_vec()).unwrap()
+    };
+    assert_eq!(
+        json(&records[0]),
+        "{\"time\":\"2008-12-31T20:49:10Z\",\"type\":\"request\",\"method\":\"REGISTER\",\
+         \"r_uri\":\"sip:example.com\",\"src\":\"192.168.1.2\",\"to_uri\":\"sip:alice@example.com\",\
+         \"from_uri\":\"sip:alice@example.com\",\"from_tag\":\"iu8u76\",\"call_id\":\"8719u@example.com\",\
+         \"server_txn\":\"hgt678h\"}\n"
+    );
+    // What was known is known after binary, but for what that has no place for.
+    let (binary, losses) = through(&records[0], Form::Binary);
+    assert_eq!(losses.count(Loss::Assumed), 1);
+    assert_eq!(
+        (binary.flags.transport, binary.flags.encrypted),
+        (None, None)
+    );
+    assert_eq!(binary.record().cseq_number(), None);
+    assert!(json(&binary).contains("\"direction\":\"received\",\"method\":\"REGISTER\""));
+    // RFC 6873 has letters for what is known only.
+    let (letters, losses) = through(&records[0], Form::Rfc6873);
+    assert_eq!(losses.count(Loss::Assumed), 1);
+    assert_eq!(&letters.flags.letters(), b"RSRUU");
+    // A number 0 that was logged is one everywhere but in the binary draft, which says so.
+    let mut zero = records[0].clone();
+    zero.fields[Field::CSeq as usize] = b"0 REGISTER".to_vec();
+    assert_eq!(through(&zero, Form::Binary).1.count(Loss::CSeqNumber), 1);
+    assert_eq!(
+        through(&zero, Form::Rfc6873).0.record().cseq_number(),
+        Some(0)
+    );
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn the_examples_of_rfc_6872_become_the_derived_log() {
         let milliseconds = record.time.nanoseconds / 1_000_000;
         assert_eq!(time, format!("{}.{milliseconds:03}", record.time.seconds));
         assert_eq!(
-            (kind == "r", direction == "s"),
+            (kind == "r", Some(direction == "s")),
             (record.flags.response, record.flags.sent)
         );
         count += 1;

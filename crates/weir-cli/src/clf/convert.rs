@@ -1,32 +1,43 @@
 //! `weir clf convert` and `weir clf anonymize`.
 
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 use weir_clf::{Anonymizer, Encoder, Form, Item, Losses, Record};
 
 use super::args::{Anonymize, Convert};
-use super::{Damages, reader, sink, tell_losses, unreadable, wrote};
+use super::{Damages, reader, tell_losses, unreadable, wrote};
+use crate::args::Global;
 use crate::message::Messages;
 use crate::session::Failure;
+use crate::target::Target;
 
 /// Bytes that are written at a time.
 const PIECE_BYTES: usize = 256 << 10;
 
-pub(super) fn convert(convert: &Convert, messages: Messages) -> Result<ExitCode, Failure> {
+pub(super) fn convert(
+    convert: &Convert,
+    global: Global,
+    messages: Messages,
+) -> Result<ExitCode, Failure> {
     let form = convert.form.form();
     through(
         &convert.input,
         convert.output.as_deref(),
         form,
-        messages,
+        (global, messages),
         &mut |record, encoder| {
             encoder.push(record);
         },
     )
 }
 
-pub(super) fn anonymize(anonymize: &Anonymize, messages: Messages) -> Result<ExitCode, Failure> {
+pub(super) fn anonymize(
+    anonymize: &Anonymize,
+    global: Global,
+    messages: Messages,
+) -> Result<ExitCode, Failure> {
     let path = &anonymize.key_file;
     let key = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
     if key.trim_ascii().len() < 8 {
@@ -40,7 +51,8 @@ pub(super) fn anonymize(anonymize: &Anonymize, messages: Messages) -> Result<Exi
     let mut anonymizer = Anonymizer::new(key.trim_ascii());
     let (input, output) = (&anonymize.input, anonymize.output.as_deref());
     let form = anonymize.form.form();
-    through(input, output, form, messages, &mut |record, encoder| {
+    let how = (global, messages);
+    through(input, output, form, how, &mut |record, encoder| {
         encoder.push(&anonymizer.anonymize(record));
     })
 }
@@ -50,15 +62,18 @@ fn through(
     input: &Path,
     output: Option<&Path>,
     form: Form,
-    messages: Messages,
+    (global, messages): (Global, Messages),
     each: &mut dyn FnMut(&Record<'_>, &mut Encoder),
 ) -> Result<ExitCode, Failure> {
     let mut reader = reader(input)?;
-    if output.is_some_and(|output| same_file(input, output)) {
-        let message = format!("{}: would be read and written at once", input.display());
-        return Err(crate::refusal::Refusal::usage(message, "give another file behind -o").into());
-    }
-    let mut out = sink(output)?;
+    let target = match output.filter(|output| output.as_os_str() != "-") {
+        Some(output) => Some(Target::new(output, global)?),
+        None => None,
+    };
+    let mut out: Box<dyn Write> = match &target {
+        Some(target) => Box::new(target.clone()),
+        None => Box::new(io::stdout().lock()),
+    };
     let mut encoder = Encoder::new(form);
     let mut damages = Damages::default();
     let mut records = 0_u64;
@@ -78,17 +93,13 @@ fn through(
         }
     }
     wrote(out.write_all(encoder.bytes()).and_then(|()| out.flush()))?;
+    if let Some(target) = target {
+        target.keep()?;
+    }
     let mut losses = Losses::default();
     losses.add(&encoder.losses());
     losses.add(reader.losses());
     messages.note(&format!("{records} records"));
     tell_losses(&losses, messages);
     Ok(damages.close(messages))
-}
-
-fn same_file(one: &Path, other: &Path) -> bool {
-    match (one.canonicalize(), other.canonicalize()) {
-        (Ok(one), Ok(other)) => one == other,
-        _ => false,
-    }
 }

@@ -122,7 +122,7 @@ struct Packets {
 impl Default for Packets {
     fn default() -> Self {
         Self {
-            decoder: Decoder::new(Options::default(), [Needs::Transport]),
+            decoder: Decoder::new(Options::default(), [Needs::All]),
             messages: SipMessages::new(),
         }
     }
@@ -161,14 +161,16 @@ fn passage(message: &SipMessage<'_>) -> Passage {
         destination: Some(way.destination()),
         // Who looks on keeps no transactions.
         flags: Flags {
-            retransmission: Retransmission::Stateless,
-            transport: match way.transport {
+            response: false,
+            retransmission: Some(Retransmission::Stateless),
+            sent: Some(false),
+            transport: Some(match way.transport {
                 SipTransport::Tcp => Transport::Tcp,
                 SipTransport::Sctp => Transport::Sctp,
                 SipTransport::WebSocket => Transport::WebSocket,
                 _ => Transport::Udp,
-            },
-            ..Flags::default()
+            }),
+            encrypted: Some(false),
         },
     }
 }

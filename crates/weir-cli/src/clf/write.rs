@@ -14,9 +14,10 @@ use weir_tables::Stop;
 
 use super::args::Write;
 use super::{packets, tell_losses, unreadable};
-use crate::interface;
+use crate::args::Global;
 use crate::message::Messages;
 use crate::session::Failure;
+use crate::{signals, target};
 
 /// The log while it is written.
 struct Log {
@@ -44,7 +45,14 @@ pub(super) struct Job<'w> {
     pub(super) messages: Messages,
 }
 
-pub(super) fn run(write: &Write, messages: Messages) -> Result<ExitCode, Failure> {
+pub(super) fn run(write: &Write, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
+    // A log goes on, also one that a capture was mistaken for.
+    target::guard(&write.output, global)?;
+    for input in &write.inputs {
+        if input.as_os_str() != "-" {
+            File::open(input).map_err(|error| Failure::file(input, &error))?;
+        }
+    }
     // Before the log is made: an interface that may not be captured on leaves none.
     let interface = match &write.capture.interface {
         Some(name) => Some((name, write.capture.open(name)?)),
@@ -63,7 +71,7 @@ pub(super) fn run(write: &Write, messages: Messages) -> Result<ExitCode, Failure
         stop: Stop::default(),
         messages,
     };
-    interface::end_on_interrupt(job.stop.flag())?;
+    signals::end_gracefully(job.stop.flag());
     match interface {
         Some((name, interface)) => {
             write.capture.end_in_time(&job.stop);
@@ -169,6 +177,7 @@ fn open(write: &Write, messages: Messages) -> Result<Log, Failure> {
     let reopen = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&reopen))
         .map_err(failed)?;
+    signals::leave_hangup();
     let appender = writer.appender();
     Ok(Log {
         writer,
@@ -182,7 +191,7 @@ fn close(log: Log, messages: Messages) -> Result<Losses, Failure> {
     let summary = log
         .writer
         .close()
-        .map_err(|error| Failure::environment(error.to_string()))?;
+        .map_err(|error| Failure::running(error.to_string()))?;
     for warning in &summary.warnings {
         messages.warning(warning);
     }
@@ -191,7 +200,7 @@ fn close(log: Log, messages: Messages) -> Result<Losses, Failure> {
 
 impl Log {
     fn push(&mut self, record: &weir_clf::Record<'_>) -> Result<(), Failure> {
-        let failed = |error: weir_clf::WriteError| Failure::environment(error.to_string());
+        let failed = |error: weir_clf::WriteError| Failure::running(error.to_string());
         if self.reopen.swap(false, Ordering::Relaxed) {
             self.appender.commit().map_err(failed)?;
             self.writer.reopen();
@@ -203,7 +212,7 @@ impl Log {
     fn hand_over(&mut self) -> Result<(), Failure> {
         self.appender
             .submit()
-            .map_err(|error| Failure::environment(error.to_string()))
+            .map_err(|error| Failure::running(error.to_string()))
     }
 }
 

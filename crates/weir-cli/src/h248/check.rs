@@ -85,7 +85,7 @@ A finding is a line: NAME:LINE:COLUMN: error: what was expected, and in which el
 binary messages are written as @OFFSET.
 
 Exit status: 0 no errors (there may be warnings); 1 errors, or a capture is damaged; 2 usage or
-environment.";
+environment; 3 it failed while it ran.";
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,5 @@
 //! `weir h248 compare`.
 
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -13,6 +12,7 @@ use super::decode::report;
 use super::input::{self, Found, Next};
 use super::{Context, InputArgs, exit, print};
 use crate::session::Failure;
+use crate::target::Target;
 
 #[derive(Args, Debug)]
 #[command(
@@ -48,6 +48,10 @@ enum Format {
 
 /// Studies every message, then writes what was asked for.
 pub(super) fn run(args: &Compare, context: Context) -> Result<ExitCode, Failure> {
+    let page = args.html.as_deref();
+    let page = page
+        .map(|path| Target::new(path, context.global))
+        .transpose()?;
     let mut study = Study::new();
     let mut clock = Stopwatch::new(Duration::from_micros(args.time));
     let mut damaged = false;
@@ -63,8 +67,8 @@ pub(super) fn run(args: &Compare, context: Context) -> Result<ExitCode, Failure>
         Ok(Next::Go)
     };
     let summary = input::messages(&args.input, context, &mut each)?;
-    if let Some(path) = &args.html {
-        fs::write(path, study.to_html()).map_err(|error| Failure::file(path, &error))?;
+    if let Some(page) = page {
+        page.put(study.to_html().as_bytes())?;
     }
     if study.messages().is_empty() {
         context.messages.note("no Megaco message was found");
@@ -121,4 +125,5 @@ Examples:
 Times are those of this machine and this build; averages are over the messages that an encoding can
 carry. When the messages are those of Erlang/OTP's own study, its figures stand beside.
 
-Exit status: 0 success; 1 a message is damaged (the others were measured); 2 usage or environment.";
+Exit status: 0 done; 1 a message is damaged (the others were measured); 2 usage or environment; 3 it
+failed while it ran.";

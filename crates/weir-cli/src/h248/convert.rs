@@ -13,8 +13,10 @@ use weir_h248::{
 use super::decode::report;
 use super::input::{self, Found, Next, Summary};
 use super::{Context, InputArgs, ReadArgs, Target, WriteArgs, exit, hex, print};
+use crate::args::Global;
 use crate::refusal::Refusal;
 use crate::session::Failure;
+use crate::target::{self, put_one_of_many};
 
 #[derive(Args, Debug)]
 #[command(
@@ -100,7 +102,7 @@ enum Sink<'j> {
     /// All to standard output.
     Stdout,
     /// One message to a file.
-    File(&'j Path),
+    File(target::Target),
     /// Each to a file of its own.
     Folder(&'j Path, HashSet<PathBuf>),
 }
@@ -108,7 +110,7 @@ enum Sink<'j> {
 impl Job<'_> {
     /// Gives whether something was damaged.
     fn run(&self, input: &InputArgs, context: Context) -> Result<bool, Failure> {
-        let mut sink = self.sink(input);
+        let mut sink = self.sink(input, context.global)?;
         let mut written = 0_u64;
         let mut failed = 0_u64;
         let mut left_out = 0_usize;
@@ -121,7 +123,7 @@ impl Job<'_> {
                     return Ok(Next::Go);
                 }
             };
-            let next = self.put(&mut sink, &found, octets, written)?;
+            let next = self.put(&mut sink, &found, octets, written, context)?;
             written = written.saturating_add(1);
             Ok(next)
         };
@@ -145,7 +147,7 @@ impl Job<'_> {
     }
 
     /// A folder where there may be several messages, or where one is already.
-    fn sink(&self, input: &InputArgs) -> Sink<'_> {
+    fn sink(&self, input: &InputArgs, global: Global) -> Result<Sink<'_>, Failure> {
         let one = match input.paths.as_slice() {
             [path] if path.as_os_str() != "-" => {
                 path.is_file() && !matches!(weir_capture::sniff_path(path), Ok(Some(_)))
@@ -153,12 +155,14 @@ impl Job<'_> {
             [_] => true,
             _ => false,
         };
-        match self.output {
+        Ok(match self.output {
             None => Sink::Stdout,
             Some(output) if output.as_os_str() == "-" => Sink::Stdout,
-            Some(output) if one && !output.is_dir() => Sink::File(output),
+            Some(output) if one && !output.is_dir() => {
+                Sink::File(target::Target::new(output, global)?)
+            }
             Some(output) => Sink::Folder(output, HashSet::new()),
-        }
+        })
     }
 
     fn convert(&self, found: &Found, left_out: &mut usize) -> Result<Vec<u8>, Error> {
@@ -194,13 +198,11 @@ impl Job<'_> {
         found: &Found,
         mut octets: Vec<u8>,
         before: u64,
+        context: Context,
     ) -> Result<Next, Failure> {
-        let write = |path: &Path, octets: &[u8]| {
-            fs::write(path, octets).map_err(|error| Failure::file(path, &error))
-        };
         match sink {
-            Sink::File(path) if before == 0 => {
-                write(path, &octets)?;
+            Sink::File(target) if before == 0 => {
+                target.put(&octets)?;
                 Ok(Next::Go)
             }
             Sink::Stdout if self.write.to.is_text() || self.write.to_hex || before == 0 => {
@@ -223,7 +225,7 @@ impl Job<'_> {
                 if let Some(parent) = path.parent() {
                     fs::create_dir_all(parent).map_err(|error| Failure::file(parent, &error))?;
                 }
-                write(&path, &octets)?;
+                put_one_of_many(&path, &octets, context.global)?;
                 Ok(Next::Go)
             }
         }
@@ -257,8 +259,8 @@ Examples:
       every file of a folder into another folder
   weir h248 convert message.ber --to erl-mc --to-hex
 
-Exit status: 0 success; 1 a message is damaged or has no place in the encoding (the others were
-written); 2 usage or environment.";
+Exit status: 0 done; 1 a message is damaged or has no place in the encoding (the others were
+written); 2 usage or environment; 3 it failed while it ran.";
 
 const ENCODE_EXAMPLES: &str = "\
 Examples:

@@ -137,4 +137,5 @@ Examples:
   weir h248 decode trace.pcap --as json | jq .mess.version
   echo 300ca10a... | weir h248 decode --hex --as tree
 
-Exit status: 0 success; 1 a message is damaged (the others were shown); 2 usage or environment.";
+Exit status: 0 done; 1 a message is damaged (the others were shown); 2 usage or environment; 3 it
+failed while it ran.";

@@ -187,7 +187,7 @@ impl Walk<'_, '_> {
             Ok(reader) => reader,
             Err(error) => return Err(Failure::environment(format!("{name}: {error}"))),
         };
-        let mut decoder = Decoder::new(Options::default(), [Needs::Transport]);
+        let mut decoder = Decoder::new(Options::default(), [Needs::All]);
         let mut lifter = Lifter::new();
         // Messages that the record at hand completes, and the octets of each.
         let mut lifted: Vec<(u64, Vec<u8>)> = Vec::new();

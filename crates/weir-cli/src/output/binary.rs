@@ -1,4 +1,4 @@
-//! Parquet files and Arrow IPC streams.
+//! Parquet files, Arrow IPC files and Arrow IPC streams.
 
 use std::io::{BufWriter, Write as _};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, StringBuilder};
 use arrow::datatypes::{DataType, Field, IntervalUnit, Schema, SchemaRef};
 use arrow::error::ArrowError;
-use arrow::ipc::writer::StreamWriter;
+use arrow::ipc::writer::{FileWriter, StreamWriter};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
@@ -63,45 +63,83 @@ impl Encoder for Parquet {
     }
 }
 
-/// Writes the Arrow IPC stream format, flushed after every batch.
-pub(super) struct ArrowStream {
+/// Writes the Arrow IPC file format, or the stream format, flushed after every batch.
+pub(super) struct Arrow {
     schema: SchemaRef,
-    pipe: Option<Pipe>,
-    writer: Option<StreamWriter<BufWriter<Pipe>>>,
+    form: Form,
 }
 
-impl ArrowStream {
-    pub(super) fn new(schema: &Schema, pipe: Pipe) -> Self {
+/// The two forms: a file has an index at its end, which a stream does without.
+enum Form {
+    /// Nothing has been written yet.
+    FileToBe(Option<Pipe>),
+    StreamToBe(Option<Pipe>),
+    File(FileWriter<BufWriter<Pipe>>),
+    Stream(StreamWriter<BufWriter<Pipe>>),
+}
+
+impl Arrow {
+    pub(super) fn file(schema: &Schema, pipe: Pipe) -> Self {
         Self {
             schema: renamed(schema, false),
-            pipe: Some(pipe),
-            writer: None,
+            form: Form::FileToBe(Some(pipe)),
         }
     }
 
-    fn writer(&mut self) -> Result<&mut StreamWriter<BufWriter<Pipe>>, Error> {
-        if let Some(pipe) = self.pipe.take() {
-            let writer = StreamWriter::try_new(BufWriter::new(pipe), &self.schema);
-            self.writer = Some(writer.map_err(arrow_error)?);
+    pub(super) fn stream(schema: &Schema, pipe: Pipe) -> Self {
+        Self {
+            schema: renamed(schema, false),
+            form: Form::StreamToBe(Some(pipe)),
         }
-        self.writer
-            .as_mut()
-            .ok_or_else(|| Error::encode(Format::Arrow, "the stream could not be started"))
+    }
+
+    fn begin(&mut self) -> Result<(), Error> {
+        let begun = match &mut self.form {
+            Form::FileToBe(pipe) => pipe.take().map(|pipe| {
+                FileWriter::try_new(BufWriter::new(pipe), &self.schema).map(Form::File)
+            }),
+            Form::StreamToBe(pipe) => pipe.take().map(|pipe| {
+                StreamWriter::try_new(BufWriter::new(pipe), &self.schema).map(Form::Stream)
+            }),
+            Form::File(_) | Form::Stream(_) => return Ok(()),
+        };
+        match begun {
+            Some(form) => self.form = form.map_err(arrow_error)?,
+            None => return Err(Error::encode(Format::Arrow, "it could not be started")),
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        match &mut self.form {
+            Form::File(writer) => writer.get_mut().flush()?,
+            Form::Stream(writer) => writer.get_mut().flush()?,
+            Form::FileToBe(_) | Form::StreamToBe(_) => {}
+        }
+        Ok(())
     }
 }
 
-impl Encoder for ArrowStream {
+impl Encoder for Arrow {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), Error> {
         let batch = recast(batch, &self.schema).map_err(arrow_error)?;
-        let writer = self.writer()?;
-        writer.write(&batch).map_err(arrow_error)?;
-        Ok(writer.get_mut().flush()?)
+        self.begin()?;
+        match &mut self.form {
+            Form::File(writer) => writer.write(&batch).map_err(arrow_error)?,
+            Form::Stream(writer) => writer.write(&batch).map_err(arrow_error)?,
+            Form::FileToBe(_) | Form::StreamToBe(_) => {}
+        }
+        self.flush()
     }
 
     fn finish(&mut self) -> Result<Summary, Error> {
-        let writer = self.writer()?;
-        writer.finish().map_err(arrow_error)?;
-        writer.get_mut().flush()?;
+        self.begin()?;
+        match &mut self.form {
+            Form::File(writer) => writer.finish().map_err(arrow_error)?,
+            Form::Stream(writer) => writer.finish().map_err(arrow_error)?,
+            Form::FileToBe(_) | Form::StreamToBe(_) => {}
+        }
+        self.flush()?;
         Ok(Summary::default())
     }
 }

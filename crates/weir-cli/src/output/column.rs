@@ -17,7 +17,7 @@ use arrow::error::ArrowError;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
 use super::text::{push_hex, push_json_string};
-use super::time::push_timestamp;
+use super::time::{Zone, push_timestamp};
 
 /// The values of one array, with the work that depends on their type done once.
 pub(super) struct Column<'a> {
@@ -194,7 +194,7 @@ impl<'a> Values<'a> {
                 let array = array.as_fixed_size_binary();
                 Self::Bytes(Box::new(|row| array.value(row)))
             }
-            DataType::Timestamp(unit, zone) => timestamp(array, *unit, zone.is_some()),
+            DataType::Timestamp(unit, zone) => timestamp(array, *unit, Zone::of(zone.as_deref())),
             DataType::List(_) => list(array.as_list::<i32>())?,
             DataType::LargeList(_) => list(array.as_list::<i64>())?,
             DataType::FixedSizeList(_, size) => {
@@ -292,17 +292,17 @@ fn bytes<O: OffsetSizeTrait>(array: &GenericBinaryArray<O>) -> Values<'_> {
     Values::Bytes(Box::new(|row| array.value(row)))
 }
 
-fn timestamp(array: &dyn Array, unit: TimeUnit, zoned: bool) -> Values<'_> {
-    fn of<T: ArrowTimestampType>(array: &PrimitiveArray<T>, zoned: bool) -> Values<'_> {
+fn timestamp(array: &dyn Array, unit: TimeUnit, zone: Zone) -> Values<'_> {
+    fn of<T: ArrowTimestampType>(array: &PrimitiveArray<T>, zone: Zone) -> Values<'_> {
         Values::Timestamp(Box::new(move |row, out| {
-            push_timestamp(out, array.value(row), T::UNIT, zoned);
+            push_timestamp(out, array.value(row), T::UNIT, zone);
         }))
     }
     match unit {
-        TimeUnit::Second => of::<TimestampSecondType>(array.as_primitive(), zoned),
-        TimeUnit::Millisecond => of::<TimestampMillisecondType>(array.as_primitive(), zoned),
-        TimeUnit::Microsecond => of::<TimestampMicrosecondType>(array.as_primitive(), zoned),
-        TimeUnit::Nanosecond => of::<TimestampNanosecondType>(array.as_primitive(), zoned),
+        TimeUnit::Second => of::<TimestampSecondType>(array.as_primitive(), zone),
+        TimeUnit::Millisecond => of::<TimestampMillisecondType>(array.as_primitive(), zone),
+        TimeUnit::Microsecond => of::<TimestampMicrosecondType>(array.as_primitive(), zone),
+        TimeUnit::Nanosecond => of::<TimestampNanosecondType>(array.as_primitive(), zone),
     }
 }
 

@@ -27,9 +27,9 @@ pub(crate) enum Error {
 pub(crate) enum ErrorKind {
     /// The user asked for what cannot be: exit status 2.
     Usage,
-    /// The environment failed: exit status 2.
+    /// The environment failed: exit status 3.
     Environment,
-    /// The result has no form in this format: exit status 1.
+    /// The result has no form in this format: exit status 3.
     Encode,
 }
 

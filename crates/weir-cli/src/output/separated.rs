@@ -3,7 +3,7 @@
 //! CSV follows RFC 4180 except that lines end with LF, as every tool of today writes and reads.
 //! NULL is an empty field and an empty text is `""`. TSV has no quotes: tab, newline, carriage
 //! return and backslash are written as `\t`, `\n`, `\r`, `\\`, so that a line is a row and `cut`
-//! and `awk` see fields; NULL and an empty text are both empty there.
+//! and `awk` see fields; NULL is `\N`, as PostgreSQL writes it, and an empty text is an empty field.
 
 use arrow::datatypes::Schema;
 
@@ -86,6 +86,8 @@ impl RowFormat for Separated {
                 scratch.clear();
                 column.push_text(row, &mut scratch);
                 self.push_field(&scratch, out);
+            } else if self.format == Format::Tsv {
+                out.push_str("\\N");
             }
         }
         self.scratch = scratch;

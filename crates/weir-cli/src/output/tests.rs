@@ -14,7 +14,7 @@ use arrow::array::{
 use arrow::datatypes::{
     DataType, Field, Fields, Int32Type, IntervalMonthDayNano, Schema, SchemaRef,
 };
-use arrow::ipc::reader::StreamReader;
+use arrow::ipc::reader::{FileReader, StreamReader};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::*;
@@ -57,7 +57,7 @@ impl Write for Leaving {
     }
 }
 
-const FORMATS: [Format; 8] = [
+const FORMATS: [Format; 9] = [
     Format::Table,
     Format::Csv,
     Format::Tsv,
@@ -66,6 +66,7 @@ const FORMATS: [Format; 8] = [
     Format::Markdown,
     Format::Parquet,
     Format::Arrow,
+    Format::Arrows,
 ];
 
 fn on_terminal(format: Format, width: u16) -> Options {
@@ -249,8 +250,8 @@ ip.src,packets,mean,synced
             "\
 ip.src\tpackets\tmean\tsynced
 10.0.0.1\t12\t283.456789\ttrue
-\t18446744073709551615\t\tfalse
-\t\tNaN\t
+\\N\t18446744073709551615\t\\N\tfalse
+\t\\N\tNaN\t\\N
 ",
         ),
         (
@@ -667,7 +668,7 @@ fn rows_without_columns_are_counted() {
         let (text, summary) = text_of(&Options::plain(format), std::slice::from_ref(&none));
         assert_eq!((text.as_str(), summary.rows), (expected, 2));
     }
-    let (bytes, _) = bytes_of(&Options::plain(Format::Arrow), none.schema(), &[none]);
+    let (bytes, _) = bytes_of(&Options::plain(Format::Arrows), none.schema(), &[none]);
     let read: Vec<_> = StreamReader::try_new(&*bytes, None)
         .unwrap()
         .map(Result::unwrap)
@@ -678,16 +679,24 @@ fn rows_without_columns_are_counted() {
 #[test]
 fn parquet_and_arrow_give_the_same_rows_back() {
     for batch in [flows(), hostile(), flows().slice(1, 2)] {
-        let (bytes, _) = bytes_of(
-            &Options::plain(Format::Arrow),
-            batch.schema(),
-            &[batch.clone(), batch.clone()],
-        );
-        let read: Vec<_> = StreamReader::try_new(&*bytes, None)
-            .unwrap()
-            .map(Result::unwrap)
-            .collect();
-        assert_eq!(format!("{read:?}"), format!("{:?}", [&batch, &batch]));
+        for format in [Format::Arrow, Format::Arrows] {
+            let (bytes, _) = bytes_of(
+                &Options::plain(format),
+                batch.schema(),
+                &[batch.clone(), batch.clone()],
+            );
+            let read: Vec<_> = match format {
+                Format::Arrow => FileReader::try_new(io::Cursor::new(bytes), None)
+                    .unwrap()
+                    .map(Result::unwrap)
+                    .collect(),
+                _ => StreamReader::try_new(&*bytes, None)
+                    .unwrap()
+                    .map(Result::unwrap)
+                    .collect(),
+            };
+            assert_eq!(format!("{read:?}"), format!("{:?}", [&batch, &batch]));
+        }
 
         let plain = Options::plain(Format::Parquet);
         let (bytes, _) = bytes_of(&plain, batch.schema(), std::slice::from_ref(&batch));
@@ -745,7 +754,7 @@ fn a_name_that_comes_twice_is_told_apart_where_it_must() {
 
 #[test]
 fn binary_formats_are_refused_on_a_terminal() {
-    for format in [Format::Parquet, Format::Arrow] {
+    for format in [Format::Parquet, Format::Arrow, Format::Arrows] {
         let options = on_terminal(format, 80);
         let result = Writer::new(&options, flows().schema(), Box::new(Shared::default()));
         let error = result.err().unwrap();

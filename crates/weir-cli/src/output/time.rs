@@ -1,12 +1,50 @@
-//! Timestamps as RFC 3339 text, without a time zone database: an instant is written in UTC.
+//! Timestamps as RFC 3339 text: an instant is written in its zone, which is UTC unless another was asked for.
 
+use arrow::array::timezone::Tz;
 use arrow::datatypes::TimeUnit;
+use chrono::{DateTime, Offset, TimeZone};
 
-/// Appends `value`, counted in `unit` since 1970, with as many digits as the unit has. An instant
-/// (`utc`) ends in `Z`; a wall-clock time of no zone does not.
+/// Where a timestamp is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Zone {
+    /// A wall-clock time of no zone.
+    None,
+    /// An instant in UTC, which ends in `Z`.
+    Utc,
+    /// An instant in another zone, which ends in the offset that the zone had then.
+    Named(Tz),
+}
+
+impl Zone {
+    /// The zone of a type.
+    pub(super) fn of(name: Option<&str>) -> Self {
+        match name {
+            None => Self::None,
+            Some(name) => match name.parse() {
+                Ok(zone) if !["UTC", "Z", "Etc/UTC", "+00:00"].contains(&name) => Self::Named(zone),
+                _ => Self::Utc,
+            },
+        }
+    }
+
+    /// Seconds that its clocks are ahead of UTC at this instant; `None` where it is written without.
+    fn offset(self, seconds: i64) -> Option<i32> {
+        let Self::Named(zone) = self else {
+            return None;
+        };
+        let instant = DateTime::from_timestamp(seconds, 0)?.naive_utc();
+        Some(
+            zone.offset_from_utc_datetime(&instant)
+                .fix()
+                .local_minus_utc(),
+        )
+    }
+}
+
+/// Appends `value`, counted in `unit` since 1970, with as many digits as the unit has.
 ///
 /// Years beyond RFC 3339's 0000 to 9999 take a sign, as in ISO 8601.
-pub(super) fn push_timestamp(out: &mut String, value: i64, unit: TimeUnit, utc: bool) {
+pub(super) fn push_timestamp(out: &mut String, value: i64, unit: TimeUnit, zone: Zone) {
     let (scale, digits) = match unit {
         TimeUnit::Second => (1, 0),
         TimeUnit::Millisecond => (1_000, 3),
@@ -15,6 +53,8 @@ pub(super) fn push_timestamp(out: &mut String, value: i64, unit: TimeUnit, utc: 
     };
     let seconds = value.div_euclid(scale);
     let fraction = value.rem_euclid(scale);
+    let offset = zone.offset(seconds);
+    let seconds = seconds.saturating_add(offset.unwrap_or(0).into());
     let (year, month, day) = date(seconds.div_euclid(SECONDS_A_DAY));
     let of_day = seconds.rem_euclid(SECONDS_A_DAY);
 
@@ -36,8 +76,23 @@ pub(super) fn push_timestamp(out: &mut String, value: i64, unit: TimeUnit, utc: 
         out.push('.');
         push_digits(out, fraction.unsigned_abs(), digits);
     }
-    if utc {
-        out.push('Z');
+    match (zone, offset) {
+        (Zone::None, _) => {}
+        (_, None) => out.push('Z'),
+        (_, Some(offset)) => push_offset(out, offset),
+    }
+}
+
+/// Appends `+02:00`; the zones of the nineteenth century have seconds as well.
+fn push_offset(out: &mut String, offset: i32) {
+    out.push(if offset < 0 { '-' } else { '+' });
+    let offset = u64::from(offset.unsigned_abs());
+    push_digits(out, offset / 3_600, 2);
+    out.push(':');
+    push_digits(out, offset / 60 % 60, 2);
+    if offset % 60 != 0 {
+        out.push(':');
+        push_digits(out, offset % 60, 2);
     }
 }
 
@@ -138,13 +193,39 @@ mod tests {
             (i64::MAX, Nanosecond, true, "2262-04-11T23:47:16.854775807Z"),
         ] {
             let mut out = String::new();
-            push_timestamp(&mut out, value, unit, utc);
+            let zone = if utc { Zone::Utc } else { Zone::None };
+            push_timestamp(&mut out, value, unit, zone);
             assert_eq!(out, expected);
         }
         for extreme in [i64::MIN, i64::MAX] {
             let mut out = String::new();
-            push_timestamp(&mut out, extreme, Second, true);
+            push_timestamp(&mut out, extreme, Second, Zone::Utc);
             assert!(out.ends_with('Z'));
+            push_timestamp(&mut out, extreme, Second, Zone::of(Some("Europe/Berlin")));
+        }
+    }
+
+    /// `AT TIME ZONE` and `SET TIME ZONE` had no effect on what was written.
+    #[test]
+    fn instants_are_written_in_their_zone() {
+        for (seconds, zone, expected) in [
+            (1_767_225_600, "Europe/Berlin", "2026-01-01T01:00:00+01:00"),
+            (1_782_864_000, "Europe/Berlin", "2026-07-01T02:00:00+02:00"),
+            (
+                1_767_225_600,
+                "America/New_York",
+                "2025-12-31T19:00:00-05:00",
+            ),
+            (1_767_225_600, "Asia/Kolkata", "2026-01-01T05:30:00+05:30"),
+            (1_767_225_600, "+02:00", "2026-01-01T02:00:00+02:00"),
+            (1_767_225_600, "UTC", "2026-01-01T00:00:00Z"),
+            // An hour comes twice when summer time ends.
+            (1_792_889_999, "Europe/Berlin", "2026-10-25T02:59:59+02:00"),
+            (1_792_890_000, "Europe/Berlin", "2026-10-25T02:00:00+01:00"),
+        ] {
+            let mut out = String::new();
+            push_timestamp(&mut out, seconds, TimeUnit::Second, Zone::of(Some(zone)));
+            assert_eq!(out, expected, "{zone}");
         }
     }
 

@@ -10,7 +10,7 @@ use weir_ws::{
 
 use super::input::{self, Kept};
 use super::print::Table;
-use super::{Advise, Build, ReportFormat, study};
+use super::{Advise, Build, ReportArgs, ReportFormat, study};
 use crate::args::Global;
 use crate::message::Messages;
 use crate::output::grouped;
@@ -19,6 +19,7 @@ use crate::session::Failure;
 
 /// Reads, studies, recommends.
 pub(super) fn run(args: &Advise, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
+    let target = args.report.target(global)?;
     let mut study = weir_ws::Study::new(args.grid.study_options());
     let mut kept = Kept::default();
     let totals = input::read(&args.input, global, messages, &mut |message| {
@@ -58,7 +59,7 @@ pub(super) fn run(args: &Advise, global: Global, messages: Messages) -> Result<E
             text
         }
     };
-    args.report.write(&report)?;
+    ReportArgs::write(target.as_ref(), &report)?;
     if advice.chosen.is_none() && args.report.chosen() != ReportFormat::Table {
         messages.warning(&advice.reason);
     }

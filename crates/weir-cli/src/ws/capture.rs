@@ -18,7 +18,7 @@ pub(super) fn read(
 ) -> Result<Vec<String>, weir_capture::Error> {
     let mut sockets = WebSockets::new();
     let mut reader = Reader::new(source)?;
-    let mut decoder = Decoder::new(Options::default(), [Needs::Transport]);
+    let mut decoder = Decoder::new(Options::default(), [Needs::All]);
     let mut records = 0u64;
     let outcome = loop {
         if records.is_multiple_of(LOOK_RECORDS) {

@@ -179,7 +179,7 @@ fn crossing(
         }
     });
     live::tell(&capture.name, &capture.counts, messages);
-    for note in outcome.map_err(|error| Failure::environment(error.to_string()))? {
+    for note in outcome.map_err(|error| Failure::running(error.to_string()))? {
         messages.note(&format!("{}: {note}", capture.name));
     }
     Ok(())

@@ -11,6 +11,7 @@ use crate::interface::{self, InterfaceArgs};
 use crate::message::Messages;
 use crate::refusal::Refusal;
 use crate::session::Failure;
+use crate::signals;
 
 /// What is captured, and how long.
 #[derive(Args, Debug)]
@@ -39,7 +40,7 @@ impl LiveArgs {
         let interface = self.capture.open(name)?;
         let counts = Arc::clone(interface.counts());
         let stop = Stop::default();
-        interface::end_on_interrupt(stop.flag())?;
+        signals::end_gracefully(stop.flag());
         // Which packets belong to WebSocket connections only their streams tell.
         let packets = interface.start(&[], Arc::clone(stop.flag()))?;
         self.capture.end_in_time(&stop);

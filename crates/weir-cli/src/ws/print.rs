@@ -5,8 +5,10 @@ use std::io::{self, Write};
 use weir_ws::Page;
 
 use super::{ReportArgs, ReportFormat};
+use crate::args::Global;
 use crate::output::text::{escaped, width};
-use crate::session::{Failure, LazyFile};
+use crate::session::Failure;
+use crate::target::Target;
 
 /// A table in text: the first column to the left, numbers to the right.
 #[derive(Debug, Default)]
@@ -141,28 +143,19 @@ impl ReportArgs {
     }
 
     /// Writes the report. A reader that has gone is no failure.
-    pub(super) fn write(&self, report: &str) -> Result<(), Failure> {
-        let path = self.output.as_ref().filter(|path| path.as_os_str() != "-");
-        let written = match path {
-            Some(path) => {
-                let mut file = LazyFile::new(path, false);
-                file.write_all(report.as_bytes())
-                    .and_then(|()| file.flush())
-            }
-            None => {
-                let mut out = io::stdout().lock();
-                out.write_all(report.as_bytes()).and_then(|()| out.flush())
-            }
-        };
-        match written {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(Failure::environment(match path {
-                    Some(_) => error.to_string(),
-                    None => format!("standard output: {error}"),
-                }))
-            }
-            _ => Ok(()),
+    pub(super) fn write(target: Option<&Target>, report: &str) -> Result<(), Failure> {
+        if let Some(target) = target {
+            return target.put(report.as_bytes());
         }
+        let mut out = io::stdout().lock();
+        let written = out.write_all(report.as_bytes()).and_then(|()| out.flush());
+        crate::printed(written).map(|_| ())
+    }
+
+    /// The file for the report, which takes its name when the report is there.
+    pub(super) fn target(&self, global: Global) -> Result<Option<Target>, Failure> {
+        let path = self.output.as_ref().filter(|path| path.as_os_str() != "-");
+        path.map(|path| Target::new(path, global)).transpose()
     }
 }
 

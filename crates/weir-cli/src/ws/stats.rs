@@ -14,7 +14,7 @@ use weir_ws::{ConnectionEvent, Direction, Event, Message, ViolationKind};
 mod page;
 
 use super::print::{Sections, Table};
-use super::{ReportFormat, Stats, capture, input, live};
+use super::{ReportArgs, ReportFormat, Stats, capture, input, live};
 use crate::args::Global;
 use crate::message::Messages;
 use crate::output::grouped;
@@ -25,6 +25,7 @@ use crate::session::Failure;
 /// Reads the captures, adds up, reports.
 pub(super) fn run(args: &Stats, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
     let format = args.report.chosen();
+    let target = args.report.target(global)?;
     let counters = Arc::new((AtomicU64::new(0), AtomicU64::new(0)));
     let seen = Arc::clone(&counters);
     let sizes = args
@@ -38,6 +39,11 @@ pub(super) fn run(args: &Stats, global: Global, messages: Messages) -> Result<Ex
         records: seen.1.load(Ordering::Relaxed),
         bytes_total: total.filter(|&total| total > 0),
     });
+    for path in &args.captures {
+        if path.as_os_str() != "-" {
+            input::open(path)?;
+        }
+    }
     let mut audit = Audit::new();
     let mut damaged = false;
     if let Some(capture) = args.live.start(messages)? {
@@ -57,7 +63,7 @@ pub(super) fn run(args: &Stats, global: Global, messages: Messages) -> Result<Ex
         });
         progress.finish();
         live::tell(&capture.name, &capture.counts, messages);
-        for note in outcome.map_err(|error| Failure::environment(error.to_string()))? {
+        for note in outcome.map_err(|error| Failure::running(error.to_string()))? {
             messages.note(&format!("{}: {note}", capture.name));
         }
     }
@@ -94,7 +100,7 @@ pub(super) fn run(args: &Stats, global: Global, messages: Messages) -> Result<Ex
         ReportFormat::Html => audit.page(args),
         ReportFormat::Table => audit.tables(),
     };
-    args.report.write(&report)?;
+    ReportArgs::write(target.as_ref(), &report)?;
     let faults = audit.violations.keys().any(|kind| is_fault(kind));
     Ok(ExitCode::from(u8::from(damaged || faults)))
 }

@@ -10,7 +10,7 @@ use weir_ws::{
 
 use super::input::{self, Kept};
 use super::print::{Sections, Table};
-use super::{CpuTimesFrom, GridArgs, ReportFormat, Study, codecs, cpu, extra};
+use super::{CpuTimesFrom, GridArgs, ReportArgs, ReportFormat, Study, codecs, cpu, extra};
 use crate::args::Global;
 use crate::message::Messages;
 use crate::output::grouped;
@@ -22,6 +22,7 @@ pub(super) fn run(args: &Study, global: Global, messages: Messages) -> Result<Ex
     if args.sample {
         return sampled(args, global, messages);
     }
+    let target = args.report.target(global)?;
     let mut study = weir_ws::Study::new(args.grid.study_options());
     let mut kept = Kept::default();
     let totals = input::read(&args.input, global, messages, &mut |message| {
@@ -71,7 +72,7 @@ pub(super) fn run(args: &Study, global: Global, messages: Messages) -> Result<Ex
             text
         }
     };
-    args.report.write(&report)?;
+    ReportArgs::write(target.as_ref(), &report)?;
     Ok(ExitCode::from(u8::from(totals.damaged)))
 }
 
@@ -351,6 +352,7 @@ fn sampled(args: &Study, global: Global, messages: Messages) -> Result<ExitCode,
         )
         .into());
     }
+    let target = args.report.target(global)?;
     let mut bytes = Vec::new();
     let mut ends = Vec::new();
     let mut cut = false;
@@ -386,7 +388,7 @@ fn sampled(args: &Study, global: Global, messages: Messages) -> Result<ExitCode,
         ReportFormat::Csv => sampled_csv(&found, args.grid.cells()),
         _ => sampled_tables(&found, all.len(), bytes.len(), args.grid.cells()),
     };
-    args.report.write(&report)?;
+    ReportArgs::write(target.as_ref(), &report)?;
     Ok(ExitCode::from(u8::from(totals.damaged)))
 }
 

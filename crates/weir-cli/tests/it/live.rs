@@ -16,6 +16,7 @@ use weir_capture::{WriteRecord, Writer};
 fn folder(name: &str) -> PathBuf {
     let name = format!("live-{name}-{}", std::process::id());
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
     folder
 }
@@ -190,7 +191,7 @@ fn a_count_ends_it_at_the_packet() {
 fn what_is_kept_survives_a_kill() {
     for round in 0..6 {
         let sender = Sender::new();
-        let file = folder("kill").join(format!("kept-{round}.pcap"));
+        let file = folder(&format!("kill-{round}")).join("kept.pcap");
         let sql = format!(
             "SELECT count(*) FROM live WHERE udp.dstport = {}",
             sender.port()
@@ -218,6 +219,109 @@ fn what_is_kept_survives_a_kill() {
             }
         }
     }
+}
+
+/// A capture that is there stays, unless one says so, and then until the new one has come to its end.
+#[test]
+fn a_live_capture_replaces_another_at_its_end_and_when_asked_to() {
+    let file = folder("replaces").join("kept.pcap");
+    let path = file.to_str().unwrap();
+    let sender = Sender::new();
+    let sql = format!(
+        "SELECT count(*) FROM live WHERE udp.dstport = {}",
+        sender.port()
+    );
+    let Some((child, mut stderr)) = capturing(&[&sql, "-w", path, "--count", "3"]) else {
+        return;
+    };
+    sender.send(20);
+    let (_, said) = ended(child, &mut stderr);
+    assert!(said.contains("3 packets kept in"), "{said}");
+    let old = fs::read(&file).unwrap();
+    let refused = weir(&["live", "-i", "lo", &sql, "-w", path])
+        .output()
+        .unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("is a capture, and stays as it is"), "{said}");
+    assert!(said.contains("--overwrite replaces it"), "{said}");
+    assert_eq!(fs::read(&file).unwrap(), old);
+
+    let hidden = |file: &PathBuf| -> Vec<PathBuf> {
+        let entries = fs::read_dir(file.parent().unwrap()).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths.filter(|path| path != file).collect()
+    };
+    for signal in ["-TERM", "-KILL", "-INT", "-HUP"] {
+        let words = [&sql, "-w", path, "--overwrite"];
+        let Some((mut child, mut stderr)) = capturing(&words) else {
+            return;
+        };
+        sender.send(50);
+        thread::sleep(Duration::from_millis(400));
+        assert_eq!(fs::read(&file).unwrap(), old, "{signal}");
+        let kill = Command::new("kill")
+            .args([signal, &child.id().to_string()])
+            .status();
+        assert!(kill.unwrap().success());
+        let left = match signal {
+            "-KILL" => {
+                child.wait().unwrap();
+                assert_eq!(fs::read(&file).unwrap(), old);
+                let left = hidden(&file);
+                assert_eq!(left.len(), 1, "{left:?}");
+                left[0].clone()
+            }
+            _ => {
+                let (output, said) = ended(child, &mut stderr);
+                assert!(output.status.success(), "{signal}: {said}");
+                assert_eq!(hidden(&file), [] as [PathBuf; 0], "{signal}");
+                file.clone()
+            }
+        };
+        let sql = format!("SELECT count(*) FROM '{}'", left.display());
+        let output = weir(&["query", &sql]).output().unwrap();
+        let rows = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(rows.ends_with("\n50\n"), "{signal}: {rows}");
+        if left != file {
+            fs::remove_file(left).unwrap();
+        }
+        fs::write(&file, &old).unwrap();
+    }
+}
+
+#[test]
+fn a_live_question_that_fails_leaves_no_capture_and_rows_can_be_seen_growing() {
+    let folder = folder("fails");
+    let at = |name: &str| folder.join(name).display().to_string();
+    let (capture, rows) = (at("new.pcap"), at("new.ndjson"));
+    let words = ["live", "-i", "lo", "SELECT nothing FROM live"];
+    let output = weir(&words)
+        .args(["-w", &capture, "-o", &rows])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+
+    let sender = Sender::new();
+    let sql = format!(
+        "SELECT frame.len FROM live WHERE udp.dstport = {}",
+        sender.port()
+    );
+    let Some((child, mut stderr)) = capturing(&[&sql, "-o", &at("rows.ndjson")]) else {
+        return;
+    };
+    sender.send(5);
+    thread::sleep(Duration::from_millis(500));
+    let grown = fs::read_to_string(folder.join("rows.ndjson")).unwrap();
+    assert_eq!(grown.lines().count(), 5, "{grown}");
+    interrupt(&child);
+    let (output, said) = ended(child, &mut stderr);
+    assert!(output.status.success(), "{said}");
+    assert_eq!(
+        fs::read_to_string(folder.join("rows.ndjson")).unwrap(),
+        grown
+    );
 }
 
 #[test]

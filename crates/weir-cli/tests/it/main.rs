@@ -6,7 +6,11 @@
 )]
 
 mod clf;
+mod documents;
 mod live;
+mod outputs;
+mod shell;
+mod statuses;
 mod transcript;
 mod websocket;
 
@@ -34,5 +38,5 @@ macro_rules! transcripts {
 
 transcripts!(
     clf, colour, damage, demo, failures, fields, files, formats, help, pipes, sip, stats,
-    statements, usage, websocket,
+    statements, usage, websocket, zones,
 );

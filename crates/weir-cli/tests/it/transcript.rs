@@ -75,7 +75,7 @@ pub(crate) fn check(name: &str) {
 }
 
 /// A fresh folder with captures.
-fn folder(name: &str) -> PathBuf {
+pub(crate) fn folder(name: &str) -> PathBuf {
     // Checkouts that share a target directory must not share this one.
     let checkout = env!("CARGO_MANIFEST_DIR")
         .bytes()

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, TimeUnit};
+use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
-use datafusion::logical_expr::Operator as SqlOperator;
+use datafusion::logical_expr::{Operator as SqlOperator, ScalarUDF};
 use datafusion::physical_expr::expressions::{
     BinaryExpr, CastExpr, Column as PhysicalColumn, InListExpr, IsNotNullExpr, IsNullExpr, Literal,
     NotExpr,
@@ -16,6 +16,7 @@ use weir_tables::{
 };
 
 use crate::function::CIDR_MATCH;
+use crate::number::{self, Operation};
 use crate::pushdown::{constant, mirrored, operator};
 use crate::scan::CaptureScan;
 
@@ -108,6 +109,13 @@ impl Scope {
         }
         if let Some(cast) = expr.downcast_ref::<CastExpr>() {
             return widened(self.expression(cast.expr())?, cast.cast_type());
+        }
+        if let Some(function) = expr.downcast_ref::<ScalarFunctionExpr>() {
+            let calculation = checked(function.fun())?;
+            let [left, right] = function.args() else {
+                return None;
+            };
+            return calculated(self.expression(left)?, calculation, self.expression(right)?);
         }
         let binary = expr.downcast_ref::<BinaryExpr>()?;
         let calculation = calculation(*binary.op())?;
@@ -215,11 +223,19 @@ pub(crate) fn widened(expression: Expression, to: &DataType) -> Option<Expressio
     })
 }
 
+/// The operator that a function stands for. Where its outcome may have no room it is left to the engine, which
+/// fails then.
+pub(crate) fn checked(function: &ScalarUDF) -> Option<Calculation> {
+    match number::operation(function)? {
+        Operation::Add => Some(Calculation::Add),
+        Operation::Subtract => Some(Calculation::Subtract),
+        Operation::Multiply => Some(Calculation::Multiply),
+        Operation::Divide => None,
+    }
+}
+
 pub(crate) const fn calculation(operator: SqlOperator) -> Option<Calculation> {
     Some(match operator {
-        SqlOperator::Plus => Calculation::Add,
-        SqlOperator::Minus => Calculation::Subtract,
-        SqlOperator::Multiply => Calculation::Multiply,
         SqlOperator::Divide => Calculation::Divide,
         SqlOperator::Modulo => Calculation::Remainder,
         SqlOperator::BitwiseAnd => Calculation::And,
@@ -248,7 +264,10 @@ pub(crate) trait Types {
 
 impl Types for Branch {
     fn types(&self, functions: &[Function], as_states: bool) -> Vec<DataType> {
-        let keys = self.keys.iter().map(|key| data_type(key.kind()));
+        let keys = self
+            .keys
+            .iter()
+            .map(|key| weir_tables::data_type(key.kind()));
         let mut types: Vec<_> = keys.collect();
         for (function, argument) in functions.iter().zip(&self.arguments) {
             let argument = argument.as_ref();
@@ -261,24 +280,10 @@ impl Types for Branch {
                 }
                 Function::Average | Function::SumFloat => types.push(DataType::Float64),
                 Function::Sketch(sketch) => types.extend(sketch.data_types(as_states)),
-                _ => types.push(argument.map_or(DataType::Null, |it| data_type(it.kind()))),
+                _ => types
+                    .push(argument.map_or(DataType::Null, |it| weir_tables::data_type(it.kind()))),
             }
         }
         types
-    }
-}
-
-fn data_type(kind: Kind) -> DataType {
-    match kind {
-        Kind::Bool => DataType::Boolean,
-        Kind::U8 => DataType::UInt8,
-        Kind::U16 => DataType::UInt16,
-        Kind::U32 => DataType::UInt32,
-        Kind::U64 => DataType::UInt64,
-        Kind::I64 => DataType::Int64,
-        Kind::F64 => DataType::Float64,
-        Kind::Time => DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
-        Kind::Address | Kind::Bytes => DataType::BinaryView,
-        Kind::Text => DataType::Utf8View,
     }
 }

@@ -89,6 +89,11 @@ fn aggregate_with_keys(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>>
     Ok(Transformed::yes(LogicalPlan::Projection(projection)))
 }
 
+/// An expression of GROUP BY is a window that a row alone does not tell.
+pub(crate) fn is_grouped(expr: &Expr) -> bool {
+    function(expr).is_some()
+}
+
 /// The window that an expression of GROUP BY is, when a row alone does not tell it.
 fn function(expr: &Expr) -> Option<&ScalarFunction> {
     match expr {

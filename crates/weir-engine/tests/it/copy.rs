@@ -38,7 +38,9 @@ fn numbers(runner: &Runner, path: &str, condition: &str) -> Vec<usize> {
 }
 
 fn copy(runner: &Runner, path: &str, condition: &str, to: &str) -> String {
-    let sql = format!("COPY (SELECT * FROM '{path}' WHERE {condition}) TO '{to}'");
+    let sql = format!(
+        "COPY (SELECT * FROM '{path}' WHERE {condition}) TO '{to}' OPTIONS (overwrite true)"
+    );
     runner.rows(&sql).ok().unwrap().rows.concat()
 }
 

@@ -8,10 +8,11 @@
 
 mod cookbook;
 mod copy;
+mod distinct;
+mod duckdb;
 mod filters;
 mod fused;
 mod guide;
-mod office;
 mod parts;
 mod samples;
 mod shared;
@@ -47,16 +48,20 @@ slt_files!(
     errors,
     explain,
     flows,
+    honoured,
     joins,
     names,
     numbers,
     order,
     pipes,
+    prepared,
     records,
     references,
     top_k,
     views,
+    vocabulary,
     windows,
     moving,
     window_joins,
+    zones,
 );

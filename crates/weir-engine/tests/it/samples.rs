@@ -39,7 +39,6 @@ pub(crate) fn enter() -> &'static Path {
 
 fn write_small(dir: &Path) -> std::io::Result<()> {
     let put = |name: &str, bytes: &[u8]| std::fs::write(dir.join(name), bytes);
-    put("office.pcap", &crate::office::pcap())?;
     put("net.pcap", &pcap(link_type::ETHERNET, &net()))?;
     put("early.pcap", &pcap(link_type::ETHERNET, &every_other(0)))?;
     put("late.pcap", &pcap(link_type::ETHERNET, &every_other(1)))?;

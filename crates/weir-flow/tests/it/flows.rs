@@ -210,6 +210,67 @@ fn acknowledged_bytes_that_were_not_captured_are_gaps() {
     assert_eq!(flow.sent.missed_bytes, 200);
 }
 
+/// Only headers of what follows a cut at so many bytes.
+fn cut_at(mut packets: Vec<Sent>, snap_len: usize) -> Vec<Sent> {
+    for sent in &mut packets {
+        sent.bytes.truncate(snap_len);
+    }
+    packets
+}
+
+/// Zeek's `TCPSessionAdapter::DeliverPacket` hands on no data of a segment that was not captured whole.
+#[test]
+fn bytes_of_segments_without_their_data_were_taken_for_captured() {
+    let lines = format!(
+        "{HANDSHAKE}
+        40 > A 1   1   100
+        50 < A 1   101 0
+        60 > A 101 1   200
+        61 > A 301 1   20
+        62 > A 101 1   200
+        64 > A 521 1   200
+        66 > A 321 1   200
+        70 < A 1   721 0
+        80 < A 1   721 50
+        90 > A 721 51  0"
+    );
+    let whole = only(&tcp(&lines));
+    assert_eq!(whole.sent.missed_bytes, 0);
+    assert_eq!(
+        (whole.sent.retransmissions, whole.sent.out_of_order),
+        (1, 1)
+    );
+    // The headers of all, and of what fits: 54 bytes are in front of the data.
+    for (snap_len, sent, received) in [(54, 720, 50), (80, 700, 50), (110, 700, 0), (154, 600, 0)] {
+        let flow = only(&cut_at(tcp(&lines), snap_len));
+        let missed = (flow.sent.missed_bytes, flow.received.missed_bytes);
+        assert_eq!(missed, (sent, received), "cut at {snap_len}: {flow:#?}");
+        let counted = (flow.sent.retransmissions, flow.sent.out_of_order);
+        assert_eq!(counted, (1, 1), "cut at {snap_len}");
+        assert_eq!(flow.sent.stream_bytes, 720);
+    }
+    // What is not acknowledged is not missing, and what comes whole later neither.
+    let mut packets = cut_at(tcp(&format!("{HANDSHAKE} 40 > A 1 1 100")), 54);
+    assert_eq!(only(&packets).sent.missed_bytes, 0);
+    packets.extend(tcp("45 > A 1 1 100\n 50 < A 1 101 0"));
+    assert_eq!(only(&packets).sent.missed_bytes, 0);
+}
+
+/// A connection of headers only from Zeek's own captures, of which its
+/// `conn.log` says that all 24,257 bytes are missing.
+#[test]
+fn headers_alone_miss_all_that_zeek_misses() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let path = folder.join("captures/found/tcp__retransmit-fast009.pcap");
+    if !path.is_file() {
+        weir_testkit::missing("captures", &path.display().to_string());
+        return;
+    }
+    let flow = only(&capture::read(&path));
+    let missed = flow.sent.missed_bytes + flow.received.missed_bytes;
+    assert_eq!(missed, 24_257, "{flow:#?}");
+}
+
 #[test]
 fn windows_of_zero_are_counted() {
     let flow = check(
@@ -357,6 +418,57 @@ fn datagrams_are_flows_too() {
     assert_eq!(flows[0].history.as_str(), "Dd");
     assert_eq!(flows[0].sent.stream_bytes, 12);
     assert_eq!(flows[0].end, End::Idle);
+}
+
+#[test]
+fn one_datagram_whose_header_fits_was_taken_for_rtp() {
+    let rtp = |sequence: u16, source: u32| {
+        let mut payload = vec![0x80, 8];
+        payload.extend(sequence.to_be_bytes());
+        payload.extend((u32::from(sequence) * 160).to_be_bytes());
+        payload.extend(source.to_be_bytes());
+        payload.extend([0x55; 160]);
+        payload
+    };
+    let service = |payloads: &[Vec<u8>]| {
+        let packets: Vec<Sent> = (0..)
+            .zip(payloads)
+            .map(|(number, payload)| {
+                let datagram = udp(A.into(), B.into(), 4_000, 4_002, payload);
+                let ip = Ipv4::new(A, B, protocol::UDP).packet(&datagram);
+                let frame = ethernet([2; 6], [4; 6], ethertype::IPV4, &ip);
+                Sent::new(number * 20_000_000, ETHERNET, frame)
+            })
+            .collect();
+        only(&packets).application.as_str()
+    };
+    let source = 0x1234_5678;
+    assert_eq!(
+        service(&[rtp(65_534, source), rtp(65_535, source), rtp(1, source)]),
+        Some("rtp")
+    );
+    // Copies and what was overtaken count for nothing, and break nothing.
+    let copies = [
+        rtp(7, source),
+        rtp(7, source),
+        rtp(9, source),
+        rtp(8, source),
+    ];
+    assert_eq!(service(&copies), None);
+    assert_eq!(
+        service(&[&copies[..], &[rtp(10, source)]].concat()),
+        Some("rtp")
+    );
+    // Random numbers, or another source each time, are something else.
+    assert_eq!(service(&[rtp(7, source)]), None);
+    assert_eq!(
+        service(&[1, 2, 3, 4].map(|number| rtp(number, u32::from(number)))),
+        None
+    );
+    assert_eq!(
+        service(&[1, 900, 40, 7_000].map(|number| rtp(number, source))),
+        None
+    );
 }
 
 #[test]

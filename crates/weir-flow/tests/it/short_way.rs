@@ -107,6 +107,7 @@ fn packets(random: &mut Rng, flows: usize, count: usize) -> Vec<Sighting> {
                 flags,
                 window: u16::from(odd != 12) * 1_000,
                 len,
+                is_cut: odd == 13 && len > 0,
             }),
         });
     }

@@ -203,7 +203,7 @@ impl<W: fmt::Write> fmt::Write for OneLine<'_, W> {
             let mut characters = part.chars();
             match characters.next_back().filter(|last| last.is_control()) {
                 Some(control) => {
-                    write!(self.0, "{}{}", characters.as_str(), control.escape_debug())?
+                    write!(self.0, "{}{}", characters.as_str(), control.escape_debug())?;
                 }
                 None => self.0.write_str(part)?,
             }

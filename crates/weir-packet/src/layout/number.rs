@@ -1,36 +1,17 @@
 //! Numbers of any width, byte order and bit position, chosen when a layout is loaded so that reading
 //! one is a bounds check, a load and a shift.
 
+use weir_bytes::{Bits, Endian};
+
 /// Reads one number at a byte offset.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Number {
-    load: Load,
-    /// Bits of the word below the value.
-    shift: u32,
-    /// The lowest bits of the word, as many as the value has.
-    mask: u64,
-    /// Several parts of the word, the most significant first, instead of shift and mask.
+    /// Its bits, at offset 0; of a number of several parts, the word that these are parts of.
+    bits: Bits,
+    /// Several parts of the word, the most significant first, instead of the bits.
     parts: Option<Box<[Part]>>,
     /// Bits of the value.
     width: u32,
-}
-
-/// How the bytes are put together.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Load {
-    One,
-    Big2,
-    Big4,
-    Big8,
-    Little2,
-    Little4,
-    Little8,
-    /// Any other number of bytes up to eight.
-    Big(u8),
-    Little(u8),
-    /// Nine bytes, for bit fields that lie across eight byte boundaries.
-    Big9,
-    Little9,
 }
 
 /// Some neighbouring bits of a word.
@@ -45,14 +26,7 @@ pub(super) struct Part {
 impl Number {
     /// A whole number of `bytes` bytes (1 to 8).
     pub(super) fn whole(bytes: u8, little: bool) -> Self {
-        let width = u32::from(bytes) * 8;
-        Self {
-            load: Load::of(bytes, little),
-            shift: 0,
-            mask: mask(width),
-            parts: None,
-            width,
-        }
+        Self::of(Bits::whole(0, bytes.into(), endian(little)))
     }
 
     /// `width` bits (1 to 64) from bit `first` (0 to 7) of the first byte on. With `least_first`,
@@ -65,13 +39,14 @@ impl Number {
         } else {
             bytes * 8 - first - width
         };
-        let load = Load::of(u8::try_from(bytes).unwrap_or(u8::MAX), least_first);
+        Self::of(Bits::whole(0, bytes, endian(least_first)).part(shift, width))
+    }
+
+    fn of(bits: Bits) -> Self {
         Self {
-            load,
-            shift,
-            mask: mask(width),
+            bits,
             parts: None,
-            width,
+            width: bits.width(),
         }
     }
 
@@ -82,19 +57,16 @@ impl Number {
         if width > 64 || self.parts.is_some() {
             return None;
         }
+        if let [part] = parts {
+            return Some(Self::of(self.bits.part(part.shift, part.width)));
+        }
         let shifted = |part: &Part| Part {
-            shift: part.shift + self.shift,
+            shift: part.shift + self.bits.shift(),
             width: part.width,
         };
-        let (shift, joined) = match parts {
-            [part] => (part.shift + self.shift, None),
-            _ => (0, Some(parts.iter().map(shifted).collect())),
-        };
         Some(Self {
-            load: self.load,
-            shift,
-            mask: mask(width),
-            parts: joined,
+            bits: self.bits,
+            parts: Some(parts.iter().map(shifted).collect()),
             width,
         })
     }
@@ -104,66 +76,34 @@ impl Number {
         self.width
     }
 
-    /// Bytes that are read.
-    pub(super) fn bytes(&self) -> u32 {
-        match self.load {
-            Load::One => 1,
-            Load::Big2 | Load::Little2 => 2,
-            Load::Big4 | Load::Little4 => 4,
-            Load::Big8 | Load::Little8 => 8,
-            Load::Big(bytes) | Load::Little(bytes) => u32::from(bytes),
-            Load::Big9 | Load::Little9 => 9,
-        }
+    /// The same as bits at `start`; `None` when it is made of several parts.
+    pub(super) fn bits_at(&self, start: u32) -> Option<Bits> {
+        self.parts.is_none().then(|| self.bits.after(start))
     }
 
     /// The number at `at`; `None` when the bytes end before.
     #[inline]
     pub(super) fn read(&self, bytes: &[u8], at: usize) -> Option<u64> {
-        let word = match self.load {
-            Load::One => u64::from(weir_bytes::u8_at(bytes, at)?),
-            Load::Big2 => u64::from(weir_bytes::u16_be_at(bytes, at)?),
-            Load::Big4 => u64::from(weir_bytes::u32_be_at(bytes, at)?),
-            Load::Big8 => weir_bytes::u64_be_at(bytes, at)?,
-            Load::Little2 => u64::from(weir_bytes::u16_le_at(bytes, at)?),
-            Load::Little4 => u64::from(weir_bytes::u32_le_at(bytes, at)?),
-            Load::Little8 => weir_bytes::u64_le_at(bytes, at)?,
-            _ => return self.read_rare(bytes, at),
-        };
-        Some(match &self.parts {
-            None => word >> (self.shift & 63) & self.mask,
-            Some(parts) => join(u128::from(word), parts),
-        })
-    }
-
-    #[inline(never)]
-    fn read_rare(&self, bytes: &[u8], at: usize) -> Option<u64> {
-        let field = bytes.get(at..)?.get(..self.bytes() as usize)?;
-        let push = |word: u128, byte: &u8| word << 8 | u128::from(*byte);
-        let word = match self.load {
-            Load::Little(_) | Load::Little9 => field.iter().rev().fold(0, push),
-            _ => field.iter().fold(0, push),
-        };
-        Some(match &self.parts {
-            None => (word >> self.shift & u128::from(self.mask)) as u64,
-            Some(parts) => join(word, parts),
-        })
+        match &self.parts {
+            None => self.bits.read_at(bytes, at),
+            Some(parts) => Some(join(self.bits.word_at(bytes, at)?, parts)),
+        }
     }
 
     /// The number at `start` of a record of `len` bytes as bits of a big-endian word of eight bytes:
     /// offset of the word, shift and mask. `None` when it is not of that form.
     pub(super) fn in_wide_word(&self, start: usize, len: usize) -> Option<(usize, u32, u64)> {
-        let bytes = match self.load {
-            Load::One => 1,
-            Load::Big2 => 2,
-            Load::Big4 => 4,
-            Load::Big(bytes) => u32::from(bytes),
-            _ => return None,
-        };
+        let bytes = self.bits.bytes();
+        if bytes >= 8 || (bytes > 1 && self.bits.endian() == Endian::Little) {
+            return None;
+        }
         let at = start.min(len.checked_sub(8)?);
         let end = u32::try_from(start - at).ok()?.checked_add(bytes)?;
         let below = 8_u32.checked_sub(end)?.checked_mul(8)?;
-        let shift = self.shift.checked_add(below).filter(|shift| *shift < 64)?;
-        self.parts.is_none().then_some((at, shift, self.mask))
+        let shift = self.bits.shift().checked_add(below);
+        let shift = shift.filter(|shift| *shift < 64)?;
+        let mask = self.bits.mask();
+        self.parts.is_none().then_some((at, shift, mask))
     }
 
     /// The number at `at` read as two's complement of the value's width.
@@ -175,28 +115,12 @@ impl Number {
     }
 }
 
-impl Load {
-    fn of(bytes: u8, little: bool) -> Self {
-        match (bytes, little) {
-            (1, _) => Self::One,
-            (2, false) => Self::Big2,
-            (4, false) => Self::Big4,
-            (8, false) => Self::Big8,
-            (2, true) => Self::Little2,
-            (4, true) => Self::Little4,
-            (8, true) => Self::Little8,
-            (9.., false) => Self::Big9,
-            (9.., true) => Self::Little9,
-            (_, false) => Self::Big(bytes),
-            (_, true) => Self::Little(bytes),
-        }
-    }
+const fn endian(little: bool) -> Endian {
+    if little { Endian::Little } else { Endian::Big }
 }
 
 /// The lowest `width` bits.
-pub(super) fn mask(width: u32) -> u64 {
-    1_u64.checked_shl(width).map_or(u64::MAX, |bit| bit - 1)
-}
+pub(super) use weir_bytes::mask;
 
 fn join(word: u128, parts: &[Part]) -> u64 {
     let all = parts.iter().fold(0_u128, |value, part| {

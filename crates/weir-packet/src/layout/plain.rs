@@ -32,6 +32,12 @@ impl PlainNumber {
         self.wide
     }
 
+    /// Where its bits lie in the record; `None` when they are not side by side.
+    #[must_use]
+    pub fn bits(&self) -> Option<weir_bytes::Bits> {
+        self.number.bits_at(u32::try_from(self.start).ok()?)
+    }
+
     /// The same number shifted to the right by so many bits; `None` when it is not read so.
     #[must_use]
     pub fn shifted_right(&self, bits: u32) -> Option<Self> {

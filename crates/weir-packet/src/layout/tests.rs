@@ -77,6 +77,7 @@ fn text_of(value: &Value<'_>) -> String {
         Value::Address(value) => value.to_string(),
         Value::Bytes(value) => format!("0x{}", digits(value)),
         Value::Text(value) => format!("{value:?}"),
+        Value::Texts(_) | Value::Numbers(_) => unreachable!("layouts have no lists"),
     }
 }
 
@@ -90,6 +91,7 @@ fn kind_of(value: &Value<'_>) -> &'static str {
         Value::Address(_) => "address",
         Value::Bytes(_) => "bytes",
         Value::Text(_) => "text",
+        Value::Texts(_) | Value::Numbers(_) => unreachable!("layouts have no lists"),
     }
 }
 
@@ -104,6 +106,7 @@ fn plain(kind: crate::Kind) -> &'static str {
         Kind::Address => "address",
         Kind::Bytes => "bytes",
         Kind::Text => "text",
+        Kind::Texts | Kind::Numbers => unreachable!("layouts have no lists"),
     }
 }
 

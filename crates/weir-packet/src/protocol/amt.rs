@@ -1,20 +1,24 @@
 //! Automatic Multicast Tunneling: multicast packets in UDP.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "amt",
     title: "Automatic Multicast Tunneling",
     decode,
     on: &[On::UdpPort(2268)],
-    fields: &[Field::u8(
-        "amt.type",
-        |p| Some(p.u8(Layer::Amt, 0)? & 15),
-        "Type of the message: 6 carries a multicast packet",
-        "RFC 7450, 5.1",
-    )],
+    fields: &[plain!(
+            u8,
+            "amt.type",
+            [Location::bits(Layer::Amt, Bits::byte(0).part(0, 4))],
+            "Type of the message: 6 carries a multicast packet",
+            "RFC 7450, 5.1",
+        )],
 };
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {

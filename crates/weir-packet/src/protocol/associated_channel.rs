@@ -1,20 +1,24 @@
 //! The associated channel of a pseudowire or a label switched path.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "pwach",
     title: "Pseudowire associated channel",
     decode,
     on: &[],
-    fields: &[Field::u16(
-        "pwach.channel_type",
-        |p| p.u16_be(Layer::AssociatedChannel, 2),
-        "What the channel carries: 0x21 IPv4, 0x57 IPv6, others maintenance",
-        "RFC 4385, 5",
-    )],
+    fields: &[plain!(
+            u16,
+            "pwach.channel_type",
+            [Location::bits(Layer::AssociatedChannel, Bits::be16(2))],
+            "What the channel carries: 0x21 IPv4, 0x57 IPv6, others maintenance",
+            "RFC 4385, 5",
+        )],
 };
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {

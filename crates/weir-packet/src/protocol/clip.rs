@@ -16,7 +16,11 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     let next = if input.bytes.starts_with(&[0xaa, 0xaa, 0x03]) {
         Next::Layer(Layer::Llc)
     } else {
-        raw_ip::by_version(input.bytes)
+        match raw_ip::by_version(input.bytes) {
+            // Nothing else than IP stands here: what has another version is a bad header of it.
+            Next::Payload if !input.bytes.is_empty() => Next::Layer(Layer::Ipv4),
+            next => next,
+        }
     };
     Ok(Header::new(0, next))
 }

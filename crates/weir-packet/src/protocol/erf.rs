@@ -4,7 +4,7 @@
 use weir_bytes::Bits;
 
 use super::{Header, Input, Layer, Next, On, Protocol};
-use crate::field::{Field, plain};
+use crate::field::{Field, mostly_plain, plain};
 use crate::shape::{BitsTest, HeaderShape, Location, NextHeader, NextTable, PayloadEnd};
 use crate::{ErfHdlc, Frame, LinkType, Options, Packet, Reason};
 
@@ -14,7 +14,13 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Link(197)],
     fields: &[
-        plain!(u64, "erf.ts", [Location::bits(Layer::Erf, Bits::le64(0))], "Timestamp: seconds since 1970 and 2^-32 of a second", "Endace ERF"),
+        plain!(
+            u64,
+            "erf.ts",
+            [Location::bits(Layer::Erf, Bits::le64(0))],
+            "Timestamp: seconds since 1970 and 2^-32 of a second",
+            "Endace ERF",
+        ),
         plain!(
             u8,
             "erf.types",
@@ -131,46 +137,70 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             |p| multi_channel(p, is_mc_hdlc),
             "MC HDLC header",
         ),
-        word(
+        mostly_plain!(
+            u32,
             "erf.mchdlc.cn",
+            [Location::bits(Layer::Erf, Bits::be32(16).part(0, 10)).when(MC_HDLC)],
             |p| bits(p, is_mc_hdlc, 0, 10),
             "MC HDLC: connection number",
-        ).plain_at(&[Location::bits(Layer::Erf, Bits::be32(16).part(0, 10)).when(MC_HDLC)]),
-        word(
+            "Endace ERF",
+        ),
+        mostly_plain!(
+            u32,
             "erf.mchdlc.fcse",
+            [Location::bits(Layer::Erf, Bits::be32(16).part(24, 1)).when(MC_HDLC)],
             |p| bits(p, is_mc_hdlc, 24, 1),
             "MC HDLC: 1 after an FCS error",
-        ).plain_at(&[Location::bits(Layer::Erf, Bits::be32(16).part(24, 1)).when(MC_HDLC)]),
-        word(
+            "Endace ERF",
+        ),
+        mostly_plain!(
+            u32,
             "erf.mchdlc.sre",
+            [Location::bits(Layer::Erf, Bits::be32(16).part(25, 1)).when(MC_HDLC)],
             |p| bits(p, is_mc_hdlc, 25, 1),
             "MC HDLC: 1 for a record below the least length",
-        ).plain_at(&[Location::bits(Layer::Erf, Bits::be32(16).part(25, 1)).when(MC_HDLC)]),
-        word(
+            "Endace ERF",
+        ),
+        mostly_plain!(
+            u32,
             "erf.mchdlc.lre",
+            [Location::bits(Layer::Erf, Bits::be32(16).part(26, 1)).when(MC_HDLC)],
             |p| bits(p, is_mc_hdlc, 26, 1),
             "MC HDLC: 1 for a record above the greatest length",
-        ).plain_at(&[Location::bits(Layer::Erf, Bits::be32(16).part(26, 1)).when(MC_HDLC)]),
-        word(
+            "Endace ERF",
+        ),
+        mostly_plain!(
+            u32,
             "erf.mchdlc.afe",
+            [Location::bits(Layer::Erf, Bits::be32(16).part(27, 1)).when(MC_HDLC)],
             |p| bits(p, is_mc_hdlc, 27, 1),
             "MC HDLC: 1 for an aborted frame",
-        ).plain_at(&[Location::bits(Layer::Erf, Bits::be32(16).part(27, 1)).when(MC_HDLC)]),
-        word(
+            "Endace ERF",
+        ),
+        mostly_plain!(
+            u32,
             "erf.mchdlc.oe",
+            [Location::bits(Layer::Erf, Bits::be32(16).part(28, 1)).when(MC_HDLC)],
             |p| bits(p, is_mc_hdlc, 28, 1),
             "MC HDLC: 1 when the frame was no whole number of octets",
-        ).plain_at(&[Location::bits(Layer::Erf, Bits::be32(16).part(28, 1)).when(MC_HDLC)]),
-        word(
+            "Endace ERF",
+        ),
+        mostly_plain!(
+            u32,
             "erf.mchdlc.lbe",
+            [Location::bits(Layer::Erf, Bits::be32(16).part(29, 1)).when(MC_HDLC)],
             |p| bits(p, is_mc_hdlc, 29, 1),
             "MC HDLC: 1 when bytes were lost",
-        ).plain_at(&[Location::bits(Layer::Erf, Bits::be32(16).part(29, 1)).when(MC_HDLC)]),
-        word(
+            "Endace ERF",
+        ),
+        mostly_plain!(
+            u32,
             "erf.mchdlc.first",
+            [Location::bits(Layer::Erf, Bits::be32(16).part(30, 1)).when(MC_HDLC)],
             |p| bits(p, is_mc_hdlc, 30, 1),
             "MC HDLC: 1 for the first record of a connection",
-        ).plain_at(&[Location::bits(Layer::Erf, Bits::be32(16).part(30, 1)).when(MC_HDLC)]),
+            "Endace ERF",
+        ),
         word(
             "erf.mcraw",
             |p| multi_channel(p, is_mc_raw),
@@ -379,7 +409,7 @@ const BY_TYPE: NextHeader = NextHeader::Number {
 };
 /// Records that have the multi-channel header of HDLC, of which those with extension headers are not plain.
 const MC_HDLC: &[BitsTest] = &[BitsTest::new(Bits::byte(8).part(0, 7), &[(5, 5), (17, 17)])];
-const IS_MC_HDLC: BitsTest = BitsTest::new(Bits::byte(8), &[(5, 5)]);
+pub(crate) const IS_MC_HDLC: BitsTest = BitsTest::new(Bits::byte(8), &[(5, 5)]);
 // What tells frame relay from PPP and Cisco HDLC, as `is_frame_relay` has it.
 const RELAY_START: BitsTest = BitsTest::new(
     Bits::byte(20),

@@ -18,25 +18,25 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u16(
             "erspan.vlan",
-            |p| Some(p.u16_be(ERSPAN, 0)? & 0x0fff),
+            |p| Some(p.u16_be(known(p)?, 0)? & 0x0fff),
             "VLAN of the mirrored frame",
             DRAFT,
         ),
         Field::u8(
             "erspan.cos",
-            |p| Some(p.u8(ERSPAN, 2)? >> 5),
+            |p| Some(p.u8(known(p)?, 2)? >> 5),
             "Class of service of the mirrored frame",
             DRAFT,
         ),
         Field::bool(
             "erspan.truncated",
-            |p| p.bit(ERSPAN, 2, 4),
+            |p| p.bit(known(p)?, 2, 4),
             "The mirrored frame was cut",
             DRAFT,
         ),
         Field::u16(
             "erspan.spanid",
-            |p| Some(p.u16_be(ERSPAN, 2)? & 0x03ff),
+            |p| Some(p.u16_be(known(p)?, 2)? & 0x03ff),
             "Session",
             DRAFT,
         ),
@@ -79,6 +79,11 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
             value: u32::from(value),
         }),
     }
+}
+
+/// The layer, where its version is one whose fields are known.
+fn known(packet: &Packet<'_>) -> Option<Layer> {
+    matches!(version(packet)?, 1 | 2).then_some(ERSPAN)
 }
 
 fn version(packet: &Packet<'_>) -> Option<u8> {

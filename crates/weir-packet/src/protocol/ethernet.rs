@@ -2,7 +2,7 @@
 
 use weir_bytes::Bits;
 
-use super::{Header, Input, Layer, Next, On, Protocol, isl};
+use super::{Header, Input, Layer, Next, On, Protocol, fabric_path, isl};
 use crate::Reason;
 use crate::field::plain;
 use crate::shape::{BitsTest, HeaderShape, Location, NextHeader, NextTable};
@@ -35,8 +35,31 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Source MAC address",
             "IEEE 802.3, 3.2.5",
         ),
-        plain!(u16, "eth.type", [Location::bits(Layer::Ethernet, ETHERTYPE).when(&[BitsTest::new(ETHERTYPE, &[(0, 0), (ETHERTYPE_MIN as u64, u16::MAX as u64)])])], "Ethertype of the payload; NULL in 802.3 frames, which hold a length there", "IEEE 802.3, 3.2.6"),
-        plain!(u16, "eth.len", [Location::bits(Layer::Ethernet, ETHERTYPE).when(&[BitsTest::new(ETHERTYPE, &[(1, LENGTH_MAX as u64)])])], "Length of the payload in bytes in 802.3 frames; NULL in Ethernet II frames", "IEEE 802.3, 3.2.6"),
+        plain!(
+            u16,
+            "eth.type",
+            [
+                Location::bits(Layer::Ethernet, ETHERTYPE)
+                    .when(&[
+                        BitsTest::new(
+                            ETHERTYPE,
+                            &[(0, 0), (ETHERTYPE_MIN as u64, u16::MAX as u64)],
+                        ),
+                    ]),
+            ],
+            "Ethertype of the payload; NULL in 802.3 frames, which hold a length there",
+            "IEEE 802.3, 3.2.6",
+        ),
+        plain!(
+            u16,
+            "eth.len",
+            [
+                Location::bits(Layer::Ethernet, ETHERTYPE)
+                    .when(&[BitsTest::new(ETHERTYPE, &[(1, LENGTH_MAX as u64)])]),
+            ],
+            "Length of the payload in bytes in 802.3 frames; NULL in Ethernet II frames",
+            "IEEE 802.3, 3.2.6",
+        ),
     ],
 };
 
@@ -59,10 +82,17 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(HEADER_LEN)?;
     let header = length_or_type(input, 12);
     // Ethertypes come first, as hardly any other frame has to be looked at again.
-    if matches!(header.next, Next::Layer(Layer::Llc)) && isl::is_isl(input.bytes) {
-        return Ok(Header::foreign(Next::Layer(Layer::Isl)));
+    match header.next {
+        Next::Layer(Layer::Llc) if isl::is_isl(input.bytes) => {
+            Ok(Header::foreign(Next::Layer(Layer::Isl)))
+        }
+        Next::Ethertype(fabric_path::ETHERTYPE | 0x8100 | 0x88a8)
+            if fabric_path::tag_at(input.bytes).is_some() =>
+        {
+            Ok(Header::foreign(Next::Layer(Layer::FabricPath)))
+        }
+        _ => Ok(header),
     }
-    Ok(header)
 }
 
 /// What follows a length or type field at `offset`: an ethertype's payload, or as many bytes of

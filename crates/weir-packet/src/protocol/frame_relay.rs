@@ -4,7 +4,7 @@ use weir_bytes::Bits;
 
 use super::llc::{self, Snap, UNNUMBERED_INFORMATION};
 use super::{Header, Input, Layer, Next, On, Protocol, chdlc};
-use crate::field::Field;
+use crate::field::{Field, mostly_plain};
 use crate::shape::{BitsTest, HeaderShape, Location, NextHeader, NextTable};
 use crate::{Packet, Reason};
 
@@ -24,48 +24,62 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Data link connection identifier: 10, 16 or 23 bits",
             "ITU-T Q.922, 3.3.6",
         ),
-        Field::bool(
+        mostly_plain!(
+            bool,
             "fr.cr",
+            [Location::bits(Layer::FrameRelay, Bits::flag(0, 1))],
             |p| Some(first_octet(p)? & 0x02 != 0),
             "Command/response bit",
             "ITU-T Q.922, 3.3.3",
-        ).plain_at(&[Location::bits(Layer::FrameRelay, Bits::flag(0, 1))]),
-        Field::bool(
+        ),
+        mostly_plain!(
+            bool,
             "fr.ea",
+            [Location::bits(Layer::FrameRelay, Bits::flag(0, 0))],
             |p| Some(first_octet(p)? & 0x01 != 0),
             "Address extension bit of the first octet: false as more octets follow",
             "ITU-T Q.922, 3.3.2",
-        ).plain_at(&[Location::bits(Layer::FrameRelay, Bits::flag(0, 0))]),
-        Field::bool(
+        ),
+        mostly_plain!(
+            bool,
             "fr.fecn",
+            [Location::bits(Layer::FrameRelay, Bits::flag(1, 3))],
             |p| Some(second_octet(p)? & 0x08 != 0),
             "Forward explicit congestion notification",
             "ITU-T Q.922, 3.3.4",
-        ).plain_at(&[Location::bits(Layer::FrameRelay, Bits::flag(1, 3))]),
-        Field::bool(
+        ),
+        mostly_plain!(
+            bool,
             "fr.becn",
+            [Location::bits(Layer::FrameRelay, Bits::flag(1, 2))],
             |p| Some(second_octet(p)? & 0x04 != 0),
             "Backward explicit congestion notification",
             "ITU-T Q.922, 3.3.4",
-        ).plain_at(&[Location::bits(Layer::FrameRelay, Bits::flag(1, 2))]),
-        Field::bool(
+        ),
+        mostly_plain!(
+            bool,
             "fr.de",
+            [Location::bits(Layer::FrameRelay, Bits::flag(1, 1))],
             |p| Some(second_octet(p)? & 0x02 != 0),
             "Eligible to be discarded",
             "ITU-T Q.922, 3.3.5",
-        ).plain_at(&[Location::bits(Layer::FrameRelay, Bits::flag(1, 1))]),
-        Field::u8(
+        ),
+        mostly_plain!(
+            u8,
             "fr.upper_dlci",
+            [Location::bits(Layer::FrameRelay, Bits::byte(0).part(2, 6))],
             |p| Some(first_octet(p)? >> 2),
             "DLCI bits of the first octet",
             "ITU-T Q.922, 3.3.6",
-        ).plain_at(&[Location::bits(Layer::FrameRelay, Bits::byte(0).part(2, 6))]),
-        Field::u8(
+        ),
+        mostly_plain!(
+            u8,
             "fr.second_dlci",
+            [Location::bits(Layer::FrameRelay, Bits::byte(1).part(4, 4))],
             |p| Some(second_octet(p)? >> 4),
             "DLCI bits of the second octet",
             "ITU-T Q.922, 3.3.6",
-        ).plain_at(&[Location::bits(Layer::FrameRelay, Bits::byte(1).part(4, 4))]),
+        ),
         Field::u8(
             "fr.third_dlci",
             |p| {
@@ -102,24 +116,31 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "The last octet of three or four holds DL-CORE control bits, not DLCI bits",
             "ITU-T Q.922, 3.3.7",
         ),
-        Field::u8(
+        mostly_plain!(
+            u8,
             "fr.control",
+            [Location::bits(Layer::FrameRelay, Bits::byte(2)).when(&[INFORMATION])],
             |p| match Frame::of(p)?.follows {
                 Follows::Nlpid { control, .. } | Follows::Other { control } => Some(control),
                 Follows::Cisco { .. } | Follows::Unknown { .. } => None,
             },
             "First octet of the control field: 3 for unnumbered information; NULL in Cisco encapsulation, which has none",
             "RFC 2427, 3; ITU-T Q.922, 3.4",
-        ).plain_at(&[Location::bits(Layer::FrameRelay, Bits::byte(2)).when(&[INFORMATION])]),
-        Field::u8(
+        ),
+        mostly_plain!(
+            u8,
             "fr.nlpid",
+            [
+                Location::bits(Layer::FrameRelay, Bits::byte(3)).when(&[INFORMATION, UNPADDED]),
+                Location::bits(Layer::FrameRelay, Bits::byte(4)).when(&[INFORMATION]),
+            ],
             |p| match Frame::of(p)?.follows {
                 Follows::Nlpid { nlpid, .. } => nlpid,
                 _ => None,
             },
             "Network layer protocol identifier, behind the pad: 0xCC IPv4, 0x8E IPv6, 0x80 SNAP, 0x08 Q.933, 0xB1 FRF.12, 0xCF PPP",
             "RFC 2427, 3; ISO/IEC TR 9577",
-        ).plain_at(&[Location::bits(Layer::FrameRelay, Bits::byte(3)).when(&[INFORMATION, UNPADDED]), Location::bits(Layer::FrameRelay, Bits::byte(4)).when(&[INFORMATION])]),
+        ),
         Field::u32(
             "fr.snap.oui",
             |p| Some(snap_of(p)?.organisation),
@@ -205,7 +226,7 @@ const fn ethertype(len: u32) -> HeaderShape {
 const GOES_ON: BitsTest = BitsTest::new(Bits::flag(0, 0), &[(0, 0)]);
 const ENDS: BitsTest = BitsTest::new(Bits::flag(1, 0), &[(1, 1)]);
 /// The control field behind an address of two octets.
-const INFORMATION: BitsTest = BitsTest::new(Bits::byte(2), &[(3, 3)]);
+pub(crate) const INFORMATION: BitsTest = BitsTest::new(Bits::byte(2), &[(3, 3)]);
 const UNPADDED: BitsTest = BitsTest::new(Bits::byte(3), &[(1, 0xff)]);
 const NO_PAD: &[(u64, u64)] = &[(1, 0x7f), (0x81, 0xff)];
 const NO_SNAP: &[(u64, u64)] = &[(0, 0x7f), (0x81, 0xff)];

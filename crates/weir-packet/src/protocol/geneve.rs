@@ -51,7 +51,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         plain!(
             u32,
             "geneve.vni",
-            [Location::bits(GENEVE, Bits::be32(4).part(8, 24))],
+            [Location::bits(GENEVE, NETWORK_IDENTIFIER)],
             "Network identifier, 24 bits",
             "RFC 8926, 3.4",
         ),
@@ -86,3 +86,4 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
 
 const GENEVE: Layer = Layer::Geneve;
 const BRIDGED_ETHERNET: u16 = 0x6558;
+pub(super) const NETWORK_IDENTIFIER: Bits = Bits::be32(4).part(8, 24);

@@ -70,10 +70,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u32(
             "gre.key",
-            |p| {
-                let flags = p.u16_be(GRE, 0)?;
-                p.u32_be(GRE, parts(p)?.key.filter(|_| flags & VERSION_MASK == 0)?)
-            },
+            |p| key(p.bytes(GRE)?),
             "Key of the tunnel (version 0)",
             "RFC 2890, 2.1",
         ),
@@ -133,6 +130,13 @@ impl Parts {
 
 fn parts(packet: &Packet<'_>) -> Option<Parts> {
     packet.u16_be(GRE, 0).map(Parts::new)
+}
+
+/// The key, in headers of the version whose key is the same in both directions.
+pub(super) fn key(header: &[u8]) -> Option<u32> {
+    let flags = weir_bytes::u16_be_at(header, 0)?;
+    let at = Parts::new(flags).key?;
+    weir_bytes::u32_be_at(header, at).filter(|_| flags & VERSION_MASK == 0)
 }
 
 fn is_pptp(packet: &Packet<'_>) -> bool {

@@ -1,10 +1,10 @@
-//! GPRS Tunnelling Protocol: versions 0 and 1, user plane and the header of the control plane.
+//! GPRS Tunnelling Protocol: versions 0 and 1, user plane and the header of the control plane, and the
+//! header of GTP', which carries charging records.
 
-use weir_bytes::Bits;
+use std::fmt;
 
 use super::{Header, Input, Layer, Next, On, Protocol};
-use crate::field::{Field, plain};
-use crate::shape::Location;
+use crate::field::Field;
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -13,83 +13,129 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::UdpPort(2152), On::UdpPort(2123)],
     fields: &[
-        plain!(
-            u8,
+        Field::u8(
             "gtp.flags",
-            [Location::bits(GTP, Bits::byte(0))],
+            |p| p.u8(gtp(p)?, 0),
             "Version and flags",
             "3GPP TS 29.060, 6",
         ),
-        plain!(
-            u8,
+        Field::u8(
             "gtp.flags.version",
-            [Location::bits(GTP, Bits::byte(0).part(5, 3))],
-            "Version, 0 or 1",
+            |p| Some(p.u8(gtp(p)?, 0)? >> 5).filter(|_| kind(p) != Some(Kind::Prime)),
+            "Version, 0 or 1; NULL in GTP'",
             "3GPP TS 29.060, 6",
         ),
-        plain!(
-            u8,
+        Field::u8(
+            "gtp.prim.flags.version",
+            |p| Some(p.u8(gtp(p)?, 0)? >> 5).filter(|_| kind(p) == Some(Kind::Prime)),
+            "Version of GTP', 0 to 2",
+            "3GPP TS 32.295, 6.1",
+        ),
+        Field::u8(
             "gtp.flags.payload",
-            [Location::bits(GTP, Bits::flag(0, 4))],
+            |p| Some(p.u8(gtp(p)?, 0)? >> 4 & 1),
             "Protocol type: 1 GTP, 0 GTP' of charging",
             "3GPP TS 29.060, 6",
         ),
+        Field::u8(
+            "gtp.flags.reserved",
+            |p| {
+                let flags = p.u8(gtp(p)?, 0)?;
+                Some(match kind(p)? {
+                    Kind::Version1 => flags >> 3 & 1,
+                    Kind::Version0 | Kind::Prime => flags >> 1 & 7,
+                })
+            },
+            "Reserved bits: one, which is 0, in version 1; three, which are 1, in version 0 and GTP'",
+            "3GPP TS 29.060, 6; GSM 09.60, 6; 3GPP TS 32.295, 6.1",
+        ),
+        Field::bool(
+            "gtp.flags.hdr_length",
+            |p| {
+                let flags = p.u8(gtp(p)?, 0)?;
+                (kind(p)? == Kind::Prime && flags >> 5 == 0).then_some(flags & 1 != 0)
+            },
+            "The header of GTP' version 0 has 6 bytes, else 20",
+            "3GPP TS 32.295, 6.1",
+        ),
+        Field::bool(
+            "gtp.flags.snn",
+            |p| p.bit(only(p, Kind::Version0)?, 0, 1),
+            "The number of LLC counts (version 0)",
+            "GSM 09.60, 6",
+        ),
         Field::bool(
             "gtp.flags.e",
-            |p| p.bit(GTP, 0, 4).filter(|_| version(p) == Some(1)),
+            |p| p.bit(only(p, Kind::Version1)?, 0, 4),
             "An extension header follows (version 1)",
             "3GPP TS 29.281, 5.1",
         ),
         Field::bool(
             "gtp.flags.s",
-            |p| p.bit(GTP, 0, 2).filter(|_| version(p) == Some(1)),
+            |p| p.bit(only(p, Kind::Version1)?, 0, 2),
             "The sequence number counts (version 1)",
             "3GPP TS 29.281, 5.1",
         ),
         Field::bool(
             "gtp.flags.pn",
-            |p| p.bit(GTP, 0, 1).filter(|_| version(p) == Some(1)),
+            |p| p.bit(only(p, Kind::Version1)?, 0, 1),
             "The N-PDU number counts (version 1)",
             "3GPP TS 29.281, 5.1",
         ),
-        plain!(
-            u8,
+        Field::u8(
             "gtp.message",
-            [Location::bits(GTP, Bits::byte(1))],
+            |p| p.u8(gtp(p)?, 1),
             "Type of the message; 255: user data",
             "3GPP TS 29.281, 6.1",
         ),
-        plain!(
-            u16,
+        Field::u16(
             "gtp.length",
-            [Location::bits(GTP, Bits::be16(2))],
+            |p| p.u16_be(gtp(p)?, 2),
             "Length of what follows the mandatory header in bytes",
             "3GPP TS 29.281, 5.1",
         ),
         Field::u32(
             "gtp.teid",
-            |p| p.u32_be(GTP, 4).filter(|_| version(p) == Some(1)),
+            |p| p.u32_be(only(p, Kind::Version1)?, 4),
             "Tunnel endpoint identifier at the receiver (version 1)",
             "3GPP TS 29.281, 5.1",
         ),
         Field::u16(
             "gtp.seq_number",
-            |p| match version(p)? {
-                0 => p.u16_be(GTP, 4),
-                _ => p
-                    .u16_be(GTP, 8)
-                    .filter(|_| p.u8(GTP, 0).is_some_and(|flags| flags & 2 != 0)),
+            |p| match kind(p)? {
+                Kind::Version0 | Kind::Prime => p.u16_be(gtp(p)?, 4),
+                Kind::Version1 => p.u16_be(gtp(p)?, 8).filter(|_| has_flag(p, 2)),
             },
             "Sequence number, where there is one",
             "3GPP TS 29.281, 5.1",
         ),
+        Field::u16(
+            "gtp.flow_label",
+            |p| p.u16_be(only(p, Kind::Version0)?, 6),
+            "Flow label, by which the receiver knows the flow (version 0)",
+            "GSM 09.60, 6",
+        ),
+        Field::u8(
+            "gtp.sndcp_number",
+            |p| p.u8(only(p, Kind::Version0)?, 8),
+            "Number of the N-PDU of SNDCP (version 0)",
+            "GSM 09.60, 6",
+        ),
+        Field::write(
+            "gtp.tid",
+            write_tunnel,
+            "Tunnel identifier: the digits of the IMSI and the NSAPI (version 0)",
+            "GSM 09.60, 6",
+        ),
+        Field::u8(
+            "gtp.npdu_number",
+            |p| p.u8(only(p, Kind::Version1)?, 10).filter(|_| has_flag(p, 1)),
+            "N-PDU number, where there is one (version 1)",
+            "3GPP TS 29.281, 5.1",
+        ),
         Field::u8(
             "gtp.ext_hdr.next",
-            |p| {
-                p.u8(GTP, 11).filter(|_| {
-                    version(p) == Some(1) && p.u8(GTP, 0).is_some_and(|flags| flags & 4 != 0)
-                })
-            },
+            |p| p.u8(only(p, Kind::Version1)?, 11).filter(|_| has_flag(p, 4)),
             "Type of the first extension header",
             "3GPP TS 29.281, 5.2",
         ),
@@ -97,19 +143,32 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 };
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
+    // Version 2 has a header of its own, and carries no user data.
+    decode_with(input, 1)
+}
+
+/// Reads a header whose version is `version_max` or less.
+pub(super) fn decode_with(input: &Input<'_>, version_max: u8) -> Result<Header, Reason> {
     let flags = input.u8(0)?;
-    match flags >> 5 {
-        0 => decode_version_0(input),
-        1 => decode_version_1(input, flags),
-        // Version 2 has a header of its own, and carries no user data.
-        _ => Ok(Header::foreign(Next::Payload)),
+    if flags >> 5 > version_max {
+        return Ok(Header::foreign(Next::Payload));
+    }
+    match Kind::of(flags) {
+        Kind::Version0 => decode_fixed(input, LEN_OF_VERSION_0),
+        Kind::Version1 => decode_version_1(input, flags),
+        Kind::Prime if flags >> 5 == 0 && flags & 1 == 0 => decode_fixed(input, LEN_OF_VERSION_0),
+        Kind::Prime => {
+            input.need(LEN_OF_PRIME)?;
+            let total = usize::from(input.u16_be(2)?).saturating_add(LEN_OF_PRIME);
+            Ok(Header::new(LEN_OF_PRIME, Next::Payload).with_total(total))
+        }
     }
 }
 
-fn decode_version_0(input: &Input<'_>) -> Result<Header, Reason> {
-    input.need(20)?;
-    let total = usize::from(input.u16_be(2)?) + 20;
-    Ok(Header::new(20, user_data(input, input.u8(1)?, 20)?).with_total(total))
+fn decode_fixed(input: &Input<'_>, len: usize) -> Result<Header, Reason> {
+    input.need(len)?;
+    let total = usize::from(input.u16_be(2)?).saturating_add(len);
+    Ok(Header::new(len, user_data(input, input.u8(1)?, len)?).with_total(total))
 }
 
 fn decode_version_1(input: &Input<'_>, flags: u8) -> Result<Header, Reason> {
@@ -145,9 +204,57 @@ fn user_data(input: &Input<'_>, message: u8, at: usize) -> Result<Next, Reason> 
     }
 }
 
-fn version(packet: &Packet<'_>) -> Option<u8> {
-    Some(packet.u8(GTP, 0)? >> 5)
+/// What sort of header it is, which its first byte tells.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Version0,
+    /// And, on the port of charging, what calls itself version 2 and is laid out the same.
+    Version1,
+    Prime,
 }
 
-const GTP: Layer = Layer::Gtp;
+impl Kind {
+    const fn of(flags: u8) -> Self {
+        match (flags & 0x10, flags >> 5) {
+            (0, _) => Self::Prime,
+            (_, 0) => Self::Version0,
+            _ => Self::Version1,
+        }
+    }
+}
+
+/// The outermost header on any of the ports.
+fn gtp(packet: &Packet<'_>) -> Option<Layer> {
+    packet.outermost(Layer::Gtp, Layer::GtpPrime)
+}
+
+fn kind(packet: &Packet<'_>) -> Option<Kind> {
+    Some(Kind::of(packet.u8(gtp(packet)?, 0)?))
+}
+
+/// The layer, where the header is of that sort.
+fn only(packet: &Packet<'_>, wanted: Kind) -> Option<Layer> {
+    gtp(packet).filter(|_| kind(packet) == Some(wanted))
+}
+
+fn has_flag(packet: &Packet<'_>, mask: u8) -> bool {
+    gtp(packet).and_then(|layer| packet.bit(layer, 0, mask)) == Some(true)
+}
+
+/// Two digits a byte, the low four bits first. Beyond 9 they are written as hexadecimal digits (F stands
+/// for none, and an NSAPI may be 10 to 15), where Wireshark has a blank.
+fn write_tunnel(packet: &Packet<'_>, out: &mut dyn fmt::Write) -> Result<bool, fmt::Error> {
+    let Some(digits) = only(packet, Kind::Version0).and_then(|layer| packet.part(layer, 12, 8)) else {
+        return Ok(false);
+    };
+    for digit in digits.iter().flat_map(|byte| [byte & 15, byte >> 4]) {
+        write!(out, "{digit:x}")?;
+    }
+    Ok(true)
+}
+
+/// GTP' has had versions 0 to 2.
+pub(super) const VERSION_MAX_OF_CHARGING: u8 = 2;
+const LEN_OF_VERSION_0: usize = 20;
+const LEN_OF_PRIME: usize = 6;
 const USER_DATA: u8 = 255;

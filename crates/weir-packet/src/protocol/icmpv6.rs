@@ -46,8 +46,23 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "The checksum is right; NULL when it can't be told: a fragment, a quoted or a cut message",
             "RFC 4443, 2.3",
         ),
-        plain!(u16, "icmpv6.echo.identifier", [Location::bits(ICMPV6, Bits::be16(4)).when(&[BitsTest::new(KIND, &[(128, 129), (160, 161)])])], "Identifier of an echo or extended echo request or reply", "RFC 4443, 4.1; RFC 8335, 2"),
-        plain!(u16, "icmpv6.echo.sequence_number", [Location::bits(ICMPV6, Bits::be16(6)).when(&[BitsTest::new(KIND, &[(128, 129)])])], "Sequence number of an echo request or reply", "RFC 4443, 4.1"),
+        plain!(
+            u16,
+            "icmpv6.echo.identifier",
+            [
+                Location::bits(ICMPV6, Bits::be16(4))
+                    .when(&[BitsTest::new(KIND, &[(128, 129), (160, 161)])]),
+            ],
+            "Identifier of an echo or extended echo request or reply",
+            "RFC 4443, 4.1; RFC 8335, 2",
+        ),
+        plain!(
+            u16,
+            "icmpv6.echo.sequence_number",
+            [Location::bits(ICMPV6, Bits::be16(6)).when(&[BitsTest::new(KIND, &[(128, 129)])])],
+            "Sequence number of an echo request or reply",
+            "RFC 4443, 4.1",
+        ),
         Field::u32(
             "icmpv6.mtu",
             |p| p.u32_be(ICMPV6, 4).filter(|_| is(p, &[PACKET_TOO_BIG])),
@@ -209,7 +224,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 
 /// All messages but the errors, which quote a packet.
 pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape::fixed(4, NextHeader::Payload)
-    .tests(&[BitsTest::new(KIND, &[(0, 0), (5, 255)])])];
+    .tests(&[BitsTest::new(KIND, &[(0, 0), (5, 136), (138, 255)])])];
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(HEADER_LEN_MIN)?;
@@ -218,8 +233,29 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
             input.need(ERROR_LEN)?;
             Ok(Header::new(ERROR_LEN, Next::Quote(Layer::Ipv6)))
         }
+        NEIGHBOR_REDIRECT => decode_redirect(input),
         _ => Ok(Header::new(HEADER_LEN_MIN, Next::Payload)),
     }
+}
+
+/// A redirect quotes the packet that is to go another way in an option, among others (RFC 4861, 4.6.3).
+fn decode_redirect(input: &Input<'_>) -> Result<Header, Reason> {
+    let mut at = OPTIONS_OF_REDIRECT;
+    while input.declared > at {
+        let kind = input.u8(at)?;
+        let len = usize::from(input.u8(at.saturating_add(1))?) * 8;
+        let end = at.saturating_add(len);
+        if kind == REDIRECTED && len > REDIRECTED_LEN {
+            let len = at.saturating_add(REDIRECTED_LEN);
+            input.need(len)?;
+            return Ok(Header::new(len, Next::Quote(Layer::Ipv6)).with_total(end));
+        }
+        if len == 0 {
+            break;
+        }
+        at = end;
+    }
+    Ok(Header::new(HEADER_LEN_MIN, Next::Payload))
 }
 
 fn is(packet: &Packet<'_>, kinds: &[u8]) -> bool {
@@ -231,10 +267,14 @@ fn is(packet: &Packet<'_>, kinds: &[u8]) -> bool {
 /// The first option of neighbour discovery whose type `wanted` accepts, from its type on.
 fn option<'a>(packet: &Packet<'a>, wanted: fn(u8) -> bool) -> Option<&'a [u8]> {
     let start = match packet.u8(ICMPV6, 0)? {
-        ROUTER_SOLICITATION => 8,
+        // Inverse discovery (RFC 3122, 2), mobile prefix advertisements (RFC 6275, 6.8), certification path
+        // solicitations (RFC 3971, 6.4), mobility protocols (RFC 4065, 3; RFC 5568, 6.1).
+        ROUTER_SOLICITATION | 141 | 142 | 147 | 148 | 150 | 154 => 8,
+        // Certification path advertisements (RFC 3971, 6.4).
+        149 => 12,
         134 => 16,
         NEIGHBOR_SOLICITATION | NEIGHBOR_ADVERTISEMENT => 24,
-        NEIGHBOR_REDIRECT => 40,
+        NEIGHBOR_REDIRECT => OPTIONS_OF_REDIRECT,
         _ => return None,
     };
     let mut rest = packet.bytes(ICMPV6)?.get(start..)?;
@@ -263,3 +303,7 @@ const NEIGHBOR_SOLICITATION: u8 = 135;
 const NEIGHBOR_ADVERTISEMENT: u8 = 136;
 const NEIGHBOR_REDIRECT: u8 = 137;
 const PREFIX: u8 = 3;
+const REDIRECTED: u8 = 4;
+/// Bytes of that option in front of the packet.
+const REDIRECTED_LEN: usize = 8;
+const OPTIONS_OF_REDIRECT: usize = 40;

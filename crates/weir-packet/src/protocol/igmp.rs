@@ -20,16 +20,19 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Type: 0x11 query; 0x12, 0x16 and 0x22 reports of versions 1 to 3; 0x17 leave",
             "RFC 3376, 4",
         ),
-        Field::u8(
+        Field::u16(
             "igmp.max_resp",
             |p| {
                 // A query of version 1 has 0 there, and no such field.
                 let version_1 =
                     is(p, &[QUERY]) && p.u8(IGMP, 1) == Some(0) && p.declared_len(IGMP) == Some(8);
-                p.u8(IGMP, 1)
-                    .filter(|_| is(p, &[QUERY, REPORT_V2, LEAVE]) && !version_1)
+                let code = p
+                    .u8(IGMP, 1)
+                    .filter(|_| is(p, &[QUERY, REPORT_V2, LEAVE]) && !version_1)?;
+                let is_version_3 = is(p, &[QUERY]) && p.declared_len(IGMP)? >= QUERY_V3_LEN;
+                Some(if is_version_3 { units(code) } else { code.into() })
             },
-            "Time to respond within, in units of 0.1 seconds as far as it is below 128; NULL in version 1",
+            "Time to respond within, in units of 0.1 seconds; NULL in version 1",
             "RFC 3376, 4.1.1",
         ),
         Field::u16(
@@ -82,7 +85,18 @@ fn is(packet: &Packet<'_>, kinds: &[u8]) -> bool {
     packet.u8(IGMP, 0).is_some_and(|kind| kinds.contains(&kind))
 }
 
+/// Units of time that a code of version 3 stands for: from 128 on three bits are an exponent, four a
+/// mantissa.
+fn units(code: u8) -> u16 {
+    match code {
+        0..128 => code.into(),
+        _ => (u16::from(code & 0x0f) | 0x10) << (u16::from(code >> 4 & 7) + 3),
+    }
+}
+
 const IGMP: Layer = Layer::Igmp;
+/// Queries of version 3 are longer than those before.
+const QUERY_V3_LEN: u32 = 12;
 /// Protocol Independent Multicast, version 1, came as IGMP.
 const PIM_V1: u8 = 0x14;
 /// Distance Vector Multicast Routing Protocol came as IGMP too.

@@ -3,7 +3,7 @@
 use weir_bytes::{Bits, u8_at, u16_be_at};
 
 use super::{Header, Input, Layer, Next, On, Protocol};
-use crate::field::{Field, plain};
+use crate::field::{Field, mostly_plain, plain};
 use crate::shape::{BitsTest, HeaderLen, HeaderShape, Location, NextHeader, NextTable, PayloadEnd};
 use crate::{Address, Packet, Reason, checksum};
 
@@ -21,7 +21,13 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         On::Ppp(0x0021),
     ],
     fields: &[
-        plain!(u8, "ip.version", [Location::bits(IP, VERSION), Location::bits(Layer::Ipv6, VERSION)], "Version of the outermost IP header, 4 or 6", "RFC 791, 3.1; RFC 8200, 3"),
+        plain!(
+            u8,
+            "ip.version",
+            [Location::bits(IP, VERSION), Location::bits(Layer::Ipv6, VERSION)],
+            "Version of the outermost IP header, 4 or 6",
+            "RFC 791, 3.1; RFC 8200, 3",
+        ),
         Field::u8(
             "ip.hdr_len",
             |p| Some(u8::try_from(header_len(p)?).unwrap_or(u8::MAX)),
@@ -49,8 +55,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Explicit congestion notification: 0 not capable, 1 and 2 capable, 3 congestion met",
             "RFC 3168, 5",
         ),
-        Field::u32(
+        mostly_plain!(
+            u32,
             "ip.len",
+            [Location::bits(IP, TOTAL_LEN)],
             |p| match p.u16_be(valid(p)?, 2)? {
                 // Segmentation offload: the adapter would have filled it in.
                 0 => p.declared_len(IP),
@@ -58,11 +66,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             },
             "Length of header and payload in bytes; that of the frame's payload where the header has 0",
             "RFC 791, 3.1",
-        ).plain_at(&[Location::bits(IP, TOTAL_LEN)]),
+        )
+        .or_wider(),
         plain!(
             u16,
             "ip.id",
-            [Location::bits(IP, Bits::be16(4)).when(VALID)],
+            [Location::bits(IP, IDENTIFICATION).when(VALID)],
             "Identification, the same in all fragments of a datagram",
             "RFC 6864",
         ),
@@ -90,22 +99,28 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         plain!(
             bool,
             "ip.flags.mf",
-            [Location::bits(IP, Bits::flag(6, 5)).when(VALID)],
+            [Location::bits(IP, MORE_FRAGMENTS).when(VALID)],
             "More fragments follow",
             "RFC 791, 3.1",
         ),
-        plain!(u16, "ip.frag_offset", [Location::bits(IP, FRAGMENT_OFFSET).when(VALID)], "Offset of the fragment in its datagram in units of 8 bytes, as Wireshark shows it; 0 in the first", "RFC 791, 3.1"),
+        plain!(
+            u16,
+            "ip.frag_offset",
+            [Location::bits(IP, FRAGMENT_OFFSET).when(VALID)],
+            "Offset of the fragment in its datagram in units of 8 bytes, as Wireshark shows it; 0 in the first",
+            "RFC 791, 3.1",
+        ),
         plain!(
             u8,
             "ip.ttl",
-            [Location::bits(IP, Bits::byte(8)).when(VALID)],
+            [Location::bits(IP, TIME_TO_LIVE).when(VALID)],
             "Time to live: hops left",
             "RFC 791, 3.1",
         ),
         plain!(
             u8,
             "ip.proto",
-            [Location::bits(IP, Bits::byte(9)).when(VALID)],
+            [Location::bits(IP, PROTOCOL_NUMBER).when(VALID)],
             "Protocol number of the payload",
             "RFC 791, 3.1; IANA protocol numbers",
         ),
@@ -219,8 +234,100 @@ const VALID: &[BitsTest] = &[
 const VERSION: Bits = Bits::byte(0).part(4, 4);
 const HEADER_WORDS: Bits = Bits::byte(0).part(0, 4);
 const TOTAL_LEN: Bits = Bits::be16(2);
+const IDENTIFICATION: Bits = Bits::be16(4);
 const FRAGMENT_OFFSET: Bits = Bits::be16(6).part(0, 13);
+const MORE_FRAGMENTS: Bits = Bits::flag(6, 5);
+const TIME_TO_LIVE: Bits = Bits::byte(8);
 const PROTOCOL_NUMBER: Bits = Bits::byte(9);
+
+/// A header of IPv4, read field by field; `None` where it is cut in front of one.
+#[derive(Clone, Copy, Debug)]
+pub struct Ipv4Header<'a>(&'a [u8]);
+
+impl<'a> Ipv4Header<'a> {
+    /// The header at the start of `bytes`.
+    #[inline]
+    #[must_use]
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    /// Its length in bytes, options included.
+    #[inline]
+    #[must_use]
+    pub fn header_len(&self) -> Option<usize> {
+        HEADER_WORDS.read(self.0).map(|words| words as usize * 4)
+    }
+
+    /// Length of header and payload in bytes as the header says; 0 where segmentation offload left it out.
+    #[inline]
+    #[must_use]
+    pub fn total_len(&self) -> Option<u16> {
+        TOTAL_LEN.read(self.0).map(|len| len as u16)
+    }
+
+    /// The same in all fragments of a datagram.
+    #[inline]
+    #[must_use]
+    pub fn identification(&self) -> Option<u16> {
+        IDENTIFICATION.read(self.0).map(|value| value as u16)
+    }
+
+    /// Number of the payload's protocol.
+    #[inline]
+    #[must_use]
+    pub fn protocol(&self) -> Option<u8> {
+        PROTOCOL_NUMBER.read(self.0).map(|number| number as u8)
+    }
+
+    /// Hops left.
+    #[inline]
+    #[must_use]
+    pub fn time_to_live(&self) -> Option<u8> {
+        TIME_TO_LIVE.read(self.0).map(|hops| hops as u8)
+    }
+
+    /// Source and destination, four bytes each.
+    #[inline]
+    #[must_use]
+    pub fn addresses(&self) -> Option<&'a [u8]> {
+        self.0.get(12..20)
+    }
+
+    /// Offset of the payload in the datagram's in bytes; 0 in the first fragment, and in what is none.
+    #[inline]
+    #[must_use]
+    pub fn fragment_offset(&self) -> Option<u32> {
+        FRAGMENT_OFFSET.read(self.0).map(|units| units as u32 * 8)
+    }
+
+    /// More fragments follow.
+    #[inline]
+    #[must_use]
+    pub fn more_fragments(&self) -> Option<bool> {
+        MORE_FRAGMENTS.read(self.0).map(|flag| flag != 0)
+    }
+
+    /// True when not all of the datagram is here.
+    #[inline]
+    #[must_use]
+    pub fn is_fragment(&self) -> bool {
+        self.is_later_fragment() || self.more_fragments() == Some(true)
+    }
+
+    /// True when the datagram's begin is in another fragment, and with it the header of its transport.
+    #[inline]
+    #[must_use]
+    pub fn is_later_fragment(&self) -> bool {
+        self.fragment_offset().is_some_and(|offset| offset != 0)
+    }
+
+    /// Where the offset of a fragment is, in units of eight bytes.
+    #[must_use]
+    pub const fn fragment_offset_bits() -> Bits {
+        FRAGMENT_OFFSET
+    }
+}
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     let first = input.u8(0)?;
@@ -243,10 +350,10 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     }
     input.need(len)?;
     let protocol = input.u8(9)?;
-    let next = if input.u16_be(6)? & OFFSET_MASK == 0 {
-        Next::IpProtocol(protocol)
-    } else {
+    let next = if Ipv4Header::new(input.bytes).is_later_fragment() {
         Next::IpFragment(protocol)
+    } else {
+        Next::IpProtocol(protocol)
     };
     let header = Header::new(len, next);
     match usize::from(input.u16_be(2)?) {
@@ -306,7 +413,6 @@ impl Packet<'_> {
 
 const IP: Layer = Layer::Ipv4;
 const HEADER_LEN_MIN: usize = 20;
-const OFFSET_MASK: u16 = 0x1fff;
 /// Types of options that a standard gives a meaning (IANA IP parameters); noise has others.
 const KNOWN_OPTIONS: &[u8] = &[
     END_OF_OPTIONS,

@@ -58,21 +58,21 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         plain!(
             u16,
             "ipv6.plen",
-            [Location::bits(IPV6, Bits::be16(4)).when(VALID)],
+            [Location::bits(IPV6, PAYLOAD_LEN).when(VALID)],
             "Length of what follows this header in bytes; 0 in jumbograms",
             "RFC 8200, 3",
         ),
         plain!(
             u8,
             "ipv6.nxt",
-            [Location::bits(IPV6, Bits::byte(6)).when(VALID)],
+            [Location::bits(IPV6, NEXT_HEADER).when(VALID)],
             "Number of the header that follows: an extension header or the payload's protocol",
             "RFC 8200, 3; IANA protocol numbers",
         ),
         plain!(
             u8,
             "ipv6.hlim",
-            [Location::bits(IPV6, Bits::byte(7)).when(VALID)],
+            [Location::bits(IPV6, HOP_LIMIT).when(VALID)],
             "Hop limit: hops left",
             "RFC 8200, 3",
         ),
@@ -115,6 +115,48 @@ pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape {
 const VALID: &[BitsTest] = &[BitsTest::new(Bits::byte(0).part(4, 4), &[(6, 6)])];
 const PAYLOAD_LEN: Bits = Bits::be16(4);
 const NEXT_HEADER: Bits = Bits::byte(6);
+const HOP_LIMIT: Bits = Bits::byte(7);
+
+/// A header of IPv6, read field by field; `None` where it is cut in front of one.
+#[derive(Clone, Copy, Debug)]
+pub struct Ipv6Header<'a>(&'a [u8]);
+
+impl<'a> Ipv6Header<'a> {
+    /// The header at the start of `bytes`.
+    #[inline]
+    #[must_use]
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    /// Bytes behind the header as it says; 0 in jumbograms.
+    #[inline]
+    #[must_use]
+    pub fn payload_len(&self) -> Option<u16> {
+        PAYLOAD_LEN.read(self.0).map(|len| len as u16)
+    }
+
+    /// Number of the header that follows.
+    #[inline]
+    #[must_use]
+    pub fn next_header(&self) -> Option<u8> {
+        NEXT_HEADER.read(self.0).map(|number| number as u8)
+    }
+
+    /// Hops left.
+    #[inline]
+    #[must_use]
+    pub fn hop_limit(&self) -> Option<u8> {
+        HOP_LIMIT.read(self.0).map(|hops| hops as u8)
+    }
+
+    /// Source and destination, sixteen bytes each.
+    #[inline]
+    #[must_use]
+    pub fn addresses(&self) -> Option<&'a [u8]> {
+        self.0.get(8..40)
+    }
+}
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     let version = input.u8(0)? >> 4;

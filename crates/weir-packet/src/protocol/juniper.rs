@@ -1,8 +1,11 @@
 //! Headers that Juniper's routers write in front of frames.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol, raw_ip};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "juniper",
@@ -14,12 +17,13 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         On::Link(FRAME_RELAY),
         On::Link(CISCO_HDLC),
     ],
-    fields: &[Field::u8(
-        "juniper.direction",
-        |p| Some(p.u8(Layer::Juniper, 3)? & 1),
-        "0 out, 1 in",
-        "Juniper",
-    )],
+    fields: &[plain!(
+            u8,
+            "juniper.direction",
+            [Location::bits(Layer::Juniper, Bits::flag(3, 0))],
+            "0 out, 1 in",
+            "Juniper",
+        )],
 };
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {

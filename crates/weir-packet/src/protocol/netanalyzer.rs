@@ -1,20 +1,24 @@
 //! Hilscher netANALYZER: four bytes in front of an Ethernet frame.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "netanalyzer",
     title: "Hilscher netANALYZER",
     decode,
     on: &[On::Link(240), On::Link(TRANSPARENT)],
-    fields: &[Field::u8(
-        "netanalyzer.port",
-        |p| Some(p.u8(Layer::Netanalyzer, 1)? >> 6),
-        "Port of the device",
-        "LINKTYPE_NETANALYZER",
-    )],
+    fields: &[plain!(
+            u8,
+            "netanalyzer.port",
+            [Location::bits(Layer::Netanalyzer, Bits::byte(1).part(6, 2))],
+            "Port of the device",
+            "LINKTYPE_NETANALYZER",
+        )],
 };
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {

@@ -1,20 +1,24 @@
 //! sFlow version 5. The first packet header that a datagram samples is decoded behind it.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "sflow",
     title: "InMon sFlow",
     decode,
     on: &[On::UdpPort(6343)],
-    fields: &[Field::u32(
-        "sflow_245.version",
-        |p| p.u32_be(Layer::Sflow, 0),
-        "Version of the datagram",
-        "sFlow version 5, 5",
-    )],
+    fields: &[plain!(
+            u32,
+            "sflow_245.version",
+            [Location::bits(Layer::Sflow, Bits::be32(0))],
+            "Version of the datagram",
+            "sFlow version 5, 5",
+        )],
 };
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {

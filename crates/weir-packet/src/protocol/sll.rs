@@ -3,7 +3,7 @@
 use weir_bytes::Bits;
 
 use super::{Header, Input, Layer, Next, On, Protocol};
-use crate::field::{Field, plain};
+use crate::field::{Field, mostly_plain, plain};
 use crate::shape::{BitsTest, HeaderShape, Location, NextHeader, NextTable};
 use crate::{Address, Packet, Reason};
 
@@ -13,24 +13,36 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Link(113)],
     fields: &[
-        Field::u16(
+        mostly_plain!(
+            u16,
             "sll.pkttype",
+            [
+                Location::bits(Layer::Sll, Bits::be16(0)),
+                Location::bits(Layer::Sll2, Bits::byte(10)),
+            ],
             |p| Some(Cooked::of(p)?.packet_type),
             "Direction: 0 to us, 1 broadcast, 2 multicast, 3 to others, 4 from us",
             "LINKTYPE_LINUX_SLL",
-        ).plain_at(&[Location::bits(Layer::Sll, Bits::be16(0)), Location::bits(Layer::Sll2, Bits::byte(10))]),
-        Field::u16(
+        ),
+        mostly_plain!(
+            u16,
             "sll.hatype",
+            [Location::bits(Layer::Sll, Bits::be16(2)), Location::bits(Layer::Sll2, Bits::be16(8))],
             |p| Some(Cooked::of(p)?.hardware),
             "ARPHRD_ number of the interface: 1 is Ethernet",
             "LINKTYPE_LINUX_SLL",
-        ).plain_at(&[Location::bits(Layer::Sll, Bits::be16(2)), Location::bits(Layer::Sll2, Bits::be16(8))]),
-        Field::u16(
+        ),
+        mostly_plain!(
+            u16,
             "sll.halen",
+            [
+                Location::bits(Layer::Sll, Bits::be16(4)),
+                Location::bits(Layer::Sll2, Bits::byte(11)),
+            ],
             |p| Some(Cooked::of(p)?.address_len),
             "Length of the sender's link-layer address in bytes",
             "LINKTYPE_LINUX_SLL",
-        ).plain_at(&[Location::bits(Layer::Sll, Bits::be16(4)), Location::bits(Layer::Sll2, Bits::byte(11))]),
+        ),
         Field::address(
             "sll.src.eth",
             |p| Cooked::of(p)?.address(6),
@@ -43,15 +55,20 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "The sender's address on links whose addresses are IPv4",
             "LINKTYPE_LINUX_SLL",
         ),
-        Field::u16(
+        mostly_plain!(
+            u16,
             "sll.etype",
+            [
+                Location::bits(Layer::Sll, Bits::be16(14)),
+                Location::bits(Layer::Sll2, Bits::be16(0)),
+            ],
             |p| match Cooked::of(p)?.follows() {
                 Follows::Ethertype(number) => Some(number),
                 Follows::Linux(_) | Follows::Gre(_) => None,
             },
             "Ethertype of the payload",
             "LINKTYPE_LINUX_SLL",
-        ).plain_at(&[Location::bits(Layer::Sll, Bits::be16(14)), Location::bits(Layer::Sll2, Bits::be16(0))]),
+        ),
         Field::u16(
             "sll.ltype",
             |p| match Cooked::of(p)?.follows() {

@@ -66,7 +66,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "The twelve bits from the reserved ones to FIN",
             "RFC 9293, 3.1",
         ),
-        plain!(bool, "tcp.flags.res", [Location::bits(TCP, Bits::byte(12).part(1, 3)).when(BODY)], "One of the three reserved bits is set", "RFC 9293, 3.1"),
+        Field::bool(
+            "tcp.flags.res",
+            |p| p.bit(body(p)?, 12, 0x0e),
+            "One of the three reserved bits is set",
+            "RFC 9293, 3.1",
+        ),
         plain!(
             bool,
             "tcp.flags.ae",
@@ -271,7 +276,7 @@ pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape {
         base: 0,
     },
     end: PayloadEnd::Outer,
-    tests: &[],
+    tests: &[BitsTest::new(DATA_OFFSET, &[(5, 15)])],
     next: NextHeader::Payload,
     no_next: &[],
     enabled: None,

@@ -2,9 +2,9 @@
 
 use weir_bytes::Bits;
 
-use super::{Header, Input, Layer, Next, On, Protocol};
+use super::{Header, Input, Layer, Next, On, Protocol, is_doubtful, leads_to_ip};
 use crate::checksum::Transport;
-use crate::field::{Field, plain};
+use crate::field::{Field, mostly_plain, plain};
 use crate::shape::{BitsTest, HeaderLen, HeaderShape, Location, NextHeader, PayloadEnd};
 use crate::{Packet, Reason};
 
@@ -14,10 +14,30 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::IpProtocol(17)],
     fields: &[
-        plain!(u16, "udp.srcport", [Location::bits(Layer::Udp, Bits::be16(0)), Location::bits(Layer::UdpLite, Bits::be16(0))], "Source port (UDP and UDP-Lite)", "RFC 768; RFC 3828, 3.1"),
-        plain!(u16, "udp.dstport", [Location::bits(Layer::Udp, Bits::be16(2)), Location::bits(Layer::UdpLite, Bits::be16(2))], "Destination port (UDP and UDP-Lite)", "RFC 768; RFC 3828, 3.1"),
-        Field::u16(
+        plain!(
+            u16,
+            "udp.srcport",
+            [
+                Location::bits(Layer::Udp, Bits::be16(0)),
+                Location::bits(Layer::UdpLite, Bits::be16(0)),
+            ],
+            "Source port (UDP and UDP-Lite)",
+            "RFC 768; RFC 3828, 3.1",
+        ),
+        plain!(
+            u16,
+            "udp.dstport",
+            [
+                Location::bits(Layer::Udp, Bits::be16(2)),
+                Location::bits(Layer::UdpLite, Bits::be16(2)),
+            ],
+            "Destination port (UDP and UDP-Lite)",
+            "RFC 768; RFC 3828, 3.1",
+        ),
+        mostly_plain!(
+            u16,
             "udp.length",
+            [Location::bits(Layer::Udp, LENGTH)],
             |p| match udp(p)? {
                 Layer::Udp => p.u16_be(Layer::Udp, 4),
                 // UDP-Lite has no such field; the length of the packet is the datagram's.
@@ -27,13 +47,15 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             },
             "Length of header and data in bytes",
             "RFC 768",
-        ).plain_at(&[Location::bits(Layer::Udp, LENGTH)]),
-        Field::u16(
+        ),
+        mostly_plain!(
+            u16,
             "udp.checksum",
+            [Location::bits(Layer::Udp, Bits::be16(6))],
             |p| p.u16_be(body(p)?, 6),
             "Checksum as it was sent; 0 in UDP: none",
             "RFC 768",
-        ).plain_at(&[Location::bits(Layer::Udp, Bits::be16(6))]),
+        ),
         Field::bool(
             "udp.checksum_ok",
             checksum_ok,
@@ -97,19 +119,39 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     let next = if total == HEADER_LEN {
         Next::Payload
     } else {
-        Next::UdpPorts(input.u16_be(0)?, input.u16_be(2)?)
+        by_ports(input)?
     };
     Ok(Header::new(HEADER_LEN, next).with_total(total))
 }
 
+/// What the ports at the start of a header say that it carries, and where they leave that open, the content.
+#[inline]
+pub(super) fn by_ports(input: &Input<'_>) -> Result<Next, Reason> {
+    let (source, destination) = (input.u16_be(0)?, input.u16_be(2)?);
+    Ok(match is_doubtful(source, destination) {
+        true => by_content(input, source, destination),
+        false => Next::UdpPorts(source, destination),
+    })
+}
+
+/// The tunnel of these ports if its content is sound, or data.
+#[cold]
+fn by_content(input: &Input<'_>, source: u16, destination: u16) -> Next {
+    let next = Next::UdpPorts(source, destination);
+    let inside = Input {
+        bytes: input.bytes.get(HEADER_LEN..).unwrap_or_default(),
+        declared: input.declared.saturating_sub(HEADER_LEN),
+        ..*input
+    };
+    match next.layer() {
+        Some(layer) if leads_to_ip(&inside, layer) => next,
+        _ => Next::Payload,
+    }
+}
+
 /// The outermost of UDP and UDP-Lite.
 pub(crate) fn udp(packet: &Packet<'_>) -> Option<Layer> {
-    let start = |layer| packet.span(layer).map(|span| span.start);
-    match (start(Layer::Udp), start(Layer::UdpLite)) {
-        (Some(udp), Some(lite)) if lite < udp => Some(Layer::UdpLite),
-        (Some(_), _) => Some(Layer::Udp),
-        (None, lite) => lite.map(|_| Layer::UdpLite),
-    }
+    packet.outermost(Layer::Udp, Layer::UdpLite)
 }
 
 /// The length of a jumbogram is 0 (RFC 2675, 4): the packet's end is the datagram's.

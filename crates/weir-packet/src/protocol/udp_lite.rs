@@ -1,21 +1,25 @@
 //! Lightweight User Datagram Protocol: UDP whose checksum covers as much as the sender says.
 //! Its ports and checksum are in the columns of UDP, as in Wireshark.
 
-use super::{Header, Input, Layer, Next, On, Protocol};
+use weir_bytes::Bits;
+
+use super::{Header, Input, Layer, Next, On, Protocol, udp};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "udplite",
     title: "Lightweight User Datagram Protocol",
     decode,
     on: &[On::IpProtocol(136)],
-    fields: &[Field::u16(
-        "udp.checksum_coverage",
-        |p| p.u16_be(Layer::UdpLite, 4),
-        "Bytes that the checksum of UDP-Lite covers, header included; 0: all",
-        "RFC 3828, 3.1",
-    )],
+    fields: &[plain!(
+            u16,
+            "udp.checksum_coverage",
+            [Location::bits(Layer::UdpLite, Bits::be16(4))],
+            "Bytes that the checksum of UDP-Lite covers, header included; 0: all",
+            "RFC 3828, 3.1",
+        )],
 };
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
@@ -25,7 +29,7 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     }
     Ok(Header::new(
         HEADER_LEN,
-        Next::UdpPorts(input.u16_be(0)?, input.u16_be(2)?),
+        udp::by_ports(input)?,
     ))
 }
 

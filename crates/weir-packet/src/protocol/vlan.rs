@@ -36,8 +36,26 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "VLAN identifier of the outermost tag, 0 to 4095",
             "IEEE 802.1Q, 9.6",
         ),
-        plain!(u16, "vlan.etype", [Location::bits(Layer::Vlan, ETHERTYPE).when(&[BitsTest::new(ETHERTYPE, &[(LENGTH_MAX as u64 + 1, u16::MAX as u64)])])], "Ethertype behind the outermost tag", "IEEE 802.1Q, 9.4"),
-        plain!(u16, "vlan.len", [Location::bits(Layer::Vlan, ETHERTYPE).when(&[BitsTest::new(ETHERTYPE, &[(0, LENGTH_MAX as u64)])])], "Length of the payload in bytes where the tag is followed by LLC", "IEEE 802.1Q, 9.4"),
+        plain!(
+            u16,
+            "vlan.etype",
+            [
+                Location::bits(Layer::Vlan, ETHERTYPE)
+                    .when(&[BitsTest::new(ETHERTYPE, &[(LENGTH_MAX as u64 + 1, u16::MAX as u64)])]),
+            ],
+            "Ethertype behind the outermost tag",
+            "IEEE 802.1Q, 9.4",
+        ),
+        plain!(
+            u16,
+            "vlan.len",
+            [
+                Location::bits(Layer::Vlan, ETHERTYPE)
+                    .when(&[BitsTest::new(ETHERTYPE, &[(0, LENGTH_MAX as u64)])]),
+            ],
+            "Length of the payload in bytes where the tag is followed by LLC",
+            "IEEE 802.1Q, 9.4",
+        ),
     ],
 };
 

@@ -14,11 +14,20 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::UdpPort(4789)],
     fields: &[
-        plain!(u16, "vxlan.flags", [Location::bits(Layer::Vxlan, Bits::be16(0)), Location::bits(Layer::VxlanGpe, Bits::byte(0))], "Flags: 16 bits, or the 8 of the generic protocol extension", "RFC 7348, 5; draft-ietf-nvo3-vxlan-gpe, 3"),
+        plain!(
+            u16,
+            "vxlan.flags",
+            [
+                Location::bits(Layer::Vxlan, Bits::be16(0)),
+                Location::bits(Layer::VxlanGpe, Bits::byte(0)),
+            ],
+            "Flags: 16 bits, or the 8 of the generic protocol extension",
+            "RFC 7348, 5; draft-ietf-nvo3-vxlan-gpe, 3",
+        ),
         plain!(
             bool,
             "vxlan.flag_i",
-            [Location::bits(Layer::Vxlan, Bits::flag(0, 3))],
+            [Location::bits(Layer::Vxlan, HAS_IDENTIFIER)],
             "The network identifier is valid",
             "RFC 7348, 5",
         ),
@@ -29,7 +38,13 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Group policy identifier",
             "draft-smith-vxlan-group-policy",
         ),
-        plain!(u32, "vxlan.vni", [Location::bits(Layer::Vxlan, VNI), Location::bits(Layer::VxlanGpe, VNI)], "Network identifier, 24 bits (with and without the generic protocol extension)", "RFC 7348, 5"),
+        plain!(
+            u32,
+            "vxlan.vni",
+            [Location::bits(Layer::Vxlan, VNI), Location::bits(Layer::VxlanGpe, VNI)],
+            "Network identifier, 24 bits (with and without the generic protocol extension)",
+            "RFC 7348, 5",
+        ),
     ],
 };
 
@@ -44,3 +59,12 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
 
 /// The same with and without the generic protocol extension.
 const VNI: Bits = Bits::be32(4).part(8, 24);
+
+/// The identifier, when the header says that it is valid.
+pub(super) fn network_identifier(header: &[u8]) -> Option<u32> {
+    let is_valid = HAS_IDENTIFIER.read(header)? != 0;
+    let identifier = VNI.read(header)? as u32;
+    is_valid.then_some(identifier)
+}
+
+const HAS_IDENTIFIER: Bits = Bits::flag(0, 3);

@@ -1,20 +1,24 @@
 //! The generic protocol extension of VXLAN: any protocol in UDP.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "vxlan",
     title: "Generic Protocol Extension for VXLAN",
     decode,
     on: &[On::UdpPort(4790)],
-    fields: &[Field::u8(
-        "vxlan.next_proto",
-        |p| p.u8(Layer::VxlanGpe, 3),
-        "Payload: 1 IPv4, 2 IPv6, 3 Ethernet, 4 NSH, 5 MPLS",
-        "draft-ietf-nvo3-vxlan-gpe, 3.2",
-    )],
+    fields: &[plain!(
+            u8,
+            "vxlan.next_proto",
+            [Location::bits(Layer::VxlanGpe, Bits::byte(3))],
+            "Payload: 1 IPv4, 2 IPv6, 3 Ethernet, 4 NSH, 5 MPLS",
+            "draft-ietf-nvo3-vxlan-gpe, 3.2",
+        )],
 };
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {

@@ -1,10 +1,8 @@
 //! IEEE 802.11 frames: addresses of all, payload of unprotected data frames.
 
-use weir_bytes::Bits;
-
+use super::wlan_of_controller::frame_control;
 use super::{Header, Input, Layer, Next, On, Protocol, radiotap};
-use crate::field::{Field, plain};
-use crate::shape::Location;
+use crate::field::Field;
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -13,10 +11,9 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     decode,
     on: &[On::Link(105)],
     fields: &[
-        plain!(
-            u8,
+        Field::u8(
             "wlan.fc.version",
-            [Location::bits(Layer::Wlan, Bits::byte(0).part(0, 2))],
+            |p| Control::of_any(p).map(|control| control.version),
             "Protocol version, 0",
             "IEEE 802.11, 9.2.4.1.2",
         ),
@@ -98,7 +95,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "wlan.duration",
             |p| {
                 Control::of(p)?;
-                let value = weir_bytes::u16_le_at(p.bytes(Layer::Wlan)?, 2)?;
+                let value = weir_bytes::u16_le_at(p.bytes(wlan(p)?)?, 2)?;
                 // With the high bit it is an association identifier.
                 (value & 0x8000 == 0).then_some(value)
             },
@@ -107,31 +104,31 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::address(
             "wlan.ra",
-            |p| p.address(Layer::Wlan, Control::of(p)?.receiver()?, 6),
+            |p| p.address(wlan(p)?, Control::of(p)?.receiver()?, 6),
             "Receiver on the air",
             "IEEE 802.11, 9.2.4.3.5",
         ),
         Field::address(
             "wlan.ta",
-            |p| p.address(Layer::Wlan, Control::of(p)?.transmitter()?, 6),
+            |p| p.address(wlan(p)?, Control::of(p)?.transmitter()?, 6),
             "Transmitter on the air",
             "IEEE 802.11, 9.2.4.3.6",
         ),
         Field::address(
             "wlan.da",
-            |p| p.address(Layer::Wlan, Control::of(p)?.destination()?, 6),
+            |p| p.address(wlan(p)?, Control::of(p)?.destination()?, 6),
             "Final destination",
             "IEEE 802.11, 9.2.4.3.3",
         ),
         Field::address(
             "wlan.sa",
-            |p| p.address(Layer::Wlan, Control::of(p)?.source()?, 6),
+            |p| p.address(wlan(p)?, Control::of(p)?.source()?, 6),
             "First source",
             "IEEE 802.11, 9.2.4.3.4",
         ),
         Field::address(
             "wlan.bssid",
-            |p| p.address(Layer::Wlan, Control::of(p)?.cell()?, 6),
+            |p| p.address(wlan(p)?, Control::of(p)?.cell()?, 6),
             "Basic service set, as a rule the access point's address",
             "IEEE 802.11, 9.2.4.3.2",
         ),
@@ -151,7 +148,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "wlan.qos.tid",
             |p| {
                 let offset = Control::of(p)?.quality()?;
-                Some(p.u8(Layer::Wlan, offset)? & 15)
+                Some(p.u8(wlan(p)?, offset)? & 15)
             },
             "Traffic identifier of QoS data, 0 to 15",
             "IEEE 802.11, 9.2.4.5.2",
@@ -160,8 +157,19 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 };
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
-    let control = Control::new(input.u8(0)?, input.u8(1)?);
-    if input.u8(0)? & 3 != 0 {
+    let is_later_fragment = input.bytes.get(22).is_some_and(|it| it & 15 != 0);
+    decode_with(input, input.u8(0)?, input.u8(1)?, is_later_fragment)
+}
+
+/// Reads a header whose frame control field has these bytes.
+pub(super) fn decode_with(
+    input: &Input<'_>,
+    first: u8,
+    flags: u8,
+    is_later_fragment: bool,
+) -> Result<Header, Reason> {
+    let control = Control::new(first, flags);
+    if control.version != 0 {
         // Version 1 has short headers of another shape, others don't exist.
         return Ok(Header::new(2, Next::Payload));
     }
@@ -169,7 +177,7 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     input.need(len)?;
     let opaque = Header::new(len, Next::Payload);
     let has_data = control.kind == DATA && control.subtype & 0x04 == 0;
-    if !has_data || control.flags & PROTECTED != 0 || input.u16_be(22)? & 0x0f00 != 0 {
+    if !has_data || control.flags & PROTECTED != 0 || is_later_fragment {
         // No payload, an encrypted one, or a later fragment.
         return Ok(opaque);
     }
@@ -203,7 +211,7 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
             len += 2;
             Next::Layer(Layer::Llc)
         }
-        [] => Next::Payload,
+        [] if input.declared <= len => Next::Payload,
         _ => Next::Layer(Layer::Llc),
     };
     Ok(Header::new(len, next))
@@ -212,6 +220,7 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
 /// The frame control field, which says where everything else is.
 #[derive(Clone, Copy)]
 struct Control {
+    version: u8,
     kind: u8,
     subtype: u8,
     flags: u8,
@@ -220,16 +229,26 @@ struct Control {
 impl Control {
     fn new(first: u8, flags: u8) -> Self {
         Self {
+            version: first & 3,
             kind: first >> 2 & 3,
             subtype: first >> 4,
             flags,
         }
     }
 
+    /// The field of a header of version 0.
     fn of(packet: &Packet<'_>) -> Option<Self> {
-        let bytes = packet.bytes(Layer::Wlan)?;
-        let first = *bytes.first()?;
-        (first & 3 == 0).then_some(Self::new(first, *bytes.get(1)?))
+        Self::of_any(packet).filter(|control| control.version == 0)
+    }
+
+    fn of_any(packet: &Packet<'_>) -> Option<Self> {
+        let layer = wlan(packet)?;
+        let bytes = [packet.u8(layer, 0)?, packet.u8(layer, 1)?];
+        let [first, flags] = match layer {
+            Layer::WlanOfController => frame_control(bytes),
+            _ => bytes,
+        };
+        Some(Self::new(first, flags))
     }
 
     /// The low four flags are a longer subtype (IEEE 802.11, 9.2.4.1.3).
@@ -317,10 +336,15 @@ impl Control {
     }
 }
 
+/// The outermost header, on the air or between an access point and its controller.
+fn wlan(packet: &Packet<'_>) -> Option<Layer> {
+    packet.outermost(Layer::Wlan, Layer::WlanOfController)
+}
+
 /// The sequence control field of frames that have one.
 fn sequence(packet: &Packet<'_>) -> Option<u16> {
     Control::of(packet).filter(|control| matches!(control.kind, MANAGEMENT | DATA))?;
-    weir_bytes::u16_le_at(packet.bytes(Layer::Wlan)?, 22)
+    weir_bytes::u16_le_at(packet.bytes(wlan(packet)?)?, 22)
 }
 
 const MANAGEMENT: u8 = 0;
@@ -331,7 +355,7 @@ const POWER_SAVE_POLL: u8 = 10;
 const CONTENTION_FREE_END: u8 = 14;
 const TO_DS: u8 = 0x01;
 const FROM_DS: u8 = 0x02;
-const MORE_FRAGMENTS: u8 = 0x04;
+pub(super) const MORE_FRAGMENTS: u8 = 0x04;
 const PROTECTED: u8 = 0x40;
 const ORDER: u8 = 0x80;
 const AGGREGATED: u8 = 0x80;

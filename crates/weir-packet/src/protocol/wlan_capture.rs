@@ -1,20 +1,24 @@
 //! AVS headers in front of 802.11 frames.
 
+use weir_bytes::Bits;
+
 use super::{Header, Input, Layer, Next, On, Protocol};
 use crate::Reason;
-use crate::field::Field;
+use crate::field::plain;
+use crate::shape::Location;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "wlancap",
     title: "AVS wireless capture header",
     decode,
     on: &[On::Link(163)],
-    fields: &[Field::u32(
-        "wlancap.length",
-        |p| p.u32_be(Layer::WlanCapture, 4),
-        "Length of this header in bytes",
-        "AVS capture header",
-    )],
+    fields: &[plain!(
+            u32,
+            "wlancap.length",
+            [Location::bits(Layer::WlanCapture, Bits::be32(4))],
+            "Length of this header in bytes",
+            "AVS capture header",
+        )],
 };
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {

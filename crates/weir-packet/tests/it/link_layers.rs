@@ -46,6 +46,28 @@ const FRAMES: &[(u32, &str, &str)] = &[
     (1, "020000000001 020000000002 8847 00064140 00000007 {e}", "frame.layers=eth:mpls:pwethcw:ip:udp pweth.cw.sequence_number=7"),
     (1, "020000000001 020000000002 8847 00064140 {e}", "frame.layers=eth:mpls:ip:udp"),
     (1, "020000000001 020000000002 8847 0000d140 10000021 {4}", "frame.layers=eth:mpls:pwach:ip:udp pwach.channel_type=33"),
+    // FabricPath, which stands in the place of Ethernet; a VLAN tag may be in front.
+    (1, "02000a0b0c0d fe3abcde1234 8903 0a5f {e}", "frame.layers=cfp:eth:ip:udp cfp.d_hmac_mc= cfp.swid=10 cfp.sswid=11 cfp.lid=3085 cfp.ooodl=0 cfp.etype=35075 cfp.ftag=41 cfp.ttl=31 eth.dst=02:00:00:00:00:01"),
+    (1, "930a0a0b0c0d fe3abcde1234 8903 0a5f {e}", "cfp.d_hmac_mc=93:0a:0a:0b:0c:0d cfp.swid=2748 cfp.sswid=222 cfp.lid=4660 cfp.ooodl=1"),
+    (1, "02000a0b0c0d 02000bbcde12 88a8 2064 8903 0a5f {e}", "frame.layers=cfp:eth:ip:udp cfp.ftag=41 cfp.ttl=31"),
+    (1, "020000000001 020000000002 8100 0005 8100 0006 8903 0a5f", "frame.layers=eth:vlan frame.stopped="),
+    // Arista's tag: two lengths of time, and what nobody knows.
+    (1, "020000000001 020000000002 d28b 0001 0010 5ceeed57 384f59c8 0800 {4}", "frame.layers=eth:avsp:ip:udp avsp.sub_type=1 avsp.ver=16 avsp.seconds=1559162199 avsp.nanoseconds=944724424 avsp.etype=2048"),
+    (1, "020000000001 020000000002 d28b 0001 0120 eda0 38ec11c8 86dd {6}", "frame.layers=eth:avsp:ipv6:udp avsp.ver=288 avsp.seconds=60832 avsp.nanoseconds=954995144 avsp.etype=34525"),
+    (1, "020000000001 020000000002 d28b 0001 0021 eda0 38ec11c8 86dd", "frame.layers=eth:avsp avsp.ver=33 avsp.seconds= avsp.etype= frame.stopped="),
+    (1, "020000000001 020000000002 d28b 0003 0800 {4}", "frame.layers=eth:avsp:ip:udp avsp.ver= avsp.etype=2048"),
+    // IP over InfiniBand, without and with a global route header.
+    (242, "0000000000000000000000000000000000000000 80000550 fe80000000000000 0010e000664ab451 0800 0000 {4}", "frame.layers=ipoib:ip:udp ipoib.daddr.qpn=1360 ipoib.dgid=fe80::10:e000:664a:b451 ipoib.type=2048 ipoib.grh.ipver= ipoib.grh.sgid="),
+    (242, "61234567 04050607 08090a0b0c0d0e0f1011121314151617 18191a1b1c1d1e1f2021222324252627 86dd 0001 {6}", "frame.layers=ipoib:ipv6:udp ipoib.grh.ipver=6 ipoib.grh.tclass=18 ipoib.grh.flowlabel=214375 ipoib.grh.sqpn=329223 ipoib.grh.sgid=809:a0b:c0d:e0f:1011:1213:1415:1617 ipoib.dgid=1819:1a1b:1c1d:1e1f:2021:2223:2425:2627 ipoib.daddr.qpn="),
+    // Apple's packet tap, under its own number and under that of the user's that it had.
+    (258, "6c000000 01000000 01000000 656e3000000000000000000000000000000000000000000002000000 02000000 0e000000 00000000 00020000 637075000000000000000000000000000000000000000000 0600 0001 ffffffff0000000000000000000000000000000000000000 {e}", "frame.layers=pktap:eth:ip:udp pktap.hdrlen=108 pktap.rectype=1 pktap.dlt=1 pktap.ifname=en0 pktap.flags=2 pktap.pfamily=2 pktap.llhdrlen=14 pktap.lltrlrlen=0 pktap.pid=512 pktap.cmdname=cpu pktap.svc_class=0 pktap.iftype=6 pktap.ifunit=256 pktap.epid=4294967295 pktap.ecmdname="),
+    (149, "6c000000 01000000 01000000 656e3000000000000000000000000000000000000000000002000000 02000000 0e000000 00000000 00020000 637075000000000000000000000000000000000000000000 0600 0001 ffffffff0000000000000000000000000000000000000000 {e}", "frame.layers=pktap:eth:ip:udp pktap.ifname=en0"),
+    (149, "00112233445566778899", "frame.layers= frame.stopped="),
+    (258, "6b000000 01000000 01000000", "frame.layers=pktap pktap.hdrlen=107"),
+    // ERSPAN of a version whose layout nobody knows.
+    (1, "020000000001 020000000002 0800 4500002400010000402f66b5 0a000001 0a000002 1000 88be 00000001 7123 4567 89abcdef", "frame.layers=eth:ip:gre:erspan erspan.version=7 erspan.vlan= erspan.cos= erspan.truncated= erspan.spanid="),
+    // A header of IP of which no more than the version's octet is there.
+    (106, "30", "frame.layers=clip:ip ip.version=3 ip.src="),
     // PPP over Ethernet.
     (1, "020000000001 020000000002 8864 1100 0009 001e 0021 {4}", "frame.layers=eth:pppoe:ppp:ip:udp pppoe.version=1 pppoe.type=1 pppoe.code=0 pppoe.session_id=9 pppoe.payload_length=30 ppp.protocol=33 ppp.address="),
     (1, "020000000001 020000000002 8863 1109 0000 0008 01010000 01030000", "frame.layers=eth:pppoe pppoe.code=9 frame.stopped="),

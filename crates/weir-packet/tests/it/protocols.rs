@@ -345,22 +345,30 @@ fn a_udp_length_that_can_not_be_hides_what_it_is_about() {
 }
 
 #[test]
-fn a_well_known_port_tells_what_a_datagram_is_before_the_port_of_a_tunnel() {
+fn of_what_goes_from_a_well_known_port_to_that_of_a_tunnel_the_content_says_what_it_is() {
     let vxlan = common::join(&[
         &common::unhex("08000000 00000700"),
         &ethernet_ipv4(6, &common::tcp(&[], b"")),
     ]);
-    for (source, expected) in [
-        (53, None),
-        (4789, Some("7")),
-        (1000, Some("7")),
-        (50_000, Some("7")),
+    // An answer of a name server to a client whose port is that of VXLAN by accident.
+    let answer = common::unhex(
+        "1234 8180 0001 0001 0000 0000 03777777 076578616d706c65 036f7267 00 0001 0001",
+    );
+    for (source, destination, payload, expected) in [
+        (0, 4789, &vxlan, Some("7")),
+        (53, 4789, &vxlan, Some("7")),
+        (123, 4789, &vxlan, Some("7")),
+        (53, 4789, &answer, None),
+        (4789, 53, &vxlan, None),
+        (4789, 4789, &vxlan, Some("7")),
+        (1000, 4789, &vxlan, Some("7")),
+        (50_000, 4789, &vxlan, Some("7")),
     ] {
-        let packet = ethernet_ipv4(17, &common::udp(source, 4789, &vxlan));
+        let packet = ethernet_ipv4(17, &common::udp(source, destination, payload));
         assert_eq!(
             columns(&packet, ["vxlan.vni"]),
             [expected.map(str::to_owned)],
-            "port {source}"
+            "from port {source} to {destination}"
         );
     }
 }

@@ -9,10 +9,16 @@ pub(super) enum Wait {
     Talk,
     /// For repeated messages behind its end.
     Linger,
+    /// For the caller to try again, who was challenged or redirected.
+    Retry,
 }
 
 impl Wait {
-    pub(super) const ALL: [Self; 3] = [Self::Linger, Self::Setup, Self::Talk];
+    /// How many kinds there are.
+    const COUNT: usize = 4;
+    /// All, in the order in which they are given up.
+    pub(super) const ALL: [Self; Self::COUNT] =
+        [Self::Linger, Self::Retry, Self::Setup, Self::Talk];
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +33,7 @@ const NONE: u32 = u32::MAX;
 struct Ends {
     first: u32,
     last: u32,
+    len: usize,
 }
 
 /// A list for each [`Wait`], those that were silent for the longest time first. Every operation
@@ -34,7 +41,7 @@ struct Ends {
 #[derive(Clone, Debug)]
 pub(super) struct Queues {
     links: Vec<Link>,
-    ends: [Ends; 3],
+    ends: [Ends; Wait::COUNT],
 }
 
 impl Default for Queues {
@@ -44,7 +51,8 @@ impl Default for Queues {
             ends: [Ends {
                 first: NONE,
                 last: NONE,
-            }; 3],
+                len: 0,
+            }; Wait::COUNT],
         }
     }
 }
@@ -56,6 +64,11 @@ impl Queues {
             .get(wait as usize)
             .map(|ends| ends.first)
             .filter(|slot| *slot != NONE)
+    }
+
+    /// Slots that wait for this.
+    pub(super) fn len(&self, wait: Wait) -> usize {
+        self.ends.get(wait as usize).map_or(0, |ends| ends.len)
     }
 
     /// Puts a slot that is in no list at the end of one.
@@ -79,6 +92,7 @@ impl Queues {
             None => ends.first = slot,
         }
         ends.last = slot;
+        ends.len = ends.len.saturating_add(1);
     }
 
     /// Takes a slot out of the list that it is in.
@@ -97,6 +111,7 @@ impl Queues {
             Some(behind) => behind.before = link.before,
             None => ends.last = link.before,
         }
+        ends.len = ends.len.saturating_sub(1);
     }
 }
 
@@ -123,7 +138,9 @@ mod tests {
         queues.push(Wait::Talk, 0);
         queues.remove(Wait::Setup, 3);
         queues.push(Wait::Setup, 3);
+        assert_eq!((queues.len(Wait::Setup), queues.len(Wait::Talk)), (3, 1));
         assert_eq!(drain(&mut queues, Wait::Setup), [2, 1, 3]);
+        assert_eq!((queues.len(Wait::Setup), queues.len(Wait::Talk)), (0, 1));
         assert_eq!(drain(&mut queues, Wait::Talk), [0]);
         assert_eq!(drain(&mut queues, Wait::Linger), []);
     }

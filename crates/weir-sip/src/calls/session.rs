@@ -308,10 +308,14 @@ impl Session {
                 Wait::Talk
             };
         }
-        if self.failure.is_some()
-            || self.cancel_ns.is_some()
-            || self.forks.iter().any(|fork| fork.bye.is_some())
+        let was_given_up =
+            self.cancel_ns.is_some() || self.forks.iter().any(|fork| fork.bye.is_some());
+        if let Some(failure) = &self.failure
+            && !was_given_up
+            && invites_a_retry(failure.status)
         {
+            Wait::Retry
+        } else if self.failure.is_some() || was_given_up {
             Wait::Linger
         } else if self.start_ns.is_none() {
             // It was under way when it was first seen.
@@ -403,6 +407,16 @@ impl Session {
             (false, None) => CallState::Trying,
         }
     }
+}
+
+/// True for a final response that tells the caller how to try again: as another attempt of the same call, with
+/// its Call-ID and From tag and a higher CSeq number (RFC 3261 §8.1.3.4, §8.1.3.5, §21.4.16, §21.4.22; 422 of
+/// RFC 4028, 428 of RFC 8224, 484 of RFC 3578, 494 of RFC 3329).
+const fn invites_a_retry(status: u16) -> bool {
+    matches!(
+        status,
+        300..=399 | 401 | 407 | 413 | 415 | 416 | 420 | 421 | 422 | 428 | 484 | 485 | 494
+    )
 }
 
 /// The time from one event to another; nothing when one is missing or time ran backwards.

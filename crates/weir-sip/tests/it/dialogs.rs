@@ -158,6 +158,79 @@ fn a_challenge_is_part_of_the_call() {
 /// RFC 3261 §12.1.2 and §13.2.2.1: each To tag of a provisional response is an early dialog of its own; those that no 2xx
 /// came for end with the INVITE.
 #[test]
+fn a_challenge_that_was_answered_after_32_seconds_made_two_calls() {
+    for (status, retry) in [
+        ("401 Unauthorized", 33),
+        ("407 Authentication Required", 3_500),
+        ("302 Moved Temporarily", 900),
+        ("420 Bad Extension", 40),
+        ("484 Address Incomplete", 100),
+    ] {
+        let lines = [
+            "0 INVITE sip:bob@b SIP/2.0 | B: z9hG4bK-1".to_owned(),
+            format!("1 SIP/2.0 {status} | T: p | B: z9hG4bK-1"),
+            "1 ACK sip:bob@b SIP/2.0 | T: p | B: z9hG4bK-1".to_owned(),
+            format!("{retry} INVITE sip:bob@b SIP/2.0 | CSeq: 2 INVITE | B: z9hG4bK-2"),
+            format!("{retry}.5 SIP/2.0 200 OK | T: b | CSeq: 2 INVITE | B: z9hG4bK-2"),
+            format!("{retry}.6 ACK sip:bob@b SIP/2.0 | T: b | CSeq: 2 ACK | B: z9hG4bK-3"),
+            format!("{retry}.7 BYE sip:bob@b SIP/2.0 | T: b | CSeq: 3 BYE | B: z9hG4bK-4"),
+        ];
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let call = call(&lines);
+        assert_eq!(
+            (call.state, call.attempts),
+            (CallState::Completed, 2),
+            "{status}"
+        );
+        assert_eq!(call.start_ns, Some(0), "{status}");
+        assert_eq!(call.setup_delay_ns, Some(500_000_000), "{status}");
+    }
+    // Who says no asks for no other attempt: what comes later is another call.
+    for status in ["403 Wrong password", "486 Busy Here"] {
+        let lines = [
+            "0 INVITE sip:bob@b SIP/2.0".to_owned(),
+            format!("1 SIP/2.0 {status} | T: p"),
+            "34 INVITE sip:bob@b SIP/2.0 | CSeq: 2 INVITE | B: z9hG4bK-2".to_owned(),
+        ];
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        assert_eq!(calls(&lines).len(), 2, "{status}");
+    }
+}
+
+#[test]
+fn calls_that_wait_for_another_attempt_have_a_limit() {
+    let mut limits = CallLimits::default();
+    limits.retries_max = 2;
+    let mut script = Script::new(limits);
+    for call in 0..4 {
+        let invite = format!("{call} INVITE sip:bob@b SIP/2.0 | I: {call} | B: z9hG4bK-{call}");
+        let challenge =
+            format!("{call} SIP/2.0 401 Unauthorized | T: p | I: {call} | B: z9hG4bK-{call}");
+        script.play(&[&invite, &challenge]);
+    }
+    let told: Vec<_> = script
+        .told
+        .iter()
+        .map(|call| (call.number, call.told))
+        .collect();
+    assert_eq!(told, [(1, Told::Evicted), (2, Told::Evicted)]);
+    assert_eq!(
+        (script.calls.live(), script.calls.counters().evicted),
+        (2, 2)
+    );
+    // The others are told when nobody tried again for an hour.
+    script.play(&["4000 OPTIONS sip:b@b SIP/2.0 | I: other"]);
+    let told: Vec<_> = script
+        .told
+        .iter()
+        .skip(2)
+        .map(|call| (call.state, call.told))
+        .collect();
+    assert_eq!(told, [(CallState::Rejected, Told::Ended); 2]);
+    assert_eq!(script.calls.counters().expired, 0);
+}
+
+#[test]
 fn forks_are_dialogs_of_one_session() {
     let calls = calls(&[
         "0 INVITE sip:bob@b SIP/2.0",

@@ -65,7 +65,7 @@ impl Function {
                 )
             }
             Self::BoolAnd | Self::BoolOr => matches!(kind, Kind::Bool),
-            Self::Sketch(_) => !matches!(kind, Kind::Bytes),
+            Self::Sketch(_) => !matches!(kind, Kind::Bytes | Kind::Texts | Kind::Numbers),
         }
     }
 

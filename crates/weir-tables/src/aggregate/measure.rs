@@ -6,6 +6,7 @@ use arrow::array::{
     ArrayRef, BooleanArray, Float64Array, Int64Array, TimestampNanosecondArray, UInt8Array,
     UInt16Array, UInt32Array, UInt64Array,
 };
+use arrow::error::ArrowError;
 use weir_packet::Kind;
 
 use super::Function;
@@ -88,7 +89,7 @@ impl Measure {
     pub(super) const fn is_plain(&self) -> bool {
         let is_number = match self.kind {
             Kind::Address => self.sketched.is_none(),
-            Kind::Text | Kind::Bytes => false,
+            Kind::Text | Kind::Bytes | Kind::Texts | Kind::Numbers => false,
             _ => true,
         };
         self.seen.is_none() && is_number
@@ -150,7 +151,7 @@ impl Measure {
             }
             (None, Kind::Text) => argument.with_text(row, |_| ()).is_some(),
             (None, Kind::Address) => argument.address(row).is_some(),
-            (None, Kind::Bytes) => argument.has_bytes(row),
+            (None, Kind::Bytes | Kind::Texts | Kind::Numbers) => argument.has_bytes(row),
             (None, _) => match argument.bits(row) {
                 Some(bits) => {
                     self.numbers.values[at] = bits;
@@ -215,7 +216,8 @@ impl Measure {
                 self.add_floats(groups, numbers, flags_at);
             }
             Function::SumFloat => self.add_floats(groups, numbers, flags_at),
-            Function::Sum => self.fold(groups, numbers, flags_at, u64::wrapping_add),
+            Function::Sum if signed => self.fold(groups, numbers, flags_at, add_signed),
+            Function::Sum => self.fold(groups, numbers, flags_at, u64::saturating_add),
             Function::Minimum if signed => {
                 self.fold(groups, numbers, flags_at, |a, b| {
                     (a as i64).min(b as i64) as u64
@@ -309,7 +311,9 @@ impl Measure {
     fn combine(&self, ours: u64, theirs: u64) -> u64 {
         let signed = matches!(self.kind, Kind::I64 | Kind::Time);
         match &self.function {
-            Function::Sum | Function::Count | Function::CountRows => ours.wrapping_add(theirs),
+            Function::Sum if signed => add_signed(ours, theirs),
+            Function::Sum => ours.saturating_add(theirs),
+            Function::Count | Function::CountRows => ours.wrapping_add(theirs),
             Function::SumFloat | Function::Average => {
                 (f64::from_bits(ours) + f64::from_bits(theirs)).to_bits()
             }
@@ -351,6 +355,24 @@ impl Measure {
     /// The bit that says that the value kept is NULL.
     pub(super) const fn null_flag(&self) -> u64 {
         self.flag.rotate_left(32)
+    }
+
+    /// The error of a sum that 64 bits have no room for: [`add_signed`] leaves it at an end.
+    pub(super) fn check<'s>(
+        &self,
+        mut states: impl Iterator<Item = &'s [u64]>,
+    ) -> Result<(), ArrowError> {
+        let is_at_end: fn(u64) -> bool = match (&self.function, self.kind) {
+            (Function::Sum, Kind::I64) => |sum| [i64::MIN, i64::MAX].contains(&(sum as i64)),
+            (Function::Sum, _) => |sum| sum == u64::MAX,
+            _ => return Ok(()),
+        };
+        match states.any(|state| is_at_end(state[self.at])) {
+            true => Err(ArrowError::ArithmeticOverflow(
+                "a sum does not fit 64 bits".to_owned(),
+            )),
+            false => Ok(()),
+        }
     }
 
     /// The states of groups, for who puts them together with others of the same keys.
@@ -401,6 +423,15 @@ impl Measure {
                 states.map(|state| seen(state).then(|| state[at])),
             ),
         }
+    }
+}
+
+/// A signed sum, which stays at the least or the largest number once it came to it.
+#[inline]
+const fn add_signed(sum: u64, value: u64) -> u64 {
+    match sum as i64 {
+        i64::MIN | i64::MAX => sum,
+        sum => sum.saturating_add(value as i64) as u64,
     }
 }
 

@@ -54,7 +54,7 @@ impl Load {
                 "frame.number" => From::Number,
                 "frame.time" => From::Time,
                 "frame.len" => From::Len,
-                name => From::Spot(Spot::of(name)?),
+                _ => From::Spot(Spot::of(field)?),
             },
             (Origin::Layout(index), Some(layout)) => From::Record(layout.plain_number(index)?),
             _ => return None,

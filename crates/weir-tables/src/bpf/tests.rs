@@ -48,6 +48,7 @@ fn run(program: &[Instruction], packet: &[u8]) -> u32 {
             }
             LOAD_LENGTH => accumulator = packet.len() as u32,
             AND => accumulator &= constant,
+            SHIFT_RIGHT => accumulator >>= constant,
             JUMP_IF_EQUAL => jump(accumulator == constant),
             JUMP_IF_GREATER => jump(accumulator > constant),
             JUMP_IF_NOT_LESS => jump(accumulator >= constant),

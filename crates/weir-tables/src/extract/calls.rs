@@ -15,7 +15,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     name: "calls",
     doc: "one row a call: a dialog that a SIP INVITE began, or was to begin",
     columns: || columns(&[], FIELDS),
-    needs: &[Needs::Transport],
+    needs: &[Needs::All],
     start: |_| Box::new(CallTable::default()),
     arguments: &[],
     aliases: &[],
@@ -89,8 +89,9 @@ impl Extract for CallTable {
             (
                 counters.evicted,
                 format!(
-                    "calls were given before their end, because more than {} calls or {} bytes of texts were open at once",
-                    limits.calls_max, limits.texts_bytes_max
+                    "calls were given before their end, because more than {} calls, {} that wait for another attempt, \
+                     or {} bytes of texts were open at once",
+                    limits.calls_max, limits.retries_max, limits.texts_bytes_max
                 ),
             ),
             (

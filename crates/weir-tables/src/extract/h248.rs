@@ -31,7 +31,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     name: "h248",
     doc: "one row a Megaco (H.248) command, with its reply",
     columns: || columns(&["frame.file"], FIELDS),
-    needs: &[Needs::Transport],
+    needs: &[Needs::All],
     start: |_| {
         Box::new(H248 {
             lifter: Lifter::new(),

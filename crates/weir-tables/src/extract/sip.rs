@@ -20,7 +20,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     name: "sip",
     doc: "one row a SIP message, over UDP, TCP, SCTP or WebSocket, on any port",
     columns: || columns(&["frame.file"], FIELDS),
-    needs: &[Needs::Transport],
+    needs: &[Needs::All],
     start: |_| Box::new(Sip::default()),
     arguments: &[],
     aliases: &[],
@@ -205,6 +205,15 @@ fn host(uri: Option<Uri<'_>>) -> Option<Value<'_>> {
     filled(uri?.host)
 }
 
+/// The address of an IPv6 reference (RFC 3261, 25.1): Wireshark shows that of Via without its brackets, and
+/// those of URIs with them.
+fn without_brackets(host: &[u8]) -> &[u8] {
+    match host {
+        [b'[', address @ .., b']'] => address,
+        host => host,
+    }
+}
+
 fn display(address: Option<Address<'_>>) -> Option<Value<'_>> {
     filled(address?.display_unquoted())
 }
@@ -325,8 +334,8 @@ static FIELDS: &[ItemField<Get>] = &[
         "The topmost Via element: the last hop", "RFC 3261, 20.42"),
     ItemField::new("sip.via.transport", Kind::Text, |m| text(m.digest.via?.transport),
         "Transport of the topmost Via", "RFC 3261, 20.42"),
-    ItemField::new("sip.via.sent_by.address", Kind::Text, |m| text(m.digest.via?.host),
-        "Host of the topmost Via", "RFC 3261, 18.1.1"),
+    ItemField::new("sip.via.sent_by.address", Kind::Text, |m| text(without_brackets(m.digest.via?.host)),
+        "Host of the topmost Via; IPv6 addresses without their brackets, unlike in the hosts of URIs", "RFC 3261, 18.1.1"),
     ItemField::new("sip.via.sent_by.port", Kind::U16, |m| m.digest.via?.port.and_then(number),
         "Port of the topmost Via", "RFC 3261, 18.1.1"),
     ItemField::new("sip.via.branch", Kind::Text, |m| text(m.digest.via?.branch()?),

@@ -9,6 +9,11 @@ pub(super) fn number(number: impl Into<u64>) -> Option<Value<'static>> {
     Some(Value::Unsigned(number.into()))
 }
 
+/// The number of a record. What a capture's end completed came with none.
+pub(super) fn frame(number: u64) -> Option<Value<'static>> {
+    (number > 0).then_some(Value::Unsigned(number))
+}
+
 /// An address.
 pub(super) fn address(address: IpAddr) -> Option<Value<'static>> {
     Some(Value::Address(address.into()))

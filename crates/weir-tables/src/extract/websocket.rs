@@ -21,7 +21,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     name: "websocket",
     doc: "one row a WebSocket message",
     columns: || columns(&["frame.file"], FIELDS),
-    needs: &[Needs::Transport],
+    needs: &[Needs::All],
     start: |_| Box::new(WebSocket::default()),
     arguments: &[],
     aliases: &[],

@@ -15,7 +15,7 @@ use weir_compile::{
 };
 use weir_packet::{
     BitsTest, HeaderLen, HeaderShape, Layer, LinkType, NextHeader, NextTable, Options, PayloadEnd,
-    udp_port_is_known,
+    known_udp_ports,
 };
 
 use super::ask::{Asked, From, Value};
@@ -586,6 +586,7 @@ impl Lowering<'_> {
             self.builder
                 .require_bytes(at, shape.len_min, end, self.leave);
         }
+        let mut room = shape.len_min;
         for test in shape.tests {
             if decided(test, &known, None) == Some(true) {
                 continue;
@@ -593,7 +594,10 @@ impl Lowering<'_> {
             let mut without = known.clone();
             without.push((*test, false));
             let fail = go_elsewhere(&mut self.builder, self.leave, without);
-            self.test(test, at, end, shape.len_min, fail);
+            self.test(test, at, end, room, fail);
+            if !test.when_cut {
+                room = room.max(test.bits.end());
+            }
             known.push((*test, true));
         }
         let fail = go_elsewhere(&mut self.builder, self.leave, known.clone());
@@ -945,9 +949,7 @@ impl Lowering<'_> {
         };
         match set {
             Set::Table(table) => table.entries().for_each(|(number, _)| add(number)),
-            Set::UdpPorts => (0..=u16::MAX)
-                .filter(|port| udp_port_is_known(*port))
-                .for_each(|port| add(port.into())),
+            Set::UdpPorts => known_udp_ports().for_each(|port| add(port.into())),
         }
         let space = self.builder.constants(Arc::from(words));
         self.sets.insert(set, space);

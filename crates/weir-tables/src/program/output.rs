@@ -69,7 +69,8 @@ impl MeasurePlan {
         let signed = matches!(kind, Kind::I64 | Kind::Time);
         let operation = match function {
             Function::CountRows | Function::Count => None,
-            Function::Sum => Some(Operation::Add),
+            Function::Sum if signed => Some(Operation::AddSaturatingSigned),
+            Function::Sum => Some(Operation::AddSaturating),
             Function::Minimum if signed => Some(Operation::MinimumSigned),
             Function::Minimum => Some(Operation::Minimum),
             Function::Maximum if signed => Some(Operation::MaximumSigned),

@@ -66,5 +66,37 @@ pub(crate) fn generated(folder: &Path) -> Vec<Capture> {
         .collect()
 }
 
+/// Frames for columns that no captured traffic at hand fills, made by another program: see
+/// `tests/frames/make.py`.
+pub(crate) fn frames() -> Vec<Capture> {
+    in_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/frames"))
+        .into_iter()
+        .map(|capture| capture.within("frames"))
+        .collect()
+}
+
+#[test]
+fn frames_are_what_their_program_makes() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/frames");
+    let python = |arguments: &[&str]| {
+        let mut python = std::process::Command::new("python3");
+        let output = python.args(arguments).current_dir(&folder).output();
+        output.ok().filter(|output| output.status.success())
+    };
+    let version = python(&["-c", "import scapy; print(scapy.VERSION)"]);
+    // Other versions may fill in other values.
+    if version.is_none_or(|version| version.stdout.trim_ascii() != SCAPY.as_bytes()) {
+        weir_testkit::missing("scapy", "whether tests/frames is what its program makes");
+        return;
+    }
+    assert!(
+        python(&["make.py", "--check"]).is_some(),
+        "run tests/frames/make.py"
+    );
+}
+
+/// The version of scapy that made the frames.
+const SCAPY: &str = "2.8.0";
+
 /// Enough for each kind of packet of a trace to come up several times.
 const TRACE_BYTES: u64 = 500_000;

@@ -24,6 +24,8 @@ pub(crate) struct Comparison {
     pub(crate) records: usize,
     /// For each column of [`Shared`].
     pub(crate) columns: Vec<ColumnResult>,
+    /// For each column of the table, how many values it has.
+    pub(crate) filled: Vec<usize>,
     /// What is wrong with the records as such: one side has more, or refuses the file.
     pub(crate) trouble: Option<String>,
     /// Which of [`RECORD_DIFFERENCES`] says so.
@@ -78,16 +80,27 @@ impl Shared {
             .map(|position| &self.table.columns()[*position])
     }
 
+    /// All columns of the table, whether tshark has them or not.
+    pub(crate) fn all_columns(&self) -> impl Iterator<Item = &Column> {
+        self.table.columns().iter()
+    }
+
     /// Reads `capture` both ways and compares.
     pub(crate) fn compare(&self, capture: &Capture, preferences: &[&str]) -> Comparison {
         let (batches, error) = self.scan(capture);
         let mut comparison = Comparison {
             records: batches.iter().map(RecordBatch::num_rows).sum(),
             columns: vec![ColumnResult::default(); self.fields.len()],
+            filled: vec![0; self.table.columns().len()],
             trouble: None,
             trouble_listed: None,
             needed: BTreeSet::new(),
         };
+        for batch in &batches {
+            for (filled, column) in comparison.filled.iter_mut().zip(batch.columns()) {
+                *filled += column.len() - column.null_count();
+            }
+        }
         comparison.trouble = match tshark::rows(&capture.path, &self.fields, preferences) {
             Ok(rows) => self.compare_rows(capture, &batches, &rows, &mut comparison),
             Err(message) => Some(format!("tshark refuses it: {message}")),
@@ -120,8 +133,8 @@ impl Shared {
         for batch in batches {
             let columns: Vec<Values<'_>> = self
                 .columns()
-                .zip(batch.columns())
-                .map(|(column, array)| Values::new(column.kind, array))
+                .zip(&self.positions)
+                .map(|(column, position)| Values::new(column.kind, batch.column(*position)))
                 .collect();
             for row in 0..batch.num_rows() {
                 let Value::Number(frame) = columns[self.frame_number].get(row) else {
@@ -153,7 +166,8 @@ impl Shared {
     fn scan(&self, capture: &Capture) -> (Vec<RecordBatch>, Option<String>) {
         let sources = vec![Source::capture(&capture.path)];
         let options = ScanOptions::default();
-        let mut scan = Scan::new(&self.table, &self.positions, None, sources, options);
+        let all: Vec<usize> = (0..self.table.columns().len()).collect();
+        let mut scan = Scan::new(&self.table, &all, None, sources, options);
         let mut batches = Vec::new();
         while let Some(batch) = scan.next_batch().unwrap() {
             batches.push(batch);

@@ -17,9 +17,14 @@
 
 mod captures;
 mod compare;
+mod descriptions;
 mod differences;
 mod floods;
+mod guesses;
+mod logs;
 mod oracle;
+mod robustness;
+mod said;
 mod sip;
 mod tally;
 mod transports;

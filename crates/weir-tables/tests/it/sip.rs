@@ -1,5 +1,6 @@
 //! The tables `sip` and `calls` against tshark.
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use arrow::array::{Array, AsArray, RecordBatch, StringArray};
 use arrow::compute::{cast, concat_batches};
 use arrow::datatypes::{DataType, Float64Type};
 use weir_tables::{Extraction, Scan, ScanOptions, Source, Table};
+use weir_testkit::packet::{Ipv6, protocol, udp};
 
 use crate::tshark;
 
@@ -233,4 +235,75 @@ fn calls_go_on_from_one_capture_to_the_next() {
     let second = read("calls", &[&second], 8192);
     let start = second.column_by_name("call.start").unwrap();
     assert!(start.null_count() >= 1);
+}
+
+/// IPv6 addresses in Via, URIs and Contact: with brackets where Wireshark shows them, and only there.
+#[test]
+fn the_host_of_via_had_the_brackets_of_ipv6() {
+    let message = b"REGISTER sip:[2001:db8::10]:5070 SIP/2.0\r\n\
+        Via: SIP/2.0/UDP [2001:db8::9:1]:5062;branch=z9hG4bKas3;received=[2001:db8::9:255]\r\n\
+        From: <sip:u@[2001:db8::1]:5066>;tag=81x2\r\nTo: <sip:u@[2001:db8::2]>\r\n\
+        Call-ID: SSG@[2001:db8::3]\r\nContact: \"C\" <sip:c@[2001:db8::4]:5064>\r\n\
+        CSeq: 98176 REGISTER\r\nMax-Forwards: 70\r\nContent-Length: 0\r\n\r\n";
+    let plain = String::from_utf8_lossy(message).replace("[2001:db8::9:1]", "192.0.2.9");
+    let (from, to) = (
+        "2001:db8::1".parse().unwrap(),
+        "2001:db8::2".parse().unwrap(),
+    );
+    let packets = [&message[..], plain.as_bytes()].map(|message| {
+        let datagram = udp(IpAddr::V6(from), IpAddr::V6(to), 5060, 5060, message);
+        Ipv6::new(from, to, protocol::UDP).packet(&datagram)
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("v6.pcap");
+    crate::wire::write(&packets, &path);
+    let batch = read("sip", &[&path], 100);
+    let hosts = column(&batch, "sip.via.sent_by.address");
+    assert_eq!(hosts, ["2001:db8::9:1", "192.0.2.9"]);
+    assert_eq!(column(&batch, "sip.via.sent_by.port"), ["5062", "5062"]);
+    if !tshark::is_installed() {
+        weir_testkit::missing("tshark", "nothing judges the hosts of sip");
+        return;
+    }
+    let hosts = || {
+        let is_of_host = |name: &str| {
+            name.ends_with("host") || name.ends_with("port") || name.contains("sent_by")
+        };
+        SAME.iter().filter(move |(ours, _)| is_of_host(ours))
+    };
+    let fields: Vec<String> = hosts().map(|(_, field)| (*field).to_owned()).collect();
+    let rows = tshark::rows(&path, &fields, &[]).unwrap();
+    let theirs: Vec<Vec<&str>> = rows.iter().collect();
+    for (at, (ours, field)) in hosts().enumerate() {
+        for (row, value) in column(&batch, ours).iter().enumerate() {
+            assert_eq!(value, theirs[row][at], "message {row}: {field}");
+        }
+    }
+}
+
+/// A caller who took 32.4 seconds for the password: one call, refused at the second attempt.
+#[test]
+fn a_challenged_call_was_two_when_the_answer_took_long() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../../shared/data/captures/found/sngrep-aaa.pcap");
+    if !path.exists() {
+        weir_testkit::missing("captures", &path.display().to_string());
+        return;
+    }
+    let (calls, _) = read_with_notes("calls", &[&path], 100);
+    let ids = column(&calls, "sip.call_id");
+    let rows: Vec<usize> = (0..ids.len())
+        .filter(|row| ids[*row] == "85216695-42dcdb1d@192.168.1.2")
+        .collect();
+    let [row] = rows[..] else {
+        panic!("{} calls", rows.len())
+    };
+    let of = |name: &str| column(&calls, name)[row].clone();
+    assert_eq!(
+        (of("call.attempts").as_str(), of("call.status").as_str()),
+        ("2", "403")
+    );
+    // No Call-ID is of two calls here.
+    let distinct: std::collections::BTreeSet<&String> = ids.iter().collect();
+    assert_eq!(distinct.len(), ids.len(), "{ids:?}");
 }

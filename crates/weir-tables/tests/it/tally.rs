@@ -1,5 +1,6 @@
 //! What all comparisons together found, and how it is shown.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use crate::captures::Capture;
@@ -133,6 +134,32 @@ impl<'a> Tally<'a> {
             .filter(|(_, needed)| !needed)
             .map(|(title, _)| title)
             .collect()
+    }
+
+    /// Columns that have no value in any capture.
+    pub(crate) fn empty(&self) -> Vec<&str> {
+        let is_empty = |index: usize| {
+            self.results
+                .iter()
+                .all(|(_, comparison)| comparison.filled.get(index) == Some(&0))
+        };
+        let columns = self.shared.all_columns().enumerate();
+        let empty = columns.filter(|(index, _)| is_empty(*index));
+        empty.map(|(_, column)| &*column.name).collect()
+    }
+
+    /// Columns of which no value in any capture was the same as tshark's, though it has such a field.
+    pub(crate) fn unchecked(&self) -> Vec<&str> {
+        let columns = self.shared.columns().enumerate();
+        let unchecked = columns.filter(|(index, _)| self.sum(|at| at == *index).equal == 0);
+        unchecked.map(|(_, column)| &*column.name).collect()
+    }
+
+    /// Columns for which tshark has no field of the same name.
+    pub(crate) fn own(&self) -> Vec<&str> {
+        let shared: HashSet<&str> = self.shared.columns().map(|column| &*column.name).collect();
+        let all = self.shared.all_columns().map(|column| &*column.name);
+        all.filter(|name| !shared.contains(name)).collect()
     }
 
     fn sum(&self, wanted: impl Fn(usize) -> bool) -> Sum {

@@ -7,9 +7,9 @@ use std::path::Path;
 use arrow::array::RecordBatch;
 use weir_packet::{Decoder, Frame, Layer, LinkType};
 use weir_testkit::Rng;
-use weir_testkit::packet::{Chunk, Gre, Ipv4, ethernet, gtp_u, protocol, sctp, udp, vxlan};
+use weir_testkit::packet::{Chunk, Gre, Ipv4, Ipv6, ethernet, gtp_u, protocol, sctp, udp, vxlan};
 
-use crate::sip::{column, read, shared};
+use crate::sip::{column, read, read_with_notes, shared};
 use crate::tshark;
 use crate::wire::{Connection, End, write};
 
@@ -203,7 +203,7 @@ fn a_message_with_a_missing_segment_is_lost_and_the_next_one_is_found() {
     let whole = read("sip", &[&capture(&folder, "whole.pcap", &packets)], 1000);
     packets.remove(20);
     let path = capture(&folder, "gap.pcap", &packets);
-    let (batch, notes) = crate::sip::read_with_notes("sip", &[&path], 1000);
+    let (batch, notes) = read_with_notes("sip", &[&path], 1000);
     assert_eq!(batch.num_rows() + 1, whole.num_rows());
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(
@@ -294,6 +294,18 @@ fn sip_over_websocket_is_found_behind_its_handshake() {
 }
 
 #[test]
+fn ppp_in_gre_hid_a_message_that_tshark_sees() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../../shared/data/captures/found/gre.pcapng");
+    if !path.exists() {
+        weir_testkit::missing("captures", &path.display().to_string());
+        return;
+    }
+    let (batch, _) = read_with_notes("sip", &[&path], 1000);
+    assert_eq!(batch.num_rows(), 1);
+}
+
+#[test]
 fn tunnels_are_looked_into_and_are_the_flow() {
     let Some(sent) = messages(6) else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -317,7 +329,8 @@ fn tunnels_are_looked_into_and_are_the_flow() {
         sequence: Some(1),
     };
     type Wrap<'w> = &'w dyn Fn(&[u8]) -> Vec<u8>;
-    let wraps: [(&str, Wrap<'_>); 5] = [
+    let ppp = |packet: &[u8]| [&[0xff, 0x03, 0x00, 0x21], packet].concat();
+    let wraps: [(&str, Wrap<'_>); 9] = [
         ("IP in IP", &|packet| ip(4, packet)),
         ("GRE", &|packet| ip(47, &gre.packet(0x0800, packet))),
         ("VXLAN", &|packet| {
@@ -327,6 +340,27 @@ fn tunnels_are_looked_into_and_are_the_flow() {
         ("GTP-U", &|packet| in_udp(2152, &gtp_u(5, Some(3), packet))),
         ("GRE in IP in IP", &|packet| {
             ip(4, &ip(47, &gre.packet(0x0800, packet)))
+        }),
+        ("PPP in GRE", &|packet| {
+            let payload = ppp(packet);
+            let [high, low] = (payload.len() as u16).to_be_bytes();
+            let header = [0x30, 0x01, 0x88, 0x0b, high, low, 0, 1, 0, 0, 0, 1];
+            ip(47, &[&header[..], &payload].concat())
+        }),
+        ("GRE in UDP", &|packet| {
+            in_udp(4754, &[&[0, 0, 0x08, 0x00], packet].concat())
+        }),
+        ("Teredo", &|packet| {
+            let (a, b) = (
+                "2001:0:1::1".parse().unwrap(),
+                "2001:0:1::2".parse().unwrap(),
+            );
+            in_udp(3544, &Ipv6::new(a, b, 4).packet(packet))
+        }),
+        ("VXLAN from the port of DNS", &|packet| {
+            let frame = ethernet([2; 6], [4; 6], 0x0800, packet);
+            let (a, b) = (Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::new(192, 0, 2, 2));
+            ip(17, &udp(a.into(), b.into(), 53, 4789, &vxlan(77, &frame)))
         }),
     ];
     for (name, wrap) in wraps {

@@ -13,6 +13,7 @@ const PREFERENCES: &[&str] = &[
     "ip.check_checksum:FALSE",
     "tcp.check_checksum:FALSE",
     "udp.check_checksum:FALSE",
+    "capwap.reassemble:FALSE",
     // The edges of selective acknowledgments as they were sent.
     "tcp.relative_sequence_numbers:FALSE",
 ];

@@ -43,7 +43,9 @@ impl<'a> Values<'a> {
             Kind::Address => Self::Address(array.as_binary_view()),
             Kind::Bytes => Self::Bytes(array.as_binary_view()),
             Kind::Text => Self::Text(array.as_string_view()),
-            Kind::I64 | Kind::F64 => panic!("no column of packets is of {kind:?}"),
+            Kind::I64 | Kind::F64 | Kind::Texts | Kind::Numbers => {
+                panic!("no column of packets is of {kind:?}")
+            }
         }
     }
 

@@ -371,3 +371,109 @@ fn tshark_sees_the_same_messages_in_the_captures_beside_the_checkout() {
     }
     assert!(messages >= 25, "{messages} messages");
 }
+
+/// A frame with a short payload: masked with a key of zeros by the client, not masked by the server.
+fn frame(from_client: bool, first: u8, payload: &[u8]) -> Vec<u8> {
+    let mut frame = vec![first, payload.len() as u8 | u8::from(from_client) << 7];
+    if from_client {
+        frame.extend([0; 4]);
+    }
+    frame.extend(payload);
+    frame
+}
+
+/// The rows of frames, one a packet, behind a SYN or not, and the notes.
+fn without_handshake(with_syn: bool, frames: &[(bool, Vec<u8>)]) -> (RecordBatch, Vec<String>) {
+    let mut conversation = Conversation::new(40_000);
+    if !with_syn {
+        conversation.packets.clear();
+    }
+    for (from_client, bytes) in frames {
+        let slot = usize::from(!from_client);
+        let (seq, ack) = (conversation.sent[slot], conversation.sent[1 - slot]);
+        let packet = conversation.segment(*from_client, seq, ack, tcp_flags::ACK, bytes);
+        conversation.packets.push(packet);
+        conversation.sent[slot] += bytes.len() as u32;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("frames.pcap");
+    write(conversation.packets.into_iter(), &path);
+    read_with_notes("websocket", &[&path], 100_000)
+}
+
+#[test]
+fn one_segment_that_looked_like_frames_was_a_connection() {
+    let text =
+        |from_client, payload: &str| (from_client, frame(from_client, 0x81, payload.as_bytes()));
+    let talk = [
+        text(false, "one"),
+        text(true, "two"),
+        text(false, "three"),
+        text(false, "four"),
+    ];
+    let (batch, notes) = without_handshake(false, &talk);
+    assert_eq!(
+        crate::sip::column(&batch, "websocket.payload.text"),
+        ["one", "two", "three", "four"]
+    );
+    // Each is of the packet that it came in, though the fourth made it known what they are.
+    assert_eq!(
+        crate::sip::column(&batch, "frame.number"),
+        ["1", "2", "3", "4"]
+    );
+    let times = crate::sip::column(&batch, "frame.time");
+    assert!(times.is_sorted() && times[0] != times[3], "{times:?}");
+    assert!(
+        crate::sip::column(&batch, "websocket.mid_stream")
+            .iter()
+            .all(|is| is == "true")
+    );
+    assert_eq!(notes, Vec::<String>::new());
+
+    let none = |with_syn, frames: &[(bool, Vec<u8>)]| {
+        let (batch, notes) = without_handshake(with_syn, frames);
+        assert_eq!((batch.num_rows(), notes), (0, Vec::new()), "{frames:x?}");
+    };
+    // What begins with a SYN begins with a handshake.
+    none(true, &talk);
+    // Too few, of one direction, and with an unmasked frame of the client among them.
+    none(false, &talk[..3]);
+    none(false, &vec![text(false, "more"); 50]);
+    none(false, &vec![text(true, "more"); 50]);
+    let broken = [
+        text(false, "one"),
+        text(true, "two"),
+        (true, frame(false, 0x81, b"x")),
+    ];
+    none(false, &[&broken[..], &talk].concat());
+    // No text, a reserved opcode, and a continuation of nothing.
+    for frame in [
+        frame(false, 0x81, b"\xff"),
+        frame(false, 0x83, b"x"),
+        frame(false, 0x80, b"x"),
+    ] {
+        none(false, &[&talk[..2], &[(false, frame)], &talk[..]].concat());
+    }
+}
+
+#[test]
+fn a_connection_without_a_handshake_ends_at_its_first_violation() {
+    let text =
+        |from_client, payload: &str| (from_client, frame(from_client, 0x81, payload.as_bytes()));
+    let frames = [
+        text(true, "one"),
+        text(false, "two"),
+        text(true, "three"),
+        text(false, "four"),
+        text(true, "five"),
+        (false, frame(false, 0x83, b"no opcode")),
+        text(true, "six"),
+    ];
+    let (batch, notes) = without_handshake(false, &frames);
+    let texts = ["one", "two", "three", "four", "five"];
+    assert_eq!(crate::sip::column(&batch, "websocket.payload.text"), texts);
+    let [note] = &notes[..] else {
+        panic!("{notes:?}")
+    };
+    assert!(note.contains("without a handshake"), "{note}");
+}

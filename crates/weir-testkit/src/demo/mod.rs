@@ -1,10 +1,14 @@
 //! The sample captures of `weir demo`: small, believable, the same every time.
 
 mod atm;
+mod megaco;
 mod office;
 mod recorder;
 mod talk;
+mod voip;
 mod wan;
+mod websocket;
+mod wire;
 
 use crate::Rng;
 use std::io;
@@ -33,15 +37,28 @@ pub struct DemoFile {
 pub fn write_demo(dir: &Path) -> io::Result<Vec<DemoFile>> {
     std::fs::create_dir_all(dir)?;
     let mut files = Vec::new();
+    for (file, bytes) in demo_files()? {
+        std::fs::write(dir.join(file.file_name), bytes)?;
+        files.push(file);
+    }
+    Ok(files)
+}
+
+/// The sample captures and their bytes, for who writes them with more care.
+///
+/// # Errors
+/// What the writers of captures give.
+pub fn demo_files() -> io::Result<Vec<(DemoFile, Vec<u8>)>> {
+    let mut files = Vec::new();
     for (index, (file_name, what, make)) in FILES.iter().enumerate() {
         // A seed of its own for each, so that a change of one leaves the others as they are.
         let (bytes, records) = make(&mut Rng::new(2026 + index as u64))?;
-        std::fs::write(dir.join(file_name), bytes)?;
-        files.push(DemoFile {
+        let file = DemoFile {
             file_name,
             what,
             records,
-        });
+        };
+        files.push((file, bytes));
     }
     Ok(files)
 }
@@ -49,7 +66,7 @@ pub fn write_demo(dir: &Path) -> io::Result<Vec<DemoFile>> {
 /// Makes a file's bytes and counts its records.
 type Make = fn(&mut Rng) -> io::Result<(Vec<u8>, u64)>;
 
-const FILES: [(&str, &str, Make); 7] = [
+const FILES: [(&str, &str, Make); 11] = [
     (
         "office.pcapng",
         "an office network on two interfaces: VLANs, IPv4 and IPv6, TCP, UDP, SCTP, ICMP, tunnels",
@@ -83,6 +100,26 @@ const FILES: [(&str, &str, Make); 7] = [
     ("recorder.toml", "the layout of recorder.bin", |_| {
         Ok((RECORDER_LAYOUT.as_bytes().to_vec(), 0))
     }),
+    (
+        "voip.pcap",
+        "a small office: a name, a web page, a scan of ports, SIP calls over UDP and TCP",
+        voip::voip_pcap,
+    ),
+    (
+        "megaco.pcap",
+        "a media gateway and its controller: Megaco in text over UDP",
+        megaco::megaco_pcap,
+    ),
+    (
+        "websocket.pcap",
+        "prices over WebSocket connections with permessage-deflate",
+        websocket::websocket_pcap,
+    ),
+    (
+        "messages.ndjson",
+        "such messages, one a line",
+        websocket::messages,
+    ),
 ];
 
 /// 2026-01-01T00:00:00Z.

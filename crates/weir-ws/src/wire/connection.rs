@@ -1,6 +1,7 @@
 //! A whole connection: the handshake, what it negotiates, then the messages of both directions.
 
 use super::decoder::{Decoder, DecoderOptions, Event, Sender};
+use super::trial::{Trial, Verdict};
 use crate::deflate::{Agreed, InflateOptions, Offer, parse_offers, parse_response};
 
 /// Where bytes go.
@@ -19,6 +20,14 @@ impl Direction {
         match self {
             Self::ToServer => "to_server",
             Self::ToClient => "to_client",
+        }
+    }
+
+    /// Its place among both directions.
+    pub(super) const fn slot(self) -> usize {
+        match self {
+            Self::ToServer => 0,
+            Self::ToClient => 1,
         }
     }
 }
@@ -49,10 +58,15 @@ pub struct Handshake {
 pub enum ConnectionEvent<'a> {
     /// Both heads were read.
     Handshake(&'a Handshake),
-    /// The bytes begin without a handshake: the capture began later. Frames are read as they come,
-    /// and permessage-deflate is assumed as the options say.
+    /// The bytes begin without a handshake: the capture began later. Four messages at least, of both
+    /// directions, broke no rule, so that frames are read as they come, and permessage-deflate is assumed as the
+    /// options say.
     MidStream,
-    /// This is no WebSocket connection; nothing follows.
+    /// What follows is of the piece with this number, from 0, of those that were [fed](Connection::feed) before it
+    /// was known that the bytes are those of a [`MidStream`](Self::MidStream) connection; after the last of them,
+    /// of what is being fed.
+    Replay(usize),
+    /// This is no WebSocket connection, or one without a handshake that broke a rule; nothing follows.
     NotWebSocket,
     /// A message or a violation.
     Wire(Direction, Event<'a>),
@@ -83,13 +97,19 @@ pub struct Connection {
     state: State,
     /// Bytes of each direction that wait for the handshake: to the server, to the client.
     waiting: [Vec<u8>; 2],
+    /// What the bytes are without a handshake, until that is known.
+    trial: Option<Box<Trial>>,
     decoders: Option<[Decoder; 2]>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Handshake,
+    /// It has to be found out whether frames without a handshake are some.
+    Trial,
     Open,
+    /// As [`State::Open`], without a handshake: the first violation ends it.
+    MidStream,
     Other,
 }
 
@@ -106,6 +126,7 @@ impl Connection {
             options,
             state: State::Handshake,
             waiting: [Vec::new(), Vec::new()],
+            trial: None,
             decoders: None,
         }
     }
@@ -119,9 +140,13 @@ impl Connection {
     ) {
         match self.state {
             State::Other => {}
-            State::Open => self.decode(direction, bytes, each),
+            State::Open | State::MidStream => self.decode(direction, bytes, each),
+            State::Trial => self.on_trial(each, |trial| trial.feed(direction, bytes)),
+            State::Handshake if self.is_without_handshake(direction, bytes) => {
+                self.begin_trial(direction, bytes, each);
+            }
             State::Handshake => {
-                let waiting = &mut self.waiting[slot(direction)];
+                let waiting = &mut self.waiting[direction.slot()];
                 let room = (2 * HEAD_BYTES_MAX).saturating_sub(waiting.len());
                 waiting.extend_from_slice(bytes.get(..room.min(bytes.len())).unwrap_or_default());
                 self.try_open(each);
@@ -145,10 +170,10 @@ impl Connection {
     ) {
         match self.state {
             State::Other => {}
-            State::Handshake => self.close(each),
-            State::Open => {
+            State::Handshake | State::Trial => self.close(each),
+            State::Open | State::MidStream => {
                 if let Some(decoders) = &mut self.decoders {
-                    decoders[slot(direction)].gap(bytes, &mut |event| {
+                    decoders[direction.slot()].gap(bytes, &mut |event| {
                         each(ConnectionEvent::Wire(direction, event));
                     });
                 }
@@ -169,8 +194,10 @@ impl Connection {
         direction: Direction,
         each: &mut dyn FnMut(ConnectionEvent<'_>),
     ) {
-        if let Some(decoders) = &mut self.decoders {
-            decoders[slot(direction)].finish(&mut |event| {
+        if self.state == State::Trial {
+            self.on_trial(each, |trial| trial.finish(direction));
+        } else if let Some(decoders) = &mut self.decoders {
+            decoders[direction.slot()].finish(&mut |event| {
                 each(ConnectionEvent::Wire(direction, event));
             });
         }
@@ -181,7 +208,8 @@ impl Connection {
     pub fn held_bytes(&self) -> usize {
         let waiting = self.waiting.iter().map(Vec::capacity);
         let decoders = self.decoders.iter().flatten().map(Decoder::held_bytes);
-        waiting.chain(decoders).sum()
+        let trial = self.trial.iter().map(|trial| trial.held_bytes());
+        waiting.chain(decoders).chain(trial).sum()
     }
 
     /// True once it is known that this is no WebSocket connection.
@@ -196,10 +224,76 @@ impl Connection {
         bytes: &[u8],
         each: &mut dyn FnMut(ConnectionEvent<'_>),
     ) {
+        let is_mid_stream = self.state == State::MidStream;
+        let mut breaks_rules = false;
         if let Some(decoders) = &mut self.decoders {
-            decoders[slot(direction)].feed(bytes, &mut |event| {
-                each(ConnectionEvent::Wire(direction, event));
+            decoders[direction.slot()].feed(bytes, &mut |event| {
+                breaks_rules |= is_mid_stream
+                    && matches!(event, Event::Violation(violation) if violation.kind.is_fault());
+                if !breaks_rules {
+                    each(ConnectionEvent::Wire(direction, event));
+                }
             });
+        }
+        if breaks_rules {
+            self.close(each);
+        }
+    }
+
+    /// True when a direction begins with these bytes as no handshake does.
+    fn is_without_handshake(&self, direction: Direction, bytes: &[u8]) -> bool {
+        let begin: &[u8] = match direction {
+            Direction::ToServer => b"GET ",
+            Direction::ToClient => b"HTTP/",
+        };
+        let waiting = &self.waiting[direction.slot()];
+        let all = waiting.iter().chain(bytes).zip(begin);
+        !all.into_iter().all(|(byte, expected)| byte == expected)
+    }
+
+    fn begin_trial(
+        &mut self,
+        direction: Direction,
+        bytes: &[u8],
+        each: &mut dyn FnMut(ConnectionEvent<'_>),
+    ) {
+        // A request or response in the other direction says that this is something else.
+        if self.waiting.iter().any(|waiting| !waiting.is_empty()) {
+            return self.close(each);
+        }
+        self.state = State::Trial;
+        self.trial = Some(Box::new(Trial::new(self.options)));
+        self.on_trial(each, |trial| trial.feed(direction, bytes));
+    }
+
+    /// Goes on with the trial, and begins to read when it is over.
+    fn on_trial(
+        &mut self,
+        each: &mut dyn FnMut(ConnectionEvent<'_>),
+        step: impl FnOnce(&mut Trial) -> Verdict,
+    ) {
+        let Some(trial) = &mut self.trial else {
+            return;
+        };
+        match step(trial) {
+            Verdict::Open => {}
+            Verdict::Other => self.close(each),
+            Verdict::WebSocket => {
+                let Some(trial) = self.trial.take() else {
+                    return;
+                };
+                self.open([self.options.inflate; 2], [0; 2], true, each);
+                each(ConnectionEvent::MidStream);
+                for (number, (direction, piece)) in trial.pieces().enumerate() {
+                    each(ConnectionEvent::Replay(number));
+                    self.decode(direction, piece, each);
+                }
+                for direction in [Direction::ToServer, Direction::ToClient] {
+                    if trial.finished()[direction.slot()] {
+                        self.finish_direction(direction, each);
+                    }
+                }
+            }
         }
     }
 
@@ -211,14 +305,7 @@ impl Connection {
         let get = begins(request, b"GET ");
         let http = begins(response, b"HTTP/");
         if !get || !http {
-            if looks_framed(request) && looks_framed(response) {
-                each(ConnectionEvent::MidStream);
-                let inflate = self.options.inflate;
-                self.open([inflate; 2], [0; 2], true, each);
-            } else {
-                self.close(each);
-            }
-            return;
+            return self.close(each);
         }
         let (Some(request_end), Some(response_end)) = (head_end(request), head_end(response))
         else {
@@ -254,6 +341,8 @@ impl Connection {
     fn close(&mut self, each: &mut dyn FnMut(ConnectionEvent<'_>)) {
         self.state = State::Other;
         self.waiting = [Vec::new(), Vec::new()];
+        self.trial = None;
+        self.decoders = None;
         each(ConnectionEvent::NotWebSocket);
     }
 
@@ -265,7 +354,10 @@ impl Connection {
         mid_stream: bool,
         each: &mut dyn FnMut(ConnectionEvent<'_>),
     ) {
-        self.state = State::Open;
+        self.state = match mid_stream {
+            true => State::MidStream,
+            false => State::Open,
+        };
         let decoder = |sender, inflate| {
             let options = DecoderOptions {
                 sender: Some(sender),
@@ -288,20 +380,6 @@ impl Connection {
             self.decode(direction, waited.get(end..).unwrap_or_default(), each);
         }
     }
-}
-
-fn slot(direction: Direction) -> usize {
-    match direction {
-        Direction::ToServer => 0,
-        Direction::ToClient => 1,
-    }
-}
-
-/// An empty direction may still be framed; a first byte that no frame begins with may not.
-fn looks_framed(bytes: &[u8]) -> bool {
-    bytes
-        .first()
-        .is_none_or(|&byte| byte & 0x30 == 0 && matches!(byte & 0xf, 0..=2 | 8..=10))
 }
 
 /// The offset after the empty line.

@@ -158,6 +158,13 @@ impl ViolationKind {
     }
 }
 
+impl ViolationKind {
+    /// Something of before was not captured, which is no fault of what is read now.
+    pub(super) const fn is_of_capture(self) -> bool {
+        matches!(self, Self::Inflate(InflateErrorKind::WindowLost))
+    }
+}
+
 /// What a [`Decoder`] finds.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]

@@ -3,6 +3,7 @@
 mod connection;
 mod decoder;
 mod frame;
+mod trial;
 
 pub use connection::{Connection, ConnectionEvent, Direction, Handshake};
 pub use decoder::{Decoder, DecoderOptions, Event, Message, Sender, Violation, ViolationKind};

@@ -194,7 +194,7 @@ impl Streams {
         let ports = [chunk.source().port, chunk.destination().port];
         open.chunk(
             chunk,
-            |bytes| Stream::begins(bytes, ports.contains(&SIP_PORT)),
+            |bytes| Stream::begins(bytes, chunk, ports.contains(&SIP_PORT)),
             |stream| match stream {
                 Stream::Sip(conversation) => {
                     let way = way(payload, SipTransport::Tcp);
@@ -235,7 +235,7 @@ fn message_in<'m>(sight: &WebSocketSight<'m>) -> Option<&'m [u8]> {
 
 impl Stream {
     /// What a connection may carry whose first bytes are these.
-    fn begins(bytes: &[u8], is_known: bool) -> Option<Self> {
+    fn begins(bytes: &[u8], chunk: &Chunk<'_>, is_known: bool) -> Option<Self> {
         let text = bytes.trim_ascii_start();
         let sip = |is_sure| {
             let framers = [Framer::default(), Framer::default()];
@@ -244,7 +244,7 @@ impl Stream {
         if text.is_empty() || looks_like_sip(text) {
             return sip(is_known);
         }
-        if is_from_client(bytes).is_some() {
+        if is_from_client(bytes, chunk).is_some() {
             return Some(Self::WebSocket);
         }
         // The first line may go on in the next segment.

@@ -60,6 +60,8 @@ pub struct WebSocketSight<'a> {
 pub(crate) struct Connections {
     open: Followed<Known>,
     gap_bytes: u64,
+    /// Connections without a handshake that broke a rule.
+    dropped: u64,
 }
 
 #[derive(Debug)]
@@ -67,6 +69,15 @@ struct Known {
     ends: WebSocketEnds,
     client: Sender,
     connection: Connection,
+    /// When the pieces came that wait for it to be known what they are.
+    waiting: Option<Vec<Occasion>>,
+}
+
+/// The packet that made something known.
+#[derive(Clone, Copy, Debug)]
+struct Occasion {
+    time_ns: Option<i64>,
+    frame: u64,
 }
 
 /// Bytes of a message on the wire, and of one that is inflated.
@@ -112,6 +123,10 @@ impl WebSockets {
                 self.followed.gap_bytes,
                 "bytes of WebSocket connections were not captured",
             ),
+            (
+                self.followed.dropped,
+                "WebSocket connections without a handshake were read as far as they broke no rule",
+            ),
         ];
         in_words(counted.into_iter().chain(self.payloads.given_up())).collect()
     }
@@ -123,16 +138,21 @@ impl Connections {
         chunk: &Chunk<'_>,
         each: &mut dyn FnMut(&WebSocketSight<'_>),
     ) -> Interest {
-        let gap_bytes = &mut self.gap_bytes;
-        self.open.chunk(
+        let Self {
+            open,
+            gap_bytes,
+            dropped,
+        } = self;
+        open.chunk(
             chunk,
-            |bytes| is_from_client(bytes).map(|from_client| Known::new(chunk, from_client)),
+            |bytes| is_from_client(bytes, chunk).map(|from_client| Known::new(chunk, from_client)),
             |known| {
                 if let Content::Gap(bytes) = chunk.content {
                     *gap_bytes = gap_bytes.saturating_add(bytes);
                 }
-                let goes_on = known.chunk(chunk, each) && !chunk.is_last;
-                goes_on.then(|| known.connection.held_bytes())
+                let goes_on = known.chunk(chunk, each);
+                *dropped = dropped.saturating_add(u64::from(known.ends.mid_stream && !goes_on));
+                (goes_on && !chunk.is_last).then(|| known.held_bytes())
             },
         )
     }
@@ -143,6 +163,7 @@ impl Default for Connections {
         Self {
             open: Followed::new(HELD_BYTES_MAX),
             gap_bytes: 0,
+            dropped: 0,
         }
     }
 }
@@ -176,7 +197,14 @@ impl Known {
                 (false, Sender::High) => Sender::Low,
             },
             connection: Connection::new(options),
+            waiting: Some(Vec::new()),
         }
+    }
+
+    fn held_bytes(&self) -> usize {
+        let waiting = self.waiting.as_ref().map_or(0, Vec::capacity);
+        let waiting = waiting.saturating_mul(size_of::<Occasion>());
+        self.connection.held_bytes().saturating_add(waiting)
     }
 
     /// False when nothing more is wanted.
@@ -185,15 +213,38 @@ impl Known {
             true => Direction::ToServer,
             false => Direction::ToClient,
         };
-        let ends = &mut self.ends;
+        let now = Occasion {
+            time_ns: chunk.time_ns,
+            frame: chunk.frame,
+        };
+        if let (Content::Bytes(_), Some(waiting)) = (chunk.content, &mut self.waiting) {
+            waiting.push(now);
+        }
+        let Self {
+            ends,
+            connection,
+            waiting,
+            ..
+        } = self;
         let mut goes_on = true;
+        let mut is_open = false;
+        let mut occasion = now;
         let mut hand_on = |event: ConnectionEvent<'_>| {
             match event {
                 ConnectionEvent::Handshake(handshake) => {
                     ends.agreed = handshake.agreed.map(|agreed| agreed.to_string());
                     ends.handshake = Some(handshake.clone());
+                    is_open = true;
                 }
-                ConnectionEvent::MidStream => ends.mid_stream = true,
+                ConnectionEvent::MidStream => {
+                    ends.mid_stream = true;
+                    is_open = true;
+                }
+                ConnectionEvent::Replay(number) => {
+                    let waited = waiting.as_ref().and_then(|waiting| waiting.get(number));
+                    occasion = waited.copied().unwrap_or(now);
+                    return;
+                }
                 ConnectionEvent::NotWebSocket => {
                     goes_on = false;
                     return;
@@ -203,22 +254,30 @@ impl Known {
             each(&WebSocketSight {
                 ends,
                 event,
-                time_ns: chunk.time_ns,
-                frame: chunk.frame,
+                time_ns: occasion.time_ns,
+                frame: occasion.frame,
             });
         };
         match chunk.content {
-            Content::Bytes(bytes) => self.connection.feed(direction, bytes, &mut hand_on),
-            Content::Gap(bytes) => self.connection.gap(direction, bytes, &mut hand_on),
-            Content::End(_) => self.connection.finish_direction(direction, &mut hand_on),
+            Content::Bytes(bytes) => connection.feed(direction, bytes, &mut hand_on),
+            Content::Gap(bytes) => connection.gap(direction, bytes, &mut hand_on),
+            Content::End(_) => connection.finish_direction(direction, &mut hand_on),
+        }
+        if is_open {
+            *waiting = None;
         }
         goes_on
     }
 }
 
-/// Whether the first bytes of a direction are a client's or a server's; `None` when they are no
-/// WebSocket's. Without a handshake, frames have to look like frames all the way: only clients mask.
-pub(crate) fn is_from_client(bytes: &[u8]) -> Option<bool> {
+/// Whether the first bytes of a connection are a client's or a server's; `None` when they are no WebSocket's. What
+/// begins with a SYN begins with a handshake.
+pub(crate) fn is_from_client(bytes: &[u8], chunk: &Chunk<'_>) -> Option<bool> {
+    first_bytes(bytes, chunk.saw_start && chunk.offset == 0)
+}
+
+/// See [`is_from_client`]. Without a handshake, frames have to look like frames all the way: only clients mask.
+fn first_bytes(bytes: &[u8], is_start: bool) -> Option<bool> {
     let begins = |with: &[u8]| with.starts_with(bytes) || bytes.starts_with(with);
     if bytes.is_empty() {
         return None;
@@ -235,6 +294,9 @@ pub(crate) fn is_from_client(bytes: &[u8]) -> Option<bool> {
     }
     if begins(b"HTTP/1.") {
         return Some(false);
+    }
+    if is_start {
+        return None;
     }
     let masked = bytes.get(1)? & 0x80 != 0;
     are_frames(bytes, masked).then_some(masked)
@@ -312,7 +374,12 @@ mod tests {
             (b"\x81\x02hi\x81\x82\0\0\0\0hi", None),
         ];
         for (bytes, expected) in cases {
-            assert_eq!(is_from_client(bytes), *expected, "{}", bytes.escape_ascii());
+            let shown = bytes.escape_ascii();
+            assert_eq!(first_bytes(bytes, false), *expected, "{shown}");
+            // Behind a SYN there is a handshake.
+            let is_http = bytes.starts_with(b"G") || bytes.starts_with(b"HTTP");
+            let expected = expected.filter(|_| is_http);
+            assert_eq!(first_bytes(bytes, true), expected, "{shown}");
         }
     }
 }

@@ -1,0 +1,297 @@
+//! Patterns: which files do `*`, `?`, `[...]` and `**` mean?
+//!
+//! Names of files are bytes, not text: one that is not UTF-8 is matched as any other, `?` and `*` standing for
+//! each byte of it that is no character.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf, is_separator};
+
+/// A pattern of names in folders.
+pub(crate) struct Pattern {
+    /// Where it begins: what stands in front of the first folder with a wildcard.
+    base: PathBuf,
+    steps: Vec<Step>,
+}
+
+/// The name of a folder, or of the file at the end.
+enum Step {
+    /// `**`: any folders, or none.
+    Folders,
+    Literal(String),
+    Name(Vec<Token>),
+}
+
+enum Token {
+    Unit(u32),
+    Any,
+    AnyUnit,
+    /// Ranges, and whether they are those that do not match.
+    Class(Vec<(u32, u32)>, bool),
+}
+
+impl Pattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let first = text.find(WILD).unwrap_or(text.len());
+        let head = text[..first].rfind(is_separator).map_or(0, |at| at + 1);
+        let (base, rest) = text.split_at(head);
+        let mut steps = Vec::new();
+        let mut at = head;
+        for name in rest.split(is_separator) {
+            let wrong =
+                |(offset, what): (usize, &str)| format!("{what} at character {}", at + offset + 1);
+            match name {
+                "" => {}
+                "**" => steps.push(Step::Folders),
+                _ if !name.contains(WILD) => steps.push(Step::Literal(name.to_owned())),
+                _ => steps.push(Step::Name(tokens(name).map_err(wrong)?)),
+            }
+            at += name.len() + 1;
+        }
+        Ok(Self {
+            base: PathBuf::from(base),
+            steps,
+        })
+    }
+
+    /// All files that match; folders are none.
+    ///
+    /// # Errors
+    /// When a folder on the way cannot be read.
+    pub(crate) fn files(&self) -> io::Result<Vec<PathBuf>> {
+        let mut found = Vec::new();
+        walk(&self.base, &self.steps, &mut Vec::new(), &mut found)?;
+        found.sort();
+        // `**/**` leads to a file on several ways.
+        found.dedup();
+        Ok(found)
+    }
+}
+
+/// Adds what matches the steps below a folder. `above` has the folders that `**` led through.
+fn walk(
+    folder: &Path,
+    steps: &[Step],
+    above: &mut Vec<PathBuf>,
+    found: &mut Vec<PathBuf>,
+) -> io::Result<()> {
+    let Some((step, rest)) = steps.split_first() else {
+        return Ok(());
+    };
+    match step {
+        Step::Literal(name) => take(folder.join(name), rest, above, found),
+        Step::Name(tokens) => {
+            for name in entries(folder)? {
+                if matches(tokens, &units(&name)) {
+                    take(folder.join(name), rest, above, found)?;
+                }
+            }
+            Ok(())
+        }
+        Step::Folders => {
+            // A link into a folder that is being walked would lead around for ever.
+            let here = fs::canonicalize(if folder.as_os_str().is_empty() {
+                Path::new(".")
+            } else {
+                folder
+            });
+            let Ok(here) = here else { return Ok(()) };
+            if above.contains(&here) {
+                return Ok(());
+            }
+            if !rest.is_empty() {
+                walk(folder, rest, &mut Vec::new(), found)?;
+            }
+            above.push(here);
+            for name in entries(folder)? {
+                let path = folder.join(name);
+                if path.is_dir() {
+                    walk(&path, steps, above, found)?;
+                } else if rest.is_empty() {
+                    found.push(path);
+                }
+            }
+            above.pop();
+            Ok(())
+        }
+    }
+}
+
+/// Takes up what a name led to.
+fn take(
+    path: PathBuf,
+    rest: &[Step],
+    above: &mut Vec<PathBuf>,
+    found: &mut Vec<PathBuf>,
+) -> io::Result<()> {
+    match rest {
+        [] => {
+            // A link that leads nowhere is a file that cannot be read, which is told.
+            if fs::symlink_metadata(&path).is_ok() && !path.is_dir() {
+                found.push(path);
+            }
+            Ok(())
+        }
+        _ if path.is_dir() => walk(&path, rest, above, found),
+        _ => Ok(()),
+    }
+}
+
+/// The names in a folder; none of what is no folder.
+fn entries(folder: &Path) -> io::Result<Vec<std::ffi::OsString>> {
+    let folder = match folder.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => folder,
+    };
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    fs::read_dir(folder)?
+        .map(|entry| Ok(entry?.file_name()))
+        .collect()
+}
+
+fn tokens(name: &str) -> Result<Vec<Token>, (usize, &'static str)> {
+    let characters: Vec<(usize, char)> = name.char_indices().collect();
+    let mut tokens = Vec::new();
+    let mut rest = characters.as_slice();
+    while let Some((&(at, character), after)) = rest.split_first() {
+        rest = after;
+        match character {
+            '?' => tokens.push(Token::AnyUnit),
+            '*' => {
+                if let Some((_, '*')) = rest.first() {
+                    return Err((at, "** stands for folders, alone between two /"));
+                }
+                tokens.push(Token::Any);
+            }
+            '[' => {
+                let negated = matches!(rest.first(), Some((_, '!')));
+                rest = rest.get(usize::from(negated)..).unwrap_or_default();
+                // A bracket that stands first is one of the characters.
+                let end = rest.iter().skip(1).position(|(_, end)| *end == ']');
+                let Some(end) = end else {
+                    return Err((at, "a [ without its ]"));
+                };
+                let (inside, after) = rest.split_at(end + 1);
+                rest = after.get(1..).unwrap_or_default();
+                tokens.push(Token::Class(ranges(inside), negated));
+            }
+            character => tokens.push(Token::Unit(character.into())),
+        }
+    }
+    Ok(tokens)
+}
+
+fn ranges(mut inside: &[(usize, char)]) -> Vec<(u32, u32)> {
+    let mut ranges = Vec::new();
+    loop {
+        match inside {
+            [(_, low), (_, '-'), (_, high), rest @ ..] => {
+                ranges.push((u32::from(*low), u32::from(*high)));
+                inside = rest;
+            }
+            [(_, one), rest @ ..] => {
+                ranges.push((u32::from(*one), u32::from(*one)));
+                inside = rest;
+            }
+            [] => return ranges,
+        }
+    }
+}
+
+/// The characters of a name, and each byte that is none as a number beyond them.
+fn units(name: &OsStr) -> Vec<u32> {
+    let mut units = Vec::new();
+    for chunk in name.as_encoded_bytes().utf8_chunks() {
+        units.extend(chunk.valid().chars().map(u32::from));
+        units.extend(chunk.invalid().iter().map(|byte| BEYOND + u32::from(*byte)));
+    }
+    units
+}
+
+/// Whether a name is what the tokens say: in time that is the product of both lengths at most.
+fn matches(tokens: &[Token], units: &[u32]) -> bool {
+    let (mut token, mut unit) = (0, 0);
+    // Where to go on when what was tried behind the last `*` does not match.
+    let mut again: Option<(usize, usize)> = None;
+    loop {
+        let fits = match (tokens.get(token), units.get(unit)) {
+            (None, None) => return true,
+            (Some(Token::Any), _) => {
+                again = Some((token, unit));
+                token += 1;
+                continue;
+            }
+            (Some(Token::Unit(wanted)), Some(found)) => wanted == found,
+            (Some(Token::AnyUnit), Some(_)) => true,
+            (Some(Token::Class(ranges, negated)), Some(found)) => {
+                let within = |(low, high): &(u32, u32)| (*low..=*high).contains(found);
+                ranges.iter().any(within) != *negated
+            }
+            _ => false,
+        };
+        if fits {
+            (token, unit) = (token + 1, unit + 1);
+        } else if let Some((star, taken)) = again
+            && taken < units.len()
+        {
+            again = Some((star, taken + 1));
+            (token, unit) = (star + 1, taken + 1);
+        } else {
+            return false;
+        }
+    }
+}
+
+/// What makes a path a pattern.
+pub(crate) const WILD: [char; 3] = ['*', '?', '['];
+/// Above the last character.
+const BEYOND: u32 = 0x11_0000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The plainest matcher there is.
+    fn naive(tokens: &[Token], units: &[u32]) -> bool {
+        match (tokens.split_first(), units.split_first()) {
+            (None, None) => true,
+            (Some((Token::Any, rest)), _) => {
+                (0..=units.len()).any(|taken| naive(rest, &units[taken..]))
+            }
+            (Some((token, rest)), Some((unit, after))) => {
+                matches(std::slice::from_ref(token), &[*unit]) && naive(rest, after)
+            }
+            _ => false,
+        }
+    }
+
+    #[test]
+    fn names_match_as_the_naive_matcher_says() {
+        let mut state = 1_u32;
+        let mut next = |bound: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 16) % bound
+        };
+        let mut matched = 0;
+        for _ in 0..50_000 {
+            let pattern: String = (0..next(7))
+                .map(|_| ["a", "b", "?", "*", "[ab]", "[!a]", "[a-c]"][next(7) as usize])
+                .collect();
+            let Ok(tokens) = tokens(&pattern) else {
+                continue;
+            };
+            let units: Vec<u32> = (0..next(8)).map(|_| u32::from(b'a') + next(4)).collect();
+            let expected = naive(&tokens, &units);
+            assert_eq!(matches(&tokens, &units), expected, "{pattern} {units:?}");
+            matched += usize::from(expected);
+        }
+        assert!(matched > 1_000);
+    }
+}

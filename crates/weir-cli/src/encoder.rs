@@ -1,0 +1,58 @@
+//! The files of `COPY … TO` are those that `-o` writes.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use weir_engine::{EncodeError, RowEncoder, RowFormat, RowWriter};
+
+use crate::message::chain;
+use crate::output::{self, Format, Options, Writer};
+
+/// Writes the formats of `-o`.
+#[derive(Debug)]
+pub(crate) struct FileEncoder;
+
+impl RowEncoder for FileEncoder {
+    fn start(
+        &self,
+        format: RowFormat,
+        schema: &SchemaRef,
+        out: Box<dyn Write + Send>,
+    ) -> Result<Box<dyn RowWriter>, EncodeError> {
+        let format = match format {
+            RowFormat::Csv => Format::Csv,
+            RowFormat::Tsv => Format::Tsv,
+            RowFormat::Json => Format::Json,
+            RowFormat::NdJson => Format::Ndjson,
+            RowFormat::Parquet => Format::Parquet,
+            RowFormat::Arrow => Format::Arrow,
+            RowFormat::ArrowStream => Format::Arrows,
+            other => return Err(format!("{other:?} is not written").into()),
+        };
+        let writer = Writer::new(&Options::plain(format), Arc::clone(schema), out);
+        Ok(Box::new(Encoded(writer.map_err(|error| said(&error))?)))
+    }
+}
+
+struct Encoded(Writer);
+
+impl RowWriter for Encoded {
+    fn write(&mut self, batch: &RecordBatch) -> Result<(), EncodeError> {
+        // A pipe whose reader has gone takes the rest as it took the beginning.
+        self.0
+            .write(batch)
+            .map(|_| ())
+            .map_err(|error| said(&error))
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), EncodeError> {
+        self.0.finish().map(|_| ()).map_err(|error| said(&error))
+    }
+}
+
+/// The error with its causes: who reports it sees the message only.
+fn said(error: &output::Error) -> EncodeError {
+    chain(error).into()
+}

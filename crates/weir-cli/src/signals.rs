@@ -1,0 +1,94 @@
+//! What happens when a signal asks the program to end?
+//!
+//! One thread waits for Ctrl-C, SIGTERM and SIGHUP. A command that has a good end of its own
+//! ([`end_gracefully`]) is asked for it by the first of them; otherwise, and at the second, temporary files are
+//! removed and the program ends by the signal, as if it had no handler. A signal that was ignored when the
+//! program started (`nohup`, jobs in the background of a script) stays ignored.
+
+use std::process;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+
+/// What brings the command to its own end.
+static ENDS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
+
+/// SIGHUP means something else to this command.
+static HANGUP_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Heeds signals from now on. Without the thread, signals end the program without further ado.
+pub(crate) fn heed() {
+    let heeded = [SIGINT, SIGTERM, SIGHUP].into_iter();
+    let heeded: Vec<i32> = heeded.filter(|signal| !is_ignored(*signal)).collect();
+    if let Ok(signals) = Signals::new(heeded) {
+        let thread = thread::Builder::new().name("signals".to_owned());
+        // A system that has no thread to spare has none for the work either.
+        let _ = thread.spawn(|| wait(signals));
+    }
+}
+
+/// The first signal sets the flag, so that the command comes to its own end; the second ends the
+/// program.
+pub(crate) fn end_gracefully(flag: &Arc<AtomicBool>) {
+    let mut ends = ENDS.lock().unwrap_or_else(PoisonError::into_inner);
+    ends.push(Arc::clone(flag));
+}
+
+/// Leaves SIGHUP to the command, which has a handler of its own for it.
+pub(crate) fn leave_hangup() {
+    HANGUP_TAKEN.store(true, Ordering::Relaxed);
+}
+
+fn wait(mut signals: Signals) {
+    let mut asked = false;
+    for signal in signals.forever() {
+        if signal == SIGHUP && HANGUP_TAKEN.load(Ordering::Relaxed) {
+            continue;
+        }
+        let ends = ENDS.lock().unwrap_or_else(PoisonError::into_inner);
+        if !asked && !ends.is_empty() {
+            asked = true;
+            ends.iter()
+                .for_each(|end| end.store(true, Ordering::Relaxed));
+            continue;
+        }
+        weir_file::remove_unfinished();
+        if asked {
+            process::exit(INTERRUPTED);
+        }
+        // Shells and schedulers tell a program that a signal ended from one that failed.
+        let _ = emulate_default_handler(signal);
+        process::exit(INTERRUPTED);
+    }
+}
+
+/// True when whoever started the program wants the signal ignored.
+fn is_ignored(signal: i32) -> bool {
+    std::fs::read_to_string("/proc/self/status")
+        .is_ok_and(|status| ignored_in(&status).is_some_and(|mask| mask >> (signal - 1) & 1 == 1))
+}
+
+/// The mask of ignored signals in what Linux says of a process.
+fn ignored_in(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    u64::from_str_radix(line?.trim(), 16).ok()
+}
+
+/// Exit status of a program that was interrupted in its own end.
+const INTERRUPTED: i32 = 130;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mask_of_ignored_signals_is_read() {
+        let status = "Name:\tweir\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000001003\n";
+        assert_eq!(ignored_in(status), Some(0x1003));
+        assert_eq!(ignored_in("Name:\tweir\n"), None);
+    }
+}

@@ -1,0 +1,141 @@
+//! Where does output go that the user names? One place for every command that writes a file.
+//!
+//! A file takes its name when it is whole (weir-file says what is promised), and a capture is not
+//! replaced unless the user says so.
+
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use weir_file::{GrowingFile, NewFile};
+
+use crate::args::Global;
+use crate::message::Messages;
+use crate::session::Failure;
+
+/// A file that a command writes, shared by who writes it and who says at the end that it is whole.
+#[derive(Clone)]
+pub(crate) struct Target {
+    path: PathBuf,
+    state: Arc<Mutex<State>>,
+}
+
+enum State {
+    New(BufWriter<NewFile>),
+    /// Made with its first byte: a question that fails before leaves nothing.
+    Waiting,
+    Growing(BufWriter<GrowingFile>),
+    Done,
+}
+
+impl Target {
+    /// The file at `path`, once it is whole.
+    pub(crate) fn new(path: &Path, global: Global) -> Result<Self, Failure> {
+        guard(path, global)?;
+        let file = NewFile::create(path).map_err(|error| Failure::file(path, &error))?;
+        Ok(Self::with(path, State::New(BufWriter::new(file))))
+    }
+
+    /// The file at `path`, which others may see growing, and whose beginning is worth keeping.
+    pub(crate) fn growing(path: &Path, global: Global) -> Result<Self, Failure> {
+        guard(path, global)?;
+        // Whether it can be written is known before anything is read. A pipe is opened once.
+        let file = NewFile::create(path).map_err(|error| Failure::file(path, &error))?;
+        Ok(match file.is_direct() {
+            true => Self::with(path, State::New(BufWriter::new(file))),
+            false => Self::with(path, State::Waiting),
+        })
+    }
+
+    fn with(path: &Path, state: State) -> Self {
+        Self {
+            path: path.to_owned(),
+            state: Arc::new(Mutex::new(state)),
+        }
+    }
+
+    /// The output is whole: it takes its name.
+    pub(crate) fn keep(&self) -> Result<(), Failure> {
+        let state = self.with_state(|state| std::mem::replace(state, State::Done));
+        let kept = match state {
+            State::New(file) => into_inner(file).and_then(NewFile::keep),
+            State::Growing(file) => into_inner(file).and_then(GrowingFile::keep),
+            State::Waiting => NewFile::create(&self.path).and_then(NewFile::keep),
+            State::Done => Ok(()),
+        };
+        kept.map_err(|error| Failure::written(&self.path, &error))
+    }
+
+    /// The output will not be whole. Says where the part of it is that is kept, if one is.
+    pub(crate) fn give_up(&self, messages: Messages) {
+        let state = self.with_state(|state| std::mem::replace(state, State::Done));
+        if let State::Growing(mut file) = state {
+            let _ = file.flush();
+            if let Some(hidden) = file.get_ref().hidden() {
+                let (path, hidden) = (self.path.display(), hidden.display());
+                messages.note(&format!("{path} is as it was; what came is in {hidden}"));
+            }
+        }
+    }
+
+    /// Writes all of it, and gives it its name.
+    pub(crate) fn put(&self, bytes: &[u8]) -> Result<(), Failure> {
+        let written = self.clone().write_all(bytes);
+        written.map_err(|error| Failure::written(&self.path, &error))?;
+        self.keep()
+    }
+
+    fn with_state<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+        work(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let path = &self.path;
+        self.with_state(|state| {
+            if matches!(state, State::Waiting) && !bytes.is_empty() {
+                *state = State::Growing(BufWriter::new(GrowingFile::create(path)?));
+            }
+            match state {
+                State::New(file) => file.write(bytes),
+                State::Growing(file) => file.write(bytes),
+                State::Waiting => Ok(0),
+                State::Done => Err(io::Error::other("the file has been closed")),
+            }
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.with_state(|state| match state {
+            State::New(file) => file.flush(),
+            State::Growing(file) => file.flush(),
+            State::Waiting | State::Done => Ok(()),
+        })
+    }
+}
+
+fn into_inner<W: Write>(file: BufWriter<W>) -> io::Result<W> {
+    file.into_inner().map_err(io::IntoInnerError::into_error)
+}
+
+/// Writes a file whole, as one of many: it is not waited for until the disk has it.
+pub(crate) fn put_one_of_many(path: &Path, bytes: &[u8], global: Global) -> Result<(), Failure> {
+    guard(path, global)?;
+    let mut file = NewFile::create(path).map_err(|error| Failure::file(path, &error))?;
+    file.write_all(bytes)
+        .and_then(|()| file.keep_unsynced())
+        .map_err(|error| Failure::written(path, &error))
+}
+
+/// Refuses to replace a capture: packets cannot be had again.
+pub(crate) fn guard(path: &Path, global: Global) -> Result<(), Failure> {
+    if global.overwrite || !weir_capture::is_capture_at(path) {
+        return Ok(());
+    }
+    let path = path.display();
+    Err(
+        Failure::environment(format!("{path} is a capture, and stays as it is"))
+            .with_hint("--overwrite replaces it, another name keeps both"),
+    )
+}

@@ -1,0 +1,63 @@
+//! A folder with samples, and the real program run in it by a shell.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What a command line came to.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// `None` for a signal.
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// A fresh folder with the demo's samples in `demo`, `cut.pcap`, `hosts.csv`, a SIP log and a Megaco message.
+pub(crate) fn folder(name: &str) -> PathBuf {
+    let folder = crate::transcript::folder(name);
+    let put = |name: &str, bytes: &[u8]| std::fs::write(folder.join(name), bytes).unwrap();
+    put("message.txt", b"!/1 [10.0.0.1] T=1{C=-{AV=ROOT{AT{M}}}}\n");
+    put("key", b"a key that is long enough\n");
+    put(
+        "lines.txt",
+        &b"{\"price\":1,\"name\":\"weir\"}\n".repeat(200),
+    );
+    let made = run("weir clf write call.pcap -o calls.clf", &folder);
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    folder
+}
+
+/// The command of a shell, with `weir` in its path.
+pub(crate) fn command(line: &str, folder: &Path) -> Command {
+    let program = Path::new(env!("CARGO_BIN_EXE_weir")).parent().unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", line])
+        .current_dir(folder)
+        .env_clear()
+        .env("PATH", format!("{}:{path}", program.display()))
+        .env("HOME", folder)
+        .stdin(Stdio::null());
+    command
+}
+
+/// Runs a command line of a shell.
+pub(crate) fn run(line: &str, folder: &Path) -> Ended {
+    let output = command(line, folder).output().unwrap();
+    Ended {
+        code: output.status.code(),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// The names in a folder, hidden ones too.
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,299 @@
+//! How the text of a statement is parsed: sqlparser's generic dialect, with the precedence of operators that
+//! PostgreSQL and DuckDB have.
+//!
+//! The generic dialect takes a whole expression for the right side of `IS [NOT] DISTINCT FROM`, so that
+//! `a IS DISTINCT FROM b AND c` means `a IS DISTINCT FROM (b AND c)` in it; it holds `a = b LIKE c` for
+//! `(a = b) LIKE c` and `a || b` for a product, and `^` for an exclusive or. None of that fails: it answers
+//! another question. `docs/decisions/0003-sql-means-what-postgresql-and-duckdb-mean.md` has the list.
+
+use std::any::TypeId;
+
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
+use datafusion::sql::sqlparser::dialect::{Dialect, GenericDialect, Precedence};
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::Token;
+
+/// The dialect of all statements.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WeirDialect;
+
+/// What the generic dialect says of itself is true of this one.
+macro_rules! as_generic {
+    ($($name:ident),* $(,)?) => {
+        $(
+            fn $name(&self) -> bool {
+                GenericDialect {}.$name()
+            }
+        )*
+    };
+}
+
+impl Dialect for WeirDialect {
+    /// The parser takes it for the generic dialect where it asks which one it is.
+    fn dialect(&self) -> TypeId {
+        GenericDialect {}.dialect()
+    }
+
+    fn is_delimited_identifier_start(&self, ch: char) -> bool {
+        GenericDialect {}.is_delimited_identifier_start(ch)
+    }
+
+    fn is_identifier_start(&self, ch: char) -> bool {
+        GenericDialect {}.is_identifier_start(ch)
+    }
+
+    fn is_identifier_part(&self, ch: char) -> bool {
+        GenericDialect {}.is_identifier_part(ch)
+    }
+
+    // All that the generic dialect of the version in use overrides: a test holds the two together.
+    as_generic!(
+        supports_unicode_string_literal,
+        supports_partition_by_after_order_by,
+        supports_array_join_syntax,
+        supports_group_by_expr,
+        supports_group_by_with_modifier,
+        supports_left_associative_joins_without_parens,
+        supports_connect_by,
+        supports_match_recognize,
+        supports_pipe_operator,
+        supports_start_transaction_modifier,
+        supports_window_function_null_treatment_arg,
+        supports_dictionary_syntax,
+        supports_window_clause_named_window_reference,
+        supports_parenthesized_set_variables,
+        supports_select_wildcard_except,
+        support_map_literal_syntax,
+        allow_extract_custom,
+        allow_extract_single_quotes,
+        supports_extract_comma_syntax,
+        supports_create_view_comment_syntax,
+        supports_parens_around_table_factor,
+        supports_values_as_table_factor,
+        supports_create_index_with_clause,
+        supports_explain_with_utility_options,
+        supports_limit_comma,
+        supports_update_order_by,
+        supports_from_first_select,
+        supports_projection_trailing_commas,
+        supports_asc_desc_in_column_definition,
+        supports_try_convert,
+        supports_bitwise_shift_operators,
+        supports_comment_on,
+        supports_load_extension,
+        supports_named_fn_args_with_assignment_operator,
+        supports_struct_literal,
+        supports_empty_projections,
+        supports_nested_comments,
+        supports_multiline_comment_hints,
+        supports_user_host_grantee,
+        supports_string_escape_constant,
+        supports_array_typedef_with_brackets,
+        supports_match_against,
+        supports_set_names,
+        supports_comma_separated_set_assignments,
+        supports_filter_during_aggregation,
+        supports_select_wildcard_exclude,
+        supports_data_type_signed_suffix,
+        supports_interval_options,
+        supports_quote_delimited_string,
+        supports_select_wildcard_replace,
+        supports_select_wildcard_ilike,
+        supports_select_wildcard_rename,
+        supports_optimize_table,
+        supports_install,
+        supports_detach,
+        supports_prewhere,
+        supports_with_fill,
+        supports_limit_by,
+        supports_interpolate,
+        supports_settings,
+        supports_select_format,
+        supports_comment_optimizer_hint,
+        supports_constraint_keyword_without_name,
+        supports_key_column_option,
+        supports_comma_separated_trim,
+        supports_cte_without_as,
+        supports_select_item_multi_column_alias,
+        supports_xml_expressions,
+    );
+
+    fn prec_value(&self, precedence: Precedence) -> u8 {
+        match precedence {
+            Precedence::Period => 200,
+            Precedence::DoubleColon => 140,
+            Precedence::AtTz => 110,
+            Precedence::Caret => 100,
+            Precedence::MulDivModOp => 90,
+            Precedence::PlusMinus => 80,
+            Precedence::Xor => 75,
+            Precedence::Ampersand | Precedence::Pipe | Precedence::Colon | Precedence::PgOther => {
+                OTHER
+            }
+            Precedence::Between | Precedence::Like => 60,
+            Precedence::Eq => 50,
+            Precedence::Is => 40,
+            Precedence::UnaryNot => 30,
+            Precedence::And => 20,
+            Precedence::Or => 10,
+        }
+    }
+
+    fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
+        match &parser.peek_token_ref().token {
+            Token::LBracket => Some(Ok(BRACKET)),
+            Token::StringConcat | Token::Sharp | Token::ShiftLeft | Token::ShiftRight => {
+                Some(Ok(OTHER))
+            }
+            _ => None,
+        }
+    }
+
+    /// A sign binds closer than any operator but `::` and `[]`: `-2 ^ 2` is 4.
+    fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+        let op = match &parser.peek_token_ref().token {
+            Token::Minus => UnaryOperator::Minus,
+            Token::Plus => UnaryOperator::Plus,
+            _ => return None,
+        };
+        parser.advance_token();
+        let operand = parser.parse_subexpr(SIGN);
+        Some(operand.map(|expr| Expr::UnaryOp {
+            op,
+            expr: Box::new(expr),
+        }))
+    }
+
+    fn parse_infix(
+        &self,
+        parser: &mut Parser<'_>,
+        left: &Expr,
+        precedence: u8,
+    ) -> Option<Result<Expr, ParserError>> {
+        let left = || Box::new(left.clone());
+        if parser.peek_token_ref().token == Token::Caret {
+            parser.advance_token();
+            let right = parser.parse_subexpr(precedence);
+            return Some(right.map(|right| Expr::BinaryOp {
+                left: left(),
+                op: BinaryOperator::PGExp,
+                right: Box::new(right),
+            }));
+        }
+        if parser.parse_keywords(&[Keyword::IS, Keyword::DISTINCT, Keyword::FROM]) {
+            let right = parser.parse_subexpr(precedence);
+            return Some(right.map(|right| Expr::IsDistinctFrom(left(), Box::new(right))));
+        }
+        if parser.parse_keywords(&[Keyword::IS, Keyword::NOT, Keyword::DISTINCT, Keyword::FROM]) {
+            let right = parser.parse_subexpr(precedence);
+            return Some(right.map(|right| Expr::IsNotDistinctFrom(left(), Box::new(right))));
+        }
+        None
+    }
+}
+
+const BRACKET: u8 = 130;
+/// Above `AT TIME ZONE` and `^`.
+const SIGN: u8 = 125;
+/// `||`, `&`, `|`, `#`, shifts, and what else PostgreSQL calls "any other operator".
+const OTHER: u8 = 70;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> String {
+        fn show(expr: &Expr) -> String {
+            match expr {
+                Expr::BinaryOp { left, op, right } => {
+                    format!("({} {op} {})", show(left), show(right))
+                }
+                Expr::IsDistinctFrom(left, right) => {
+                    format!("({} IS DISTINCT FROM {})", show(left), show(right))
+                }
+                Expr::IsNotDistinctFrom(left, right) => {
+                    format!("({} IS NOT DISTINCT FROM {})", show(left), show(right))
+                }
+                Expr::UnaryOp { op, expr } => format!("({op} {})", show(expr)),
+                Expr::IsNull(expr) => format!("({} IS NULL)", show(expr)),
+                Expr::Nested(expr) => show(expr),
+                Expr::Like { expr, pattern, .. } => {
+                    format!("({} LIKE {})", show(expr), show(pattern))
+                }
+                other => other.to_string(),
+            }
+        }
+        let parser = Parser::new(&WeirDialect).try_with_sql(text);
+        show(&parser.and_then(|mut parser| parser.parse_expr()).unwrap())
+    }
+
+    /// `a IS DISTINCT FROM b AND c` was read as `a IS DISTINCT FROM (b AND c)`.
+    #[test]
+    fn is_distinct_from_ends_where_its_right_side_does() {
+        for (text, expected) in [
+            (
+                "a IS DISTINCT FROM b AND c",
+                "((a IS DISTINCT FROM b) AND c)",
+            ),
+            (
+                "a IS NOT DISTINCT FROM b OR c AND d",
+                "((a IS NOT DISTINCT FROM b) OR (c AND d))",
+            ),
+            (
+                "p AND a IS DISTINCT FROM b OR c",
+                "((p AND (a IS DISTINCT FROM b)) OR c)",
+            ),
+            (
+                "NOT a IS DISTINCT FROM b AND c",
+                "((NOT (a IS DISTINCT FROM b)) AND c)",
+            ),
+            (
+                "a + 1 IS DISTINCT FROM b + 2 AND c",
+                "(((a + 1) IS DISTINCT FROM (b + 2)) AND c)",
+            ),
+            (
+                "x = (a IS DISTINCT FROM b AND c)",
+                "(x = ((a IS DISTINCT FROM b) AND c))",
+            ),
+            (
+                "a IS DISTINCT FROM (b AND c)",
+                "(a IS DISTINCT FROM (b AND c))",
+            ),
+            (
+                "a IS DISTINCT FROM b IS DISTINCT FROM c",
+                "((a IS DISTINCT FROM b) IS DISTINCT FROM c)",
+            ),
+        ] {
+            assert_eq!(parsed(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn operators_bind_as_in_postgresql() {
+        for (text, expected) in [
+            ("a || b = c", "((a || b) = c)"),
+            ("a + b || c", "((a + b) || c)"),
+            ("a = b LIKE c", "(a = (b LIKE c))"),
+            ("a & b + c", "(a & (b + c))"),
+            ("a & b = c", "((a & b) = c)"),
+            ("a | b & c", "((a | b) & c)"),
+            ("a = b IS NULL", "((a = b) IS NULL)"),
+            ("NOT a IS NULL", "(NOT (a IS NULL))"),
+            ("-a ^ b", "((- a) ^ b)"),
+            ("-a * b", "((- a) * b)"),
+            ("a // b * c", "((a // b) * c)"),
+            ("a << b + c", "(a << (b + c))"),
+        ] {
+            assert_eq!(parsed(text), expected, "{text}");
+        }
+    }
+
+    /// Another version of the parser may say more of its generic dialect: look into its `generic.rs`, and
+    /// whether what `docs/decisions/0003` lists is still so.
+    #[test]
+    fn the_dialect_was_held_against_this_version_of_the_parser() {
+        let lock = include_str!("../../../Cargo.lock");
+        assert!(lock.contains("name = \"sqlparser\"\nversion = \"0.62.0\""));
+    }
+}

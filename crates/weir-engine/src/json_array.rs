@@ -1,0 +1,226 @@
+//! Files of JSON that hold an array of rows as tables.
+//!
+//! DataFusion reads such a file in one piece or not at all: its plans cut files of some size into ranges, which an array
+//! does not stand. Here the brackets and commas around the rows are taken away on the way, so that what is left
+//! is an object a line, which Arrow reads. Several arrays one behind the other, as several answers in one file are,
+//! are read as one.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::datatypes::{Schema, SchemaRef};
+use arrow::json::ReaderBuilder;
+use arrow::json::reader::infer_json_schema;
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::Result;
+use datafusion::error::DataFusionError;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::{Expr, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
+use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
+
+/// Files of one schema.
+#[derive(Debug)]
+pub(crate) struct JsonArrays {
+    files: Vec<PathBuf>,
+    schema: SchemaRef,
+}
+
+impl JsonArrays {
+    /// Reads the files through for their columns: what is null in the first rows has a type in later ones.
+    ///
+    /// # Errors
+    /// When one cannot be read or is no JSON, or when a column is one thing here and another there.
+    pub(crate) fn open(files: &[PathBuf]) -> Result<Self, String> {
+        let mut schemas = Vec::new();
+        for path in files {
+            let failed = |error: &dyn fmt::Display| format!("{}: {error}", path.display());
+            let rows = rows(path).map_err(|error| failed(&error))?;
+            let (schema, _) = infer_json_schema(rows, None).map_err(|error| failed(&error))?;
+            schemas.push(schema);
+        }
+        let schema = Schema::try_merge(schemas).map_err(|error| error.to_string())?;
+        Ok(Self {
+            files: files.to_vec(),
+            schema: Arc::new(schema),
+        })
+    }
+}
+
+#[async_trait]
+impl TableProvider for JsonArrays {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    async fn scan(
+        &self,
+        _state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        _filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let part = |path: &PathBuf| -> Arc<dyn PartitionStream> {
+            Arc::new(Part {
+                path: path.clone(),
+                schema: Arc::clone(&self.schema),
+            })
+        };
+        let parts = self.files.iter().map(part).collect();
+        let schema = Arc::clone(&self.schema);
+        let scan = StreamingTableExec::try_new(schema, parts, projection, [], false, limit)?;
+        Ok(Arc::new(scan))
+    }
+}
+
+/// One file.
+struct Part {
+    path: PathBuf,
+    schema: SchemaRef,
+}
+
+impl fmt::Debug for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())
+    }
+}
+
+impl PartitionStream for Part {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn execute(&self, _context: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let mut builder = RecordBatchReceiverStreamBuilder::new(Arc::clone(&self.schema), 2);
+        let sender = builder.tx();
+        let (path, schema) = (self.path.clone(), Arc::clone(&self.schema));
+        builder.spawn_blocking(move || {
+            let failed = |error: &dyn fmt::Display| {
+                DataFusionError::Execution(format!("{}: {error}", path.display()))
+            };
+            let rows = rows(&path).map_err(|error| failed(&error))?;
+            let batches = ReaderBuilder::new(schema).build(rows);
+            for batch in batches.map_err(|error| failed(&error))? {
+                let batch = batch.map_err(|error| failed(&error))?;
+                if sender.blocking_send(Ok(batch)).is_err() {
+                    // No one wants more.
+                    break;
+                }
+            }
+            Ok(())
+        });
+        builder.build()
+    }
+}
+
+/// The rows of a file, each in a line or more of its own.
+fn rows(path: &Path) -> io::Result<BufReader<Rows<File>>> {
+    Ok(BufReader::with_capacity(
+        BUFFER_BYTES,
+        Rows::new(File::open(path)?),
+    ))
+}
+
+/// Takes the brackets and commas around rows away.
+#[derive(Debug)]
+struct Rows<R> {
+    inner: R,
+    /// Brackets and braces that are open, the one around the rows among them.
+    depth: u64,
+    in_array: bool,
+    in_text: bool,
+    escaped: bool,
+}
+
+impl<R> Rows<R> {
+    const fn new(inner: R) -> Self {
+        Self {
+            inner,
+            depth: 0,
+            in_array: false,
+            in_text: false,
+            escaped: false,
+        }
+    }
+
+    /// What becomes of a byte.
+    fn passed(&mut self, byte: u8) -> u8 {
+        if self.in_text {
+            match (self.escaped, byte) {
+                (true, _) => self.escaped = false,
+                (false, b'\\') => self.escaped = true,
+                (false, b'"') => self.in_text = false,
+                (false, _) => {}
+            }
+            return byte;
+        }
+        match byte {
+            b'"' => self.in_text = true,
+            b'[' if self.depth == 0 => {
+                (self.depth, self.in_array) = (1, true);
+                return b'\n';
+            }
+            b']' if self.in_array && self.depth == 1 => {
+                (self.depth, self.in_array) = (0, false);
+                return b'\n';
+            }
+            b',' if self.in_array && self.depth == 1 => return b'\n',
+            b'[' | b'{' => self.depth = self.depth.saturating_add(1),
+            b']' | b'}' => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        byte
+    }
+}
+
+impl<R: Read> Read for Rows<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        for byte in buffer.iter_mut().take(count) {
+            *byte = self.passed(*byte);
+        }
+        if count == 0 && self.in_array {
+            // Rows that are there are no proof that all of them are.
+            let cut = "the file ends before the array does";
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, cut));
+        }
+        Ok(count)
+    }
+}
+
+const BUFFER_BYTES: usize = 256 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_around_rows_is_taken_away() {
+        for (text, expected) in [
+            (
+                "[{\"a\":[1,2]},{\"a\":[]}]",
+                "\n{\"a\":[1,2]}\n{\"a\":[]}\n",
+            ),
+            ("[]\n[{\"]\":\"\\\"],[\"}]", "\n\n\n\n{\"]\":\"\\\"],[\"}\n"),
+            ("{\"a\":1}\n{\"b\":[{}]}", "{\"a\":1}\n{\"b\":[{}]}"),
+        ] {
+            let mut found = String::new();
+            Rows::new(text.as_bytes())
+                .read_to_string(&mut found)
+                .unwrap();
+            assert_eq!(found, expected);
+        }
+        let mut found = String::new();
+        let cut = Rows::new(&b"[{\"a\":1},"[..]).read_to_string(&mut found);
+        assert_eq!(cut.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+    }
+}

@@ -1,0 +1,149 @@
+//! Output that others write by a path: a file, or a folder of files.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::new::{finish, renamed};
+use crate::place::{Place, folder_of, sync_folder, temporary_name};
+use crate::unfinished::Unfinished;
+
+/// A hidden folder beside a target, in which someone makes the file or the folder that is to have the
+/// name of the target ([`Self::path`]). It gets there whole ([`Self::keep`]), or not at all.
+#[derive(Debug)]
+pub struct NewFolder {
+    root: Unfinished,
+    staged: PathBuf,
+    target: PathBuf,
+}
+
+impl NewFolder {
+    /// Room for what is to be `target`, under the name `name` meanwhile.
+    ///
+    /// # Errors
+    /// When the folder of the target does not let another be made in it.
+    pub fn create(target: &Path, name: &str) -> io::Result<Self> {
+        let root = Unfinished::new(temporary_name(target));
+        fs::create_dir(root.path())?;
+        Ok(Self {
+            staged: root.path().join(name),
+            root,
+            target: target.to_owned(),
+        })
+    }
+
+    /// Where to write.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.staged
+    }
+
+    /// What was written is whole: gives it the name of the target.
+    ///
+    /// # Errors
+    /// When the disk does not take it, or it cannot get there; what was there before stays then.
+    pub fn keep(self) -> io::Result<()> {
+        let Ok(metadata) = fs::metadata(&self.staged) else {
+            // Nothing was written: no rows make no files in a folder.
+            return Ok(());
+        };
+        if metadata.is_dir() {
+            return self.keep_folder();
+        }
+        match Place::of(&self.target)? {
+            Place::Direct(mut to) => io::copy(&mut File::open(&self.staged)?, &mut to).map(|_| ()),
+            Place::Regular(path, old) => {
+                finish(&File::open(&self.staged)?, old.as_ref())?;
+                // Where a link leads to another file system, the file has to be copied there first.
+                let near = folder_of(&path) == folder_of(self.root.path());
+                let temporary = Unfinished::new(temporary_name(&path));
+                match near {
+                    true => fs::rename(&self.staged, temporary.path())?,
+                    false => {
+                        fs::copy(&self.staged, temporary.path())?;
+                        finish(&File::open(temporary.path())?, old.as_ref())?;
+                    }
+                }
+                renamed(&temporary, &path)
+            }
+        }
+    }
+
+    fn keep_folder(&self) -> io::Result<()> {
+        let mut files = Vec::new();
+        gather(&self.staged, Path::new(""), &mut files)?;
+        for file in &files {
+            File::open(self.staged.join(file))?.sync_all()?;
+        }
+        if !self.target.exists() {
+            fs::rename(&self.staged, &self.target)?;
+            sync_folder(folder_of(&self.target));
+            return Ok(());
+        }
+        let mut moved = Moved::default();
+        for file in &files {
+            moved.one(&self.staged.join(file), &self.target, file)?;
+        }
+        moved.stays = true;
+        sync_folder(&self.target);
+        Ok(())
+    }
+}
+
+/// The files under a folder, by their paths within it.
+fn gather(root: &Path, within: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(root.join(within))? {
+        let entry = entry?;
+        let path = within.join(entry.file_name());
+        match entry.file_type()?.is_dir() {
+            true => gather(root, &path, files)?,
+            false => files.push(path),
+        }
+    }
+    Ok(())
+}
+
+/// What was put into a folder that was there; it is taken back unless all of it arrives.
+#[derive(Default)]
+struct Moved {
+    files: Vec<PathBuf>,
+    folders: Vec<PathBuf>,
+    stays: bool,
+}
+
+impl Moved {
+    fn one(&mut self, from: &Path, root: &Path, within: &Path) -> io::Result<()> {
+        let mut folder = root.to_owned();
+        for part in within.parent().into_iter().flat_map(Path::components) {
+            folder.push(part);
+            match fs::create_dir(&folder) {
+                Ok(()) => self.folders.push(folder.clone()),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let to = root.join(within);
+        // A link cannot take the place of a file that is there, as a rename could.
+        match fs::hard_link(from, &to) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
+            Ok(()) => {}
+            Err(_) => fs::rename(from, &to)?,
+        }
+        self.files.push(to);
+        Ok(())
+    }
+}
+
+impl Drop for Moved {
+    fn drop(&mut self) {
+        if self.stays {
+            return;
+        }
+        for file in &self.files {
+            let _ = fs::remove_file(file);
+        }
+        for folder in self.folders.iter().rev() {
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}

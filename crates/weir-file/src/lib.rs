@@ -1,0 +1,49 @@
+//! How does a file take its name when it is whole?
+//!
+//! ```
+//! use std::io::Write as _;
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("rows.csv");
+//! std::fs::write(&path, "old\n")?;
+//! let mut file = weir_file::NewFile::create(&path)?;
+//! file.write_all(b"new\n")?;
+//! assert_eq!(std::fs::read_to_string(&path)?, "old\n");
+//! file.keep()?;
+//! assert_eq!(std::fs::read_to_string(&path)?, "new\n");
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! What is promised, on one machine and for a file system that renames atomically, as POSIX asks:
+//!
+//! - Whoever opens the name gets the old file whole or the new file whole, at any moment, also after
+//!   an error, a panic, a full disk, a signal, `SIGKILL` or a loss of power. The bytes are on the disk
+//!   before the name is theirs.
+//! - The old file may be what the new one is made of: it is there until the end.
+//! - Nothing else stays. On Linux the new file has no name at all while it is written (`O_TMPFILE`), so
+//!   that whatever ends the program ends the file. Where the file system cannot do that, it is a hidden
+//!   file beside the other, `.NAME.weir-PID-N.part`, which is removed on every way out but `SIGKILL`;
+//!   for signals, the program calls [`remove_unfinished`].
+//! - Links are followed: the file that a link names is replaced, and the link stays. A file that is
+//!   there keeps its mode, and its owner as far as the user may give files away; one that may not be
+//!   written to is not replaced. Other hard links to it keep the old content.
+//! - What is no regular file (a device, a pipe, `/dev/stdout`) is written to as it is.
+//! - A folder ([`NewFolder`]) that is not there yet appears whole. Files for a folder that is there are
+//!   moved into it one by one at the end, and taken back when one cannot be; whoever looks at that very
+//!   moment, or a `SIGKILL` in it, sees some of them, each of them whole.
+//!
+//! What comes once and is never whole, such as a capture of an interface, is a [`GrowingFile`]: what
+//! there is of it is kept.
+//!
+//! This crate does not know what is in a file. It installs no handler for signals.
+
+mod folder;
+mod growing;
+mod new;
+mod place;
+mod unfinished;
+
+pub use folder::NewFolder;
+pub use growing::GrowingFile;
+pub use new::NewFile;
+pub use unfinished::remove_unfinished;

@@ -1,0 +1,185 @@
+//! A file that takes its name when it is whole.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::place::{Place, folder_of, sync_folder, take_over, temporary_name};
+use crate::unfinished::Unfinished;
+
+/// A file that takes its name when it is whole ([`Self::keep`]); until then, and when it is dropped
+/// before, what had the name stays as it is.
+///
+/// Writes are not buffered.
+#[derive(Debug)]
+pub struct NewFile {
+    file: File,
+    end: End,
+}
+
+/// What is to be done at the end.
+#[derive(Debug)]
+enum End {
+    /// Nothing: a device or a pipe.
+    Direct,
+    /// The file gets its first name.
+    Anonymous(PathBuf, Option<Metadata>),
+    /// The file gets another name.
+    Named(Unfinished, PathBuf, Option<Metadata>),
+}
+
+impl NewFile {
+    /// A file that is to be `path`.
+    ///
+    /// # Errors
+    /// When the folder is missing or does not let files be made, when `path` is a folder, or a file
+    /// that may not be written to.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let (path, old) = match Place::of(path)? {
+            Place::Direct(file) => {
+                let end = End::Direct;
+                return Ok(Self { file, end });
+            }
+            Place::Regular(path, old) => (path, old),
+        };
+        if let Some(file) = anonymous(folder_of(&path)) {
+            let end = End::Anonymous(path, old);
+            return Ok(Self { file, end });
+        }
+        let (file, temporary) = named(&path)?;
+        let end = End::Named(temporary, path, old);
+        Ok(Self { file, end })
+    }
+
+    /// True when this is a device or a pipe: what is written is out of one's hands.
+    #[must_use]
+    pub const fn is_direct(&self) -> bool {
+        matches!(self.end, End::Direct)
+    }
+
+    /// The file is whole: puts it onto the disk and gives it its name, in place of what had it.
+    ///
+    /// # Errors
+    /// When the disk does not take it, or the name cannot be given; what had the name stays then.
+    pub fn keep(self) -> io::Result<()> {
+        self.keep_as(true)
+    }
+
+    /// As [`Self::keep`], without waiting for the disk: for one of many small files. A loss of power may
+    /// take it; nothing else does.
+    ///
+    /// # Errors
+    /// When the name cannot be given; what had the name stays then.
+    pub fn keep_unsynced(self) -> io::Result<()> {
+        self.keep_as(false)
+    }
+
+    fn keep_as(self, synced: bool) -> io::Result<()> {
+        let Self { mut file, end } = self;
+        file.flush()?;
+        let finish = |file: &File, old: Option<&Metadata>| match synced {
+            true => finish(file, old),
+            false => old.map_or(Ok(()), |old| take_over(file, old)),
+        };
+        match end {
+            End::Direct => Ok(()),
+            End::Anonymous(path, old) => {
+                finish(&file, old.as_ref())?;
+                if old.is_none() && link(&file, &path).is_ok() {
+                    sync_folder(folder_of(&path));
+                    return Ok(());
+                }
+                let temporary = Unfinished::new(temporary_name(&path));
+                if link(&file, temporary.path()).is_err() {
+                    // Without /proc a file without a name stays without one.
+                    copied(&mut file, temporary.path(), old.as_ref())?;
+                }
+                renamed(&temporary, &path)
+            }
+            End::Named(temporary, path, old) => {
+                finish(&file, old.as_ref())?;
+                renamed(&temporary, &path)
+            }
+        }
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// A file of a name of its own beside `path`.
+pub(crate) fn named(path: &Path) -> io::Result<(File, Unfinished)> {
+    loop {
+        let temporary = Unfinished::new(temporary_name(path));
+        let created = File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(temporary.path());
+        match created {
+            // What a process of the same number left behind; it is not this one's to remove.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                std::mem::forget(temporary);
+            }
+            created => return Ok((created?, temporary)),
+        }
+    }
+}
+
+/// All of it on the disk, with the mode that it is to have.
+pub(crate) fn finish(file: &File, old: Option<&Metadata>) -> io::Result<()> {
+    if let Some(old) = old {
+        take_over(file, old)?;
+    }
+    file.sync_all()
+}
+
+pub(crate) fn renamed(temporary: &Unfinished, path: &Path) -> io::Result<()> {
+    fs::rename(temporary.path(), path)?;
+    sync_folder(folder_of(path));
+    Ok(())
+}
+
+fn copied(from: &mut File, to: &Path, old: Option<&Metadata>) -> io::Result<()> {
+    use std::io::Seek as _;
+    from.rewind()?;
+    let mut copy = File::options().write(true).create_new(true).open(to)?;
+    io::copy(from, &mut copy)?;
+    finish(&copy, old)
+}
+
+/// A file without a name in a folder, where the system and the file system can do that.
+#[cfg(target_os = "linux")]
+fn anonymous(folder: &Path) -> Option<File> {
+    use rustix::fs::{Mode, OFlags, open};
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    open(folder, flags, Mode::from_raw_mode(0o666))
+        .ok()
+        .map(File::from)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn anonymous(_folder: &Path) -> Option<File> {
+    None
+}
+
+/// Gives a file without a name its first one.
+#[cfg(target_os = "linux")]
+fn link(file: &File, path: &Path) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, linkat};
+    use std::os::fd::AsRawFd as _;
+    let open = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Ok(linkat(CWD, open, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn link(_file: &File, _path: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}

@@ -1,0 +1,110 @@
+//! Where does a file that a user names really lie, and what is there already?
+
+use std::ffi::OsString;
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a name stands for.
+#[derive(Debug)]
+pub(crate) enum Place {
+    /// A device, a pipe or an open file: it is written to as it is.
+    Direct(File),
+    /// A regular file that is there, or that is to be, under its last name.
+    Regular(PathBuf, Option<Metadata>),
+}
+
+impl Place {
+    /// Finds out, and whether it may be written to.
+    pub(crate) fn of(path: &Path) -> io::Result<Self> {
+        let mut path = path.to_owned();
+        for _ in 0..LINKS_MAX {
+            if is_open_file(&path) {
+                // Behind what others have written to it, as a shell's >> asks for.
+                let file = File::options().append(true).open(&path)?;
+                return Ok(Self::Direct(file));
+            }
+            let metadata = match fs::symlink_metadata(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    return Ok(Self::Regular(path, None));
+                }
+                other => other?,
+            };
+            if metadata.is_symlink() {
+                let target = fs::read_link(&path)?;
+                path = folder_of(&path).join(target);
+                continue;
+            }
+            if metadata.is_dir() {
+                return Err(io::ErrorKind::IsADirectory.into());
+            }
+            // Whoever may not write to a file may not replace it either.
+            let file = File::options().write(true).open(&path)?;
+            return Ok(match metadata.is_file() {
+                true => Self::Regular(path, Some(metadata)),
+                false => Self::Direct(file),
+            });
+        }
+        Err(io::Error::other("too many levels of symbolic links"))
+    }
+}
+
+/// True for the names of what this process has open, which is written to and not replaced.
+fn is_open_file(path: &Path) -> bool {
+    ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc"]
+        .iter()
+        .any(|open| path.starts_with(open))
+}
+
+/// The folder that a path lies in.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// A hidden name beside `path` that no one else has: `.NAME.weir-PID-N.part`.
+pub(crate) fn temporary_name(path: &Path) -> PathBuf {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let mut name = OsString::from(".");
+    // A name may be as long as the file system lets names be; the rest needs some of that.
+    let own = path.file_name().unwrap_or_default();
+    match own.len() <= NAME_BYTES_MAX {
+        true => name.push(own),
+        false => name.push("output"),
+    }
+    name.push(format!(".weir-{}-{number}.part", std::process::id()));
+    folder_of(path).join(name)
+}
+
+/// Gives `file` the mode of what it replaces, and the owner and group as far as the user may.
+pub(crate) fn take_over(file: &File, old: &Metadata) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt as _, fchown};
+        let new = file.metadata()?;
+        if (new.uid(), new.gid()) != (old.uid(), old.gid())
+            && fchown(file, Some(old.uid()), Some(old.gid())).is_err()
+        {
+            // Only root gives files away; a group that one is in may be set by everybody.
+            let _ = fchown(file, None, Some(old.gid()));
+        }
+    }
+    file.set_permissions(old.permissions())
+}
+
+/// Puts the names of a folder onto the disk. Not every file system can; the files are there already.
+pub(crate) fn sync_folder(folder: &Path) {
+    if let Ok(folder) = File::open(folder) {
+        let _ = folder.sync_all();
+    }
+}
+
+/// Linux' own limit.
+const LINKS_MAX: usize = 40;
+
+/// Of the 255 bytes that most file systems allow.
+const NAME_BYTES_MAX: usize = 200;

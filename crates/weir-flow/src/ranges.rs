@@ -1,0 +1,192 @@
+//! A few ranges of sequence numbers: what was not seen of a stream, or not captured.
+
+use crate::tcp::beyond;
+
+/// Ranges of sequence numbers, in order and apart from each other. Few are kept, as each is given up when
+/// what is in it is acknowledged.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ranges {
+    /// The first `count` count.
+    at: [(u32, u32); Self::MAX],
+    count: u8,
+}
+
+impl Ranges {
+    /// Most of them at one time.
+    pub(crate) const MAX: usize = 4;
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub(crate) const fn clear(&mut self) {
+        self.count = 0;
+    }
+
+    pub(crate) fn as_slice(&self) -> &[(u32, u32)] {
+        self.at.get(..usize::from(self.count)).unwrap_or_default()
+    }
+
+    /// Adds the numbers from `from` to `to`, none of which is in a range. Gives the oldest range where it had
+    /// to be forgotten, as there were too many.
+    pub(crate) fn add(&mut self, from: u32, to: u32) -> Option<(u32, u32)> {
+        let place = self
+            .as_slice()
+            .iter()
+            .rposition(|(start, _)| beyond(from, *start) >= 0)
+            .map_or(0, |before| before + 1);
+        // What begins where another ends carries it on.
+        if let Some(before) = place.checked_sub(1).and_then(|at| self.at.get_mut(at))
+            && before.1 == from
+        {
+            before.1 = to;
+            return None;
+        }
+        if usize::from(self.count) < Self::MAX {
+            self.insert(place, (from, to));
+            return None;
+        }
+        if place == 0 {
+            return Some((from, to));
+        }
+        let oldest = self.as_slice().first().copied();
+        self.remove_at(0);
+        self.insert(place - 1, (from, to));
+        oldest
+    }
+
+    /// Takes out the numbers from `from` to `to`; true when some were in a range.
+    pub(crate) fn remove(&mut self, from: u32, to: u32) -> bool {
+        let mut found = false;
+        let mut index = 0;
+        while index < usize::from(self.count) {
+            let Some(range) = self.at.get_mut(index) else {
+                break;
+            };
+            let (start, end) = *range;
+            if beyond(to, start) <= 0 || beyond(end, from) <= 0 {
+                index += 1;
+                continue;
+            }
+            found = true;
+            let before = beyond(from, start) > 0;
+            let after = beyond(end, to) > 0;
+            match (before, after) {
+                (false, false) => {
+                    self.remove_at(index);
+                    continue;
+                }
+                (true, false) => range.1 = from,
+                (false, true) => range.0 = to,
+                (true, true) => {
+                    range.1 = from;
+                    self.insert(index + 1, (to, end));
+                }
+            }
+            index += 1;
+        }
+        found
+    }
+
+    /// Gives up the first range below `to`, or its part below, and gives it.
+    pub(crate) fn give_up(&mut self, to: u32) -> Option<(u32, u32)> {
+        let (start, end) = self.as_slice().first().copied()?;
+        if beyond(to, start) <= 0 {
+            return None;
+        }
+        if beyond(end, to) > 0 {
+            if let Some(first) = self.at.first_mut() {
+                first.0 = to;
+            }
+            return Some((start, to));
+        }
+        self.remove_at(0);
+        Some((start, end))
+    }
+
+    fn insert(&mut self, at: usize, range: (u32, u32)) {
+        let count = usize::from(self.count);
+        // Where all places are taken, the part beyond is forgotten rather than the one that is waited for first.
+        if let Some(places) = self.at.get_mut(at..=count) {
+            places.rotate_right(1);
+            if let Some(first) = places.first_mut() {
+                *first = range;
+            }
+            self.count += 1;
+        }
+    }
+
+    fn remove_at(&mut self, at: usize) {
+        if let Some(places) = self.at.get_mut(at..usize::from(self.count)) {
+            places.rotate_left(1);
+            self.count -= 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_what_a_set_of_numbers_is() {
+        let mut random = weir_testkit::Rng::new(11);
+        for _ in 0..2_000 {
+            let base = random.next_u32();
+            let mut ranges = Ranges::default();
+            let mut naive = [false; 64];
+            for _ in 0..20 {
+                let from = random.below(60) as u32;
+                let to = from + 1 + random.below(4) as u32;
+                let (start, end) = (base.wrapping_add(from), base.wrapping_add(to));
+                let part = from as usize..to as usize;
+                match random.below(4) {
+                    0 => {
+                        let any = naive[part.clone()].iter().any(|in_it| *in_it);
+                        assert_eq!(ranges.remove(start, end), any);
+                        naive[part].fill(false);
+                    }
+                    1 => {
+                        while let Some((start, end)) = ranges.give_up(base.wrapping_add(from)) {
+                            let part = start.wrapping_sub(base)..end.wrapping_sub(base);
+                            for number in part {
+                                assert!(std::mem::take(&mut naive[number as usize]));
+                            }
+                        }
+                        assert!(!naive[..from as usize].contains(&true));
+                    }
+                    _ if naive[part.clone()].contains(&true)
+                        || ranges.as_slice().len() == Ranges::MAX => {}
+                    _ => {
+                        assert_eq!(ranges.add(start, end), None);
+                        naive[part].fill(true);
+                    }
+                }
+                // A range that is split when all places are taken loses its end.
+                let mut kept = [false; 64];
+                for (start, end) in ranges.as_slice() {
+                    for number in start.wrapping_sub(base)..end.wrapping_sub(base) {
+                        kept[number as usize] = true;
+                    }
+                }
+                if ranges.as_slice().len() == Ranges::MAX {
+                    assert!(kept.iter().zip(naive).all(|(kept, naive)| !kept || naive));
+                    naive = kept;
+                }
+                assert_eq!(kept, naive);
+            }
+        }
+    }
+
+    #[test]
+    fn the_oldest_range_is_given_back_where_there_are_too_many() {
+        let mut ranges = Ranges::default();
+        for at in 0..4 {
+            assert_eq!(ranges.add(at * 10, at * 10 + 5), None);
+        }
+        assert_eq!(ranges.add(35, 38), None, "it carries the last one on");
+        assert_eq!(ranges.add(50, 52), Some((0, 5)));
+        assert_eq!(ranges.add(1, 2), Some((1, 2)), "it is the oldest itself");
+        assert_eq!(ranges.as_slice(), [(10, 15), (20, 25), (30, 38), (50, 52)]);
+    }
+}

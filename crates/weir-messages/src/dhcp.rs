@@ -1,0 +1,226 @@
+//! DHCP (RFC 2131) and BOOTP (RFC 951): one message, and its options (RFC 2132).
+
+use weir_bytes::{array_at, u8_at, u16_be_at, u32_be_at};
+
+/// Ports of servers and clients.
+pub const PORTS: [u16; 2] = [67, 68];
+/// What stands before options.
+const COOKIE: u32 = 0x6382_5363;
+const COOKIE_AT: usize = 236;
+
+/// A message, whose fixed part is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'m>(&'m [u8]);
+
+/// An option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DhcpOption<'m> {
+    /// Which.
+    pub code: u8,
+    /// Its data.
+    pub data: &'m [u8],
+}
+
+impl<'m> Message<'m> {
+    /// A view of a message; `None` when it is none. Between other ports than [`PORTS`] it must have options.
+    #[must_use]
+    pub fn new(bytes: &'m [u8], ports: [u16; 2]) -> Option<Self> {
+        let is_header = matches!(bytes, [1 | 2, _, 0..=16, ..]) && bytes.len() >= COOKIE_AT;
+        let is_port = ports.iter().any(|port| PORTS.contains(port));
+        let has_options = u32_be_at(bytes, COOKIE_AT) == Some(COOKIE);
+        (is_header && (is_port || has_options)).then_some(Self(bytes))
+    }
+
+    fn octet(&self, at: usize) -> u8 {
+        u8_at(self.0, at).unwrap_or_default()
+    }
+
+    fn address(&self, at: usize) -> [u8; 4] {
+        array_at(self.0, at).unwrap_or_default()
+    }
+
+    /// 1 of clients, 2 of servers.
+    #[must_use]
+    pub fn operation(&self) -> u8 {
+        self.octet(0)
+    }
+
+    /// Type of the hardware's address: 1 Ethernet.
+    #[must_use]
+    pub fn hardware_type(&self) -> u8 {
+        self.octet(1)
+    }
+
+    /// Relays on the way.
+    #[must_use]
+    pub fn hops(&self) -> u8 {
+        self.octet(3)
+    }
+
+    /// Number that question and answer share.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        u32_be_at(self.0, 4).unwrap_or_default()
+    }
+
+    /// Seconds since the client began.
+    #[must_use]
+    pub fn seconds(&self) -> u16 {
+        u16_be_at(self.0, 8).unwrap_or_default()
+    }
+
+    /// Flags: the first wants answers by broadcast.
+    #[must_use]
+    pub fn flags(&self) -> u16 {
+        u16_be_at(self.0, 10).unwrap_or_default()
+    }
+
+    /// Address that the client has.
+    #[must_use]
+    pub fn client(&self) -> [u8; 4] {
+        self.address(12)
+    }
+
+    /// Address that the client gets.
+    #[must_use]
+    pub fn yours(&self) -> [u8; 4] {
+        self.address(16)
+    }
+
+    /// The next server.
+    #[must_use]
+    pub fn server(&self) -> [u8; 4] {
+        self.address(20)
+    }
+
+    /// The relay.
+    #[must_use]
+    pub fn relay(&self) -> [u8; 4] {
+        self.address(24)
+    }
+
+    /// The client's hardware address.
+    #[must_use]
+    pub fn hardware(&self) -> &'m [u8] {
+        let end = 28 + usize::from(self.octet(2)).min(16);
+        self.0.get(28..end).unwrap_or_default()
+    }
+
+    /// The client's Ethernet address.
+    #[must_use]
+    pub fn mac(&self) -> Option<[u8; 6]> {
+        let octets = self.hardware().try_into().ok()?;
+        (self.hardware_type() == 1).then_some(octets)
+    }
+
+    /// The file that is to be booted.
+    #[must_use]
+    pub fn file(&self) -> &'m [u8] {
+        let field = self.0.get(108..COOKIE_AT).unwrap_or_default();
+        field.split(|byte| *byte == 0).next().unwrap_or_default()
+    }
+
+    /// The options, as far as they are whole.
+    #[must_use]
+    pub fn options(&self) -> Options<'m> {
+        let has = u32_be_at(self.0, COOKIE_AT) == Some(COOKIE);
+        let start = if has { COOKIE_AT + 4 } else { self.0.len() };
+        Options(self.0.get(start..).unwrap_or_default())
+    }
+
+    /// The data of the first option with this code.
+    #[must_use]
+    pub fn option(&self, code: u8) -> Option<&'m [u8]> {
+        let found = self.options().find(|option| option.code == code)?;
+        Some(found.data)
+    }
+}
+
+/// The options of a message.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'m>(&'m [u8]);
+
+impl<'m> Iterator for Options<'m> {
+    type Item = DhcpOption<'m>;
+
+    fn next(&mut self) -> Option<DhcpOption<'m>> {
+        loop {
+            match self.0 {
+                [0, rest @ ..] => self.0 = rest,
+                [255, ..] | [] | [_] => return None,
+                [code, length, rest @ ..] => {
+                    let (data, rest) = rest.split_at_checked(usize::from(*length))?;
+                    self.0 = rest;
+                    return Some(DhcpOption { code: *code, data });
+                }
+            }
+        }
+    }
+}
+
+/// The name of a message type (RFC 2132, 9.6; Zeek's words): `DISCOVER`, `OFFER`, …
+#[must_use]
+pub fn type_word(kind: u8) -> Option<&'static str> {
+    const WORDS: &[&str] = &[
+        "DISCOVER",
+        "OFFER",
+        "REQUEST",
+        "DECLINE",
+        "ACK",
+        "NAK",
+        "RELEASE",
+        "INFORM",
+        "FORCERENEW",
+        "LEASEQUERY",
+        "LEASEUNASSIGNED",
+        "LEASEUNKNOWN",
+        "LEASEACTIVE",
+        "BULKLEASEQUERY",
+        "LEASEQUERYDONE",
+    ];
+    WORDS.get(usize::from(kind).checked_sub(1)?).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offer() -> Vec<u8> {
+        let mut bytes = vec![0; 236];
+        bytes[..8].copy_from_slice(&[2, 1, 6, 0, 1, 2, 3, 4]);
+        bytes[16..20].copy_from_slice(&[192, 0, 2, 9]);
+        bytes[28..34].copy_from_slice(&[2, 0, 0, 0, 0, 1]);
+        bytes.extend([
+            0x63, 0x82, 0x53, 0x63, 53, 1, 2, 0, 51, 4, 0, 0, 14, 16, 255,
+        ]);
+        bytes
+    }
+
+    #[test]
+    fn an_offer_is_read() {
+        let bytes = offer();
+        let message = Message::new(&bytes, [1, 2]).unwrap();
+        assert_eq!(message.option(53), Some(&[2][..]));
+        assert_eq!(type_word(2), Some("OFFER"));
+        assert_eq!(message.option(51), Some(&[0, 0, 14, 16][..]));
+        assert_eq!(message.mac(), Some([2, 0, 0, 0, 0, 1]));
+        assert_eq!(message.yours(), [192, 0, 2, 9]);
+    }
+
+    #[test]
+    fn every_prefix_is_read_as_far_as_it_goes() {
+        let bytes = offer();
+        for length in 0..bytes.len() {
+            let prefix = &bytes[..length];
+            assert_eq!(Message::new(prefix, [1, 2]).is_some(), length >= 240);
+            let message = Message::new(prefix, [67, 68]);
+            assert_eq!(message.is_some(), length >= 236);
+            let whole = message.map_or(0, |message| message.options().count());
+            assert_eq!(
+                whole,
+                [243, 250].iter().filter(|end| length >= **end).count(),
+                "{length}"
+            );
+        }
+    }
+}

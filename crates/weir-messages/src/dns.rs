@@ -1,0 +1,459 @@
+//! DNS (RFC 1035), over UDP, TCP, multicast (RFC 6762) and link-local (RFC 4795): messages, and which
+//! answer belongs to which question.
+//!
+//! A [`Message`] is a view of its bytes: names and records are taken apart as they are asked for, and
+//! nothing is allocated. Names are followed through at most [`POINTERS_MAX`] pointers and written up to
+//! [`NAME_OCTETS_MAX`] octets, so that a message costs no more than its length times that.
+
+mod data;
+mod lookup;
+mod name;
+mod words;
+
+use std::fmt;
+
+use weir_bytes::{u16_be_at, u32_be_at};
+
+pub use data::{Data, EdnsOption, EdnsOptions, Strings};
+pub use lookup::{Ask, Asked, Lookup, Lookups, Questions, Way};
+pub use name::{NAME_OCTETS_MAX, Name, POINTERS_MAX};
+pub use words::{class_word, opcode_word, rcode_word, type_word};
+
+/// How numbers of a message are to be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dialect {
+    /// DNS as RFC 1035 has it.
+    #[default]
+    Unicast,
+    /// Multicast DNS, where the first bit of a class is a flag (RFC 6762, 10.2 and 18.12).
+    Multicast,
+    /// Link-local multicast name resolution, where two flags mean something else (RFC 4795, 2.1.1).
+    LinkLocal,
+}
+
+impl Dialect {
+    /// The dialect of messages between these ports.
+    #[must_use]
+    pub fn of_ports(ports: [u16; 2]) -> Self {
+        if ports.contains(&MULTICAST_PORT) {
+            Self::Multicast
+        } else if ports.contains(&LINK_LOCAL_PORT) {
+            Self::LinkLocal
+        } else {
+            Self::Unicast
+        }
+    }
+}
+
+/// Port of DNS.
+pub const PORT: u16 = 53;
+/// Port of multicast DNS.
+pub const MULTICAST_PORT: u16 = 5353;
+/// Port of link-local multicast name resolution.
+pub const LINK_LOCAL_PORT: u16 = 5355;
+/// Octets of a message's header.
+const HEADER_OCTETS: usize = 12;
+
+/// A message, whose header is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'m> {
+    bytes: &'m [u8],
+    dialect: Dialect,
+}
+
+/// Flags of a message by their bits.
+macro_rules! flags {
+    ($($(#[$doc:meta])* $name:ident $bit:literal,)*) => {
+        impl Message<'_> {
+            $(
+                $(#[$doc])*
+                #[must_use]
+                pub fn $name(&self) -> bool {
+                    self.flags() & $bit != 0
+                }
+            )*
+        }
+    };
+}
+
+flags! {
+    /// QR: it is a response.
+    is_response 0x8000,
+    /// AA: the answer is authoritative; LLMNR's C, a conflict.
+    is_authoritative 0x0400,
+    /// TC: it was cut.
+    is_truncated 0x0200,
+    /// RD: recursion is desired; LLMNR's T, tentative.
+    recursion_desired 0x0100,
+    /// RA: recursion is available.
+    recursion_available 0x0080,
+    /// Z: reserved.
+    reserved 0x0040,
+    /// AD: the answer is authenticated (RFC 4035, 3.2.3).
+    is_authenticated 0x0020,
+    /// CD: checking is disabled (RFC 4035, 3.2.2).
+    checking_disabled 0x0010,
+}
+
+impl<'m> Message<'m> {
+    /// A view of a message; `None` when there is not even a header.
+    #[must_use]
+    pub const fn new(bytes: &'m [u8], dialect: Dialect) -> Option<Self> {
+        match bytes.len() >= HEADER_OCTETS {
+            true => Some(Self { bytes, dialect }),
+            false => None,
+        }
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub const fn bytes(&self) -> &'m [u8] {
+        self.bytes
+    }
+
+    fn number(&self, offset: usize) -> u16 {
+        u16_be_at(self.bytes, offset).unwrap_or_default()
+    }
+
+    /// How it is read.
+    #[must_use]
+    pub const fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// The number that a response repeats.
+    #[must_use]
+    pub fn id(&self) -> u16 {
+        self.number(0)
+    }
+
+    /// All flags.
+    #[must_use]
+    pub fn flags(&self) -> u16 {
+        self.number(2)
+    }
+
+    /// What is asked for.
+    #[must_use]
+    pub fn opcode(&self) -> u8 {
+        (self.flags() >> 11 & 15) as u8
+    }
+
+    /// The response code of the header, without the bits that EDNS adds.
+    #[must_use]
+    pub fn rcode(&self) -> u8 {
+        (self.flags() & 15) as u8
+    }
+
+    /// Entries of a section, as the header says.
+    #[must_use]
+    pub fn count(&self, section: Section) -> u16 {
+        self.number(4 + 2 * section as usize)
+    }
+
+    /// The questions.
+    #[must_use]
+    pub const fn questions(&self) -> Entries<'m, Question<'m>> {
+        Entries {
+            walk: Walk::new(*self),
+            take: |entry| match entry {
+                Entry::Question(question) => Some(question),
+                Entry::Record(_) => None,
+            },
+        }
+    }
+
+    /// The records of all sections after the questions, in their order.
+    #[must_use]
+    pub const fn records(&self) -> Entries<'m, Record<'m>> {
+        Entries {
+            walk: Walk::new(*self),
+            take: |entry| match entry {
+                Entry::Question(_) => None,
+                Entry::Record(record) => Some(record),
+            },
+        }
+    }
+
+    /// What is wrong with it, if something is: the first thing that keeps it from being understood.
+    #[must_use]
+    pub fn fault(&self) -> Option<Fault> {
+        let mut walk = Walk::new(*self);
+        while let Some(entry) = walk.step() {
+            let fault = match entry {
+                Entry::Question(question) => question.name.fault(),
+                Entry::Record(record) => record.fault(),
+            };
+            if fault.is_some() {
+                return fault;
+            }
+        }
+        walk.fault
+    }
+
+    /// Octets behind the last entry.
+    #[must_use]
+    pub fn trailing_octets(&self) -> usize {
+        let mut walk = Walk::new(*self);
+        while walk.step().is_some() {}
+        self.bytes.len().saturating_sub(walk.offset)
+    }
+}
+
+/// What kept a message from being understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// It ends within an entry.
+    Short,
+    /// A name is longer than 255 octets.
+    NameTooLong,
+    /// A name points forwards, in circles, or more often than [`POINTERS_MAX`] times.
+    Pointer,
+    /// A label of a type that is not known.
+    Label,
+    /// The data of a record are no such data.
+    Data,
+}
+
+impl Fault {
+    /// In words.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Short => "the message ends within an entry",
+            Self::NameTooLong => "a name of more than 255 octets",
+            Self::Pointer => "a name whose pointers lead nowhere",
+            Self::Label => "a label of an unknown type",
+            Self::Data => "data that do not fit their type",
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// A part of a message (RFC 1035, 4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    /// What is asked.
+    Question,
+    /// What answers it; prerequisites of updates.
+    Answer,
+    /// Who knows more; updates.
+    Authority,
+    /// What helps.
+    Additional,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'m> {
+    /// The name.
+    pub name: Name<'m>,
+    /// Type of records.
+    pub kind: u16,
+    /// Class of records.
+    pub class: u16,
+    /// Multicast DNS: a unicast response is wanted.
+    pub wants_unicast: bool,
+}
+
+/// A record.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'m> {
+    /// Where it stands.
+    pub section: Section,
+    /// Whom it is about.
+    pub name: Name<'m>,
+    /// Its type.
+    pub kind: u16,
+    /// Its class; of OPT the size of datagrams that its sender takes (RFC 6891, 6.1.2).
+    pub class: u16,
+    /// Multicast DNS: what was known of that name before is over.
+    pub flushes_cache: bool,
+    /// How long it may be kept, in seconds; of OPT more bits of the response code, a version and flags.
+    pub ttl: u32,
+    /// Length of its data as it says.
+    pub data_octets: u16,
+    message: &'m [u8],
+    /// Where its data lie; shorter than it says when the message ends.
+    data_at: usize,
+}
+
+impl<'m> Record<'m> {
+    /// Its data as they are there, which may be less than it says.
+    #[must_use]
+    pub fn octets(&self) -> &'m [u8] {
+        let rest = self.message.get(self.data_at..).unwrap_or_default();
+        rest.get(..self.data_octets.into()).unwrap_or(rest)
+    }
+
+    /// Its data.
+    #[must_use]
+    pub fn data(&self) -> Data<'m> {
+        Data::of(self)
+    }
+
+    fn fault(&self) -> Option<Fault> {
+        self.name.fault().or_else(|| self.data().fault())
+    }
+}
+
+/// Entries of one type, one after the other; ends early where the message is damaged.
+#[derive(Clone, Debug)]
+pub struct Entries<'m, E> {
+    walk: Walk<'m>,
+    take: fn(Entry<'m>) -> Option<E>,
+}
+
+impl<E> Iterator for Entries<'_, E> {
+    type Item = E;
+
+    fn next(&mut self) -> Option<E> {
+        loop {
+            if let Some(entry) = (self.take)(self.walk.step()?) {
+                return Some(entry);
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Entry<'m> {
+    Question(Question<'m>),
+    Record(Record<'m>),
+}
+
+/// Walks over the entries of a message.
+#[derive(Clone, Debug)]
+struct Walk<'m> {
+    message: Message<'m>,
+    offset: usize,
+    /// Entries taken of the section.
+    taken: u16,
+    section: Section,
+    fault: Option<Fault>,
+    is_over: bool,
+}
+
+impl<'m> Walk<'m> {
+    const fn new(message: Message<'m>) -> Self {
+        Self {
+            message,
+            offset: HEADER_OCTETS,
+            taken: 0,
+            section: Section::Question,
+            fault: None,
+            is_over: false,
+        }
+    }
+
+    fn step(&mut self) -> Option<Entry<'m>> {
+        if self.is_over {
+            return None;
+        }
+        while self.taken >= self.message.count(self.section) {
+            self.taken = 0;
+            self.section = match self.section {
+                Section::Question => Section::Answer,
+                Section::Answer => Section::Authority,
+                Section::Authority => Section::Additional,
+                Section::Additional => return None,
+            };
+        }
+        self.taken += 1;
+        let entry = self.entry();
+        if entry.is_none() {
+            self.stop(Fault::Short);
+        }
+        entry
+    }
+
+    /// Nothing more is found.
+    fn stop(&mut self, fault: Fault) {
+        self.fault = Some(fault);
+        self.is_over = true;
+    }
+
+    fn entry(&mut self) -> Option<Entry<'m>> {
+        let bytes = self.message.bytes;
+        let name = Name::new(bytes, self.offset);
+        let at = name.end()?;
+        match name.fault() {
+            Some(Fault::Short) => return None,
+            // What comes behind such a name is nothing to rely on: the entry is the last one.
+            Some(fault) => self.stop(fault),
+            None => {}
+        }
+        let is_multicast = self.message.dialect == Dialect::Multicast;
+        let kind = u16_be_at(bytes, at)?;
+        let class = u16_be_at(bytes, at + 2)?;
+        let (class, flag) = match is_multicast && kind != data::OPT {
+            true => (class & 0x7fff, class & 0x8000 != 0),
+            false => (class, false),
+        };
+        if self.section == Section::Question {
+            self.offset = at + 4;
+            return Some(Entry::Question(Question {
+                name,
+                kind,
+                class,
+                wants_unicast: flag,
+            }));
+        }
+        let ttl = u32_be_at(bytes, at + 4)?;
+        let data_octets = u16_be_at(bytes, at + 8)?;
+        let data_at = at + 10;
+        self.offset = data_at.saturating_add(data_octets.into());
+        if self.offset > bytes.len() {
+            // The record is told; nothing comes behind it.
+            self.stop(Fault::Short);
+        }
+        Some(Entry::Record(Record {
+            section: self.section,
+            name,
+            kind,
+            class,
+            flushes_cache: flag,
+            ttl,
+            data_octets,
+            message: bytes,
+            data_at,
+        }))
+    }
+}
+
+/// True when these are the bytes of a message beyond doubt, on whatever port: everything that its header
+/// counts is there and understood, nothing is behind it, and it asks for something.
+#[must_use]
+pub fn looks_like_dns(bytes: &[u8]) -> bool {
+    let Some(message) = Message::new(bytes, Dialect::Unicast) else {
+        return false;
+    };
+    let counts = |section| message.count(section);
+    let is_known = matches!(message.opcode(), 0 | 2 | 4 | 5) && !message.reserved();
+    // What has neither names nor types could be anything.
+    let asks = (1..=QUESTIONS_PLAUSIBLE).contains(&counts(Section::Question));
+    is_known
+        && asks
+        && (message.is_response()
+            || message.rcode() == 0 && counts(Section::Answer) == 0
+            || message.opcode() == 5)
+        && message.questions().all(|question| {
+            question.name.is_plausible() && matches!(question.class, 1..=4 | 254 | 255)
+        })
+        && message.fault().is_none()
+        && message.trailing_octets() == 0
+}
+
+/// Questions of a message on a port that is not DNS's, at most.
+const QUESTIONS_PLAUSIBLE: u16 = 4;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,375 @@
+//! Which answer belongs to which question: the response on the same flow with the same number.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fmt::Write as _;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use super::{Data, Message, Question, Record, Section, type_word};
+
+/// Where and when a message came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// Number of its flow.
+    pub flow: u64,
+    /// When it came, in nanoseconds.
+    pub time_ns: i64,
+    /// Number of its record.
+    pub frame: u64,
+}
+
+/// A question that was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// When it was asked first, in nanoseconds.
+    pub time_ns: i64,
+    /// Number of the record in which it was.
+    pub frame: u64,
+    is_answered: bool,
+}
+
+/// What a message is among others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// The question that it answers.
+    pub question: Option<Asked>,
+    /// It repeats a question, or an answer.
+    pub is_repeat: bool,
+}
+
+/// The questions that wait for their answers, as Wireshark has them: a question that comes again within
+/// five seconds is the same.
+#[derive(Debug, Default)]
+pub struct Questions {
+    asked: HashMap<(u64, u16), Asked>,
+    /// In the order in which they came, to forget the oldest.
+    order: VecDeque<(u64, u16)>,
+    forgotten: u64,
+}
+
+/// Questions that are remembered, at most.
+pub(super) const QUESTIONS_MAX: usize = 1 << 16;
+const REPEAT_NS: i64 = 5_000_000_000;
+
+impl Questions {
+    /// Questions that were forgotten because there were more than 65,536.
+    #[must_use]
+    pub const fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
+    /// Takes the next message.
+    pub fn take(&mut self, message: &Message<'_>, way: Way) -> Ask {
+        let key = (way.flow, message.id());
+        let known = self.asked.get_mut(&key);
+        if message.is_response() {
+            let question = known.as_deref().copied();
+            let is_repeat = question.is_some_and(|question| question.is_answered);
+            if let Some(known) = known {
+                known.is_answered = true;
+            }
+            return Ask {
+                question,
+                is_repeat,
+            };
+        }
+        let asked = Asked {
+            time_ns: way.time_ns,
+            frame: way.frame,
+            is_answered: false,
+        };
+        let is_repeat = match known {
+            Some(known) => {
+                let is_repeat =
+                    !known.is_answered && way.time_ns.saturating_sub(known.time_ns) < REPEAT_NS;
+                if !is_repeat {
+                    *known = asked;
+                }
+                is_repeat
+            }
+            None => {
+                self.asked.insert(key, asked);
+                self.order.push_back(key);
+                if self.order.len() > QUESTIONS_MAX
+                    && let Some(oldest) = self.order.pop_front()
+                {
+                    let old = self.asked.remove(&oldest);
+                    let is_lost = old.is_some_and(|old| !old.is_answered);
+                    self.forgotten = self.forgotten.saturating_add(is_lost.into());
+                }
+                false
+            }
+        };
+        Ask {
+            question: None,
+            is_repeat,
+        }
+    }
+}
+
+/// A question with its answer, as far as they were seen.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Lookup<W> {
+    /// Where the question went, or the answer came from when there was no question.
+    pub way: W,
+    /// The question was seen.
+    pub is_asked: bool,
+    /// When the question came; when the answer did, if the question was not seen.
+    pub time_ns: i64,
+    /// The record of the question.
+    pub question_frame: Option<u64>,
+    /// The record of the answer.
+    pub answer_frame: Option<u64>,
+    /// Time from the question to the answer.
+    pub rtt_ns: Option<i64>,
+    /// Number of the message.
+    pub id: u16,
+    /// What was asked for to be done: 0 to look something up.
+    pub opcode: u8,
+    /// The name, in lower case.
+    pub query: Option<String>,
+    /// Type and class of what is asked for.
+    pub kind: Option<(u16, u16)>,
+    /// The response code, with the bits of EDNS.
+    pub rcode: Option<u16>,
+    /// The answer is authoritative.
+    pub is_authoritative: bool,
+    /// The answer, or the question, was cut.
+    pub is_truncated: bool,
+    /// Recursion was asked for.
+    pub recursion_desired: bool,
+    /// Recursion is available.
+    pub recursion_available: bool,
+    /// The three bits of the question that RFC 1035 reserved.
+    pub reserved: u8,
+    /// The records of the answer section, each as one text.
+    pub answers: Vec<String>,
+    /// How long each may be kept, in seconds.
+    pub ttls: Vec<u32>,
+    /// The answer has no records at all.
+    pub is_rejected: bool,
+}
+
+/// Puts questions and answers together.
+#[derive(Debug)]
+pub struct Lookups<W> {
+    /// Messages that wait for an answer, in the order in which they came.
+    pending: BTreeMap<u64, Pending<W>>,
+    /// Those of a flow and number, the oldest first.
+    by_key: HashMap<(u64, u16), VecDeque<u64>>,
+    next: u64,
+    given_up: u64,
+}
+
+#[derive(Debug)]
+struct Pending<W> {
+    key: (u64, u16),
+    rows: Vec<Lookup<W>>,
+}
+
+/// Questions of one message that become rows, at most.
+const ROWS_MAX: usize = 256;
+/// How long a question waits for its answer.
+const PATIENCE_NS: i64 = 60_000_000_000;
+
+impl<W> Default for Lookups<W> {
+    fn default() -> Self {
+        Self {
+            pending: BTreeMap::new(),
+            by_key: HashMap::new(),
+            next: 0,
+            given_up: 0,
+        }
+    }
+}
+
+impl<W: Clone> Lookups<W> {
+    /// Questions that did not wait for their answers to the end, because there were more than 65,536.
+    #[must_use]
+    pub const fn given_up(&self) -> u64 {
+        self.given_up
+    }
+
+    /// Takes the next message, and hands on the lookups that are over.
+    pub fn take(
+        &mut self,
+        message: &Message<'_>,
+        way: Way,
+        from: &W,
+        each: &mut dyn FnMut(Lookup<W>),
+    ) {
+        while let Some((_, oldest)) = self.pending.first_key_value()
+            && (oldest.time_ns().saturating_add(PATIENCE_NS) < way.time_ns
+                || self.pending.len() >= QUESTIONS_MAX)
+        {
+            if oldest.time_ns().saturating_add(PATIENCE_NS) >= way.time_ns {
+                self.given_up = self.given_up.saturating_add(1);
+            }
+            self.give_oldest(each);
+        }
+        let key = (way.flow, message.id());
+        if message.is_response() {
+            let mut rows = self.answered(key).unwrap_or_default();
+            if rows.is_empty() {
+                rows = rows_of(message, way, from, false);
+            }
+            for mut row in rows {
+                row.answer(message, way);
+                each(row);
+            }
+            return;
+        }
+        self.next += 1;
+        let rows = rows_of(message, way, from, true);
+        self.pending.insert(self.next, Pending { key, rows });
+        self.by_key.entry(key).or_default().push_back(self.next);
+    }
+
+    /// Nothing more comes: hands on a lookup without answer; false when there are none.
+    pub fn finish(&mut self, each: &mut dyn FnMut(Lookup<W>)) -> bool {
+        self.give_oldest(each)
+    }
+
+    fn give_oldest(&mut self, each: &mut dyn FnMut(Lookup<W>)) -> bool {
+        let Some((number, pending)) = self.pending.pop_first() else {
+            return false;
+        };
+        if let Some(numbers) = self.by_key.get_mut(&pending.key) {
+            numbers.retain(|waiting| *waiting != number);
+            if numbers.is_empty() {
+                self.by_key.remove(&pending.key);
+            }
+        }
+        pending.rows.into_iter().for_each(each);
+        true
+    }
+
+    /// The question that an answer with this key belongs to.
+    fn answered(&mut self, key: (u64, u16)) -> Option<Vec<Lookup<W>>> {
+        let numbers = self.by_key.get_mut(&key)?;
+        let number = numbers.pop_front()?;
+        if numbers.is_empty() {
+            self.by_key.remove(&key);
+        }
+        Some(self.pending.remove(&number)?.rows)
+    }
+}
+
+impl<W> Pending<W> {
+    fn time_ns(&self) -> i64 {
+        self.rows.first().map_or(i64::MIN, |row| row.time_ns)
+    }
+}
+
+/// A row for each question of a message; one without a question when it has none.
+fn rows_of<W: Clone>(message: &Message<'_>, way: Way, from: &W, is_asked: bool) -> Vec<Lookup<W>> {
+    let row = |question: Option<Question<'_>>| Lookup {
+        way: from.clone(),
+        is_asked,
+        time_ns: way.time_ns,
+        question_frame: is_asked.then_some(way.frame),
+        answer_frame: None,
+        rtt_ns: None,
+        id: message.id(),
+        opcode: message.opcode(),
+        query: question.map(|question| question.name.to_string().to_lowercase()),
+        kind: question.map(|question| (question.kind, question.class)),
+        rcode: None,
+        is_authoritative: false,
+        is_truncated: message.is_truncated(),
+        recursion_desired: is_asked && message.recursion_desired(),
+        recursion_available: false,
+        reserved: if is_asked {
+            (message.flags() >> 4 & 7) as u8
+        } else {
+            0
+        },
+        answers: Vec::new(),
+        ttls: Vec::new(),
+        is_rejected: false,
+    };
+    let mut rows: Vec<_> = message
+        .questions()
+        .take(ROWS_MAX)
+        .map(|question| row(Some(question)))
+        .collect();
+    if rows.is_empty() {
+        rows.push(row(None));
+    }
+    rows
+}
+
+impl<W> Lookup<W> {
+    fn answer(&mut self, message: &Message<'_>, way: Way) {
+        self.answer_frame = Some(way.frame);
+        self.rtt_ns = self
+            .is_asked
+            .then(|| way.time_ns.saturating_sub(self.time_ns));
+        self.is_authoritative = message.is_authoritative();
+        self.is_truncated |= message.is_truncated();
+        self.recursion_available = message.recursion_available();
+        self.is_rejected = message.count(Section::Question) > 0
+            && [Section::Answer, Section::Authority, Section::Additional]
+                .iter()
+                .all(|section| message.count(*section) == 0);
+        let mut rcode = u16::from(message.rcode());
+        for record in message.records() {
+            if record.kind == super::data::OPT {
+                rcode |= (record.ttl >> 24) as u16 * 16;
+            }
+            if record.section == Section::Answer {
+                self.answers.push(answer_text(&record));
+                self.ttls.push(record.ttl);
+            }
+        }
+        self.rcode = Some(rcode);
+    }
+}
+
+/// A record as Zeek's `dns.log` writes it.
+fn answer_text(record: &Record<'_>) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = match record.data() {
+        Data::A(octets) => write!(text, "{}", Ipv4Addr::from(octets)),
+        Data::Aaaa(octets) => write!(text, "{}", Ipv6Addr::from(octets)),
+        Data::Name(name)
+        | Data::Mx { exchange: name, .. }
+        | Data::Soa { primary: name, .. }
+        | Data::Srv { target: name, .. } => write!(text, "{}", name.to_string().to_lowercase()),
+        Data::Text(strings) => {
+            let word = if record.kind == 99 { "SPF" } else { "TXT" };
+            for (at, string) in strings.enumerate() {
+                let space = if at > 0 { " " } else { "" };
+                let _ = write!(text, "{space}{word} {} ", string.len());
+                crate::text::write(string, &mut text);
+            }
+            Ok(())
+        }
+        Data::Rrsig {
+            covered, signer, ..
+        } => {
+            write!(
+                text,
+                "RRSIG {covered} {}",
+                signer.to_string().to_lowercase()
+            )
+        }
+        Data::Dnskey { algorithm, .. } => write!(text, "DNSKEY {algorithm}"),
+        Data::Ds {
+            algorithm,
+            digest_type,
+            ..
+        } => write!(text, "DS {algorithm} {digest_type}"),
+        Data::Nsec(next) => write!(text, "NSEC {} {next}", record.name),
+        Data::Svcb { priority, target } => {
+            let word = if record.kind == 65 { "HTTPS" } else { "SVCB" };
+            write!(text, "{word} {priority} {target}")
+        }
+        _ => match type_word(record.kind) {
+            Some(word) => write!(text, "{word}"),
+            None => write!(text, "TYPE{}", record.kind),
+        },
+    };
+    text
+}

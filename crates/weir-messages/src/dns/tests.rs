@@ -1,0 +1,159 @@
+//! DNS: messages, questions with their answers, and what has no end.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// A response with a compressed name in its answer, by RFC 1035, 4.1.4.
+pub(super) const RESPONSE: &[u8] = b"\x12\x34\x81\x80\0\x01\0\x01\0\0\0\x01\
+    \x03www\x04weir\x04test\0\0\x01\0\x01\
+    \xc0\x0c\0\x01\0\x01\0\0\x01\x2c\0\x04\xc0\0\x02\x01\
+    \0\0\x29\x10\0\0\0\x80\0\0\0";
+
+fn message(bytes: &[u8]) -> Message<'_> {
+    Message::new(bytes, Dialect::Unicast).unwrap()
+}
+
+#[test]
+fn a_response_is_read() {
+    let message = message(RESPONSE);
+    assert!(message.is_response() && message.recursion_available());
+    let question = message.questions().next().unwrap();
+    assert_eq!(question.name.to_string(), "www.weir.test");
+    let records: Vec<_> = message.records().collect();
+    assert_eq!(records.len(), 2);
+    assert_eq!(records[0].name.to_string(), "www.weir.test");
+    assert_eq!(records[0].ttl, 300);
+    assert!(matches!(records[0].data(), Data::A([192, 0, 2, 1])));
+    assert_eq!(records[1].name.to_string(), "<Root>");
+    assert_eq!(message.fault(), None);
+    assert!(looks_like_dns(RESPONSE));
+}
+
+#[test]
+fn every_prefix_is_damaged_and_says_so() {
+    for length in 0..RESPONSE.len() {
+        let prefix = &RESPONSE[..length];
+        assert!(!looks_like_dns(prefix), "{length}");
+        match Message::new(prefix, Dialect::Unicast) {
+            Some(message) => assert!(message.fault().is_some(), "{length}"),
+            None => assert!(length < 12),
+        }
+    }
+}
+
+/// A question whose name is `name`, as it lies behind the header.
+fn asking(name: &[u8]) -> Vec<u8> {
+    [b"\0\x01\x01\0\0\x01\0\0\0\0\0\0", name, b"\0\x01\0\x01"].concat()
+}
+
+#[test]
+fn pointers_that_loop_end() {
+    for name in [&b"\xc0\x0c"[..], b"\x01a\xc0\x0c", b"\xc0\x0e\xc0\x0c"] {
+        let bytes = asking(name);
+        let found = message(&bytes).questions().next().unwrap();
+        let fault = found.name.fault().unwrap();
+        assert!(
+            matches!(fault, Fault::Pointer | Fault::NameTooLong),
+            "{fault}"
+        );
+        assert!(found.name.to_string().len() <= 260);
+    }
+}
+
+#[test]
+fn a_name_of_many_labels_is_too_long() {
+    let bytes = asking(&[&b"\x01a".repeat(127)[..], b"\0"].concat());
+    assert_eq!(message(&bytes).fault(), None);
+    let bytes = asking(&[&b"\x01a".repeat(128)[..], b"\0"].concat());
+    assert_eq!(message(&bytes).fault(), Some(Fault::NameTooLong));
+}
+
+#[test]
+fn what_cannot_be_printed_is_written_as_wireshark_does() {
+    let bytes = asking(b"\x04a\x01\xff\nb\0".as_slice());
+    assert!(message(&bytes).fault().is_some());
+    let bytes = asking(b"\x04a\x01\xff\n\0".as_slice());
+    let question = message(&bytes).questions().next().unwrap();
+    assert_eq!(question.name.to_string(), "a\\001\\377\\n");
+}
+
+#[test]
+fn an_answer_finds_its_question() {
+    let question = asking(b"\x03www\x04weir\x04test\0");
+    let mut response = RESPONSE.to_vec();
+    response[1] = 1;
+    response[0] = 0;
+    let way = |time_ns, frame| Way {
+        flow: 7,
+        time_ns,
+        frame,
+    };
+    let mut questions = Questions::default();
+    assert_eq!(
+        questions.take(&message(&question), way(10, 1)).question,
+        None
+    );
+    assert!(questions.take(&message(&question), way(20, 2)).is_repeat);
+    let ask = questions.take(&message(&response), way(35, 3));
+    assert_eq!(ask.question.unwrap().time_ns, 10);
+    assert!(!ask.is_repeat);
+    assert!(questions.take(&message(&response), way(36, 4)).is_repeat);
+
+    let mut lookups = Lookups::default();
+    let mut rows = Vec::new();
+    lookups.take(&message(&question), way(10, 1), &"a", &mut |row| {
+        rows.push(row);
+    });
+    assert!(rows.is_empty());
+    lookups.take(&message(&response), way(35, 2), &"b", &mut |row| {
+        rows.push(row);
+    });
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0].way, "a");
+    assert_eq!(rows[0].rtt_ns, Some(25));
+    assert_eq!(rows[0].answers, ["192.0.2.1"]);
+    assert_eq!(rows[0].ttls, [300]);
+    assert!(!lookups.finish(&mut |_| {}));
+}
+
+#[test]
+fn questions_without_answers_wait_within_limits() {
+    let mut lookups = Lookups::default();
+    let mut questions = Questions::default();
+    let mut given = 0_u64;
+    let bytes = asking(b"\x03www\0");
+    for flow in 0..70_000 {
+        let way = Way {
+            flow,
+            time_ns: 5,
+            frame: 1,
+        };
+        questions.take(&message(&bytes), way);
+        lookups.take(&message(&bytes), way, &(), &mut |_| given += 1);
+    }
+    assert_eq!(given, 70_000 - 65_536);
+    assert_eq!(lookups.given_up(), given);
+    assert_eq!(questions.forgotten(), given);
+    while lookups.finish(&mut |_| given += 1) {}
+    assert_eq!(given, 70_000);
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read_to_an_end(bytes in proptest::collection::vec(any::<u8>(), 0..300), counts in 0_u8..4) {
+        let mut bytes = bytes;
+        if bytes.len() > 12 {
+            bytes[4..12].copy_from_slice(&[0, counts, 0, counts, 0, counts, 0, counts]);
+        }
+        let _ = looks_like_dns(&bytes);
+        if let Some(message) = Message::new(&bytes, Dialect::Multicast) {
+            let entries = message.questions().count() + message.records().count();
+            prop_assert!(entries <= 4 * usize::from(counts).max(65_536));
+            let _ = message.fault();
+            for record in message.records() {
+                prop_assert!(record.name.to_string().len() <= 4 * NAME_OCTETS_MAX);
+            }
+        }
+    }
+}

@@ -1,0 +1,482 @@
+//! HTTP/1.0 and 1.1 (RFC 9112): requests with their responses, out of both directions of a connection.
+//!
+//! [`Connection`] is fed with the octets of either side as they come and gives an [`Exchange`] for each
+//! request with its response, however they are pipelined and cut. Of a body only the first
+//! [`BODY_OCTETS_MAX`] octets are kept, of a head at most [`HEAD_OCTETS_MAX`].
+
+mod body;
+mod head;
+
+use std::collections::VecDeque;
+
+pub use head::{Head, RequestLine, StatusLine};
+
+use crate::tls::Stamp;
+use body::{Body, Step};
+use head::Parsed;
+
+/// Octets of a head, at most: what comes behind is no HTTP.
+pub const HEAD_OCTETS_MAX: usize = 1 << 16;
+/// Octets of a body that are kept.
+pub const BODY_OCTETS_MAX: usize = 256;
+/// Requests of a connection that wait for their responses, at most.
+pub const PIPELINE_MAX: usize = 1_024;
+
+/// A message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Message<L> {
+    /// Its first line and its fields.
+    pub head: Head<L>,
+    /// When its head was complete.
+    pub stamp: Stamp,
+    /// Octets of its body, without what chunks add.
+    pub body_len: u64,
+    /// The first octets of its body.
+    pub body: Vec<u8>,
+    /// Its body came to its end.
+    pub is_whole: bool,
+    /// Octets of its body that were not captured.
+    pub missing: u64,
+}
+
+/// A request.
+pub type Request = Message<RequestLine>;
+/// A response.
+pub type Response = Message<StatusLine>;
+
+/// A request with its response, as far as they were seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Exchange {
+    /// The request.
+    pub request: Option<Request>,
+    /// The response, not a preliminary one.
+    pub response: Option<Response>,
+    /// Status and phrase of the last preliminary response.
+    pub interim: Option<StatusLine>,
+    /// Which exchange of its connection it is, from 1.
+    pub depth: u64,
+    /// What is wrong with it.
+    pub fault: Option<Fault>,
+}
+
+/// What is wrong with an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// Something was not captured.
+    Missing,
+    /// What was to be a head is none.
+    Head,
+    /// A chunk has no length.
+    Chunk,
+}
+
+impl Fault {
+    /// In words.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Missing => "bytes were not captured",
+            Self::Head => "what follows is no head",
+            Self::Chunk => "a chunk without a length",
+        }
+    }
+}
+
+/// What a connection became.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// It goes on.
+    More,
+    /// Nothing more of it is HTTP/1: it was upgraded, is a tunnel, or never was.
+    Over,
+}
+
+/// Where one direction stands.
+#[derive(Debug)]
+enum State {
+    Head,
+    Body(Body),
+    /// After a loss: until a head begins a piece.
+    Lost,
+}
+
+#[derive(Debug)]
+struct Side {
+    state: State,
+    begun: Vec<u8>,
+}
+
+impl Default for Side {
+    fn default() -> Self {
+        Self {
+            state: State::Head,
+            begun: Vec::new(),
+        }
+    }
+}
+
+/// Both directions of a connection.
+#[derive(Debug, Default)]
+pub struct Connection {
+    sides: [Side; 2],
+    /// The side that asks.
+    client: Option<usize>,
+    exchanges: VecDeque<Exchange>,
+    depth: u64,
+    is_over: bool,
+    /// What gave way to a later request.
+    evicted: Option<Exchange>,
+    dropped: u64,
+}
+
+/// True when these are the first octets of a request or a response.
+#[must_use]
+pub fn looks_like_http(bytes: &[u8]) -> bool {
+    head::looks_like(bytes)
+}
+
+impl Connection {
+    /// A connection that may carry something else first, such as what a proxy is asked for: HTTP begins with a
+    /// piece of either side that looks like it.
+    #[must_use]
+    pub fn searching() -> Self {
+        let side = || Side {
+            state: State::Lost,
+            begun: Vec::new(),
+        };
+        Self {
+            sides: [side(), side()],
+            ..Self::default()
+        }
+    }
+
+    /// Some request or response was found.
+    #[must_use]
+    pub const fn is_found(&self) -> bool {
+        self.depth > 0
+    }
+
+    /// Octets that are kept.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        let sides: usize = self.sides.iter().map(|side| side.begun.capacity()).sum();
+        let waiting = self.exchanges.iter().map(Exchange::held);
+        sides.saturating_add(waiting.sum())
+    }
+
+    /// Requests that were given out without responses because too many waited for theirs.
+    #[must_use]
+    pub const fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// The side that asks, 0 or 1, when it is known.
+    #[must_use]
+    pub const fn client_side(&self) -> Option<usize> {
+        self.client
+    }
+
+    /// Takes octets of a side, and hands on the exchanges that they complete.
+    pub fn take(
+        &mut self,
+        side: usize,
+        bytes: &[u8],
+        stamp: Stamp,
+        each: &mut dyn FnMut(Exchange),
+    ) -> Told {
+        let Some(place) = self.sides.get_mut(side) else {
+            return Told::Over;
+        };
+        let mut this = std::mem::take(place);
+        if matches!(this.state, State::Lost) {
+            if !head::looks_like(bytes) {
+                self.put(side, this);
+                return Told::More;
+            }
+            this.state = State::Head;
+        }
+        if this.begun.is_empty() {
+            let done = self.read(side, &mut this.state, bytes, stamp, each);
+            this.begun = bytes.get(done..).unwrap_or_default().to_vec();
+        } else if matches!(this.state, State::Head) && !bytes.contains(&b'\n') {
+            // No head ends here: it is not read again and again.
+            this.begun.extend_from_slice(bytes);
+        } else {
+            let mut begun = std::mem::take(&mut this.begun);
+            begun.extend_from_slice(bytes);
+            let done = self.read(side, &mut this.state, &begun, stamp, each);
+            begun.drain(..done.min(begun.len()));
+            this.begun = begun;
+        }
+        if this.begun.len() > HEAD_OCTETS_MAX {
+            this.begun = Vec::new();
+            this.state = State::Lost;
+            self.faulty(side, Fault::Head);
+        }
+        self.put(side, this);
+        match self.is_over {
+            true => Told::Over,
+            false => Told::More,
+        }
+    }
+
+    fn put(&mut self, side: usize, this: Side) {
+        if let Some(place) = self.sides.get_mut(side) {
+            *place = this;
+        }
+    }
+
+    /// Octets of a side were not captured.
+    pub fn gap(&mut self, side: usize, octets: u64, each: &mut dyn FnMut(Exchange)) {
+        let Some(place) = self.sides.get_mut(side) else {
+            return;
+        };
+        let mut this = std::mem::take(place);
+        let known = match &mut this.state {
+            State::Body(body) => body.pass(octets),
+            _ => false,
+        };
+        if known {
+            self.missing(side, octets);
+            if matches!(&this.state, State::Body(body) if body.is_done()) {
+                this.state = State::Head;
+                self.message_done(side, each);
+            }
+        } else {
+            this = Side {
+                state: State::Lost,
+                begun: Vec::new(),
+            };
+            self.faulty(side, Fault::Missing);
+        }
+        self.put(side, this);
+    }
+
+    /// Nothing more comes of a side: a body that ends with its connection is over.
+    pub fn end(&mut self, side: usize, each: &mut dyn FnMut(Exchange)) {
+        let Some(place) = self.sides.get_mut(side) else {
+            return;
+        };
+        let this = std::mem::take(place);
+        if matches!(&this.state, State::Body(body) if body.ends_with_connection()) {
+            self.message_done(side, each);
+        }
+    }
+
+    /// Nothing more comes at all: hands on what waits.
+    pub fn finish(&mut self, each: &mut dyn FnMut(Exchange)) {
+        for exchange in std::mem::take(&mut self.exchanges) {
+            each(exchange);
+        }
+    }
+
+    /// Reads what is whole; gives how many octets are done with.
+    fn read(
+        &mut self,
+        side: usize,
+        state: &mut State,
+        bytes: &[u8],
+        stamp: Stamp,
+        each: &mut dyn FnMut(Exchange),
+    ) -> usize {
+        let mut at = 0;
+        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+            if self.is_over {
+                return bytes.len();
+            }
+            match state {
+                State::Lost => return bytes.len(),
+                State::Head => {
+                    // Empty lines before a request are passed over (RFC 9112, 2.2).
+                    if matches!(rest, [b'\r' | b'\n', ..]) {
+                        at += 1;
+                        continue;
+                    }
+                    match self.head(side, rest, stamp) {
+                        Ok(Some((length, body))) => {
+                            at += length;
+                            *state = State::Body(body);
+                            self.evicted.take().into_iter().for_each(&mut *each);
+                        }
+                        Ok(None) => return at,
+                        Err(fault) => {
+                            *state = State::Lost;
+                            self.faulty(side, fault);
+                            return bytes.len();
+                        }
+                    }
+                }
+                State::Body(body) => {
+                    let step = body.take(rest, &mut |octets| self.body(side, octets));
+                    match step {
+                        Step::Used(used) => {
+                            at += used;
+                            if used == 0 && !body.is_done() {
+                                return at;
+                            }
+                        }
+                        Step::Broken => {
+                            *state = State::Lost;
+                            self.faulty(side, Fault::Chunk);
+                            return bytes.len();
+                        }
+                    }
+                }
+            }
+            if matches!(state, State::Body(body) if body.is_done()) {
+                *state = State::Head;
+                self.message_done(side, each);
+            }
+        }
+        at
+    }
+
+    /// Reads a head, and says how its body ends.
+    fn head(
+        &mut self,
+        side: usize,
+        bytes: &[u8],
+        stamp: Stamp,
+    ) -> Result<Option<(usize, Body)>, Fault> {
+        match head::parse(bytes) {
+            Parsed::More => Ok(None),
+            Parsed::Nothing => Err(Fault::Head),
+            Parsed::Request(length, head) => {
+                self.client.get_or_insert(side);
+                if head.line.method == "PRI" {
+                    // HTTP/2 begins so.
+                    self.is_over = true;
+                }
+                let body = Body::of_request(&head);
+                let request = Request {
+                    head,
+                    stamp,
+                    ..Request::default()
+                };
+                self.depth += 1;
+                if self.exchanges.len() >= PIPELINE_MAX {
+                    self.dropped = self.dropped.saturating_add(1);
+                    self.evicted = self.exchanges.pop_front();
+                }
+                self.exchanges.push_back(Exchange {
+                    request: Some(request),
+                    depth: self.depth,
+                    ..Exchange::default()
+                });
+                Ok(Some((length, body)))
+            }
+            Parsed::Response(length, head) => {
+                self.client.get_or_insert(1 - (side & 1));
+                if self.exchanges.is_empty() {
+                    self.depth += 1;
+                    self.exchanges.push_back(Exchange {
+                        depth: self.depth,
+                        ..Exchange::default()
+                    });
+                }
+                let Some(exchange) = self.exchanges.front_mut() else {
+                    return Ok(None);
+                };
+                let method = exchange
+                    .request
+                    .as_ref()
+                    .map(|it| it.head.line.method.as_str());
+                let body = Body::of_response(&head, method);
+                let code = head.line.code;
+                if code / 100 == 1 && code != 101 {
+                    exchange.interim = Some(head.line);
+                } else {
+                    let is_tunnel = method == Some("CONNECT") && code / 100 == 2;
+                    self.is_over = code == 101 || is_tunnel;
+                    exchange.response = Some(Response {
+                        head,
+                        stamp,
+                        ..Response::default()
+                    });
+                }
+                Ok(Some((length, body)))
+            }
+        }
+    }
+
+    fn body(&mut self, side: usize, octets: &[u8]) {
+        if self.client == Some(side) {
+            if let Some(request) = self.exchanges.back_mut().and_then(|it| it.request.as_mut()) {
+                request.add(octets);
+            }
+        } else if let Some(response) = self
+            .exchanges
+            .front_mut()
+            .and_then(|it| it.response.as_mut())
+        {
+            response.add(octets);
+        }
+    }
+
+    fn missing(&mut self, side: usize, octets: u64) {
+        if self.client == Some(side) {
+            if let Some(request) = self.exchanges.back_mut().and_then(|it| it.request.as_mut()) {
+                request.missing = request.missing.saturating_add(octets);
+            }
+        } else if let Some(response) = self
+            .exchanges
+            .front_mut()
+            .and_then(|it| it.response.as_mut())
+        {
+            response.missing = response.missing.saturating_add(octets);
+        }
+    }
+
+    fn faulty(&mut self, side: usize, fault: Fault) {
+        let exchange = match self.client == Some(side) {
+            true => self.exchanges.back_mut(),
+            false => self.exchanges.front_mut(),
+        };
+        if let Some(exchange) = exchange {
+            exchange.fault.get_or_insert(fault);
+        }
+    }
+
+    /// A message is over: a response takes its exchange with it.
+    fn message_done(&mut self, side: usize, each: &mut dyn FnMut(Exchange)) {
+        if self.client == Some(side) {
+            if let Some(request) = self.exchanges.back_mut().and_then(|it| it.request.as_mut()) {
+                request.is_whole = true;
+            }
+            return;
+        }
+        let Some(exchange) = self.exchanges.front_mut() else {
+            return;
+        };
+        let Some(response) = &mut exchange.response else {
+            return;
+        };
+        response.is_whole = true;
+        if let Some(exchange) = self.exchanges.pop_front() {
+            each(exchange);
+        }
+    }
+}
+
+impl<L> Message<L> {
+    fn add(&mut self, octets: &[u8]) {
+        self.body_len = self.body_len.saturating_add(octets.len() as u64);
+        let room = BODY_OCTETS_MAX.saturating_sub(self.body.len());
+        let kept = octets.get(..room.min(octets.len())).unwrap_or_default();
+        self.body.extend_from_slice(kept);
+    }
+}
+
+impl Exchange {
+    fn held(&self) -> usize {
+        let request = self.request.as_ref().map_or(0, |it| it.head.octets());
+        let response = self.response.as_ref().map_or(0, |it| it.head.octets());
+        request + response + size_of::<Self>()
+    }
+}
+
+#[cfg(test)]
+mod tests;

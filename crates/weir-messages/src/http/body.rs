@@ -1,0 +1,141 @@
+//! Where a body ends (RFC 9112, 6 and 7).
+
+use super::head::{Head, RequestLine, StatusLine};
+
+/// The rest of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Body {
+    /// So many octets.
+    Length(u64),
+    /// The length of a chunk.
+    ChunkSize,
+    /// So many octets of a chunk, and its line end.
+    Chunk(u64),
+    /// The line end behind a chunk.
+    ChunkEnd,
+    /// Fields behind the last chunk.
+    Trailers,
+    /// All that comes.
+    Connection,
+}
+
+/// What a body took.
+pub(super) enum Step {
+    /// So many octets; none when a line goes on.
+    Used(usize),
+    /// It is no such body.
+    Broken,
+}
+
+/// Octets of a line of chunks, at most.
+const LINE_OCTETS_MAX: usize = 4_096;
+
+fn is_chunked<L>(head: &Head<L>) -> bool {
+    let codings = head.all("transfer-encoding").last().unwrap_or_default();
+    let last = codings.rsplit(',').next().unwrap_or_default();
+    last.trim().eq_ignore_ascii_case("chunked")
+}
+
+fn length<L>(head: &Head<L>) -> Option<u64> {
+    let value = head.field("content-length")?.trim();
+    let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+    value.parse().ok().filter(|_| is_number)
+}
+
+impl Body {
+    pub(super) fn of_request(head: &Head<RequestLine>) -> Self {
+        match is_chunked(head) {
+            true => Self::ChunkSize,
+            false => Self::Length(length(head).unwrap_or(0)),
+        }
+    }
+
+    /// Of a response to a request of this method.
+    pub(super) fn of_response(head: &Head<StatusLine>, method: Option<&str>) -> Self {
+        let code = head.line.code;
+        let is_tunnel = method == Some("CONNECT") && code / 100 == 2;
+        if method == Some("HEAD") || is_tunnel || matches!(code, 100..=199 | 204 | 304) {
+            return Self::Length(0);
+        }
+        if is_chunked(head) {
+            return Self::ChunkSize;
+        }
+        length(head).map_or(Self::Connection, Self::Length)
+    }
+
+    pub(super) const fn is_done(&self) -> bool {
+        matches!(self, Self::Length(0))
+    }
+
+    pub(super) const fn ends_with_connection(&self) -> bool {
+        matches!(self, Self::Connection)
+    }
+
+    /// Passes over octets that were not captured; false when it is not known what they were.
+    pub(super) fn pass(&mut self, octets: u64) -> bool {
+        match self {
+            Self::Connection => true,
+            Self::Length(left) | Self::Chunk(left) if *left >= octets => {
+                *left -= octets;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes octets as far as they belong to it, and hands on what is content.
+    pub(super) fn take(&mut self, bytes: &[u8], content: &mut dyn FnMut(&[u8])) -> Step {
+        match self {
+            Self::Connection => {
+                content(bytes);
+                Step::Used(bytes.len())
+            }
+            Self::Length(left) => Step::Used(upto(left, bytes, content)),
+            Self::Chunk(left) => {
+                let used = upto(left, bytes, content);
+                if *left == 0 {
+                    *self = Self::ChunkEnd;
+                }
+                Step::Used(used)
+            }
+            Self::ChunkSize | Self::ChunkEnd | Self::Trailers => self.line(bytes),
+        }
+    }
+
+    /// A line between chunks.
+    fn line(&mut self, bytes: &[u8]) -> Step {
+        let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else {
+            return match bytes.len() > LINE_OCTETS_MAX {
+                true => Step::Broken,
+                false => Step::Used(0),
+            };
+        };
+        let line = bytes.get(..end).unwrap_or_default().trim_ascii();
+        match self {
+            Self::ChunkEnd if line.is_empty() => *self = Self::ChunkSize,
+            Self::Trailers if line.is_empty() => *self = Self::Length(0),
+            Self::Trailers => {}
+            Self::ChunkSize => {
+                let digits = line.split(|byte| *byte == b';').next().unwrap_or_default();
+                let digits = std::str::from_utf8(digits.trim_ascii()).unwrap_or_default();
+                match u64::from_str_radix(digits, 16) {
+                    Ok(0) => *self = Self::Trailers,
+                    Ok(size) => *self = Self::Chunk(size),
+                    Err(_) => return Step::Broken,
+                }
+            }
+            _ => return Step::Broken,
+        }
+        Step::Used(end + 1)
+    }
+}
+
+/// Takes at most `left` octets.
+fn upto(left: &mut u64, bytes: &[u8], content: &mut dyn FnMut(&[u8])) -> usize {
+    let used = usize::try_from(*left)
+        .unwrap_or(usize::MAX)
+        .min(bytes.len());
+    content(bytes.get(..used).unwrap_or_default());
+    *left -= used as u64;
+    used
+}

@@ -1,0 +1,165 @@
+//! NTP (RFC 5905) and its older versions: one packet.
+
+use weir_bytes::{array_at, u8_at, u32_be_at, u64_be_at};
+
+/// Port of both sides.
+pub const PORT: u16 = 123;
+
+/// A packet of modes 1 to 5, whose fixed part is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'m>(&'m [u8]);
+
+/// Octets without extensions.
+const HEADER_OCTETS: usize = 48;
+/// From 1900 to 1970, in seconds.
+const EPOCH: i64 = 2_208_988_800;
+/// What a clock says since the year 2000, in seconds of NTP.
+const YEAR_2000: u32 = 3_155_673_600;
+
+impl<'m> Packet<'m> {
+    /// A view of a packet; `None` when it is none. Between other ports than [`PORT`] it must have a length and a
+    /// time as packets have.
+    #[must_use]
+    pub fn new(bytes: &'m [u8], ports: [u16; 2]) -> Option<Self> {
+        let first = u8_at(bytes, 0)?;
+        let is_header = bytes.len() >= HEADER_OCTETS
+            && matches!(first & 7, 1..=5)
+            && matches!(first >> 3 & 7, 1..=4);
+        let is_plausible = matches!(bytes.len(), 48 | 68 | 72)
+            && matches!(first & 7, 3 | 4)
+            && matches!(first >> 3 & 7, 3 | 4)
+            && u8_at(bytes, 1) <= Some(16)
+            && u32_be_at(bytes, 40) >= Some(YEAR_2000);
+        (is_header && (ports.contains(&PORT) || is_plausible)).then_some(Self(bytes))
+    }
+
+    fn octet(&self, at: usize) -> u8 {
+        u8_at(self.0, at).unwrap_or_default()
+    }
+
+    /// Leap seconds to come; 3 when the clock is not set.
+    #[must_use]
+    pub fn leap(&self) -> u8 {
+        self.octet(0) >> 6
+    }
+
+    /// Version.
+    #[must_use]
+    pub fn version(&self) -> u8 {
+        self.octet(0) >> 3 & 7
+    }
+
+    /// Mode: 3 client, 4 server, 5 broadcast.
+    #[must_use]
+    pub fn mode(&self) -> u8 {
+        self.octet(0) & 7
+    }
+
+    /// Distance to a clock: 1 has one.
+    #[must_use]
+    pub fn stratum(&self) -> u8 {
+        self.octet(1)
+    }
+
+    /// Time between packets, as a power of two of seconds.
+    #[must_use]
+    pub fn poll(&self) -> u8 {
+        self.octet(2)
+    }
+
+    /// Precision of the clock, as a power of two of seconds.
+    #[must_use]
+    pub fn precision(&self) -> i8 {
+        i8::from_be_bytes([self.octet(3)])
+    }
+
+    /// Time to the clock and back, in seconds.
+    #[must_use]
+    pub fn root_delay(&self) -> f64 {
+        f64::from(u32_be_at(self.0, 4).unwrap_or_default()) / 65_536.0
+    }
+
+    /// How wrong it may be, in seconds.
+    #[must_use]
+    pub fn root_dispersion(&self) -> f64 {
+        f64::from(u32_be_at(self.0, 8).unwrap_or_default()) / 65_536.0
+    }
+
+    /// What the clock is, or whose.
+    #[must_use]
+    pub fn reference_id(&self) -> [u8; 4] {
+        array_at(self.0, 12).unwrap_or_default()
+    }
+
+    /// A time in nanoseconds since 1970; `None` when it is not set. Those before 1968 are of the era that begins
+    /// in 2036 (RFC 5905, 6).
+    fn time(&self, at: usize) -> Option<i64> {
+        let value = u64_be_at(self.0, at).filter(|value| *value > 0)?;
+        let seconds = i64::from((value >> 32) as u32);
+        let era = if value >> 63 == 0 { 1_i64 << 32 } else { 0 };
+        let fraction = ((value & 0xffff_ffff) * 1_000_000_000) >> 32;
+        let seconds = seconds + era - EPOCH;
+        seconds
+            .checked_mul(1_000_000_000)?
+            .checked_add(i64::try_from(fraction).ok()?)
+    }
+
+    /// When the clock was set last.
+    #[must_use]
+    pub fn reference_time(&self) -> Option<i64> {
+        self.time(16)
+    }
+
+    /// When the client asked, by its clock.
+    #[must_use]
+    pub fn origin_time(&self) -> Option<i64> {
+        self.time(24)
+    }
+
+    /// When the server got it, by its clock.
+    #[must_use]
+    pub fn receive_time(&self) -> Option<i64> {
+        self.time(32)
+    }
+
+    /// When this was sent, by the sender's clock.
+    #[must_use]
+    pub fn transmit_time(&self) -> Option<i64> {
+        self.time(40)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet() -> Vec<u8> {
+        let mut bytes = vec![0; 48];
+        bytes[..4].copy_from_slice(&[0x24, 2, 6, 0xe9]);
+        bytes[40..48].copy_from_slice(&[0xc6, 0x5a, 0x6d, 0x15, 0x80, 0, 0, 0]);
+        bytes
+    }
+
+    #[test]
+    fn a_packet_is_read() {
+        let bytes = packet();
+        let packet = Packet::new(&bytes, [1, 2]).unwrap();
+        assert_eq!(
+            (packet.version(), packet.mode(), packet.stratum()),
+            (4, 4, 2)
+        );
+        assert_eq!(packet.precision(), -23);
+        // 2005-06-14T10:42:29.5 by `date -u -d @$((0xc65a6d15 - 2208988800))`.
+        assert_eq!(
+            packet.transmit_time(),
+            Some((0xc65a_6d15_i64 - 2_208_988_800) * 1_000_000_000 + 500_000_000)
+        );
+        assert_eq!(packet.origin_time(), None);
+    }
+
+    #[test]
+    fn prefixes_are_no_packets() {
+        let bytes = packet();
+        assert!((0..48).all(|length| Packet::new(&bytes[..length], [123, 123]).is_none()));
+    }
+}

@@ -1,0 +1,36 @@
+//! TLS 1.0 to 1.3 (RFC 2246 to 8446), DTLS (RFC 6347, 9147) and the first packets of QUIC (RFC 9001,
+//! 9369): what both ends say before they talk in private.
+//!
+//! A [`Session`] is fed with both directions of a stream, with datagrams of DTLS or of QUIC, and gathers what
+//! the handshake says. It keeps at most [`HANDSHAKE_OCTETS_MAX`] octets of a message under way in either
+//! direction, and passes over longer messages.
+
+mod certificate;
+mod fingerprint;
+mod hello;
+mod quic;
+mod record;
+mod session;
+mod suites;
+mod words;
+
+pub use certificate::Certificate;
+pub use fingerprint::{ja3, ja3_text, ja3s, ja3s_text, ja4};
+pub use hello::{ClientHello, ServerHello};
+pub use quic::{QuicIds, is_initial as is_quic_initial};
+pub use record::{
+    Stamp, begins as begins_with_hello, begins_datagram as begins_with_datagram_hello,
+};
+pub use session::{Alert, Carrier, HANDSHAKE_OCTETS_MAX, Session, Told};
+pub use suites::suite_word;
+pub use words::{alert_word, group_word, version_word};
+
+/// True for the values that clients throw in so that servers keep passing over what they do not know
+/// (RFC 8701).
+#[must_use]
+pub const fn is_grease(number: u16) -> bool {
+    number & 0x0f0f == 0x0a0a && number >> 8 == number & 0xff
+}
+
+#[cfg(test)]
+mod tests;

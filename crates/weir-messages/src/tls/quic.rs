@@ -1,0 +1,407 @@
+//! The first packets of QUIC, whose keys everybody knows (RFC 9001, 5.2; RFC 9369, 3.3).
+
+use std::collections::BTreeMap;
+
+use aes::Aes128;
+use aes::cipher::{BlockCipherEncrypt, KeyInit};
+use aes_gcm::Aes128Gcm;
+use aes_gcm::aead::{Aead, Payload};
+use hkdf::Hkdf;
+use sha2::Sha256;
+use weir_bytes::{Endian, Reader, u32_be_at};
+
+/// What identifies a connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QuicIds {
+    /// Version.
+    pub version: u32,
+    /// Destination of the client's first packet.
+    pub destination: Vec<u8>,
+    /// Source of it.
+    pub source: Vec<u8>,
+}
+
+/// Octets of an identifier, at most (RFC 9000, 17.2).
+const ID_OCTETS_MAX: usize = 20;
+/// Octets of the handshake in first packets that are put together, at most.
+const CRYPTO_OCTETS_MAX: usize = 1 << 16;
+/// Google's version T050, whose CRYPTO frames have another number.
+const T050: u32 = 0x5430_3530;
+/// Pieces of it that wait for what is before them, at most.
+const PIECES_MAX: usize = 256;
+
+/// What a version derives its keys with.
+struct Version {
+    salt: [u8; 20],
+    key: &'static str,
+    iv: &'static str,
+    header: &'static str,
+    /// The type of first packets.
+    initial: u8,
+}
+
+fn version_of(version: u32) -> Option<Version> {
+    let one = |salt| Version {
+        salt,
+        key: "quic key",
+        iv: "quic iv",
+        header: "quic hp",
+        initial: 0,
+    };
+    Some(match version {
+        1 | 0xff00_0021 | 0xff00_0022 => one([
+            0x38, 0x76, 0x2c, 0xf7, 0xf5, 0x59, 0x34, 0xb3, 0x4d, 0x17, 0x9a, 0xe6, 0xa4, 0xc8,
+            0x0c, 0xad, 0xcc, 0xbb, 0x7f, 0x0a,
+        ]),
+        0x6b33_43cf => Version {
+            salt: [
+                0x0d, 0xed, 0xe3, 0xde, 0xf7, 0x00, 0xa6, 0xdb, 0x81, 0x93, 0x81, 0xbe, 0x6e, 0x26,
+                0x9d, 0xcb, 0xf9, 0xbd, 0x2e, 0xd9,
+            ],
+            key: "quicv2 key",
+            iv: "quicv2 iv",
+            header: "quicv2 hp",
+            initial: 1,
+        },
+        // The draft's form with a salt of Google's.
+        T050 => one([
+            0x7f, 0xf5, 0x79, 0xe5, 0xac, 0xd0, 0x72, 0x91, 0x55, 0x80, 0x30, 0x4c, 0x43, 0xa2,
+            0x36, 0x7c, 0x60, 0x48, 0x83, 0x10,
+        ]),
+        // Drafts.
+        0xff00_001d..=0xff00_0020 => one([
+            0xaf, 0xbf, 0xec, 0x28, 0x99, 0x93, 0xd2, 0x4c, 0x9e, 0x97, 0x86, 0xf1, 0x9c, 0x61,
+            0x11, 0xe0, 0x43, 0x90, 0xa8, 0x99,
+        ]),
+        0xff00_0017..=0xff00_001c => one([
+            0xc3, 0xee, 0xf7, 0x12, 0xc7, 0x2e, 0xbb, 0x5a, 0x11, 0xa7, 0xd2, 0x43, 0x2b, 0xb4,
+            0x63, 0x65, 0xbe, 0xf9, 0xf5, 0x02,
+        ]),
+        _ => return None,
+    })
+}
+
+/// A packet with a long header.
+struct Long<'p> {
+    version: u32,
+    destination: &'p [u8],
+    source: &'p [u8],
+    is_initial: bool,
+    /// All of it, and where its number lies.
+    packet: &'p [u8],
+    number_at: usize,
+}
+
+/// A number of QUIC (RFC 9000, 16).
+fn number(reader: &mut Reader<'_>) -> Option<u64> {
+    let first = reader.u8().ok()?;
+    let mut value = u64::from(first & 0x3f);
+    for _ in 1..1_u32 << (first >> 6) {
+        value = value << 8 | u64::from(reader.u8().ok()?);
+    }
+    Some(value)
+}
+
+impl<'p> Long<'p> {
+    /// The packet that a datagram begins with.
+    fn parse(bytes: &'p [u8]) -> Option<Self> {
+        let mut reader = Reader::new(bytes);
+        let first = reader.u8().ok()?;
+        let version = reader.u32(Endian::Big).ok()?;
+        let keys = version_of(version)?;
+        // The bit behind the first one, which is fixed elsewhere, may be anything once both ends agreed on it
+        // (RFC 9287).
+        if first & 0x80 == 0 {
+            return None;
+        }
+        let mut id = || {
+            let length = reader.u8().ok()?.into();
+            (length <= ID_OCTETS_MAX).then_some(())?;
+            reader.take(length).ok()
+        };
+        let (destination, source) = (id()?, id()?);
+        let kind = first >> 4 & 3;
+        let is_initial = kind == keys.initial;
+        // A retry has no length.
+        if kind == (keys.initial + 3) & 3 {
+            return None;
+        }
+        if is_initial {
+            let token = number(&mut reader)?;
+            reader.skip(usize::try_from(token).ok()?).ok()?;
+        }
+        let length = usize::try_from(number(&mut reader)?).ok()?;
+        let number_at = reader.offset();
+        reader.skip(length).ok()?;
+        Some(Self {
+            version,
+            destination,
+            source,
+            is_initial,
+            packet: bytes.get(..reader.offset())?,
+            number_at,
+        })
+    }
+}
+
+/// True when a datagram begins with a first packet of a version whose keys are known.
+#[must_use]
+pub fn is_initial(bytes: &[u8]) -> bool {
+    // What is asked first is what other datagrams fail. A client's first packet has the fixed bit (RFC 9287, 3.1).
+    bytes.first().is_some_and(|first| first & 0xc0 == 0xc0)
+        && u32_be_at(bytes, 1).is_some_and(|version| version_of(version).is_some())
+        && Long::parse(bytes).is_some_and(|long| long.is_initial)
+}
+
+/// The keys of one direction.
+struct Keys {
+    cipher: Aes128Gcm,
+    iv: [u8; 12],
+    header: Aes128,
+}
+
+impl Keys {
+    /// Of what the client sends, or the server, to whom a connection's first packet was sent by this name.
+    fn of(version: u32, destination: &[u8], label: &str) -> Option<Self> {
+        let version = version_of(version)?;
+        let initial = Hkdf::<Sha256>::new(Some(&version.salt), destination);
+        let mut secret = [0; 32];
+        expand(&initial, label, &mut secret)?;
+        let secret = Hkdf::<Sha256>::from_prk(&secret).ok()?;
+        let (mut key, mut iv, mut header) = ([0; 16], [0; 12], [0; 16]);
+        expand(&secret, version.key, &mut key)?;
+        expand(&secret, version.iv, &mut iv)?;
+        expand(&secret, version.header, &mut header)?;
+        Some(Self {
+            cipher: Aes128Gcm::new_from_slice(&key).ok()?,
+            iv,
+            header: Aes128::new_from_slice(&header).ok()?,
+        })
+    }
+
+    /// The frames of a packet; `None` when these are not its keys.
+    fn open(&self, long: &Long<'_>) -> Option<Vec<u8>> {
+        let sample = long.packet.get(long.number_at + 4..long.number_at + 20)?;
+        let mut mask = aes::Block::try_from(sample).ok()?;
+        self.header.encrypt_block(&mut mask);
+        let mut head = long.packet.get(..long.number_at + 4)?.to_vec();
+        let first = head.first_mut()?;
+        *first ^= mask[0] & 0x0f;
+        let number_octets = usize::from(*first & 3) + 1;
+        let mut nonce = self.iv;
+        for at in 0..number_octets {
+            let octet = head.get_mut(long.number_at + at)?;
+            *octet ^= mask[1 + at];
+            nonce[12 - number_octets + at] ^= *octet;
+        }
+        head.truncate(long.number_at + number_octets);
+        let payload = Payload {
+            msg: long.packet.get(head.len()..)?,
+            aad: &head,
+        };
+        self.cipher.decrypt(&nonce.into(), payload).ok()
+    }
+}
+
+/// HKDF-Expand-Label (RFC 8446, 7.1).
+fn expand(secret: &Hkdf<Sha256>, label: &str, out: &mut [u8]) -> Option<()> {
+    let mut info = u16::try_from(out.len()).ok()?.to_be_bytes().to_vec();
+    info.push(u8::try_from(6 + label.len()).ok()?);
+    info.extend_from_slice(b"tls13 ");
+    info.extend_from_slice(label.as_bytes());
+    info.push(0);
+    secret.expand(&info, out).ok()
+}
+
+/// Both directions of a connection's first packets.
+#[derive(Debug, Default)]
+pub(super) struct Initials {
+    /// Of the client's first packet.
+    pub(super) ids: Option<QuicIds>,
+    /// The side of the client.
+    client: usize,
+    sides: [Crypto; 2],
+}
+
+/// The handshake of one direction, put in order.
+#[derive(Debug, Default)]
+struct Crypto {
+    octets: Vec<u8>,
+    waiting: BTreeMap<usize, Vec<u8>>,
+    /// Octets of it that were handed on.
+    read: usize,
+}
+
+impl Crypto {
+    fn take(&mut self, offset: usize, octets: &[u8]) {
+        let end = offset.saturating_add(octets.len());
+        if end > CRYPTO_OCTETS_MAX || end <= self.octets.len() {
+            return;
+        }
+        if offset > self.octets.len() {
+            if self.waiting.len() < PIECES_MAX {
+                self.waiting.insert(offset, octets.to_vec());
+            }
+            return;
+        }
+        let known = self.octets.len() - offset;
+        self.octets
+            .extend_from_slice(octets.get(known..).unwrap_or_default());
+        while let Some(first) = self.waiting.first_entry()
+            && *first.key() <= self.octets.len()
+        {
+            let (offset, piece) = first.remove_entry();
+            let known = self.octets.len() - offset;
+            self.octets
+                .extend_from_slice(piece.get(known..).unwrap_or_default());
+        }
+    }
+
+    /// Hands on the messages that are whole.
+    fn messages(&mut self, each: &mut dyn FnMut(u8, &[u8])) {
+        while let Some([kind, a, b, c, after @ ..]) = self.octets.get(self.read..) {
+            let length = u32::from_be_bytes([0, *a, *b, *c]) as usize;
+            let Some(message) = after.get(..length) else {
+                return;
+            };
+            each(*kind, message);
+            self.read += 4 + length;
+        }
+    }
+}
+
+impl Initials {
+    pub(super) fn held(&self) -> usize {
+        let sides = self.sides.iter();
+        sides
+            .map(|side| side.octets.len() + side.waiting.values().map(Vec::len).sum::<usize>())
+            .sum()
+    }
+
+    /// Takes a datagram of one side, and hands on the messages that it completes.
+    pub(super) fn take(&mut self, side: usize, datagram: &[u8], each: &mut dyn FnMut(u8, &[u8])) {
+        let mut rest = datagram;
+        while let Some(long) = Long::parse(rest) {
+            rest = rest.get(long.packet.len()..).unwrap_or_default();
+            if !long.is_initial {
+                continue;
+            }
+            if let Some(frames) = self.open(side, &long)
+                && let Some(crypto) = self.sides.get_mut(side)
+            {
+                read_frames(&frames, long.version, crypto);
+                crypto.messages(each);
+            }
+        }
+    }
+
+    fn open(&mut self, side: usize, long: &Long<'_>) -> Option<Vec<u8>> {
+        if let Some(ids) = &self.ids {
+            let label = match side == self.client {
+                true => "client in",
+                false => "server in",
+            };
+            let frames =
+                Keys::of(long.version, &ids.destination, label).and_then(|keys| keys.open(long));
+            if frames.is_some() || side != self.client {
+                return frames;
+            }
+        }
+        // The first packet, or the first one after a retry.
+        let frames = Keys::of(long.version, long.destination, "client in")?.open(long)?;
+        self.client = side;
+        self.ids = Some(QuicIds {
+            version: long.version,
+            destination: long.destination.to_vec(),
+            source: long.source.to_vec(),
+        });
+        Some(frames)
+    }
+}
+
+/// Takes what a packet has of the handshake (RFC 9000, 19).
+fn read_frames(frames: &[u8], version: u32, crypto: &mut Crypto) {
+    let mut reader = Reader::new(frames);
+    let crypto_kind = if version == T050 { 8 } else { 6 };
+    while let Some(kind) = number(&mut reader) {
+        let done = match kind {
+            0 | 1 => Some(()),
+            2 | 3 => acknowledgment(&mut reader, kind == 3),
+            kind if kind == crypto_kind => {
+                let place = number(&mut reader).zip(number(&mut reader));
+                place.and_then(|(offset, length)| {
+                    let octets = reader.take(usize::try_from(length).ok()?).ok()?;
+                    crypto.take(usize::try_from(offset).ok()?, octets);
+                    Some(())
+                })
+            }
+            _ => None,
+        };
+        if done.is_none() {
+            return;
+        }
+    }
+}
+
+/// Passes over an ACK frame.
+fn acknowledgment(reader: &mut Reader<'_>, has_counts: bool) -> Option<()> {
+    number(reader)?;
+    number(reader)?;
+    let ranges = number(reader)?;
+    number(reader)?;
+    for _ in 0..ranges {
+        number(reader)?;
+        number(reader)?;
+    }
+    if has_counts {
+        for _ in 0..3 {
+            number(reader)?;
+        }
+    }
+    Some(())
+}
+
+/// The server's hello in a packet to a client that was called so.
+#[cfg(test)]
+pub(super) fn tests_only_open(packet: &[u8], destination: &[u8]) -> Option<super::ServerHello> {
+    let mut initials = Initials {
+        ids: Some(QuicIds {
+            version: 1,
+            destination: destination.to_vec(),
+            source: Vec::new(),
+        }),
+        ..Initials::default()
+    };
+    let mut hello = None;
+    initials.take(1, packet, &mut |kind, body| {
+        hello = (kind == 2)
+            .then(|| super::ServerHello::parse(body).ok())
+            .flatten();
+    });
+    hello
+}
+
+/// The packet of RFC 9001, A.3, as a server that greases the fixed bit sends it (RFC 9287).
+#[cfg(test)]
+pub(super) fn tests_only_greased(packet: &[u8], destination: &[u8]) -> Vec<u8> {
+    let keys = Keys::of(1, destination, "server in").unwrap();
+    let long = Long::parse(packet).unwrap();
+    let frames = keys.open(&long).unwrap();
+    let mut head = packet[..long.number_at].to_vec();
+    head[0] = 0x81;
+    head.extend_from_slice(&[0, 1]);
+    let mut nonce = keys.iv;
+    nonce[11] ^= 1;
+    let payload = Payload {
+        msg: &frames,
+        aad: &head,
+    };
+    let sealed = keys.cipher.encrypt(&nonce.into(), payload).unwrap();
+    let mut mask = aes::Block::try_from(&sealed[2..18]).unwrap();
+    keys.header.encrypt_block(&mut mask);
+    head[0] ^= mask[0] & 0x0f;
+    head[long.number_at] ^= mask[1];
+    head[long.number_at + 1] ^= mask[2];
+    head.extend_from_slice(&sealed);
+    head
+}

@@ -1,0 +1,330 @@
+//! A handshake, from both sides.
+
+use weir_bytes::Short;
+
+use super::certificate::Certificate;
+use super::hello::{ClientHello, ServerHello};
+use super::quic::{Initials, QuicIds};
+use super::record::{Datagrams, Direction, Part, Stamp};
+
+/// Octets of a message of the handshake, at most.
+pub const HANDSHAKE_OCTETS_MAX: usize = 1 << 18;
+/// Certificates of a chain, at most; further ones are counted only.
+const CERTIFICATES_MAX: usize = 32;
+/// Alerts that are kept, at most.
+const ALERTS_MAX: usize = 16;
+
+/// What carries a handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// A stream.
+    Tls,
+    /// Datagrams.
+    Dtls,
+    /// QUIC.
+    Quic,
+}
+
+impl Carrier {
+    /// `tls`, `dtls` or `quic`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tls => "tls",
+            Self::Dtls => "dtls",
+            Self::Quic => "quic",
+        }
+    }
+}
+
+/// An alert in clear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Alert {
+    /// The client sent it.
+    pub from_client: bool,
+    /// 1 warning, 2 fatal.
+    pub level: u8,
+    /// What it is.
+    pub description: u8,
+}
+
+/// What a session became by what was fed to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// It goes on.
+    More,
+    /// The handshake is over: nothing more of it comes in clear.
+    Done,
+    /// This is no TLS, or no longer.
+    NotTls,
+}
+
+/// A handshake as far as it was seen.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Session {
+    /// What carries it.
+    pub carrier: Carrier,
+    /// The first hello of the client.
+    pub client: Option<ClientHello>,
+    /// When it came.
+    pub client_stamp: Stamp,
+    /// The hello of the server, not one that asks for another of the client.
+    pub server: Option<ServerHello>,
+    /// When it came.
+    pub server_stamp: Stamp,
+    /// The server asked for another hello of the client.
+    pub was_retried: bool,
+    /// Certificates of the server, its own first.
+    pub certificates: Vec<Certificate>,
+    /// Certificates of the client, its own first.
+    pub client_certificates: Vec<Certificate>,
+    /// Certificates beyond what is kept.
+    pub certificates_dropped: u64,
+    /// Alerts in clear.
+    pub alerts: Vec<Alert>,
+    /// The group of the server's key, of versions before 1.3.
+    pub group: Option<u16>,
+    /// Both sides began to talk in private.
+    pub is_established: bool,
+    /// Messages that were too long.
+    pub too_long: u64,
+    /// The side that is the client.
+    client_side: Option<usize>,
+    changed: [bool; 2],
+    has_data: [bool; 2],
+    directions: [Direction; 2],
+    datagrams: [Datagrams; 2],
+    initials: Initials,
+}
+
+impl Session {
+    /// Before the first octet.
+    #[must_use]
+    pub fn new(carrier: Carrier) -> Self {
+        Self {
+            carrier,
+            client: None,
+            client_stamp: Stamp::default(),
+            server: None,
+            server_stamp: Stamp::default(),
+            was_retried: false,
+            certificates: Vec::new(),
+            client_certificates: Vec::new(),
+            certificates_dropped: 0,
+            alerts: Vec::new(),
+            group: None,
+            is_established: false,
+            too_long: 0,
+            client_side: None,
+            changed: [false; 2],
+            has_data: [false; 2],
+            directions: Default::default(),
+            datagrams: Default::default(),
+            initials: Initials::default(),
+        }
+    }
+
+    /// The side of the client, 0 or 1, when it is known.
+    #[must_use]
+    pub const fn client_side(&self) -> Option<usize> {
+        self.client_side
+    }
+
+    /// What identifies a connection of QUIC.
+    #[must_use]
+    pub const fn quic(&self) -> Option<&QuicIds> {
+        self.initials.ids.as_ref()
+    }
+
+    /// Octets that are kept of messages under way.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        let streams: usize = self.directions.iter().map(Direction::held).sum();
+        let datagrams: usize = self.datagrams.iter().map(Datagrams::held).sum();
+        streams + datagrams + self.initials.held()
+    }
+
+    /// Something was seen that makes it a handshake.
+    #[must_use]
+    pub const fn is_seen(&self) -> bool {
+        self.client.is_some() || self.server.is_some()
+    }
+
+    /// The version that both speak, when the server said it.
+    #[must_use]
+    pub fn version(&self) -> Option<u16> {
+        self.server.as_ref().map(ServerHello::negotiated)
+    }
+
+    /// An earlier session goes on.
+    #[must_use]
+    pub fn is_resumed(&self) -> bool {
+        let Some(server) = &self.server else {
+            return false;
+        };
+        match is_private_hello(server.negotiated()) {
+            true => server.has_key_of_earlier,
+            false => self.is_established && self.certificates.is_empty() && self.group.is_none(),
+        }
+    }
+
+    /// Octets of a stream, of one side.
+    pub fn stream(&mut self, side: usize, bytes: &[u8], stamp: Stamp) -> Told {
+        let Some(direction) = self.directions.get_mut(side) else {
+            return Told::NotTls;
+        };
+        let mut direction = std::mem::take(direction);
+        let is_tls = direction.take(bytes, &mut |direction, part| {
+            self.part(side, part, stamp);
+            // Who asked for another hello speaks 1.3, where this record says nothing (RFC 8446, D.4): both
+            // hellos come after it.
+            let is_old = !self.was_retried
+                && self
+                    .version()
+                    .is_none_or(|version| !is_private_hello(version));
+            direction.is_private |= is_old && matches!(part, Part::ChangeCipherSpec);
+        });
+        if let Some(place) = self.directions.get_mut(side) {
+            *place = direction;
+        }
+        match is_tls {
+            true => self.told(),
+            false => Told::NotTls,
+        }
+    }
+
+    /// Octets of a stream are missing.
+    pub fn gap(&mut self, side: usize) {
+        if let Some(direction) = self.directions.get_mut(side) {
+            direction.gap();
+        }
+    }
+
+    /// A datagram of DTLS or QUIC.
+    pub fn datagram(&mut self, side: usize, bytes: &[u8], stamp: Stamp) -> Told {
+        if self.carrier == Carrier::Quic {
+            let mut initials = std::mem::take(&mut self.initials);
+            initials.take(side, bytes, &mut |kind, body| {
+                self.part(side, Part::Handshake(kind, body), stamp);
+            });
+            self.initials = initials;
+        } else if let Some(datagrams) = self.datagrams.get_mut(side) {
+            let mut datagrams = std::mem::take(datagrams);
+            datagrams.take(bytes, &mut |part| self.part(side, part, stamp));
+            if let Some(place) = self.datagrams.get_mut(side) {
+                *place = datagrams;
+            }
+        }
+        self.told()
+    }
+
+    fn told(&self) -> Told {
+        let is_done = match self.carrier {
+            // The rest is private.
+            Carrier::Quic => self.client.is_some() && self.server.is_some(),
+            _ => self.is_established,
+        };
+        match is_done {
+            true => Told::Done,
+            false => Told::More,
+        }
+    }
+
+    fn part(&mut self, side: usize, part: Part<'_>, stamp: Stamp) {
+        match part {
+            Part::Handshake(kind, body) => self.message(side, kind, body, stamp),
+            Part::Ssl2Hello(body) => self.client_hello(side, ClientHello::parse_ssl2(body), stamp),
+            Part::Alert(level, description) => {
+                if self.alerts.len() < ALERTS_MAX {
+                    self.alerts.push(Alert {
+                        from_client: self.client_side == Some(side),
+                        level,
+                        description,
+                    });
+                }
+            }
+            Part::ChangeCipherSpec => {
+                self.changed[side & 1] = true;
+                let is_old = self
+                    .version()
+                    .is_some_and(|version| !is_private_hello(version));
+                self.is_established |= is_old && self.changed == [true; 2];
+            }
+            Part::Data => {
+                self.has_data[side & 1] |= self.server.is_some();
+                let is_new = self.version().is_some_and(is_private_hello);
+                self.is_established |= is_new && self.has_data == [true; 2];
+            }
+            Part::TooLong => self.too_long = self.too_long.saturating_add(1),
+        }
+    }
+
+    fn message(&mut self, side: usize, kind: u8, body: &[u8], stamp: Stamp) {
+        let is_datagram = self.carrier == Carrier::Dtls;
+        match kind {
+            1 => self.client_hello(side, ClientHello::parse(body, is_datagram), stamp),
+            2 if self.server.is_none() => {
+                if let Ok(hello) = ServerHello::parse(body) {
+                    if hello.is_retry() {
+                        self.was_retried = true;
+                        return;
+                    }
+                    self.server = Some(hello);
+                    self.server_stamp = stamp;
+                    self.client_side.get_or_insert(1 - (side & 1));
+                }
+            }
+            11 => self.certificate(self.client_side == Some(side), body),
+            12 => {
+                // A named curve (RFC 8422, 5.4).
+                if let [3, high, low, ..] = body {
+                    self.group = Some(u16::from_be_bytes([*high, *low]));
+                } else {
+                    self.group.get_or_insert(0);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Keeps the first hello of the client.
+    fn client_hello(&mut self, side: usize, hello: Result<ClientHello, Short>, stamp: Stamp) {
+        if self.client.is_none()
+            && let Ok(hello) = hello
+        {
+            self.client = Some(hello);
+            self.client_stamp = stamp;
+            self.client_side = Some(side);
+        }
+    }
+
+    /// A chain of certificates, as versions before 1.3 send it.
+    fn certificate(&mut self, from_client: bool, body: &[u8]) {
+        let chain = match from_client {
+            true => &mut self.client_certificates,
+            false => &mut self.certificates,
+        };
+        if !chain.is_empty() {
+            return;
+        }
+        let mut rest = body.get(3..).unwrap_or_default();
+        while let [a, b, c, after @ ..] = rest {
+            let length = u32::from_be_bytes([0, *a, *b, *c]) as usize;
+            let Some((der, next)) = after.split_at_checked(length) else {
+                return;
+            };
+            if chain.len() < CERTIFICATES_MAX {
+                chain.push(Certificate::parse(der));
+            } else {
+                self.certificates_dropped = self.certificates_dropped.saturating_add(1);
+            }
+            rest = next;
+        }
+    }
+}
+
+/// True for versions in which all behind the hellos is private.
+const fn is_private_hello(version: u16) -> bool {
+    matches!(version, 0x0304 | 0xfefc | 0x7f00..=0x7fff)
+}

@@ -1,0 +1,216 @@
+//! TLS and QUIC: hellos, certificates, published vectors, and what has no end.
+
+use super::*;
+
+/// The hello of the description of JA4 (FoxIO, `ja4/technical_details/JA4.md`).
+fn chrome() -> ClientHello {
+    ClientHello {
+        version: 0x0303,
+        suites: vec![
+            0x0a0a, 0x1301, 0x1302, 0x1303, 0xc02b, 0xc02f, 0xc02c, 0xc030, 0xcca9, 0xcca8, 0xc013,
+            0xc014, 0x009c, 0x009d, 0x002f, 0x0035,
+        ],
+        extensions: vec![
+            0x1a1a, 0x001b, 0x0000, 0x0033, 0x0010, 0x4469, 0x0017, 0x002d, 0x000d, 0x0005, 0x0023,
+            0x0012, 0x002b, 0xff01, 0x000b, 0x000a, 0x0015,
+        ],
+        protocols: vec!["h2".into(), "http/1.1".into()],
+        first_protocol: b"h2".to_vec(),
+        signatures: vec![
+            0x0403, 0x0804, 0x0401, 0x0503, 0x0805, 0x0501, 0x0806, 0x0601,
+        ],
+        versions: vec![0x2a2a, 0x0304, 0x0303],
+        ..ClientHello::default()
+    }
+}
+
+#[test]
+fn ja4_is_that_of_its_description() {
+    let found = ja4(&chrome(), Carrier::Tls);
+    assert_eq!(found, "t13d1516h2_8daaf6152771_e5627efa2ab1");
+}
+
+#[test]
+fn ja3_is_that_of_its_description() {
+    // The two examples of https://github.com/salesforce/ja3.
+    let hello = ClientHello {
+        version: 769,
+        suites: vec![47, 53, 5, 10, 49161, 49162, 49171, 49172, 50, 56, 19, 4],
+        extensions: vec![0, 10, 11],
+        groups: vec![23, 24, 25],
+        point_formats: vec![0],
+        ..ClientHello::default()
+    };
+    assert_eq!(
+        ja3_text(&hello),
+        "769,47-53-5-10-49161-49162-49171-49172-50-56-19-4,0-10-11,23-24-25,0"
+    );
+    assert_eq!(ja3(&hello), "ada70206e40642a3e4461f35503241d5");
+    let hello = ClientHello {
+        version: 769,
+        suites: vec![4, 5, 10, 9, 100, 98, 3, 6, 19, 18, 99],
+        ..ClientHello::default()
+    };
+    assert_eq!(ja3(&hello), "de350869b8c85de67a350c8d186f11e6");
+}
+
+/// A client hello in one record.
+fn hello_record() -> Vec<u8> {
+    let mut body = vec![3, 3];
+    body.extend_from_slice(&[7; 32]);
+    body.extend_from_slice(&[0, 0, 4, 0x13, 0x01, 0xc0, 0x2f, 1, 0]);
+    let extensions = b"\0\0\0\x0e\0\x0c\0\0\x09weir.test\0\x10\0\x05\0\x03\x02h2";
+    body.extend_from_slice(&(extensions.len() as u16).to_be_bytes());
+    body.extend_from_slice(extensions);
+    let mut message = vec![1, 0, 0, body.len() as u8];
+    message.extend_from_slice(&body);
+    let mut record = vec![22, 3, 1, 0, message.len() as u8];
+    record.extend_from_slice(&message);
+    record
+}
+
+#[test]
+fn a_hello_is_read_in_pieces_of_any_size() {
+    let record = hello_record();
+    assert!(begins_with_hello(&record));
+    for size in 1..=record.len() {
+        let mut session = Session::new(Carrier::Tls);
+        for piece in record.chunks(size) {
+            assert_eq!(session.stream(1, piece, Stamp::default()), Told::More);
+        }
+        let hello = session.client.as_ref().unwrap();
+        assert_eq!(hello.server_name.as_deref(), Some("weir.test"), "{size}");
+        assert_eq!(hello.protocols, ["h2"]);
+        assert_eq!(session.client_side(), Some(1));
+    }
+}
+
+#[test]
+fn every_prefix_of_a_hello_waits() {
+    let record = hello_record();
+    for length in 0..record.len() {
+        let mut session = Session::new(Carrier::Tls);
+        assert_eq!(
+            session.stream(0, &record[..length], Stamp::default()),
+            Told::More
+        );
+        assert!(session.client.is_none(), "{length}");
+        let body = record.get(9..length).unwrap_or_default();
+        // The suites and what stands behind them are read as far as they are there.
+        assert_eq!(
+            ClientHello::parse(body, false).is_ok(),
+            body.len() >= 37,
+            "{length}"
+        );
+    }
+}
+
+#[test]
+fn messages_without_end_are_passed_over() {
+    let mut session = Session::new(Carrier::Tls);
+    session.stream(0, &hello_record(), Stamp::default());
+    // A certificate of 16 MiB, of which 20 MiB come.
+    let mut record = vec![22, 3, 3, 0x40, 0];
+    record.resize(5 + 0x4000, 0x41);
+    let mut first = record.clone();
+    first[5..9].copy_from_slice(&[11, 0xff, 0xff, 0xff]);
+    session.stream(1, &first, Stamp::default());
+    for _ in 0..1_200 {
+        session.stream(1, &record, Stamp::default());
+        assert!(
+            session.held() <= 2 * HANDSHAKE_OCTETS_MAX,
+            "{}",
+            session.held()
+        );
+    }
+    assert!(session.too_long >= 1);
+    assert!(session.certificates.is_empty());
+}
+
+/// A server's hello of TLS 1.3 with this random, in one record, and an empty ChangeCipherSpec behind it.
+fn server_hello_of_1_3(random: [u8; 32]) -> Vec<u8> {
+    let mut record = vec![22, 3, 3, 0, 50, 2, 0, 0, 46, 3, 3];
+    record.extend_from_slice(&random);
+    record.extend_from_slice(&[0, 0x13, 0x01, 0, 0, 6, 0, 43, 0, 2, 3, 4]);
+    record.extend_from_slice(&[20, 3, 3, 0, 1, 1]);
+    record
+}
+
+#[test]
+fn the_hello_of_a_server_that_asked_for_another_one_is_read() {
+    let mut session = Session::new(Carrier::Tls);
+    session.stream(0, &hello_record(), Stamp::default());
+    session.stream(1, &server_hello_of_1_3(hello::RETRY), Stamp::default());
+    assert!(session.was_retried && session.server.is_none());
+    session.stream(0, &[20, 3, 3, 0, 1, 1], Stamp::default());
+    session.stream(0, &hello_record(), Stamp::default());
+    session.stream(1, &server_hello_of_1_3([9; 32]), Stamp::default());
+    assert_eq!(session.version(), Some(0x0304));
+}
+
+#[test]
+fn a_hello_in_the_form_of_ssl_2_is_read() {
+    let mut hello = b"\x80\x22\x01\x03\x01\0\x09\0\0\0\x10\0\0\x39\x07\0\xc0\0\0\x2f".to_vec();
+    hello.extend_from_slice(&[7; 16]);
+    assert!(begins_with_hello(&hello));
+    for length in 0..hello.len() {
+        assert!(!begins_with_hello(&hello[..length]), "{length}");
+    }
+    let mut session = Session::new(Carrier::Tls);
+    assert_eq!(session.stream(0, &hello, Stamp::default()), Told::More);
+    let client = session.client.as_ref().unwrap();
+    assert!(client.is_ssl2_form);
+    assert_eq!(client.version, 0x0301);
+    assert_eq!(client.suites, [0x39, 0x2f]);
+    assert_eq!(client.random[..16], [0; 16]);
+    assert_eq!(client.random[16..], [7; 16]);
+    // What follows are records.
+    let record = server_hello_of_1_3([9; 32]);
+    assert_eq!(session.stream(1, &record, Stamp::default()), Told::More);
+    assert!(session.server.is_some());
+}
+
+#[test]
+fn what_is_no_record_is_no_tls() {
+    let mut session = Session::new(Carrier::Tls);
+    assert_eq!(
+        session.stream(0, b"GET / HTTP/1.1\r\n", Stamp::default()),
+        Told::NotTls
+    );
+}
+
+fn octets(hex: &str) -> Vec<u8> {
+    let digits: Vec<u8> = hex
+        .bytes()
+        .filter(|byte| !byte.is_ascii_whitespace())
+        .collect();
+    let pairs = digits.chunks_exact(2);
+    pairs
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+        .collect()
+}
+
+/// RFC 9001, A.3: the server's first packet, whose keys come of the client's `8394c8f03e515708`.
+#[test]
+fn the_first_packet_of_a_server_is_that_of_rfc_9001() {
+    let packet = octets(
+        "cf000000010008f067a5502a4262b5004075c0d95a482cd0991cd25b0aac406a
+         5816b6394100f37a1c69797554780bb38cc5a99f5ede4cf73c3ec2493a1839b3
+         dbcba3f6ea46c5b7684df3548e7ddeb9c3bf9c73cc3f3bded74b562bfb19fb84
+         022f8ef4cdd93795d77d06edbb7aaf2f58891850abbdca3d20398c276456cbc4
+         2158407dd074ee",
+    );
+    assert!(is_quic_initial(&packet));
+    let hello = quic::tests_only_open(&packet, &octets("8394c8f03e515708")).unwrap();
+    assert_eq!(hello.suite, 0x1301);
+    assert_eq!(hello.chosen_version, Some(0x0304));
+    for length in 0..packet.len() {
+        assert!(!is_quic_initial(&packet[..length]), "{length}");
+    }
+    // A server may send it without the fixed bit; a connection begins with none of that kind.
+    let greased = quic::tests_only_greased(&packet, &octets("8394c8f03e515708"));
+    assert_eq!(greased[0] & 0x40, 0);
+    assert!(!is_quic_initial(&greased));
+    let again = quic::tests_only_open(&greased, &octets("8394c8f03e515708"));
+    assert_eq!(again, Some(hello));
+}

@@ -1,0 +1,303 @@
+//! Mutated captures, and everything that is asked of them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use weir_capture::Reader;
+use weir_packet::layout::Layout;
+use weir_tables::{
+    Aggregate, Branch, EXTRACTIONS, Expression, Function, Scan, ScanOptions, Setting, Settings,
+    SharedScan, Source, Table,
+};
+use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
+use weir_testkit::demo::{RECORDER_LAYOUT, write_demo};
+use weir_testkit::mutate::{self, Packet};
+use weir_testkit::{Rng, trace};
+
+/// A good capture.
+struct Base {
+    name: String,
+    file: Vec<u8>,
+    link_type: u16,
+    packets: Vec<Packet>,
+    is_recorder: bool,
+    is_generated: bool,
+}
+
+/// The captures that are mutated.
+pub(crate) struct Bases {
+    bases: Vec<Base>,
+    /// Numbers of those that have many packets, or that the testkit made.
+    rich: Vec<usize>,
+}
+
+/// What a file is asked.
+pub(crate) struct Question {
+    pub(crate) name: String,
+    table: Table,
+    is_recorder: bool,
+    merge: bool,
+    groups: Vec<&'static str>,
+}
+
+impl Bases {
+    /// Captures made by the testkit, in `folder`, and all that lie in `others`.
+    pub(crate) fn load(folder: &Path, others: &[PathBuf]) -> io::Result<Self> {
+        let generated = folder.join("generated");
+        write_demo(&generated)?;
+        let file = |name: &str| fs::File::create(generated.join(name));
+        trace::ethernet_pcap(file("ethernet.pcap")?, 1, GENERATED_BYTES)?;
+        trace::frame_relay_erf(file("frame-relay.erf")?, 1, GENERATED_BYTES)?;
+        trace::atm_erf(file("atm-trace.erf")?, 1, GENERATED_BYTES)?;
+        let mut paths = Vec::new();
+        walk(&generated, &mut paths)?;
+        for other in others {
+            walk(other, &mut paths)?;
+        }
+        paths.sort();
+        let bases: Vec<Base> = paths.iter().filter_map(|path| Base::load(path)).collect();
+        let is_rich = |base: &Base| base.is_generated || base.packets.len() >= PACKETS_MAX;
+        let numbers = (0..bases.len()).filter(|number| is_rich(&bases[*number]));
+        let rich = numbers.collect();
+        Ok(Self { bases, rich })
+    }
+
+    pub(crate) const fn len(&self) -> usize {
+        self.bases.len()
+    }
+
+    /// Writes the mutated capture number `number` of a seed to `path`: what it was made of, and whether it
+    /// is a file of the recorder.
+    pub(crate) fn write(&self, seed: u64, number: u64, path: &Path) -> io::Result<(String, bool)> {
+        let mut random = Rng::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ number);
+        // Half of them are made of captures that have something to say.
+        let base = match random.percent(50) {
+            true => &self.bases[*random.pick(&self.rich)],
+            false => random.pick(&self.bases),
+        };
+        let as_packets = !base.packets.is_empty() && random.percent(75);
+        let bytes = match as_packets {
+            true => self.packets(&mut random, base)?,
+            false => {
+                let mut bytes = base.file.clone();
+                for _ in 0..=random.below(8) {
+                    // Without its header a file is none, which is soon tried out.
+                    let from = match random.percent(90) {
+                        true => random.below(bytes.len() as u64 + 1) as usize,
+                        false => 0,
+                    };
+                    let mut rest = bytes.split_off(from);
+                    mutate::bytes(&mut random, &mut rest);
+                    bytes.append(&mut rest);
+                }
+                bytes
+            }
+        };
+        fs::File::create(path)?.write_all(&bytes)?;
+        Ok((base.name.clone(), base.is_recorder))
+    }
+
+    fn packets(&self, random: &mut Rng, base: &Base) -> io::Result<Vec<u8>> {
+        let len = base.packets.len();
+        let many = 1 + random.below(PACKETS_MAX.min(len) as u64) as usize;
+        // Half of them from the beginning, where connections begin.
+        let from = match random.percent(50) {
+            true => 0,
+            false => random.below((len - many + 1) as u64) as usize,
+        };
+        let mut packets = base.packets[from..from + many].to_vec();
+        let other = random.pick(&self.bases);
+        mutate::packets(random, &mut packets, &other.packets);
+        let link_type = match random.below(20) {
+            0 => other.link_type,
+            1 => random.below(300) as u16,
+            _ => base.link_type,
+        };
+        let (variant, endian) = (PcapVariant::Nano, Endian::Big);
+        let mut writer = PcapWriter::new(Vec::new(), link_type, 1 << 18, variant, endian)?;
+        for packet in &packets {
+            writer.packet(packet.time_ns, packet.wire_len, &packet.bytes)?;
+        }
+        Ok(writer.into_inner())
+    }
+}
+
+impl Base {
+    fn load(path: &Path) -> Option<Self> {
+        let mut file = fs::read(path).ok()?;
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        let is_recorder = name == "recorder.bin";
+        let mut by_link: BTreeMap<u32, Vec<Packet>> = BTreeMap::new();
+        if let Ok(mut reader) = Reader::new(file.as_slice())
+            && !is_recorder
+        {
+            while let Ok(Some(record)) = reader.next() {
+                let packets = by_link.entry(record.link_type).or_default();
+                packets.push(Packet {
+                    time_ns: record.time_ns.map_or(0, |ns| ns.max(0).unsigned_abs()),
+                    wire_len: record.wire_len,
+                    bytes: record.data.to_vec(),
+                });
+                if packets.len() >= RECORDS_MAX {
+                    break;
+                }
+            }
+        } else if !is_recorder {
+            return None;
+        }
+        file.truncate(FILE_BYTES_MAX);
+        let most = by_link.into_iter().max_by_key(|(_, packets)| packets.len());
+        let (link_type, packets) = most.unwrap_or_default();
+        Some(Self {
+            name,
+            file,
+            link_type: u16::try_from(link_type).unwrap_or_default(),
+            packets,
+            is_recorder,
+            is_generated: path
+                .parent()
+                .is_some_and(|folder| folder.ends_with("generated")),
+        })
+    }
+}
+
+impl Question {
+    /// Every table with all its columns, those with arguments also with limits that are soon reached, and
+    /// groups of plain fields, for which packets are read in another way.
+    pub(crate) fn all() -> Vec<Self> {
+        let of = |name: &str, table: Table| Self {
+            name: name.to_owned(),
+            table,
+            is_recorder: false,
+            merge: false,
+            groups: Vec::new(),
+        };
+        let mut all = vec![of("packets", Table::packets().with_records())];
+        let mut merged = of("packets, merged", Table::packets());
+        merged.merge = true;
+        all.push(merged);
+        for extraction in EXTRACTIONS {
+            all.push(of(extraction.name, Table::extracted(extraction)));
+            if extraction.arguments().next().is_none() {
+                continue;
+            }
+            let mut settings = Settings::default();
+            for (name, value) in [
+                ("flows_max", Setting::Number(5)),
+                ("details_max", Setting::Number(2)),
+                ("vlan", Setting::Flag(true)),
+                ("checksums", Setting::Flag(true)),
+                ("tunnels", Setting::Word("inner")),
+            ] {
+                // Tables have some of these arguments each.
+                let _ = extraction.set(&mut settings, name, Some(value));
+            }
+            let table = Table::extracted(extraction).with_settings(settings);
+            all.push(of(&format!("{}, small limits", extraction.name), table));
+        }
+        for groups in GROUPS {
+            let mut question = of(
+                &format!("groups by {}", groups.join(", ")),
+                Table::packets(),
+            );
+            question.groups = groups.to_vec();
+            all.push(question);
+        }
+        let mut records = of("records", Table::records(&recorder()));
+        records.is_recorder = true;
+        all.push(records);
+        all
+    }
+
+    /// Whether a file of this kind is asked it.
+    pub(crate) const fn is_asked_of(&self, is_recorder: bool) -> bool {
+        self.is_recorder == is_recorder
+    }
+
+    /// Asks a file, and gives how many rows or records that were.
+    pub(crate) fn ask(&self, path: &Path) -> u64 {
+        let source = || match self.is_recorder {
+            true => Source::records(path, Arc::new(recorder())),
+            false => Source::capture(path),
+        };
+        let mut options = ScanOptions::default();
+        options.merge = self.merge;
+        let sources = match self.merge {
+            true => vec![source(), source()],
+            false => vec![source()],
+        };
+        if !self.groups.is_empty() {
+            return self.count(sources, options);
+        }
+        let projection: Vec<usize> = (0..self.table.columns().len()).collect();
+        let mut scan = Scan::new(&self.table, &projection, None, sources, options);
+        let mut rows = 0;
+        while let Some(batch) = scan
+            .next_batch()
+            .expect("arrays that fit, and no order promised")
+        {
+            rows += batch.num_rows() as u64;
+        }
+        // What is damaged is told, in words.
+        let errors = scan.take_errors();
+        let told = errors.iter().map(|error| error.to_string().len());
+        assert!(told.sum::<usize>() < 100_000);
+        rows
+    }
+
+    fn count(&self, sources: Vec<Source>, options: ScanOptions) -> u64 {
+        let column = |name: &&str| {
+            let position = self.table.position(name).expect("a column");
+            Expression::Column(self.table.columns()[position].clone())
+        };
+        let length = Expression::Integer {
+            signed: false,
+            of: Box::new(column(&"frame.len")),
+        };
+        let branch = Branch {
+            predicate: None,
+            keys: self.groups.iter().map(column).collect(),
+            arguments: vec![None, Some(length)],
+            filters: vec![None, None],
+        };
+        let functions = [Function::CountRows, Function::Sum];
+        let groups = Aggregate::new(vec![branch], &functions).expect("keys and numbers");
+        let counters = Arc::new(weir_tables::Counters::default());
+        let scan = SharedScan::new(vec![groups], &[], sources, options);
+        let mut scan = scan.with_counters(Arc::clone(&counters));
+        while scan.step().expect("no order is promised") {}
+        counters.totals().records
+    }
+}
+
+/// The layout of the demo's recorder.
+fn recorder() -> Layout {
+    let mut alone = |path: &str| Err(format!("{path} is not wanted"));
+    Layout::parse(RECORDER_LAYOUT, &mut alone).expect("the demo's layout is one")
+}
+
+/// Adds the files below a folder, or the file.
+fn walk(path: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
+    if !path.is_dir() {
+        found.push(path.to_owned());
+        return Ok(());
+    }
+    for entry in fs::read_dir(path)? {
+        walk(&entry?.path(), found)?;
+    }
+    Ok(())
+}
+
+const GROUPS: &[&[&str]] = &[
+    &["ip.src", "ip.dst"],
+    &["port.src", "port.dst", "proto"],
+    &["addr.src", "frame.layers"],
+    &["eth.type", "vlan.id", "fr.dlci", "atm.vci"],
+];
+const GENERATED_BYTES: u64 = 300_000;
+const PACKETS_MAX: usize = 60;
+const RECORDS_MAX: usize = 2_000;
+const FILE_BYTES_MAX: usize = 64 << 10;

@@ -1,0 +1,156 @@
+//! `dhcp`: one row a message of DHCP or BOOTP.
+
+use std::net::Ipv4Addr;
+
+use weir_messages::dhcp::{Message, type_word};
+use weir_packet::{Kind, Needs, Value};
+
+use super::list::{Cache, List, Say};
+use super::messages::{Messages, Protocol, Push, Way, columns_with_way};
+use super::value::{address, number};
+use super::{Extraction, Item, ItemField, columns};
+
+pub(super) const EXTRACTION: Extraction = Extraction {
+    name: "dhcp",
+    doc: "one row a message of DHCP or BOOTP, over IPv4, on any port",
+    columns: || columns_with_way(columns(&[], FIELDS)),
+    needs: &[Needs::All],
+    start: |_| Box::new(Messages::<Dhcp>::default()),
+    arguments: &[],
+    aliases: &[],
+};
+
+#[derive(Default)]
+struct Dhcp;
+
+impl Protocol for Dhcp {
+    const NAME: &'static str = "dhcp";
+
+    fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
+        Message::new(bytes, ports).is_some()
+    }
+
+    fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
+        let said = Said {
+            bytes: bytes.to_vec(),
+            ports: way.ports(),
+        };
+        let cache = Cache::new(FIELDS.len());
+        push(way, &DhcpItem { said, cache });
+        true
+    }
+}
+
+/// A message, and what was made of it.
+struct DhcpItem {
+    said: Said,
+    cache: Cache,
+}
+
+struct Said {
+    bytes: Vec<u8>,
+    ports: [u16; 2],
+}
+
+impl Said {
+    fn message(&self) -> Option<Message<'_>> {
+        Message::new(&self.bytes, self.ports)
+    }
+
+    fn option(&self, code: u8) -> Option<&[u8]> {
+        self.message()?.option(code)
+    }
+
+    /// The addresses that an option lists.
+    fn addresses(&self, code: u8, list: &mut List) {
+        for octets in self.option(code).unwrap_or_default().chunks_exact(4) {
+            if let Ok(octets) = <[u8; 4]>::try_from(octets) {
+                list.text(Ipv4Addr::from(octets));
+            }
+        }
+    }
+
+    /// A text without the zeros that may end it.
+    fn text(&self, code: u8) -> Option<String> {
+        let text = self.option(code)?;
+        let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+        Some(weir_messages::printable(text))
+    }
+
+    fn address(&self, code: u8) -> Option<Value<'static>> {
+        four(self.option(code)?.try_into().ok()?)
+    }
+
+    fn number(&self, code: u8) -> Option<Value<'static>> {
+        number(u32::from_be_bytes(self.option(code)?.try_into().ok()?))
+    }
+}
+
+fn four(octets: [u8; 4]) -> Option<Value<'static>> {
+    address(Ipv4Addr::from(octets).into())
+}
+
+impl Item for DhcpItem {
+    fn value(&self, index: usize) -> Option<Value<'_>> {
+        self.cache.value(FIELDS, index, &self.said)
+    }
+}
+
+#[rustfmt::skip]
+static FIELDS: &[ItemField<Say<Said>>] = &[
+    ItemField::new("dhcp.type", Kind::U8, Say::Value(|s| number(s.message()?.operation())),
+        "1 of clients, 2 of servers", "RFC 2131, 2"),
+    ItemField::new("dhcp.option.dhcp", Kind::U8, Say::Value(|s| number(*s.option(53)?.first()?)),
+        "Type of the message; NULL of BOOTP", "RFC 2132, 9.6"),
+    ItemField::new("dhcp.msg_type", Kind::Text, Say::Value(|s| type_word(*s.option(53)?.first()?).map(Value::Text)),
+        "Name of the type: DISCOVER, OFFER, REQUEST, ACK, NAK, …", "RFC 2132, 9.6"),
+    ItemField::new("dhcp.id", Kind::U32, Say::Value(|s| number(s.message()?.id())),
+        "Number that question and answer share", "RFC 2131, 2"),
+    ItemField::new("dhcp.hops", Kind::U8, Say::Value(|s| number(s.message()?.hops())),
+        "Relays on the way", "RFC 2131, 2"),
+    ItemField::new("dhcp.secs", Kind::U16, Say::Value(|s| number(s.message()?.seconds())),
+        "Seconds since the client began", "RFC 2131, 2"),
+    ItemField::new("dhcp.flags", Kind::U16, Say::Value(|s| number(s.message()?.flags())),
+        "Flags: 32768 wants answers by broadcast", "RFC 2131, 2"),
+    ItemField::new("dhcp.hw.type", Kind::U8, Say::Value(|s| number(s.message()?.hardware_type())),
+        "Type of the hardware's address: 1 Ethernet", "RFC 2131, 2"),
+    ItemField::new("dhcp.hw.mac_addr", Kind::Text, Say::Text(|s| {
+            let octets = s.message()?.mac()?.map(|octet| format!("{octet:02x}"));
+            Some(octets.join(":"))
+        }), "The client's Ethernet address", "RFC 2131, 2"),
+    ItemField::new("dhcp.ip.client", Kind::Address, Say::Value(|s| four(s.message()?.client())),
+        "Address that the client has", "RFC 2131, 2"),
+    ItemField::new("dhcp.ip.your", Kind::Address, Say::Value(|s| four(s.message()?.yours())),
+        "Address that the client gets", "RFC 2131, 2"),
+    ItemField::new("dhcp.ip.server", Kind::Address, Say::Value(|s| four(s.message()?.server())),
+        "The next server", "RFC 2131, 2"),
+    ItemField::new("dhcp.ip.relay", Kind::Address, Say::Value(|s| four(s.message()?.relay())),
+        "The relay", "RFC 2131, 2"),
+    ItemField::new("dhcp.option.hostname", Kind::Text, Say::Text(|s| s.text(12)),
+        "Name of the client", "RFC 2132, 3.14"),
+    ItemField::new("dhcp.option.domain_name", Kind::Text, Say::Text(|s| s.text(15)),
+        "Domain of the client", "RFC 2132, 3.17"),
+    ItemField::new("dhcp.option.vendor_class_id", Kind::Text, Say::Text(|s| s.text(60)),
+        "Software of the client", "RFC 2132, 9.13"),
+    ItemField::new("dhcp.option.requested_ip_address", Kind::Address, Say::Value(|s| s.address(50)),
+        "Address that the client asks for", "RFC 2132, 9.1"),
+    ItemField::new("dhcp.option.ip_address_lease_time", Kind::U32, Say::Value(|s| s.number(51)),
+        "How long the address may be used, in seconds", "RFC 2132, 9.2"),
+    ItemField::new("dhcp.option.dhcp_server_id", Kind::Address, Say::Value(|s| s.address(54)),
+        "The server", "RFC 2132, 9.7"),
+    ItemField::new("dhcp.option.subnet_mask", Kind::Address, Say::Value(|s| s.address(1)),
+        "Mask of the network", "RFC 2132, 3.3"),
+    ItemField::new("dhcp.option.router", Kind::Texts, Say::List(|s, list| s.addresses(3, list)),
+        "Routers", "RFC 2132, 3.5"),
+    ItemField::new("dhcp.option.domain_name_server", Kind::Texts, Say::List(|s, list| s.addresses(6, list)),
+        "Servers of names", "RFC 2132, 3.8"),
+    ItemField::new("dhcp.option.request_list_item", Kind::Numbers, Say::List(|s, list| list.numbers(s.option(55).unwrap_or_default())),
+        "Options that the client asks for", "RFC 2132, 9.8"),
+    ItemField::new("dhcp.option.message", Kind::Text, Say::Text(|s| s.text(56)),
+        "Why something failed", "RFC 2132, 9.9"),
+    ItemField::new("dhcp.option.type", Kind::Numbers, Say::List(|s, list| {
+            s.message().into_iter().flat_map(|message| message.options()).for_each(|option| list.number(option.code));
+        }), "Codes of the options", "RFC 2132, 2"),
+    ItemField::new("dhcp.file", Kind::Text, Say::Text(|s| Some(weir_messages::printable(s.message()?.file())).filter(|file| !file.is_empty())),
+        "File that is to be booted", "RFC 2131, 2"),
+];

@@ -1,0 +1,431 @@
+//! `dns` and `lookups`: one row a DNS message, and one row a question with its answer.
+
+use std::cell::OnceCell;
+
+use weir_messages::dns::{
+    Ask, Data, Dialect, LINK_LOCAL_PORT, MULTICAST_PORT, Message, PORT, Question, Questions,
+    Record, Section, looks_like_dns, opcode_word, rcode_word, type_word,
+};
+use weir_packet::{Kind, Needs, Value};
+
+use super::list::List;
+use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way};
+use super::value::{number, seconds};
+use super::{Extraction, Item, ItemField, columns};
+
+pub(super) const EXTRACTION: Extraction = Extraction {
+    name: "dns",
+    doc: "one row a DNS message, over UDP or TCP, mDNS and LLMNR too, on any port",
+    columns: || {
+        let mut own = columns(&[], FIELDS);
+        own.extend(columns(&[], LISTS).into_iter().map(|column| crate::Column {
+            origin: match column.origin {
+                crate::Origin::Item(index) => crate::Origin::Item(index + FIELDS.len()),
+                other => other,
+            },
+            ..column
+        }));
+        columns_with_way(own)
+    },
+    needs: &[Needs::All],
+    start: |_| Box::new(Messages::<Dns>::default()),
+    arguments: &[],
+    aliases: &[],
+};
+
+#[derive(Default)]
+struct Dns {
+    questions: Questions,
+}
+
+/// Port of NetBIOS' name service (RFC 1002).
+const NETBIOS_PORT: u16 = 137;
+
+/// True for messages between these ports, whatever they look like.
+fn is_port(ports: [u16; 2]) -> bool {
+    let known = [PORT, MULTICAST_PORT, LINK_LOCAL_PORT];
+    ports.iter().any(|port| known.contains(port))
+}
+
+/// True when a datagram is a message. NetBIOS' name service looks alike and is another.
+pub(super) fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
+    if ports.contains(&NETBIOS_PORT) && !ports.contains(&PORT) {
+        return false;
+    }
+    match is_port(ports) {
+        true => Message::new(bytes, Dialect::Unicast).is_some(),
+        false => looks_like_dns(bytes),
+    }
+}
+
+/// What the first bytes of a stream say: a length and a message (RFC 1035, 4.2.2).
+pub(super) fn begins(bytes: &[u8], ports: [u16; 2]) -> Option<bool> {
+    if is_port(ports) {
+        return Some(true);
+    }
+    let Length::Message { skip, total } = length(bytes) else {
+        return None;
+    };
+    looks_like_dns(bytes.get(skip..total)?).then_some(true)
+}
+
+/// Where a message of a stream ends.
+pub(super) fn length(bytes: &[u8]) -> Length {
+    match bytes {
+        [high, low, ..] => Length::Message {
+            skip: 2,
+            total: 2 + usize::from(u16::from_be_bytes([*high, *low])),
+        },
+        _ => Length::Wait,
+    }
+}
+
+/// The message of a payload that was found, and where it came.
+pub(super) fn read<'m>(
+    bytes: &'m [u8],
+    way: &Way,
+) -> Option<(Message<'m>, weir_messages::dns::Way)> {
+    let message = Message::new(bytes, Dialect::of_ports(way.ports()))?;
+    let way = weir_messages::dns::Way {
+        flow: way.flow,
+        time_ns: way.time_ns.unwrap_or_default(),
+        frame: way.frame,
+    };
+    Some((message, way))
+}
+
+impl Protocol for Dns {
+    const NAME: &'static str = "dns";
+
+    fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
+        is_datagram(bytes, ports)
+    }
+
+    fn begins(bytes: &[u8], ports: [u16; 2]) -> Option<bool> {
+        begins(bytes, ports)
+    }
+
+    fn length(bytes: &[u8]) -> Length {
+        length(bytes)
+    }
+
+    fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
+        let Some((message, seen)) = read(bytes, way) else {
+            return false;
+        };
+        let item = DnsItem {
+            message,
+            ask: self.questions.take(&message, seen),
+            time_ns: way.time_ns,
+            question: OnceCell::new(),
+            name: OnceCell::new(),
+            lists: [const { OnceCell::new() }; LISTS_MAX],
+        };
+        push(way, &item);
+        true
+    }
+
+    fn counted(&self) -> Vec<(u64, &'static str)> {
+        vec![(
+            self.questions.forgotten(),
+            "questions were forgotten because more than 65,536 waited, so that dns.time may be missing",
+        )]
+    }
+}
+
+/// What the columns are read from.
+struct DnsItem<'m> {
+    message: Message<'m>,
+    ask: Ask,
+    time_ns: Option<i64>,
+    question: OnceCell<Option<Question<'m>>>,
+    name: OnceCell<String>,
+    /// Values of [`LISTS`], as they are asked for.
+    lists: [OnceCell<List>; LISTS_MAX],
+}
+
+/// Columns of lists, at most.
+const LISTS_MAX: usize = 48;
+
+impl<'m> DnsItem<'m> {
+    fn question(&self) -> Option<Question<'m>> {
+        *self
+            .question
+            .get_or_init(|| self.message.questions().next())
+    }
+
+    /// A list; NULL when nothing is in it.
+    fn list(&self, index: usize) -> Option<Value<'_>> {
+        let field = LISTS.get(index)?;
+        let list = self.lists.get(index)?.get_or_init(|| {
+            let mut list = List::of(field.kind);
+            match field.get {
+                Collect::Questions(collect) => {
+                    for question in self.message.questions() {
+                        collect(&question, &mut list);
+                    }
+                }
+                Collect::Records(collect) => {
+                    for record in self.message.records() {
+                        collect(&record, &mut list);
+                    }
+                }
+            }
+            list
+        });
+        list.value()
+    }
+
+    fn flag(&self, bit: u16) -> Option<Value<'static>> {
+        Some(Value::Bool(self.message.flags() & bit != 0))
+    }
+
+    fn count(&self, section: Section) -> Option<Value<'static>> {
+        number(self.message.count(section))
+    }
+}
+
+impl Item for DnsItem<'_> {
+    fn value(&self, index: usize) -> Option<Value<'_>> {
+        match index.checked_sub(FIELDS.len()) {
+            Some(list) => self.list(list),
+            None => (FIELDS.get(index)?.get)(self),
+        }
+    }
+}
+
+type Get = for<'i> fn(&'i DnsItem<'_>) -> Option<Value<'i>>;
+
+#[rustfmt::skip]
+static FIELDS: &[ItemField<Get>] = &[
+    ItemField::new("dns.id", Kind::U16, |d| number(d.message.id()),
+        "Number of the message, which the response repeats", "RFC 1035, 4.1.1"),
+    ItemField::new("dns.length", Kind::U32, |d| number(d.message.bytes().len() as u64),
+        "Length of the message in octets", "RFC 1035, 4.2"),
+    ItemField::new("dns.flags", Kind::U16, |d| number(d.message.flags()),
+        "All flags, with opcode and response code", "RFC 1035, 4.1.1"),
+    ItemField::new("dns.flags.response", Kind::Bool, |d| d.flag(0x8000),
+        "The message is a response", "RFC 1035, 4.1.1"),
+    ItemField::new("dns.flags.opcode", Kind::U8, |d| number(d.message.opcode()),
+        "What is to be done: 0 query, 4 notify, 5 update", "RFC 1035, 4.1.1"),
+    ItemField::new("dns.opcode_name", Kind::Text, |d| opcode_word(d.message.opcode()).map(Value::Text),
+        "Name of the opcode: query, notify, update, …", "RFC 1035, 4.1.1"),
+    ItemField::new("dns.flags.authoritative", Kind::Bool, |d| d.flag(0x0400),
+        "The answer comes from an authority", "RFC 1035, 4.1.1"),
+    ItemField::new("dns.flags.truncated", Kind::Bool, |d| d.flag(0x0200),
+        "The message was cut", "RFC 1035, 4.1.1"),
+    ItemField::new("dns.flags.recdesired", Kind::Bool, |d| d.flag(0x0100),
+        "Recursion is desired", "RFC 1035, 4.1.1"),
+    ItemField::new("dns.flags.recavail", Kind::Bool, |d| d.flag(0x0080),
+        "Recursion is available", "RFC 1035, 4.1.1"),
+    ItemField::new("dns.flags.z", Kind::Bool, |d| d.flag(0x0040),
+        "The bit that is still reserved", "RFC 1035, 4.1.1"),
+    ItemField::new("dns.flags.authenticated", Kind::Bool, |d| d.flag(0x0020),
+        "The server has checked the signatures of the answer", "RFC 4035, 3.2.3"),
+    ItemField::new("dns.flags.checkdisable", Kind::Bool, |d| d.flag(0x0010),
+        "Answers whose signatures are wrong are wanted too", "RFC 4035, 3.2.2"),
+    ItemField::new("dns.flags.rcode", Kind::U8, |d| number(d.message.rcode()).filter(|_| d.message.is_response()),
+        "Response code; NULL in questions", "RFC 1035, 4.1.1"),
+    ItemField::new("dns.rcode_name", Kind::Text, |d| rcode_word(d.message.rcode().into()).map(Value::Text).filter(|_| d.message.is_response()),
+        "Name of the response code: NOERROR, NXDOMAIN, …; NULL in questions", "RFC 1035, 4.1.1; RFC 6895, 2.3"),
+    ItemField::new("dns.count.queries", Kind::U16, |d| d.count(Section::Question),
+        "Questions, as the header says", "RFC 1035, 4.1.1"),
+    ItemField::new("dns.count.answers", Kind::U16, |d| d.count(Section::Answer),
+        "Records of the answer section, as the header says", "RFC 1035, 4.1.1"),
+    ItemField::new("dns.count.auth_rr", Kind::U16, |d| d.count(Section::Authority),
+        "Records of the authority section, as the header says", "RFC 1035, 4.1.1"),
+    ItemField::new("dns.count.add_rr", Kind::U16, |d| d.count(Section::Additional),
+        "Records of the additional section, as the header says", "RFC 1035, 4.1.1"),
+    ItemField::new("dns.qry.name", Kind::Text, |d| {
+            let question = d.question()?;
+            Some(Value::Text(d.name.get_or_init(|| question.name.to_string())))
+        }, "The name of the first question", "RFC 1035, 4.1.2"),
+    ItemField::new("dns.qry.name.len", Kind::U16, |d| {
+            let question = d.question()?;
+            number(d.name.get_or_init(|| question.name.to_string()).len() as u64)
+        }, "Length of that name as it is written", "RFC 1035, 4.1.2"),
+    ItemField::new("dns.count.labels", Kind::U16, |d| number(d.question()?.name.label_count()),
+        "Labels of that name", "RFC 1035, 4.1.2"),
+    ItemField::new("dns.qry.type", Kind::U16, |d| number(d.question()?.kind),
+        "Type of records that the first question asks for", "RFC 1035, 3.2.2"),
+    ItemField::new("dns.qry.type_name", Kind::Text, |d| type_word(d.question()?.kind).map(Value::Text),
+        "Name of that type: A, AAAA, …", "RFC 1035, 3.2.2"),
+    ItemField::new("dns.qry.class", Kind::U16, |d| number(d.question()?.class),
+        "Class that the first question asks for", "RFC 1035, 3.2.4"),
+    ItemField::new("dns.qry.qu", Kind::Bool, |d| Some(Value::Bool(d.question().filter(|_| d.message.dialect() == Dialect::Multicast)?.wants_unicast)),
+        "mDNS: the first question wants a unicast response", "RFC 6762, 18.12"),
+    ItemField::new("dns.time", Kind::F64, |d| {
+            let question = d.ask.question.filter(|_| !d.ask.is_repeat)?;
+            seconds(d.time_ns?.saturating_sub(question.time_ns))
+        }, "Seconds from the question to this response; NULL when an earlier one answered it", "weir"),
+    ItemField::new("dns.response_to", Kind::U64, |d| number(d.ask.question.filter(|_| !d.ask.is_repeat)?.frame),
+        "Number of the record with the question of this response; NULL when an earlier one answered it", "weir"),
+    ItemField::new("dns.repeat", Kind::Bool, |d| Some(Value::Bool(d.ask.is_repeat)),
+        "The question came before, within five seconds and without answer, or the response did", "weir"),
+    ItemField::new("dns.fault", Kind::Text, |d| d.message.fault().map(|fault| Value::Text(fault.as_str())),
+        "What keeps the message from being understood to its end", "weir"),
+];
+
+/// How the values of a list are collected.
+enum Collect {
+    Questions(fn(&Question<'_>, &mut List)),
+    Records(fn(&Record<'_>, &mut List)),
+}
+
+/// A column that collects what the data of records say.
+macro_rules! of_data {
+    ($pattern:pat, $list:ident, $collect:expr) => {
+        Collect::Records(|record, $list| {
+            if let $pattern = record.data() {
+                $collect;
+            }
+        })
+    };
+}
+
+/// A name in the data of records of one type.
+macro_rules! name_of {
+    ($kind:literal) => {
+        Collect::Records(|record, list| {
+            if let Data::Name(name) = record.data()
+                && record.kind == $kind
+            {
+                list.text(name);
+            }
+        })
+    };
+}
+
+/// Of records that are no pseudo-record.
+macro_rules! plain {
+    ($record:ident, $list:ident, $collect:expr) => {
+        Collect::Records(|$record, $list| {
+            if $record.kind != OPT {
+                $collect;
+            }
+        })
+    };
+}
+
+/// Of OPT.
+macro_rules! opt {
+    ($record:ident, $list:ident, $collect:expr) => {
+        Collect::Records(|$record, $list| {
+            if $record.kind == OPT {
+                $collect;
+            }
+        })
+    };
+}
+
+const OPT: u16 = 41;
+
+#[rustfmt::skip]
+static LISTS: &[ItemField<Collect>] = &[
+    ItemField::new("dns.qry.names", Kind::Texts, Collect::Questions(|question, list| list.text(question.name)),
+        "The names of all questions: multicast DNS asks several at once", "RFC 1035, 4.1.2"),
+    ItemField::new("dns.qry.types", Kind::Numbers, Collect::Questions(|question, list| list.number(question.kind)),
+        "The types of all questions", "RFC 1035, 3.2.2"),
+    ItemField::new("dns.resp.name", Kind::Texts, Collect::Records(|record, list| list.text(record.name)),
+        "Names of the records of all sections, in their order", "RFC 1035, 4.1.3"),
+    ItemField::new("dns.resp.type", Kind::Numbers, Collect::Records(|record, list| list.number(record.kind)),
+        "Types of the records of all sections", "RFC 1035, 3.2.2"),
+    ItemField::new("dns.resp.class", Kind::Numbers, plain!(record, list, list.number(record.class)),
+        "Classes of the records, OPT apart", "RFC 1035, 3.2.4"),
+    ItemField::new("dns.resp.ttl", Kind::Numbers, plain!(record, list, list.number(record.ttl)),
+        "How long the records may be kept, in seconds, OPT apart", "RFC 1035, 4.1.3"),
+    ItemField::new("dns.resp.len", Kind::Numbers, Collect::Records(|record, list| list.number(record.data_octets)),
+        "Lengths of the data of the records", "RFC 1035, 4.1.3"),
+    ItemField::new("dns.a", Kind::Texts, of_data!(Data::A(octets), list, list.text(std::net::Ipv4Addr::from(octets))),
+        "IPv4 addresses of A records", "RFC 1035, 3.4.1"),
+    ItemField::new("dns.aaaa", Kind::Texts, of_data!(Data::Aaaa(octets), list, list.text(std::net::Ipv6Addr::from(octets))),
+        "IPv6 addresses of AAAA records", "RFC 3596, 2.1"),
+    ItemField::new("dns.cname", Kind::Texts, name_of!(5),
+        "Canonical names", "RFC 1035, 3.3.1"),
+    ItemField::new("dns.ns", Kind::Texts, name_of!(2),
+        "Name servers", "RFC 1035, 3.3.11"),
+    ItemField::new("dns.ptr.domain_name", Kind::Texts, name_of!(12),
+        "Names of PTR records", "RFC 1035, 3.3.12"),
+    ItemField::new("dns.dname", Kind::Texts, name_of!(39),
+        "Names of DNAME records", "RFC 6672, 2.1"),
+    ItemField::new("dns.mx.preference", Kind::Numbers, of_data!(Data::Mx { preference, .. }, list, list.number(preference)),
+        "Preferences of mail exchanges", "RFC 1035, 3.3.9"),
+    ItemField::new("dns.mx.mail_exchange", Kind::Texts, of_data!(Data::Mx { exchange, .. }, list, list.text(exchange)),
+        "Mail exchanges", "RFC 1035, 3.3.9"),
+    ItemField::new("dns.txt", Kind::Texts, Collect::Records(|record, list| if let Data::Text(strings) = record.data() && record.kind == 16 {
+            strings.for_each(|string| list.bytes(string));
+        }), "Texts of TXT records, each string by itself", "RFC 1035, 3.3.14"),
+    ItemField::new("dns.spf", Kind::Texts, Collect::Records(|record, list| if let Data::Text(strings) = record.data() && record.kind == 99 {
+            strings.for_each(|string| list.bytes(string));
+        }), "Texts of SPF records", "RFC 7208, 3.1"),
+    ItemField::new("dns.soa.mname", Kind::Texts, of_data!(Data::Soa { primary, .. }, list, list.text(primary)),
+        "Primary servers of zones", "RFC 1035, 3.3.13"),
+    ItemField::new("dns.soa.rname", Kind::Texts, of_data!(Data::Soa { mailbox, .. }, list, list.text(mailbox)),
+        "Mailboxes of who is responsible for zones", "RFC 1035, 3.3.13"),
+    ItemField::new("dns.soa.serial_number", Kind::Numbers, of_data!(Data::Soa { numbers, .. }, list, list.number(numbers[0])),
+        "Versions of zones", "RFC 1035, 3.3.13"),
+    ItemField::new("dns.soa.minimum_ttl", Kind::Numbers, of_data!(Data::Soa { numbers, .. }, list, list.number(numbers[4])),
+        "How long it may be remembered that a name does not exist, in seconds", "RFC 2308, 4"),
+    ItemField::new("dns.srv.priority", Kind::Numbers, of_data!(Data::Srv { priority, .. }, list, list.number(priority)),
+        "Priorities of services", "RFC 2782"),
+    ItemField::new("dns.srv.weight", Kind::Numbers, of_data!(Data::Srv { weight, .. }, list, list.number(weight)),
+        "Weights of services", "RFC 2782"),
+    ItemField::new("dns.srv.port", Kind::Numbers, of_data!(Data::Srv { port, .. }, list, list.number(port)),
+        "Ports of services", "RFC 2782"),
+    ItemField::new("dns.srv.target", Kind::Texts, of_data!(Data::Srv { target, .. }, list, list.text(target)),
+        "Hosts of services", "RFC 2782"),
+    ItemField::new("dns.naptr.order", Kind::Numbers, of_data!(Data::Naptr { numbers, .. }, list, list.number(numbers[0])),
+        "Orders of NAPTR records", "RFC 3403, 4.1"),
+    ItemField::new("dns.naptr.preference", Kind::Numbers, of_data!(Data::Naptr { numbers, .. }, list, list.number(numbers[1])),
+        "Preferences of NAPTR records", "RFC 3403, 4.1"),
+    ItemField::new("dns.naptr.service", Kind::Texts, of_data!(Data::Naptr { texts, .. }, list, list.bytes(texts[1])),
+        "Services of NAPTR records", "RFC 3403, 4.1"),
+    ItemField::new("dns.naptr.regex", Kind::Texts, of_data!(Data::Naptr { texts, .. }, list, list.bytes(texts[2])),
+        "Rewriting rules of NAPTR records, ENUM's among them", "RFC 3403, 4.1; RFC 6116"),
+    ItemField::new("dns.naptr.replacement", Kind::Texts, of_data!(Data::Naptr { replacement, .. }, list, list.text(replacement)),
+        "Next names of NAPTR records", "RFC 3403, 4.1"),
+    ItemField::new("dns.svcb.targetname", Kind::Texts, of_data!(Data::Svcb { target, .. }, list, list.text(target)),
+        "Targets of SVCB and HTTPS records", "RFC 9460, 2.2"),
+    ItemField::new("dns.svcb.svcpriority", Kind::Numbers, of_data!(Data::Svcb { priority, .. }, list, list.number(priority)),
+        "Priorities of SVCB and HTTPS records", "RFC 9460, 2.2"),
+    ItemField::new("dns.hinfo.cpu", Kind::Texts, of_data!(Data::Hinfo { cpu, .. }, list, list.bytes(cpu)),
+        "Machines of HINFO records", "RFC 1035, 3.3.2"),
+    ItemField::new("dns.hinfo.os", Kind::Texts, of_data!(Data::Hinfo { os, .. }, list, list.bytes(os)),
+        "Systems of HINFO records", "RFC 1035, 3.3.2"),
+    ItemField::new("dns.caa.value", Kind::Texts, of_data!(Data::Caa { value, .. }, list, list.bytes(value)),
+        "Who may certify a name", "RFC 8659, 4.1"),
+    ItemField::new("dns.rrsig.type_covered", Kind::Numbers, of_data!(Data::Rrsig { covered, .. }, list, list.number(covered)),
+        "Types of records that are signed", "RFC 4034, 3.1.1"),
+    ItemField::new("dns.rrsig.key_tag", Kind::Numbers, of_data!(Data::Rrsig { key_tag, .. }, list, list.number(key_tag)),
+        "Numbers of the keys that signed", "RFC 4034, 3.1.6"),
+    ItemField::new("dns.rrsig.signers_name", Kind::Texts, of_data!(Data::Rrsig { signer, .. }, list, list.text(signer)),
+        "Who signed", "RFC 4034, 3.1.7"),
+    ItemField::new("dns.ds.key_id", Kind::Numbers, of_data!(Data::Ds { key_tag, .. }, list, list.number(key_tag)),
+        "Numbers of the keys that DS records name", "RFC 4034, 5.1.1"),
+    ItemField::new("dns.dnskey.flags", Kind::Numbers, of_data!(Data::Dnskey { flags, .. }, list, list.number(flags)),
+        "Flags of keys: 256 zone key, 257 key signing key", "RFC 4034, 2.1.1"),
+    ItemField::new("dns.nsec.next_domain_name", Kind::Texts, of_data!(Data::Nsec(next), list, list.text(next)),
+        "Next names that exist", "RFC 4034, 4.1.1"),
+    ItemField::new("dns.rr.udp_payload_size", Kind::Numbers, opt!(record, list, list.number(record.class)),
+        "EDNS: octets of a datagram that the sender takes", "RFC 6891, 6.1.2"),
+    ItemField::new("dns.resp.ext_rcode", Kind::Numbers, opt!(record, list, list.number(record.ttl >> 24)),
+        "EDNS: upper bits of the response code", "RFC 6891, 6.1.3"),
+    ItemField::new("dns.resp.edns0_version", Kind::Numbers, opt!(record, list, list.number(record.ttl >> 16 & 0xff)),
+        "EDNS: version", "RFC 6891, 6.1.3"),
+    ItemField::new("dns.resp.z", Kind::Numbers, opt!(record, list, list.number(record.ttl & 0xffff)),
+        "EDNS: flags; 32768 wants signatures", "RFC 6891, 6.1.4"),
+    ItemField::new("dns.opt.code", Kind::Numbers, of_data!(Data::Opt(options), list, options.for_each(|option| list.number(option.code))),
+        "EDNS: codes of the options", "RFC 6891, 6.1.2"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_list_has_its_place() {
+        assert!(LISTS.len() <= LISTS_MAX);
+        let is_list = |kind| matches!(kind, Kind::Texts | Kind::Numbers);
+        assert!(LISTS.iter().all(|field| is_list(field.kind)));
+    }
+}

@@ -1,0 +1,388 @@
+//! `http`: one row a request of HTTP/1 with its response.
+
+use std::collections::VecDeque;
+
+use weir_flow::{Carried, Chunk, Content, Interest, Payload, Payloads, Sender};
+use weir_messages::http::{Connection, Exchange, Request, Response, Told};
+use weir_messages::tls::Stamp;
+use weir_packet::{Kind, Needs, Value};
+
+use super::followed::Followed;
+use super::list::{Cache, List, Say};
+use super::messages::{Way, WithWay, columns_with_way};
+use super::value::{filled, frame, number, seconds};
+use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
+use crate::Row;
+use crate::scan::Rows;
+
+pub(super) const EXTRACTION: Extraction = Extraction {
+    name: "http",
+    doc: "one row a request of HTTP/1.0 or 1.1 with its response, on any port",
+    columns: || columns_with_way(columns(&[], FIELDS)),
+    needs: &[Needs::All],
+    start: |_| Box::new(Http::default()),
+    arguments: &[],
+    aliases: &[],
+};
+
+struct HttpRow {
+    exchange: Exchange,
+    cache: Cache,
+}
+
+impl HttpRow {
+    fn new(exchange: Exchange) -> Self {
+        Self {
+            exchange,
+            cache: Cache::new(FIELDS.len()),
+        }
+    }
+}
+
+impl Item for HttpRow {
+    fn value(&self, index: usize) -> Option<Value<'_>> {
+        self.cache.value(FIELDS, index, &self.exchange)
+    }
+}
+
+#[derive(Default)]
+struct Http {
+    payloads: Payloads,
+    found: Found,
+    /// What was complete only when the capture ended.
+    last: Option<VecDeque<(Exchange, Way)>>,
+    file: String,
+}
+
+/// A TCP connection.
+struct Stream {
+    connection: Connection,
+    /// Octets that were looked at.
+    seen: usize,
+}
+
+/// Octets of a connection among which HTTP is looked for.
+const SEARCH_BYTES_MAX: usize = 1 << 16;
+
+struct Found {
+    streams: Followed<Stream>,
+    dropped: u64,
+}
+
+impl Default for Found {
+    fn default() -> Self {
+        Self {
+            streams: Followed::new(HELD_BYTES_MAX),
+            dropped: 0,
+        }
+    }
+}
+
+/// Bytes of heads and requests under way, of all connections.
+const HELD_BYTES_MAX: usize = 256 << 20;
+
+impl Found {
+    fn payload(&mut self, payload: &Payload<'_>, each: &mut dyn FnMut(Exchange, Way)) -> Interest {
+        let Carried::Stream(chunk) = payload.carried else {
+            return Interest::Ignore;
+        };
+        let way = Way::of(payload);
+        let dropped = &mut self.dropped;
+        self.streams.chunk(
+            chunk,
+            |_| {
+                Some(Stream {
+                    connection: Connection::searching(),
+                    seen: 0,
+                })
+            },
+            |stream| {
+                if let Content::Bytes(bytes) = chunk.content {
+                    stream.seen = stream.seen.saturating_add(bytes.len());
+                }
+                let held = take(&mut stream.connection, chunk, &way, dropped, each);
+                held.filter(|_| stream.connection.is_found() || stream.seen <= SEARCH_BYTES_MAX)
+            },
+        )
+    }
+}
+
+/// Takes a piece of a connection; gives the bytes that it keeps, `None` when nothing more is wanted.
+fn take(
+    connection: &mut Connection,
+    chunk: &Chunk<'_>,
+    way: &Way,
+    dropped: &mut u64,
+    each: &mut dyn FnMut(Exchange, Way),
+) -> Option<usize> {
+    let side = usize::from(chunk.sender == Sender::High);
+    let stamp = Stamp {
+        time_ns: way.time_ns,
+        frame: way.frame,
+    };
+    let mut found = Vec::new();
+    let mut keep = |exchange| found.push(exchange);
+    let before = connection.dropped();
+    let told = match chunk.content {
+        Content::Bytes(bytes) => connection.take(side, bytes, stamp, &mut keep),
+        Content::Gap(missing) => {
+            connection.gap(side, missing, &mut keep);
+            Told::More
+        }
+        Content::End(_) => {
+            connection.end(side, &mut keep);
+            Told::More
+        }
+    };
+    let is_over = chunk.is_last || told == Told::Over;
+    if is_over {
+        connection.finish(&mut keep);
+    }
+    *dropped = dropped.saturating_add(connection.dropped() - before);
+    // A row has the way of its request.
+    let way = match connection.client_side() == Some(side) {
+        true => *way,
+        false => way.back(),
+    };
+    for exchange in found {
+        each(exchange, way);
+    }
+    (!is_over).then(|| connection.held())
+}
+
+impl Extract for Http {
+    fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
+        if self.file != row.file {
+            row.file.clone_into(&mut self.file);
+        }
+        let Self {
+            payloads, found, ..
+        } = self;
+        payloads.packet(row.packet, &mut |payload| {
+            found.payload(payload, &mut |exchange, way| {
+                let own = HttpRow::new(exchange);
+                let item = WithWay {
+                    way: &way,
+                    own: &own,
+                };
+                rows.push_row(&row.with_item(&item));
+            })
+        });
+    }
+
+    fn finish(&mut self, rows: &mut Rows) -> bool {
+        let Self {
+            payloads,
+            found,
+            last,
+            file,
+        } = self;
+        let last = last.get_or_insert_with(|| {
+            let mut last = VecDeque::new();
+            let mut keep = |exchange, way| last.push_back((exchange, way));
+            payloads.finish(&mut |payload| found.payload(payload, &mut keep));
+            last
+        });
+        while !rows.is_full() {
+            let Some((exchange, way)) = last.pop_front() else {
+                return false;
+            };
+            let own = HttpRow::new(exchange);
+            let item = WithWay {
+                way: &way,
+                own: &own,
+            };
+            push_item(rows, file, &item);
+        }
+        true
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let own = [
+            (
+                self.found.streams.given_up(),
+                "TCP connections were given up because messages under way took more than 256 MiB",
+            ),
+            (
+                self.found.dropped,
+                "requests were given out without responses because more than 1,024 of a connection waited",
+            ),
+        ];
+        let counted = own.into_iter().chain(self.payloads.given_up());
+        in_words(counted)
+            .map(|note| format!("http: {note}"))
+            .collect()
+    }
+}
+
+fn of_request<'e>(exchange: &'e Exchange, name: &str) -> Option<Value<'e>> {
+    let head = &exchange.request.as_ref()?.head;
+    field(&head.fields, name)
+}
+
+fn of_response<'e>(exchange: &'e Exchange, name: &str) -> Option<Value<'e>> {
+    let head = &exchange.response.as_ref()?.head;
+    field(&head.fields, name)
+}
+
+fn field<'f>(fields: &'f [(String, String)], name: &str) -> Option<Value<'f>> {
+    let found = fields
+        .iter()
+        .find(|(known, _)| known.eq_ignore_ascii_case(name));
+    found.map(|(_, value)| Value::Text(value))
+}
+
+fn length(value: Option<Value<'_>>) -> Option<Value<'static>> {
+    let Some(Value::Text(text)) = value else {
+        return None;
+    };
+    text.trim().parse().ok().map(Value::Unsigned)
+}
+
+fn request<T>(exchange: &Exchange, get: impl FnOnce(&Request) -> T) -> Option<T> {
+    exchange.request.as_ref().map(get)
+}
+
+fn response<T>(exchange: &Exchange, get: impl FnOnce(&Response) -> T) -> Option<T> {
+    exchange.response.as_ref().map(get)
+}
+
+fn version(minor: u8) -> Value<'static> {
+    Value::Text(if minor == 0 { "HTTP/1.0" } else { "HTTP/1.1" })
+}
+
+/// Lines of fields, as they are written.
+fn lines(fields: &[(String, String)], list: &mut List) {
+    for (name, value) in fields {
+        list.text(format_args!("{name}: {value}"));
+    }
+}
+
+/// The user of basic authorization (RFC 7617).
+fn username(exchange: &Exchange) -> Option<String> {
+    let Some(Value::Text(value)) = of_request(exchange, "authorization") else {
+        return None;
+    };
+    let (scheme, coded) = value.trim().split_once(' ')?;
+    let text = scheme
+        .eq_ignore_ascii_case("basic")
+        .then(|| weir_messages::base64(coded.trim()))??;
+    let user = text.split(|byte| *byte == b':').next()?;
+    Some(weir_messages::printable(user))
+}
+
+/// The whole address, as it would be typed.
+fn full_uri(exchange: &Exchange) -> Option<String> {
+    let request = exchange.request.as_ref()?;
+    let target = &request.head.line.target;
+    if target.contains("://") {
+        return Some(target.clone());
+    }
+    let host = request.head.field("host")?;
+    Some(format!("http://{host}{target}"))
+}
+
+#[rustfmt::skip]
+static FIELDS: &[ItemField<Say<Exchange>>] = &[
+    ItemField::new("http.trans_depth", Kind::U32, Say::Value(|e| number(e.depth)),
+        "Which exchange of its connection it is, from 1", "weir"),
+    ItemField::new("http.start", Kind::Time, Say::Value(|e| match &e.request {
+            Some(request) => request.stamp.time_ns.map(Value::Time),
+            None => response(e, |it| it.stamp.time_ns)?.map(Value::Time),
+        }), "When the request's head was complete; the response's where the request was not seen", "weir"),
+    ItemField::new("http.time", Kind::F64, Say::Value(|e| {
+            let asked = request(e, |it| it.stamp.time_ns)??;
+            seconds(response(e, |it| it.stamp.time_ns)??.saturating_sub(asked))
+        }), "Seconds from the request's head to the response's", "weir"),
+    ItemField::new("http.request.frame", Kind::U64, Say::Value(|e| frame(request(e, |it| it.stamp.frame)?)),
+        "Number of the record that completed the request's head", "weir"),
+    ItemField::new("http.response.frame", Kind::U64, Say::Value(|e| frame(response(e, |it| it.stamp.frame)?)),
+        "Number of the record that completed the response's head", "weir"),
+    ItemField::new("http.request.method", Kind::Text, Say::Value(|e| Some(Value::Text(&e.request.as_ref()?.head.line.method))),
+        "Method", "RFC 9110, 9"),
+    ItemField::new("http.host", Kind::Text, Say::Value(|e| of_request(e, "host")),
+        "Host that is asked", "RFC 9110, 7.2"),
+    ItemField::new("http.request.uri", Kind::Text, Say::Value(|e| Some(Value::Text(&e.request.as_ref()?.head.line.target))),
+        "What is asked for, as it is written", "RFC 9112, 3.2"),
+    ItemField::new("http.request.full_uri", Kind::Text, Say::Text(full_uri),
+        "What is asked for, with the host", "RFC 9112, 3.3"),
+    ItemField::new("http.request.version", Kind::Text, Say::Value(|e| request(e, |it| version(it.head.line.minor))),
+        "Version of the request", "RFC 9112, 2.3"),
+    ItemField::new("http.user_agent", Kind::Text, Say::Value(|e| of_request(e, "user-agent")),
+        "Software of the client", "RFC 9110, 10.1.5"),
+    ItemField::new("http.referer", Kind::Text, Say::Value(|e| of_request(e, "referer")),
+        "Where the address was found", "RFC 9110, 10.1.3"),
+    ItemField::new("http.origin", Kind::Text, Say::Value(|e| of_request(e, "origin")),
+        "The site that makes the request", "RFC 6454, 7"),
+    ItemField::new("http.cookie", Kind::Text, Say::Value(|e| of_request(e, "cookie")),
+        "Cookies", "RFC 6265, 4.2"),
+    ItemField::new("http.accept", Kind::Text, Say::Value(|e| of_request(e, "accept")),
+        "Types that the client takes", "RFC 9110, 12.5.1"),
+    ItemField::new("http.accept_language", Kind::Text, Say::Value(|e| of_request(e, "accept-language")),
+        "Languages that the client takes", "RFC 9110, 12.5.4"),
+    ItemField::new("http.accept_encoding", Kind::Text, Say::Value(|e| of_request(e, "accept-encoding")),
+        "Codings that the client takes", "RFC 9110, 12.5.3"),
+    ItemField::new("http.authorization", Kind::Text, Say::Value(|e| of_request(e, "authorization")),
+        "Credentials", "RFC 9110, 11.6.2"),
+    ItemField::new("http.username", Kind::Text, Say::Text(username),
+        "User of basic authorization", "RFC 7617, 2"),
+    ItemField::new("http.x_forwarded_for", Kind::Text, Say::Value(|e| of_request(e, "x-forwarded-for")),
+        "For whom a proxy asks", "RFC 7239, 7.4"),
+    ItemField::new("http.upgrade", Kind::Text, Say::Value(|e| of_request(e, "upgrade")),
+        "What the client would rather speak", "RFC 9110, 7.8"),
+    ItemField::new("http.request.connection", Kind::Text, Say::Value(|e| of_request(e, "connection")),
+        "What the client says of the connection", "RFC 9110, 7.6.1"),
+    ItemField::new("http.request.content_type", Kind::Text, Say::Value(|e| of_request(e, "content-type")),
+        "Type of the request's body", "RFC 9110, 8.3"),
+    ItemField::new("http.request.content_length", Kind::U64, Say::Value(|e| length(of_request(e, "content-length"))),
+        "Length of the request's body, as it says", "RFC 9110, 8.6"),
+    ItemField::new("http.request.body_len", Kind::U64, Say::Value(|e| number(request(e, |it| it.body_len)?)),
+        "Octets of the request's body that were captured, without what chunks add", "RFC 9112, 6"),
+    ItemField::new("http.request.body", Kind::Bytes, Say::Value(|e| Some(Value::Bytes(&e.request.as_ref()?.body)).filter(|_| request(e, |it| !it.body.is_empty()) == Some(true))),
+        "The first 256 octets of the request's body", "RFC 9112, 6"),
+    ItemField::new("http.request.line", Kind::Texts, Say::List(|e, list| { request(e, |it| lines(&it.head.fields, list)); }),
+        "All fields of the request", "RFC 9112, 5"),
+    ItemField::new("http.response.code", Kind::U16, Say::Value(|e| number(response(e, |it| it.head.line.code)?)),
+        "Status code", "RFC 9110, 15"),
+    ItemField::new("http.response.phrase", Kind::Text, Say::Value(|e| filled(e.response.as_ref()?.head.line.phrase.as_bytes())),
+        "Phrase of the status", "RFC 9112, 4"),
+    ItemField::new("http.response.version", Kind::Text, Say::Value(|e| response(e, |it| version(it.head.line.minor))),
+        "Version of the response", "RFC 9112, 2.3"),
+    ItemField::new("http.info_code", Kind::U16, Say::Value(|e| number(e.interim.as_ref()?.code)),
+        "Status code of the last preliminary response", "RFC 9110, 15.2"),
+    ItemField::new("http.server", Kind::Text, Say::Value(|e| of_response(e, "server")),
+        "Software of the server", "RFC 9110, 10.2.4"),
+    ItemField::new("http.content_type", Kind::Text, Say::Value(|e| of_response(e, "content-type")),
+        "Type of the response's body", "RFC 9110, 8.3"),
+    ItemField::new("http.content_length", Kind::U64, Say::Value(|e| length(of_response(e, "content-length"))),
+        "Length of the response's body, as it says", "RFC 9110, 8.6"),
+    ItemField::new("http.content_encoding", Kind::Text, Say::Value(|e| of_response(e, "content-encoding")),
+        "Codings of the response's body", "RFC 9110, 8.4"),
+    ItemField::new("http.transfer_encoding", Kind::Text, Say::Value(|e| of_response(e, "transfer-encoding")),
+        "How the response's body is transferred", "RFC 9112, 6.1"),
+    ItemField::new("http.location", Kind::Text, Say::Value(|e| of_response(e, "location")),
+        "Where to look instead", "RFC 9110, 10.2.2"),
+    ItemField::new("http.date", Kind::Text, Say::Value(|e| of_response(e, "date")),
+        "When the server answered, as it says", "RFC 9110, 6.6.1"),
+    ItemField::new("http.last_modified", Kind::Text, Say::Value(|e| of_response(e, "last-modified")),
+        "When it was changed last, as the server says", "RFC 9110, 8.8.2"),
+    ItemField::new("http.cache_control", Kind::Text, Say::Value(|e| of_response(e, "cache-control")),
+        "How long the response may be kept", "RFC 9111, 5.2"),
+    ItemField::new("http.set_cookie", Kind::Texts, Say::List(|e, list| { response(e, |it| it.head.all("set-cookie").for_each(|cookie| list.text(cookie))); }),
+        "Cookies that the server gives", "RFC 6265, 4.1"),
+    ItemField::new("http.www_authenticate", Kind::Text, Say::Value(|e| of_response(e, "www-authenticate")),
+        "How the client is to prove who it is", "RFC 9110, 11.6.1"),
+    ItemField::new("http.response.body_len", Kind::U64, Say::Value(|e| number(response(e, |it| it.body_len)?)),
+        "Octets of the response's body that were captured, without what chunks add", "RFC 9112, 6"),
+    ItemField::new("http.response.body", Kind::Bytes, Say::Value(|e| Some(Value::Bytes(&e.response.as_ref()?.body)).filter(|_| response(e, |it| !it.body.is_empty()) == Some(true))),
+        "The first 256 octets of the response's body", "RFC 9112, 6"),
+    ItemField::new("http.response.line", Kind::Texts, Say::List(|e, list| { response(e, |it| lines(&it.head.fields, list)); }),
+        "All fields of the response", "RFC 9112, 5"),
+    ItemField::new("http.whole", Kind::Bool, Say::Value(|e| Some(Value::Bool(
+            request(e, |it| it.is_whole && it.missing == 0) == Some(true) && response(e, |it| it.is_whole && it.missing == 0) == Some(true)))),
+        "Request and response were captured to their ends", "weir"),
+    ItemField::new("http.missing", Kind::U64, Say::Value(|e| number(request(e, |it| it.missing).unwrap_or(0) + response(e, |it| it.missing).unwrap_or(0))),
+        "Octets of both bodies that were not captured", "weir"),
+    ItemField::new("http.fault", Kind::Text, Say::Value(|e| e.fault.map(|fault| Value::Text(fault.as_str()))),
+        "What is wrong: bytes were not captured, what follows is no head, a chunk without a length", "weir"),
+];

@@ -1,0 +1,109 @@
+//! Columns whose values are made when they are asked for: lists, and texts that are written nowhere.
+
+use std::cell::OnceCell;
+
+use weir_packet::{Kind, Value};
+
+use super::ItemField;
+
+/// The values of a column of lists.
+#[derive(Debug)]
+pub(super) enum List {
+    Texts(Vec<String>),
+    Numbers(Vec<u32>),
+}
+
+impl List {
+    /// An empty one for a column of this kind.
+    pub(super) const fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Texts => Self::Texts(Vec::new()),
+            _ => Self::Numbers(Vec::new()),
+        }
+    }
+
+    /// Adds a text.
+    pub(super) fn text(&mut self, text: impl ToString) {
+        if let Self::Texts(texts) = self {
+            texts.push(text.to_string());
+        }
+    }
+
+    /// Adds bytes that are to be a text.
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+        self.text(weir_messages::printable(bytes));
+    }
+
+    /// Adds a number.
+    pub(super) fn number(&mut self, number: impl Into<u32>) {
+        if let Self::Numbers(numbers) = self {
+            numbers.push(number.into());
+        }
+    }
+
+    /// Adds numbers.
+    pub(super) fn numbers<N: Into<u32> + Copy>(&mut self, numbers: &[N]) {
+        for number in numbers {
+            self.number(*number);
+        }
+    }
+
+    /// The value of the column; NULL when nothing is in it.
+    pub(super) fn value(&self) -> Option<Value<'_>> {
+        match self {
+            Self::Texts(texts) => Some(Value::Texts(texts)).filter(|_| !texts.is_empty()),
+            Self::Numbers(numbers) => Some(Value::Numbers(numbers)).filter(|_| !numbers.is_empty()),
+        }
+    }
+}
+
+/// How a column gets its value of a `T`.
+pub(super) enum Say<T> {
+    /// As it is there.
+    Value(for<'i> fn(&'i T) -> Option<Value<'i>>),
+    /// A text that is made.
+    Text(fn(&T) -> Option<String>),
+    /// A list that is made.
+    List(fn(&T, &mut List)),
+}
+
+/// What was made for a row.
+#[derive(Debug)]
+enum Made {
+    Text(Option<String>),
+    List(List),
+}
+
+/// What was made for the columns of a row, by their numbers.
+#[derive(Debug)]
+pub(super) struct Cache(Box<[OnceCell<Made>]>);
+
+impl Cache {
+    /// For a row of so many columns.
+    pub(super) fn new(columns: usize) -> Self {
+        Self((0..columns).map(|_| OnceCell::new()).collect())
+    }
+
+    /// The value of a column.
+    pub(super) fn value<'i, T>(
+        &'i self,
+        fields: &'static [ItemField<Say<T>>],
+        index: usize,
+        of: &'i T,
+    ) -> Option<Value<'i>> {
+        let field = fields.get(index)?;
+        let made = match &field.get {
+            Say::Value(get) => return get(of),
+            Say::Text(make) => self.0.get(index)?.get_or_init(|| Made::Text(make(of))),
+            Say::List(fill) => self.0.get(index)?.get_or_init(|| {
+                let mut list = List::of(field.kind);
+                fill(of, &mut list);
+                Made::List(list)
+            }),
+        };
+        match made {
+            Made::Text(text) => text.as_deref().map(Value::Text),
+            Made::List(list) => list.value(),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! `lookups`: one row a question with its answer, as Zeek's `dns.log`.
+
+use weir_messages::dns::{
+    Lookup, Lookups as Pairs, class_word, opcode_word, rcode_word, type_word,
+};
+use weir_packet::{Kind, Needs, Value};
+
+use super::dns::{begins, is_datagram, length, read};
+use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way};
+use super::value::{number, seconds};
+use super::{Extraction, Item, ItemField, columns};
+
+pub(super) const EXTRACTION: Extraction = Extraction {
+    name: "lookups",
+    doc: "one row a question of DNS with its answer, in Zeek's words",
+    columns: || columns_with_way(columns(&[], FIELDS)),
+    needs: &[Needs::All],
+    start: |_| Box::new(Messages::<Lookups>::default()),
+    arguments: &[],
+    aliases: &[],
+};
+
+#[derive(Default)]
+struct Lookups(Pairs<Way>);
+
+/// Pushes a lookup with the way of its question.
+fn push_lookup(lookup: &Lookup<Way>, push: &mut Push<'_>) {
+    push(&lookup.way, &LookupItem(lookup));
+}
+
+impl Protocol for Lookups {
+    const NAME: &'static str = "lookups";
+
+    fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
+        is_datagram(bytes, ports)
+    }
+
+    fn begins(bytes: &[u8], ports: [u16; 2]) -> Option<bool> {
+        begins(bytes, ports)
+    }
+
+    fn length(bytes: &[u8]) -> Length {
+        length(bytes)
+    }
+
+    fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
+        let Some((message, seen)) = read(bytes, way) else {
+            return false;
+        };
+        // An answer alone has its question's way: from who asked.
+        let from = match message.is_response() {
+            true => way.back(),
+            false => *way,
+        };
+        self.0.take(&message, seen, &from, &mut |lookup| {
+            push_lookup(&lookup, push);
+        });
+        true
+    }
+
+    fn finish(&mut self, push: &mut Push<'_>) -> bool {
+        self.0.finish(&mut |lookup| push_lookup(&lookup, push))
+    }
+
+    fn counted(&self) -> Vec<(u64, &'static str)> {
+        vec![(
+            self.0.given_up(),
+            "questions did not wait for their answers to the end, because there were more than 65,536",
+        )]
+    }
+}
+
+struct LookupItem<'l>(&'l Lookup<Way>);
+
+impl Item for LookupItem<'_> {
+    fn value(&self, index: usize) -> Option<Value<'_>> {
+        (FIELDS.get(index)?.get)(self.0)
+    }
+}
+
+type Get = for<'l> fn(&'l Lookup<Way>) -> Option<Value<'l>>;
+
+#[rustfmt::skip]
+static FIELDS: &[ItemField<Get>] = &[
+    ItemField::new("lookup.trans_id", Kind::U16, |l| number(l.id),
+        "Number of question and answer", "RFC 1035, 4.1.1"),
+    ItemField::new("lookup.rtt", Kind::F64, |l| seconds(l.rtt_ns?),
+        "Seconds from the question to the answer", "weir"),
+    ItemField::new("lookup.query", Kind::Text, |l| l.query.as_deref().map(Value::Text),
+        "The name that is asked for, in lower case", "RFC 1035, 4.1.2"),
+    ItemField::new("lookup.qclass", Kind::U16, |l| number(l.kind?.1),
+        "Class of the question", "RFC 1035, 3.2.4"),
+    ItemField::new("lookup.qclass_name", Kind::Text, |l| class_word(l.kind?.1).map(Value::Text),
+        "Name of the class: C_INTERNET, …", "RFC 1035, 3.2.4"),
+    ItemField::new("lookup.qtype", Kind::U16, |l| number(l.kind?.0),
+        "Type of the question", "RFC 1035, 3.2.2"),
+    ItemField::new("lookup.qtype_name", Kind::Text, |l| type_word(l.kind?.0).map(Value::Text),
+        "Name of the type: A, AAAA, …; * for all", "RFC 1035, 3.2.2"),
+    ItemField::new("lookup.rcode", Kind::U16, |l| number(l.rcode?),
+        "Response code with the bits of EDNS; NULL without an answer", "RFC 1035, 4.1.1; RFC 6891, 6.1.3"),
+    ItemField::new("lookup.rcode_name", Kind::Text, |l| rcode_word(l.rcode?).map(Value::Text),
+        "Name of the response code: NOERROR, NXDOMAIN, …", "RFC 6895, 2.3"),
+    ItemField::new("lookup.opcode", Kind::U8, |l| number(l.opcode),
+        "What is to be done: 0 query, 4 notify, 5 update", "RFC 1035, 4.1.1"),
+    ItemField::new("lookup.opcode_name", Kind::Text, |l| opcode_word(l.opcode).map(Value::Text),
+        "Name of the opcode", "RFC 1035, 4.1.1"),
+    ItemField::new("lookup.aa", Kind::Bool, |l| Some(Value::Bool(l.is_authoritative)),
+        "The answer comes from an authority", "RFC 1035, 4.1.1"),
+    ItemField::new("lookup.tc", Kind::Bool, |l| Some(Value::Bool(l.is_truncated)),
+        "Question or answer were cut", "RFC 1035, 4.1.1"),
+    ItemField::new("lookup.rd", Kind::Bool, |l| Some(Value::Bool(l.recursion_desired)),
+        "The question desires recursion", "RFC 1035, 4.1.1"),
+    ItemField::new("lookup.ra", Kind::Bool, |l| Some(Value::Bool(l.recursion_available)),
+        "Recursion is available", "RFC 1035, 4.1.1"),
+    ItemField::new("lookup.z", Kind::U8, |l| number(l.reserved),
+        "The three bits of the question that were reserved once: 2 authenticated, 1 checking disabled", "RFC 1035, 4.1.1"),
+    ItemField::new("lookup.answers", Kind::Texts, |l| Some(Value::Texts(&l.answers)).filter(|_| !l.answers.is_empty()),
+        "The records of the answer section, each as a text; names in lower case", "RFC 1035, 4.1.3"),
+    ItemField::new("lookup.ttls", Kind::Numbers, |l| Some(Value::Numbers(&l.ttls)).filter(|_| !l.ttls.is_empty()),
+        "How long each may be kept, in seconds", "RFC 1035, 4.1.3"),
+    ItemField::new("lookup.rejected", Kind::Bool, |l| Some(Value::Bool(l.is_rejected)),
+        "The answer has a question and no records at all", "weir"),
+    ItemField::new("lookup.question_frame", Kind::U64, |l| number(l.question_frame?),
+        "Number of the record with the question", "weir"),
+    ItemField::new("lookup.answer_frame", Kind::U64, |l| number(l.answer_frame?),
+        "Number of the record with the answer", "weir"),
+];

@@ -1,0 +1,388 @@
+//! Tables with a row for each message of a protocol: how messages are found, on any port, and the columns
+//! that all of them have.
+
+use std::collections::VecDeque;
+
+use weir_flow::{Carried, Chunk, Content, Endpoint, Interest, Payload, Payloads};
+use weir_packet::{Kind, Value};
+
+use super::conversation::{Conversation, Cut, Piece};
+use super::followed::Followed;
+use super::value::{address, number};
+use super::{Extract, Item, ItemField, columns, in_words, push_item};
+use crate::scan::Rows;
+use crate::{Column, Origin, Row};
+
+/// What carried something, whence and where to, and when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    /// Number of its flow; 0 where that is not known.
+    pub(super) flow: u64,
+    pub(super) src: Endpoint,
+    pub(super) dst: Endpoint,
+    /// `udp`, `tcp` or `sctp`.
+    pub(super) transport: &'static str,
+    pub(super) time_ns: Option<i64>,
+    /// Number of the record; 0 when the capture's end completed it.
+    pub(super) frame: u64,
+}
+
+impl Way {
+    /// The way of a payload.
+    pub(super) fn of(payload: &Payload<'_>) -> Self {
+        let (src, dst) = payload.key.ends(payload.sender);
+        Self {
+            flow: payload.flow,
+            src,
+            dst,
+            transport: match payload.carried {
+                Carried::Stream(_) => "tcp",
+                Carried::Message { .. } => "sctp",
+                _ => "udp",
+            },
+            time_ns: payload.time_ns,
+            frame: payload.frame,
+        }
+    }
+
+    /// Ports of both ends.
+    pub(super) const fn ports(&self) -> [u16; 2] {
+        [self.src.port, self.dst.port]
+    }
+
+    /// The other way.
+    pub(super) const fn back(self) -> Self {
+        Self {
+            src: self.dst,
+            dst: self.src,
+            ..self
+        }
+    }
+
+    fn v4(end: Endpoint) -> Option<Value<'static>> {
+        address(end.address).filter(|_| end.address.is_ipv4())
+    }
+
+    fn v6(end: Endpoint) -> Option<Value<'static>> {
+        address(end.address).filter(|_| end.address.is_ipv6())
+    }
+}
+
+type Get = fn(&Way) -> Option<Value<'static>>;
+
+/// The columns that say where something came from.
+#[rustfmt::skip]
+static WAY: &[ItemField<Get>] = &[
+    ItemField::new("frame.number", Kind::U64, |way| number(way.frame).filter(|_| way.frame > 0),
+        "Number of the record that completed the row, from 1; NULL when the capture's end did", "weir"),
+    ItemField::new("frame.time", Kind::Time, |way| way.time_ns.map(Value::Time),
+        "When that record was captured", "weir"),
+    ItemField::new("flow.id", Kind::U64, |way| number(way.flow).filter(|_| way.flow > 0),
+        "Number of the flow, as in flows", "weir"),
+    ItemField::new("proto", Kind::Text, |way| Some(Value::Text(way.transport)),
+        "What carries it: udp, tcp or sctp", "RFC 768; RFC 9293; RFC 9260"),
+    ItemField::new("addr.src", Kind::Address, |way| address(way.src.address),
+        "Address of the sender", "RFC 791, 3.1; RFC 8200, 3"),
+    ItemField::new("port.src", Kind::U16, |way| number(way.src.port),
+        "Port of the sender", "RFC 768; RFC 9293, 3.1"),
+    ItemField::new("addr.dst", Kind::Address, |way| address(way.dst.address),
+        "Address of the receiver", "RFC 791, 3.1; RFC 8200, 3"),
+    ItemField::new("port.dst", Kind::U16, |way| number(way.dst.port),
+        "Port of the receiver", "RFC 768; RFC 9293, 3.1"),
+    ItemField::new("ip.src", Kind::Address, |way| Way::v4(way.src),
+        "IPv4 address of the sender", "RFC 791, 3.1"),
+    ItemField::new("ip.dst", Kind::Address, |way| Way::v4(way.dst),
+        "IPv4 address of the receiver", "RFC 791, 3.1"),
+    ItemField::new("ipv6.src", Kind::Address, |way| Way::v6(way.src),
+        "IPv6 address of the sender", "RFC 8200, 3"),
+    ItemField::new("ipv6.dst", Kind::Address, |way| Way::v6(way.dst),
+        "IPv6 address of the receiver", "RFC 8200, 3"),
+];
+
+/// Columns of a table whose rows have a way: the file, the way, then its own.
+pub(super) fn columns_with_way(own: Vec<Column>) -> Vec<Column> {
+    let mut all = columns(&["frame.file"], WAY);
+    all.extend(own.into_iter().map(|column| Column {
+        origin: match column.origin {
+            Origin::Item(index) => Origin::Item(index + WAY.len()),
+            other => other,
+        },
+        ..column
+    }));
+    all
+}
+
+/// A row: its way, and what else it says.
+pub(super) struct WithWay<'i> {
+    pub(super) way: &'i Way,
+    pub(super) own: &'i dyn Item,
+}
+
+impl Item for WithWay<'_> {
+    fn value(&self, index: usize) -> Option<Value<'_>> {
+        match index.checked_sub(WAY.len()) {
+            Some(own) => self.own.value(own),
+            None => (WAY.get(index)?.get)(self.way),
+        }
+    }
+}
+
+/// Pushes a row with its way.
+pub(super) type Push<'p> = dyn FnMut(&Way, &dyn Item) + 'p;
+
+/// A protocol whose messages are rows.
+pub(super) trait Protocol: Default + Send + 'static {
+    /// The table's name.
+    const NAME: &'static str;
+    /// Longest message of a stream.
+    const MESSAGE_BYTES_MAX: usize = 1 << 16;
+
+    /// True when a datagram between these ports is a message.
+    fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool;
+
+    /// What the first bytes of a stream between these ports say: `None` when it carries something else,
+    /// otherwise whether that is sure.
+    fn begins(_bytes: &[u8], _ports: [u16; 2]) -> Option<bool> {
+        None
+    }
+
+    /// Where the message ends that these bytes of a stream begin with.
+    fn length(_bytes: &[u8]) -> Length {
+        Length::Broken
+    }
+
+    /// Makes rows of a message; false when it is none.
+    fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool;
+
+    /// The capture is over: pushes a row for what is open; false when there is none.
+    fn finish(&mut self, _push: &mut Push<'_>) -> bool {
+        false
+    }
+
+    /// What was given up, in words.
+    fn counted(&self) -> Vec<(u64, &'static str)> {
+        Vec::new()
+    }
+}
+
+/// Where a message of a stream ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Length {
+    /// More must come to say so.
+    Wait,
+    /// No message begins here.
+    Broken,
+    /// After so many bytes, of which the first are no part of what is read.
+    Message { skip: usize, total: usize },
+}
+
+/// Reads the messages of a protocol out of captures.
+pub(super) struct Messages<P> {
+    payloads: Payloads,
+    streams: Followed<Conversation<Framer<P>>>,
+    lost_bytes: u64,
+    protocol: P,
+    /// What was complete only when the capture ended.
+    last: Option<VecDeque<(Vec<u8>, Way)>>,
+    file: String,
+}
+
+/// Bytes of messages under way, of all streams.
+const HELD_BYTES_MAX: usize = 256 << 20;
+
+impl<P: Protocol> Default for Messages<P> {
+    fn default() -> Self {
+        Self {
+            payloads: Payloads::new(),
+            streams: Followed::new(HELD_BYTES_MAX),
+            lost_bytes: 0,
+            protocol: P::default(),
+            last: None,
+            file: String::new(),
+        }
+    }
+}
+
+impl<P: Protocol> Messages<P> {
+    fn chunk(
+        streams: &mut Followed<Conversation<Framer<P>>>,
+        lost_bytes: &mut u64,
+        chunk: &Chunk<'_>,
+        each: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Interest {
+        let ports = [chunk.source().port, chunk.destination().port];
+        streams.chunk(
+            chunk,
+            |bytes| {
+                let is_sure = P::begins(bytes, ports)?;
+                let framers = [Framer::default(), Framer::default()];
+                Some(Conversation::new(framers, is_sure))
+            },
+            |conversation| conversation.chunk(chunk, lost_bytes, &mut |bytes, _| each(bytes)),
+        )
+    }
+}
+
+impl<P: Protocol> Extract for Messages<P> {
+    fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
+        if self.file != row.file {
+            row.file.clone_into(&mut self.file);
+        }
+        let Self {
+            payloads,
+            streams,
+            lost_bytes,
+            protocol,
+            ..
+        } = self;
+        payloads.packet(row.packet, &mut |payload| {
+            let way = Way::of(payload);
+            let mut push = |way: &Way, own: &dyn Item| {
+                rows.push_row(&row.with_item(&WithWay { way, own }));
+            };
+            match payload.carried {
+                Carried::Datagram(bytes) | Carried::Message { bytes, .. } => {
+                    if P::is_datagram(bytes, way.ports()) {
+                        protocol.message(bytes, &way, &mut push);
+                    }
+                    Interest::Follow
+                }
+                Carried::Stream(chunk) => Self::chunk(streams, lost_bytes, chunk, &mut |bytes| {
+                    protocol.message(bytes, &way, &mut push)
+                }),
+                _ => Interest::Ignore,
+            }
+        });
+    }
+
+    fn finish(&mut self, rows: &mut Rows) -> bool {
+        let Self {
+            payloads,
+            streams,
+            lost_bytes,
+            protocol,
+            last,
+            file,
+        } = self;
+        let last = last.get_or_insert_with(|| {
+            let mut last = VecDeque::new();
+            payloads.finish(&mut |payload| {
+                let Carried::Stream(chunk) = payload.carried else {
+                    return Interest::Ignore;
+                };
+                let way = Way::of(payload);
+                Self::chunk(streams, lost_bytes, chunk, &mut |bytes| {
+                    last.push_back((bytes.to_vec(), way));
+                    true
+                })
+            });
+            last
+        });
+        while !rows.is_full() {
+            let mut push = |way: &Way, own: &dyn Item| push_item(rows, file, &WithWay { way, own });
+            match last.pop_front() {
+                Some((bytes, way)) => {
+                    protocol.message(&bytes, &way, &mut push);
+                }
+                None if protocol.finish(&mut push) => {}
+                None => return false,
+            }
+        }
+        true
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let own = [
+            (
+                self.streams.given_up(),
+                "TCP connections were given up because messages under way took more than 256 MiB",
+            ),
+            (
+                self.lost_bytes,
+                "bytes of TCP streams belong to no whole message",
+            ),
+        ];
+        let counted = own
+            .into_iter()
+            .chain(self.protocol.counted())
+            .chain(self.payloads.given_up());
+        in_words(counted)
+            .map(|note| format!("{}: {note}", P::NAME))
+            .collect()
+    }
+}
+
+/// Cuts one direction of a stream where [`Protocol::length`] says.
+#[derive(Debug)]
+pub(super) struct Framer<P> {
+    /// The beginning of a message whose end did not come yet.
+    begun: Vec<u8>,
+    protocol: std::marker::PhantomData<P>,
+}
+
+impl<P> Default for Framer<P> {
+    fn default() -> Self {
+        Self {
+            begun: Vec::new(),
+            protocol: std::marker::PhantomData,
+        }
+    }
+}
+
+impl<P: Protocol> Framer<P> {
+    /// Hands on what is whole of `bytes`; gives how many are done with.
+    fn take(bytes: &[u8], each: &mut dyn FnMut(Piece<'_>)) -> usize {
+        let mut at = 0;
+        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+            match P::length(rest) {
+                Length::Message { skip, total }
+                    if total <= P::MESSAGE_BYTES_MAX + HEADER_BYTES_MAX =>
+                {
+                    let Some(message) = rest.get(skip..total.max(1)) else {
+                        return at;
+                    };
+                    each(Piece::Message(message));
+                    at += total.max(1);
+                    continue;
+                }
+                Length::Wait if rest.len() < HEADER_BYTES_MAX => return at,
+                // Whatever is next begins with the next piece, if anywhere.
+                _ => {}
+            }
+            each(Piece::Lost(rest.len() as u64));
+            return bytes.len();
+        }
+        bytes.len()
+    }
+}
+
+/// Bytes before what [`Protocol::length`] can say, at most.
+const HEADER_BYTES_MAX: usize = 64;
+
+impl<P: Protocol> Cut for Framer<P> {
+    fn cut(&mut self, content: Content<'_>, each: &mut dyn FnMut(Piece<'_>)) {
+        match content {
+            Content::Bytes(bytes) if self.begun.is_empty() => {
+                let done = Self::take(bytes, each);
+                self.begun = bytes.get(done..).unwrap_or_default().to_vec();
+            }
+            Content::Bytes(bytes) => {
+                let mut begun = std::mem::take(&mut self.begun);
+                begun.extend_from_slice(bytes);
+                let done = Self::take(&begun, each);
+                begun.drain(..done.min(begun.len()));
+                self.begun = begun;
+            }
+            Content::Gap(_) | Content::End(_) => {
+                let begun = std::mem::take(&mut self.begun);
+                if !begun.is_empty() {
+                    each(Piece::Lost(begun.len() as u64));
+                }
+            }
+        }
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.begun.capacity()
+    }
+}

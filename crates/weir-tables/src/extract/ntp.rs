@@ -1,0 +1,81 @@
+//! `ntp`: one row a packet of NTP.
+
+use weir_messages::ntp::Packet;
+use weir_packet::{Kind, Needs, Value};
+
+use super::messages::{Messages, Protocol, Push, Way, columns_with_way};
+use super::value::number;
+use super::{Extraction, Item, ItemField, columns};
+
+pub(super) const EXTRACTION: Extraction = Extraction {
+    name: "ntp",
+    doc: "one row a packet of NTP of a client, a server or a peer, on any port",
+    columns: || columns_with_way(columns(&[], FIELDS)),
+    needs: &[Needs::All],
+    start: |_| Box::new(Messages::<Ntp>::default()),
+    arguments: &[],
+    aliases: &[],
+};
+
+#[derive(Default)]
+struct Ntp;
+
+impl Protocol for Ntp {
+    const NAME: &'static str = "ntp";
+
+    fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
+        Packet::new(bytes, ports).is_some()
+    }
+
+    fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
+        let Some(packet) = Packet::new(bytes, way.ports()) else {
+            return false;
+        };
+        let reference = packet.reference_id();
+        push(way, &NtpItem { packet, reference });
+        true
+    }
+}
+
+struct NtpItem<'m> {
+    packet: Packet<'m>,
+    reference: [u8; 4],
+}
+
+impl Item for NtpItem<'_> {
+    fn value(&self, index: usize) -> Option<Value<'_>> {
+        (FIELDS.get(index)?.get)(self)
+    }
+}
+
+type Get = for<'i> fn(&'i NtpItem<'_>) -> Option<Value<'i>>;
+
+#[rustfmt::skip]
+static FIELDS: &[ItemField<Get>] = &[
+    ItemField::new("ntp.flags.li", Kind::U8, |n| number(n.packet.leap()),
+        "Leap seconds to come; 3 when the clock is not set", "RFC 5905, 7.3"),
+    ItemField::new("ntp.flags.vn", Kind::U8, |n| number(n.packet.version()),
+        "Version", "RFC 5905, 7.3"),
+    ItemField::new("ntp.flags.mode", Kind::U8, |n| number(n.packet.mode()),
+        "Mode: 1 and 2 peers, 3 client, 4 server, 5 broadcast", "RFC 5905, 7.3"),
+    ItemField::new("ntp.stratum", Kind::U8, |n| number(n.packet.stratum()),
+        "Distance to a clock: 1 has one; 0 not said, or a kiss of death", "RFC 5905, 7.3"),
+    ItemField::new("ntp.ppoll", Kind::U8, |n| number(n.packet.poll()),
+        "Time between packets, as a power of two of seconds", "RFC 5905, 7.3"),
+    ItemField::new("ntp.precision", Kind::I64, |n| Some(Value::Signed(n.packet.precision().into())),
+        "Precision of the clock, as a power of two of seconds", "RFC 5905, 7.3"),
+    ItemField::new("ntp.root_delay", Kind::F64, |n| Some(Value::Float(n.packet.root_delay())),
+        "Time to the clock and back, in seconds", "RFC 5905, 7.3"),
+    ItemField::new("ntp.root_disp", Kind::F64, |n| Some(Value::Float(n.packet.root_dispersion())),
+        "How wrong the clock may be, in seconds", "RFC 5905, 7.3"),
+    ItemField::new("ntp.refid", Kind::Bytes, |n| Some(Value::Bytes(&n.reference)),
+        "What the clock is, such as GPS, or the address of the server that it follows", "RFC 5905, 7.3"),
+    ItemField::new("ntp.reftime", Kind::Time, |n| n.packet.reference_time().map(Value::Time),
+        "When the clock was set last", "RFC 5905, 7.3"),
+    ItemField::new("ntp.org", Kind::Time, |n| n.packet.origin_time().map(Value::Time),
+        "When the client asked, by its clock", "RFC 5905, 7.3"),
+    ItemField::new("ntp.rec", Kind::Time, |n| n.packet.receive_time().map(Value::Time),
+        "When the server got it, by its clock", "RFC 5905, 7.3"),
+    ItemField::new("ntp.xmt", Kind::Time, |n| n.packet.transmit_time().map(Value::Time),
+        "When this was sent, by the sender's clock", "RFC 5905, 7.3"),
+];

@@ -1,0 +1,174 @@
+//! The columns of `tls`.
+
+use weir_messages::tls::{
+    Certificate, ClientHello, ServerHello, Session, alert_word, group_word, ja3, ja3_text, ja3s,
+    ja3s_text, ja4, suite_word, version_word,
+};
+use weir_packet::{Kind, Value};
+
+use crate::extract::ItemField;
+use crate::extract::list::{List, Say};
+use crate::extract::value::{filled, frame, number, seconds};
+
+fn client<T>(session: &Session, get: impl FnOnce(&ClientHello) -> T) -> Option<T> {
+    session.client.as_ref().map(get)
+}
+
+/// A fingerprint of the client's hello, which is defined for hellos in the form of TLS.
+fn fingerprint(session: &Session, get: impl FnOnce(&ClientHello) -> String) -> Option<String> {
+    let hello = session.client.as_ref();
+    hello.filter(|hello| !hello.is_ssl2_form).map(get)
+}
+
+fn server<T>(session: &Session, get: impl FnOnce(&ServerHello) -> T) -> Option<T> {
+    session.server.as_ref().map(get)
+}
+
+/// The server's own certificate.
+fn own(session: &Session) -> Option<&Certificate> {
+    session.certificates.first()
+}
+
+/// A text of it.
+fn own_text(session: &Session, get: impl FnOnce(&Certificate) -> &String) -> Option<Value<'_>> {
+    filled(own(session).map(get)?.as_bytes())
+}
+
+/// A time of it.
+fn own_time(session: &Session, get: impl FnOnce(&Certificate) -> i64) -> Option<Value<'static>> {
+    let seconds = own(session).filter(|it| !it.serial.is_empty()).map(get)?;
+    seconds.checked_mul(1_000_000_000).map(Value::Time)
+}
+
+fn hex(octets: &[u8]) -> Option<String> {
+    let digits = octets.iter().map(|octet| format!("{octet:02x}"));
+    Some(digits.collect::<String>()).filter(|text| !text.is_empty())
+}
+
+/// The group of the keys that were exchanged.
+fn group(session: &Session) -> Option<u16> {
+    let of_hello = session.server.as_ref().and_then(|hello| hello.group);
+    of_hello.or(session.group).filter(|group| *group > 0)
+}
+
+#[rustfmt::skip]
+pub(super) static FIELDS: &[ItemField<Say<Session>>] = &[
+    ItemField::new("tls.carrier", Kind::Text, Say::Value(|s| Some(Value::Text(s.carrier.name()))),
+        "What the handshake is of: tls, dtls or quic", "RFC 8446; RFC 9147; RFC 9001"),
+    ItemField::new("tls.start", Kind::Time, Say::Value(|s| s.client_stamp.time_ns.or(s.server_stamp.time_ns).map(Value::Time)),
+        "When the client's hello came; the server's where the client's was not seen", "weir"),
+    ItemField::new("tls.time", Kind::F64, Say::Value(|s| {
+            s.client.as_ref().and(s.server.as_ref())?;
+            seconds(s.server_stamp.time_ns?.saturating_sub(s.client_stamp.time_ns?))
+        }), "Seconds from the client's hello to the server's", "weir"),
+    ItemField::new("tls.client_hello.frame", Kind::U64, Say::Value(|s| frame(client(s, |_| s.client_stamp.frame)?)),
+        "Number of the record that completed the client's hello", "weir"),
+    ItemField::new("tls.server_hello.frame", Kind::U64, Say::Value(|s| frame(server(s, |_| s.server_stamp.frame)?)),
+        "Number of the record that completed the server's hello", "weir"),
+    ItemField::new("tls.version", Kind::Text, Say::Value(|s| version_word(s.version()?).map(Value::Text)),
+        "The version that both speak, in Zeek's words: TLSv12, TLSv13, DTLSv12, …", "RFC 8446, 4.2.1"),
+    ItemField::new("tls.version_number", Kind::U16, Say::Value(|s| number(s.version()?)),
+        "The version that both speak, as a number: 772 is TLS 1.3", "RFC 8446, 4.2.1"),
+    ItemField::new("tls.handshake.extensions_server_name", Kind::Text, Say::Value(|s| s.client.as_ref()?.server_name.as_deref().map(Value::Text)),
+        "The name that the client wants", "RFC 6066, 3"),
+    ItemField::new("tls.handshake.extensions_alpn_str", Kind::Texts, Say::List(|s, list| { client(s, |c| c.protocols.iter().for_each(|name| list.text(name))); }),
+        "Application protocols that the client offers", "RFC 7301, 3.1"),
+    ItemField::new("tls.next_protocol", Kind::Text, Say::Value(|s| s.server.as_ref()?.protocol.as_deref().map(Value::Text)),
+        "The application protocol that the server chose, where it says so in clear", "RFC 7301, 3.1"),
+    ItemField::new("tls.cipher", Kind::Text, Say::Value(|s| suite_word(server(s, |h| h.suite)?).map(Value::Text)),
+        "The cipher suite that the server chose", "RFC 8446, B.4"),
+    ItemField::new("tls.cipher_number", Kind::U16, Say::Value(|s| number(server(s, |h| h.suite)?)),
+        "The number of the cipher suite that the server chose", "RFC 8446, B.4"),
+    ItemField::new("tls.curve", Kind::Text, Say::Value(|s| group_word(group(s)?).map(Value::Text)),
+        "The group of the keys that were exchanged: x25519, secp256r1, …", "RFC 8446, 4.2.7; RFC 8422, 5.1.1"),
+    ItemField::new("tls.resumed", Kind::Bool, Say::Value(|s| Some(Value::Bool(s.is_resumed()))),
+        "An earlier session goes on", "RFC 8446, 2.2; RFC 5077"),
+    ItemField::new("tls.established", Kind::Bool, Say::Value(|s| Some(Value::Bool(s.is_established))),
+        "Both sides went on to talk in private; of QUIC that is not seen", "RFC 8446, 2"),
+    ItemField::new("tls.retried", Kind::Bool, Say::Value(|s| Some(Value::Bool(s.was_retried))),
+        "The server asked for another hello of the client", "RFC 8446, 4.1.4"),
+    ItemField::new("tls.last_alert", Kind::Text, Say::Value(|s| alert_word(s.alerts.last()?.description).map(Value::Text)),
+        "The last alert in clear: handshake_failure, unknown_ca, …", "RFC 8446, 6"),
+    ItemField::new("tls.alert_message.desc", Kind::Numbers, Say::List(|s, list| s.alerts.iter().for_each(|alert| list.number(alert.description))),
+        "Numbers of the alerts in clear", "RFC 8446, 6"),
+    ItemField::new("tls.alert_message.level", Kind::Numbers, Say::List(|s, list| s.alerts.iter().for_each(|alert| list.number(alert.level))),
+        "Levels of the alerts: 1 warning, 2 fatal", "RFC 8446, 6"),
+    ItemField::new("tls.handshake.version", Kind::U16, Say::Value(|s| number(client(s, |c| c.version)?)),
+        "The version of the client's hello, which is for old servers", "RFC 8446, 4.1.2"),
+    ItemField::new("tls.handshake.extensions.supported_version", Kind::Numbers, Say::List(|s, list| { client(s, |c| list.numbers(&c.versions)); }),
+        "Versions that the client offers by extension", "RFC 8446, 4.2.1"),
+    ItemField::new("tls.handshake.ciphersuite", Kind::Numbers, Say::List(|s, list| { client(s, |c| list.numbers(&c.suites)); }),
+        "Cipher suites that the client offers, best first", "RFC 8446, 4.1.2"),
+    ItemField::new("tls.handshake.extension.type", Kind::Numbers, Say::List(|s, list| { client(s, |c| list.numbers(&c.extensions)); }),
+        "Extensions of the client's hello", "RFC 8446, 4.2"),
+    ItemField::new("tls.handshake.extensions_supported_group", Kind::Numbers, Say::List(|s, list| { client(s, |c| list.numbers(&c.groups)); }),
+        "Groups of keys that the client offers", "RFC 8446, 4.2.7"),
+    ItemField::new("tls.handshake.sig_hash_alg", Kind::Numbers, Say::List(|s, list| { client(s, |c| list.numbers(&c.all_signatures)); }),
+        "Algorithms of signatures that the client takes, with those for certificates where it tells them apart", "RFC 8446, 4.2.3"),
+    ItemField::new("tls.handshake.session_id", Kind::Text, Say::Text(|s| hex(&s.client.as_ref()?.session_id)),
+        "The session that the client would resume, in hexadecimal digits", "RFC 8446, 4.1.2"),
+    ItemField::new("tls.handshake.random", Kind::Text, Say::Text(|s| hex(&s.client.as_ref()?.random)),
+        "The client's random octets in hexadecimal digits, by which key logs name a session", "RFC 8446, 4.1.2"),
+    ItemField::new("tls.handshake.early_data", Kind::Bool, Say::Value(|s| Some(Value::Bool(client(s, |c| c.has_early_data)?))),
+        "The client sends data at once", "RFC 8446, 4.2.10"),
+    ItemField::new("tls.handshake.ja3", Kind::Text, Say::Text(|s| fingerprint(s, ja3)),
+        "JA3: digest of how the client says hello", "https://github.com/salesforce/ja3"),
+    ItemField::new("tls.handshake.ja3_full", Kind::Text, Say::Text(|s| fingerprint(s, ja3_text)),
+        "What JA3 is the digest of", "https://github.com/salesforce/ja3"),
+    ItemField::new("tls.handshake.ja3s", Kind::Text, Say::Text(|s| server(s, ja3s)),
+        "JA3S: digest of how the server answers", "https://github.com/salesforce/ja3"),
+    ItemField::new("tls.handshake.ja3s_full", Kind::Text, Say::Text(|s| server(s, ja3s_text)),
+        "What JA3S is the digest of", "https://github.com/salesforce/ja3"),
+    ItemField::new("tls.handshake.ja4", Kind::Text, Say::Text(|s| fingerprint(s, |hello| ja4(hello, s.carrier))),
+        "JA4: how the client says hello, whatever the order of its lists", "https://github.com/FoxIO-LLC/ja4"),
+    ItemField::new("tls.server.version", Kind::U16, Say::Value(|s| number(server(s, |h| h.version)?)),
+        "The version of the server's hello, which is TLS 1.2's for later ones", "RFC 8446, 4.1.3"),
+    ItemField::new("tls.server.extension.type", Kind::Numbers, Say::List(|s, list| { server(s, |h| list.numbers(&h.extensions)); }),
+        "Extensions of the server's hello", "RFC 8446, 4.2"),
+    ItemField::new("tls.server.session_id", Kind::Text, Say::Text(|s| hex(&s.server.as_ref()?.session_id)),
+        "The session that the server gives, in hexadecimal digits", "RFC 8446, 4.1.3"),
+    ItemField::new("x509.subject", Kind::Text, Say::Value(|s| own_text(s, |it| &it.subject)),
+        "Whom the server's certificate is for; certificates are in clear up to TLS 1.2", "RFC 5280, 4.1.2.6; RFC 4514"),
+    ItemField::new("x509.issuer", Kind::Text, Say::Value(|s| own_text(s, |it| &it.issuer)),
+        "Who signed it", "RFC 5280, 4.1.2.4; RFC 4514"),
+    ItemField::new("x509.serial", Kind::Text, Say::Value(|s| own_text(s, |it| &it.serial)),
+        "Its serial number in hexadecimal digits", "RFC 5280, 4.1.2.2"),
+    ItemField::new("x509.not_valid_before", Kind::Time, Say::Value(|s| own_time(s, |it| it.not_before)),
+        "From when on it is valid", "RFC 5280, 4.1.2.5"),
+    ItemField::new("x509.not_valid_after", Kind::Time, Say::Value(|s| own_time(s, |it| it.not_after)),
+        "Until when it is valid", "RFC 5280, 4.1.2.5"),
+    ItemField::new("x509.san.dns", Kind::Texts, Say::List(|s, list| own(s).into_iter().flat_map(|it| &it.dns_names).for_each(|name| list.text(name))),
+        "Names of hosts that it is for", "RFC 5280, 4.2.1.6"),
+    ItemField::new("x509.san.ip", Kind::Texts, Say::List(|s, list| own(s).into_iter().flat_map(|it| &it.addresses).for_each(|name| list.text(name))),
+        "Addresses that it is for", "RFC 5280, 4.2.1.6"),
+    ItemField::new("x509.key_type", Kind::Text, Say::Value(|s| own_text(s, |it| &it.key_type)),
+        "Type of its key: rsa, ecdsa, dsa; a number for others", "RFC 5280, 4.1.2.7"),
+    ItemField::new("x509.key_length", Kind::U32, Say::Value(|s| number(own(s)?.key_bits?)),
+        "Bits of its key", "RFC 5280, 4.1.2.7"),
+    ItemField::new("x509.sig_alg", Kind::Text, Say::Value(|s| own_text(s, |it| &it.signature)),
+        "Algorithm of its signature", "RFC 5280, 4.1.1.2"),
+    ItemField::new("x509.fingerprint", Kind::Text, Say::Value(|s| own_text(s, |it| &it.sha256)),
+        "SHA-256 of it in hexadecimal digits", "RFC 5280"),
+    ItemField::new("x509.fingerprint_sha1", Kind::Text, Say::Value(|s| own_text(s, |it| &it.sha1)),
+        "SHA-1 of it in hexadecimal digits", "RFC 5280"),
+    ItemField::new("x509.basic_constraints.ca", Kind::Bool, Say::Value(|s| Some(Value::Bool(own(s)?.is_authority))),
+        "It may sign others", "RFC 5280, 4.2.1.9"),
+    ItemField::new("tls.cert_chain_fps", Kind::Texts, Say::List(|s, list| chain(&s.certificates, list)),
+        "SHA-256 of the server's certificates, its own first", "RFC 5280"),
+    ItemField::new("tls.client_cert_chain_fps", Kind::Texts, Say::List(|s, list| chain(&s.client_certificates, list)),
+        "SHA-256 of the client's certificates", "RFC 5280"),
+    ItemField::new("tls.client_cert.subject", Kind::Text, Say::Value(|s| filled(s.client_certificates.first()?.subject.as_bytes())),
+        "Whom the client's certificate is for", "RFC 5280, 4.1.2.6"),
+    ItemField::new("quic.version", Kind::U32, Say::Value(|s| number(s.quic()?.version)),
+        "QUIC: version", "RFC 9000, 15"),
+    ItemField::new("quic.dcid", Kind::Text, Say::Text(|s| hex(&s.quic()?.destination)),
+        "QUIC: destination of the client's first packet", "RFC 9000, 17.2.2"),
+    ItemField::new("quic.scid", Kind::Text, Say::Text(|s| hex(&s.quic()?.source)),
+        "QUIC: source of the client's first packet", "RFC 9000, 17.2.2"),
+];
+
+fn chain(certificates: &[Certificate], list: &mut List) {
+    for certificate in certificates {
+        list.text(&certificate.sha256);
+    }
+}

@@ -1,0 +1,226 @@
+//! Columns whose texts are words of a closed list, and what else people call these words.
+//!
+//! Who asks for `proto = 'TCP'` or `flow.service = 'tls'` means the word that the column has. The lists stand
+//! here and nowhere else; words of other crates are taken from them.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use arrow::datatypes::Field;
+use weir_flow::{Application, ConnState};
+use weir_packet::protocol_name;
+
+/// The words that a column can have.
+#[derive(Debug)]
+pub struct Vocabulary {
+    /// Name of the column.
+    pub column: &'static str,
+    words: Vec<&'static str>,
+    /// Other names in lower case, with the words.
+    aliases: &'static [(&'static str, &'static str)],
+    /// What has no name is in the column by its number.
+    numbers: bool,
+}
+
+impl Vocabulary {
+    /// The vocabulary of the column of this name of the tables of this crate; `None` for columns that may
+    /// have any text.
+    #[must_use]
+    pub fn of(column: &str) -> Option<&'static Self> {
+        VOCABULARIES.iter().find(|known| known.column == column)
+    }
+
+    /// The vocabulary that an Arrow field keeps to.
+    #[must_use]
+    pub fn of_field(field: &Field) -> Option<&'static Self> {
+        Self::of(field.metadata().get(VOCABULARY_KEY)?)
+    }
+
+    /// The words, as the column has them.
+    #[must_use]
+    pub fn words(&self) -> &[&'static str] {
+        &self.words
+    }
+
+    /// Words and other names of them.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        let aliases = self.aliases.iter().map(|(name, _)| *name);
+        self.words.iter().copied().chain(aliases)
+    }
+
+    /// The word that is meant, without regard to case and by any of its names; `None` when the column can
+    /// never have it.
+    #[must_use]
+    pub fn word(&self, text: &str) -> Option<Cow<'static, str>> {
+        let text = text.trim();
+        if let Some(word) = self
+            .words
+            .iter()
+            .find(|word| word.eq_ignore_ascii_case(text))
+        {
+            return Some(Cow::Borrowed(word));
+        }
+        let alias = self
+            .aliases
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(text));
+        if let Some((_, word)) = alias {
+            return Some(Cow::Borrowed(word));
+        }
+        let number: u8 = text.parse().ok().filter(|_| self.numbers)?;
+        Some(match protocol_name(number) {
+            Some(word) => Cow::Borrowed(word),
+            None => Cow::Owned(number.to_string()),
+        })
+    }
+}
+
+static VOCABULARIES: LazyLock<Vec<Vocabulary>> = LazyLock::new(|| {
+    let of = |column, words: &[&'static str], aliases| Vocabulary {
+        column,
+        words: words.to_vec(),
+        aliases,
+        numbers: false,
+    };
+    let protocols = (0..=u8::MAX).filter_map(protocol_name);
+    let services = Application::ALL.iter().filter_map(|known| known.as_str());
+    let states = ConnState::ALL.iter().map(|state| state.as_str());
+    vec![
+        Vocabulary {
+            column: "proto",
+            words: protocols.collect(),
+            aliases: PROTOCOLS,
+            numbers: true,
+        },
+        of("flow.service", &services.collect::<Vec<_>>(), SERVICES),
+        of("flow.state", &states.collect::<Vec<_>>(), &[]),
+        of(
+            "flow.end_reason",
+            &["closed", "idle", "active", "reused", "evicted", "end"],
+            &[],
+        ),
+        of(
+            "call.state",
+            &[
+                "trying",
+                "ringing",
+                "in_call",
+                "completed",
+                "cancelled",
+                "busy",
+                "rejected",
+                "redirected",
+                "superseded",
+            ],
+            &[("canceled", "cancelled"), ("in call", "in_call")],
+        ),
+        of("call.ended_by", &["caller", "callee"], &[]),
+        of(
+            "call.told",
+            &["ended", "expired", "evicted", "reused", "input_ended"],
+            &[],
+        ),
+        of(
+            "sip.transport",
+            &["udp", "tcp", "sctp", "ws"],
+            &[("websocket", "ws")],
+        ),
+        of("h248.transport", &["udp", "tcp", "sctp"], &[]),
+        of(
+            "h248.encoding",
+            &["pretty", "compact", "ber", "per", "erl"],
+            &[("erlang", "erl")],
+        ),
+        of("websocket.direction", &["to_server", "to_client"], &[]),
+    ]
+});
+
+/// Other names of IP protocols: those of IANA, `/etc/protocols` and Wireshark.
+const PROTOCOLS: &[(&str, &str)] = &[
+    ("icmp6", "icmpv6"),
+    ("ipv6-icmp", "icmpv6"),
+    ("icmp4", "icmp"),
+    ("icmpv4", "icmp"),
+    ("udp-lite", "udplite"),
+    ("ospfigp", "ospf"),
+    ("ipencap", "ipip"),
+    ("ip-in-ip", "ipip"),
+    ("ipv4", "ipip"),
+    ("6in4", "ipv6"),
+    ("mobile-ip", "mobile"),
+    ("mipv6", "mobility"),
+    ("mobility-header", "mobility"),
+    ("ipsec-esp", "esp"),
+    ("ipsec-ah", "ah"),
+    ("ipv6-no-nxt", "ipv6-nonxt"),
+    ("l2tpv3", "l2tp"),
+    ("carp", "vrrp"),
+];
+
+/// Other names of services.
+const SERVICES: &[(&str, &str)] = &[
+    ("tls", "ssl"),
+    ("https", "ssl"),
+    ("tlsv1", "ssl"),
+    ("ws", "websocket"),
+    ("kerberos", "krb"),
+    ("krb5", "krb"),
+    ("postgres", "postgresql"),
+    ("pgsql", "postgresql"),
+    ("vnc", "rfb"),
+    ("megaco", "h248"),
+    ("h.248", "h248"),
+    ("jabber", "xmpp"),
+    ("cifs", "smb"),
+    ("smb2", "smb"),
+    ("domain", "dns"),
+    ("bootp", "dhcp"),
+    ("bittorrent-dht", "bittorrent"),
+];
+
+/// Key of an Arrow field's metadata, with the name of the column that the vocabulary is of.
+pub const VOCABULARY_KEY: &str = "weir.vocabulary";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{EXTRACTIONS, Table};
+
+    /// `proto = 'TCP'` and `flow.service = 'tls'` found nothing.
+    #[test]
+    fn words_are_known_in_any_case_and_by_other_names() {
+        for (column, text, word) in [
+            ("proto", "TCP", Some("tcp")),
+            ("proto", "6", Some("tcp")),
+            ("proto", "253", Some("253")),
+            ("proto", "ipv6-icmp", Some("icmpv6")),
+            ("proto", "tpc", None),
+            ("proto", "256", None),
+            ("flow.service", "TLS", Some("ssl")),
+            ("flow.service", "SIP", Some("sip")),
+            ("flow.service", "6", None),
+            ("flow.state", "sf", Some("SF")),
+            ("call.state", "Canceled", Some("cancelled")),
+        ] {
+            let known = Vocabulary::of(column).unwrap().word(text);
+            assert_eq!(known.as_deref(), word, "{column} {text}");
+        }
+    }
+
+    #[test]
+    fn every_vocabulary_is_of_a_column_that_says_so() {
+        let mut tables: Vec<Table> = EXTRACTIONS.iter().map(Table::extracted).collect();
+        tables.push(Table::packets());
+        for known in VOCABULARIES.iter() {
+            let of_tables = tables.iter().filter(|table| {
+                let field = table.schema().field_with_name(known.column);
+                field.is_ok_and(|field| Vocabulary::of_field(field).is_some())
+            });
+            assert!(of_tables.count() > 0, "{}", known.column);
+            for (name, word) in known.aliases {
+                assert!(known.words.contains(word), "{name}: {word}");
+                assert!(!known.words.contains(name), "{name} is a word itself");
+            }
+        }
+    }
+}

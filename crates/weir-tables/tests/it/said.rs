@@ -1,0 +1,372 @@
+//! Tables of what messages say against `tshark -T fields`, value by value, over all captures beside the
+//! checkout that have the protocol.
+//!
+//! What differs must be listed, by capture and column, with a reason; the test fails as well when an entry
+//! is no longer needed. tshark has a line for a packet, with the values of all messages in it; so rows are
+//! put together by the packet that completed them.
+//!
+//! ```text
+//! cargo test -p weir-tables --test it said -- --nocapture     the summary, a line a table
+//! WEIR_ORACLE_CAPTURES=FOLDER                                 other captures, nothing listed: what is found is printed
+//! ```
+
+mod dns;
+mod http;
+mod small;
+mod tls;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, OnceLock};
+
+use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::datatypes::DataType;
+
+use crate::captures::{Capture, in_folder};
+use crate::sip::{column, read_with_notes};
+use crate::tshark;
+
+/// What is compared.
+pub(crate) struct Comparison {
+    /// The table.
+    pub(crate) table: &'static str,
+    /// The column with the packet that completed what the row says.
+    pub(crate) frame: &'static str,
+    /// tshark's names of the protocol, any of which a capture must have.
+    pub(crate) protocols: &'static [&'static str],
+    /// Which packets of tshark's count.
+    pub(crate) filter: &'static str,
+    /// Columns with tshark's names for them.
+    pub(crate) fields: &'static [(&'static str, &'static str)],
+    /// Rows that are left out: those with this value in this column.
+    pub(crate) without: Option<(&'static str, &'static str)>,
+    /// Preferences of tshark.
+    pub(crate) preferences: &'static [&'static str],
+    /// Captures and columns that differ, with the reason.
+    pub(crate) differences: &'static [(&'static str, &'static str, &'static str)],
+}
+
+/// Values of a packet by the number of the field.
+type Values = BTreeMap<u64, Vec<Vec<String>>>;
+
+/// The captures beside the checkout, or those that were asked for.
+fn folder() -> (PathBuf, bool) {
+    match std::env::var_os("WEIR_ORACLE_CAPTURES") {
+        Some(folder) => (folder.into(), false),
+        None => {
+            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/captures");
+            (folder.into(), true)
+        }
+    }
+}
+
+/// The protocols of each capture, by its name. tshark says it, once a capture: what it said is kept beside
+/// the build.
+fn protocols(captures: &[Capture]) -> BTreeMap<String, BTreeSet<String>> {
+    static KNOWN: OnceLock<Mutex<BTreeMap<String, BTreeSet<String>>>> = OnceLock::new();
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("protocols.tsv");
+    let known = KNOWN.get_or_init(|| {
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let lines = text.lines().filter_map(|line| line.split_once('\t'));
+        let set = |words: &str| words.split(' ').map(str::to_owned).collect();
+        Mutex::new(
+            lines
+                .map(|(key, words)| (key.to_owned(), set(words)))
+                .collect(),
+        )
+    });
+    let mut known = known.lock().unwrap();
+    let mut found = BTreeMap::new();
+    let mut is_new = false;
+    for capture in captures {
+        let key = format!("{}:{}", capture.name, capture.bytes());
+        let protocols = known.entry(key).or_insert_with(|| {
+            is_new = true;
+            let output = Command::new("tshark")
+                .args(["-n", "-T", "fields", "-e", "frame.protocols", "-r"])
+                .arg(&capture.path)
+                .output()
+                .unwrap();
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            let names = text.lines().flat_map(|line| line.split(':'));
+            names.map(str::to_owned).collect()
+        });
+        found.insert(capture.name.clone(), protocols.clone());
+    }
+    if is_new {
+        let mut text = String::new();
+        for (key, words) in &*known {
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            writeln!(text, "{key}\t{}", words.join(" ")).unwrap();
+        }
+        std::fs::write(path, text).unwrap();
+    }
+    found
+}
+
+impl Comparison {
+    /// Compares the parts of a table: 99 of 100 values are the same at least.
+    pub(crate) fn agree(parts: &[Self]) {
+        if !tshark::is_installed() {
+            weir_testkit::missing("tshark", "nothing judges the tables of messages");
+            return;
+        }
+        let tallies: Vec<Option<[u64; 2]>> = parts.iter().map(Self::run).collect();
+        let Some(tallies) = tallies.into_iter().collect::<Option<Vec<_>>>() else {
+            return;
+        };
+        let [equal, all] = [0, 1].map(|at| tallies.iter().map(|tally| tally[at]).sum::<u64>());
+        println!("{}: {equal} of {all} values are equal", parts[0].table);
+        assert!(all > 100, "{all} values");
+        assert!(equal * 100 >= all * 99, "{equal} of {all}");
+    }
+
+    /// Compares; panics when something differs that is not listed, or the other way round. Gives the values
+    /// that are equal, and all; `None` when nothing is to be judged.
+    fn run(&self) -> Option<[u64; 2]> {
+        let (folder, is_listed) = folder();
+        let captures = in_folder(&folder);
+        if captures.is_empty() {
+            weir_testkit::missing("captures", &folder.display().to_string());
+            return None;
+        }
+        let protocols = protocols(&captures);
+        let (mut equal, mut all, mut read) = (0_u64, 0_u64, 0);
+        let mut found: BTreeMap<(String, String), (u64, String)> = BTreeMap::new();
+        let mut by_column: BTreeMap<&str, [u64; 2]> = BTreeMap::new();
+        for capture in &captures {
+            let has = &protocols[&capture.name];
+            if !self.protocols.iter().any(|name| has.contains(*name)) {
+                continue;
+            }
+            read += 1;
+            let (theirs, ours) = (self.theirs(&capture.path), self.ours(&capture.path));
+            let frames: BTreeSet<u64> = theirs.keys().chain(ours.keys()).copied().collect();
+            for frame in frames {
+                for (at, (name, field)) in self.fields.iter().enumerate() {
+                    let none = Vec::new();
+                    let value = |values: &Values| {
+                        values.get(&frame).map_or(none.clone(), |it| it[at].clone())
+                    };
+                    let (theirs, ours) = (value(&theirs), value(&ours));
+                    if theirs.is_empty() && ours.is_empty() {
+                        continue;
+                    }
+                    all += 1;
+                    let counts = by_column.entry(name).or_default();
+                    counts[0] += 1;
+                    if is_same(&theirs, &ours) {
+                        equal += 1;
+                        continue;
+                    }
+                    counts[1] += 1;
+                    let key = (capture.name.clone(), (*name).to_owned());
+                    let entry = found.entry(key).or_insert_with(|| {
+                        (
+                            0,
+                            format!("packet {frame}: {field} is {theirs:?}, ours {ours:?}"),
+                        )
+                    });
+                    entry.0 += 1;
+                }
+            }
+        }
+        println!(
+            "{}: {read} captures, {all} values, {} differ: {:.3} % equal",
+            self.table,
+            all - equal,
+            100.0 * equal as f64 / all.max(1) as f64
+        );
+        for (name, [all, different]) in by_column.iter().filter(|(_, counts)| counts[1] > 0) {
+            println!("  {name}: {different} of {all} differ");
+        }
+        if !is_listed {
+            for ((capture, column), (count, first)) in &found {
+                println!("{capture}\t{column}\t{count}\t{first}");
+            }
+            return None;
+        }
+        let is_for = |entry: &(&str, &str, &str), key: &(String, String)| {
+            key.0.ends_with(entry.0) && key.1 == entry.1
+        };
+        let unlisted: Vec<String> = found
+            .iter()
+            .filter(|(key, _)| !self.differences.iter().any(|entry| is_for(entry, key)))
+            .map(|(key, (count, first))| format!("{}\t{}\t{count}\t{first}", key.0, key.1))
+            .collect();
+        assert!(
+            unlisted.is_empty(),
+            "{} not listed:\n{}",
+            unlisted.len(),
+            unlisted.join("\n")
+        );
+        for entry in self.differences {
+            let is_needed = found.keys().any(|key| is_for(entry, key));
+            assert!(is_needed, "{} {} is no longer needed", entry.0, entry.1);
+        }
+        Some([equal, all])
+    }
+
+    /// What tshark says.
+    fn theirs(&self, path: &Path) -> Values {
+        let mut command = Command::new("tshark");
+        command.args([
+            "-n",
+            "-T",
+            "fields",
+            "-E",
+            "occurrence=a",
+            "-E",
+            "separator=\x1e",
+        ]);
+        command.args(["-E", "aggregator=\x1f", "-Y", self.filter]);
+        for preference in self.preferences {
+            command.args(["-o", preference]);
+        }
+        command.args(["-e", "frame.number"]);
+        for (_, field) in self.fields {
+            command.args(["-e", field]);
+        }
+        let output = command.arg("-r").arg(path).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let mut values = Values::new();
+        for line in text.lines() {
+            let mut words = line.split('\x1e');
+            let Some(frame) = words.next().and_then(|word| word.parse().ok()) else {
+                continue;
+            };
+            let of_word = |word: &str| match word {
+                "" => Vec::new(),
+                word => word.split('\x1f').map(str::to_owned).collect(),
+            };
+            let mut fields: Vec<Vec<String>> = words.map(of_word).collect();
+            fields.resize(self.fields.len(), Vec::new());
+            values.insert(frame, fields);
+        }
+        values
+    }
+
+    /// What the table says, by the packet that completed a row.
+    fn ours(&self, path: &Path) -> Values {
+        let (batch, _) = read_with_notes(self.table, &[path], 100_000);
+        let frames = column(&batch, self.frame);
+        let columns: Vec<Vec<Vec<String>>> = self
+            .fields
+            .iter()
+            .map(|(name, _)| texts(&batch, name))
+            .collect();
+        let left_out = self
+            .without
+            .map(|(name, value)| (column(&batch, name), value));
+        let mut values = Values::new();
+        for (row, frame) in frames.iter().enumerate() {
+            if left_out
+                .as_ref()
+                .is_some_and(|(values, value)| values[row] == *value)
+            {
+                continue;
+            }
+            // What was not seen came in no packet.
+            let Ok(frame) = frame.parse() else { continue };
+            let of_frame = values
+                .entry(frame)
+                .or_insert_with(|| vec![Vec::new(); self.fields.len()]);
+            for (all, column) in of_frame.iter_mut().zip(&columns) {
+                all.extend(column[row].iter().cloned());
+            }
+        }
+        values
+    }
+}
+
+/// The values of a column as texts: none for NULL, several of a list.
+pub(crate) fn texts(batch: &RecordBatch, name: &str) -> Vec<Vec<String>> {
+    let array = batch
+        .column_by_name(name)
+        .unwrap_or_else(|| panic!("there is no column {name}"));
+    if let DataType::List(_) = array.data_type() {
+        let lists = array.as_list::<i32>();
+        return (0..lists.len())
+            .map(|row| match lists.is_null(row) {
+                true => Vec::new(),
+                false => {
+                    let values = arrow::compute::cast(&lists.value(row), &DataType::Utf8).unwrap();
+                    let texts = values.as_string::<i32>();
+                    texts
+                        .iter()
+                        .map(|text| text.unwrap_or("").to_owned())
+                        .collect()
+                }
+            })
+            .collect();
+    }
+    if let DataType::BinaryView = array.data_type() {
+        let bytes = array.as_binary_view();
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        return bytes
+            .iter()
+            .map(|value| value.map(hex).into_iter().collect())
+            .collect();
+    }
+    let texts = column(batch, name);
+    texts
+        .into_iter()
+        .enumerate()
+        .map(|(row, text)| {
+            if array.is_null(row) {
+                Vec::new()
+            } else {
+                vec![text]
+            }
+        })
+        .collect()
+}
+
+/// True when both say the same, each in its words.
+fn is_same(theirs: &[String], ours: &[String]) -> bool {
+    theirs.len() == ours.len()
+        && theirs.iter().zip(ours).all(|(theirs, ours)| {
+            theirs == ours
+                || address(theirs).is_some_and(|digits| digits == *ours)
+                || number(theirs).is_some_and(|theirs| Some(theirs) == number(ours))
+                || is_close(theirs, ours)
+        })
+}
+
+/// The digits of an address of IPv4, as a column of addresses gives them here.
+fn address(text: &str) -> Option<String> {
+    let address: std::net::Ipv4Addr = text.parse().ok()?;
+    Some(
+        address
+            .octets()
+            .iter()
+            .map(|octet| format!("{octet:02x}"))
+            .collect(),
+    )
+}
+
+/// A number or a flag, however it is written.
+fn number(text: &str) -> Option<u64> {
+    match text {
+        "true" | "True" => Some(1),
+        "false" | "False" => Some(0),
+        _ => match text.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16).ok(),
+            None => text.parse().ok(),
+        },
+    }
+}
+
+/// Times that are the same to the microsecond.
+fn is_close(theirs: &str, ours: &str) -> bool {
+    let parse = |text: &str| {
+        text.contains('.')
+            .then(|| text.parse::<f64>().ok())
+            .flatten()
+    };
+    parse(theirs)
+        .zip(parse(ours))
+        .is_some_and(|(theirs, ours)| (theirs - ours).abs() < 1e-6)
+}

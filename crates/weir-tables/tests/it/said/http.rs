@@ -1,0 +1,223 @@
+//! `http` against tshark's http: requests and responses, each by the packet that completed its head.
+
+use super::Comparison;
+
+#[test]
+fn tshark_reads_the_same_in_http() {
+    let part = |frame, filter, fields, differences| Comparison {
+        table: "http",
+        frame,
+        protocols: &["http"],
+        filter,
+        fields,
+        without: None,
+        // A message counts where its head ends, on any port.
+        preferences: &["http.desegment_body:FALSE", "tcp.try_heuristic_first:TRUE"],
+        differences,
+    };
+    Comparison::agree(&[
+        part(
+            "http.request.frame",
+            "http.request && tcp && !icmp && !icmpv6",
+            REQUEST,
+            REQUEST_DIFFERENCES,
+        ),
+        part(
+            "http.response.frame",
+            "http.response && tcp && !icmp && !icmpv6",
+            RESPONSE,
+            RESPONSE_DIFFERENCES,
+        ),
+    ]);
+}
+
+const REQUEST: &[(&str, &str)] = &[
+    ("http.request.method", "http.request.method"),
+    ("http.request.uri", "http.request.uri"),
+    ("http.request.version", "http.request.version"),
+    ("http.host", "http.host"),
+    ("http.user_agent", "http.user_agent"),
+    ("http.referer", "http.referer"),
+    ("http.cookie", "http.cookie"),
+    ("http.accept", "http.accept"),
+    ("http.accept_language", "http.accept_language"),
+    ("http.accept_encoding", "http.accept_encoding"),
+    ("http.authorization", "http.authorization"),
+    ("http.x_forwarded_for", "http.x_forwarded_for"),
+    ("http.upgrade", "http.upgrade"),
+    ("http.request.content_type", "http.content_type"),
+];
+
+const RESPONSE: &[(&str, &str)] = &[
+    ("http.response.code", "http.response.code"),
+    ("http.response.phrase", "http.response.phrase"),
+    ("http.response.version", "http.response.version"),
+    ("http.server", "http.server"),
+    ("http.content_type", "http.content_type"),
+    ("http.content_encoding", "http.content_encoding"),
+    ("http.transfer_encoding", "http.transfer_encoding"),
+    ("http.location", "http.location"),
+    ("http.date", "http.date"),
+    ("http.last_modified", "http.last_modified"),
+    ("http.cache_control", "http.cache_control"),
+    ("http.set_cookie", "http.set_cookie"),
+    ("http.www_authenticate", "http.www_authenticate"),
+    ("http.time", "http.time"),
+];
+
+const SPACES: &str = "tshark ends a target at its first space";
+const ZERO_NINE: &str = "HTTP/0.9 is not read";
+const BEHIND: &str = "tshark, which is told not to put bodies together, takes a body that begins with POST for a head that goes on into the next response";
+const MISSING: &str = "segments are missing: tshark reads what comes behind at once, here it waits for them up to the capture's end, and has no packet";
+const NUL: &str = "the value begins with a NUL: tshark has none; in a second packet the request itself is the difference";
+const NONE: &str = "the version's last octet is damaged: tshark takes it for a response";
+
+const REQUEST_DIFFERENCES: &[(&str, &str, &str)] = &[
+    (
+        "ndpi/tests__cfgs__default__pcap__WebattackRCE.pcap",
+        "http.request.uri",
+        SPACES,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__WebattackRCE.pcap",
+        "http.request.version",
+        SPACES,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
+        "http.host",
+        MISSING,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
+        "http.request.content_type",
+        NUL,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
+        "http.request.method",
+        MISSING,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
+        "http.request.uri",
+        MISSING,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
+        "http.request.version",
+        MISSING,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
+        "http.user_agent",
+        MISSING,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__connect-with-smtp.pcap",
+        "http.request.uri",
+        SPACES,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__connect-with-smtp.pcap",
+        "http.request.version",
+        SPACES,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
+        "http.request.content_type",
+        BEHIND,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
+        "http.request.method",
+        BEHIND,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
+        "http.request.uri",
+        BEHIND,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
+        "http.request.version",
+        BEHIND,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__http-09-content-length-confusion.pcap",
+        "http.request.method",
+        ZERO_NINE,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__http-09-content-length-confusion.pcap",
+        "http.request.uri",
+        ZERO_NINE,
+    ),
+];
+const RESPONSE_DIFFERENCES: &[(&str, &str, &str)] = &[
+    (
+        "ndpi/tests__cfgs__default__pcap__http_invalid_server.pcap",
+        "http.server",
+        "UTF-8 in a field stays UTF-8",
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
+        "http.date",
+        NONE,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
+        "http.response.code",
+        NONE,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
+        "http.response.phrase",
+        NONE,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
+        "http.response.version",
+        NONE,
+    ),
+    (
+        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
+        "http.time",
+        NONE,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
+        "http.content_type",
+        BEHIND,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
+        "http.date",
+        BEHIND,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
+        "http.response.code",
+        BEHIND,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
+        "http.response.phrase",
+        BEHIND,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
+        "http.response.version",
+        BEHIND,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
+        "http.server",
+        BEHIND,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
+        "http.time",
+        BEHIND,
+    ),
+];

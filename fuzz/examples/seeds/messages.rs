@@ -1,0 +1,41 @@
+//! Messages of DNS, TLS and HTTP.
+
+use super::frames::Seed;
+
+/// The seeds of each target.
+pub(super) fn all() -> Vec<(&'static str, Vec<Seed>)> {
+    let named = |name: &str, bytes: &[u8]| (name.to_owned(), bytes.to_vec());
+    let question = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x03www\x04weir\x04test\0\0\x01\0\x01";
+    let answer = b"\x12\x34\x81\x80\0\x01\0\x02\0\0\0\x01\x03www\x04weir\x04test\0\0\x01\0\x01\
+        \xc0\x0c\0\x05\0\x01\0\0\x01\x2c\0\x04\x01a\xc0\x10\
+        \xc0\x2b\0\x01\0\x01\0\0\x01\x2c\0\x04\xc0\0\x02\x01\0\0\x29\x10\0\0\0\x80\0\0\0";
+    let loops = b"\0\x01\x01\0\0\x01\0\0\0\0\0\0\x01a\xc0\x0c\0\x01\0\x01";
+    let mut hello = vec![0x03, 0x03];
+    hello.extend([7; 32]);
+    hello.extend([0, 0, 4, 0x13, 0x01, 0xc0, 0x2f, 1, 0, 0, 18]);
+    hello.extend(b"\0\0\0\x0e\0\x0c\0\0\x09weir.test");
+    let message = [&[1, 0, 0, hello.len() as u8][..], &hello].concat();
+    let record = [&[22, 3, 1, 0, message.len() as u8][..], &message].concat();
+    let page = "GET /a HTTP/1.1\r\nHost: weir.test\r\n\r\nHEAD /b HTTP/1.1\r\n\r\n\
+        HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nweir\r\n0\r\n\r\n";
+    vec![
+        (
+            "messages_dns",
+            vec![named("question", question), named("answer", answer), named("loops", loops)],
+        ),
+        (
+            "messages_tls",
+            vec![
+                named("hello", &[&[0, 200][..], &record].concat()),
+                named("pieces", &[&[0, 3][..], &record].concat()),
+            ],
+        ),
+        (
+            "messages_http",
+            vec![
+                named("page", &[&[1, 255][..], page.as_bytes()].concat()),
+                named("pieces", &[&[1, 2][..], page.as_bytes()].concat()),
+            ],
+        ),
+    ]
+}
