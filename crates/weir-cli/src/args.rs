@@ -155,6 +155,15 @@ pub(crate) struct Query {
             looks wrong"
     )]
     pub(crate) unfused: bool,
+    /// Compile no questions to machine code
+    #[arg(
+        long,
+        help_heading = "Resources",
+        long_help = "Compile no questions to machine code, which is done where aggregates ask for plain \
+            fields of large captures: slower, with the same answers. To compare, or when an answer \
+            looks wrong"
+    )]
+    pub(crate) no_compile: bool,
     /// Write times in this zone: Europe/Berlin, +02:00, or local
     #[arg(
         long = "tz",

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use weir_engine::Statement;
+use weir_engine::{Compile, Statement};
 use weir_packet::ErfHdlc;
 
 use crate::args::{Global, Hdlc, Query};
@@ -144,6 +144,9 @@ fn options(query: &Query, global: Global) -> weir_engine::Options {
     options.threads = query.threads.map(NonZeroUsize::get);
     options.memory_limit_bytes = query.memory_limit;
     options.unfused = query.unfused;
+    if query.no_compile {
+        options.compile = Compile::Never;
+    }
     options.merge = query.merge;
     options.lateness = query.lateness;
     options.time_zone = query.time_zone.as_deref().map(zone_named);

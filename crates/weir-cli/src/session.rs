@@ -305,8 +305,12 @@ impl Session {
                 // A rate is for the eye: the precision of a double is plenty.
                 number as f64 / seconds.max(1e-9) / 1e6
             };
+            let compiled = match totals.compiled {
+                0 => String::new(),
+                compiled => format!(", {} by compiled code", grouped(compiled)),
+            };
             self.messages.note(&format!(
-                "{} records, {} bytes in {seconds:.3} s ({:.2} M records/s, {:.1} MB/s); {} dropped by predicates, {} stopped, {} of unknown link type",
+                "{} records, {} bytes in {seconds:.3} s ({:.2} M records/s, {:.1} MB/s); {} dropped by predicates, {} stopped, {} of unknown link type{compiled}",
                 grouped(totals.records),
                 grouped(totals.bytes),
                 rate(totals.records),
@@ -315,6 +319,10 @@ impl Session {
                 grouped(totals.stopped),
                 grouped(totals.unknown_link),
             ));
+            if totals.compile_refused > 0 {
+                self.messages
+                    .note("the system gives no memory for machine code: nothing was compiled");
+            }
         }
         ExitCode::from(u8::from(!errors.is_empty()))
     }

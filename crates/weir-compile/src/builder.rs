@@ -49,6 +49,37 @@ impl Builder {
         builder
     }
 
+    /// A program again, whose blocks that are not `kept` end the run with the number `why`.
+    pub(crate) fn narrowed(program: &Program, kept: &[bool], why: u8) -> Self {
+        let drafts = program.blocks.iter().map(|block| Draft {
+            steps: block.steps.clone(),
+            end: Some(block.end),
+        });
+        let mut builder = Self {
+            blocks: drafts.collect(),
+            order: Vec::new(),
+            current: None,
+            registers: program.registers,
+            carried: program.carried.clone(),
+            spaces: program.spaces.clone(),
+            is_full: false,
+        };
+        let leave = builder.label();
+        for (index, is_kept) in kept.iter().enumerate() {
+            let label = Label(u16::try_from(index).unwrap_or(u16::MAX));
+            builder.write(label);
+            if !is_kept {
+                builder.blocks[index] = Draft {
+                    steps: Vec::new(),
+                    end: Some(End::Jump(leave)),
+                };
+            }
+        }
+        builder.write(leave);
+        builder.end(End::Leave(why));
+        builder
+    }
+
     /// A space that is given with so many words at least. All of them are made before the first
     /// constant.
     pub fn space(&mut self, words_min: u64) -> SpaceId {
@@ -343,10 +374,7 @@ impl Builder {
             numbers[label.index()] = Some(Label(kept));
             kept += 1;
             let end = self.blocks[label.index()].end.ok_or(Fault::Backwards)?;
-            end.map(&mut |label| {
-                is_reached[label.index()] = true;
-                Some(label)
-            });
+            end.each(&mut |label| is_reached[label.index()] = true);
         }
         let mut blocks = Vec::with_capacity(usize::from(kept));
         for label in &self.order {
@@ -384,6 +412,14 @@ impl Builder {
 }
 
 impl End {
+    /// Looks at each label that it leads to.
+    pub(crate) fn each(self, look: &mut impl FnMut(Label)) {
+        self.map(&mut |label| {
+            look(label);
+            Some(label)
+        });
+    }
+
     /// The same with other labels; `None` when one of them has none.
     fn map(self, of: &mut impl FnMut(Label) -> Option<Label>) -> Option<Self> {
         let mut end = self;

@@ -138,15 +138,27 @@ pub(crate) fn check(program: &Program) -> Result<(), Fault> {
         for step in &block.steps {
             checker.step(step)?;
         }
-        let mut lead = |to: Label, facts: Facts| {
+        // Leads on with what is known, but for one register of which more is.
+        let mut lead = |to: Label, facts: &Facts, more: Option<(Register, Fact)>| {
             if to.index() <= number {
                 return Err(Fault::Backwards);
             }
             let entry = entries.get_mut(to.index()).ok_or(Fault::Backwards)?;
+            let more_of = |index: usize| match more {
+                Some((register, fact)) if register.index() == index => Some(fact),
+                _ => None,
+            };
             match entry {
-                None => *entry = Some(facts),
+                None => {
+                    let mut facts = facts.clone();
+                    if let Some((register, fact)) = more {
+                        facts[register.index()] = Some(fact);
+                    }
+                    *entry = Some(facts);
+                }
                 Some(entry) => {
-                    for (ours, theirs) in entry.iter_mut().zip(facts) {
+                    for (index, (ours, theirs)) in entry.iter_mut().zip(facts).enumerate() {
+                        let theirs = more_of(index).or(*theirs);
                         *ours = ours.zip(theirs).map(|(ours, theirs)| ours.or(theirs));
                     }
                 }
@@ -282,15 +294,11 @@ impl Checker<'_> {
     fn end(
         &self,
         end: &End,
-        lead: &mut impl FnMut(Label, Facts) -> Result<(), Fault>,
+        lead: &mut impl FnMut(Label, &Facts, Option<(Register, Fact)>) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
-        let with = |register: Register, fact: Fact| {
-            let mut facts = self.facts.clone();
-            facts[register.index()] = Some(fact);
-            facts
-        };
+        let facts = &self.facts;
         match *end {
-            End::Jump(to) => lead(to, self.facts.clone()),
+            End::Jump(to) => lead(to, facts, None),
             End::If {
                 relation,
                 left,
@@ -307,10 +315,10 @@ impl Checker<'_> {
                         _ => u64::MAX,
                     };
                     let max = fact.max.min(max);
-                    with(left, Fact { max, ..fact })
+                    Some((left, Fact { max, ..fact }))
                 };
-                lead(then, narrowed(relation))?;
-                lead(otherwise, narrowed(relation.negated()))
+                lead(then, facts, narrowed(relation))?;
+                lead(otherwise, facts, narrowed(relation.negated()))
             }
             End::Within {
                 at,
@@ -326,8 +334,8 @@ impl Checker<'_> {
                     bytes: Some(room),
                     ..fact
                 };
-                lead(then, with(at, within))?;
-                lead(otherwise, self.facts.clone())
+                lead(then, facts, Some((at, within)))?;
+                lead(otherwise, facts, None)
             }
             End::Reach {
                 to,
@@ -344,8 +352,8 @@ impl Checker<'_> {
                 {
                     return Err(Fault::Register);
                 }
-                lead(then, with(to, Fact::place(0)))?;
-                lead(otherwise, self.facts.clone())
+                lead(then, facts, Some((to, Fact::place(0))))?;
+                lead(otherwise, facts, None)
             }
             End::WithinSpace {
                 at,
@@ -362,8 +370,8 @@ impl Checker<'_> {
                     words: Some((space, u64::from(words))),
                     ..fact
                 };
-                lead(then, with(at, within))?;
-                lead(otherwise, self.facts.clone())
+                lead(then, facts, Some((at, within)))?;
+                lead(otherwise, facts, None)
             }
             End::Next => match self.get(Register::AT)?.bytes {
                 Some(_) => self.carried(),

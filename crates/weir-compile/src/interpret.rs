@@ -4,8 +4,13 @@ use crate::program::{Bytes, End, Operand, Program, Register, Space, Step};
 use crate::run::{AT_WORD, LEFT_WORD, PAUSED};
 
 /// Runs a program over a window from where the state says; gives why it ended. The spaces are as large as the
-/// program says.
-pub(crate) fn run(program: &Program, window: &[u8], given: &mut [&mut [u64]]) -> u64 {
+/// program says. Notes which blocks it came through.
+pub(crate) fn run(
+    program: &Program,
+    window: &[u8],
+    given: &mut [&mut [u64]],
+    visited: &mut [bool],
+) -> u64 {
     let mut registers = vec![0; usize::from(program.registers)];
     let (mut left, at) = match given.first() {
         Some(state) => (state[LEFT_WORD], state[AT_WORD]),
@@ -27,6 +32,9 @@ pub(crate) fn run(program: &Program, window: &[u8], given: &mut [&mut [u64]]) ->
         let Some(here) = program.blocks.get(block) else {
             break PAUSED;
         };
+        if let Some(visited) = visited.get_mut(block) {
+            *visited = true;
+        }
         for step in &here.steps {
             machine.step(step);
         }

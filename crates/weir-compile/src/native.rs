@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I8, I16, I32, I64};
+use cranelift_codegen::ir::types::{I16, I32, I64};
 use cranelift_codegen::ir::{
     self, AbiParam, AliasRegionData, InstBuilder, MemFlagsData, UserFuncName, Value,
 };
@@ -46,7 +46,8 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    fn new(reason: impl fmt::Display) -> Self {
+    /// Why something is not compiled that has nothing to do with memory.
+    pub fn new(reason: impl fmt::Display) -> Self {
         Self {
             reason: reason.to_string(),
             is_memory: false,
@@ -211,6 +212,10 @@ struct Writer<'w> {
     builder: FunctionBuilder<'w>,
     program: &'w Program,
     registers: Vec<Variable>,
+    /// Of each register, whether one step alone sets it.
+    is_set_once: Vec<bool>,
+    /// Of such a register, the bytes that it was loaded from, as they lie in the window, most significant first.
+    bytes_of: Vec<Option<(Value, Bytes)>>,
     left: Variable,
     blocks: Vec<ir::Block>,
     window: Value,
@@ -253,7 +258,7 @@ impl<'w> Writer<'w> {
                 (part(0), part(8))
             })
             .collect();
-        let registers = (0..program.registers)
+        let registers: Vec<Variable> = (0..program.registers)
             .map(|_| builder.declare_var(I64))
             .collect();
         let left = builder.declare_var(I64);
@@ -267,6 +272,8 @@ impl<'w> Writer<'w> {
         let mut writer = Self {
             builder,
             program,
+            is_set_once: set_once(program),
+            bytes_of: vec![None; registers.len()],
             registers,
             left,
             blocks,
@@ -388,7 +395,10 @@ impl<'w> Writer<'w> {
                 bytes,
                 is_little,
             } => {
-                let value = self.load(at, offset, bytes, is_little);
+                let (value, raw) = self.load(at, offset, bytes, is_little);
+                if let (Some(raw), true) = (raw, self.is_set_once[to.index()]) {
+                    self.bytes_of[to.index()] = Some((raw, bytes));
+                }
                 self.set(to, value);
             }
             Step::Read {
@@ -416,7 +426,14 @@ impl<'w> Writer<'w> {
         }
     }
 
-    fn load(&mut self, at: Register, offset: u32, bytes: Bytes, is_little: bool) -> Value {
+    /// A number of the window; the same with its bytes in the other order, when that is what was loaded.
+    fn load(
+        &mut self,
+        at: Register,
+        offset: u32,
+        bytes: Bytes,
+        is_little: bool,
+    ) -> (Value, Option<Value>) {
         let at = self.get(at);
         let mut address = self.builder.ins().iadd(self.window, at);
         let offset = i32::try_from(offset).unwrap_or_else(|_| {
@@ -425,19 +442,21 @@ impl<'w> Writer<'w> {
             0
         });
         let flags = self.flags_window;
-        let of = match bytes {
-            Bytes::One => I8,
-            Bytes::Two => I16,
-            Bytes::Four => I32,
-            Bytes::Eight => I64,
+        let ins = self.builder.ins();
+        let of = match (bytes, is_little) {
+            (Bytes::One, _) => return (ins.uload8(I64, flags, address, offset), None),
+            (Bytes::Two, true) => return (ins.uload16(I64, flags, address, offset), None),
+            (Bytes::Four, true) => return (ins.uload32(flags, address, offset), None),
+            (Bytes::Eight, true) => return (ins.load(I64, flags, address, offset), None),
+            (Bytes::Two, false) => I16,
+            (Bytes::Four, false) => I32,
+            (Bytes::Eight, false) => I64,
         };
-        let mut value = self.builder.ins().load(of, flags, address, offset);
-        if !is_little && bytes != Bytes::One {
-            value = self.builder.ins().bswap(value);
-        }
+        let raw = ins.load(of, flags, address, offset);
+        let value = self.builder.ins().bswap(raw);
         match bytes {
-            Bytes::Eight => value,
-            _ => self.builder.ins().uextend(I64, value),
+            Bytes::Eight => (value, Some(raw)),
+            _ => (self.builder.ins().uextend(I64, value), Some(raw)),
         }
     }
 
@@ -468,6 +487,16 @@ impl<'w> Writer<'w> {
             Relation::Greater => IntCC::UnsignedGreaterThan,
             Relation::GreaterOrEqual => IntCC::UnsignedGreaterThanOrEqual,
         };
+        // Whether a number is a constant can be seen from its bytes in any order.
+        if let (IntCC::Equal | IntCC::NotEqual, Operand::Constant(constant), Some((raw, bytes))) =
+            (condition, right, self.bytes_of[left.index()])
+            && constant <= bytes.max()
+        {
+            let of = self.builder.func.dfg.value_type(raw);
+            let swapped = constant.swap_bytes() >> (64 - 8 * bytes.count());
+            let swapped = self.builder.ins().iconst(of, swapped as i64);
+            return self.builder.ins().icmp(condition, raw, swapped);
+        }
         let left = self.get(left);
         let right = self.operand(right);
         self.builder.ins().icmp(condition, left, right)
@@ -629,6 +658,35 @@ impl<'w> Writer<'w> {
             .ins()
             .brif(condition, then, &[], otherwise, &[]);
     }
+}
+
+/// Of each register, whether one step alone sets it: what it is set to is then the same wherever it may be read.
+fn set_once(program: &Program) -> Vec<bool> {
+    let mut times = vec![0_u32; usize::from(program.registers)];
+    let mut set = |register: Register| times[register.index()] += 1;
+    [Register::AT, Register::WINDOW_LEN]
+        .into_iter()
+        .for_each(&mut set);
+    program
+        .carried
+        .iter()
+        .for_each(|carried| set(carried.register));
+    for block in &program.blocks {
+        for step in &block.steps {
+            match *step {
+                Step::Set { to, .. }
+                | Step::Compute { to, .. }
+                | Step::Select { to, .. }
+                | Step::Load { to, .. }
+                | Step::Read { to, .. } => set(to),
+                Step::Write { .. } => {}
+            }
+        }
+        if let End::Reach { to, .. } = block.end {
+            set(to);
+        }
+    }
+    times.iter().map(|times| *times == 1).collect()
 }
 
 const RAW_SPACE_BYTES: i32 = size_of::<RawSpace>() as i32;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::builder::Builder;
 use crate::check::{self, Fault};
 
 /// What is done with each record of a window of bytes: a graph of blocks without a circle, run from its
@@ -451,6 +452,54 @@ impl Program {
         };
         check::check(&program)?;
         Ok(program)
+    }
+
+    /// Of how many blocks it is made.
+    #[must_use]
+    pub fn blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// The program for records that go the ways of a sample, whose blocks are those that were `visited`. Where a
+    /// record goes another way, the run ends with the number `why` and the record untouched; but for what
+    /// lies behind the first change, which has to be done to its end.
+    ///
+    /// # Errors
+    /// None for a program and a number below [`End::LEAVE_MAX`].
+    pub fn narrowed(&self, visited: &[bool], why: u8) -> Result<Self, Fault> {
+        let is_visited = |index: usize| visited.get(index).copied().unwrap_or(true);
+        let mut has_changed = vec![false; self.blocks.len()];
+        for (index, block) in self.blocks.iter().enumerate() {
+            let changes = has_changed[index] || self.changes(block);
+            block.end.each(&mut |label| {
+                if let Some(has_changed) = has_changed.get_mut(label.index()) {
+                    *has_changed |= changes;
+                }
+            });
+        }
+        let is_kept = |index: usize| {
+            let is_end = self.blocks[index].steps.is_empty()
+                && matches!(self.blocks[index].end, End::Leave(_));
+            is_visited(index) || has_changed[index] || is_end || index == 0
+        };
+        let kept: Vec<bool> = (0..self.blocks.len()).map(is_kept).collect();
+        Builder::narrowed(self, &kept, why).finish()
+    }
+
+    /// What a block does outlives the record at hand.
+    fn changes(&self, block: &Block) -> bool {
+        let is_kept = |register: Register| {
+            register == Register::AT || self.carried.iter().any(|it| it.register == register)
+        };
+        let by_steps = block.steps.iter().any(|step| match *step {
+            Step::Write { .. } => true,
+            Step::Set { to, .. }
+            | Step::Compute { to, .. }
+            | Step::Select { to, .. }
+            | Step::Load { to, .. }
+            | Step::Read { to, .. } => is_kept(to),
+        });
+        by_steps || matches!(block.end, End::Reach { to, .. } if is_kept(to))
     }
 
     /// How many steps it has: what compiling costs follows from that.

@@ -82,6 +82,40 @@ impl Runner {
     /// # Panics
     /// When there are fewer spaces, or one of them is smaller, than the program says.
     pub fn run(&self, window: &[u8], at: usize, records: u64, spaces: &mut [&mut [u64]]) -> Run {
+        self.run_by(window, at, records, spaces, |window, spaces| {
+            match &self.native {
+                Some(native) => native.run(&self.program, window, spaces),
+                None => interpret::run(&self.program, window, spaces, &mut []),
+            }
+        })
+    }
+
+    /// The same by the interpreter, which notes of each block of the program whether it came through it:
+    /// see [`Program::narrowed`].
+    ///
+    /// # Panics
+    /// As [`Runner::run`] does.
+    pub fn sample(
+        &self,
+        window: &[u8],
+        at: usize,
+        records: u64,
+        spaces: &mut [&mut [u64]],
+        visited: &mut [bool],
+    ) -> Run {
+        self.run_by(window, at, records, spaces, |window, spaces| {
+            interpret::run(&self.program, window, spaces, visited)
+        })
+    }
+
+    fn run_by(
+        &self,
+        window: &[u8],
+        at: usize,
+        records: u64,
+        spaces: &mut [&mut [u64]],
+        run: impl FnOnce(&[u8], &mut [&mut [u64]]) -> u64,
+    ) -> Run {
         let len = usize::try_from(Program::WINDOW_LEN_MAX).unwrap_or(usize::MAX);
         let window = window.get(..len).unwrap_or(window);
         let at = at.min(window.len());
@@ -105,10 +139,7 @@ impl Runner {
             state[AT_WORD] = at as u64;
             state[LEFT_WORD] = records;
         }
-        let code = match &self.native {
-            Some(native) => native.run(&self.program, window, spaces),
-            None => interpret::run(&self.program, window, spaces),
-        };
+        let code = run(window, spaces);
         let (at, left) = match spaces.first() {
             Some(state) => (state[AT_WORD], state[LEFT_WORD]),
             None => (0, 0),

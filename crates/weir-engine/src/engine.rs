@@ -15,7 +15,7 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use weir_packet::Options as DecodeOptions;
-use weir_tables::{Feed, Keeper, Stop};
+use weir_tables::{Compile, Feed, Keeper, Stop};
 
 use crate::address;
 use crate::answer::{Answer, Glance};
@@ -51,6 +51,8 @@ pub struct Options {
     /// Leaves aggregates to DataFusion's own operators instead of computing them while captures are
     /// decoded: slower, with the same answers.
     pub unfused: bool,
+    /// When what aggregates ask of each record is compiled to machine code. The answers are the same.
+    pub compile: Compile,
     /// Reads several captures of one FROM at once, in the order of time.
     pub merge: bool,
     /// How late records may be that are answered in the order of time; `None` leaves that to each
@@ -380,6 +382,7 @@ impl Engine {
             ledger: &self.ledger,
             decode: &self.options.decode,
             merge: self.options.merge,
+            compile: self.options.compile,
             lateness: self.options.lateness,
             records,
             follow: self.options.follow,

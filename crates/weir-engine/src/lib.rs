@@ -59,3 +59,4 @@ pub use error::{Error, ErrorKind};
 pub use ledger::Ledger;
 pub use names::nearest;
 pub use statement::Statement;
+pub use weir_tables::Compile;

@@ -22,7 +22,7 @@ use weir_capture::shown;
 use weir_packet::Options as DecodeOptions;
 use weir_packet::layout::Layout;
 use weir_tables::{
-    EXTRACTIONS, Extraction, Feed, Setting, Settings, Source, Stop, Table, is_address,
+    Compile, EXTRACTIONS, Extraction, Feed, Setting, Settings, Source, Stop, Table, is_address,
 };
 
 use crate::clf::ClfTable;
@@ -69,6 +69,7 @@ pub(crate) struct Resolver<'e> {
     pub(crate) ledger: &'e Arc<Ledger>,
     pub(crate) decode: &'e DecodeOptions,
     pub(crate) merge: bool,
+    pub(crate) compile: Compile,
     pub(crate) lateness: Option<Duration>,
     /// Tables of packets have each record whole, too: a capture is to be written.
     pub(crate) records: bool,
@@ -306,6 +307,7 @@ impl Resolver<'_> {
             decode: self.decode.clone(),
             lateness: reads.lateness.or(self.lateness),
             read_ahead: self.threads() > 1,
+            compile: self.compile,
         };
         CaptureTable::new(table, reading)
     }

@@ -23,7 +23,9 @@ use datafusion::physical_plan::{
     SendableRecordBatchStream,
 };
 use weir_packet::{Layer, Needs, Options as DecodeOptions};
-use weir_tables::{Column, Counters, Predicate, Scan, ScanOptions, Source, Table, WantedRows};
+use weir_tables::{
+    Column, Compile, Counters, Predicate, Scan, ScanOptions, Source, Table, WantedRows,
+};
 
 use crate::ledger::Ledger;
 use crate::live::Live;
@@ -42,6 +44,8 @@ pub(crate) struct Reading {
     pub(crate) lateness: Option<Duration>,
     /// A thread may read ahead of the one that decodes.
     pub(crate) read_ahead: bool,
+    /// When what is asked of records is compiled.
+    pub(crate) compile: Compile,
 }
 
 impl Reading {
@@ -52,6 +56,7 @@ impl Reading {
         options.sorted = self.sorted;
         options.decode = self.decode.clone();
         options.read_ahead = self.read_ahead;
+        options.compile = self.compile;
         options
     }
 }
@@ -498,6 +503,7 @@ pub(crate) struct Metrics {
     dropped: Count,
     stopped: Count,
     unknown_link: Count,
+    compiled: Count,
 }
 
 impl Metrics {
@@ -510,6 +516,7 @@ impl Metrics {
             dropped: count("dropped"),
             stopped: count("stopped"),
             unknown_link: count("unknown_link_type"),
+            compiled: count("compiled_records"),
         }
     }
 
@@ -521,6 +528,7 @@ impl Metrics {
             (&self.dropped, totals.dropped),
             (&self.stopped, totals.stopped),
             (&self.unknown_link, totals.unknown_link),
+            (&self.compiled, totals.compiled),
         ] {
             let total = usize::try_from(total).unwrap_or(usize::MAX);
             metric.add(total.saturating_sub(metric.value()));

@@ -11,7 +11,7 @@ use std::io::{BufWriter, Read};
 use std::path::PathBuf;
 
 use weir_tables::{
-    Aggregate, Branch, Calculation, Constant, Expression, Function, Operator, Predicate,
+    Aggregate, Branch, Calculation, Compile, Constant, Expression, Function, Operator, Predicate,
     ScanOptions, SharedScan, Source, Table,
 };
 use weir_testkit::trace;
@@ -177,7 +177,9 @@ fn run(question: &Question, length: Expression, path: &PathBuf) -> u64 {
     let counters = std::sync::Arc::new(weir_tables::Counters::default());
     let sources = vec![Source::capture(path)];
     let mut options = ScanOptions::default();
-    options.compile = std::env::var_os("WEIR_NO_COMPILE").is_none();
+    if std::env::var_os("WEIR_NO_COMPILE").is_some() {
+        options.compile = Compile::Never;
+    }
     let mut scan = SharedScan::new(vec![aggregate], &[], sources, options)
         .with_counters(std::sync::Arc::clone(&counters));
     while scan.step().expect("no order is promised") {}

@@ -14,17 +14,75 @@ use weir_compile::{Exit, Refusal, Runner};
 use weir_packet::layout::Layout;
 use weir_packet::{LinkType, Options};
 
-use crate::Aggregate;
+use crate::reading::COMPILED_BYTES_MIN;
+use crate::{Aggregate, Compile, Source};
 use ask::Asked;
 pub(crate) use lower::Framing;
-use lower::{FIRST_FREE_WORD, LEAVE_FULL, NUMBER_WORD, PORTS_WORD, TAKEN_WORD};
+use lower::{FIRST_FREE_WORD, LEAVE_FULL, LEAVE_RARE, NUMBER_WORD, PORTS_WORD, TAKEN_WORD};
 pub(crate) use output::{Column, MeasurePlan, Mode, Output};
 
 /// The program of all that some aggregates ask of records that are alike.
 pub(crate) struct Questions {
-    runner: Runner,
+    /// The whole program.
+    whole: Runner,
+    /// What is run: the program as far as records went through it, compiled.
+    narrow: Option<Runner>,
+    sample: Sample,
     state: Vec<u64>,
     outputs: Vec<Output>,
+}
+
+/// The ways that records go through a program: what a compiled one has none of is left to the decoder, so
+/// that what is rare need not be compiled.
+#[derive(Default)]
+struct Sample {
+    /// Which blocks of the program some record came through.
+    visited: Vec<bool>,
+    /// Records that are looked at before it is compiled again.
+    left: u64,
+    /// How many times it was compiled.
+    compiled: u32,
+    /// Records since then, and those of them that went other ways.
+    records: u64,
+    missed: u64,
+}
+
+/// Whether what an aggregate asks of sources is compiled, for who explains a plan: `Ok` when it is, as far as
+/// the records are plain; otherwise why not. `None` where the sources are too small for that to matter.
+#[must_use]
+pub fn compiles(
+    aggregate: &Aggregate,
+    sources: &[Source],
+    compile: Compile,
+) -> Option<Result<(), &'static str>> {
+    let lens = sources.iter().filter_map(Source::len);
+    let is_large = lens.fold(0, u64::saturating_add) >= COMPILED_BYTES_MIN;
+    match compile {
+        Compile::Never => return Some(Err("compiling is turned off")),
+        Compile::Large if !is_large => return None,
+        Compile::Large | Compile::Always => {}
+    }
+    let layout = sources.first().and_then(Source::layout);
+    let asked = match aggregate.is_plain() {
+        true => Asked::new(&[aggregate.branches()], layout.map(AsRef::as_ref)),
+        false => None,
+    };
+    let branches = aggregate.branches().len();
+    Some(match asked {
+        None => Err("more than plain fields is asked for"),
+        Some(asked) if !is_small(&asked, branches) => Err("too much is asked for at once"),
+        Some(_) if layout.is_some_and(|layout| layout.plain_record_len().is_none()) => {
+            Err("the records are not all of one length")
+        }
+        Some(_) => Ok(()),
+    })
+}
+
+/// What is asked makes no program that is too large.
+fn is_small(asked: &Asked, branches: usize) -> bool {
+    (1..=BRANCHES_MAX).contains(&branches)
+        && asked.conditions.len() <= CONDITIONS_MAX
+        && asked.fields.len() <= FIELDS_MAX
 }
 
 /// What a program has passed over.
@@ -34,6 +92,10 @@ pub(crate) struct Passed {
     pub(crate) records: u64,
     /// Records that some branch took up.
     pub(crate) taken: u64,
+    /// Records that went through machine code.
+    pub(crate) compiled: u64,
+    /// The system gives no memory for machine code: the records were interpreted.
+    pub(crate) is_refused: bool,
 }
 
 impl Questions {
@@ -62,11 +124,11 @@ impl Questions {
         };
         let branches: Vec<_> = aggregates.iter().map(Aggregate::branches).collect();
         let count: usize = branches.iter().map(|branches| branches.len()).sum();
-        if !is_plain || !(1..=BRANCHES_MAX).contains(&count) {
+        if !is_plain {
             return None;
         }
         let asked = Asked::new(&branches, layout)?;
-        if asked.conditions.len() > CONDITIONS_MAX || asked.fields.len() > FIELDS_MAX {
+        if !is_small(&asked, count) {
             return None;
         }
         let mut word = FIRST_FREE_WORD;
@@ -86,21 +148,47 @@ impl Questions {
         }
         let program = lower::lower(&asked, &outputs, word, framing, link_type, options).ok()?;
         Some(Self {
-            runner: Runner::interpreted(program),
+            whole: Runner::interpreted(program),
+            narrow: None,
+            sample: Sample::default(),
             state: vec![0; word as usize],
             outputs,
         })
     }
 
-    /// Makes it machine code.
+    /// Makes it machine code, whatever the records are.
     pub(crate) fn compile(&mut self) -> Result<(), Refusal> {
-        self.runner.compile()
+        self.whole.compile()
+    }
+
+    /// Makes it machine code once it has seen so many records.
+    pub(crate) fn compile_behind(&mut self, records: u64) {
+        self.sample = Sample {
+            visited: vec![false; self.whole.program().blocks()],
+            left: records,
+            ..Sample::default()
+        };
+    }
+
+    /// Compiles what the records of the sample went through; all of it when that keeps changing.
+    fn compile_sample(&mut self) -> Result<(), Refusal> {
+        let sample = &mut self.sample;
+        sample.compiled += 1;
+        (sample.records, sample.missed) = (0, 0);
+        if sample.compiled > NARROWED_MAX {
+            sample.visited.fill(true);
+        }
+        let program = self.whole.program().narrowed(&sample.visited, LEAVE_RARE);
+        let mut runner = Runner::interpreted(program.map_err(Refusal::new)?);
+        runner.compile()?;
+        self.narrow = Some(runner);
+        Ok(())
     }
 
     /// How large the program is.
     #[cfg(test)]
     pub(crate) fn steps(&self) -> usize {
-        self.runner.program().steps()
+        self.whole.program().steps()
     }
 
     /// Takes up records from the beginning of a window, `most` of them at most, up to one that has to be decoded
@@ -123,8 +211,11 @@ impl Questions {
             aggregate.begin_run(output, &mut self.state[first..first + output.words()]);
             self.state[output.rows_word as usize] = 0;
         }
+        let was_seen = self.sample.left;
         loop {
             let left = most.saturating_sub(passed.records);
+            let is_compiled =
+                self.sample.left == 0 && self.narrow.as_ref().unwrap_or(&self.whole).is_compiled();
             let mut spaces: Vec<&mut [u64]> = vec![&mut self.state];
             for (aggregate, output) in aggregates.iter_mut().zip(&self.outputs) {
                 if let Mode::Direct { .. } = output.mode {
@@ -132,23 +223,66 @@ impl Questions {
                     spaces.extend([direct, entries]);
                 }
             }
-            let run = self.runner.run(window, passed.bytes, left, &mut spaces);
+            let run = match (&self.narrow, self.sample.left) {
+                (_, to_see @ 1..) => {
+                    let visited = &mut self.sample.visited;
+                    let most = left.min(to_see);
+                    let run = self
+                        .whole
+                        .sample(window, passed.bytes, most, &mut spaces, visited);
+                    // One that is left is seen as well.
+                    let seen = run.records.saturating_add(1).min(to_see);
+                    self.sample.left -= seen;
+                    run
+                }
+                (Some(narrow), _) => narrow.run(window, passed.bytes, left, &mut spaces),
+                (None, _) => self.whole.run(window, passed.bytes, left, &mut spaces),
+            };
+            drop(spaces);
             passed.bytes = run.at;
             passed.records += run.records;
+            if is_compiled {
+                passed.compiled += run.records;
+            }
             for (aggregate, output) in aggregates.iter_mut().zip(&self.outputs) {
                 let rows = std::mem::take(&mut self.state[output.rows_word as usize]) as usize;
                 let first = output.first_word as usize;
                 aggregate.end_run(output, &self.state[first..first + output.words()], rows);
             }
-            if run.exit != Exit::Left(LEAVE_FULL) {
-                break;
+            self.sample.records += run.records;
+            match run.exit {
+                Exit::Left(LEAVE_FULL) => {}
+                Exit::Left(LEAVE_RARE) => {
+                    self.sample.missed += 1;
+                    break;
+                }
+                Exit::Paused if passed.records < most => {}
+                _ => break,
             }
+        }
+        if was_seen != self.sample.left && self.sample.left == 0 {
+            passed.is_refused = self.compile_sample().is_err();
+        }
+        let Sample {
+            records, missed, ..
+        } = self.sample;
+        if missed > MISSED_MAX && missed > records / MISSED_SHARE {
+            // The records are others than those of the sample.
+            self.sample.left = SAMPLE_RECORDS;
+            (self.sample.records, self.sample.missed) = (0, 0);
         }
         passed.taken = self.state[TAKEN_WORD as usize];
         passed
     }
 }
 
+/// Records that are interpreted to see which ways they go.
+pub(crate) const SAMPLE_RECORDS: u64 = 2048;
+/// A program is compiled as far as records go through it so many times, and then whole.
+const NARROWED_MAX: u32 = 4;
+/// So many records may go ways that are not compiled, or one in so many of all.
+const MISSED_MAX: u64 = 1024;
+const MISSED_SHARE: u64 = 100;
 /// Branches of all aggregates, at most.
 const BRANCHES_MAX: usize = 16;
 /// Different conditions, at most.

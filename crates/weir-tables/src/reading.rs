@@ -13,8 +13,8 @@ use crate::program::{Framing, Passed};
 use crate::records::{RawRecord, RecordReader};
 use crate::source::{Bytes, Cause};
 use crate::{
-    Column, Counters, Keeper, Origin, Parts, Predicate, Row, ScanOptions, Source, SourceError,
-    Totals, kept,
+    Column, Compile, Counters, Keeper, Origin, Parts, Predicate, Row, ScanOptions, Source,
+    SourceError, Totals, kept,
 };
 
 /// Where rows go.
@@ -47,6 +47,7 @@ pub(crate) trait Sink {
         _records: (Framing, LinkType),
         _layout: Option<&Layout>,
         _options: &DecodeOptions,
+        _compile: Compile,
     ) -> Prepared {
         Prepared::Unasked
     }
@@ -72,7 +73,7 @@ pub(crate) trait Sink {
 /// Whether a sink has a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Prepared {
-    /// It has one, compiled.
+    /// It has one, compiled or soon to be.
     Ready,
     /// It asks for what no program does.
     Unasked,
@@ -147,7 +148,9 @@ struct Gather<S> {
     blocks: Option<Blocks>,
     /// The same questions as a program.
     compiling: Compiling,
-    may_compile: bool,
+    compile: Compile,
+    /// Bytes of the sources so far, those of the one at hand among them.
+    source_bytes: u64,
     options: DecodeOptions,
     order: Option<Order>,
     output: Output<S>,
@@ -195,7 +198,8 @@ impl<S: Sink> Reading<S> {
                 needs_headers,
                 blocks: None,
                 compiling: Compiling::Never,
-                may_compile: options.compile,
+                compile: options.compile,
+                source_bytes: 0,
                 options: options.decode,
                 order: options.sorted.then(Order::default),
                 output: Output {
@@ -417,14 +421,17 @@ impl<S: Sink> Reading<S> {
             (Some(_), Some(_)) => Some(Blocks::new(1, true)),
             (blocks, _) => blocks,
         };
-        let may_compile = self.gather.may_compile && self.gather.blocks.is_some();
-        self.gather.compiling = match self.gather.output.keeper {
-            None if may_compile => match len {
-                Some(COMPILED_BYTES_MIN..) => Compiling::Behind(0),
-                Some(_) => Compiling::Never,
-                None => Compiling::Behind(COMPILED_RECORDS_MIN),
-            },
-            _ => Compiling::Never,
+        let gather = &mut self.gather;
+        gather.source_bytes = gather.source_bytes.saturating_add(len.unwrap_or_default());
+        // Who keeps records looks at each.
+        let may_compile = gather.blocks.is_some() && gather.output.keeper.is_none();
+        gather.compiling = match gather.compile {
+            Compile::Large | Compile::Always if !may_compile => Compiling::Never,
+            Compile::Always => Compiling::Behind(0),
+            Compile::Large if gather.source_bytes >= COMPILED_BYTES_MIN => Compiling::Behind(0),
+            // A pipe does not say how much comes.
+            Compile::Large if len.is_none() => Compiling::Behind(COMPILED_RECORDS_MIN),
+            Compile::Large | Compile::Never => Compiling::Never,
         };
     }
 
@@ -603,7 +610,11 @@ impl<S: Sink> Gather<S> {
             let totals = &mut self.output.totals;
             totals.records += passed.records;
             totals.dropped += passed.records.saturating_sub(passed.taken);
-            totals.compiled += passed.records;
+            totals.compiled += passed.compiled;
+            if passed.is_refused {
+                totals.compile_refused += 1;
+                self.compiling = Compiling::Never;
+            }
             return usize::try_from(passed.records).unwrap_or(most);
         }
         let passed = self.pass_blocks(path, input, most);
@@ -623,10 +634,10 @@ impl<S: Sink> Gather<S> {
             }
             return;
         };
-        let prepared = self
-            .output
-            .sink
-            .prepare_program(records, layout, &self.options);
+        let prepared =
+            self.output
+                .sink
+                .prepare_program(records, layout, &self.options, self.compile);
         self.compiling = match prepared {
             Prepared::Ready => Compiling::Ready,
             Prepared::Unasked => Compiling::Never,
@@ -781,7 +792,7 @@ fn keeping_failed(error: WriteError) -> ArrowError {
 /// Records between two looks at the clock, so to say: after so many the counters are brought up to
 /// date even when no row passes the predicate.
 const STEP_RECORDS: usize = 65_536;
-/// Sources with less are done in the time that compiling takes.
-const COMPILED_BYTES_MIN: u64 = 4 << 20;
+/// Sources with less, together, are done in the time that compiling takes.
+pub(crate) const COMPILED_BYTES_MIN: u64 = 4 << 20;
 /// Behind so many records, a source that does not say how large it is will have more.
 const COMPILED_RECORDS_MIN: u64 = 16_384;

@@ -28,8 +28,21 @@ pub struct ScanOptions {
     pub decode: DecodeOptions,
     /// A capture that is slow to read, or compressed, is read ahead on a thread of its own.
     pub read_ahead: bool,
-    /// Questions to large sources are compiled to machine code, where they can be. Not by default yet.
-    pub compile: bool,
+    /// When what aggregates ask of each record is compiled to machine code.
+    pub compile: Compile,
+}
+
+/// When questions are compiled to machine code: those of aggregates that ask for plain fields. Which is
+/// chosen makes no difference to any answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compile {
+    /// Where the sources are so large that the compiler costs less than it saves.
+    #[default]
+    Large,
+    /// Whatever the size of the sources.
+    Always,
+    /// Never: records are taken up in blocks, or one by one.
+    Never,
 }
 
 impl Default for ScanOptions {
@@ -42,7 +55,7 @@ impl Default for ScanOptions {
             keeper: None,
             decode: DecodeOptions::default(),
             read_ahead: false,
-            compile: false,
+            compile: Compile::default(),
         }
     }
 }

@@ -9,10 +9,12 @@ use weir_packet::layout::Layout;
 use weir_packet::{LinkType, Options as DecodeOptions};
 
 use crate::block::{Blocks, Plan, Records};
-use crate::program::{Framing, Passed, Questions};
+use crate::program::{Framing, Passed, Questions, SAMPLE_RECORDS};
 use crate::reading::{Prepared, Reading, Sink};
 use crate::scan::{Gathering, Wanted};
-use crate::{Aggregate, Counters, Parts, Predicate, Row, ScanOptions, Source, SourceError, Table};
+use crate::{
+    Aggregate, Compile, Counters, Parts, Predicate, Row, ScanOptions, Source, SourceError, Table,
+};
 
 /// A scan for several who want something of the same sources: groups, or rows in batches. Damage is
 /// handled as by [`Scan`](crate::Scan).
@@ -275,6 +277,7 @@ impl Sink for Takers {
         (framing, link_type): (Framing, LinkType),
         layout: Option<&Layout>,
         options: &DecodeOptions,
+        compile: Compile,
     ) -> Prepared {
         let is_at_hand = matches!(&self.program, Some((its, of, _))
             if *its == framing && *of == link_type && layout.is_none());
@@ -289,7 +292,9 @@ impl Sink for Takers {
         else {
             return Prepared::Unasked;
         };
-        if questions.compile().is_err() {
+        if compile == Compile::Large {
+            questions.compile_behind(SAMPLE_RECORDS);
+        } else if questions.compile().is_err() {
             return Prepared::Refused;
         }
         self.program = Some((framing, link_type, Box::new(questions)));

@@ -15,7 +15,7 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
     SendableRecordBatchStream,
 };
-use weir_tables::{Branch, Function, Source};
+use weir_tables::{Aggregate, Branch, Compile, Function, Source, compiles};
 
 use super::work::{Question, Side, Work};
 use crate::ledger::Ledger;
@@ -42,6 +42,18 @@ pub(crate) struct FusedAggregate {
     partial_bytes: Option<usize>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
+}
+
+impl Pass {
+    /// Whether what is asked of the records is compiled, or why not; `None` where nobody would mind.
+    fn compiles(&self, functions: &[Function]) -> Option<Result<(), &'static str>> {
+        let reading = &self.side.reading;
+        if reading.compile == Compile::Never {
+            return None;
+        }
+        let aggregate = Aggregate::new(self.branches.clone(), functions)?;
+        compiles(&aggregate, &reading.sources, reading.compile)
+    }
 }
 
 impl FusedAggregate {
@@ -160,6 +172,11 @@ impl DisplayAs for FusedAggregate {
             }
             if let Some(seat) = &pass.seat {
                 write!(f, "{separate}{}", seat.described())?;
+            }
+            match pass.compiles(&self.functions) {
+                Some(Ok(())) => write!(f, "{separate}compiled=what plain records are asked")?,
+                Some(Err(why)) => write!(f, "{separate}not compiled={why}")?,
+                None => {}
             }
         }
         if let Some(bytes) = self.partial_bytes {

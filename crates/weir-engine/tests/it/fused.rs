@@ -1,6 +1,7 @@
 //! Aggregates that are computed while captures are decoded give what DataFusion's own operators
 //! give, on queries made at random, and the plan says that they were computed there.
 
+use weir_engine::{Compile, Options};
 use weir_testkit::Rng;
 
 use crate::samples;
@@ -144,6 +145,73 @@ fn fused_aggregates_give_what_datafusion_gives() {
     }
     // Those with a pattern or the largest text are left to DataFusion.
     assert!(fused_queries * 2 > queries, "{fused_queries} of {queries}");
+}
+
+/// Whatever is compiled, the answers are those of blocks and of DataFusion.
+#[test]
+fn compiled_questions_give_what_interpreted_and_unfused_ones_give() {
+    samples::enter();
+    let runner = |compile, unfused, threads| {
+        let mut options = Options::default();
+        options.threads = Some(threads);
+        options.unfused = unfused;
+        options.compile = compile;
+        Runner::new(&options)
+    };
+    let compiled = runner(Compile::Always, false, 1);
+    let parallel = runner(Compile::Always, false, 3);
+    let interpreted = runner(Compile::Never, false, 1);
+    let plain = runner(Compile::Never, true, 1);
+    let net = Material {
+        table: "['net.pcap', 'early.pcap', 'cooked.pcap', 'late.pcap', 'snapped.pcap']",
+        ..OFFICE
+    };
+    let mut random = Rng::new(15);
+    for material in [&WAN, &net, &RECORDS] {
+        let before = compiled.totals().compiled;
+        for _ in 0..40 {
+            let sql = query(material, &mut random);
+            let expected = sorted(&plain, &sql);
+            assert_eq!(sorted(&interpreted, &sql), expected, "{sql}");
+            assert_eq!(sorted(&compiled, &sql), expected, "{sql}");
+            assert_eq!(sorted(&parallel, &sql), expected, "{sql}");
+        }
+        let has_compiled = compiled.totals().compiled > before;
+        // Those records have fields of several kinds.
+        let expected = material.table != RECORDS.table;
+        assert_eq!(has_compiled, expected, "{}", material.table);
+    }
+    assert_eq!(interpreted.totals().compiled, 0);
+}
+
+/// EXPLAIN says what is compiled, or why nothing is; where nobody would mind, it says nothing.
+#[test]
+fn explain_says_what_is_compiled() {
+    samples::enter();
+    let runner = |compile| {
+        let mut options = Options::default();
+        options.compile = compile;
+        Runner::new(&options)
+    };
+    let explain = |runner: &Runner, sql: &str| {
+        let rows = runner.rows(&format!("EXPLAIN {sql}")).unwrap().rows;
+        rows.join("\n")
+    };
+    let always = runner(Compile::Always);
+    let plain = "SELECT udp.dstport, count(*) FROM 'net.pcap' WHERE ip.version = 4 GROUP BY 1";
+    let layers = "SELECT frame.layers, count(*) FROM 'net.pcap' GROUP BY 1";
+    let found = explain(&always, plain);
+    assert!(
+        found.contains("; compiled=what plain records are asked"),
+        "{found}"
+    );
+    let found = explain(&always, layers);
+    let why = "; not compiled=more than plain fields is asked for";
+    assert!(found.contains(why), "{found}");
+    for compile in [Compile::Large, Compile::Never] {
+        let found = explain(&runner(compile), plain);
+        assert!(!found.contains("compiled="), "{found}");
+    }
 }
 
 /// Under a limit the groups are read in parts, which DataFusion's own operator puts together.

@@ -41,6 +41,8 @@ pub(super) const FIRST_FREE_WORD: u32 = 5;
 /// Why a program ends.
 pub(super) const LEAVE_RECORD: u8 = 0;
 pub(super) const LEAVE_FULL: u8 = 1;
+/// The record goes a way that no record of the sample went.
+pub(super) const LEAVE_RARE: u8 = 2;
 
 /// What is known of a record at a place of the program.
 #[derive(Clone, PartialEq, Eq)]

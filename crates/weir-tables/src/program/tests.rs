@@ -19,6 +19,8 @@ enum Way {
     Decoded,
     Interpreted,
     Compiled,
+    /// As far as a few records go through it.
+    Narrowed,
 }
 
 /// What aggregates have taken up of a capture.
@@ -51,8 +53,10 @@ fn read(
             {
                 let mut made =
                     Questions::new(&aggregates, framing, link_type, None, &Options::default())?;
-                if way == Way::Compiled {
-                    made.compile().unwrap();
+                match way {
+                    Way::Compiled => made.compile().unwrap(),
+                    Way::Narrowed => made.compile_behind(40),
+                    Way::Decoded | Way::Interpreted => {}
                 }
                 program = Some(made);
             }
@@ -421,6 +425,7 @@ fn programs_take_up_what_the_decoder_gives() {
     let captures = captures();
     let mut questioner = Questioner::new(15);
     let (mut expressed, mut not, mut by_program, mut all) = (0, 0, 0, 0);
+    let (mut by_narrowed, mut by_whole) = (0, 0);
     for round in 0..ROUNDS {
         let asked: Vec<_> = (0..1 + round % 3 / 2)
             .map(|_| questioner.aggregate())
@@ -467,11 +472,24 @@ fn programs_take_up_what_the_decoder_gives() {
             differ(&decoded, &compiled)
         );
         assert_eq!(passed, of_compiled);
+        let (narrowed, of_narrowed) = one(Way::Narrowed).unwrap();
+        assert!(
+            decoded == narrowed,
+            "narrowed, round {round}: {name}: {asked:?}\n{}",
+            differ(&decoded, &narrowed)
+        );
+        assert!(of_narrowed <= passed);
+        by_narrowed += of_narrowed;
+        by_whole += passed;
     }
     eprintln!("{expressed} questions as programs, {not} not; {by_program} of {all} records");
     assert!(
         expressed > ROUNDS / 4,
         "{expressed} of {ROUNDS} questions became programs, {not} did not"
+    );
+    assert!(
+        by_narrowed * 4 > by_whole * 3,
+        "of {by_whole} records, {by_narrowed} went through programs that were narrowed"
     );
     assert!(
         by_program * 2 > all,
@@ -571,8 +589,8 @@ fn questions_of_the_benchmarks_are_programs_of_a_reasonable_size() {
         let mut program = program.unwrap_or_else(|| panic!("{name} is no program"));
         let began = std::time::Instant::now();
         program.compile().unwrap();
-        eprintln!("{name}: {} steps, {:?}", program.steps(), began.elapsed());
         assert!(program.steps() < 600, "{name}: {} steps", program.steps());
+        eprintln!("{name}: {} steps, {:?}", program.steps(), began.elapsed());
     }
 }
 
