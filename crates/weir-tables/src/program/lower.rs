@@ -554,11 +554,11 @@ impl Lowering<'_> {
         let shapes: Vec<_> = shapes
             .filter(|shape| shape.is_enabled(self.options))
             .collect();
-        self.shapes(layer, &shapes, (at, end), path, &[]);
+        self.shapes(layer, &shapes, (at, end), path, &[], 0);
     }
 
     /// A header of the first of these shapes that it has. `known` are tests of it that were decided on the way
-    /// here. One that is shorter than the shape at hand is left to the decoder, whatever other shape it has.
+    /// here, and so many of its bytes are known to be there. One that is shorter than the shape at hand is left to the decoder, whatever other shape it has.
     fn shapes(
         &mut self,
         layer: Layer,
@@ -566,12 +566,13 @@ impl Lowering<'_> {
         (at, end): (Register, Register),
         path: &Path,
         known: &[(BitsTest, bool)],
+        room: u32,
     ) {
         let Some((shape, others)) = shapes.split_first() else {
             return self.builder.jump(self.leave);
         };
         if !is_possible(shape, known) {
-            return self.shapes(layer, others, (at, end), path, known);
+            return self.shapes(layer, others, (at, end), path, known, room);
         }
         let mut known = known.to_vec();
         // Where to go on with the other shapes, with what is known there.
@@ -584,11 +585,12 @@ impl Lowering<'_> {
             elsewhere.push((label, known));
             label
         };
-        if shape.len_min > 0 {
+        if shape.len_min > room {
             self.builder
                 .require_bytes(at, shape.len_min, end, self.leave);
         }
-        let mut room = shape.len_min;
+        let least = room.max(shape.len_min);
+        let mut room = least;
         for test in shape.tests {
             if decided(test, &known, None) == Some(true) {
                 continue;
@@ -606,7 +608,7 @@ impl Lowering<'_> {
         self.shape(layer, shape, (at, end), path, &mut known, fail);
         for (label, known) in elsewhere {
             self.builder.write(label);
-            self.shapes(layer, others, (at, end), path, &known);
+            self.shapes(layer, others, (at, end), path, &known, least);
         }
     }
 
