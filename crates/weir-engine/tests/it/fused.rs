@@ -184,6 +184,18 @@ fn compiled_questions_give_what_interpreted_and_unfused_ones_give() {
     assert_eq!(interpreted.totals().compiled, 0);
 }
 
+/// One thread whose files had no group, beside others with sketches, made the query panic.
+#[test]
+fn files_without_groups_go_with_sketches_of_others() {
+    samples::enter();
+    let mut options = Options::default();
+    options.threads = Some(3);
+    let runner = Runner::new(&options);
+    let sql = "SELECT ip.ttl, approx_distinct(udp.length) FROM
+        packets('net.pcap', 'demo/office.pcapng', 'no-packets.pcap') GROUP BY 1";
+    assert!(sorted(&runner, sql).len() > 1);
+}
+
 /// EXPLAIN says what is compiled, or why nothing is; where nobody would mind, it says nothing.
 #[test]
 fn explain_says_what_is_compiled() {

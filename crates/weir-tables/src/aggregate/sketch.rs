@@ -171,6 +171,8 @@ impl Sketched {
         other.flush(of.len());
         let merged = match other.failure.take() {
             Some(failure) => Err(failure),
+            // Accumulators of DataFusion's index the first group, whether there is one or not.
+            None if of.is_empty() => return,
             None => other.sketches.take_states(),
         };
         let merged = merged.and_then(|states| self.sketches.merge(&states, of, groups));
