@@ -503,7 +503,6 @@ pub(crate) struct Metrics {
     dropped: Count,
     stopped: Count,
     unknown_link: Count,
-    compiled: Count,
 }
 
 impl Metrics {
@@ -516,7 +515,6 @@ impl Metrics {
             dropped: count("dropped"),
             stopped: count("stopped"),
             unknown_link: count("unknown_link_type"),
-            compiled: count("compiled_records"),
         }
     }
 
@@ -528,7 +526,6 @@ impl Metrics {
             (&self.dropped, totals.dropped),
             (&self.stopped, totals.stopped),
             (&self.unknown_link, totals.unknown_link),
-            (&self.compiled, totals.compiled),
         ] {
             let total = usize::try_from(total).unwrap_or(usize::MAX);
             metric.add(total.saturating_sub(metric.value()));
