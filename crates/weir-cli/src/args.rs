@@ -155,15 +155,15 @@ pub(crate) struct Query {
             looks wrong"
     )]
     pub(crate) unfused: bool,
-    /// Compile no questions to machine code
+    /// Compile aggregates over large captures to machine code
     #[arg(
         long,
         help_heading = "Resources",
-        long_help = "Compile no questions to machine code, which is done where aggregates ask for plain \
-            fields of large captures: slower, with the same answers. To compare, or when an answer \
-            looks wrong"
+        long_help = "Compile aggregates over large captures to machine code, where they ask for plain fields \
+            of headers: faster, with the same answers. EXPLAIN says what is compiled, or why \
+            nothing is"
     )]
-    pub(crate) no_compile: bool,
+    pub(crate) compile: bool,
     /// Write times in this zone: Europe/Berlin, +02:00, or local
     #[arg(
         long = "tz",

@@ -177,8 +177,8 @@ fn run(question: &Question, length: Expression, path: &PathBuf) -> u64 {
     let counters = std::sync::Arc::new(weir_tables::Counters::default());
     let sources = vec![Source::capture(path)];
     let mut options = ScanOptions::default();
-    if std::env::var_os("WEIR_NO_COMPILE").is_some() {
-        options.compile = Compile::Never;
+    if std::env::var_os("WEIR_NO_COMPILE").is_none() {
+        options.compile = Compile::Large;
     }
     let mut scan = SharedScan::new(vec![aggregate], &[], sources, options)
         .with_counters(std::sync::Arc::clone(&counters));

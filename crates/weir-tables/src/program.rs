@@ -211,11 +211,11 @@ impl Questions {
             aggregate.begin_run(output, &mut self.state[first..first + output.words()]);
             self.state[output.rows_word as usize] = 0;
         }
+        let was_seen = self.sample.left;
         loop {
             let left = most.saturating_sub(passed.records);
-            let to_see = self.sample.left;
             let is_compiled =
-                to_see == 0 && self.narrow.as_ref().unwrap_or(&self.whole).is_compiled();
+                self.sample.left == 0 && self.narrow.as_ref().unwrap_or(&self.whole).is_compiled();
             let mut spaces: Vec<&mut [u64]> = vec![&mut self.state];
             for (aggregate, output) in aggregates.iter_mut().zip(&self.outputs) {
                 if let Mode::Direct { .. } = output.mode {
@@ -223,8 +223,8 @@ impl Questions {
                     spaces.extend([direct, entries]);
                 }
             }
-            let run = match (&self.narrow, to_see) {
-                (_, 1..) => {
+            let run = match (&self.narrow, self.sample.left) {
+                (_, to_see @ 1..) => {
                     let visited = &mut self.sample.visited;
                     let most = left.min(to_see);
                     let run = self
@@ -249,9 +249,6 @@ impl Questions {
                 let first = output.first_word as usize;
                 aggregate.end_run(output, &self.state[first..first + output.words()], rows);
             }
-            if to_see > 0 && self.sample.left == 0 {
-                passed.is_refused |= self.compile_sample().is_err();
-            }
             self.sample.records += run.records;
             match run.exit {
                 Exit::Left(LEAVE_FULL) => {}
@@ -262,6 +259,9 @@ impl Questions {
                 Exit::Paused if passed.records < most => {}
                 _ => break,
             }
+        }
+        if was_seen != self.sample.left && self.sample.left == 0 {
+            passed.is_refused = self.compile_sample().is_err();
         }
         let Sample {
             records, missed, ..
