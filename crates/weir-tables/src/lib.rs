@@ -36,6 +36,7 @@ mod groups;
 mod kept;
 mod key;
 mod live;
+pub mod names;
 mod parts;
 mod predicate;
 mod reading;
