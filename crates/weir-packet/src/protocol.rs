@@ -243,7 +243,9 @@ pub use ipv6::Ipv6Header;
 pub use ipv6_fragment::Ipv6FragmentHeader;
 
 impl Layer {
-    pub(crate) fn from_index(index: usize) -> Option<Self> {
+    /// The protocol at this place of [`PROTOCOLS`].
+    #[must_use]
+    pub fn from_index(index: usize) -> Option<Self> {
         Self::ALL.get(index).copied()
     }
 

@@ -30,6 +30,7 @@ mod block;
 pub mod bpf;
 mod column;
 mod counters;
+mod display;
 mod expression;
 mod extract;
 mod groups;
@@ -51,6 +52,8 @@ pub use aggregate::{Aggregate, Branch, Function, Sketch, Sketches};
 pub use batch::Batch;
 pub use column::{ADDRESS_EXTENSION, Column, Origin, Table, data_type, is_address};
 pub use counters::{Counters, Totals};
+pub use display::DisplayFilter;
+pub use weir_filter::Error as FilterError;
 pub use expression::{Calculation, Expression};
 pub use extract::{
     EXTRACTIONS, Extraction, Setting, Settings, SipMessage, SipMessages, SipTransport, SipWay,

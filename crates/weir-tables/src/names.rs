@@ -107,12 +107,16 @@ pub fn advice(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
             "what {prefix} says is in {name}('trace.pcap'), which has no column of this name: weir fields {prefix}. lists them"
         ));
     }
-    let carried = NOT_DECODED.iter().find(|(protocol, ..)| *protocol == prefix);
-    carried
-        .filter(|_| lower.contains('.'))
-        .map(|(protocol, what, packets)| {
-            format!("{what} is not decoded, so that {protocol} has no columns; its packets are WHERE {packets}")
-        })
+    not_decoded(prefix).filter(|_| lower.contains('.'))
+}
+
+/// What is said of a protocol that is not decoded: which packets carry it.
+#[must_use]
+pub fn not_decoded(protocol: &str) -> Option<String> {
+    let known = NOT_DECODED.iter().find(|(known, ..)| *known == protocol);
+    known.map(|(protocol, what, packets)| {
+        format!("{what} is not decoded, so that {protocol} has no columns; its packets are WHERE {packets}")
+    })
 }
 
 /// The table that has a column of this name, when it is not that of packets.

@@ -1,0 +1,2 @@
+/// See the module.
+const DIFFERENCES: &[Difference] = &[];
