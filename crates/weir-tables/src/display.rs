@@ -88,6 +88,19 @@ enum Found<'p> {
     Bytes(Cow<'p, [u8]>),
 }
 
+impl Found<'_> {
+    /// The number, or that which a few bytes are.
+    fn number(&self) -> Option<i128> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Bytes(bytes) if bytes.len() <= size_of::<u64>() => {
+                Some(bytes.iter().fold(0, |all, byte| all << 8 | i128::from(*byte)))
+            }
+            Self::Bytes(_) => None,
+        }
+    }
+}
+
 /// What a source gives, which says how literals beside it are read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Type {
@@ -350,14 +363,10 @@ impl Source {
                 count == 0 || f(Found::Number(count))
             }
             Self::Calculated(calculation, left, right) => left.each(row, &mut |left| {
-                right.each(row, &mut |right| match (&left, &right) {
-                    (Found::Number(left), Found::Number(right)) => {
-                        match calculated(*calculation, *left, *right) {
-                            Some(number) => f(Found::Number(number)),
-                            None => true,
-                        }
-                    }
-                    _ => true,
+                right.each(row, &mut |right| {
+                    let both = left.number().zip(right.number());
+                    let outcome = both.and_then(|(left, right)| calculated(*calculation, left, right));
+                    outcome.is_none_or(|number| f(Found::Number(number)))
                 })
             }),
         }
@@ -613,6 +622,8 @@ impl Reader<'_> {
                     }
                     _ => match reader.source(operand)? {
                         (source, Type::Number | Type::Flag) => Ok(source),
+                        // Of bytes, the bits are looked at: eth.dst[0] & 1.
+                        (source, Type::Bytes) if *calculation == Calculation::And => Ok(source),
                         _ => Err(Error::new("only numbers are calculated with", operand.start, operand.end)),
                     },
                 };
@@ -1010,6 +1021,17 @@ mod tests {
         ] {
             assert!(!passes(filter), "{filter}");
         }
+    }
+
+    /// The filters that tshark is asked, too.
+    #[test]
+    fn the_filters_of_the_comparison_are_known() {
+        let text = include_str!("../tests/filters.txt");
+        let filters = text.lines().filter(|line| !line.starts_with('#'));
+        let wrong: Vec<String> = filters
+            .filter_map(|filter| DisplayFilter::new(filter).err().map(|error| format!("{filter}: {error}")))
+            .collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
     }
 
     #[test]
