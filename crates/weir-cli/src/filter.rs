@@ -62,7 +62,11 @@ pub(crate) struct Carve {
 }
 
 /// Runs `weir filter`.
-pub(crate) fn run(filter: &Filter, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
+pub(crate) fn run(
+    filter: &Filter,
+    global: Global,
+    messages: Messages,
+) -> Result<ExitCode, Failure> {
     let captures = list(&filter.captures);
     let condition = format!("display_filter({})", text(&filter.filter));
     let file = filter.output.file(0, 1)?;
@@ -74,8 +78,15 @@ pub(crate) fn run(filter: &Filter, global: Global, messages: Messages) -> Result
     }
     // The number says which packet it is when there is one capture.
     let is_one = filter.captures.len() == 1
-        && filter.captures.iter().all(|path| !path.contains(['*', '?', '[']));
-    let columns = if is_one { "frame.number" } else { "frame.file, frame.number" };
+        && filter
+            .captures
+            .iter()
+            .all(|path| !path.contains(['*', '?', '[']));
+    let columns = if is_one {
+        "frame.number"
+    } else {
+        "frame.file, frame.number"
+    };
     let sql = format!("SELECT {columns} FROM packets({captures}) WHERE {condition}");
     let options = filter
         .output
@@ -97,7 +108,11 @@ pub(crate) fn run(filter: &Filter, global: Global, messages: Messages) -> Result
 }
 
 /// Runs `weir carve`.
-pub(crate) fn carve(carve: &Carve, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
+pub(crate) fn carve(
+    carve: &Carve,
+    global: Global,
+    messages: Messages,
+) -> Result<ExitCode, Failure> {
     if !is_capture_name(&carve.output) {
         return Err(Refusal::usage(
             format!("{} is no name of a capture", carve.output.display()),
@@ -114,7 +129,10 @@ pub(crate) fn carve(carve: &Carve, global: Global, messages: Messages) -> Result
             text(call_id)
         ),
         (None, Some(filter)) => {
-            format!("SELECT * FROM packets({captures}) WHERE display_filter({})", text(filter))
+            format!(
+                "SELECT * FROM packets({captures}) WHERE display_filter({})",
+                text(filter)
+            )
         }
         (None, None) if !carve.flow.is_empty() => {
             let flows: Vec<String> = carve.flow.iter().map(ToString::to_string).collect();
@@ -135,9 +153,17 @@ pub(crate) fn carve(carve: &Carve, global: Global, messages: Messages) -> Result
 }
 
 /// Writes the packets of a query as a capture.
-fn copied(select: &str, path: &Path, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
+fn copied(
+    select: &str,
+    path: &Path,
+    global: Global,
+    messages: Messages,
+) -> Result<ExitCode, Failure> {
     let Some(name) = path.to_str() else {
-        return Err(Failure::environment(format!("{}: the name is not UTF-8", path.display())));
+        return Err(Failure::environment(format!(
+            "{}: the name is not UTF-8",
+            path.display()
+        )));
     };
     let sql = format!("COPY ({select}) TO {}", text(name));
     let session = session(global, messages)?;
@@ -183,7 +209,9 @@ fn text(text: &str) -> String {
 fn is_capture_name(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
     extension.is_some_and(|extension| {
-        ["pcap", "pcapng"].iter().any(|known| extension.eq_ignore_ascii_case(known))
+        ["pcap", "pcapng"]
+            .iter()
+            .any(|known| extension.eq_ignore_ascii_case(known))
     })
 }
 

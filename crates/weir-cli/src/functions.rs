@@ -13,29 +13,43 @@ use crate::refusal::Refusal;
 use crate::session::Failure;
 
 /// Lists the functions that the pattern lets through.
-pub(crate) fn run(list: &Functions, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
+pub(crate) fn run(
+    list: &Functions,
+    global: Global,
+    messages: Messages,
+) -> Result<ExitCode, Failure> {
     let mut entries = Engine::new(&Options::default())?.functions();
     entries.retain(|entry| is_wanted(entry, list));
     none_is_refused(&entries, list, "function")?;
-    let batch = batch(&[
-        ("function", &|entry| entry.name.clone()),
-        ("kind", &|entry| entry.kind.to_owned()),
-        ("example", &|entry| entry.example.clone()),
-        ("meaning", &|entry| entry.meaning.clone()),
-    ], &entries)?;
+    let batch = batch(
+        &[
+            ("function", &|entry| entry.name.clone()),
+            ("kind", &|entry| entry.kind.to_owned()),
+            ("example", &|entry| entry.example.clone()),
+            ("meaning", &|entry| entry.meaning.clone()),
+        ],
+        &entries,
+    )?;
     listed(&batch, &list.output, global, messages)
 }
 
 /// Lists the tables that the pattern lets through.
-pub(crate) fn tables(list: &Functions, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
+pub(crate) fn tables(
+    list: &Functions,
+    global: Global,
+    messages: Messages,
+) -> Result<ExitCode, Failure> {
     let mut entries = Engine::new(&Options::default())?.functions();
     entries.retain(|entry| entry.kind == "table" && is_wanted(entry, list));
     none_is_refused(&entries, list, "table")?;
-    let batch = batch(&[
-        ("table", &|entry| entry.name.clone()),
-        ("meaning", &|entry| entry.meaning.clone()),
-        ("example", &|entry| entry.example.clone()),
-    ], &entries)?;
+    let batch = batch(
+        &[
+            ("table", &|entry| entry.name.clone()),
+            ("meaning", &|entry| entry.meaning.clone()),
+            ("example", &|entry| entry.example.clone()),
+        ],
+        &entries,
+    )?;
     listed(&batch, &list.output, global, messages)
 }
 

@@ -239,9 +239,7 @@ fn unknown_column(name: &str, columns: &[String]) -> Error {
     let hint = if is_elsewhere(name) || unqualified.is_some_and(is_elsewhere) {
         "it is a column of a table of this statement, but not of what this part of it reads"
             .to_owned()
-    } else if let Some(advice) = advised(name, columns)
-        .or_else(|| advised(unqualified?, columns))
-    {
+    } else if let Some(advice) = advised(name, columns).or_else(|| advised(unqualified?, columns)) {
         advice
     } else {
         let mut close = near(name);

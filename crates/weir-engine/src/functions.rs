@@ -48,7 +48,8 @@ pub(crate) fn all(state: &SessionState) -> Vec<FunctionEntry> {
         };
         all.entry((name.to_owned(), kind)).or_insert(entry);
     };
-    for (name, function) in state.scalar_functions() {
+    let scalars = state.scalar_functions().iter();
+    for (name, function) in scalars.filter(|(name, _)| !INTERNAL.contains(&name.as_str())) {
         add("row", name, function.documentation());
     }
     for (name, function) in state.aggregate_functions() {
@@ -142,7 +143,11 @@ const OWN: &[(&str, &str, &str)] = &[
         "address('10.0.0.1')",
         "The address that a text spells; NULL when it spells none",
     ),
-    ("address_text", "address_text(ip.src)", "The address as text"),
+    (
+        "address_text",
+        "address_text(ip.src)",
+        "The address as text",
+    ),
     (
         "octet_length",
         "octet_length(udp.payload)",
@@ -193,17 +198,40 @@ const OWN: &[(&str, &str, &str)] = &[
         "SELECT * FROM generate_series(1, 10)",
         "Numbers or times from the first to the last",
     ),
-    ("range", "SELECT * FROM range(1, 10)", "Numbers or times up to the last, without it"),
-    ("count", "count(*), count(DISTINCT ip.src)", "How many rows or values there are"),
+    (
+        "range",
+        "SELECT * FROM range(1, 10)",
+        "Numbers or times up to the last, without it",
+    ),
+    (
+        "count",
+        "count(*), count(DISTINCT ip.src)",
+        "How many rows or values there are",
+    ),
     ("max", "max(frame.len)", "The greatest value"),
     ("min", "min(frame.len)", "The least value"),
     ("sum", "sum(frame.len)", "The sum of the values"),
     ("avg", "avg(frame.len)", "The mean of the values"),
-    ("coalesce", "coalesce(ip.src, ipv6.src)", "The first value that is not NULL"),
-    ("lag", "frame.time - lag(frame.time) OVER (ORDER BY frame.number)", "The value of a row before"),
-    ("lead", "lead(frame.time) OVER (ORDER BY frame.number)", "The value of a row behind"),
+    (
+        "coalesce",
+        "coalesce(ip.src, ipv6.src)",
+        "The first value that is not NULL",
+    ),
+    (
+        "lag",
+        "frame.time - lag(frame.time) OVER (ORDER BY frame.number)",
+        "The value of a row before",
+    ),
+    (
+        "lead",
+        "lead(frame.time) OVER (ORDER BY frame.number)",
+        "The value of a row behind",
+    ),
     ("now", "now()", "The time at which the query began"),
 ];
 
 /// Table functions beside those of what packets carry.
 const TABLES: &[&str] = &["packets", "records", "clf", "generate_series", "range"];
+
+/// Functions that plans are made of, and that nobody writes.
+const INTERNAL: &[&str] = &["address_or_other"];

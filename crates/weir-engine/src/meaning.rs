@@ -10,9 +10,9 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    Array, BinaryOperator, CaseWhen, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
-    ExcludeSelectItem, ObjectName, Query, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Value, VisitorMut,
-    WildcardAdditionalOptions,
+    Array, BinaryOperator, CaseWhen, ExcludeSelectItem, Expr, FunctionArg, FunctionArgExpr,
+    FunctionArguments, Ident, ObjectName, Query, SelectItem, SelectItemQualifiedWildcardKind,
+    SetExpr, Value, VisitorMut, WildcardAdditionalOptions,
 };
 use weir_tables::DisplayFilter;
 use weir_tables::names::{Meaning, Name};
@@ -46,9 +46,7 @@ impl Meant {
 
     fn sides(&self) -> Option<Vec<Expr>> {
         match self.meaning {
-            Meaning::Sides(columns) => {
-                Some(columns.iter().map(|name| self.column(name)).collect())
-            }
+            Meaning::Sides(columns) => Some(columns.iter().map(|name| self.column(name)).collect()),
             _ => None,
         }
     }
@@ -117,11 +115,7 @@ impl Meanings<'_> {
         })
     }
 
-    fn meaning(
-        &self,
-        parts: &[Ident],
-        columns: Option<&HashSet<String>>,
-    ) -> Option<Meaning> {
+    fn meaning(&self, parts: &[Ident], columns: Option<&HashSet<String>>) -> Option<Meaning> {
         let all = &self.scope.columns;
         let has = |name: &str| match columns {
             Some(columns) => columns.contains(name),
@@ -262,14 +256,16 @@ impl Meanings<'_> {
                 let FunctionArguments::List(list) = &function.args else {
                     return None;
                 };
-                let (place, sides) = list.args.iter().enumerate().find_map(|(place, argument)| {
-                    match argument {
-                        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => {
-                            self.sides(expr).map(|sides| (place, sides))
-                        }
-                        _ => None,
-                    }
-                })?;
+                let (place, sides) =
+                    list.args
+                        .iter()
+                        .enumerate()
+                        .find_map(|(place, argument)| match argument {
+                            FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => {
+                                self.sides(expr).map(|sides| (place, sides))
+                            }
+                            _ => None,
+                        })?;
                 each(sides, false, &|side| {
                     let mut function = function.clone();
                     if let FunctionArguments::List(list) = &mut function.args
@@ -312,10 +308,14 @@ impl Meanings<'_> {
             Expr::Nested(inner) => return self.is_flag(inner),
             _ => return false,
         };
-        let is_flag = |parts: &[Ident]| find(parts, |name| self.scope.flags.contains(name)).is_some();
+        let is_flag =
+            |parts: &[Ident]| find(parts, |name| self.scope.flags.contains(name)).is_some();
         let behind_table = parts.split_first().is_some_and(|(first, rest)| {
             !rest.is_empty()
-                && self.scope.tables.contains_key(&first.value.to_ascii_lowercase())
+                && self
+                    .scope
+                    .tables
+                    .contains_key(&first.value.to_ascii_lowercase())
                 && is_flag(rest)
         });
         let renamed = self.meant(expr).is_some_and(|meant| match meant.meaning {
@@ -330,7 +330,11 @@ impl Meanings<'_> {
         let Expr::Function(function) = expr else {
             return;
         };
-        if !function.name.to_string().eq_ignore_ascii_case(DISPLAY_FILTER) {
+        if !function
+            .name
+            .to_string()
+            .eq_ignore_ascii_case(DISPLAY_FILTER)
+        {
             return;
         }
         let FunctionArguments::List(list) = &mut function.args else {
@@ -364,7 +368,10 @@ impl Meanings<'_> {
             _ => None,
         };
         let Some(text) = text else {
-            let error = Error::new(ErrorKind::Plan, format!("display_filter takes a text, not {filter}"));
+            let error = Error::new(
+                ErrorKind::Plan,
+                format!("display_filter takes a text, not {filter}"),
+            );
             return self.refuse(error.with_hint("display_filter('tcp.port == 443')"));
         };
         if let Err(error) = DisplayFilter::new(&text) {
@@ -374,7 +381,9 @@ impl Meanings<'_> {
             table,
             meaning: Meaning::Column(NUMBER),
         };
-        list.args.push(FunctionArg::Unnamed(FunctionArgExpr::Expr(number.column(NUMBER))));
+        list.args.push(FunctionArg::Unnamed(FunctionArgExpr::Expr(
+            number.column(NUMBER),
+        )));
         if list.args.len() > 2 {
             list.args.remove(1);
         }
@@ -410,7 +419,11 @@ impl Meanings<'_> {
             None => return,
         };
         for name in names {
-            let parts: Vec<Ident> = name.0.iter().filter_map(|part| part.as_ident().cloned()).collect();
+            let parts: Vec<Ident> = name
+                .0
+                .iter()
+                .filter_map(|part| part.as_ident().cloned())
+                .collect();
             if let Some(column) = find(&parts, |name| self.scope.columns.contains(name)) {
                 *name = ObjectName::from(vec![Ident::with_quote('"', column)]);
             }
@@ -421,7 +434,10 @@ impl Meanings<'_> {
     fn begin_with(&self, name: &ObjectName) -> Option<Vec<Expr>> {
         let parts: Vec<&Ident> = name.0.iter().filter_map(|part| part.as_ident()).collect();
         let (first, rest) = parts.split_first()?;
-        let is_table = self.scope.tables.contains_key(&first.value.to_ascii_lowercase());
+        let is_table = self
+            .scope
+            .tables
+            .contains_key(&first.value.to_ascii_lowercase());
         let (table, parts) = match (is_table, rest.is_empty()) {
             (true, true) => return None,
             (true, false) => (Some((*first).clone()), rest),
@@ -433,7 +449,11 @@ impl Meanings<'_> {
             table,
             meaning: Meaning::Told(""),
         };
-        let columns = self.scope.ordered.iter().filter(|column| column.starts_with(&prefix));
+        let columns = self
+            .scope
+            .ordered
+            .iter()
+            .filter(|column| column.starts_with(&prefix));
         let columns: Vec<Expr> = columns.map(|column| meant.column(column)).collect();
         (!columns.is_empty()).then_some(columns)
     }

@@ -7,7 +7,9 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::{Between, InList, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator as SqlOperator};
 use weir_packet::Kind;
-use weir_tables::{Column, Constant, DisplayFilter, Expression, Network, Operator, Origin, Predicate, Table};
+use weir_tables::{
+    Column, Constant, DisplayFilter, Expression, Network, Operator, Origin, Predicate, Table,
+};
 
 use crate::function::{CIDR_MATCH, DISPLAY_FILTER};
 use crate::fuse::convert;

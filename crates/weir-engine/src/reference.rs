@@ -424,7 +424,10 @@ impl Reference {
                 (None, Some(told)) => told,
                 (None, None) => {
                     let known: Vec<&str> = functions().collect();
-                    format!("there are {}; a file of its own stands in FROM 'x.parquet'", known.join(", "))
+                    format!(
+                        "there are {}; a file of its own stands in FROM 'x.parquet'",
+                        known.join(", ")
+                    )
                 }
             };
             let error = Error::new(ErrorKind::Plan, format!("no table function named {name}"));

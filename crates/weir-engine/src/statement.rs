@@ -7,8 +7,9 @@ use datafusion::sql::parser::{
     CopyToSource, CopyToStatement, DFParserBuilder, Statement as DfStatement,
 };
 use datafusion::sql::sqlparser::ast::{
-    self, BinaryOperator, Expr, FunctionArg, LimitClause, ObjectName, PipeOperator, Query, SelectFlavor,
-    SelectItem, SetExpr, TableAlias, TableFactor, Value, Visit, VisitMut, Visitor, VisitorMut,
+    self, BinaryOperator, Expr, FunctionArg, LimitClause, ObjectName, PipeOperator, Query,
+    SelectFlavor, SelectItem, SetExpr, TableAlias, TableFactor, Value, Visit, VisitMut, Visitor,
+    VisitorMut,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
@@ -24,6 +25,26 @@ pub struct Statement {
     pub(crate) inner: DfStatement,
 }
 
+/// `SET TIME ZONE 'Europe/Berlin'`, as the standard has it, is the setting that the engine knows.
+fn name_time_zone(statement: &mut DfStatement) {
+    let DfStatement::Statement(statement) = statement else {
+        return;
+    };
+    if let ast::Statement::Set(set) = statement.as_mut()
+        && let ast::Set::SetTimeZone {
+            local: false,
+            value,
+        } = set
+    {
+        *set = ast::Set::SingleAssignment {
+            scope: None,
+            hivevar: false,
+            variable: ObjectName::from(vec![ast::Ident::new("timezone")]),
+            values: vec![value.clone()],
+        };
+    }
+}
+
 impl Statement {
     /// Parses a text of one or several statements, separated by semicolons.
     pub(crate) fn parse(sql: &str) -> Result<Vec<Self>, Error> {
@@ -31,7 +52,9 @@ impl Statement {
         let tokens = Tokenizer::new(&dialect, sql)
             .tokenize_with_location()
             .map_err(|error| Error::new(ErrorKind::Syntax, error.to_string()))?;
-        let tokens = with_described(with_null_columns(with_hex_numbers(with_numbers(with_and(tokens))?)));
+        let tokens = with_described(with_null_columns(with_hex_numbers(with_numbers(
+            with_and(tokens),
+        )?)));
         let mut parser = DFParserBuilder::new(with_lists(tokens))
             .with_dialect(&dialect)
             .build()
@@ -44,6 +67,7 @@ impl Statement {
         Ok(statements
             .into_iter()
             .map(|mut inner| {
+                name_time_zone(&mut inner);
                 if let Some(query) = top_query(&mut inner) {
                     keep_written_names(query);
                 }

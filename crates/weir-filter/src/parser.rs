@@ -42,7 +42,10 @@ const END: &Token = &Token {
 
 impl Parser {
     fn peek(&self) -> &Token {
-        self.tokens.get(self.at).or(self.tokens.last()).unwrap_or(END)
+        self.tokens
+            .get(self.at)
+            .or(self.tokens.last())
+            .unwrap_or(END)
     }
 
     fn next(&mut self) -> Token {
@@ -149,10 +152,13 @@ impl Parser {
                 Kind::Sign(")") => {
                     open = open.saturating_sub(1);
                     if open == 0 {
-                        return self.tokens.get(at + 1).is_some_and(|next| match &next.kind {
-                            Kind::Sign("&" | "+" | "-" | "*" | "/" | "%") => true,
-                            _ => is_relation(&next.kind),
-                        });
+                        return self
+                            .tokens
+                            .get(at + 1)
+                            .is_some_and(|next| match &next.kind {
+                                Kind::Sign("&" | "+" | "-" | "*" | "/" | "%") => true,
+                                _ => is_relation(&next.kind),
+                            });
                     }
                 }
                 Kind::Sign("&&" | "||" | "!") | Kind::End => return false,
@@ -420,15 +426,25 @@ impl Parser {
         }
         // A colon in front of all is no word.
         read_range(&text).ok_or_else(|| {
-            Error::new("a slice is [2], [2:3], [2-4], [:3] or [2:]", start, end.max(start))
-                .with_hint("[2:3] are three bytes from the third on; [2-4] those from the third to the fifth")
+            Error::new(
+                "a slice is [2], [2:3], [2-4], [:3] or [2:]",
+                start,
+                end.max(start),
+            )
+            .with_hint(
+                "[2:3] are three bytes from the third on; [2-4] those from the third to the fifth",
+            )
         })
     }
 }
 
 fn read_range(text: &str) -> Option<Range> {
     if let Some((first, length)) = text.split_once(':') {
-        let first = if first.is_empty() { 0 } else { first.parse().ok()? };
+        let first = if first.is_empty() {
+            0
+        } else {
+            first.parse().ok()?
+        };
         let end = match length {
             "" => RangeEnd::Open,
             length => RangeEnd::Length(length.parse().ok().filter(|length| *length > 0)?),
@@ -522,7 +538,11 @@ mod tests {
                 left,
                 relation,
                 right,
-            } => format!("{quantifier:?}.{relation:?}[{} {}]", value(left), value(right)),
+            } => format!(
+                "{quantifier:?}.{relation:?}[{} {}]",
+                value(left),
+                value(right)
+            ),
             Filter::In {
                 quantifier,
                 operand,
@@ -569,8 +589,10 @@ mod tests {
     fn filters_are_read_as_wireshark_reads_them() {
         for (text, tree) in [
             ("tcp", "tcp"),
-            ("tcp.port == 443 && ip.addr == 10.0.0.0/8 and not dns",
-             "(Any.Equal[tcp.port 443] & Any.Equal[ip.addr 10.0.0.0/8] & !dns)"),
+            (
+                "tcp.port == 443 && ip.addr == 10.0.0.0/8 and not dns",
+                "(Any.Equal[tcp.port 443] & Any.Equal[ip.addr 10.0.0.0/8] & !dns)",
+            ),
             ("a || b && c", "(a | (b & c))"),
             ("(a or b) and c", "((a | b) & c)"),
             ("!a and b", "(!a & b)"),
@@ -579,11 +601,20 @@ mod tests {
             ("ip.addr ~= 1.2.3.4", "Any.NotEqual[ip.addr 1.2.3.4]"),
             ("ip.addr === 1.2.3.4", "All.Equal[ip.addr 1.2.3.4]"),
             ("all ip.addr > 1.2.3.4", "All.Greater[ip.addr 1.2.3.4]"),
-            ("tcp.port in {80, 443, 8000..8080}", "Any.In[tcp.port {80,443,8000..8080}]"),
+            (
+                "tcp.port in {80, 443, 8000..8080}",
+                "Any.In[tcp.port {80,443,8000..8080}]",
+            ),
             ("tcp.port in {80 443}", "Any.In[tcp.port {80,443}]"),
             ("tcp.port not in {80}", "!Any.In[tcp.port {80}]"),
-            ("ip.src in {10.0.0.0 .. 10.0.0.9}", "Any.In[ip.src {10.0.0.0..10.0.0.9}]"),
-            ("eth.src[0:3] == 00:06:5b", "Any.Equal[eth.src[0:3] 00:06:5b]"),
+            (
+                "ip.src in {10.0.0.0 .. 10.0.0.9}",
+                "Any.In[ip.src {10.0.0.0..10.0.0.9}]",
+            ),
+            (
+                "eth.src[0:3] == 00:06:5b",
+                "Any.Equal[eth.src[0:3] 00:06:5b]",
+            ),
             ("eth.src[1-2] == 00-06", "Any.Equal[eth.src[1-2] 00-06]"),
             ("eth.src[:4] eq 0:1", "Any.Equal[eth.src[0:4] 0:1]"),
             ("eth.src[4:]==1", "Any.Equal[eth.src[4:] 1]"),
@@ -591,20 +622,35 @@ mod tests {
             ("frame[-2] == 1", "Any.Equal[frame[-2:1] 1]"),
             ("frame[0,2-3,5:] == 1", "Any.Equal[frame[0:1,2-3,5:] 1]"),
             ("tcp.flags & 0x12", "And(tcp.flags,0x12)"),
-            ("(tcp.flags & 0x12) == 0x12", "Any.Equal[And(tcp.flags,0x12) 0x12]"),
+            (
+                "(tcp.flags & 0x12) == 0x12",
+                "Any.Equal[And(tcp.flags,0x12) 0x12]",
+            ),
             ("ip.len - 20 > 5", "Any.Greater[Subtract(ip.len,20) 5]"),
             ("len(udp.payload) > 5", "Any.Greater[len(udp.payload) 5]"),
-            ("lower(sip.Method) == \"invite\"", "Any.Equal[lower(sip.Method) \"invite\"]"),
-            ("frame contains \"a\\x41\\\"b\"", "Any.Contains[frame \"aA\\\"b\"]"),
+            (
+                "lower(sip.Method) == \"invite\"",
+                "Any.Equal[lower(sip.Method) \"invite\"]",
+            ),
+            (
+                "frame contains \"a\\x41\\\"b\"",
+                "Any.Contains[frame \"aA\\\"b\"]",
+            ),
             ("frame contains 0d:0a", "Any.Contains[frame 0d:0a]"),
             ("frame matches r\"a\\d\"", "Any.Matches[frame \"a\\\\d\"]"),
             ("frame ~ \"x\"", "Any.Matches[frame \"x\"]"),
             ("ip.src#2 == 1.2.3.4", "Any.Equal[ip.src#2 1.2.3.4]"),
             ("ipv6.addr == ::1", "Any.Equal[ipv6.addr ::1]"),
             ("ipv6.addr == fe80::/10", "Any.Equal[ipv6.addr fe80::/10]"),
-            ("eth.addr == 00-11-22-33-44-55", "Any.Equal[eth.addr 00-11-22-33-44-55]"),
+            (
+                "eth.addr == 00-11-22-33-44-55",
+                "Any.Equal[eth.addr 00-11-22-33-44-55]",
+            ),
             ("x == -5", "Any.Equal[x -5]"),
-            ("1 < frame.len < 9", "(Any.Less[1 frame.len] & Any.Less[frame.len 9])"),
+            (
+                "1 < frame.len < 9",
+                "(Any.Less[1 frame.len] & Any.Less[frame.len 9])",
+            ),
             ("TCP AND UDP", "(TCP & UDP)"),
             ("sip.Call-ID == \"x\"", "Any.Equal[sip.Call-ID \"x\"]"),
             ("udp[8] == 'A'", "Any.Equal[udp[8:1] 'A']"),
@@ -627,22 +673,42 @@ mod tests {
             ("tcp.port in {80", "expected '}', found the end", 15),
             ("frame contains \"x", "the text is not closed", 15),
             ("http.host == 'ab'", "single quotes hold one character", 13),
-            ("eth.src[x] == 1", "a slice is [2], [2:3], [2-4], [:3] or [2:]", 8),
-            ("tcp.port == ", "expected a field or a value, found the end", 12),
+            (
+                "eth.src[x] == 1",
+                "a slice is [2], [2:3], [2-4], [:3] or [2:]",
+                8,
+            ),
+            (
+                "tcp.port == ",
+                "expected a field or a value, found the end",
+                12,
+            ),
             ("tcp xor udp", "expected and, or, found xor", 4),
             ("$x", "'$' stands for nothing here", 0),
             ("ip.src#0 == 1", "the number of a header is from 1 on", 7),
         ] {
             let error = parse(text).unwrap_err();
-            assert_eq!((error.message.as_str(), error.start), (message, start), "{text}");
+            assert_eq!(
+                (error.message.as_str(), error.start),
+                (message, start),
+                "{text}"
+            );
         }
         let error = parse("tcp.port in 80").unwrap_err();
-        assert_eq!(error.pointing("tcp.port in 80"), "tcp.port in 80\n            ^^");
+        assert_eq!(
+            error.pointing("tcp.port in 80"),
+            "tcp.port in 80\n            ^^"
+        );
     }
 
     #[test]
     fn nesting_has_an_end_and_no_prefix_panics() {
-        for text in ["(".repeat(5_000), "!".repeat(5_000), "f(".repeat(5_000), "(a&".repeat(200)] {
+        for text in [
+            "(".repeat(5_000),
+            "!".repeat(5_000),
+            "f(".repeat(5_000),
+            "(a&".repeat(200),
+        ] {
             assert!(parse(&text).is_err());
         }
         let text = "!(eth.src[0:3,-2] == \"\\x41\\u00e4\" || tcp.port in {1..2, 'a'}) and é & 3 == f(x, -1)";

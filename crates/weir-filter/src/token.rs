@@ -21,8 +21,8 @@ pub(crate) enum Kind {
 
 /// Signs, longer ones first.
 const SIGNS: &[&str] = &[
-    "===", "!==", "==", "!=", "~=", ">=", "<=", "&&", "||", "^^", "..", "=", ">", "<", "!", "~", "(", ")", "{",
-    "}", "[", "]", ",", "&", "+", "*", "/", "%", "#", "-",
+    "===", "!==", "==", "!=", "~=", ">=", "<=", "&&", "||", "^^", "..", "=", ">", "<", "!", "~",
+    "(", ")", "{", "}", "[", "]", ",", "&", "+", "*", "/", "%", "#", "-",
 ];
 
 /// Takes a filter apart.
@@ -56,12 +56,17 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, Error> {
                     Some([one]) => Some(Kind::Character(*one)),
                     Some(_) => {
                         return Err(Error::new("single quotes hold one character", start, at)
-                            .with_hint("text stands in double quotes: http.host == \"example.org\""));
+                            .with_hint(
+                                "text stands in double quotes: http.host == \"example.org\"",
+                            ));
                     }
                     None => None,
                 }
             }
-            _ if (is_word(byte) && !rest.starts_with(b"..")) || starts_negative(rest, &all) || byte == b':' => {
+            _ if (is_word(byte) && !rest.starts_with(b".."))
+                || starts_negative(rest, &all)
+                || byte == b':' =>
+            {
                 at += word_len(rest);
                 let word = text.get(start..at).unwrap_or_default();
                 Some(Kind::Word(word.to_owned()))
@@ -81,8 +86,12 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, Error> {
                         start + len,
                     );
                     return Err(match found {
-                        '$' => error.with_hint("macros and references to a selected packet are Wireshark's"),
-                        '@' => error.with_hint("raw fields are not known; a slice gives bytes: eth.src[0:3]"),
+                        '$' => error.with_hint(
+                            "macros and references to a selected packet are Wireshark's",
+                        ),
+                        '@' => error.with_hint(
+                            "raw fields are not known; a slice gives bytes: eth.src[0:3]",
+                        ),
                         '|' | '^' => error.with_hint("or is written or, ||"),
                         _ => error,
                     });
@@ -156,10 +165,21 @@ fn word_len(rest: &[u8]) -> usize {
 fn hyphen_is_in(rest: &[u8], at: usize) -> bool {
     let written = rest.get(..at).unwrap_or_default();
     let next = rest.get(at + 1..).unwrap_or_default();
-    let pair = |bytes: &[u8]| bytes.iter().take(2).filter(|b| b.is_ascii_hexdigit()).count() == 2;
+    let pair = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .take(2)
+            .filter(|b| b.is_ascii_hexdigit())
+            .count()
+            == 2
+    };
     let in_bytes = pair(next)
-        && !next.get(2).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'.')
-        && written.split(|byte| *byte == b'-').all(|part| part.len() == 2 && pair(part));
+        && !next
+            .get(2)
+            .is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'.')
+        && written
+            .split(|byte| *byte == b'-')
+            .all(|part| part.len() == 2 && pair(part));
     let in_name = written.first().is_some_and(u8::is_ascii_alphabetic)
         && written.contains(&b'.')
         && next.first().is_some_and(u8::is_ascii_alphabetic);
@@ -169,7 +189,9 @@ fn hyphen_is_in(rest: &[u8], at: usize) -> bool {
 /// What stands in front of a slash is an address, so that what is behind it is the length of a prefix.
 fn hex_around_prefix(rest: &[u8], at: usize) -> bool {
     let written = rest.get(..at).unwrap_or_default();
-    let is_v4 = written.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')
+    let is_v4 = written
+        .iter()
+        .all(|byte| byte.is_ascii_digit() || *byte == b'.')
         && written.contains(&b'.');
     let is_v6 = written.contains(&b':')
         && written

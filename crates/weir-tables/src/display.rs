@@ -93,9 +93,11 @@ impl Found<'_> {
     fn number(&self) -> Option<i128> {
         match self {
             Self::Number(number) => Some(*number),
-            Self::Bytes(bytes) if bytes.len() <= size_of::<u64>() => {
-                Some(bytes.iter().fold(0, |all, byte| all << 8 | i128::from(*byte)))
-            }
+            Self::Bytes(bytes) if bytes.len() <= size_of::<u64>() => Some(
+                bytes
+                    .iter()
+                    .fold(0, |all, byte| all << 8 | i128::from(*byte)),
+            ),
             Self::Bytes(_) => None,
         }
     }
@@ -179,11 +181,13 @@ impl Test {
                 Found::Number(number) => !not_zero || number != 0,
                 Found::Bytes(_) => true,
             }),
-            Self::Compare(quantifier, left, sign, right) => holds(*quantifier, |decide| {
-                left.each(row, &mut |left| {
-                    right.each(row, &mut |right| decide(compare(&left, *sign, &right)))
-                })
-            }) || self.holds_for_network(row),
+            Self::Compare(quantifier, left, sign, right) => {
+                holds(*quantifier, |decide| {
+                    left.each(row, &mut |left| {
+                        right.each(row, &mut |right| decide(compare(&left, *sign, &right)))
+                    })
+                }) || self.holds_for_network(row)
+            }
             Self::Matches(quantifier, source, pattern) => holds(*quantifier, |decide| {
                 source.each(row, &mut |value| {
                     decide(match &value {
@@ -337,7 +341,8 @@ impl Source {
                 let Found::Bytes(bytes) = value else {
                     return true;
                 };
-                let parts: Option<Vec<&[u8]>> = ranges.iter().map(|range| range.of(&bytes)).collect();
+                let parts: Option<Vec<&[u8]>> =
+                    ranges.iter().map(|range| range.of(&bytes)).collect();
                 match parts.as_deref() {
                     Some([part]) => f(Found::Bytes((*part).into())),
                     Some(parts) => f(Found::Bytes(parts.concat().into())),
@@ -365,7 +370,8 @@ impl Source {
             Self::Calculated(calculation, left, right) => left.each(row, &mut |left| {
                 right.each(row, &mut |right| {
                     let both = left.number().zip(right.number());
-                    let outcome = both.and_then(|(left, right)| calculated(*calculation, left, right));
+                    let outcome =
+                        both.and_then(|(left, right)| calculated(*calculation, left, right));
                     outcome.is_none_or(|number| f(Found::Number(number)))
                 })
             }),
@@ -514,7 +520,11 @@ impl Reader<'_> {
                         .with_hint("frame matches \"GET /[a-z]+\""));
                 };
                 if matches!(kind, Type::Number | Type::Flag | Type::Address | Type::Time) {
-                    return Err(Error::new("a pattern is looked for in text or bytes", left.start, left.end));
+                    return Err(Error::new(
+                        "a pattern is looked for in text or bytes",
+                        left.start,
+                        left.end,
+                    ));
                 }
                 let pattern = String::from_utf8_lossy(pattern);
                 let built = RegexBuilder::new(&pattern)
@@ -539,9 +549,12 @@ impl Reader<'_> {
                     (Sign::Contains, Type::Address) => Type::Bytes,
                     (_, kind) => kind,
                 };
-                if sign == Sign::Contains && matches!(kind, Type::Number | Type::Flag | Type::Time) {
-                    return Err(Error::new("a number contains nothing", left.start, left.end)
-                        .with_hint("compare it with ==, or look at its bits: tcp.flags & 2"));
+                if sign == Sign::Contains && matches!(kind, Type::Number | Type::Flag | Type::Time)
+                {
+                    return Err(
+                        Error::new("a number contains nothing", left.start, left.end)
+                            .with_hint("compare it with ==, or look at its bits: tcp.flags & 2"),
+                    );
                 }
                 (source, Source::Literal(literal(right, kind)?))
             }
@@ -583,13 +596,16 @@ impl Reader<'_> {
                     || layer_named(&lower).is_some()
                     || self.fields(&lower).is_some();
                 // What looks like a name of a field is one that is not known.
-                let like_a_value = word.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == ':')
+                let like_a_value = word
+                    .starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == ':')
                     || word.contains([':', '/'])
                     || is_bytes(word)
                     || ["true", "false"].contains(&lower.as_str());
                 !is_known && like_a_value
             }
-            OperandKind::Calculated(_, left, right) => self.is_literal(left) && self.is_literal(right),
+            OperandKind::Calculated(_, left, right) => {
+                self.is_literal(left) && self.is_literal(right)
+            }
             _ => false,
         }
     }
@@ -609,8 +625,12 @@ impl Reader<'_> {
                     }
                     Type::Text => (Source::Slice(Box::new(source), ranges.clone()), Type::Text),
                     _ => {
-                        return Err(Error::new("only bytes and text have slices", of.start, of.end)
-                            .with_hint("bits of a number: tcp.flags & 0x02"));
+                        return Err(Error::new(
+                            "only bytes and text have slices",
+                            of.start,
+                            of.end,
+                        )
+                        .with_hint("bits of a number: tcp.flags & 0x02"));
                     }
                 }
             }
@@ -624,7 +644,11 @@ impl Reader<'_> {
                         (source, Type::Number | Type::Flag) => Ok(source),
                         // Of bytes, the bits are looked at: eth.dst[0] & 1.
                         (source, Type::Bytes) if *calculation == Calculation::And => Ok(source),
-                        _ => Err(Error::new("only numbers are calculated with", operand.start, operand.end)),
+                        _ => Err(Error::new(
+                            "only numbers are calculated with",
+                            operand.start,
+                            operand.end,
+                        )),
                     },
                 };
                 let (left, right) = (side(self, left)?, side(self, right)?);
@@ -667,7 +691,11 @@ impl Reader<'_> {
             "lower" if kind == Type::Text => Ok((Source::Lower(source), kind)),
             "upper" if kind == Type::Text => Ok((Source::Upper(source), kind)),
             _ => {
-                let takes = if lower == "len" { "text or bytes" } else { "text" };
+                let takes = if lower == "len" {
+                    "text or bytes"
+                } else {
+                    "text"
+                };
                 Err(Error::new(
                     format!("{lower} takes {takes}"),
                     argument.start,
@@ -714,7 +742,9 @@ impl Reader<'_> {
                 Kind::Address => Type::Address,
                 Kind::Bytes => Type::Bytes,
                 Kind::Text => Type::Text,
-                Kind::F64 | Kind::Texts | Kind::Numbers => return Err(self.not_there(operand, word)),
+                Kind::F64 | Kind::Texts | Kind::Numbers => {
+                    return Err(self.not_there(operand, word));
+                }
             };
         }
         if number.is_some() && layer.is_none() {
@@ -732,18 +762,24 @@ impl Reader<'_> {
     fn fields(&self, name: &str) -> Option<Vec<Column>> {
         let column = |name: &str| {
             let underscored = name.replace('-', "_");
-            let position = self.table.position(name).or(self.table.position(&underscored))?;
+            let position = self
+                .table
+                .position(name)
+                .or(self.table.position(&underscored))?;
             self.table.columns().get(position).cloned()
         };
         if let Some(column) = column(name) {
             return Some(vec![column]);
         }
         let has = |name: &str| self.table.position(name).is_some();
-        let meaning = Name::meanings(name).find(|known| known.of == "Wireshark" && known.fits(&has))?;
+        let meaning =
+            Name::meanings(name).find(|known| known.of == "Wireshark" && known.fits(&has))?;
         match meaning.meaning {
             Meaning::Sides(columns) => columns.iter().map(|name| column(name)).collect(),
             Meaning::Column(name) => Some(vec![column(name)?]),
-            Meaning::Expression(_) if name == "frame.time_epoch" => Some(vec![column("frame.time")?]),
+            Meaning::Expression(_) if name == "frame.time_epoch" => {
+                Some(vec![column("frame.time")?])
+            }
             Meaning::Expression(_) | Meaning::Told(_) => None,
         }
     }
@@ -768,7 +804,9 @@ fn unknown(operand: &Operand, word: &str) -> Error {
 
 /// The protocol of this name, as Wireshark calls it.
 fn layer_named(name: &str) -> Option<Layer> {
-    let index = PROTOCOLS.iter().position(|protocol| protocol.name == name)?;
+    let index = PROTOCOLS
+        .iter()
+        .position(|protocol| protocol.name == name)?;
     Layer::from_index(index)
 }
 
@@ -780,7 +818,10 @@ fn carried(name: &str) -> Option<&'static str> {
 
 /// See [`carried`]: what Wireshark too tells by the port alone.
 const CARRIED: &[(&str, &str)] = &[
-    ("dns", "(udp.port == 53 && udp.length > 8) || (tcp.port == 53 && tcp.len > 2)"),
+    (
+        "dns",
+        "(udp.port == 53 && udp.length > 8) || (tcp.port == 53 && tcp.len > 2)",
+    ),
     ("mdns", "udp.port == 5353 && udp.length > 8"),
     ("llmnr", "udp.port == 5355 && udp.length > 8"),
     ("dhcp", "udp.port in {67, 68} && udp.length > 8"),
@@ -794,7 +835,11 @@ const CARRIED: &[(&str, &str)] = &[
 fn literal(operand: &Operand, kind: Type) -> Result<Literal, Error> {
     let wrong = |wanted: &str, hint: &str| {
         let error = Error::new(format!("expected {wanted}"), operand.start, operand.end);
-        Err(if hint.is_empty() { error } else { error.with_hint(hint) })
+        Err(if hint.is_empty() {
+            error
+        } else {
+            error.with_hint(hint)
+        })
     };
     let word = match &operand.kind {
         OperandKind::Word(word) => word.as_str(),
@@ -809,7 +854,9 @@ fn literal(operand: &Operand, kind: Type) -> Result<Literal, Error> {
                 Ok(text) => text,
                 Err(_) => return wrong("an address", ""),
             },
-            Type::Number | Type::Flag | Type::Seconds => return wrong("a number", "numbers stand without quotes"),
+            Type::Number | Type::Flag | Type::Seconds => {
+                return wrong("a number", "numbers stand without quotes");
+            }
         },
         OperandKind::Character(byte) => {
             return Ok(match kind {
@@ -884,7 +931,9 @@ fn number(word: &str) -> Option<i128> {
         Some(hex) => u64::from_str_radix(hex, 16).ok()?,
         None => match lower.strip_prefix("0b") {
             Some(bits) => u64::from_str_radix(bits, 2).ok()?,
-            None if lower.len() > 1 && lower.starts_with('0') => u64::from_str_radix(&lower, 8).ok()?,
+            None if lower.len() > 1 && lower.starts_with('0') => {
+                u64::from_str_radix(&lower, 8).ok()?
+            }
             None => lower.parse().ok()?,
         },
     };
@@ -901,9 +950,12 @@ fn bytes(word: &str) -> Option<Vec<u8>> {
             .collect::<Option<_>>()?;
         match digits.len() {
             1 => Some(digits),
-            len if len > 0 && len % 2 == 0 => {
-                Some(digits.chunks(2).map(|pair| pair.iter().fold(0, |all, digit| all << 4 | digit)).collect())
-            }
+            len if len > 0 && len % 2 == 0 => Some(
+                digits
+                    .chunks(2)
+                    .map(|pair| pair.iter().fold(0, |all, digit| all << 4 | digit))
+                    .collect(),
+            ),
             _ => None,
         }
     };
@@ -929,7 +981,11 @@ fn seconds(word: &str) -> Option<i128> {
     let whole: i64 = whole.parse().ok()?;
     let nanoseconds: i128 = format!("{fraction:0<9}").parse().ok()?;
     let whole_ns = i128::from(whole) * 1_000_000_000;
-    Some(if word.starts_with('-') { whole_ns - nanoseconds } else { whole_ns + nanoseconds })
+    Some(if word.starts_with('-') {
+        whole_ns - nanoseconds
+    } else {
+        whole_ns + nanoseconds
+    })
 }
 
 /// `2026-11-23 10:00:00.5` in UTC, in nanoseconds since 1970.
@@ -957,7 +1013,9 @@ fn date(text: &str) -> Option<i128> {
     let era = year.div_euclid(400);
     let year_of_era = year.rem_euclid(400);
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let days = era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468;
+    let days = era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100
+        + day_of_year
+        - 719_468;
     let nanoseconds: i128 = format!("{fraction:0<9}").parse().ok()?;
     let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second;
     Some(i128::from(seconds) * 1_000_000_000 + nanoseconds)
@@ -982,7 +1040,9 @@ mod tests {
             header.extend(payload);
             header
         };
-        let echo = [8, 0, 0xf7, 0xff, 0, 0, 0, 0, b'H', b'e', b'l', b'l', b'o', 0xff];
+        let echo = [
+            8, 0, 0xf7, 0xff, 0, 0, 0, 0, b'H', b'e', b'l', b'l', b'o', 0xff,
+        ];
         let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x81, 0, 0, 5, 8, 0];
         frame.extend(ip(4, 9, &ip(1, 10, &echo)));
         frame
@@ -994,30 +1054,73 @@ mod tests {
         let mut frame = Frame::new(LinkType::ETHERNET, &data);
         frame.time_ns = Some(1_500_000_000);
         let packet = decoder.decode(frame);
-        let filter = DisplayFilter::new(filter).unwrap_or_else(|error| panic!("{filter}: {error:?}"));
+        let filter =
+            DisplayFilter::new(filter).unwrap_or_else(|error| panic!("{filter}: {error:?}"));
         filter.passes(&Row::new("x.pcap", &packet))
     }
 
     #[test]
     fn filters_ask_all_headers_of_a_packet() {
         for filter in [
-            "ip", "icmp", "eth", "frame", "not tcp", "!dns", "vlan.id == 5",
-            "ip.addr == 9.0.0.1", "ip.addr == 10.0.0.2", "ip.src == 10.0.0.0/8", "ip.src in {10.0.0.0/8}",
-            "ip.src#2 == 10.0.0.1", "!(ip.src#1 == 10.0.0.1)", "count(ip.src) == 2", "count(ip.addr) == 4",
-            "ip.src != 11.0.0.1", "!(ip.src != 10.0.0.1)", "ip.src ~= 10.0.0.1", "!(ip.src === 9.0.0.1)",
-            "all ip.src > 8.0.0.0", "ip.src < ip.dst", "ip.src[0] == 0a", "eth.src[0:3] == 02:00:00",
-            "eth.src[-1] == 1", "eth.addr == 02-00-00-00-00-01", "frame contains \"Hello\"",
-            "icmp contains \"llo\"", "frame matches \"hel+o\"", "frame[-1] == ff", "len(eth.src) == 6",
-            "icmp.type == 8", "icmp.type in {0, 8}", "icmp.type in {7..9}", "icmp.type & 8", "ip.ttl == 0x40",
-            "ip.flags.df == 0", "ip.flags.df == False", "frame.time_epoch == 1.5", "frame.time < \"2000-01-01\"",
-            "ip.len - 20 > 5", "frame.time == \"1970-01-01 00:00:01.5\"", "9.0.0.1 == ip.src",
+            "ip",
+            "icmp",
+            "eth",
+            "frame",
+            "not tcp",
+            "!dns",
+            "vlan.id == 5",
+            "ip.addr == 9.0.0.1",
+            "ip.addr == 10.0.0.2",
+            "ip.src == 10.0.0.0/8",
+            "ip.src in {10.0.0.0/8}",
+            "ip.src#2 == 10.0.0.1",
+            "!(ip.src#1 == 10.0.0.1)",
+            "count(ip.src) == 2",
+            "count(ip.addr) == 4",
+            "ip.src != 11.0.0.1",
+            "!(ip.src != 10.0.0.1)",
+            "ip.src ~= 10.0.0.1",
+            "!(ip.src === 9.0.0.1)",
+            "all ip.src > 8.0.0.0",
+            "ip.src < ip.dst",
+            "ip.src[0] == 0a",
+            "eth.src[0:3] == 02:00:00",
+            "eth.src[-1] == 1",
+            "eth.addr == 02-00-00-00-00-01",
+            "frame contains \"Hello\"",
+            "icmp contains \"llo\"",
+            "frame matches \"hel+o\"",
+            "frame[-1] == ff",
+            "len(eth.src) == 6",
+            "icmp.type == 8",
+            "icmp.type in {0, 8}",
+            "icmp.type in {7..9}",
+            "icmp.type & 8",
+            "ip.ttl == 0x40",
+            "ip.flags.df == 0",
+            "ip.flags.df == False",
+            "frame.time_epoch == 1.5",
+            "frame.time < \"2000-01-01\"",
+            "ip.len - 20 > 5",
+            "frame.time == \"1970-01-01 00:00:01.5\"",
+            "9.0.0.1 == ip.src",
         ] {
             assert!(passes(filter), "{filter}");
         }
         for filter in [
-            "tcp", "ip.addr == 11.0.0.1", "tcp.port != 80", "tcp.port == 80", "ip.src != 10.0.0.1",
-            "frame contains \"hello\"", "frame[100] == 1", "icmp.type & 1", "count(tcp.port) == 0",
-            "ip.src not in {10.0.0.0/8}", "eth.src[0:3] == 02:00:01", "ip.src == ip.dst", "ip.src != 10.0.0.0/8",
+            "tcp",
+            "ip.addr == 11.0.0.1",
+            "tcp.port != 80",
+            "tcp.port == 80",
+            "ip.src != 10.0.0.1",
+            "frame contains \"hello\"",
+            "frame[100] == 1",
+            "icmp.type & 1",
+            "count(tcp.port) == 0",
+            "ip.src not in {10.0.0.0/8}",
+            "eth.src[0:3] == 02:00:01",
+            "ip.src == ip.dst",
+            "ip.src != 10.0.0.0/8",
         ] {
             assert!(!passes(filter), "{filter}");
         }
@@ -1029,7 +1132,11 @@ mod tests {
         let text = include_str!("../tests/filters.txt");
         let filters = text.lines().filter(|line| !line.starts_with('#'));
         let wrong: Vec<String> = filters
-            .filter_map(|filter| DisplayFilter::new(filter).err().map(|error| format!("{filter}: {error}")))
+            .filter_map(|filter| {
+                DisplayFilter::new(filter)
+                    .err()
+                    .map(|error| format!("{filter}: {error}"))
+            })
             .collect();
         assert!(wrong.is_empty(), "{wrong:#?}");
     }
@@ -1037,18 +1144,47 @@ mod tests {
     #[test]
     fn what_packets_do_not_have_is_said_with_its_place() {
         for (filter, message, start, hint) in [
-            ("tcp.stream == 5", "packets have no field tcp.stream", 0, "flow.id"),
-            ("ip && sip.Method == \"INVITE\"", "packets have no field sip.Method", 6, "sip('trace.pcap')"),
+            (
+                "tcp.stream == 5",
+                "packets have no field tcp.stream",
+                0,
+                "flow.id",
+            ),
+            (
+                "ip && sip.Method == \"INVITE\"",
+                "packets have no field sip.Method",
+                6,
+                "sip('trace.pcap')",
+            ),
             ("tcp.port == http", "packets have no field http", 12, ""),
             ("ip.src == 10.0.0", "expected an address", 10, "10.0.0.1"),
-            ("tcp.port == \"80\"", "expected a number", 12, "without quotes"),
+            (
+                "tcp.port == \"80\"",
+                "expected a number",
+                12,
+                "without quotes",
+            ),
             ("tcp.port contains 80", "a number contains nothing", 0, ""),
             ("frame matches \"(\"", "no pattern: unclosed group", 14, ""),
-            ("string(ip.src) == \"x\"", "there is no function string", 0, "len"),
-            ("tcp.port[0] == 1", "only bytes and text have slices", 0, "tcp.flags & 0x02"),
+            (
+                "string(ip.src) == \"x\"",
+                "there is no function string",
+                0,
+                "len",
+            ),
+            (
+                "tcp.port[0] == 1",
+                "only bytes and text have slices",
+                0,
+                "tcp.flags & 0x02",
+            ),
         ] {
             let error = DisplayFilter::new(filter).unwrap_err();
-            assert_eq!((error.message.as_str(), error.start), (message, start), "{filter}");
+            assert_eq!(
+                (error.message.as_str(), error.start),
+                (message, start),
+                "{filter}"
+            );
             let said = error.hint.unwrap_or_default();
             assert!(said.contains(hint), "{filter}: {said}");
         }

@@ -53,7 +53,6 @@ pub use batch::Batch;
 pub use column::{ADDRESS_EXTENSION, Column, Origin, Table, data_type, is_address};
 pub use counters::{Counters, Totals};
 pub use display::DisplayFilter;
-pub use weir_filter::Error as FilterError;
 pub use expression::{Calculation, Expression};
 pub use extract::{
     EXTRACTIONS, Extraction, Setting, Settings, SipMessage, SipMessages, SipTransport, SipWay,
@@ -68,3 +67,4 @@ pub use scan::{Scan, ScanOptions};
 pub use shared::{SharedScan, WantedRows};
 pub use source::{Cause, Source, SourceError};
 pub use vocabulary::{VOCABULARY_KEY, Vocabulary};
+pub use weir_filter::Error as FilterError;

@@ -74,7 +74,10 @@ pub fn advice(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
                 true if lower.ends_with("port") && has("port.src") => {
                     "this table has port.src and port.dst: write port.any".to_owned()
                 }
-                _ => format!("it is either of {}, which this table has not", columns.join(" and ")),
+                _ => format!(
+                    "it is either of {}, which this table has not",
+                    columns.join(" and ")
+                ),
             },
             Meaning::Column(column) => match elsewhere(column) {
                 Some(place) => format!("it is called {column} here: {place}"),
@@ -97,7 +100,10 @@ pub fn advice(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
     let with_prefix = EXTRACTIONS.iter().find(|extraction| {
         lower.contains('.')
             && (extraction.columns)().iter().any(|column| {
-                column.name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('.'))
+                column
+                    .name
+                    .strip_prefix(prefix)
+                    .is_some_and(|rest| rest.starts_with('.'))
                     && !has(&column.name)
             })
     });
@@ -121,9 +127,11 @@ pub fn not_decoded(protocol: &str) -> Option<String> {
 
 /// The table that has a column of this name, when it is not that of packets.
 fn elsewhere(name: &str) -> Option<String> {
-    let tables = EXTRACTIONS
-        .iter()
-        .filter(|extraction| (extraction.columns)().iter().any(|column| &*column.name == name));
+    let tables = EXTRACTIONS.iter().filter(|extraction| {
+        (extraction.columns)()
+            .iter()
+            .any(|column| &*column.name == name)
+    });
     let tables: Vec<&str> = tables.map(|extraction| extraction.name).collect();
     if Table::packets().position(name).is_some() {
         return Some(format!(
@@ -366,7 +374,8 @@ const PREFIXES: &[(&str, &str)] = &[
 
 /// Parts of names in front of the first dot that headers of packets have, whatever tables have too.
 const PACKET_PREFIXES: &[&str] = &[
-    "frame", "eth", "vlan", "ip", "ipv6", "tcp", "udp", "sctp", "icmp", "icmpv6", "arp", "addr", "port", "flow",
+    "frame", "eth", "vlan", "ip", "ipv6", "tcp", "udp", "sctp", "icmp", "icmpv6", "arp", "addr",
+    "port", "flow",
 ];
 
 /// Protocols that are not decoded: as Wireshark calls them, what they are, and which packets carry them.
@@ -455,9 +464,11 @@ mod tests {
 
     fn known(name: &str) -> bool {
         packets(name)
-            || EXTRACTIONS
-                .iter()
-                .any(|extraction| (extraction.columns)().iter().any(|column| &*column.name == name))
+            || EXTRACTIONS.iter().any(|extraction| {
+                (extraction.columns)()
+                    .iter()
+                    .any(|column| &*column.name == name)
+            })
     }
 
     /// A meaning that names a column that was renamed would mean nothing.
@@ -515,8 +526,14 @@ mod tests {
                 .map(|name| name.meaning)
         };
         let flows = |name: &str| ["flow.state", "addr.src"].contains(&name);
-        assert_eq!(meaning("id.orig_h", &flows), Some(Meaning::Column("addr.src")));
-        assert!(matches!(meaning("id.orig_h", &packets), Some(Meaning::Told(_))));
+        assert_eq!(
+            meaning("id.orig_h", &flows),
+            Some(Meaning::Column("addr.src"))
+        );
+        assert!(matches!(
+            meaning("id.orig_h", &packets),
+            Some(Meaning::Told(_))
+        ));
         assert_eq!(
             meaning("ip.addr", &packets),
             Some(Meaning::Sides(&["ip.src", "ip.dst"]))

@@ -28,7 +28,9 @@ include!("filters/differences.rs");
 
 fn filters() -> Vec<&'static str> {
     let text = include_str!("../filters.txt");
-    text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect()
+    text.lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty())
+        .collect()
 }
 
 #[test]
@@ -41,7 +43,10 @@ fn display_filters_select_the_records_that_tshark_selects() {
     assert!(filters.len() >= 200, "{}", filters.len());
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/captures");
     let stride = std::env::var("WEIR_ORACLE_STRIDE").map_or(1, |stride| stride.parse().unwrap());
-    let mut captures: Vec<Capture> = captures::in_folder(&folder).into_iter().step_by(stride).collect();
+    let mut captures: Vec<Capture> = captures::in_folder(&folder)
+        .into_iter()
+        .step_by(stride)
+        .collect();
     if captures.is_empty() {
         weir_testkit::missing("captures", &folder.display().to_string());
         return;
@@ -75,7 +80,8 @@ fn display_filters_select_the_records_that_tshark_selects() {
                         found.2 += 1;
                         if ours != *theirs {
                             let more: Vec<u64> = ours.difference(theirs).copied().take(3).collect();
-                            let less: Vec<u64> = theirs.difference(&ours).copied().take(3).collect();
+                            let less: Vec<u64> =
+                                theirs.difference(&ours).copied().take(3).collect();
                             let key = (filters[index], capture.name.clone());
                             found.0.insert(key, (more, less));
                         }
@@ -97,7 +103,11 @@ fn display_filters_select_the_records_that_tshark_selects() {
             Some(index) => {
                 needed.insert(index);
             }
-            None => writeln!(unexpected, "{filter}\t{capture}\tonly ours {more:?}\tonly tshark's {less:?}").unwrap(),
+            None => writeln!(
+                unexpected,
+                "{filter}\t{capture}\tonly ours {more:?}\tonly tshark's {less:?}"
+            )
+            .unwrap(),
         }
     }
     println!(
@@ -122,9 +132,20 @@ fn display_filters_select_the_records_that_tshark_selects() {
             .filter(|(index, _)| !needed.contains(index))
             .map(|(_, difference)| difference.reason)
             .collect();
-        assert!(not_needed.is_empty(), "listed differences that nothing shows: {not_needed:?}");
-        let idle: Vec<&str> = filters.iter().zip(&passed).filter(|(_, count)| **count == 0).map(|(filter, _)| *filter).collect();
-        assert!(idle.len() <= IDLE_MAX, "filters that select nothing: {idle:?}");
+        assert!(
+            not_needed.is_empty(),
+            "listed differences that nothing shows: {not_needed:?}"
+        );
+        let idle: Vec<&str> = filters
+            .iter()
+            .zip(&passed)
+            .filter(|(_, count)| **count == 0)
+            .map(|(filter, _)| *filter)
+            .collect();
+        assert!(
+            idle.len() <= IDLE_MAX,
+            "filters that select nothing: {idle:?}"
+        );
     }
 }
 
@@ -132,8 +153,16 @@ fn display_filters_select_the_records_that_tshark_selects() {
 fn lua(filters: &[&str]) -> String {
     let mut script = String::new();
     for (index, filter) in filters.iter().enumerate() {
-        writeln!(script, "do local l = Listener.new('frame', [==[{filter}]==])").unwrap();
-        writeln!(script, "function l.packet(p) print('F {index} ' .. p.number) end end").unwrap();
+        writeln!(
+            script,
+            "do local l = Listener.new('frame', [==[{filter}]==])"
+        )
+        .unwrap();
+        writeln!(
+            script,
+            "function l.packet(p) print('F {index} ' .. p.number) end end"
+        )
+        .unwrap();
     }
     script
 }
@@ -145,7 +174,9 @@ fn by_tshark(script: &Path, capture: &Path, filters: usize) -> Option<Vec<BTreeS
     for preference in tshark::PREFERENCES {
         command.args(["-o", preference]);
     }
-    command.arg("-X").arg(format!("lua_script:{}", script.display()));
+    command
+        .arg("-X")
+        .arg(format!("lua_script:{}", script.display()));
     command.arg("-r").arg(capture);
     let output = command.output().unwrap();
     let message = String::from_utf8_lossy(&output.stderr);
@@ -172,7 +203,13 @@ fn by_weir(filter: &Predicate, capture: &Path) -> BTreeSet<u64> {
     let table = Table::packets();
     let number = table.position("frame.number").unwrap();
     let sources = vec![Source::capture(capture)];
-    let mut scan = Scan::new(&table, &[number], Some(filter.clone()), sources, ScanOptions::default());
+    let mut scan = Scan::new(
+        &table,
+        &[number],
+        Some(filter.clone()),
+        sources,
+        ScanOptions::default(),
+    );
     let mut found = BTreeSet::new();
     while let Some(batch) = scan.next_batch().unwrap() {
         found.extend(batch.column(0).as_primitive::<UInt64Type>().values());
