@@ -526,7 +526,7 @@ impl Reader<'_> {
                         left.end,
                     ));
                 }
-                let pattern = String::from_utf8_lossy(pattern);
+                let pattern = pattern_text(pattern);
                 let built = RegexBuilder::new(&pattern)
                     .case_insensitive(true)
                     .unicode(false)
@@ -831,6 +831,20 @@ const CARRIED: &[(&str, &str)] = &[
     ("syslog", "udp.port == 514 && udp.length > 8"),
 ];
 
+/// A pattern with the bytes that are no ASCII as escapes: patterns look at bytes.
+fn pattern_text(pattern: &[u8]) -> String {
+    use fmt::Write as _;
+    let mut text = String::with_capacity(pattern.len());
+    for byte in pattern {
+        match byte.is_ascii() {
+            true => text.push(char::from(*byte)),
+            // Text takes up all that is written.
+            false => write!(text, "\\x{byte:02x}").unwrap_or_default(),
+        }
+    }
+    text
+}
+
 /// A literal as a value of this type.
 fn literal(operand: &Operand, kind: Type) -> Result<Literal, Error> {
     let wrong = |wanted: &str, hint: &str| {
@@ -1090,6 +1104,7 @@ mod tests {
             "frame contains \"Hello\"",
             "icmp contains \"llo\"",
             "frame matches \"hel+o\"",
+            "frame matches \"o\\xff$\"",
             "frame[-1] == ff",
             "len(eth.src) == 6",
             "icmp.type == 8",
