@@ -24,6 +24,8 @@ pub mod dhcp;
 pub mod dns;
 pub mod http;
 pub mod ntp;
+pub mod rtp;
+pub mod sdp;
 mod text;
 pub mod tls;
 
