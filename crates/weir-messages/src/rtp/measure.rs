@@ -22,9 +22,8 @@ pub struct Arrival {
 ///
 /// Loss is RFC 3550's (6.4.1, A.3): packets that were expected by their numbers less those that came, so that
 /// packets that came twice make up for lost ones; [`Self::missing`] counts numbers that never came. Jitter is
-/// RFC 3550's (A.8), in milliseconds, over the packets in the order in which they came; one that the packet
-/// before in time overtook leaves the time of comparison as it is. Means and extremes leave out what begins
-/// after a pause: packets with a marker, comfort noise and what follows it, and packets that were overtaken.
+/// RFC 3550's (A.8), in milliseconds, over the packets in the order in which they came. Means and extremes leave
+/// out what begins after a pause: packets with a marker, comfort noise and what follows it.
 #[derive(Clone, Debug, Default)]
 pub struct Measure {
     packets: u64,
@@ -49,8 +48,7 @@ pub struct Measure {
 #[derive(Clone, Copy, Debug, Default)]
 struct Last {
     time_ns: i64,
-    /// Timestamp with its cycles.
-    ticks: i64,
+    timestamp: u32,
     was_comfort_noise: bool,
 }
 
@@ -106,14 +104,17 @@ impl Fit {
 struct Playout {
     /// How much later than its media time the fastest packet came, in milliseconds.
     base_ms: Option<f64>,
+    /// When it was looked at last.
+    at_ms: f64,
     late: u64,
 }
 
 impl Playout {
-    fn take(&mut self, transit_ms: f64, elapsed_ms: f64) {
-        let base = self
-            .base_ms
-            .map_or(transit_ms, |base| base + elapsed_ms.max(0.0) * BASE_LEAK);
+    fn take(&mut self, transit_ms: f64, at_ms: f64) {
+        let elapsed_ms = (at_ms - self.at_ms).max(0.0);
+        self.at_ms = at_ms;
+        // The first packet has neither a step nor a delay before it.
+        let base = self.base_ms.unwrap_or_default() + elapsed_ms * BASE_LEAK;
         self.base_ms = Some(base.min(transit_ms));
         if transit_ms > base + Measure::BUFFER_MS {
             self.late = self.late.saturating_add(1);
@@ -144,26 +145,20 @@ impl Measure {
             return;
         }
         let is_duplicate = self.count(arrival.sequence);
-        let step = arrival.timestamp.wrapping_sub(self.last.ticks as u32) as i32;
-        let in_order = step >= 0;
+        let step = arrival.timestamp.wrapping_sub(self.last.timestamp) as i32;
         let delta_ms = (arrival.time_ns.saturating_sub(self.last.time_ns)) as f64 / 1e6;
         if let Some(rate) = arrival.clock_rate.filter(|rate| *rate > 0) {
             self.clock_rate = Some(rate);
             let media_ms = f64::from(step) * 1e3 / f64::from(rate);
             self.jitter_ms += ((delta_ms - media_ms).abs() - self.jitter_ms) / 16.0;
-            if !is_duplicate && in_order {
-                self.fit.take(media_ms, delta_ms);
+            self.fit.take(media_ms, delta_ms);
+            if !is_duplicate {
                 let transit_ms = self.fit.arrival_ms - self.fit.media_ms;
-                self.playout.take(transit_ms, delta_ms);
-            } else if !is_duplicate {
-                let transit_ms = self.fit.arrival_ms + delta_ms - self.fit.media_ms - media_ms;
-                self.playout.take(transit_ms, 0.0);
+                self.playout.take(transit_ms, self.fit.arrival_ms);
             }
         }
-        let is_regular = in_order
-            && !arrival.marker
-            && !arrival.is_comfort_noise
-            && !self.last.was_comfort_noise;
+        let is_regular =
+            !arrival.marker && !arrival.is_comfort_noise && !self.last.was_comfort_noise;
         if is_regular {
             let before = self.packets as f64;
             self.spans[0].take(delta_ms, before);
@@ -172,11 +167,11 @@ impl Measure {
             }
         }
         self.packets = self.packets.saturating_add(1);
-        self.last.was_comfort_noise = arrival.is_comfort_noise;
-        if in_order {
-            self.last.time_ns = arrival.time_ns;
-            self.last.ticks = self.last.ticks.saturating_add(step.into());
-        }
+        self.last = Last {
+            time_ns: arrival.time_ns,
+            timestamp: arrival.timestamp,
+            was_comfort_noise: arrival.is_comfort_noise,
+        };
     }
 
     fn begin(&mut self, arrival: &Arrival) {
@@ -187,7 +182,7 @@ impl Measure {
         self.clock_rate = arrival.clock_rate;
         self.last = Last {
             time_ns: arrival.time_ns,
-            ticks: arrival.timestamp.into(),
+            timestamp: arrival.timestamp,
             was_comfort_noise: arrival.is_comfort_noise,
         };
     }
