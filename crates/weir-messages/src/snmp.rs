@@ -286,8 +286,9 @@ impl<'m> Security<'m> {
     fn parameters(&mut self, mut outer: Ber<'m>) -> Option<()> {
         let mut fields = outer.sequence()?;
         self.engine = fields.of(OCTETS)?;
-        self.boots = u32::try_from(fields.integer()?).ok()?;
-        self.time = u32::try_from(fields.integer()?).ok()?;
+        // They are no less than 0, but some engines leave out the zero that says so.
+        self.boots = u32::try_from(unsigned(fields.of(INTEGER)?)?).ok()?;
+        self.time = u32::try_from(unsigned(fields.of(INTEGER)?)?).ok()?;
         self.user = fields.of(OCTETS)?;
         Some(())
     }

@@ -74,6 +74,14 @@ impl<K: Copy + Eq + Hash> Requests<K> {
         (0..=ANEW_NS).contains(&waited_ns).then_some(asked)
     }
 
+    /// What came this way ends a request without being its response.
+    pub(super) fn forget(&mut self, way: &Way, id: K) {
+        if let Some(known) = self.open.get_mut(&(way.dst, way.src, id)) {
+            // Its place stays, so that the order does.
+            known.time_ns = None;
+        }
+    }
+
     /// Requests that were forgotten.
     pub(super) fn counted(&self) -> Vec<(u64, &'static str)> {
         vec![(

@@ -107,9 +107,11 @@ struct MqttItem<'p> {
 }
 
 impl MqttItem<'_> {
-    /// A flag of a message.
-    fn flag(&self, bit: u8) -> Option<Value<'static>> {
-        (self.packet.kind == kind::PUBLISH).then_some(Value::Bool(self.packet.flags & bit != 0))
+    /// A flag of a packet of these kinds.
+    fn flag(&self, kinds: &[u8], bit: u8) -> Option<Value<'static>> {
+        kinds
+            .contains(&self.packet.kind)
+            .then_some(Value::Bool(self.packet.flags & bit != 0))
     }
 }
 
@@ -118,6 +120,9 @@ impl Item for MqttItem<'_> {
         (FIELDS.get(index)?.get)(self)
     }
 }
+
+/// Packets that have a quality of service, as subscriptions had in MQTT 3.1.
+const WITH_QUALITY: &[u8] = &[kind::PUBLISH, kind::SUBSCRIBE];
 
 type Get = for<'i> fn(&'i MqttItem<'_>) -> Option<Value<'i>>;
 
@@ -153,11 +158,11 @@ static FIELDS: &[ItemField<Get>] = &[
         "Number that packet and answer share", "MQTT 5.0, 2.2.1"),
     ItemField::new("mqtt.topic", Kind::Texts, |m| Some(Value::Texts(&m.topics)).filter(|_| !m.topics.is_empty()),
         "Topic of a message; topics that are subscribed or no longer wanted", "MQTT 5.0, 3.3.2.1"),
-    ItemField::new("mqtt.qos", Kind::U8, |m| number(m.packet.quality()).filter(|_| m.packet.kind == kind::PUBLISH),
-        "Quality of service of a message", "MQTT 5.0, 3.3.1.2"),
-    ItemField::new("mqtt.dupflag", Kind::Bool, |m| m.flag(8),
-        "The message was sent before", "MQTT 5.0, 3.3.1.1"),
-    ItemField::new("mqtt.retain", Kind::Bool, |m| m.flag(1),
+    ItemField::new("mqtt.qos", Kind::U8, |m| number(m.packet.quality()).filter(|_| WITH_QUALITY.contains(&m.packet.kind)),
+        "Quality of service of a message, or of the packet that subscribes", "MQTT 5.0, 3.3.1.2; MQTT 3.1, 2.1"),
+    ItemField::new("mqtt.dupflag", Kind::Bool, |m| m.flag(WITH_QUALITY, 8),
+        "The packet was sent before", "MQTT 5.0, 3.3.1.1; MQTT 3.1, 2.1"),
+    ItemField::new("mqtt.retain", Kind::Bool, |m| m.flag(&[kind::PUBLISH], 1),
         "The broker is to keep the message", "MQTT 5.0, 3.3.1.3"),
     ItemField::new("mqtt.qualities", Kind::Numbers, |m| Some(Value::Numbers(&m.qualities)).filter(|_| !m.qualities.is_empty()),
         "Qualities of service that subscriptions want, or that the broker grants", "MQTT 5.0, 3.8.3, 3.9.3"),

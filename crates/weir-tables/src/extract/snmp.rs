@@ -23,6 +23,8 @@ struct Snmp(Requests<i32>);
 
 /// A response.
 const RESPONSE: u8 = 2;
+/// A report, which answers a request that could not be read.
+const REPORT: u8 = 8;
 
 impl Protocol for Snmp {
     const NAME: &'static str = "snmp";
@@ -39,6 +41,8 @@ impl Protocol for Snmp {
         if let Some((pdu, id)) = message.pdu.as_ref().and_then(|pdu| Some((pdu, pdu.id?))) {
             match pdu.kind {
                 RESPONSE => asked = self.0.answer(way, id),
+                // An engine that was asked without its name says it; the same is asked again then.
+                REPORT => self.0.forget(way, id),
                 0 | 1 | 3 | 5 | 6 => self.0.ask(way, id),
                 _ => {}
             }
@@ -111,8 +115,8 @@ type Get = for<'i> fn(&'i SnmpItem<'_>) -> Option<Value<'i>>;
 static FIELDS: &[ItemField<Get>] = &[
     ItemField::new("snmp.version", Kind::U8, |s| number(s.message.version),
         "Version: 0 is 1, 1 is 2c, 3 is 3", "RFC 1157, 4; RFC 3412, 6.1"),
-    ItemField::new("snmp.community", Kind::Text, |s| s.community.as_deref().map(Value::Text),
-        "Community, of versions 1 and 2c", "RFC 1157, 4"),
+    ItemField::new("snmp.community", Kind::Text, |s| s.community.as_deref().map(Value::Text).filter(|_| s.message.community.is_some_and(|it| !it.is_empty())),
+        "Community, of versions 1 and 2c; NULL of the empty one", "RFC 1157, 4"),
     ItemField::new("snmp.data", Kind::U8, |s| number(s.pdu()?.kind),
         "Kind of PDU: 0 get, 1 get next, 2 response, 3 set, 4 trap, 5 get bulk, 6 inform, 7 trap of version 2, 8 report", "RFC 3416, 3"),
     ItemField::new("snmp.pdu", Kind::Text, |s| kind_word(s.pdu()?.kind).map(Value::Text),
