@@ -10,7 +10,7 @@ use weir_packet::{Needs, Value};
 
 use self::columns::FIELDS;
 pub(super) use self::finder::{Finder, RtpSight, Sight};
-pub(super) use self::streams::{CANONICAL_NAME, Stream, Streams, Trips};
+pub(super) use self::streams::{CANONICAL_NAME, CallStreams, Heard, Stream, Streams, Trips};
 use super::list::Cache;
 use super::messages::{WithWay, columns_with_way};
 use super::{Extract, Extraction, Item, columns, in_words, push_item};
@@ -78,7 +78,9 @@ impl Extract for Media {
             ..
         } = self;
         finder.packet(row.packet, &mut |sight| match sight {
-            Sight::Rtp(sight) => streams.rtp(sight, &mut |stream| told.push_back(stream)),
+            Sight::Rtp(sight) => {
+                streams.rtp(sight, &mut |stream| told.push_back(stream));
+            }
             Sight::Rtcp(bytes, way) => streams.rtcp(bytes, way),
         });
         self.push(rows);

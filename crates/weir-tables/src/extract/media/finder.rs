@@ -72,21 +72,48 @@ pub(in crate::extract) struct Finder {
 }
 
 impl Finder {
+    /// One that finds what was announced, and nothing by content.
+    pub(in crate::extract) fn of_announced() -> Self {
+        let mut finder = Self::default();
+        finder.media.only_announced = true;
+        finder
+    }
+
     /// Takes a packet, and hands on what it carries.
     pub(in crate::extract) fn packet(&mut self, packet: &Packet<'_>, each: &mut Each<'_>) {
+        self.packet_with_sip(packet, &mut |_| {}, each);
+    }
+
+    /// The same; the messages of SIP too.
+    pub(in crate::extract) fn packet_with_sip(
+        &mut self,
+        packet: &Packet<'_>,
+        each_message: &mut dyn FnMut(&SipMessage<'_>),
+        each: &mut Each<'_>,
+    ) {
         let Self {
             payloads,
             sip,
             media,
         } = self;
         payloads.packet(packet, &mut |payload| {
-            let interest = sip.payload(payload, &mut |message| media.sip(message));
+            let interest = sip.payload(payload, &mut |message| {
+                media.sip(message);
+                each_message(message);
+            });
             if let Carried::Datagram(bytes) = payload.carried {
                 media.datagram(bytes, payload, each);
                 return Interest::Ignore;
             }
             interest
         });
+    }
+
+    /// The capture is over: hands on the messages of SIP that waited for missing segments.
+    pub(in crate::extract) fn finish(&mut self, each_message: &mut dyn FnMut(&SipMessage<'_>)) {
+        let sip = &mut self.sip;
+        self.payloads
+            .finish(&mut |payload| sip.payload(payload, each_message));
     }
 
     /// What was given up for limits.
@@ -101,6 +128,8 @@ impl Finder {
 /// Finds RTP and RTCP in datagrams, by what it is told of signalling and by content.
 #[derive(Default)]
 pub(in crate::extract) struct MediaFinder {
+    /// Nothing is looked for by content.
+    only_announced: bool,
     announced: HashMap<Endpoint, Arc<Announcement>>,
     /// In the order in which they were announced first.
     announced_order: VecDeque<Endpoint>,
@@ -226,7 +255,7 @@ impl MediaFinder {
         let Some(packet) = RtpPacket::new(bytes) else {
             return;
         };
-        if !is_sure && !self.goes_on(&packet, bytes, &way, each) {
+        if !is_sure && (self.only_announced || !self.goes_on(&packet, bytes, &way, each)) {
             return;
         }
         each(&Sight::Rtp(&RtpSight {

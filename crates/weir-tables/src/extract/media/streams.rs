@@ -31,6 +31,114 @@ pub(in crate::extract) struct Stream {
     pub(in crate::extract) reported: Reported,
 }
 
+/// What the streams of a call went through.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::extract) struct Heard {
+    /// The lowest opinion score.
+    pub(in crate::extract) mos: Option<f64>,
+    /// Packets that never came; `None` without streams.
+    pub(in crate::extract) missing: Option<u64>,
+    /// The highest mean jitter, in milliseconds.
+    pub(in crate::extract) jitter_ms: Option<f64>,
+}
+
+impl Heard {
+    fn take(&mut self, stream: &Stream) {
+        let worst =
+            |one: Option<f64>, other: Option<f64>, worst: fn(f64, f64) -> f64| match (one, other) {
+                (Some(one), Some(other)) => Some(worst(one, other)),
+                (one, other) => one.or(other),
+            };
+        self.mos = worst(self.mos, stream.opinion(), f64::min);
+        let jitter = stream.measure.jitters_ms().map(|jitters| jitters.1);
+        self.jitter_ms = worst(self.jitter_ms, jitter, f64::max);
+        let missing = stream.measure.missing();
+        self.missing = Some(self.missing.unwrap_or_default().saturating_add(missing));
+    }
+}
+
+/// The streams of calls.
+#[derive(Default)]
+pub(in crate::extract) struct CallStreams {
+    streams: Streams,
+    /// Streams by their Call-ID, as far as they are followed.
+    by_call: HashMap<String, Vec<Key>>,
+    /// What streams went through that are over, and the order in which their calls came.
+    past: HashMap<String, Heard>,
+    past_order: VecDeque<String>,
+}
+
+/// Calls whose streams are over before they are.
+const PAST_MAX: usize = 1 << 16;
+/// Streams of a call.
+const OF_CALL_MAX: usize = 64;
+
+impl CallStreams {
+    /// Takes a packet.
+    pub(in crate::extract) fn rtp(&mut self, sight: &RtpSight<'_>) {
+        let Self {
+            streams,
+            by_call,
+            past,
+            past_order,
+        } = self;
+        let is_new = streams.rtp(sight, &mut |stream| {
+            let Some(call_id) = stream.call_id() else {
+                return;
+            };
+            let key = ((stream.way.src, stream.way.dst), stream.ssrc);
+            if let Some(keys) = by_call.get_mut(call_id) {
+                keys.retain(|known| *known != key);
+                if keys.is_empty() {
+                    by_call.remove(call_id);
+                }
+            }
+            if !past.contains_key(call_id) {
+                past_order.push_back(call_id.to_owned());
+            }
+            past.entry(call_id.to_owned()).or_default().take(&stream);
+            if past_order.len() > PAST_MAX
+                && let Some(oldest) = past_order.pop_front()
+            {
+                past.remove(&oldest);
+            }
+        });
+        let call_id = sight
+            .announced
+            .as_ref()
+            .and_then(|it| it.call_id.as_deref());
+        let Some(call_id) = call_id else {
+            return;
+        };
+        let key = ((sight.way.src, sight.way.dst), sight.packet.ssrc());
+        if is_new {
+            let keys = by_call.entry(call_id.to_owned()).or_default();
+            if !keys.contains(&key) && keys.len() < OF_CALL_MAX {
+                keys.push(key);
+            }
+        }
+    }
+
+    /// Takes a datagram of RTCP.
+    pub(in crate::extract) fn rtcp(&mut self, bytes: &[u8], way: &Way) {
+        self.streams.rtcp(bytes, way);
+    }
+
+    /// What the streams of a call went through so far.
+    pub(in crate::extract) fn heard(&self, call_id: &[u8]) -> Heard {
+        let call_id = String::from_utf8_lossy(call_id);
+        let mut heard = self.past.get(&*call_id).copied().unwrap_or_default();
+        for key in self.by_call.get(&*call_id).into_iter().flatten() {
+            if let Some(stream) = self.streams.open.get(key)
+                && stream.call_id() == Some(&*call_id)
+            {
+                heard.take(stream);
+            }
+        }
+        heard
+    }
+}
+
 /// What RTCP says of a stream.
 #[derive(Default)]
 pub(in crate::extract) struct Reported {
@@ -126,6 +234,11 @@ impl Stream {
         self.way.frame = sight.way.frame;
     }
 
+    /// The call that announced it.
+    fn call_id(&self) -> Option<&str> {
+        self.announced.as_ref()?.call_id.as_deref()
+    }
+
     /// The codec of most interest: the first that is neither events nor comfort noise.
     pub(in crate::extract) fn codec(&self) -> Option<&str> {
         let is_plain = |name: &&String| {
@@ -212,12 +325,13 @@ impl Streams {
         self.evicted
     }
 
-    /// Takes a packet.
-    pub(in crate::extract) fn rtp(&mut self, sight: &RtpSight<'_>, tell: &mut Tell<'_>) {
+    /// Takes a packet; true when it is the first of a stream.
+    pub(in crate::extract) fn rtp(&mut self, sight: &RtpSight<'_>, tell: &mut Tell<'_>) -> bool {
         let now_ns = sight.way.time_ns.unwrap_or_default();
         self.expire(now_ns, tell);
         let key = ((sight.way.src, sight.way.dst), sight.packet.ssrc());
-        if !self.open.contains_key(&key) {
+        let is_new = !self.open.contains_key(&key);
+        if is_new {
             while self.open.len() >= STREAMS_MAX
                 && let Some((oldest, _)) = self.order.pop_front()
             {
@@ -234,6 +348,7 @@ impl Streams {
         if let Some(stream) = self.open.get_mut(&key) {
             stream.take(sight);
         }
+        is_new
     }
 
     /// Takes a datagram of RTCP.

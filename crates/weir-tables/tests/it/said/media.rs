@@ -661,6 +661,10 @@ fn a_call_is_told_by_its_media() {
     );
     let mos: f64 = of("media.mos").parse().unwrap();
     assert!((4.3..4.42).contains(&mos), "{mos}");
+    let (calls, _) = read_with_notes("calls", &[&path], 10);
+    assert_eq!(column(&calls, "call.mos")[0], of("media.mos"));
+    assert_eq!(column(&calls, "call.lost")[0], "0");
+    assert_eq!(column(&calls, "call.jitter")[0], of("media.jitter_mean"));
 }
 
 /// A flood of what may become streams, and of announcements, stays within the limits.
