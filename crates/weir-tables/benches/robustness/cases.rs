@@ -215,12 +215,13 @@ fn telephone(file: fs::File) -> io::Result<()> {
         (30_001, REPORTS),
         (
             1_812,
-            b"\x01\x07\0\x1f0123456789abcdef\x01\x05bob\x04\x06\xc0\0\x02\x01",
+            &b"\x01\x07\0\x1f0123456789abcdef\x01\x05bob\x04\x06\xc0\0\x02\x01"[..],
         ),
         (161, SNMP),
         (
             3_478,
-            b"\0\x01\0\x0c\x21\x12\xa4\x420123456789ab\0\x20\0\x08\0\x01\xa1\x47\xe1\x12\xa6\x43",
+            &b"\0\x01\0\x0c\x21\x12\xa4\x420123456789ab\0\x20\0\x08\0\x01\xa1\x47\xe1\x12\xa6\x43"
+                [..],
         ),
     ] {
         packet(protocol::UDP, &datagram(port, bytes))?;
