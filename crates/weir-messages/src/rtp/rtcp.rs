@@ -412,11 +412,18 @@ impl<'p> Parts<'_, 'p> {
             text.get(..usize::from(*length))
         });
         self.report.text = reason.filter(|reason| !reason.is_empty());
-        for n in 0..count.max(1) {
+        for n in 0..count {
+            let Some(source) = u32_be_at(body, 4 * n) else {
+                break;
+            };
             let part = Report {
-                source: u32_be_at(body, 4 * n).filter(|_| n < count),
+                source: Some(source),
                 ..self.report
             };
+            self.push(part);
+        }
+        if self.report.part == 0 {
+            let part = self.report;
             self.push(part);
         }
     }
@@ -558,5 +565,11 @@ mod tests {
         assert!(!is_rtcp(&[0x81, 203, 0, 1, 0, 0, 0, 1], false));
         assert!(is_rtcp(&[0x81, 203, 0, 1, 0, 0, 0, 1], true));
         assert!(!is_rtcp(&[], true));
+    }
+
+    #[test]
+    fn a_goodbye_had_as_many_rows_as_it_counts_without_room_for_them() {
+        assert_eq!(read(&[0x9f, 203, 0, 0]).len(), 1);
+        assert_eq!(read(&[0x9f, 203, 0, 1, 0, 0, 0, 7]).len(), 1);
     }
 }
