@@ -67,6 +67,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("messages_dns", messages::dns),
     ("messages_tls", messages::tls),
     ("messages_http", messages::http),
+    ("messages_rtp", messages::rtp),
+    ("messages_small", messages::small),
     ("h248_text", h248::text),
     ("h248_ber", h248::ber),
     ("h248_per", h248::per),
