@@ -24,8 +24,8 @@ def fields(pattern: str = "") -> list[Field]:
     """The columns whose name, table, layer or meaning has the pattern in it, without regard to case.
 
     >>> import weir
-    >>> [field.type for field in weir.fields("ip.src") if field.name == "ip.src"]
-    ['address']
+    >>> {field.type for field in weir.fields("ip.src") if field.name == "ip.src"}
+    {'address'}
     """
     wanted = pattern.lower()
     found = (Field(*field) for field in _weir.fields())

@@ -135,7 +135,8 @@ class Result:
     def pl(self) -> polars.DataFrame:
         """All rows as a data frame of Polars."""
         polars = _needed("polars", "polars")
-        return self._through(lambda stream: polars.DataFrame(stream))
+        frame: polars.DataFrame = self._through(lambda stream: polars.DataFrame(stream))
+        return frame
 
     def df(self) -> pandas.DataFrame:
         """All rows as a data frame of pandas, with types of Arrow: unsigned numbers of 64 bits, NULL and

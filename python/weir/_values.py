@@ -87,20 +87,20 @@ class Timestamp(dt.datetime):
     def __hash__(self) -> int:
         return super().__hash__() if not self.nanosecond else hash((super().__hash__(), self.nanosecond))
 
-    def __lt__(self, other: dt.datetime) -> bool:
+    def __lt__(self, other: dt.datetime) -> bool:  # type: ignore[override]
         return (dt.datetime.__lt__(self, other)) or (
             dt.datetime.__eq__(self, other) and self.nanosecond < _nanosecond(other)
         )
 
-    def __gt__(self, other: dt.datetime) -> bool:
+    def __gt__(self, other: dt.datetime) -> bool:  # type: ignore[override]
         return (dt.datetime.__gt__(self, other)) or (
             dt.datetime.__eq__(self, other) and self.nanosecond > _nanosecond(other)
         )
 
-    def __le__(self, other: dt.datetime) -> bool:
+    def __le__(self, other: dt.datetime) -> bool:  # type: ignore[override]
         return not self > other
 
-    def __ge__(self, other: dt.datetime) -> bool:
+    def __ge__(self, other: dt.datetime) -> bool:  # type: ignore[override]
         return not self < other
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
@@ -210,16 +210,16 @@ def decimal(digits: int, scale: int) -> Decimal:
 def of_parameter(value: object) -> tuple[str, object]:
     """What a value is in SQL: a time, a list, or something plain."""
     if isinstance(value, Timestamp):
-        at = value if value.tzinfo is None else Timestamp.from_ns(value.ns)
-        return "time", at.isoformat()
+        exact = value if value.tzinfo is None else Timestamp.from_ns(value.ns)
+        return "time", exact.isoformat()
     if isinstance(value, dt.datetime):
         at = value if value.tzinfo is None else value.astimezone(dt.timezone.utc)
         # Of pandas, too: its instants say their nanoseconds.
         nanos = getattr(value, "nanosecond", 0)
         if isinstance(nanos, int) and nanos:
             plain = at.replace(tzinfo=None)
-            exact = dt.datetime.isoformat(plain, "T", "microseconds")[:26] + f"{nanos:03}"
-            return "time", exact + ("" if value.tzinfo is None else "+00:00")
+            digits = dt.datetime.isoformat(plain, "T", "microseconds")[:26] + f"{nanos:03}"
+            return "time", digits + ("" if value.tzinfo is None else "+00:00")
         return "time", dt.datetime.isoformat(at)
     if isinstance(
         value,

@@ -4,6 +4,27 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, Final, final
 
+__all__ = [
+    "Answer",
+    "Batch",
+    "ClfWriter",
+    "Engine",
+    "VERSION",
+    "clf_convert",
+    "fields",
+    "h248_check",
+    "h248_compare",
+    "h248_convert",
+    "h248_detect",
+    "h248_show",
+    "interfaces",
+    "sip_ladder",
+    "sip_parse",
+    "tables",
+    "ws_advise",
+    "ws_study",
+]
+
 VERSION: Final[str]
 
 _Fault = tuple[str, str, str | None]

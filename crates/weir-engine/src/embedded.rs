@@ -177,9 +177,19 @@ impl Statement {
         let query = match self.inner {
             DfStatement::Statement(statement) => match *statement {
                 ast::Statement::Query(query) => query,
-                _ => return Err(Error::new(ErrorKind::Plan, "only a query has rows to write")),
+                _ => {
+                    return Err(Error::new(
+                        ErrorKind::Plan,
+                        "only a query has rows to write",
+                    ));
+                }
             },
-            _ => return Err(Error::new(ErrorKind::Plan, "only a query has rows to write")),
+            _ => {
+                return Err(Error::new(
+                    ErrorKind::Plan,
+                    "only a query has rows to write",
+                ));
+            }
         };
         let options = match overwrite {
             true => " OPTIONS (overwrite true)",
@@ -323,5 +333,81 @@ pub const fn sql_type(kind: Kind) -> &'static str {
         Kind::Text => "text",
         Kind::Texts => "text[]",
         Kind::Numbers => "uint32[]",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bound(sql: &str, values: &[(&str, Parameter)]) -> Result<String, String> {
+        let values: Vec<_> = values
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect();
+        let statement = Statement::parse(sql).unwrap().pop().unwrap();
+        match statement.bind(&values) {
+            Ok(statement) => Ok(statement.inner.to_string()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    #[test]
+    fn values_stand_as_literals() {
+        use Parameter::{Boolean, Bytes, Float, Integer, List, Null, Text, Time};
+        for (value, written) in [
+            (Null, "NULL"),
+            (Boolean(true), "true"),
+            (Integer(i128::from(u64::MAX)), "18446744073709551615"),
+            (Integer(-1), "(-1)"),
+            (Float(1.5), "1.5e0"),
+            (Float(f64::INFINITY), "CAST('inf' AS DOUBLE)"),
+            (Text("a'b".to_owned()), "'a''b'"),
+            (Bytes(vec![0, 255]), "X'00ff'"),
+            (
+                Time("2026-11-22T10:00:00Z".to_owned()),
+                "TIMESTAMP '2026-11-22T10:00:00Z'",
+            ),
+            (List(vec![Integer(1), Null]), "ARRAY[1, NULL]"),
+        ] {
+            let sql = bound("SELECT $v", &[("v", value)]).unwrap();
+            assert_eq!(sql, format!("SELECT {written}"));
+        }
+    }
+
+    #[test]
+    fn a_list_is_the_list_of_in() {
+        let some = Parameter::List(vec![Parameter::Integer(1), Parameter::Integer(2)]);
+        let none = Parameter::List(Vec::new());
+        let sql = "SELECT 1 WHERE 1 IN ($v, 3)";
+        let expected = "SELECT 1 WHERE 1 IN (1, 2, 3)";
+        assert_eq!(bound(sql, &[("v", some)]).as_deref(), Ok(expected));
+        for (condition, written) in [("1 IN ($v)", "false"), ("1 NOT IN ($v)", "true")] {
+            let sql = format!("SELECT 1 WHERE {condition}");
+            let bound = bound(&sql, &[("v", none.clone())]);
+            assert_eq!(bound, Ok(format!("SELECT 1 WHERE {written}")));
+        }
+    }
+
+    #[test]
+    fn parameters_and_values_belong_together() {
+        let one = || ("a", Parameter::Integer(1));
+        assert!(bound("SELECT $a", &[]).unwrap_err().contains("$a"));
+        assert!(bound("SELECT 1", &[one()]).unwrap_err().contains("$a"));
+        assert_eq!(
+            bound("SELECT $a + $a", &[one()]).as_deref(),
+            Ok("SELECT 1 + 1")
+        );
+    }
+
+    #[test]
+    fn only_queries_are_explained_and_written() {
+        let parse = |sql: &str| Statement::parse(sql).unwrap().pop().unwrap();
+        assert!(parse("SELECT 1").explained(true).unwrap().is_explain());
+        let copy = parse("SELECT 1").copied_to("a'b.pcap", None, true).unwrap();
+        assert!(!copy.is_query() && copy.gives_rows());
+        let view = || parse("CREATE VIEW v AS SELECT 1");
+        assert!(view().explained(false).is_err());
+        assert!(view().copied_to("x", Some("parquet"), false).is_err());
     }
 }

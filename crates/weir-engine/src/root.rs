@@ -87,3 +87,36 @@ impl Root {
             .with_hint("name files as they are named from that folder")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_leads_out_of_the_folder() {
+        let home = std::env::temp_dir().join(format!("weir-root-{}", std::process::id()));
+        let folder = home.join("inside");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(home.join("secret"), "x").unwrap();
+        std::fs::write(folder.join("own"), "x").unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("../secret", folder.join("link")).unwrap();
+        let root = Root::open(&folder).unwrap();
+        let own = root.inside("own").unwrap();
+        assert!(root.check(Path::new(&own)).is_ok());
+        assert!(root.inside(&own).is_ok());
+        for outside in ["..", "../secret", "a/../../secret", "/etc/passwd", "-"] {
+            assert!(root.inside(outside).is_err(), "{outside}");
+            assert!(root.target(outside).is_err(), "{outside}");
+        }
+        #[cfg(unix)]
+        {
+            let link = root.inside("link").unwrap();
+            assert!(root.check(Path::new(&link)).is_err());
+            assert!(root.target("link").is_err());
+        }
+        assert!(root.target("new.parquet").is_ok() && root.target("no/new").is_err());
+        assert!(Root::open(&folder.join("own")).is_err());
+        std::fs::remove_dir_all(&home).unwrap();
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ffi::CStr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow::array::{RecordBatch, RecordBatchReader};
@@ -39,6 +40,8 @@ struct Shared {
     report: Mutex<Report>,
     /// Why the stream ended, for who reads it through somebody else's library.
     failure: Mutex<Option<PyErr>>,
+    /// Whoever reads is to come to an end.
+    is_closed: AtomicBool,
 }
 
 impl Shared {
@@ -109,7 +112,11 @@ impl Reading {
             return (Some(self), Ok(None));
         }
         let shared = Arc::clone(&self.shared);
-        let (mut reading, outcome) = match wait(py, self.next()) {
+        let (mut reading, outcome) = match wait(
+            py,
+            &|| shared.is_closed.load(Ordering::Relaxed),
+            self.next(),
+        ) {
             Ok((reading, outcome)) => (reading, outcome),
             Err(error) => return (None, Err(error)),
         };
@@ -176,6 +183,7 @@ impl Answer {
             engine: Arc::clone(engine),
             report: Mutex::default(),
             failure: Mutex::default(),
+            is_closed: AtomicBool::new(false),
         });
         Self {
             schema: planned.schema(),
@@ -212,7 +220,10 @@ impl Answer {
             return Ok(Some(batch));
         }
         let (reading, outcome) = reading.pull(py);
-        *lock(&self.reading) = reading;
+        // Who asks again behind the end gets no empty answer: it would look like one.
+        if !matches!(outcome, Ok(None)) {
+            *lock(&self.reading) = reading;
+        }
         outcome
     }
 }
@@ -296,9 +307,9 @@ impl Answer {
         lock(&self.reading).is_some()
     }
 
-    /// Gives the rest up, and with it what reads it.
+    /// Gives the rest up, and with it what reads it, also in another thread.
     fn close(&self) {
-        self.shared.engine.stop().ask();
+        self.shared.is_closed.store(true, Ordering::Relaxed);
         // Not while the lock is held: what is dropped may take a while.
         let reading = lock(&self.reading).take();
         drop(reading);

@@ -88,7 +88,7 @@ impl Engine {
         };
         for statement in statements {
             let engine = Arc::clone(&self.engine);
-            wait(py, async move {
+            wait(py, &|| false, async move {
                 let mut answer = engine.answer(statement).await?;
                 while answer.next().await?.is_some() {}
                 Ok(())
@@ -105,7 +105,7 @@ impl Engine {
         let last = wish.of(last).map_err(failed)?;
         let is_action = !last.is_query() && !last.is_explain();
         let engine = Arc::clone(&self.engine);
-        let planned = wait(py, async move {
+        let planned = wait(py, &|| false, async move {
             let mut statements = [last].into();
             engine.plan_next(&mut statements).await
         })?;

@@ -5,7 +5,14 @@ use weir_packet::PROTOCOLS;
 use weir_tables::{EXTRACTIONS, Origin, Table};
 
 /// A column: its name, table, type, layer, meaning and source.
-type Field = (String, &'static str, &'static str, &'static str, String, String);
+type Field = (
+    String,
+    &'static str,
+    &'static str,
+    &'static str,
+    String,
+    String,
+);
 
 /// All columns; what a table of messages has of the packet stands with packets.
 #[pyfunction]

@@ -40,9 +40,11 @@ fn runtime(_py: Python<'_>) -> PyResult<Arc<Runtime>> {
 /// Waits for work that runs on other threads; Python's other threads run meanwhile, and a signal ends it.
 ///
 /// # Errors
-/// What a handler of signals raises, such as `KeyboardInterrupt`: the work is dropped then. When the work panicked.
+/// What a handler of signals raises, such as `KeyboardInterrupt`: the work is dropped then. When the work panicked,
+/// or somebody has closed what it is for.
 pub(crate) fn wait<T: Send + 'static>(
     py: Python<'_>,
+    is_closed: &dyn Fn() -> bool,
     work: impl Future<Output = T> + Send + 'static,
 ) -> PyResult<T> {
     let (sender, mut receiver) = sync_channel(1);
@@ -62,6 +64,10 @@ pub(crate) fn wait<T: Send + 'static>(
                 if let Err(raised) = py.check_signals() {
                     task.abort();
                     return Err(raised);
+                }
+                if is_closed() {
+                    task.abort();
+                    return Err(failure(Kind::Run, "the result was closed", None));
                 }
             }
             Err(RecvTimeoutError::Disconnected) => {

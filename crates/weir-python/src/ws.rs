@@ -2,8 +2,8 @@
 
 use pyo3::prelude::*;
 use weir_ws::{
-    Budget, CpuTimes, Direction, InputMessage, Opcode, Study, StudyOptions, StudyResult, advice_json,
-    advise, html_report, study_csv, study_json,
+    Budget, CpuTimes, Direction, InputMessage, Opcode, Study, StudyOptions, StudyResult,
+    advice_json, advise, html_report, study_csv, study_json,
 };
 
 /// A message: its connection, whether the server sent it if that is known, whether it is text, and its octets.
