@@ -127,15 +127,17 @@ impl ClfWriter {
     }
 }
 
-/// Writes a log in another form; gives how many records there were, what the form had no place for, and the places
-/// that are no record.
+/// How many records there were, what the form had no place for and how often, and the places that are no record.
+type Converted = (u64, Vec<(String, u64)>, Vec<(u64, String)>);
+
+/// Writes a log in another form, into a file that takes its name when it is whole.
 #[pyfunction]
 pub(crate) fn clf_convert(
     py: Python<'_>,
     from: PathBuf,
     to: PathBuf,
     form: &str,
-) -> PyResult<(u64, Vec<(String, u64)>, Vec<(u64, String)>)> {
+) -> PyResult<Converted> {
     let form = form_of(form)?;
     py.detach(|| {
         let source = Segment::open(&from).map_err(|error| failed(&from, &error))?;
