@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast
 
 from weir import _damage, _weir
 from weir._errors import Error, RunError
@@ -134,9 +134,8 @@ class Result:
 
     def pl(self) -> polars.DataFrame:
         """All rows as a data frame of Polars."""
-        polars = _needed("polars", "polars")
-        frame: polars.DataFrame = self._through(lambda stream: polars.DataFrame(stream))
-        return frame
+        library = _needed("polars", "polars")
+        return cast("polars.DataFrame", self._through(lambda stream: library.DataFrame(stream)))
 
     def df(self) -> pandas.DataFrame:
         """All rows as a data frame of pandas, with types of Arrow: unsigned numbers of 64 bits, NULL and

@@ -17,8 +17,7 @@ use crate::{cargo, root, run, target_dir};
 pub(crate) enum Build {
     /// The command line only, which values are compared with.
     Alone,
-    /// All that `cargo test --workspace` builds, so that nothing is built twice: features of dependencies are
-    /// those of all packages that are built.
+    /// All that `cargo test --workspace` builds, so that nothing is built twice.
     WithAll,
 }
 
@@ -33,11 +32,18 @@ pub(crate) fn check(build: Build) -> Result<()> {
         );
         return missing("python", &unchecked);
     }
-    let words: &[&str] = match build {
-        Build::Alone => &["build", "-p", "weir-python", "-p", "weir-cli"],
-        Build::WithAll => &["build", "--workspace", "--lib", "--bins", "--tests"],
+    // Features of dependencies are those of all packages that one command builds: what is built alone elsewhere is
+    // built alone here.
+    let commands: &[&[&str]] = match build {
+        Build::Alone => &[
+            &["build", "-p", "weir-cli"],
+            &["build", "-p", "weir-python"],
+        ],
+        Build::WithAll => &[&["build", "--workspace", "--lib", "--bins", "--tests"]],
     };
-    run(&mut cargo(words)?)?;
+    for words in commands {
+        run(&mut cargo(words)?)?;
+    }
     let folder = root()?.join("python");
     place(&built()?, &folder.join("weir/_weir.abi3.so"))?;
     let program = target_dir()?.join("debug/weir");
