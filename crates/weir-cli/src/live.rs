@@ -17,7 +17,6 @@ use crate::encoder::FileEncoder;
 use crate::interface;
 use crate::message::Messages;
 use crate::output::{Format, grouped};
-use crate::query::zone_named;
 use crate::refusal::Refusal;
 use crate::session::{Failure, Reader, Session};
 use crate::target::{Target, guard};
@@ -51,7 +50,7 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
     options.overwrite = global.overwrite;
     options.encoder = Some(Arc::new(FileEncoder));
     options.stop = stop.clone();
-    options.time_zone = live.time_zone.as_deref().map(zone_named);
+    options.time_zone = live.time_zone.clone();
     let session = Session::new(&options, messages, false)?;
     let mut statements = VecDeque::from(session.parse(sql)?);
     if statements.len() != 1 {

@@ -146,7 +146,7 @@ fn options(query: &Query, global: Global) -> weir_engine::Options {
     options.unfused = query.unfused;
     options.merge = query.merge;
     options.lateness = query.lateness;
-    options.time_zone = query.time_zone.as_deref().map(zone_named);
+    options.time_zone = query.time_zone.clone();
     options.follow = query.follow;
     options.decode.erf_hdlc = match query.hdlc {
         Hdlc::Guess => ErfHdlc::Guess,
@@ -156,15 +156,6 @@ fn options(query: &Query, global: Global) -> weir_engine::Options {
         Hdlc::Mtp2 => ErfHdlc::Mtp2,
     };
     options
-}
-
-/// The zone that a user names; `local` is the one that this machine is set to.
-pub(crate) fn zone_named(name: &str) -> String {
-    let local = || iana_time_zone::get_timezone().unwrap_or_else(|_| "UTC".to_owned());
-    match name.eq_ignore_ascii_case("local") {
-        true => local(),
-        false => name.to_owned(),
-    }
 }
 
 fn read_sql(path: &Path) -> Result<String, Failure> {

@@ -12,12 +12,13 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, NullEquality, ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::{
-    Alias, Between, InList, InSubquery, Like, ScalarFunction, SetComparison,
+    Alias, Between, InList, InSubquery, Like, ScalarFunction, SetComparison, Sort, WindowFunction,
 };
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{
     BinaryExpr, Case, Cast, Expr, ExprSchemable, Join, JoinConstraint, JoinType, LogicalPlan,
-    LogicalPlanBuilder, Operator, Projection, Subquery, TryCast, Union,
+    LogicalPlanBuilder, Operator, Projection, Subquery, TryCast, Union, WindowFrame,
+    WindowFrameBound, WindowFrameUnits,
 };
 use weir_packet::Address;
 use weir_tables::is_address;
@@ -334,10 +335,10 @@ impl Scope {
                 if self.is_address(&list.expr)
                     || list.list.iter().any(|item| self.is_address(item)) =>
             {
-                let items = list.list.into_iter().map(|item| self.as_address(item));
+                let items = list.list.into_iter().map(|item| self.as_equal(item));
                 Ok(Transformed::yes(Expr::InList(InList {
                     list: items.collect::<Result<_>>()?,
-                    expr: Box::new(self.as_address(*list.expr)?),
+                    expr: Box::new(self.as_equal(*list.expr)?),
                     negated: list.negated,
                 })))
             }
@@ -388,6 +389,7 @@ impl Scope {
             {
                 Ok(Transformed::yes(self.as_text(*expr)))
             }
+            Expr::WindowFunction(window) => Ok(self.by_peers(window)),
             Expr::ScalarFunction(function) => self.coerce_function(function),
             // It keeps them in a struct, in which they would lose their type.
             Expr::AggregateFunction(mut function) if function.func.name() == APPROX_TOP_K => {
@@ -404,11 +406,45 @@ impl Scope {
         }
     }
 
+    /// A frame that ends with the peers of a row is one of groups of peers, which bytes have too: those of a
+    /// range are for what has distances.
+    fn by_peers(&self, mut window: Box<WindowFunction>) -> Transformed<Expr> {
+        use WindowFrameBound::{CurrentRow, Following, Preceding};
+        let bytes = |sort: &Sort| {
+            self.data_type(&sort.expr)
+                .is_some_and(|kind| is_binary(&kind))
+        };
+        let has_distance = |bound: &WindowFrameBound| match bound {
+            CurrentRow => false,
+            Preceding(value) | Following(value) => !value.is_null(),
+        };
+        let frame = &window.params.window_frame;
+        let is_changed = frame.units == WindowFrameUnits::Range
+            && window.params.order_by.iter().any(bytes)
+            && !has_distance(&frame.start_bound)
+            && !has_distance(&frame.end_bound);
+        if is_changed {
+            let (start, end) = (frame.start_bound.clone(), frame.end_bound.clone());
+            let groups = WindowFrame::new_bounds(WindowFrameUnits::Groups, start, end);
+            window.params.window_frame = groups;
+        }
+        match is_changed {
+            true => Transformed::yes(Expr::WindowFunction(window)),
+            false => Transformed::no(Expr::WindowFunction(window)),
+        }
+    }
+
     fn coerce_comparison(&self, binary: BinaryExpr) -> Result<Transformed<Expr>> {
         let BinaryExpr { left, op, right } = binary;
+        let beside = |expr: Box<Expr>| -> Result<Box<Expr>> {
+            Ok(Box::new(match is_order(op) {
+                true => self.as_address(*expr)?,
+                false => self.as_equal(*expr)?,
+            }))
+        };
         let (left, right) = match (self.is_address(&left), self.is_address(&right)) {
-            (true, false) => (left, Box::new(self.as_address(*right)?)),
-            (false, true) => (Box::new(self.as_address(*left)?), right),
+            (true, false) => (left, beside(right)?),
+            (false, true) => (beside(left)?, right),
             _ => {
                 return Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr {
                     left,
@@ -450,7 +486,7 @@ impl Scope {
     fn coerce_case(&self, mut case: Case) -> Result<Transformed<Expr>> {
         if case.expr.as_ref().is_some_and(|expr| self.is_address(expr)) {
             for (when, _) in &mut case.when_then_expr {
-                **when = self.as_address(when.as_ref().clone())?;
+                **when = self.as_equal(when.as_ref().clone())?;
             }
         }
         let branches = case.when_then_expr.iter_mut().map(|(_, then)| then);
@@ -507,6 +543,18 @@ impl Scope {
         }
     }
 
+    /// What an address may equal: as [`Self::as_address`], but a text of a row that is no address is known to
+    /// be another than any.
+    fn as_equal(&self, expr: Expr) -> Result<Expr> {
+        match &expr {
+            Expr::Literal(..) => self.as_address(expr),
+            _ if !self.is_address(&expr) && self.is_text(&expr) => {
+                Ok(function::address_or_other().call(vec![expr]))
+            }
+            _ => Ok(expr),
+        }
+    }
+
     /// The other side of a comparison as an address: literals are read now, text columns for each
     /// row. What is no text is left to the planner.
     fn as_address(&self, expr: Expr) -> Result<Expr> {
@@ -544,6 +592,14 @@ const fn is_comparison(op: Operator) -> bool {
             | Operator::GtEq
             | Operator::IsDistinctFrom
             | Operator::IsNotDistinctFrom
+    )
+}
+
+/// Comparisons that ask which of both comes first, which a text that is no address has no answer to.
+const fn is_order(op: Operator) -> bool {
+    matches!(
+        op,
+        Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq
     )
 }
 

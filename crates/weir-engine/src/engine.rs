@@ -10,7 +10,7 @@ use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::optimizer::Optimizer;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
@@ -293,14 +293,30 @@ impl Engine {
             .collect();
         grammar::check(&statement, &scalars)?;
         prepared::check(&statement)?;
-        let written = statement.clone();
+        if let Some(inner) = prepared::inner(&statement) {
+            // It runs with its values in it, and is planned now for what is wrong with it.
+            let (plan, _) = self.logical(inner, false).await?;
+            prepared::check_types(&plan)?;
+            self.prepared().keep(&statement)?;
+            return self.nothing().await;
+        }
+        if self.prepared().forget(&statement)? {
+            return self.nothing().await;
+        }
         let zone = self.time_zone();
         let planned = self.plan_written(statement).await?;
         if self.time_zone() != zone {
             self.name_time_zone(zone)?;
         }
-        self.prepared().note(&written);
         Ok(planned)
+    }
+
+    /// What a statement that is done by its plan has to run.
+    async fn nothing(&self) -> Result<Planned, Error> {
+        let plan = LogicalPlanBuilder::empty(false)
+            .build()
+            .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &[]))?;
+        self.physical(plan, None, false, &[]).await
     }
 
     /// The time zone of the session.
@@ -345,7 +361,18 @@ impl Engine {
             }
             _ => self.logical(statement, false).await?,
         };
-        let failed = |error| Error::from_datafusion(ErrorKind::Plan, error, &columns);
+        self.physical(plan, copy, is_explain, &columns).await
+    }
+
+    /// What runs a logical plan.
+    async fn physical(
+        &self,
+        plan: LogicalPlan,
+        copy: Option<Copy>,
+        is_explain: bool,
+        columns: &[String],
+    ) -> Result<Planned, Error> {
+        let failed = |error| Error::from_datafusion(ErrorKind::Plan, error, columns);
         let frame = self
             .context
             .execute_logical_plan(plan)
@@ -442,7 +469,6 @@ impl Engine {
             .and_then(address::to_text)
             .and_then(|plan| zone::to_zone(plan, zone.as_deref()))
             .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &resolved.columns))?;
-        prepared::check_types(&plan)?;
         Ok((plan, resolved.columns))
     }
 }

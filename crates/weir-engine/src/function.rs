@@ -21,6 +21,10 @@ use weir_tables::{ADDRESS_EXTENSION, Network};
 pub(crate) const CIDR_MATCH: &str = "cidr_match";
 /// `address('text')`: the address that the text spells, NULL when it spells none.
 pub(crate) const ADDRESS: &str = "address";
+/// `address_or_other('text')`: as `address`, with bytes that no address has for a text that spells none.
+pub(crate) const ADDRESS_OR_OTHER: &str = "address_or_other";
+/// Addresses have four bytes or more.
+const OTHER: &[u8] = &[];
 /// `address_text(address)`: the address as text.
 pub(crate) const ADDRESS_TEXT: &str = "address_text";
 
@@ -86,9 +90,15 @@ pub(crate) const HASH_FUNCTIONS: &[&str] =
 pub(crate) const OCTET_LENGTH: &str = "octet_length";
 
 /// The functions that every session has.
-pub(crate) fn all() -> [ScalarUDF; 4] {
+pub(crate) fn all() -> [ScalarUDF; 5] {
     let octet_length = ScalarUDF::from(OctetLength::new());
-    [cidr_match(), address(), address_text(), octet_length]
+    [
+        cidr_match(),
+        address(),
+        address_or_other(),
+        address_text(),
+        octet_length,
+    ]
 }
 
 pub(crate) fn cidr_match() -> ScalarUDF {
@@ -97,6 +107,12 @@ pub(crate) fn cidr_match() -> ScalarUDF {
 
 pub(crate) fn address() -> ScalarUDF {
     ScalarUDF::from(AddressFunction::new(ADDRESS, 1))
+}
+
+/// What an address is compared with: the address that a text is, or bytes that no address has when it is
+/// none. As a NULL it would make the comparison unknown.
+pub(crate) fn address_or_other() -> ScalarUDF {
+    ScalarUDF::from(AddressFunction::new(ADDRESS_OR_OTHER, 1))
 }
 
 pub(crate) fn address_text() -> ScalarUDF {
@@ -130,7 +146,7 @@ impl ScalarUDFImpl for AddressFunction {
     fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
         match self.name {
             CIDR_MATCH => Ok(DataType::Boolean),
-            ADDRESS => Ok(DataType::BinaryView),
+            ADDRESS | ADDRESS_OR_OTHER => Ok(DataType::BinaryView),
             _ => match arguments {
                 [argument] => Ok(text_type(argument)),
                 _ => exec_err!("{} takes one address", self.name),
@@ -162,7 +178,8 @@ impl ScalarUDFImpl for AddressFunction {
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let result: ArrayRef = match (self.name, arrays.as_slice()) {
             (CIDR_MATCH, [addresses, networks]) => match_networks(addresses, networks)?,
-            (ADDRESS, [texts]) => read_addresses(texts)?,
+            (ADDRESS, [texts]) => read_addresses(texts, None)?,
+            (ADDRESS_OR_OTHER, [texts]) => read_addresses(texts, Some(OTHER))?,
             (ADDRESS_TEXT, [addresses]) => write_addresses(addresses)?,
             _ => return exec_err!("{} got {} arguments", self.name, arrays.len()),
         };
@@ -225,7 +242,9 @@ fn text_type(addresses: &DataType) -> DataType {
 
 fn match_networks(addresses: &ArrayRef, networks: &ArrayRef) -> Result<ArrayRef> {
     let addresses = match addresses.data_type() {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => read_addresses(addresses)?,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
+            read_addresses(addresses, None)?
+        }
         _ => cast(addresses, &DataType::BinaryView)?,
     };
     let networks = cast(networks, &DataType::Utf8View)?;
@@ -256,14 +275,19 @@ pub(crate) fn parse_network(text: &str) -> Result<Network> {
     })
 }
 
-fn read_addresses(texts: &ArrayRef) -> Result<ArrayRef> {
+/// The addresses that texts spell, and what is in the place of a text that spells none.
+fn read_addresses(texts: &ArrayRef, other: Option<&[u8]>) -> Result<ArrayRef> {
     let texts = cast(texts, &DataType::Utf8View)?;
     let texts = texts.as_string_view();
     let mut result = BinaryViewBuilder::with_capacity(texts.len());
     for text in texts {
-        match text.and_then(|text| text.trim().parse::<Address>().ok()) {
-            Some(address) => result.append_value(address.as_bytes()),
-            None => result.append_null(),
+        let Some(text) = text else {
+            result.append_null();
+            continue;
+        };
+        match text.trim().parse::<Address>() {
+            Ok(address) => result.append_value(address.as_bytes()),
+            Err(_) => result.append_option(other),
         }
     }
     Ok(Arc::new(result.finish()))

@@ -79,6 +79,15 @@ fn widen_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 _ => Ok(Transformed::no(Expr::Negative(inner))),
             }
         }
+        // The mean of a decimal would be one, cut to four more digits than its values have.
+        Expr::AggregateFunction(mut mean) if mean.func.name() == AVG => {
+            mean.params.args = of_reals(mean.params.args, schema);
+            Ok(Transformed::yes(Expr::AggregateFunction(mean)))
+        }
+        Expr::WindowFunction(mut mean) if mean.fun.name() == AVG => {
+            mean.params.args = of_reals(mean.params.args, schema);
+            Ok(Transformed::yes(Expr::WindowFunction(mean)))
+        }
         Expr::ScalarFunction(ScalarFunction { func, args }) if func.name() == DIV => {
             match <[Expr; 2]>::try_from(args) {
                 Ok([left, right]) => divided(left, right, schema).map(Transformed::yes),
@@ -90,6 +99,15 @@ fn widen_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         }
         expr => Ok(Transformed::no(expr)),
     }
+}
+
+/// Decimals as real numbers; all else as it is.
+fn of_reals(args: Vec<Expr>, schema: &DFSchema) -> Vec<Expr> {
+    let real = |expr: Expr| match expr.get_type(schema) {
+        Ok(kind) if kind.is_decimal() => cast(expr, &kind, &DataType::Float64),
+        _ => expr,
+    };
+    args.into_iter().map(real).collect()
 }
 
 /// `left // right`: integers, towards zero, which the engine itself divides with all checks.
@@ -121,6 +139,8 @@ fn divided(left: Expr, right: Expr, schema: &DFSchema) -> Result<Expr> {
         right: Box::new(cast(right, &right_type, &to)),
     }))
 }
+
+const AVG: &str = "avg";
 
 /// What two numbers are together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::logical_expr::{Expr as PlanExpr, LogicalPlan, Statement as PlanStatement};
+use datafusion::logical_expr::{Expr as PlanExpr, LogicalPlan};
 use datafusion::sql::parser::Statement as DfStatement;
 use datafusion::sql::sqlparser::ast::{
     self, CastKind, DataType, Expr, Ident, Value, Visit, VisitMut, Visitor, VisitorMut,
@@ -33,25 +33,63 @@ struct Prepared {
 }
 
 impl PreparedStatements {
-    /// Keeps the statement of a `PREPARE`, and forgets that of a `DEALLOCATE`.
-    pub(crate) fn note(&mut self, statement: &Statement) {
-        match plain(statement) {
-            Some(ast::Statement::Prepare {
-                name,
-                data_types,
-                statement,
-            }) => {
-                let prepared = Prepared {
-                    types: data_types.clone(),
-                    statement: statement.as_ref().clone(),
-                    parameters: parameters(statement).len(),
-                };
-                self.statements.insert(key(name), prepared);
-            }
-            Some(ast::Statement::Deallocate { name, .. }) => {
-                self.statements.remove(&key(name));
-            }
-            _ => {}
+    /// Keeps the statement of a `PREPARE`.
+    ///
+    /// # Errors
+    /// When there is one of its name.
+    pub(crate) fn keep(&mut self, statement: &Statement) -> Result<(), Error> {
+        let Some(ast::Statement::Prepare {
+            name,
+            data_types,
+            statement,
+        }) = plain(statement)
+        else {
+            return Ok(());
+        };
+        let name = key(name);
+        if self.statements.contains_key(&name) {
+            let error = Error::new(
+                ErrorKind::Plan,
+                format!("a statement was prepared as {name} before"),
+            );
+            return Err(error.with_hint(format!("DEALLOCATE {name} forgets it")));
+        }
+        let prepared = Prepared {
+            types: data_types.clone(),
+            statement: statement.as_ref().clone(),
+            parameters: parameters(statement).len(),
+        };
+        self.statements.insert(name, prepared);
+        Ok(())
+    }
+
+    /// Forgets the statement of a `DEALLOCATE`; false when the statement is another.
+    ///
+    /// # Errors
+    /// When nothing of this name was prepared.
+    pub(crate) fn forget(&mut self, statement: &Statement) -> Result<bool, Error> {
+        let Some(ast::Statement::Deallocate { name, .. }) = plain(statement) else {
+            return Ok(false);
+        };
+        let name = key(name);
+        match self.statements.remove(&name) {
+            Some(_) => Ok(true),
+            None => Err(self.unknown(&name)),
+        }
+    }
+
+    /// Says that nothing was prepared by a name.
+    fn unknown(&self, name: &str) -> Error {
+        let error = Error::new(
+            ErrorKind::Plan,
+            format!("no statement was prepared as {name}"),
+        );
+        let near = similar(name, self.statements.keys().map(String::as_str));
+        match near.first() {
+            Some(near) => error.with_hint(format!("did you mean {near}?")),
+            None => error.with_hint(format!(
+                "PREPARE {name} AS SELECT … WHERE ip.src = $1; EXECUTE {name}('10.0.0.1')"
+            )),
         }
     }
 
@@ -73,17 +111,7 @@ impl PreparedStatements {
             _ => name.to_string(),
         };
         let Some(prepared) = self.statements.get(&name) else {
-            let error = Error::new(
-                ErrorKind::Plan,
-                format!("no statement was prepared as {name}"),
-            );
-            let near = similar(&name, self.statements.keys().map(String::as_str));
-            return Err(match near.first() {
-                Some(near) => error.with_hint(format!("did you mean {near}?")),
-                None => error.with_hint(format!(
-                    "PREPARE {name} AS SELECT … WHERE ip.src = $1; EXECUTE {name}('10.0.0.1')"
-                )),
-            });
+            return Err(self.unknown(&name));
         };
         if parameters.len() != prepared.parameters {
             let wanted = match prepared.parameters {
@@ -105,6 +133,29 @@ impl PreparedStatements {
             inner: DfStatement::Statement(Box::new(inner)),
         }))
     }
+}
+
+/// The statement that a `PREPARE` prepares, with NULLs of their types in the places of the parameters that have
+/// one; `None` when the statement is another.
+pub(crate) fn inner(statement: &Statement) -> Option<Statement> {
+    let Some(ast::Statement::Prepare {
+        data_types,
+        statement,
+        ..
+    }) = plain(statement)
+    else {
+        return None;
+    };
+    let mut inner = statement.as_ref().clone();
+    let nulls = vec![Expr::value(Value::Null); data_types.len()];
+    let mut values = Values {
+        values: &nulls,
+        types: data_types,
+    };
+    let _ = VisitMut::visit(&mut inner, &mut values);
+    Some(Statement {
+        inner: DfStatement::Statement(Box::new(inner)),
+    })
 }
 
 fn key(name: &Ident) -> String {
@@ -218,11 +269,8 @@ pub(crate) fn check(statement: &Statement) -> Result<(), Error> {
 /// # Errors
 /// When there is one.
 pub(crate) fn check_types(plan: &LogicalPlan) -> Result<(), Error> {
-    let LogicalPlan::Statement(PlanStatement::Prepare(prepare)) = plan else {
-        return Ok(());
-    };
     let mut loose = None;
-    let walked = prepare.input.apply_with_subqueries(|plan| {
+    let walked = plan.apply_with_subqueries(|plan| {
         plan.apply_expressions(|expr| {
             // A value by itself, not compared with anything.
             if !matches!(plan, LogicalPlan::Limit(_)) {
@@ -248,8 +296,11 @@ pub(crate) fn check_types(plan: &LogicalPlan) -> Result<(), Error> {
 /// The parameter that an expression is, when its type is not known.
 fn untyped(expr: &PlanExpr) -> Option<String> {
     match expr {
-        PlanExpr::Placeholder(placeholder) if placeholder.field.is_none() => {
-            Some(placeholder.id.clone())
+        PlanExpr::Placeholder(placeholder) => {
+            let field = placeholder.field.as_ref();
+            // One that stands beside another one has the type of nothing.
+            let is_typed = field.is_some_and(|field| !field.data_type().is_null());
+            (!is_typed).then(|| placeholder.id.clone())
         }
         PlanExpr::Alias(alias) => untyped(&alias.expr),
         _ => None,

@@ -25,6 +25,26 @@ pub struct Statement {
     pub(crate) inner: DfStatement,
 }
 
+/// `SET TIME ZONE 'Europe/Berlin'`, as the standard has it, is the setting that the engine knows.
+fn name_time_zone(statement: &mut DfStatement) {
+    let DfStatement::Statement(statement) = statement else {
+        return;
+    };
+    if let ast::Statement::Set(set) = statement.as_mut()
+        && let ast::Set::SetTimeZone {
+            local: false,
+            value,
+        } = set
+    {
+        *set = ast::Set::SingleAssignment {
+            scope: None,
+            hivevar: false,
+            variable: ObjectName::from(vec![ast::Ident::new("timezone")]),
+            values: vec![value.clone()],
+        };
+    }
+}
+
 impl Statement {
     /// Parses a text of one or several statements, separated by semicolons.
     pub(crate) fn parse(sql: &str) -> Result<Vec<Self>, Error> {
@@ -45,6 +65,7 @@ impl Statement {
         Ok(statements
             .into_iter()
             .map(|mut inner| {
+                name_time_zone(&mut inner);
                 if let Some(query) = top_query(&mut inner) {
                     keep_written_names(query);
                 }

@@ -11,7 +11,7 @@ use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, ScalarValue, exec_err};
 use datafusion::error::Result;
-use datafusion::logical_expr::expr::{Alias, InList, InSubquery};
+use datafusion::logical_expr::expr::{Alias, InList, InSubquery, Like};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{
     BinaryExpr, ColumnarValue, Expr, ExprSchemable, JoinConstraint, LogicalPlan,
@@ -137,6 +137,10 @@ impl Scope<'_> {
                 }
                 None => Ok(Transformed::no(Expr::InList(list))),
             },
+            Expr::Like(like) => match self.of(&like.expr) {
+                Some(known) => Ok(Transformed::yes(Expr::Like(pattern_of(known, like)))),
+                None => Ok(Transformed::no(Expr::Like(like))),
+            },
             Expr::Case(mut case) => {
                 let known = case.expr.as_ref().and_then(|expr| self.of(expr));
                 let Some(known) = known else {
@@ -191,13 +195,31 @@ impl Scope<'_> {
     }
 }
 
+/// A pattern in the case of the words that it is held against.
+fn pattern_of(known: &Vocabulary, like: Like) -> Like {
+    let pattern = match like.pattern.as_ref() {
+        Expr::Literal(value, _) => value.try_as_str().flatten(),
+        _ => None,
+    };
+    match pattern.and_then(|text| known.pattern(text)) {
+        Some(pattern) => Like {
+            pattern: Box::new(Expr::Literal(ScalarValue::Utf8View(Some(pattern)), None)),
+            ..like
+        },
+        None => Like {
+            case_insensitive: true,
+            ..like
+        },
+    }
+}
+
 /// Says that a column never has a text, and what it has that is near.
 fn never(known: &Vocabulary, text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let near = similar(&lower, known.names());
     let column = known.column;
     match near.as_slice() {
-        [] if known.words().len() <= WORDS_LISTED => {
+        [] if (1..=WORDS_LISTED).contains(&known.words().len()) => {
             format!(
                 "{column} is never '{text}': it is {}",
                 known.words().join(", ")

@@ -15,12 +15,20 @@ use datafusion::logical_expr::{Cast, Expr, LogicalPlan, Projection};
 
 use crate::error::{Error, ErrorKind};
 
-/// A name of the time zone database, or an offset, that is known; the name as that database has it.
+/// A name of the time zone database, or an offset, that is known; the name as that database has it. `local` is
+/// the zone that this machine is set to, UTC where it is set to none.
 ///
 /// # Errors
 /// When it is none.
 pub(crate) fn known(name: &str) -> Result<String, Error> {
-    let name = name.trim();
+    let local;
+    let name = match name.trim() {
+        name if name.eq_ignore_ascii_case("local") => {
+            local = iana_time_zone::get_timezone().unwrap_or_else(|_| "UTC".to_owned());
+            local.as_str()
+        }
+        name => name,
+    };
     let candidates = [name.to_owned(), titled(name), name.to_ascii_uppercase()];
     for candidate in candidates {
         if candidate.parse::<Tz>().is_ok() {

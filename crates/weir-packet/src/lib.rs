@@ -56,7 +56,8 @@ pub use options::{AtmVcMux, ErfHdlc, Options};
 pub use outline::Outline;
 pub use packet::Packet;
 pub use protocol::{
-    Ipv4Header, Ipv6FragmentHeader, Ipv6Header, Layer, PROTOCOLS, Protocol, network_identifier,
+    FLAG_LETTERS, Ipv4Header, Ipv6FragmentHeader, Ipv6Header, Layer, PROTOCOLS, Protocol,
+    network_identifier,
 };
 pub use shape::{
     BitsTest, Extent, HeaderLen, HeaderShape, Location, NextHeader, NextTable, PayloadEnd,

@@ -241,6 +241,7 @@ pub(crate) use frame_relay::INFORMATION;
 pub use ipv4::Ipv4Header;
 pub use ipv6::Ipv6Header;
 pub use ipv6_fragment::Ipv6FragmentHeader;
+pub use tcp::FLAG_LETTERS;
 
 impl Layer {
     pub(crate) fn from_index(index: usize) -> Option<Self> {

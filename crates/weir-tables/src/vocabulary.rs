@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 
 use arrow::datatypes::Field;
 use weir_flow::{Application, ConnState};
-use weir_packet::protocol_name;
+use weir_packet::{FLAG_LETTERS, protocol_name};
+use weir_ws::Opcode;
 
 /// The words that a column can have.
 #[derive(Debug)]
@@ -18,8 +19,18 @@ pub struct Vocabulary {
     words: Vec<&'static str>,
     /// Other names in lower case, with the words.
     aliases: &'static [(&'static str, &'static str)],
-    /// What has no name is in the column by its number.
-    numbers: bool,
+    /// What the column has beside its words, by the way in which it is meant.
+    others: Others,
+}
+
+/// What a column has beside its words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Others {
+    Nothing,
+    /// What has no name, by its number.
+    Numbers,
+    /// One letter for each flag that is set, and a middle dot for one that is not.
+    Flags(&'static [char]),
 }
 
 impl Vocabulary {
@@ -67,12 +78,44 @@ impl Vocabulary {
         if let Some((_, word)) = alias {
             return Some(Cow::Borrowed(word));
         }
-        let number: u8 = text.parse().ok().filter(|_| self.numbers)?;
-        Some(match protocol_name(number) {
-            Some(word) => Cow::Borrowed(word),
-            None => Cow::Owned(number.to_string()),
-        })
+        match self.others {
+            Others::Nothing => None,
+            Others::Numbers => {
+                let number: u8 = text.parse().ok()?;
+                Some(match protocol_name(number) {
+                    Some(word) => Cow::Borrowed(word),
+                    None => Cow::Owned(number.to_string()),
+                })
+            }
+            Others::Flags(letters) => flags(letters, text).map(Cow::Owned),
+        }
     }
+
+    /// The pattern of a `LIKE` in the case of the column's words; `None` when these have both cases.
+    #[must_use]
+    pub fn pattern(&self, text: &str) -> Option<String> {
+        let none = |of: fn(char) -> bool| !self.words.iter().any(|word| word.contains(of));
+        match self.others {
+            Others::Flags(_) => Some(text.to_ascii_uppercase()),
+            _ if none(|letter| letter.is_ascii_uppercase()) => Some(text.to_ascii_lowercase()),
+            _ if none(|letter| letter.is_ascii_lowercase()) => Some(text.to_ascii_uppercase()),
+            _ => None,
+        }
+    }
+}
+
+/// Flags as the column has them: people also write full stops, hyphens and asterisks for what is not set.
+fn flags(letters: &[char], text: &str) -> Option<String> {
+    let mut given = text.chars();
+    let flags: Option<String> = letters
+        .iter()
+        .map(|letter| match given.next()? {
+            '·' | '.' | '-' | '*' => Some('·'),
+            set if set.eq_ignore_ascii_case(letter) => Some(*letter),
+            _ => None,
+        })
+        .collect();
+    flags.filter(|_| given.next().is_none())
 }
 
 static VOCABULARIES: LazyLock<Vec<Vocabulary>> = LazyLock::new(|| {
@@ -80,17 +123,18 @@ static VOCABULARIES: LazyLock<Vec<Vocabulary>> = LazyLock::new(|| {
         column,
         words: words.to_vec(),
         aliases,
-        numbers: false,
+        others: Others::Nothing,
     };
     let protocols = (0..=u8::MAX).filter_map(protocol_name);
     let services = Application::ALL.iter().filter_map(|known| known.as_str());
     let states = ConnState::ALL.iter().map(|state| state.as_str());
+    let opcodes = [0, 1, 2, 8, 9, 10, 15].map(|bits| Opcode::from_bits(bits).name());
     vec![
         Vocabulary {
             column: "proto",
             words: protocols.collect(),
             aliases: PROTOCOLS,
-            numbers: true,
+            others: Others::Numbers,
         },
         of("flow.service", &services.collect::<Vec<_>>(), SERVICES),
         of("flow.state", &states.collect::<Vec<_>>(), &[]),
@@ -131,7 +175,29 @@ static VOCABULARIES: LazyLock<Vec<Vocabulary>> = LazyLock::new(|| {
             &["pretty", "compact", "ber", "per", "erl"],
             &[("erlang", "erl")],
         ),
+        of("h248.kind", &["request", "reply", "error", "damaged"], &[]),
+        of(
+            "h248.command",
+            &[
+                "Add",
+                "Move",
+                "Modify",
+                "Subtract",
+                "AuditCapability",
+                "AuditValue",
+                "Notify",
+                "ServiceChange",
+            ],
+            &[("auditcapabilities", "AuditCapability")],
+        ),
         of("websocket.direction", &["to_server", "to_client"], &[]),
+        of("websocket.type", &opcodes, &[]),
+        Vocabulary {
+            column: "tcp.flags.str",
+            words: Vec::new(),
+            aliases: &[],
+            others: Others::Flags(&FLAG_LETTERS),
+        },
     ]
 });
 
@@ -201,6 +267,13 @@ mod tests {
             ("flow.service", "6", None),
             ("flow.state", "sf", Some("SF")),
             ("call.state", "Canceled", Some("cancelled")),
+            ("h248.command", "ADD", Some("Add")),
+            ("h248.command", "AuditCapabilities", Some("AuditCapability")),
+            ("websocket.type", "Text", Some("text")),
+            ("tcp.flags.str", ".......ap...", Some("·······AP···")),
+            ("tcp.flags.str", "·······AP···", Some("·······AP···")),
+            ("tcp.flags.str", "AP", None),
+            ("tcp.flags.str", "ap...........", None),
         ] {
             let known = Vocabulary::of(column).unwrap().word(text);
             assert_eq!(known.as_deref(), word, "{column} {text}");

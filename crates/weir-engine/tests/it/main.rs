@@ -13,6 +13,7 @@ mod duckdb;
 mod filters;
 mod fused;
 mod guide;
+mod numbers;
 mod parts;
 mod samples;
 mod shared;

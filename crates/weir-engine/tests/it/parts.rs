@@ -52,6 +52,46 @@ fn answer(sql: &str) -> (Vec<String>, bool) {
     (expected, plan.contains("parts of the file side by side"))
 }
 
+/// The lot of a row hangs on the seed and the row's number, whoever reads it.
+#[test]
+fn a_sample_that_is_repeatable_is_the_same_for_all_who_read() {
+    let pcap = made("parts.pcap", |out| {
+        ethernet_pcap(out, 5, BYTES).unwrap();
+    });
+    for sample in ["1 PERCENT", "300 ROWS", "BERNOULLI (2)", "SYSTEM (10)"] {
+        let sample = match sample.contains('(') {
+            true => sample.to_owned(),
+            false => format!("({sample})"),
+        };
+        let sql = |seed: u32, condition: &str| {
+            format!(
+                "SELECT frame.number, ip.src FROM '{pcap}' TABLESAMPLE {sample} REPEATABLE ({seed}){condition}"
+            )
+        };
+        let (rows, _) = answer(&sql(7, ""));
+        assert!(rows.len() > 200, "{sample}: {}", rows.len());
+        let (again, _) = answer(&sql(7, ""));
+        assert_eq!(rows, again, "{sample}");
+        let (others, _) = answer(&sql(8, ""));
+        assert_ne!(rows, others, "{sample}");
+
+        let mut unfused = weir_engine::Options::default();
+        unfused.unfused = true;
+        unfused.threads = Some(2);
+        let unfused = Runner::new(&unfused).rows(&sql(7, "")).unwrap().rows;
+        assert_eq!(rows, unfused, "{sample} unfused");
+
+        // A condition chooses among the rows of the sample.
+        let (some, _) = answer(&sql(7, " WHERE frame.number % 2 = 0"));
+        let even = |row: &&String| {
+            let number = row.split(' ').next().unwrap();
+            number.parse::<u64>().unwrap() % 2 == 0
+        };
+        let even: Vec<&String> = rows.iter().filter(even).collect();
+        assert_eq!(some.iter().collect::<Vec<_>>(), even, "{sample}");
+    }
+}
+
 #[test]
 fn parts_of_every_format_give_what_the_file_gives() {
     let pcap = made("parts.pcap", |out| {

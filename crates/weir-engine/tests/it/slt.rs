@@ -95,6 +95,7 @@ pub(crate) struct Runner {
 }
 
 /// The rows of an answer, and the names of its columns.
+#[derive(Debug)]
 pub(crate) struct Rows {
     pub(crate) names: Vec<String>,
     pub(crate) rows: Vec<String>,
