@@ -6,6 +6,7 @@ import gc
 import multiprocessing
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,10 +30,13 @@ LONG = (
 def test_an_interrupt_ends_a_query_within_a_second(read: str) -> None:
     import polars
 
+    # Libraries are imported before: an interrupt there is not what is asked here.
+    warm = weir.sql("SELECT 1")
+    polars.DataFrame(warm) if read == "polars.DataFrame" else getattr(warm, read)()
     result = weir.sql(LONG)
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
-    begun = time.monotonic()
+    begun = time.monotonic() + 0.3
     if read == "polars.DataFrame":
         # A library knows errors only: the interrupt follows when it has come back.
         try:
@@ -46,7 +50,7 @@ def test_an_interrupt_ends_a_query_within_a_second(read: str) -> None:
     else:
         with pytest.raises(KeyboardInterrupt):
             getattr(result, read)()
-    assert time.monotonic() - begun < 1.3
+    assert time.monotonic() - begun < 1
     timer.join()
     assert weir.sql("SELECT 1").fetchall() == [(1,)]
 
@@ -157,7 +161,9 @@ def test_a_thousand_queries_leave_nothing_behind() -> None:
     assert _resident() < resident + (24 << 20)
 
 
-def test_no_argument_ends_the_interpreter() -> None:
+def test_no_argument_ends_the_interpreter(home: Path, tmp_path: Path) -> None:
+    # Files may be written where the arguments say so.
+    shutil.copytree(home / "demo", tmp_path / "demo")
     code = """
     import random, sys, weir
     from weir import _weir
@@ -188,7 +194,8 @@ def test_no_argument_ends_the_interpreter() -> None:
         [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code), str(seed)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
+        cwd=tmp_path,
         # The package that is tested here.
         env={**os.environ, "PYTHONPATH": str(Path(weir.__file__).parent.parent)},
     )

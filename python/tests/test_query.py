@@ -136,6 +136,9 @@ def test_files_are_written(tmp_path: Path) -> None:
     assert weir.sql(packets, p=5060).to_pcap(capture, overwrite=True) == written
     with pytest.raises(weir.RunError, match="no name of a capture"):
         weir.sql(packets, p=5060).to_pcap(tmp_path / "out.txt")
+    with pytest.raises(weir.SourceError, match="stays as it is"):
+        weir.sql(query).to_parquet(capture)
+    assert weir.sql(f"SELECT count(*) FROM '{capture}'").fetchall() == [(written,)]
     copied = weir.sql(f"COPY ({query}) TO '{tmp_path / 'copy.parquet'}'")
     assert (tmp_path / "copy.parquet").exists()
     assert copied.fetchall() == [(len(rows),)]

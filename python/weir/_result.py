@@ -150,8 +150,9 @@ class Result:
         table = table.cast(pyarrow.schema(fields))
         return table.to_pandas(types_mapper=pandas.ArrowDtype)
 
-    def to_parquet(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> int:
-        """Writes the rows as Parquet; the file takes its name when it is whole. Gives the number of rows."""
+    def to_parquet(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> int:
+        """Writes the rows as Parquet; the file takes its name when it is whole, in the place of one that is there.
+        A capture that is there stays, unless ``overwrite`` says otherwise. Gives the number of rows."""
         return self._copied(os.fspath(path), "PARQUET", overwrite)
 
     def to_pcap(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> int:
