@@ -50,7 +50,7 @@ class Connection:
         address, an instant, bytes, or a list of them in ``IN ($names)``. A parameter that is a table
         (anything with ``__arrow_c_stream__``) or a relation of :func:`weir.open` is named in FROM.
 
-        What is no query, such as ``COPY … TO``, runs at once.
+        Values are those of the last statement of the text. What is no query, such as ``COPY … TO``, runs at once.
         """
         return self._answer(query, parameters, ())
 
