@@ -370,8 +370,8 @@ mod tests {
             ),
             (List(vec![Integer(1), Null]), "ARRAY[1, NULL]"),
         ] {
-            let sql = bound("SELECT $v", &[("v", value)]).unwrap();
-            assert_eq!(sql, format!("SELECT {written}"));
+            let sql = bound("SELECT $v AS v", &[("v", value)]).unwrap();
+            assert_eq!(sql, format!("SELECT {written} AS v"));
         }
     }
 
@@ -379,13 +379,13 @@ mod tests {
     fn a_list_is_the_list_of_in() {
         let some = Parameter::List(vec![Parameter::Integer(1), Parameter::Integer(2)]);
         let none = Parameter::List(Vec::new());
-        let sql = "SELECT 1 WHERE 1 IN ($v, 3)";
-        let expected = "SELECT 1 WHERE 1 IN (1, 2, 3)";
+        let sql = "SELECT 1 AS one WHERE 1 IN ($v, 3)";
+        let expected = "SELECT 1 AS one WHERE 1 IN (1, 2, 3)";
         assert_eq!(bound(sql, &[("v", some)]).as_deref(), Ok(expected));
         for (condition, written) in [("1 IN ($v)", "false"), ("1 NOT IN ($v)", "true")] {
-            let sql = format!("SELECT 1 WHERE {condition}");
+            let sql = format!("SELECT 1 AS one WHERE {condition}");
             let bound = bound(&sql, &[("v", none.clone())]);
-            assert_eq!(bound, Ok(format!("SELECT 1 WHERE {written}")));
+            assert_eq!(bound, Ok(format!("SELECT 1 AS one WHERE {written}")));
         }
     }
 
@@ -395,8 +395,8 @@ mod tests {
         assert!(bound("SELECT $a", &[]).unwrap_err().contains("$a"));
         assert!(bound("SELECT 1", &[one()]).unwrap_err().contains("$a"));
         assert_eq!(
-            bound("SELECT $a + $a", &[one()]).as_deref(),
-            Ok("SELECT 1 + 1")
+            bound("SELECT $a + $a AS b", &[one()]).as_deref(),
+            Ok("SELECT 1 + 1 AS b")
         );
     }
 
