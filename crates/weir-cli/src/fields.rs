@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
-use weir_packet::{Kind, PROTOCOLS};
+use weir_packet::PROTOCOLS;
 use weir_tables::names::{Meaning, Name, advice};
 use weir_tables::{Column, EXTRACTIONS, Origin, Table};
 
@@ -134,7 +134,7 @@ impl<'c> Row<'c> {
         Self {
             name: &column.name,
             table,
-            kind: kind_name(column.kind),
+            kind: weir_engine::sql_type(column.kind),
             layer: layer.map_or("any", |protocol| protocol.title),
             meaning: &column.doc,
             reference: &column.reference,
@@ -146,25 +146,6 @@ impl<'c> Row<'c> {
         [self.name, self.table, self.layer, self.meaning]
             .iter()
             .any(|text| text.to_lowercase().contains(&pattern))
-    }
-}
-
-/// The type of a column in the words of SQL.
-fn kind_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Bool => "boolean",
-        Kind::U8 => "uint8",
-        Kind::U16 => "uint16",
-        Kind::U32 => "uint32",
-        Kind::U64 => "uint64",
-        Kind::I64 => "int64",
-        Kind::F64 => "float64",
-        Kind::Time => "timestamp",
-        Kind::Address => "address",
-        Kind::Bytes => "bytes",
-        Kind::Text => "text",
-        Kind::Texts => "text[]",
-        Kind::Numbers => "uint32[]",
     }
 }
 

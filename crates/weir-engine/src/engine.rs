@@ -1,6 +1,7 @@
 //! The engine: a DataFusion session that knows captures.
 
 use std::collections::{HashSet, VecDeque};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -34,6 +35,7 @@ use crate::narrow;
 use crate::number;
 use crate::prepared::{self, PreparedStatements};
 use crate::reference::Resolver;
+use crate::root::Root;
 use crate::sample::{Planner, SamplePlanner};
 use crate::share::{self, ShareReadings};
 use crate::statement::Statement;
@@ -76,6 +78,8 @@ pub struct Options {
     /// The time zone that instants are given in: a name of the time zone database, or an offset such as
     /// `+02:00`. `None` for UTC. `SET TIME ZONE` sets another.
     pub time_zone: Option<String>,
+    /// The folder that statements stay in: names of files begin there, and none leads out of it.
+    pub root: Option<PathBuf>,
 }
 
 /// A statement that was planned: files have been opened and names found, nothing has been read.
@@ -87,12 +91,24 @@ pub struct Planned {
     is_explain: bool,
 }
 
+impl Planned {
+    /// The columns of the answer: the count of rows for a `COPY`.
+    #[must_use]
+    pub fn schema(&self) -> SchemaRef {
+        match &self.copy {
+            Some(_) if !self.is_explain => copy::count_schema(),
+            _ => Arc::clone(&self.schema),
+        }
+    }
+}
+
 /// Answers SQL over captures. Cheap to make; views that a statement creates live as long as it.
 pub struct Engine {
     context: SessionContext,
     ledger: Arc<Ledger>,
     live: Arc<Live>,
     prepared: Mutex<PreparedStatements>,
+    root: Option<Root>,
     options: Options,
 }
 
@@ -181,6 +197,7 @@ impl Engine {
             ledger,
             live,
             prepared: Mutex::default(),
+            root: options.root.as_deref().map(Root::open).transpose()?,
             options: options.clone(),
         })
     }
@@ -191,6 +208,11 @@ impl Engine {
     /// When the text is not SQL; nothing has run then.
     pub fn parse(&self, sql: &str) -> Result<Vec<Statement>, Error> {
         Statement::parse(sql)
+    }
+
+    /// The session that tables are registered in.
+    pub(crate) const fn context(&self) -> &SessionContext {
+        &self.context
     }
 
     /// What the scans have read and found damaged so far.
@@ -324,7 +346,10 @@ impl Engine {
     }
 
     /// As [`Engine::plan`], of a statement that is no `EXECUTE`.
-    async fn plan_written(&self, statement: Statement) -> Result<Planned, Error> {
+    async fn plan_written(&self, mut statement: Statement) -> Result<Planned, Error> {
+        if let Some(root) = &self.root {
+            statement.keep_in(root)?;
+        }
         let is_explain = statement.is_explain();
         let options = CopyOptions {
             encoder: self.options.encoder.as_ref(),
@@ -419,6 +444,7 @@ impl Engine {
             records,
             follow: self.options.follow,
             stop: &self.options.stop,
+            root: self.root.as_ref(),
         };
         if let Some(feed) = &self.options.feed {
             resolver.register_live(feed)?;

@@ -31,6 +31,7 @@ use crate::error::{Error, ErrorKind};
 use crate::json_array::JsonArrays;
 use crate::ledger::Ledger;
 use crate::names::similar;
+use crate::root::Root;
 use crate::scan::Reading;
 use crate::statement::Statement;
 use crate::table::CaptureTable;
@@ -75,6 +76,8 @@ pub(crate) struct Resolver<'e> {
     /// Captures are read on as they grow.
     pub(crate) follow: bool,
     pub(crate) stop: &'e Stop,
+    /// The folder that files are in, if they have to be in one.
+    pub(crate) root: Option<&'e Root>,
 }
 
 /// What a statement's references gave.
@@ -228,17 +231,17 @@ impl Resolver<'_> {
     async fn make(&self, reference: &Reference) -> Result<Made, Error> {
         Ok(Made::Capture(match reference {
             Reference::Files(patterns) => {
-                let paths = expand(patterns)?;
+                let paths = expand(patterns, self.root)?;
                 match kind(&paths)? {
                     FileKind::Capture => self.captures(&paths, Reads::default())?,
                     other => return self.foreign(other, &paths).await.map(Made::Other),
                 }
             }
             Reference::Packets(patterns, reads) => {
-                self.captures(&capture_paths(patterns)?, *reads)?
+                self.captures(&capture_paths(patterns, self.root)?, *reads)?
             }
             Reference::Extracted(extraction, patterns, reads, settings) => {
-                let sources = capture_paths(patterns)?;
+                let sources = capture_paths(patterns, self.root)?;
                 let sources = self.sources(&sources, *reads)?;
                 let table = Table::extracted(extraction).with_settings(settings.clone());
                 let table = match self.records && extraction.is_of_packets() {
@@ -248,12 +251,12 @@ impl Resolver<'_> {
                 self.table(table, sources, *reads)
             }
             Reference::Clf(patterns) => {
-                let table = ClfTable::new(log_paths(patterns)?, Arc::clone(self.ledger));
+                let table = ClfTable::new(log_paths(patterns, self.root)?, Arc::clone(self.ledger));
                 return Ok(Made::Other(Arc::new(table)));
             }
             Reference::Records(patterns, layout, reads) => {
-                let layout = Arc::new(load_layout(layout)?);
-                let sources = expand(patterns)?
+                let layout = Arc::new(load_layout(layout, self.root)?);
+                let sources = expand(patterns, self.root)?
                     .into_iter()
                     .map(|path| Source::records(path, Arc::clone(&layout)))
                     .collect();
@@ -646,8 +649,8 @@ impl VisitorMut for Replacer {
 }
 
 /// The files that the patterns name, which are to be captures.
-fn capture_paths(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
-    let paths = expand(patterns)?;
+fn capture_paths(patterns: &[String], root: Option<&Root>) -> Result<Vec<PathBuf>, Error> {
+    let paths = expand(patterns, root)?;
     match kind(&paths)? {
         FileKind::Capture => Ok(paths),
         _ => {
@@ -660,8 +663,8 @@ fn capture_paths(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
 }
 
 /// The files of SIP logs, sealed segments first. What a glob finds beside them is no log.
-fn log_paths(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
-    let mut named = expand(patterns)?;
+fn log_paths(patterns: &[String], root: Option<&Root>) -> Result<Vec<PathBuf>, Error> {
+    let mut named = expand(patterns, root)?;
     named.retain(|path| {
         path.extension()
             .is_none_or(|extension| extension != "index")
@@ -670,6 +673,9 @@ fn log_paths(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
     for path in weir_clf::all_segments(&named)
         .map_err(|error| Error::new(ErrorKind::Source, error.to_string()))?
     {
+        if let Some(root) = root {
+            root.check(&path)?;
+        }
         if !paths.contains(&path) {
             paths.push(path);
         }
@@ -677,21 +683,28 @@ fn log_paths(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
     Ok(paths)
 }
 
-fn expand(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
+fn expand(patterns: &[String], root: Option<&Root>) -> Result<Vec<PathBuf>, Error> {
     let mut paths = Vec::new();
     for pattern in patterns {
+        if let Some(root) = root {
+            // What stands outside is not even looked for: a message would tell whether it is there.
+            let inside = root.inside(pattern)?;
+            let found = weir_capture::expand(&inside).map_err(|error| not_opened(&error))?;
+            for path in found {
+                root.check(&path)?;
+                paths.push(path);
+            }
+            continue;
+        }
         if pattern == "-" {
             paths.push(PathBuf::from("-"));
             continue;
         }
         let found = weir_capture::expand(pattern).map_err(|error| {
-            let converted = Error::new(ErrorKind::Source, error.to_string());
+            let converted = not_opened(&error);
             match near_file(pattern) {
                 Some(near) => converted.with_hint(format!("did you mean '{near}'?")),
-                None => match error.hint() {
-                    Some(hint) => converted.with_hint(hint),
-                    None => converted,
-                },
+                None => converted,
             }
         })?;
         paths.extend(found);
@@ -700,6 +713,14 @@ fn expand(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
         return Err(Error::new(ErrorKind::Source, "no file is named"));
     }
     Ok(paths)
+}
+
+fn not_opened(error: &weir_capture::Error) -> Error {
+    let converted = Error::new(ErrorKind::Source, error.to_string());
+    match error.hint() {
+        Some(hint) => converted.with_hint(hint),
+        None => converted,
+    }
 }
 
 /// A file in the same folder whose name is close to the one that is not there.
@@ -823,9 +844,14 @@ fn is_json_array(path: &Path) -> Result<bool, Error> {
     Ok(false)
 }
 
-fn load_layout(path: &str) -> Result<Layout, Error> {
+fn load_layout(path: &str, root: Option<&Root>) -> Result<Layout, Error> {
+    let inside = root.map(|root| root.inside(path)).transpose()?;
+    let path = inside.as_deref().unwrap_or(path);
     let folder = Path::new(path).parent().map(Path::to_path_buf);
     let read = |path: &Path| {
+        if let Some(root) = root {
+            root.check(path).map_err(|error| error.to_string())?;
+        }
         std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", shown(path)))
     };
     let text = read(Path::new(path)).map_err(|message| Error::new(ErrorKind::Source, message))?;

@@ -18,6 +18,7 @@ use crate::dialect::WeirDialect;
 use crate::error::{Error, ErrorKind};
 use crate::names::{call, keep_written_names};
 use crate::number::DIV;
+use crate::root::Root;
 
 /// One statement of a query text, parsed but not planned: no file has been opened.
 #[derive(Clone, Debug)]
@@ -85,7 +86,8 @@ impl Statement {
     }
 
     /// True for a plain query: what is asked changes nothing that others see.
-    pub(crate) fn is_query(&self) -> bool {
+    #[must_use]
+    pub fn is_query(&self) -> bool {
         match &self.inner {
             DfStatement::Statement(statement) => {
                 matches!(statement.as_ref(), ast::Statement::Query(_))
@@ -194,6 +196,18 @@ impl Statement {
             },
             _ => None,
         }
+    }
+
+    /// Keeps what it writes in this folder, and refuses what DataFusion would open by itself.
+    pub(crate) fn keep_in(&mut self, root: &Root) -> Result<(), Error> {
+        match innermost_mut(&mut self.inner) {
+            DfStatement::CopyTo(copy) => copy.target = root.target(&copy.target)?,
+            DfStatement::CreateExternalTable(table) => {
+                return Err(root.refusal(&format!("what {} is made of", table.name)));
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Puts the query in place of the `COPY` of it.
