@@ -21,6 +21,7 @@ pub mod capture;
 pub mod clf;
 pub mod dict;
 mod dribble;
+pub mod filter;
 pub mod flow;
 pub mod h248;
 pub mod layout;
@@ -55,6 +56,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("flow_fragments", flow::fragments),
     ("flow_sctp", flow::sctp),
     ("flow_payloads", flow::payloads),
+    ("filter_parse", filter::parse),
     ("sip_message", sip::message),
     ("sip_stream", sip::stream),
     ("websocket_frames", websocket::frames),

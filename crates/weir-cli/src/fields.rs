@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use weir_packet::{Kind, PROTOCOLS};
+use weir_tables::names::{Meaning, Name, advice};
 use weir_tables::{Column, EXTRACTIONS, Origin, Table};
 
-use crate::args::{Fields, Global};
+use crate::args::{Fields, Global, OutputArgs};
 use crate::message::Messages;
 use crate::output::Writer;
 use crate::refusal::Refusal;
@@ -40,6 +41,23 @@ pub(crate) fn run(
         })
         .collect();
     if let (true, Some(pattern)) = (rows.is_empty(), &fields.pattern) {
+        // Names of other tools are no columns, but mean something.
+        let packets = Table::packets();
+        let has = |name: &str| packets.position(name).is_some();
+        let meaning = Name::meanings(&pattern.to_ascii_lowercase()).find(|name| name.fits(&has));
+        let hint = match meaning.map(|name| name.meaning) {
+            Some(Meaning::Sides(columns)) => Some(format!(
+                "{pattern} is any of {} in a condition, and the list of them elsewhere",
+                columns.join(", ")
+            )),
+            Some(Meaning::Column(column)) => Some(format!("{pattern} is another name of {column}")),
+            Some(Meaning::Expression(text)) => Some(format!("{pattern} is {text}")),
+            Some(Meaning::Told(_)) | None => advice(pattern, &has),
+        };
+        if let Some(hint) = hint {
+            let message = format!("no column has '{pattern}' in its name, meaning or layer");
+            return Err(Refusal::usage(message, hint).into());
+        }
         let columns = tables.iter().flat_map(|(_, table)| table.columns());
         let names = columns.map(|column| &*column.name);
         let near = weir_engine::nearest(pattern, names).join(", ");
@@ -54,10 +72,18 @@ pub(crate) fn run(
         .into());
     }
     let batch = batch(&rows)?;
-    let file = fields.output.file(0, 1)?;
-    let mut options = fields
-        .output
-        .options(file, io::stdout().is_terminal(), global.color);
+    listed(&batch, &fields.output, global, messages)
+}
+
+/// Writes a list that was asked for.
+pub(crate) fn listed(
+    batch: &RecordBatch,
+    output: &OutputArgs,
+    global: Global,
+    messages: Messages,
+) -> Result<ExitCode, Failure> {
+    let file = output.file(0, 1)?;
+    let mut options = output.options(file, io::stdout().is_terminal(), global.color);
     // A list that was asked for is shown whole.
     options.rows_max = None;
     let target = match file {
@@ -69,7 +95,7 @@ pub(crate) fn run(
         None => Box::new(io::stdout()),
     };
     let mut writer = Writer::new(&options, batch.schema(), out)?;
-    let _ = writer.write(&batch)?;
+    let _ = writer.write(batch)?;
     let notes = writer.finish()?.notes();
     if let Some(target) = target {
         target.keep()?;

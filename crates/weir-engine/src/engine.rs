@@ -1,6 +1,6 @@
 //! The engine: a DataFusion session that knows captures.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -23,10 +23,12 @@ use crate::copy::{self, Copy, CopyOptions, RowEncoder};
 use crate::distinct::DistinctAsKeys;
 use crate::error::{Error, ErrorKind};
 use crate::function;
+use crate::functions::{self, FunctionEntry};
 use crate::fuse::FuseAggregates;
 use crate::grammar;
 use crate::ledger::Ledger;
 use crate::live::{self, Live};
+use crate::meaning::Meanings;
 use crate::names::Scope;
 use crate::narrow;
 use crate::number;
@@ -395,6 +397,12 @@ impl Engine {
         })
     }
 
+    /// The functions of SQL, those of tables among them, in the order of their names.
+    #[must_use]
+    pub fn functions(&self) -> Vec<FunctionEntry> {
+        functions::all(&self.context.state())
+    }
+
     /// The logical plan of a statement, whose packets have their records with them when `records` is
     /// asked for, and the columns that its tables have.
     async fn logical(
@@ -415,7 +423,11 @@ impl Engine {
         if let Some(feed) = &self.options.feed {
             resolver.register_live(feed)?;
         }
+        if let Some(pattern) = statement.shown_functions() {
+            statement = functions::query(&self.context, pattern.as_deref())?;
+        }
         let mut resolved = resolver.resolve(&mut statement).await?;
+        let given = statement.given_names();
         let dotted = resolved.columns.iter().filter(|name| name.contains('.'));
         let aliases = std::mem::take(&mut resolved.aliases);
         let (aliases, taken) = statement.split_aliases(aliases);
@@ -426,7 +438,19 @@ impl Engine {
             tables: std::mem::take(&mut resolved.tables),
             aliases,
             taken,
+            columns: resolved.columns.iter().cloned().collect(),
+            ordered: in_order(&resolved.columns),
+            flags: std::mem::take(&mut resolved.flags),
+            given,
         };
+        let mut meanings = Meanings {
+            scope: &scope,
+            refusal: None,
+        };
+        statement.visit_mut(&mut meanings);
+        if let Some(refusal) = meanings.refusal {
+            return Err(refusal);
+        }
         statement.visit_mut(&mut scope.resolver());
         // What is written as a capture has its record whole, which nobody names.
         let names = narrow::words(&statement).filter(|_| !records);
@@ -442,9 +466,19 @@ impl Engine {
             .and_then(window::with_keys)
             .and_then(address::to_text)
             .and_then(|plan| zone::to_zone(plan, zone.as_deref()))
-            .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &resolved.columns))?;
+            .map_err(|error| match Error::unknown_function(&error) {
+                Some(name) => functions::unknown(&state, &name),
+                None => Error::from_datafusion(ErrorKind::Plan, error, &resolved.columns),
+            })?;
         Ok((plan, resolved.columns))
     }
+}
+
+/// Each name once.
+fn in_order(columns: &[String]) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let columns = columns.iter().filter(|name| seen.insert(name.as_str()));
+    columns.cloned().collect()
 }
 
 /// Sorts of a thread set aside this part of its share of the memory.

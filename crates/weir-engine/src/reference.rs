@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow::compute::kernels::cast_utils::parse_interval_month_day_nano;
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::catalog::TableProvider;
 use datafusion::common::{ScalarValue, TableReference};
 use datafusion::execution::options::{ArrowReadOptions, JsonReadOptions, ParquetReadOptions};
@@ -84,6 +84,8 @@ pub(crate) struct Resolved {
     pub(crate) columns: Vec<String>,
     /// Names of those of them that are addresses.
     pub(crate) addresses: HashSet<String>,
+    /// Names of those of them that are true or false.
+    pub(crate) flags: HashSet<String>,
     /// Names of those of them that are other bytes.
     pub(crate) bytes: HashSet<String>,
     /// Names and aliases of the tables, lower case, with their columns where these are known.
@@ -117,6 +119,8 @@ impl Resolved {
         for field in schema.fields() {
             if is_address(field) {
                 self.addresses.insert(field.name().clone());
+            } else if field.data_type() == &DataType::Boolean {
+                self.flags.insert(field.name().clone());
             } else if field.data_type().is_binary() {
                 self.bytes.insert(field.name().clone());
             }
@@ -162,7 +166,7 @@ impl Resolver<'_> {
             resolved.made.push((reference_name(&factor), made));
         }
         if let Some(name) = statement.described()
-            && let Some(reference) = Reference::read(name, None)?
+            && let Some(reference) = Reference::described(name)?
         {
             let made = self.make(&reference).await?;
             let table = name_of(name);
@@ -237,6 +241,10 @@ impl Resolver<'_> {
                 let sources = capture_paths(patterns)?;
                 let sources = self.sources(&sources, *reads)?;
                 let table = Table::extracted(extraction).with_settings(settings.clone());
+                let table = match self.records && extraction.is_of_packets() {
+                    true => table.with_records(),
+                    false => table,
+                };
                 self.table(table, sources, *reads)
             }
             Reference::Clf(patterns) => {
@@ -394,17 +402,36 @@ impl Reference {
         Ok(is_file.then(|| Self::Files(vec![part.value.clone()])))
     }
 
+    /// What `DESCRIBE` names: a file, or a table function, which stands whole in one name.
+    fn described(name: &ObjectName) -> Result<Option<Self>, Error> {
+        if let [ObjectNamePart::Identifier(ident)] = name.0.as_slice()
+            && ident.value.ends_with(')')
+            && let Some((function, arguments)) = Statement::call_of(&ident.value)
+        {
+            return Self::read(&function, Some(&arguments));
+        }
+        Self::read(name, None)
+    }
+
     fn function(name: &str, arguments: &[FunctionArg]) -> Result<Option<Self>, Error> {
+        if OF_DATAFUSION.contains(&name) {
+            return Ok(None);
+        }
         if !functions().any(|known| known == name) {
-            let near = similar(name, functions());
-            return match near.first() {
-                None => Ok(None),
-                Some(near) => Err(Error::new(
-                    ErrorKind::Plan,
-                    format!("no table function named {name}"),
-                )
-                .with_hint(format!("did you mean {near}(…)?"))),
+            let near = similar(name, functions().chain(OF_DATAFUSION.iter().copied()));
+            let hint = match (near.first(), weir_tables::names::not_decoded(name)) {
+                (Some(near), _) => format!("did you mean {near}(…)?"),
+                (None, Some(told)) => told,
+                (None, None) => {
+                    let known: Vec<&str> = functions().collect();
+                    format!(
+                        "there are {}; a file of its own stands in FROM 'x.parquet'",
+                        known.join(", ")
+                    )
+                }
             };
+            let error = Error::new(ErrorKind::Plan, format!("no table function named {name}"));
+            return Err(error.with_hint(hint));
         }
         let mut texts = Vec::new();
         let mut reads = Reads::default();
@@ -815,8 +842,11 @@ fn load_layout(path: &str) -> Result<Layout, Error> {
     })
 }
 
+/// Table functions that DataFusion has.
+const OF_DATAFUSION: &[&str] = &["generate_series", "range", "unnest"];
+
 /// The table functions.
-fn functions() -> impl Iterator<Item = &'static str> {
+pub(crate) fn functions() -> impl Iterator<Item = &'static str> {
     let extracted = EXTRACTIONS.iter().map(|extraction| extraction.name);
     ["packets", "records", "clf"].into_iter().chain(extracted)
 }

@@ -91,6 +91,14 @@ impl Extraction {
             .find(|extraction| extraction.name.eq_ignore_ascii_case(name))
     }
 
+    /// True when each row is a packet, so that its record can be kept with it.
+    #[must_use]
+    pub fn is_of_packets(&self) -> bool {
+        (self.columns)().iter().any(|column| {
+            &*column.name == "frame.number" && matches!(column.origin, Origin::Packet(..))
+        })
+    }
+
     /// Names of the arguments that [`Self::set`] knows.
     pub fn arguments(&self) -> impl Iterator<Item = &'static str> {
         self.arguments.iter().map(|(name, _)| *name)
