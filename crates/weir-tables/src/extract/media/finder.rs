@@ -143,6 +143,7 @@ pub(in crate::extract) struct MediaFinder {
 }
 
 /// Packets that may be the first of a stream.
+#[derive(Default)]
 struct Candidate {
     sequence: u16,
     timestamp: u32,
@@ -324,17 +325,6 @@ impl MediaFinder {
         {
             self.known.remove(&oldest);
             self.known_forgotten = self.known_forgotten.saturating_add(1);
-        }
-    }
-}
-
-impl Default for Candidate {
-    fn default() -> Self {
-        Self {
-            sequence: 0,
-            timestamp: 0,
-            has_advanced: false,
-            held: Vec::new(),
         }
     }
 }

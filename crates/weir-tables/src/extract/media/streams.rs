@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weir_messages::rtp::quality::{Impairment, Inputs, opinion, rating};
 use weir_messages::rtp::rtcp::{self, Report};
-use weir_messages::rtp::{Arrival, Measure};
+use weir_messages::rtp::{Arrival, Codec, Measure};
 
 use super::finder::{Announcement, Pair, RtpSight};
 use crate::extract::messages::Way;
@@ -194,8 +194,8 @@ impl Stream {
             self.announced = sight.announced.clone();
         }
         let codec = sight.codec();
-        let is_event = codec.as_ref().is_some_and(|codec| codec.is_events());
-        let is_comfort_noise = codec.as_ref().is_some_and(|codec| codec.is_comfort_noise());
+        let is_event = codec.as_ref().is_some_and(Codec::is_events);
+        let is_comfort_noise = codec.as_ref().is_some_and(Codec::is_comfort_noise);
         self.measure.take(&Arrival {
             time_ns: sight.way.time_ns.unwrap_or_default(),
             sequence: packet.sequence(),

@@ -17,6 +17,8 @@ use crate::sip::{column, read_with_notes};
 use crate::tshark;
 
 type End = (Ipv4Addr, u16);
+/// Payload type and clock of a side.
+type Side = (u8, u64);
 
 const CALLER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const CALLEE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
@@ -187,7 +189,7 @@ fn reports(sender: u32, source: u32, n: u32, ntp: u64, answers: Option<(u32, u32
 }
 
 /// A call whose media have faults, and what was done to both directions.
-fn call(path: &Path, seed: u64, caller: (u8, u64), callee: (u8, u64)) -> [Done; 2] {
+fn call(path: &Path, seed: u64, caller: Side, callee: Side) -> [Done; 2] {
     let mut random = Rng::new(seed);
     let mut wire = Wire::default();
     let formats = |payload_type: u8| payload_type.to_string();
@@ -265,7 +267,7 @@ fn call(path: &Path, seed: u64, caller: (u8, u64), callee: (u8, u64)) -> [Done; 
 }
 
 /// The calls that are made: codecs of the two sides with their clocks.
-const CALLS: &[(u64, (u8, u64), (u8, u64))] = &[
+const CALLS: &[(u64, Side, Side)] = &[
     (1, (0, 8_000), (8, 8_000)),
     (2, (18, 8_000), (18, 8_000)),
     (3, (97, 8_000), (96, 48_000)),
