@@ -321,12 +321,10 @@ struct Given(HashSet<String>);
 impl Visitor for Given {
     type Break = ();
 
-    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
-        if let SetExpr::Select(select) = query.body.as_ref() {
-            for item in &select.projection {
-                if let SelectItem::ExprWithAlias { alias, .. } = item {
-                    self.0.insert(alias.value.to_ascii_lowercase());
-                }
+    fn pre_visit_select(&mut self, select: &ast::Select) -> ControlFlow<()> {
+        for item in &select.projection {
+            if let SelectItem::ExprWithAlias { alias, .. } = item {
+                self.0.insert(alias.value.to_ascii_lowercase());
             }
         }
         ControlFlow::Continue(())
