@@ -69,13 +69,13 @@ pub(crate) fn run(
 ) -> Result<ExitCode, Failure> {
     let captures = list(&filter.captures);
     let condition = format!("display_filter({})", text(&filter.filter));
-    let file = filter.output.file(0, 1)?;
-    if let Some(path) = file
+    if let ([path], None) = (filter.output.output.as_slice(), filter.output.format)
         && is_capture_name(path)
     {
         let select = format!("SELECT * FROM packets({captures}) WHERE {condition}");
         return copied(&select, path, global, messages);
     }
+    let file = filter.output.file(0, 1)?;
     // The number says which packet it is when there is one capture.
     let is_one = filter.captures.len() == 1
         && filter

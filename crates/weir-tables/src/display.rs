@@ -212,10 +212,10 @@ impl Test {
         let Self::Compare(quantifier, left, sign, right) = self else {
             return false;
         };
-        let (source, network) = match (left, right) {
-            (source, Source::Literal(Literal::Network(network)))
-            | (Source::Literal(Literal::Network(network)), source) => (source, network),
-            _ => return false,
+        let ((source, Source::Literal(Literal::Network(network)))
+        | (Source::Literal(Literal::Network(network)), source)) = (left, right)
+        else {
+            return false;
         };
         holds(*quantifier, |decide| {
             source.each(row, &mut |value| {

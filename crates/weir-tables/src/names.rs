@@ -64,8 +64,8 @@ pub fn advice(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
     if let Some(column) = elsewhere(&lower) {
         return Some(column);
     }
-    let meaning = Name::meanings(&lower).map(|name| name.meaning);
-    for meaning in meaning {
+    let meaning = Name::meanings(&lower).map(|name| name.meaning).next();
+    if let Some(meaning) = meaning {
         return Some(match meaning {
             Meaning::Sides(columns) => match has("addr.src") {
                 true if lower.ends_with("addr") => {

@@ -524,8 +524,7 @@ const REPORTS: Comparison = Comparison {
     differences: &[],
 };
 
-/// What is found by content alone is what tshark guesses, which guesses far more; and of what it guesses, streams
-/// that go on are found.
+/// What is found by content alone is what tshark guesses too, which guesses far more.
 #[test]
 fn what_is_found_by_content_is_a_stream() {
     if !tshark::is_installed() {
