@@ -21,6 +21,7 @@ pub mod capture;
 pub mod clf;
 pub mod dict;
 mod dribble;
+pub mod filter;
 pub mod flow;
 pub mod h248;
 pub mod layout;
@@ -57,6 +58,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("flow_fragments", flow::fragments),
     ("flow_sctp", flow::sctp),
     ("flow_payloads", flow::payloads),
+    ("filter_parse", filter::parse),
     ("sip_message", sip::message),
     ("sip_stream", sip::stream),
     ("websocket_frames", websocket::frames),
@@ -67,6 +69,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("messages_dns", messages::dns),
     ("messages_tls", messages::tls),
     ("messages_http", messages::http),
+    ("messages_rtp", messages::rtp),
+    ("messages_small", messages::small),
     ("h248_text", h248::text),
     ("h248_ber", h248::ber),
     ("h248_per", h248::per),

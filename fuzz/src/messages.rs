@@ -1,9 +1,12 @@
-//! DNS, TLS with its relatives, and HTTP/1.
+//! DNS, TLS with its relatives, HTTP/1, RTP with its reports, and small messages.
 
 use std::hint::black_box;
 
 use weir_messages::dns::{Dialect, Lookups, Message, NAME_OCTETS_MAX, Questions, Way, looks_like_dns};
 use weir_messages::http::{BODY_OCTETS_MAX, Connection, HEAD_OCTETS_MAX};
+use weir_messages::rtp::quality::{Impairment, Inputs, opinion, rating};
+use weir_messages::rtp::{Arrival, Measure, Packet as RtpPacket, rtcp};
+use weir_messages::{mqtt, radius, sdp, snmp, stun};
 use weir_messages::tls::{
     Carrier, Certificate, HANDSHAKE_OCTETS_MAX, Session, Stamp, begins_with_hello, is_quic_initial, ja3, ja3s, ja4,
 };
@@ -98,5 +101,79 @@ pub fn http(bytes: &[u8]) {
     for exchange in read(piece).iter().chain(&read(requests.len().max(responses.len()).max(1))) {
         let response = exchange.response.as_ref();
         assert!(response.is_none_or(|it| it.body.len() <= BODY_OCTETS_MAX));
+    }
+}
+
+/// A packet, reports and a description; and a stream whose packets come with any numbers and times.
+pub fn rtp(bytes: &[u8]) {
+    if let Some(packet) = RtpPacket::new(bytes) {
+        assert!(packet.payload().len() + 12 <= bytes.len());
+        assert_eq!(packet.csrcs().count(), usize::from(packet.contributors()));
+        black_box((packet.event(), packet.extension()));
+        assert!(!rtcp::is_rtcp(bytes, true), "a packet is one or the other");
+    }
+    let mut told = 0_usize;
+    rtcp::reports(bytes, &mut |report| {
+        told += 1;
+        black_box((report.items.of(1), report.block.and_then(|block| block.voice())));
+    });
+    // A source of a goodbye, the smallest part, has four octets, and a packet without any as well.
+    assert!(told * 4 <= bytes.len());
+    assert!(!rtcp::is_rtcp(bytes, false) || told > 0);
+    assert!(sdp::media(bytes).len() <= sdp::MEDIA_MAX);
+    let mut measure = Measure::default();
+    let mut bits = Bits(bytes);
+    let mut time_ns = 0_i64;
+    while !bits.0.is_empty() {
+        let flags = bits.u8();
+        time_ns = time_ns.wrapping_add(i64::from(bits.u8()) << (flags & 0x3f));
+        measure.take(&Arrival {
+            time_ns,
+            sequence: u16::from_be_bytes([bits.u8(), bits.u8()]),
+            timestamp: u32::from_be_bytes([bits.u8(), bits.u8(), bits.u8(), bits.u8()]),
+            marker: flags & 0x40 != 0,
+            clock_rate: (flags & 1 == 0).then_some(8_000),
+            is_comfort_noise: flags & 0x80 != 0,
+        });
+    }
+    assert!(measure.missing() <= measure.expected());
+    assert!(measure.duplicates() + measure.out_of_order() <= measure.packets());
+    let rating = rating(&Inputs {
+        delay_ms: time_ns as f64 / 1e6,
+        loss_percent: measure.unheard_percent(),
+        burst_ratio: measure.burst_ratio(),
+        codec: Impairment { ie: 0.0, bpl: 25.1 },
+    });
+    assert!((0.0..=100.0).contains(&rating), "{rating}");
+    assert!((1.0..=4.5).contains(&opinion(rating)));
+}
+
+/// RADIUS, SNMP, MQTT and STUN: what is read is within the message, and lists within their limits.
+pub fn small(bytes: &[u8]) {
+    for ports in [[0, 0], [1_812, 161]] {
+        if let Some(packet) = radius::Packet::new(bytes, ports) {
+            let octets: usize = packet.attributes().map(|it| 2 + it.value.len()).sum();
+            assert!(20 + octets <= bytes.len());
+        }
+        if let Some(message) = snmp::Message::new(bytes, ports) {
+            let pdu = message.pdu.unwrap_or_default();
+            assert!(pdu.names.len() <= snmp::VARIABLES_MAX);
+            assert_eq!(pdu.names.len(), pdu.values.len());
+            for value in &pdu.values {
+                black_box(value.text());
+            }
+        }
+    }
+    for version in [4, 5] {
+        if let Some(packet) = mqtt::Packet::new(bytes, version) {
+            assert!(packet.topics.len() * 2 <= bytes.len());
+            assert!(packet.message.is_none_or(|message| message.len() < bytes.len()));
+        }
+    }
+    if let Some(message) = stun::Message::new(bytes) {
+        for (kind, value) in message.attributes() {
+            black_box(message.address(kind, value));
+        }
+        black_box(message.error());
     }
 }

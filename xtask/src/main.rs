@@ -7,6 +7,7 @@ mod gate;
 mod live;
 mod measure;
 mod memory;
+mod python;
 mod robustness;
 mod scan;
 mod tidy;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["fuzz", rest @ ..] => fuzz::command(rest),
         ["sanitize"] => gate::sanitize(),
+        ["python"] => python::check(python::Build::Alone),
         ["trace", rest @ ..] => trace::run(rest),
         ["bench", rest @ ..] => bench::run(rest),
         _ => {
@@ -53,12 +55,15 @@ cargo xtask tidy                     rules on the sources that no other tool kno
 cargo xtask fuzz [--minutes N] [TARGET…]
                                      every fuzz target: its corpus, and N minutes (2) of free seeds on all cores
 cargo xtask sanitize                 the dictionary's tests under address sanitizer, valgrind and miri
+cargo xtask python                   the extension module for Python: pytest, mypy, stubtest (WEIR_PYTHON names a python)
 cargo xtask trace KIND BYTES PATH    make a seeded trace: ethernet, frame-relay, atm or atm-erf
 cargo xtask bench [NAME]             run a benchmark beside its peers; without NAME, list them
 ";
 
 /// The chores by their first word, which documents may name.
-pub(crate) const CHORES: &[&str] = &["test", "ci", "tidy", "fuzz", "sanitize", "trace", "bench"];
+pub(crate) const CHORES: &[&str] = &[
+    "test", "ci", "tidy", "fuzz", "sanitize", "python", "trace", "bench",
+];
 
 /// The root of the checkout.
 fn root() -> Result<PathBuf> {

@@ -80,6 +80,14 @@ pub(crate) enum Command {
     Query(Query),
     Live(Live),
     Fields(Fields),
+    Filter(crate::filter::Filter),
+    Carve(crate::filter::Carve),
+    /// List the functions of SQL, with meaning and example
+    #[command(after_help = FUNCTIONS_EXAMPLES)]
+    Functions(Functions),
+    /// List the tables that captures have, with meaning and example
+    #[command(after_help = TABLES_EXAMPLES)]
+    Tables(Functions),
     Demo(Demo),
     Clf(crate::clf::Clf),
     H248(H248),
@@ -376,6 +384,16 @@ impl Default for Rows {
 )]
 pub(crate) struct Fields {
     /// Only those whose name, meaning or layer contains this, without regard to case
+    pub(crate) pattern: Option<String>,
+    /// Where the rows go, and how.
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// `weir functions` and `weir tables`.
+#[derive(Args, Debug)]
+pub(crate) struct Functions {
+    /// Only those whose name or meaning contains this, without regard to case
     pub(crate) pattern: Option<String>,
     /// Where the rows go, and how.
     #[command(flatten)]
@@ -704,6 +722,16 @@ Examples:
   weir fields                       every column
   weir fields frame                 of the frame, and of frame relay
   weir fields --format csv | grep RFC";
+
+const FUNCTIONS_EXAMPLES: &str = "\
+Examples:
+  weir functions                    every function
+  weir functions address            of addresses";
+
+const TABLES_EXAMPLES: &str = "\
+Examples:
+  weir tables                       every table
+  weir tables dns                   what captures have of DNS";
 
 const DEMO_EXAMPLES: &str = "\
 Examples:

@@ -5,10 +5,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
-use weir_packet::{Kind, PROTOCOLS};
+use weir_packet::PROTOCOLS;
+use weir_tables::names::{Meaning, Name, advice};
 use weir_tables::{Column, EXTRACTIONS, Origin, Table};
 
-use crate::args::{Fields, Global};
+use crate::args::{Fields, Global, OutputArgs};
 use crate::message::Messages;
 use crate::output::Writer;
 use crate::refusal::Refusal;
@@ -40,6 +41,23 @@ pub(crate) fn run(
         })
         .collect();
     if let (true, Some(pattern)) = (rows.is_empty(), &fields.pattern) {
+        // Names of other tools are no columns, but mean something.
+        let packets = Table::packets();
+        let has = |name: &str| packets.position(name).is_some();
+        let meaning = Name::meanings(&pattern.to_ascii_lowercase()).find(|name| name.fits(&has));
+        let hint = match meaning.map(|name| name.meaning) {
+            Some(Meaning::Sides(columns)) => Some(format!(
+                "{pattern} is any of {} in a condition, and the list of them elsewhere",
+                columns.join(", ")
+            )),
+            Some(Meaning::Column(column)) => Some(format!("{pattern} is another name of {column}")),
+            Some(Meaning::Expression(text)) => Some(format!("{pattern} is {text}")),
+            Some(Meaning::Told(_)) | None => advice(pattern, &has),
+        };
+        if let Some(hint) = hint {
+            let message = format!("no column has '{pattern}' in its name, meaning or layer");
+            return Err(Refusal::usage(message, hint).into());
+        }
         let columns = tables.iter().flat_map(|(_, table)| table.columns());
         let names = columns.map(|column| &*column.name);
         let near = weir_engine::nearest(pattern, names).join(", ");
@@ -54,10 +72,18 @@ pub(crate) fn run(
         .into());
     }
     let batch = batch(&rows)?;
-    let file = fields.output.file(0, 1)?;
-    let mut options = fields
-        .output
-        .options(file, io::stdout().is_terminal(), global.color);
+    listed(&batch, &fields.output, global, messages)
+}
+
+/// Writes a list that was asked for.
+pub(crate) fn listed(
+    batch: &RecordBatch,
+    output: &OutputArgs,
+    global: Global,
+    messages: Messages,
+) -> Result<ExitCode, Failure> {
+    let file = output.file(0, 1)?;
+    let mut options = output.options(file, io::stdout().is_terminal(), global.color);
     // A list that was asked for is shown whole.
     options.rows_max = None;
     let target = match file {
@@ -69,7 +95,7 @@ pub(crate) fn run(
         None => Box::new(io::stdout()),
     };
     let mut writer = Writer::new(&options, batch.schema(), out)?;
-    let _ = writer.write(&batch)?;
+    let _ = writer.write(batch)?;
     let notes = writer.finish()?.notes();
     if let Some(target) = target {
         target.keep()?;
@@ -108,7 +134,7 @@ impl<'c> Row<'c> {
         Self {
             name: &column.name,
             table,
-            kind: kind_name(column.kind),
+            kind: weir_engine::sql_type(column.kind),
             layer: layer.map_or("any", |protocol| protocol.title),
             meaning: &column.doc,
             reference: &column.reference,
@@ -120,25 +146,6 @@ impl<'c> Row<'c> {
         [self.name, self.table, self.layer, self.meaning]
             .iter()
             .any(|text| text.to_lowercase().contains(&pattern))
-    }
-}
-
-/// The type of a column in the words of SQL.
-fn kind_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Bool => "boolean",
-        Kind::U8 => "uint8",
-        Kind::U16 => "uint16",
-        Kind::U32 => "uint32",
-        Kind::U64 => "uint64",
-        Kind::I64 => "int64",
-        Kind::F64 => "float64",
-        Kind::Time => "timestamp",
-        Kind::Address => "address",
-        Kind::Bytes => "bytes",
-        Kind::Text => "text",
-        Kind::Texts => "text[]",
-        Kind::Numbers => "uint32[]",
     }
 }
 

@@ -9,6 +9,8 @@ mod clf;
 mod demo;
 mod encoder;
 mod fields;
+mod filter;
+mod functions;
 mod h248;
 mod interface;
 mod live;
@@ -51,6 +53,10 @@ fn run(cli: &Cli, messages: Messages) -> Result<ExitCode, Failure> {
         Command::Query(query) => query::run(query, global, messages),
         Command::Live(live) => live::run(live, global, messages),
         Command::Fields(fields) => fields::run(fields, global, messages),
+        Command::Filter(filter) => filter::run(filter, global, messages),
+        Command::Carve(carve) => filter::carve(carve, global, messages),
+        Command::Functions(list) => functions::run(list, global, messages),
+        Command::Tables(list) => functions::tables(list, global, messages),
         Command::Demo(demo) => demo::run(demo, global, messages),
         Command::Clf(clf) => clf::run(clf, global, messages),
         Command::H248(h248) => h248::run(h248, global, messages),

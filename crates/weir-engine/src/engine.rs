@@ -1,6 +1,7 @@
 //! The engine: a DataFusion session that knows captures.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -23,15 +24,18 @@ use crate::copy::{self, Copy, CopyOptions, RowEncoder};
 use crate::distinct::DistinctAsKeys;
 use crate::error::{Error, ErrorKind};
 use crate::function;
+use crate::functions::{self, FunctionEntry};
 use crate::fuse::FuseAggregates;
 use crate::grammar;
 use crate::ledger::Ledger;
 use crate::live::{self, Live};
+use crate::meaning::Meanings;
 use crate::names::Scope;
 use crate::narrow;
 use crate::number;
 use crate::prepared::{self, PreparedStatements};
 use crate::reference::Resolver;
+use crate::root::Root;
 use crate::sample::{Planner, SamplePlanner};
 use crate::share::{self, ShareReadings};
 use crate::statement::Statement;
@@ -76,6 +80,8 @@ pub struct Options {
     /// The time zone that instants are given in: a name of the time zone database, or an offset such as
     /// `+02:00`. `None` for UTC. `SET TIME ZONE` sets another.
     pub time_zone: Option<String>,
+    /// The folder that statements stay in: names of files begin there, and none leads out of it.
+    pub root: Option<PathBuf>,
 }
 
 /// A statement that was planned: files have been opened and names found, nothing has been read.
@@ -87,12 +93,24 @@ pub struct Planned {
     is_explain: bool,
 }
 
+impl Planned {
+    /// The columns of the answer: the count of rows for a `COPY`.
+    #[must_use]
+    pub fn schema(&self) -> SchemaRef {
+        match &self.copy {
+            Some(_) if !self.is_explain => copy::count_schema(),
+            _ => Arc::clone(&self.schema),
+        }
+    }
+}
+
 /// Answers SQL over captures. Cheap to make; views that a statement creates live as long as it.
 pub struct Engine {
     context: SessionContext,
     ledger: Arc<Ledger>,
     live: Arc<Live>,
     prepared: Mutex<PreparedStatements>,
+    root: Option<Root>,
     options: Options,
 }
 
@@ -181,6 +199,7 @@ impl Engine {
             ledger,
             live,
             prepared: Mutex::default(),
+            root: options.root.as_deref().map(Root::open).transpose()?,
             options: options.clone(),
         })
     }
@@ -191,6 +210,11 @@ impl Engine {
     /// When the text is not SQL; nothing has run then.
     pub fn parse(&self, sql: &str) -> Result<Vec<Statement>, Error> {
         Statement::parse(sql)
+    }
+
+    /// The session that tables are registered in.
+    pub(crate) const fn context(&self) -> &SessionContext {
+        &self.context
     }
 
     /// What the scans have read and found damaged so far.
@@ -324,7 +348,10 @@ impl Engine {
     }
 
     /// As [`Engine::plan`], of a statement that is no `EXECUTE`.
-    async fn plan_written(&self, statement: Statement) -> Result<Planned, Error> {
+    async fn plan_written(&self, mut statement: Statement) -> Result<Planned, Error> {
+        if let Some(root) = &self.root {
+            statement.keep_in(root)?;
+        }
         let is_explain = statement.is_explain();
         let options = CopyOptions {
             encoder: self.options.encoder.as_ref(),
@@ -397,6 +424,12 @@ impl Engine {
         })
     }
 
+    /// The functions of SQL, those of tables among them, in the order of their names.
+    #[must_use]
+    pub fn functions(&self) -> Vec<FunctionEntry> {
+        functions::all(&self.context.state())
+    }
+
     /// The logical plan of a statement, whose packets have their records with them when `records` is
     /// asked for, and the columns that its tables have.
     async fn logical(
@@ -414,11 +447,16 @@ impl Engine {
             records,
             follow: self.options.follow,
             stop: &self.options.stop,
+            root: self.root.as_ref(),
         };
         if let Some(feed) = &self.options.feed {
             resolver.register_live(feed)?;
         }
+        if let Some(pattern) = statement.shown_functions() {
+            statement = functions::query(&self.context, pattern.as_deref())?;
+        }
         let mut resolved = resolver.resolve(&mut statement).await?;
+        let given = statement.given_names();
         let dotted = resolved.columns.iter().filter(|name| name.contains('.'));
         let aliases = std::mem::take(&mut resolved.aliases);
         let (aliases, taken) = statement.split_aliases(aliases);
@@ -429,7 +467,19 @@ impl Engine {
             tables: std::mem::take(&mut resolved.tables),
             aliases,
             taken,
+            columns: resolved.columns.iter().cloned().collect(),
+            ordered: in_order(&resolved.columns),
+            flags: std::mem::take(&mut resolved.flags),
+            given,
         };
+        let mut meanings = Meanings {
+            scope: &scope,
+            refusal: None,
+        };
+        statement.visit_mut(&mut meanings);
+        if let Some(refusal) = meanings.refusal {
+            return Err(refusal);
+        }
         statement.visit_mut(&mut scope.resolver());
         // What is written as a capture has its record whole, which nobody names.
         let names = narrow::words(&statement).filter(|_| !records);
@@ -445,9 +495,19 @@ impl Engine {
             .and_then(window::with_keys)
             .and_then(address::to_text)
             .and_then(|plan| zone::to_zone(plan, zone.as_deref()))
-            .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &resolved.columns))?;
+            .map_err(|error| match Error::unknown_function(&error) {
+                Some(name) => functions::unknown(&state, &name),
+                None => Error::from_datafusion(ErrorKind::Plan, error, &resolved.columns),
+            })?;
         Ok((plan, resolved.columns))
     }
+}
+
+/// Each name once.
+fn in_order(columns: &[String]) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let columns = columns.iter().filter(|name| seen.insert(name.as_str()));
+    columns.cloned().collect()
 }
 
 /// Sorts of a thread set aside this part of its share of the memory.

@@ -5,9 +5,10 @@ use std::fmt;
 use arrow::error::ArrowError;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
-use weir_tables::SourceError;
+use weir_tables::names::advice;
+use weir_tables::{FilterError, SourceError};
 
-use crate::names::{nearest, similar};
+use crate::names::nearest;
 
 /// A statement could not be planned or run.
 #[derive(Debug)]
@@ -39,6 +40,27 @@ impl Error {
             message: message.into(),
             hint: None,
             source: None,
+        }
+    }
+
+    /// What is wrong with a display filter, and where.
+    pub(crate) fn of_filter(error: &FilterError, text: &str) -> Self {
+        let shown = error.pointing(text).replace('\n', "\n  ");
+        let made = Self::new(ErrorKind::Plan, format!("{error}\n  {shown}"));
+        match &error.hint {
+            Some(hint) => made.with_hint(hint),
+            None => made,
+        }
+    }
+
+    /// The function that the planner does not know.
+    pub(crate) fn unknown_function(error: &DataFusionError) -> Option<String> {
+        match error.find_root() {
+            DataFusionError::Plan(message) => {
+                let rest = message.strip_prefix("Invalid function '")?;
+                rest.split('\'').next().map(str::to_owned)
+            }
+            _ => None,
         }
     }
 
@@ -169,16 +191,6 @@ fn in_own_words(message: &str, columns: &[String]) -> (String, Option<String>) {
         let hint = "the names of files stand in single quotes: FROM 'trace.pcap'";
         return (format!("no table named {name}"), Some(hint.to_owned()));
     }
-    if let Some(rest) = message.strip_prefix("Invalid function '") {
-        let (name, rest) = rest.split_once('\'').unwrap_or((rest, ""));
-        // The planner names one, however far it is.
-        let near = similar(name, rest.split('\'').nth(1).into_iter());
-        let hint = match near.first() {
-            Some(near) => format!("did you mean {near}? SHOW FUNCTIONS lists all"),
-            None => "SHOW FUNCTIONS lists the functions".to_owned(),
-        };
-        return (format!("no function named {name}"), Some(hint));
-    }
     if message.starts_with("Column in SELECT must be in GROUP BY")
         && let Some(written) = message.split('"').nth(1)
     {
@@ -227,6 +239,8 @@ fn unknown_column(name: &str, columns: &[String]) -> Error {
     let hint = if is_elsewhere(name) || unqualified.is_some_and(is_elsewhere) {
         "it is a column of a table of this statement, but not of what this part of it reads"
             .to_owned()
+    } else if let Some(advice) = advised(name, columns).or_else(|| advised(unqualified?, columns)) {
+        advice
     } else {
         let mut close = near(name);
         if close.is_empty() {
@@ -248,6 +262,13 @@ fn unknown_column(name: &str, columns: &[String]) -> Error {
         }
     };
     Error::new(ErrorKind::Plan, format!("no column named {name}")).with_hint(hint)
+}
+
+/// What is known of a name that other tools have, where the columns are those of captures.
+fn advised(name: &str, columns: &[String]) -> Option<String> {
+    let of_captures = columns.iter().any(|column| column.contains('.'));
+    let has = |name: &str| columns.iter().any(|column| column == name);
+    advice(name, &has).filter(|_| of_captures)
 }
 
 /// A table with so few columns has all of them named when one is not found.

@@ -28,6 +28,9 @@ const OTHER: &[u8] = &[];
 /// `address_text(address)`: the address as text.
 pub(crate) const ADDRESS_TEXT: &str = "address_text";
 
+/// `display_filter('text')`: whether a packet passes a display filter of Wireshark.
+pub(crate) const DISPLAY_FILTER: &str = "display_filter";
+
 /// Functions that give back one of their arguments.
 pub(crate) const MIXING_FUNCTIONS: &[&str] = &[
     "coalesce", "nullif", "ifnull", "nvl", "nvl2", "greatest", "least",
@@ -90,14 +93,16 @@ pub(crate) const HASH_FUNCTIONS: &[&str] =
 pub(crate) const OCTET_LENGTH: &str = "octet_length";
 
 /// The functions that every session has.
-pub(crate) fn all() -> [ScalarUDF; 5] {
+pub(crate) fn all() -> [ScalarUDF; 6] {
     let octet_length = ScalarUDF::from(OctetLength::new());
+    let display_filter = ScalarUDF::from(DisplayFilterFunction::new());
     [
         cidr_match(),
         address(),
         address_or_other(),
         address_text(),
         octet_length,
+        display_filter,
     ]
 }
 
@@ -225,6 +230,42 @@ impl ScalarUDFImpl for OctetLength {
         };
         let lengths = cast(&length(values)?, &DataType::Int64)?;
         Ok(ColumnarValue::Array(lengths))
+    }
+}
+
+/// `display_filter('tcp.port == 443')`: whether the packet passes. The scan decides it; there is no value of a
+/// row of which it could be told.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct DisplayFilterFunction {
+    signature: Signature,
+}
+
+impl DisplayFilterFunction {
+    fn new() -> Self {
+        Self {
+            signature: Signature::any(2, Volatility::Immutable),
+        }
+    }
+}
+
+impl ScalarUDFImpl for DisplayFilterFunction {
+    fn name(&self) -> &'static str {
+        DISPLAY_FILTER
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _arguments: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Boolean)
+    }
+
+    fn invoke_with_args(&self, _args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        exec_err!(
+            "display_filter decides on packets as they are read: it stands in WHERE over a capture, by itself or with \
+             conditions on columns of the packets"
+        )
     }
 }
 

@@ -28,6 +28,14 @@ pub(crate) struct Scope {
     pub(crate) aliases: HashMap<String, String>,
     /// Those that the statement gives to something of its own. They mean the column only in that.
     pub(crate) taken: HashMap<String, String>,
+    /// Names of all columns.
+    pub(crate) columns: HashSet<String>,
+    /// The same in the order of the tables, each once.
+    pub(crate) ordered: Vec<String>,
+    /// Names of the columns that are true or false.
+    pub(crate) flags: HashSet<String>,
+    /// Names that the statement gives in a SELECT, in lower case.
+    pub(crate) given: HashSet<String>,
 }
 
 /// Puts a column in the place of its other name.
@@ -226,7 +234,7 @@ fn column_name(expr: &Expr) -> Option<&str> {
 
 /// The name for which `is_known` holds: as it is written, then without regard to case, then with
 /// Wireshark's hyphens as underscores.
-fn find(parts: &[Ident], is_known: impl Fn(&str) -> bool) -> Option<String> {
+pub(crate) fn find(parts: &[Ident], is_known: impl Fn(&str) -> bool) -> Option<String> {
     let written = parts
         .iter()
         .map(|part| part.value.as_str())
@@ -376,10 +384,18 @@ fn written_name(expr: &Expr) -> Option<Ident> {
 
 /// Up to three of `names` that are close to `wanted`, the closest first. Names of columns are close
 /// too when they end in the same field: `udp.dstport` for `dstport`.
+///
+/// A field of another protocol is not close, however few letters tell the two apart: `icmp.seq` is not what is
+/// meant by `tcp.seq`.
 pub fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     let lower = wanted.to_ascii_lowercase();
+    let (protocol, _) = lower.split_once('.').unwrap_or(("", ""));
     let field = lower.rsplit('.').next().filter(|field| field.len() > 2);
-    closest(wanted, names, |name| {
+    let is_of_it = |name: &&str| match name.split_once('.') {
+        Some((of, _)) if !protocol.is_empty() => strsim::damerau_levenshtein(protocol, of) <= 1,
+        _ => true,
+    };
+    closest(wanted, names.filter(is_of_it), |name| {
         field.is_some() && name.rsplit('.').next() == field
     })
 }
@@ -435,6 +451,7 @@ mod tests {
             .map(|(name, column)| (name.to_owned(), column.to_owned()))
             .into(),
             taken: [("in_bytes".to_owned(), "frame.len".to_owned())].into(),
+            ..Scope::default()
         };
         let mut statements = Parser::parse_sql(&GenericDialect {}, sql).unwrap();
         let _ = statements.visit(&mut scope.resolver());

@@ -1,13 +1,17 @@
 //! Filters that the scan decides while it decodes.
 
+use std::sync::Arc;
+
 use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::{Between, InList, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator as SqlOperator};
 use weir_packet::Kind;
-use weir_tables::{Column, Constant, Expression, Network, Operator, Origin, Predicate, Table};
+use weir_tables::{
+    Column, Constant, DisplayFilter, Expression, Network, Operator, Origin, Predicate, Table,
+};
 
-use crate::function::CIDR_MATCH;
+use crate::function::{CIDR_MATCH, DISPLAY_FILTER};
 use crate::fuse::convert;
 
 /// The filter as a predicate of the scan, with the same outcome on every row; `None` when the scan
@@ -58,8 +62,21 @@ pub(crate) fn predicate(filter: &Expr, table: &Table) -> Option<Predicate> {
             let network = Network::parse(network.try_as_str()??)?;
             (column.kind == Kind::Address).then_some(Predicate::Within(column, network))
         }
+        Expr::ScalarFunction(ScalarFunction { func, args }) if func.name() == DISPLAY_FILTER => {
+            let [Expr::Literal(text, _), number] = args.as_slice() else {
+                return None;
+            };
+            display(text, &column(number, table)?)
+        }
         _ => None,
     }
+}
+
+/// A display filter, which is asked of the packet that a row is.
+pub(crate) fn display(text: &ScalarValue, number: &Column) -> Option<Predicate> {
+    let is_packet = matches!(number.origin, Origin::Packet(..)) && &*number.name == "frame.number";
+    let filter = DisplayFilter::new(text.try_as_str()??).ok()?;
+    is_packet.then(|| Predicate::Display(Arc::new(filter)))
 }
 
 fn binary_predicate(binary: &BinaryExpr, table: &Table) -> Option<Predicate> {

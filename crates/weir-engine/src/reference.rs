@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow::compute::kernels::cast_utils::parse_interval_month_day_nano;
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::catalog::TableProvider;
 use datafusion::common::{ScalarValue, TableReference};
 use datafusion::execution::options::{ArrowReadOptions, JsonReadOptions, ParquetReadOptions};
@@ -31,6 +31,7 @@ use crate::error::{Error, ErrorKind};
 use crate::json_array::JsonArrays;
 use crate::ledger::Ledger;
 use crate::names::similar;
+use crate::root::Root;
 use crate::scan::Reading;
 use crate::statement::Statement;
 use crate::table::CaptureTable;
@@ -76,6 +77,8 @@ pub(crate) struct Resolver<'e> {
     /// Captures are read on as they grow.
     pub(crate) follow: bool,
     pub(crate) stop: &'e Stop,
+    /// The folder that files are in, if they have to be in one.
+    pub(crate) root: Option<&'e Root>,
 }
 
 /// What a statement's references gave.
@@ -85,6 +88,8 @@ pub(crate) struct Resolved {
     pub(crate) columns: Vec<String>,
     /// Names of those of them that are addresses.
     pub(crate) addresses: HashSet<String>,
+    /// Names of those of them that are true or false.
+    pub(crate) flags: HashSet<String>,
     /// Names of those of them that are other bytes.
     pub(crate) bytes: HashSet<String>,
     /// Names and aliases of the tables, lower case, with their columns where these are known.
@@ -118,6 +123,8 @@ impl Resolved {
         for field in schema.fields() {
             if is_address(field) {
                 self.addresses.insert(field.name().clone());
+            } else if field.data_type() == &DataType::Boolean {
+                self.flags.insert(field.name().clone());
             } else if field.data_type().is_binary() {
                 self.bytes.insert(field.name().clone());
             }
@@ -163,7 +170,7 @@ impl Resolver<'_> {
             resolved.made.push((reference_name(&factor), made));
         }
         if let Some(name) = statement.described()
-            && let Some(reference) = Reference::read(name, None)?
+            && let Some(reference) = Reference::described(name)?
         {
             let made = self.make(&reference).await?;
             let table = name_of(name);
@@ -225,28 +232,32 @@ impl Resolver<'_> {
     async fn make(&self, reference: &Reference) -> Result<Made, Error> {
         Ok(Made::Capture(match reference {
             Reference::Files(patterns) => {
-                let paths = expand(patterns)?;
+                let paths = expand(patterns, self.root)?;
                 match kind(&paths)? {
                     FileKind::Capture => self.captures(&paths, Reads::default())?,
                     other => return self.foreign(other, &paths).await.map(Made::Other),
                 }
             }
             Reference::Packets(patterns, reads) => {
-                self.captures(&capture_paths(patterns)?, *reads)?
+                self.captures(&capture_paths(patterns, self.root)?, *reads)?
             }
             Reference::Extracted(extraction, patterns, reads, settings) => {
-                let sources = capture_paths(patterns)?;
+                let sources = capture_paths(patterns, self.root)?;
                 let sources = self.sources(&sources, *reads)?;
                 let table = Table::extracted(extraction).with_settings(settings.clone());
+                let table = match self.records && extraction.is_of_packets() {
+                    true => table.with_records(),
+                    false => table,
+                };
                 self.table(table, sources, *reads)
             }
             Reference::Clf(patterns) => {
-                let table = ClfTable::new(log_paths(patterns)?, Arc::clone(self.ledger));
+                let table = ClfTable::new(log_paths(patterns, self.root)?, Arc::clone(self.ledger));
                 return Ok(Made::Other(Arc::new(table)));
             }
             Reference::Records(patterns, layout, reads) => {
-                let layout = Arc::new(load_layout(layout)?);
-                let sources = expand(patterns)?
+                let layout = Arc::new(load_layout(layout, self.root)?);
+                let sources = expand(patterns, self.root)?
                     .into_iter()
                     .map(|path| Source::records(path, Arc::clone(&layout)))
                     .collect();
@@ -396,17 +407,36 @@ impl Reference {
         Ok(is_file.then(|| Self::Files(vec![part.value.clone()])))
     }
 
+    /// What `DESCRIBE` names: a file, or a table function, which stands whole in one name.
+    fn described(name: &ObjectName) -> Result<Option<Self>, Error> {
+        if let [ObjectNamePart::Identifier(ident)] = name.0.as_slice()
+            && ident.value.ends_with(')')
+            && let Some((function, arguments)) = Statement::call_of(&ident.value)
+        {
+            return Self::read(&function, Some(&arguments));
+        }
+        Self::read(name, None)
+    }
+
     fn function(name: &str, arguments: &[FunctionArg]) -> Result<Option<Self>, Error> {
+        if OF_DATAFUSION.contains(&name) {
+            return Ok(None);
+        }
         if !functions().any(|known| known == name) {
-            let near = similar(name, functions());
-            return match near.first() {
-                None => Ok(None),
-                Some(near) => Err(Error::new(
-                    ErrorKind::Plan,
-                    format!("no table function named {name}"),
-                )
-                .with_hint(format!("did you mean {near}(…)?"))),
+            let near = similar(name, functions().chain(OF_DATAFUSION.iter().copied()));
+            let hint = match (near.first(), weir_tables::names::not_decoded(name)) {
+                (Some(near), _) => format!("did you mean {near}(…)?"),
+                (None, Some(told)) => told,
+                (None, None) => {
+                    let known: Vec<&str> = functions().collect();
+                    format!(
+                        "there are {}; a file of its own stands in FROM 'x.parquet'",
+                        known.join(", ")
+                    )
+                }
             };
+            let error = Error::new(ErrorKind::Plan, format!("no table function named {name}"));
+            return Err(error.with_hint(hint));
         }
         let mut texts = Vec::new();
         let mut reads = Reads::default();
@@ -621,8 +651,8 @@ impl VisitorMut for Replacer {
 }
 
 /// The files that the patterns name, which are to be captures.
-fn capture_paths(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
-    let paths = expand(patterns)?;
+fn capture_paths(patterns: &[String], root: Option<&Root>) -> Result<Vec<PathBuf>, Error> {
+    let paths = expand(patterns, root)?;
     match kind(&paths)? {
         FileKind::Capture => Ok(paths),
         _ => {
@@ -635,8 +665,8 @@ fn capture_paths(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
 }
 
 /// The files of SIP logs, sealed segments first. What a glob finds beside them is no log.
-fn log_paths(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
-    let mut named = expand(patterns)?;
+fn log_paths(patterns: &[String], root: Option<&Root>) -> Result<Vec<PathBuf>, Error> {
+    let mut named = expand(patterns, root)?;
     named.retain(|path| {
         path.extension()
             .is_none_or(|extension| extension != "index")
@@ -645,6 +675,9 @@ fn log_paths(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
     for path in weir_clf::all_segments(&named)
         .map_err(|error| Error::new(ErrorKind::Source, error.to_string()))?
     {
+        if let Some(root) = root {
+            root.check(&path)?;
+        }
         if !paths.contains(&path) {
             paths.push(path);
         }
@@ -652,21 +685,28 @@ fn log_paths(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
     Ok(paths)
 }
 
-fn expand(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
+fn expand(patterns: &[String], root: Option<&Root>) -> Result<Vec<PathBuf>, Error> {
     let mut paths = Vec::new();
     for pattern in patterns {
+        if let Some(root) = root {
+            // What stands outside is not even looked for: a message would tell whether it is there.
+            let inside = root.inside(pattern)?;
+            let found = weir_capture::expand(&inside).map_err(|error| not_opened(&error))?;
+            for path in found {
+                root.check(&path)?;
+                paths.push(path);
+            }
+            continue;
+        }
         if pattern == "-" {
             paths.push(PathBuf::from("-"));
             continue;
         }
         let found = weir_capture::expand(pattern).map_err(|error| {
-            let converted = Error::new(ErrorKind::Source, error.to_string());
+            let converted = not_opened(&error);
             match near_file(pattern) {
                 Some(near) => converted.with_hint(format!("did you mean '{near}'?")),
-                None => match error.hint() {
-                    Some(hint) => converted.with_hint(hint),
-                    None => converted,
-                },
+                None => converted,
             }
         })?;
         paths.extend(found);
@@ -675,6 +715,14 @@ fn expand(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
         return Err(Error::new(ErrorKind::Source, "no file is named"));
     }
     Ok(paths)
+}
+
+fn not_opened(error: &weir_capture::Error) -> Error {
+    let converted = Error::new(ErrorKind::Source, error.to_string());
+    match error.hint() {
+        Some(hint) => converted.with_hint(hint),
+        None => converted,
+    }
 }
 
 /// A file in the same folder whose name is close to the one that is not there.
@@ -798,9 +846,14 @@ fn is_json_array(path: &Path) -> Result<bool, Error> {
     Ok(false)
 }
 
-fn load_layout(path: &str) -> Result<Layout, Error> {
+fn load_layout(path: &str, root: Option<&Root>) -> Result<Layout, Error> {
+    let inside = root.map(|root| root.inside(path)).transpose()?;
+    let path = inside.as_deref().unwrap_or(path);
     let folder = Path::new(path).parent().map(Path::to_path_buf);
     let read = |path: &Path| {
+        if let Some(root) = root {
+            root.check(path).map_err(|error| error.to_string())?;
+        }
         std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", shown(path)))
     };
     let text = read(Path::new(path)).map_err(|message| Error::new(ErrorKind::Source, message))?;
@@ -817,8 +870,11 @@ fn load_layout(path: &str) -> Result<Layout, Error> {
     })
 }
 
+/// Table functions that DataFusion has.
+const OF_DATAFUSION: &[&str] = &["generate_series", "range", "unnest"];
+
 /// The table functions.
-fn functions() -> impl Iterator<Item = &'static str> {
+pub(crate) fn functions() -> impl Iterator<Item = &'static str> {
     let extracted = EXTRACTIONS.iter().map(|extraction| extraction.name);
     ["packets", "records", "clf"].into_iter().chain(extracted)
 }

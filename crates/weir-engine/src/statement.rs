@@ -7,8 +7,9 @@ use datafusion::sql::parser::{
     CopyToSource, CopyToStatement, DFParserBuilder, Statement as DfStatement,
 };
 use datafusion::sql::sqlparser::ast::{
-    self, BinaryOperator, Expr, LimitClause, ObjectName, PipeOperator, Query, SelectFlavor,
-    SelectItem, SetExpr, TableAlias, TableFactor, Value, Visit, VisitMut, Visitor, VisitorMut,
+    self, BinaryOperator, Expr, FunctionArg, LimitClause, ObjectName, PipeOperator, Query,
+    SelectFlavor, SelectItem, SetExpr, TableAlias, TableFactor, Value, Visit, VisitMut, Visitor,
+    VisitorMut,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
@@ -17,6 +18,7 @@ use crate::dialect::WeirDialect;
 use crate::error::{Error, ErrorKind};
 use crate::names::{call, keep_written_names};
 use crate::number::DIV;
+use crate::root::Root;
 
 /// One statement of a query text, parsed but not planned: no file has been opened.
 #[derive(Clone, Debug)]
@@ -51,7 +53,9 @@ impl Statement {
         let tokens = Tokenizer::new(&dialect, sql)
             .tokenize_with_location()
             .map_err(|error| Error::new(ErrorKind::Syntax, error.to_string()))?;
-        let tokens = with_null_columns(with_hex_numbers(with_numbers(tokens)?));
+        let tokens = with_described(with_null_columns(with_hex_numbers(with_numbers(
+            with_and(tokens),
+        )?)));
         let mut parser = DFParserBuilder::new(with_lists(tokens))
             .with_dialect(&dialect)
             .build()
@@ -82,7 +86,8 @@ impl Statement {
     }
 
     /// True for a plain query: what is asked changes nothing that others see.
-    pub(crate) fn is_query(&self) -> bool {
+    #[must_use]
+    pub fn is_query(&self) -> bool {
         match &self.inner {
             DfStatement::Statement(statement) => {
                 matches!(statement.as_ref(), ast::Statement::Query(_))
@@ -137,6 +142,72 @@ impl Statement {
             },
             _ => None,
         }
+    }
+
+    /// The name and the arguments of a call in FROM.
+    pub(crate) fn call_of(text: &str) -> Option<(ObjectName, Vec<FunctionArg>)> {
+        let query = Self::query_of(&format!("SELECT 1 FROM {text}"))?;
+        let SetExpr::Select(select) = *query.body else {
+            return None;
+        };
+        match select.from.into_iter().next()?.relation {
+            TableFactor::Table {
+                name,
+                args: Some(args),
+                ..
+            } => Some((name, args.args)),
+            _ => None,
+        }
+    }
+
+    /// A text as one expression.
+    pub(crate) fn expression_of(text: &str) -> Option<Expr> {
+        let query = Self::query_of(&format!("SELECT {text}"))?;
+        let SetExpr::Select(select) = *query.body else {
+            return None;
+        };
+        match select.projection.into_iter().next()? {
+            SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr),
+            _ => None,
+        }
+    }
+
+    /// The names that it gives in SELECT, in lower case.
+    pub(crate) fn given_names(&self) -> HashSet<String> {
+        let mut collector = Given(HashSet::new());
+        self.visit(&mut collector);
+        collector.0
+    }
+
+    /// What `SHOW FUNCTIONS` asks for: nothing, or a pattern.
+    pub(crate) fn shown_functions(&self) -> Option<Option<String>> {
+        let DfStatement::Statement(statement) = &self.inner else {
+            return None;
+        };
+        match statement.as_ref() {
+            ast::Statement::ShowFunctions { filter } => match filter {
+                None => Some(None),
+                Some(
+                    ast::ShowStatementFilter::Like(pattern)
+                    | ast::ShowStatementFilter::ILike(pattern)
+                    | ast::ShowStatementFilter::NoKeyword(pattern),
+                ) => Some(Some(pattern.clone())),
+                Some(ast::ShowStatementFilter::Where(_)) => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Keeps what it writes in this folder, and refuses what DataFusion would open by itself.
+    pub(crate) fn keep_in(&mut self, root: &Root) -> Result<(), Error> {
+        match innermost_mut(&mut self.inner) {
+            DfStatement::CopyTo(copy) => copy.target = root.target(&copy.target)?,
+            DfStatement::CreateExternalTable(table) => {
+                return Err(root.refusal(&format!("what {} is made of", table.name)));
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Puts the query in place of the `COPY` of it.
@@ -234,27 +305,29 @@ impl Statement {
         &self,
         aliases: HashMap<String, String>,
     ) -> (HashMap<String, String>, HashMap<String, String>) {
-        struct Collector(HashSet<String>);
-        impl Visitor for Collector {
-            type Break = ();
-            fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
-                if let SetExpr::Select(select) = query.body.as_ref() {
-                    for item in &select.projection {
-                        if let SelectItem::ExprWithAlias { alias, .. } = item {
-                            self.0.insert(alias.value.to_ascii_lowercase());
-                        }
-                    }
-                }
-                ControlFlow::Continue(())
-            }
+        if aliases.is_empty() {
+            return (aliases, HashMap::new());
         }
-        let mut collector = Collector(HashSet::new());
-        if !aliases.is_empty() {
-            self.visit(&mut collector);
-        }
+        let given = self.given_names();
         aliases
             .into_iter()
-            .partition(|(name, _)| !collector.0.contains(name))
+            .partition(|(name, _)| !given.contains(name))
+    }
+}
+
+/// Names that a statement gives in SELECT.
+struct Given(HashSet<String>);
+
+impl Visitor for Given {
+    type Break = ();
+
+    fn pre_visit_select(&mut self, select: &ast::Select) -> ControlFlow<()> {
+        for item in &select.projection {
+            if let SelectItem::ExprWithAlias { alias, .. } = item {
+                self.0.insert(alias.value.to_ascii_lowercase());
+            }
+        }
+        ControlFlow::Continue(())
     }
 }
 
@@ -387,6 +460,65 @@ fn with_numbers(mut tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>, Er
         }
     }
     Ok(tokens)
+}
+
+/// Makes `&&` the AND that it is in most languages, with AND's precedence: lists have no operator of this name.
+fn with_and(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    for TokenWithSpan { token, .. } in &mut tokens {
+        if *token == Token::Overlap {
+            *token = Token::make_keyword("AND");
+        }
+    }
+    tokens
+}
+
+/// Makes the table function behind DESCRIBE one name, which the parser wants there.
+fn with_described(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut result: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    // How many words the statement has so far, and the call that is open.
+    let (mut words, mut describes) = (0, false);
+    let mut call: Option<(String, usize)> = None;
+    for token in tokens {
+        if let Some((text, open)) = &mut call {
+            text.push_str(&token.token.to_string());
+            match token.token {
+                Token::LParen => *open += 1,
+                Token::RParen => *open = open.saturating_sub(1),
+                _ => {}
+            }
+            if *open == 0 {
+                let span = token.span;
+                let token = Token::make_word(text, Some('"'));
+                result.push(TokenWithSpan { token, span });
+                call = None;
+            }
+            continue;
+        }
+        match &token.token {
+            Token::Whitespace(_) => {}
+            Token::SemiColon => (words, describes) = (0, false),
+            Token::Word(word) if words == 0 => {
+                describes = matches!(word.keyword, Keyword::DESCRIBE | Keyword::DESC);
+                words = 1;
+            }
+            Token::Word(_) => words += 1,
+            Token::LParen if describes && words == 2 => {
+                let name = result.pop();
+                let name = name.map(|name| name.token.to_string()).unwrap_or_default();
+                call = Some((format!("{name}("), 1));
+                continue;
+            }
+            _ => words = usize::MAX / 2,
+        }
+        result.push(token);
+    }
+    if let (Some((text, _)), Some(last)) = (call, result.last()) {
+        // It is not closed, which the parser says.
+        let span = last.span;
+        let token = Token::make_word(&text, None);
+        result.push(TokenWithSpan { token, span });
+    }
+    result
 }
 
 /// Makes `0x1f` the number that it is in most languages: the tokenizer holds it for the same as

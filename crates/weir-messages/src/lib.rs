@@ -23,7 +23,13 @@
 pub mod dhcp;
 pub mod dns;
 pub mod http;
+pub mod mqtt;
 pub mod ntp;
+pub mod radius;
+pub mod rtp;
+pub mod sdp;
+pub mod snmp;
+pub mod stun;
 mod text;
 pub mod tls;
 

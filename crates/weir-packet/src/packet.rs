@@ -67,6 +67,40 @@ impl<'a> Packet<'a> {
         })
     }
 
+    /// Hands over a packet of which the header of `layer` that is found is each of those of this protocol, the
+    /// outermost first, until `visit` gives false. Gives false when it was stopped.
+    pub fn each_of(&self, layer: Layer, visit: &mut dyn FnMut(&Packet<'_>) -> bool) -> bool {
+        if !self.has(layer) {
+            return true;
+        }
+        if !visit(self) {
+            return false;
+        }
+        let outermost = usize::from(self.found.outermost[layer as usize]);
+        let others = self.found.found().iter().enumerate();
+        let mut others = others
+            .skip(outermost.saturating_add(1))
+            .filter(|(_, span)| span.layer == layer)
+            .peekable();
+        if others.peek().is_none() {
+            return true;
+        }
+        let mut headers = self.found.clone();
+        for (place, _) in others {
+            // The stack has fewer places.
+            headers.outermost[layer as usize] = place as u8;
+            let packet = Packet {
+                frame: self.frame,
+                reassembled: self.reassembled,
+                found: &headers,
+            };
+            if !visit(&packet) {
+                return false;
+            }
+        }
+        true
+    }
+
     /// Whether [`inside`](Self::inside) has a packet to give.
     #[inline]
     #[must_use]

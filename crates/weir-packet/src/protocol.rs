@@ -244,7 +244,9 @@ pub use ipv6_fragment::Ipv6FragmentHeader;
 pub use tcp::FLAG_LETTERS;
 
 impl Layer {
-    pub(crate) fn from_index(index: usize) -> Option<Self> {
+    /// The protocol at this place of [`PROTOCOLS`].
+    #[must_use]
+    pub fn from_index(index: usize) -> Option<Self> {
         Self::ALL.get(index).copied()
     }
 

@@ -8,7 +8,7 @@ use crate::{Decoder, Layer, LayerSet, Stop};
 /// A decoder has one that it keeps from packet to packet, so that only the facts are cleared: they say
 /// which of the other entries are of the packet at hand. For packets that packets carry, one is kept by
 /// who looks into them ([`Packet::inside`](crate::Packet::inside)).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Headers {
     pub(crate) facts: Facts,
     /// The headers from the outermost on, repeats included.

@@ -289,6 +289,17 @@ impl Selection {
         self.len = kept;
     }
 
+    /// Leaves out the records for which it does not hold.
+    fn keep_rows(&mut self, holds: &[bool; ROWS]) {
+        let from = self.clone();
+        let mut kept = 0;
+        for row in from.rows() {
+            self.rows[kept % ROWS] = *row;
+            kept += usize::from(holds[usize::from(*row)]);
+        }
+        self.len = kept;
+    }
+
     /// Those of a stretch of records.
     #[inline]
     pub(crate) fn within(&self, stretch: &Range<usize>) -> &[u8] {

@@ -135,7 +135,11 @@ impl Table {
     pub fn with_records(&self) -> Self {
         let mut columns = self.columns.to_vec();
         columns.push(kept::column());
-        Self::new(columns)
+        Self {
+            extraction: self.extraction,
+            settings: Arc::clone(&self.settings),
+            ..Self::new(columns)
+        }
     }
 
     /// The same table with those columns only that are wanted.

@@ -3,6 +3,7 @@
 //! An [`Extraction`] names such a table, its columns, and what makes its rows. Packets come to it in the
 //! order of the capture, rows leave it in the order in which they are complete.
 
+mod asked;
 mod calls;
 mod conversation;
 mod dhcp;
@@ -14,10 +15,17 @@ pub mod h248;
 mod http;
 mod list;
 mod lookups;
+mod media;
 mod messages;
+mod mqtt;
 mod ntp;
+mod radius;
+mod rtcp;
+mod rtp;
 mod settings;
 mod sip;
+mod snmp;
+mod stun;
 mod tls;
 mod value;
 mod websocket;
@@ -65,6 +73,13 @@ pub const EXTRACTIONS: &[Extraction] = &[
     http::EXTRACTION,
     dhcp::EXTRACTION,
     ntp::EXTRACTION,
+    rtp::EXTRACTION,
+    rtcp::EXTRACTION,
+    media::EXTRACTION,
+    radius::EXTRACTION,
+    snmp::EXTRACTION,
+    mqtt::EXTRACTION,
+    stun::EXTRACTION,
 ];
 
 impl Extraction {
@@ -74,6 +89,14 @@ impl Extraction {
         EXTRACTIONS
             .iter()
             .find(|extraction| extraction.name.eq_ignore_ascii_case(name))
+    }
+
+    /// True when each row is a packet, so that its record can be kept with it.
+    #[must_use]
+    pub fn is_of_packets(&self) -> bool {
+        (self.columns)().iter().any(|column| {
+            &*column.name == "frame.number" && matches!(column.origin, Origin::Packet(..))
+        })
     }
 
     /// Names of the arguments that [`Self::set`] knows.

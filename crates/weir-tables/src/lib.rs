@@ -30,12 +30,14 @@ mod block;
 pub mod bpf;
 mod column;
 mod counters;
+mod display;
 mod expression;
 mod extract;
 mod groups;
 mod kept;
 mod key;
 mod live;
+pub mod names;
 mod parts;
 mod predicate;
 mod program;
@@ -51,6 +53,7 @@ pub use aggregate::{Aggregate, Branch, Function, Sketch, Sketches};
 pub use batch::Batch;
 pub use column::{ADDRESS_EXTENSION, Column, Origin, Table, data_type, is_address};
 pub use counters::{Counters, Totals};
+pub use display::DisplayFilter;
 pub use expression::{Calculation, Expression};
 pub use extract::{
     EXTRACTIONS, Extraction, Setting, Settings, SipMessage, SipMessages, SipTransport, SipWay,
@@ -66,3 +69,4 @@ pub use scan::{Compile, Scan, ScanOptions};
 pub use shared::{SharedScan, WantedRows};
 pub use source::{Cause, Source, SourceError};
 pub use vocabulary::{VOCABULARY_KEY, Vocabulary};
+pub use weir_filter::Error as FilterError;

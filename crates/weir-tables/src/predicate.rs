@@ -2,10 +2,11 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::sync::Arc;
 
 use weir_packet::{Address, Field, Get, Kind, Value};
 
-use crate::{Column, Expression, Origin, Row};
+use crate::{Column, DisplayFilter, Expression, Origin, Row};
 
 /// A condition on a row, with SQL's three-valued logic.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub enum Predicate {
     IsTrue(Column),
     /// The column is NULL.
     IsNull(Column),
+    /// The packet passes a display filter.
+    Display(Arc<DisplayFilter>),
     /// All are true.
     And(Vec<Predicate>),
     /// One is true.
@@ -99,6 +102,7 @@ impl Predicate {
                 compare(column, row, &Constant::Bool(true)).map(Ordering::is_eq)
             }
             Self::IsNull(column) => Some(is_null(column, row)),
+            Self::Display(filter) => Some(filter.passes(row)),
             Self::And(all) => {
                 let mut outcome = Some(true);
                 for predicate in all {
@@ -134,6 +138,7 @@ impl Predicate {
             | Self::IsTrue(column)
             | Self::IsNull(column) => visit(column),
             Self::Calculated(expression, ..) => expression.visit_columns(visit),
+            Self::Display(filter) => filter.columns().iter().for_each(visit),
             Self::And(list) | Self::Or(list) => {
                 for predicate in list {
                     predicate.visit_columns(visit);
@@ -354,6 +359,7 @@ impl fmt::Display for Predicate {
             Self::Within(column, network) => write!(f, "{} in {network}", column.name),
             Self::IsTrue(column) => f.write_str(&column.name),
             Self::IsNull(column) => write!(f, "{} IS NULL", column.name),
+            Self::Display(filter) => filter.fmt(f),
             Self::And(all) => list(f, all, "AND"),
             Self::Or(any) => list(f, any, "OR"),
             Self::Not(predicate) => write!(f, "NOT {predicate}"),

@@ -1,4 +1,4 @@
-//! Messages of DNS, TLS and HTTP.
+//! Messages of DNS, TLS, HTTP, RTP and small protocols.
 
 use super::frames::Seed;
 
@@ -35,6 +35,34 @@ pub(super) fn all() -> Vec<(&'static str, Vec<Seed>)> {
             vec![
                 named("page", &[&[1, 255][..], page.as_bytes()].concat()),
                 named("pieces", &[&[1, 2][..], page.as_bytes()].concat()),
+            ],
+        ),
+        (
+            "messages_rtp",
+            vec![
+                named("packet", b"\x90\x80\0\x01\0\0\0\xa0\0\0\0\x07\xbe\xde\0\x01\x01\x02\x03\x04sound"),
+                named(
+                    "reports",
+                    b"\x81\xc9\0\x07\0\0\0\x07\0\0\0\x08\x10\xff\xff\xfe\0\x01\0\x05\0\0\0\x0c\x33\x44\x55\x66\0\x01\0\0\
+                    \x81\xca\0\x03\0\0\0\x07\x01\x03a@b\0\0\0\x81\xcb\0\x01\0\0\0\x07",
+                ),
+                named(
+                    "description",
+                    b"v=0\nc=IN IP4 192.0.2.1\nm=audio 30000 RTP/AVP 0 101\na=rtpmap:101 telephone-event/8000\n",
+                ),
+            ],
+        ),
+        (
+            "messages_small",
+            vec![
+                named("radius", b"\x01\x07\0\x1f0123456789abcdef\x01\x05bob\x04\x06\xc0\0\x02\x01"),
+                named(
+                    "snmp",
+                    b"\x30\x2c\x02\x01\0\x04\x06public\xa0\x1f\x02\x01\x26\x02\x01\0\x02\x01\0\x30\x14\x30\x12\
+                    \x06\x08\x2b\x06\x01\x02\x01\x01\x02\0\x06\x06\x2b\x06\x01\x84\x0c\x02",
+                ),
+                named("mqtt", b"\x82\x0c\0\x01\0\x01a\x01\0\x03b/#\0"),
+                named("stun", b"\x01\x01\0\x0c\x21\x12\xa4\x420123456789ab\0\x20\0\x08\0\x01\xa1\x47\xe1\x12\xa6\x43"),
             ],
         ),
     ]

@@ -37,6 +37,6 @@ macro_rules! transcripts {
 }
 
 transcripts!(
-    clf, colour, damage, demo, failures, fields, files, formats, help, pipes, sip, stats,
+    clf, colour, damage, demo, failures, fields, files, filter, formats, help, pipes, sip, stats,
     statements, usage, websocket, zones,
 );

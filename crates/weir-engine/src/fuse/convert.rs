@@ -15,9 +15,9 @@ use weir_tables::{
     Branch, Calculation, Column, Constant, Expression, Function, Network, Origin, Predicate,
 };
 
-use crate::function::CIDR_MATCH;
+use crate::function::{CIDR_MATCH, DISPLAY_FILTER};
 use crate::number::{self, Operation};
-use crate::pushdown::{constant, mirrored, operator};
+use crate::pushdown::{constant, display, mirrored, operator};
 use crate::scan::CaptureScan;
 
 /// What the columns of a plan's output are, in terms of the scan below it.
@@ -150,6 +150,10 @@ impl Scope {
             let [address, network] = function.args() else {
                 return None;
             };
+            if function.name() == DISPLAY_FILTER {
+                let text = address.downcast_ref::<Literal>()?.value();
+                return display(text, &self.column(network)?);
+            }
             let column = self.column(address)?;
             let network = network.downcast_ref::<Literal>()?.value();
             let network = Network::parse(network.try_as_str()??)?;

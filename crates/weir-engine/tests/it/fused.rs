@@ -51,6 +51,11 @@ const OFFICE: Material = Material {
     ],
     conditions: &[
         "udp.dstport = 53",
+        "ip.addr = '10.0.5.10'",
+        "ip.addr <> '10.0.5.10'",
+        "tcp.port = 443 OR udp.port = 53",
+        "ip.ttl = 64 OR vlan.id IS NOT NULL OR ip.src IS NULL",
+        "display_filter('tcp.port == 443 or not ip')",
         "ip.ttl >> 4 = 4",
         "frame.len - 14 > 100",
         "tcp.flags.syn AND NOT tcp.flags.ack",

@@ -62,6 +62,7 @@ slt_files!(
     views,
     vocabulary,
     windows,
+    meanings,
     moving,
     window_joins,
     zones,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use weir_tables::{
 use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
 use weir_testkit::demo::{RECORDER_LAYOUT, write_demo};
 use weir_testkit::mutate::{self, Packet};
+use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags, udp};
 use weir_testkit::{Rng, trace};
 
 /// A good capture.
@@ -52,6 +54,7 @@ impl Bases {
         trace::ethernet_pcap(file("ethernet.pcap")?, 1, GENERATED_BYTES)?;
         trace::frame_relay_erf(file("frame-relay.erf")?, 1, GENERATED_BYTES)?;
         trace::atm_erf(file("atm-trace.erf")?, 1, GENERATED_BYTES)?;
+        telephone(file("telephone.pcap")?)?;
         let mut paths = Vec::new();
         walk(&generated, &mut paths)?;
         for other in others {
@@ -163,6 +166,80 @@ impl Base {
         })
     }
 }
+
+/// A call with its sound, and small messages that no other of the generated captures has.
+fn telephone(file: fs::File) -> io::Result<()> {
+    const HERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+    const THERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+    let mut writer = PcapWriter::new(file, 101, 65_535, PcapVariant::Nano, Endian::Little)?;
+    let mut time_ns = 1_700_000_000_000_000_000;
+    let mut packet = |transport: u8, segment: &[u8]| {
+        time_ns += 20_000_000;
+        let packet = Ipv4::new(HERE, THERE, transport).packet(segment);
+        writer.packet(time_ns, packet.len() as u32, &packet)
+    };
+    let datagram = |port: u16, bytes: &[u8]| udp(HERE.into(), THERE.into(), port, port, bytes);
+    let body = "v=0\r\nc=IN IP4 10.0.0.2\r\nm=audio 30000 RTP/AVP 0 101\r\na=rtpmap:101 telephone-event/8000\r\n";
+    let invite = format!(
+        "INVITE sip:b@x SIP/2.0\r\nVia: SIP/2.0/UDP h;branch=z9hG4bK1\r\nFrom: <sip:a@x>;tag=1\r\n\
+         To: <sip:b@x>\r\nCall-ID: c\r\nCSeq: 1 INVITE\r\nContent-Type: application/sdp\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    packet(protocol::UDP, &datagram(5_060, invite.as_bytes()))?;
+    for n in 0..40_u8 {
+        let kind = if n % 10 == 9 { 101 } else { 0 };
+        let sound = [
+            0x80,
+            kind,
+            0,
+            n,
+            0,
+            0,
+            n,
+            0,
+            0,
+            0,
+            0,
+            7,
+            n % 16,
+            0x8a,
+            3,
+            0x20,
+        ];
+        packet(protocol::UDP, &datagram(30_000, &sound))?;
+        // And another stream, which nothing announces.
+        packet(protocol::UDP, &datagram(40_000, &sound))?;
+    }
+    for (port, bytes) in [
+        (30_001, REPORTS),
+        (
+            1_812,
+            &b"\x01\x07\0\x1f0123456789abcdef\x01\x05bob\x04\x06\xc0\0\x02\x01"[..],
+        ),
+        (161, SNMP),
+        (
+            3_478,
+            &b"\0\x01\0\x0c\x21\x12\xa4\x420123456789ab\0\x20\0\x08\0\x01\xa1\x47\xe1\x12\xa6\x43"
+                [..],
+        ),
+    ] {
+        packet(protocol::UDP, &datagram(port, bytes))?;
+    }
+    let segment = |seq: u32, flags: u8, bytes: &[u8]| {
+        let tcp = Tcp::new(50_000, 1_883).numbers(seq, 1).flags(flags);
+        tcp.segment(HERE.into(), THERE.into(), bytes)
+    };
+    packet(protocol::TCP, &segment(0, tcp_flags::SYN, b""))?;
+    packet(protocol::TCP, &segment(1, tcp_flags::ACK, MQTT))
+}
+
+const REPORTS: &[u8] = b"\x81\xc9\0\x07\0\0\0\x07\0\0\0\x08\x10\xff\xff\xfe\0\x01\0\x05\0\0\0\x0c\x33\x44\x55\x66\0\x01\0\0\
+    \x81\xca\0\x03\0\0\0\x07\x01\x03a@b\0\0\0\x81\xcb\0\x01\0\0\0\x07";
+const SNMP: &[u8] =
+    b"\x30\x2c\x02\x01\0\x04\x06public\xa0\x1f\x02\x01\x26\x02\x01\0\x02\x01\0\x30\x14\x30\x12\
+    \x06\x08\x2b\x06\x01\x02\x01\x01\x02\0\x06\x06\x2b\x06\x01\x84\x0c\x02";
+const MQTT: &[u8] = b"\x10\x0e\0\x04MQTT\x04\x02\0\x3c\0\x02id\x33\x0a\0\x03a/b\0\x07hey";
 
 impl Question {
     /// Every table with all its columns, those with arguments also with limits that are soon reached, and

@@ -3,7 +3,7 @@
 use weir_packet::layout::Layout;
 use weir_packet::{Kind, LayerSet};
 
-use super::{Load, Numbers, Records, Selection};
+use super::{Load, Numbers, ROWS, Records, Selection};
 use crate::{Constant, Operator, Predicate};
 
 /// A number of a record, and what it must be.
@@ -11,6 +11,8 @@ use crate::{Constant, Operator, Predicate};
 pub(super) struct Condition {
     load: Load,
     test: Test,
+    /// One of these may hold in its place.
+    or: Vec<Self>,
 }
 
 #[derive(Clone, PartialEq)]
@@ -48,6 +50,13 @@ impl Condition {
     }
 
     fn one(predicate: &Predicate, layout: Option<&Layout>) -> Option<Self> {
+        if let Predicate::Or(parts) = predicate {
+            let mut first = Self::one(parts.first()?, layout)?;
+            for part in parts.get(1..)? {
+                first.or.push(Self::one(part, layout)?);
+            }
+            return (first.or.len() < ALTERNATIVES_MAX).then_some(first);
+        }
         let (load, test) = match predicate {
             Predicate::Compare(column, operator, constant) => {
                 let range = Range::of(column.kind, *operator, constant)?;
@@ -88,26 +97,60 @@ impl Condition {
             },
             _ => return None,
         };
-        Some(Self { load, test })
+        Some(Self {
+            load,
+            test,
+            or: Vec::new(),
+        })
     }
 
     /// The headers that are looked at.
-    pub(super) const fn layers(&self) -> LayerSet {
-        self.load.layers()
+    pub(super) fn layers(&self) -> LayerSet {
+        let own = self.load.layers();
+        let others = self.or.iter().map(Self::layers);
+        others.fold(own, LayerSet::union)
     }
 
-    /// What it asks of.
-    pub(super) const fn load(&self) -> &Load {
-        &self.load
+    /// The times of records are asked for.
+    pub(super) fn asks_times(&self) -> bool {
+        self.load.is_time() || self.or.iter().any(Self::asks_times)
     }
 
-    /// See [`Test::selectivity`].
-    pub(super) const fn selectivity(&self) -> u8 {
-        self.test.selectivity()
+    /// How many records may pass, in the rough: equality lets the fewest through.
+    pub(super) fn selectivity(&self) -> u8 {
+        let others = self.or.iter().map(Self::selectivity).max();
+        others.unwrap_or(0).max(self.test.selectivity())
     }
 
     /// Leaves out the records for which it does not hold.
     pub(super) fn filter(
+        &self,
+        records: &Records<'_>,
+        selection: &mut Selection,
+        numbers: &mut Numbers,
+    ) {
+        if self.or.is_empty() {
+            return self.filter_by_first(records, selection, numbers);
+        }
+        let mut holds = [false; ROWS];
+        let mut mark = |passed: &Selection| {
+            for row in passed.rows() {
+                holds[usize::from(*row)] = true;
+            }
+        };
+        let mut passed = selection.clone();
+        self.filter_by_first(records, &mut passed, numbers);
+        mark(&passed);
+        for other in &self.or {
+            passed.clone_from(selection);
+            other.filter(records, &mut passed, numbers);
+            mark(&passed);
+        }
+        selection.keep_rows(&holds);
+    }
+
+    /// The same for the condition without those that may hold in its place.
+    fn filter_by_first(
         &self,
         records: &Records<'_>,
         selection: &mut Selection,
@@ -127,6 +170,9 @@ impl Condition {
         }
     }
 }
+
+/// More conditions than these in one OR are left to the decoder.
+const ALTERNATIVES_MAX: usize = 8;
 
 impl Test {
     /// How many records may pass, in the rough: equality lets the fewest through.

@@ -107,7 +107,7 @@ impl Plan {
         let mut leaf = None;
         let mut drawn = LayerSet::EMPTY;
         for condition in conditions {
-            self.asks_times |= condition.load().is_time();
+            self.asks_times |= condition.asks_times();
             let wanted = condition.layers();
             leaf = Some(self.node(leaf, &mut drawn, wanted, Some(condition)));
         }

@@ -1,11 +1,13 @@
 //! `calls`: one row a call.
 
 use std::collections::VecDeque;
+use std::ops::Deref;
 
 use weir_packet::{Kind, Needs, Value};
 use weir_sip::{Call, CallLimits, Calls, Digest, Limits, Message, Party};
 
-use super::sip::{SipMessage, SipMessages};
+use super::media::{CallStreams, Finder, Heard, Sight};
+use super::sip::SipMessage;
 use super::value::{address, filled, number, seconds, text};
 use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
 use crate::Row;
@@ -21,11 +23,22 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     aliases: &[],
 };
 
-#[derive(Default)]
 struct CallTable {
-    messages: SipMessages,
+    finder: Finder,
     followed: Followed,
+    streams: CallStreams,
     is_finished: bool,
+}
+
+impl Default for CallTable {
+    fn default() -> Self {
+        Self {
+            finder: Finder::of_announced(),
+            followed: Followed::default(),
+            streams: CallStreams::default(),
+            is_finished: false,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -56,16 +69,30 @@ impl CallTable {
         while !rows.is_full()
             && let Some(call) = self.followed.told.pop_front()
         {
-            push_item(rows, file, &CallItem(legible(call)));
+            // A Call-ID is found as it was sent, before it is made legible.
+            let heard = self.streams.heard(&call.call_id);
+            let call = legible(call);
+            push_item(rows, file, &CallItem(HeardCall { call, heard }));
         }
     }
 }
 
 impl Extract for CallTable {
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
-        let followed = &mut self.followed;
-        self.messages
-            .packet(row.packet, &mut |message| followed.take(message));
+        let Self {
+            finder,
+            followed,
+            streams,
+            ..
+        } = self;
+        finder.packet_with_sip(
+            row.packet,
+            &mut |message| followed.take(message),
+            &mut |sight| match sight {
+                Sight::Rtp(sight) => streams.rtp(sight),
+                Sight::Rtcp(bytes, way) => streams.rtcp(bytes, way),
+            },
+        );
         self.push(row.file, rows);
     }
 
@@ -73,7 +100,7 @@ impl Extract for CallTable {
         if !self.is_finished {
             self.is_finished = true;
             let followed = &mut self.followed;
-            self.messages.finish(&mut |message| followed.take(message));
+            self.finder.finish(&mut |message| followed.take(message));
             let Followed { calls, told, .. } = followed;
             calls.finish(&mut |call| told.push_back(call));
         }
@@ -111,7 +138,7 @@ impl Extract for CallTable {
             ),
         ];
         in_words(counted)
-            .chain(self.messages.notes())
+            .chain(in_words(self.finder.counted()))
             .map(|note| format!("calls: {note}"))
             .collect()
     }
@@ -141,7 +168,21 @@ fn mend(text: &mut Vec<u8>) {
     }
 }
 
-struct CallItem(Call);
+struct CallItem(HeardCall);
+
+/// A call, and what its streams went through.
+struct HeardCall {
+    call: Call,
+    heard: Heard,
+}
+
+impl Deref for HeardCall {
+    type Target = Call;
+
+    fn deref(&self) -> &Call {
+        &self.call
+    }
+}
 
 impl Item for CallItem {
     fn value(&self, index: usize) -> Option<Value<'_>> {
@@ -149,7 +190,7 @@ impl Item for CallItem {
     }
 }
 
-type Get = for<'i> fn(&'i Call) -> Option<Value<'i>>;
+type Get = for<'i> fn(&'i HeardCall) -> Option<Value<'i>>;
 
 fn some(bytes: &Option<Vec<u8>>) -> Option<Value<'_>> {
     text(bytes.as_ref()?)
@@ -248,4 +289,10 @@ static FIELDS: &[ItemField<Get>] = &[
         "Most Via elements of an initial INVITE: hops that it had taken", "RFC 3261, 20.42"),
     ItemField::new("call.max_forwards", Kind::U8, |c| c.max_forwards.and_then(number),
         "Lowest Max-Forwards of an initial INVITE", "RFC 3261, 20.22"),
+    ItemField::new("call.mos", Kind::F64, |c| c.heard.mos.map(Value::Float),
+        "Lowest mean opinion score of the call's streams, as media.mos; NULL without streams, and of codecs without Ie", "ITU-T G.107, annex B"),
+    ItemField::new("call.lost", Kind::U64, |c| number(c.heard.missing?),
+        "Packets of the call's streams that never came, as media.missing; NULL without streams", "weir"),
+    ItemField::new("call.jitter", Kind::F64, |c| c.heard.jitter_ms.map(Value::Float),
+        "Highest mean jitter of the call's streams in milliseconds, as media.jitter_mean", "RFC 3550, A.8"),
 ];

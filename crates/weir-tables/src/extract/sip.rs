@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use weir_packet::{Kind, Needs, Value};
 use weir_sip::{Address, Digest, HeaderName, Limits, Message, Transactions, Uri, unfold};
 
+pub(crate) use self::messages::SipFinder;
 pub use self::messages::{SipMessage, SipMessages, SipTransport, SipWay};
 
 use super::value::{address, filled, number, text};

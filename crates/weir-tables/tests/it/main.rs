@@ -19,6 +19,7 @@ mod captures;
 mod compare;
 mod descriptions;
 mod differences;
+mod filters;
 mod floods;
 mod guesses;
 mod logs;

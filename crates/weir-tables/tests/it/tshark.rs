@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 /// Preferences under which a packet is a packet: nothing is put together from several, and no
 /// checksum hides what is behind it.
-const PREFERENCES: &[&str] = &[
+pub(crate) const PREFERENCES: &[&str] = &[
     "ip.defragment:FALSE",
     "ipv6.defragment:FALSE",
     "tcp.desegment_tcp_streams:FALSE",

@@ -20,7 +20,7 @@ use crate::extract::websocket::{Connections, WebSocketSight, is_from_client};
 #[derive(Debug, Default)]
 pub struct SipMessages {
     payloads: Payloads,
-    streams: Streams,
+    streams: SipFinder,
 }
 
 /// A message, and the way that it took.
@@ -74,15 +74,15 @@ impl SipTransport {
     }
 }
 
-/// The TCP connections that may carry messages.
+/// Finds messages in payloads, with the TCP connections that may carry them.
 #[derive(Debug)]
-struct Streams {
+pub(crate) struct SipFinder {
     open: Followed<Stream>,
     web_sockets: Connections,
     lost_bytes: u64,
 }
 
-impl Default for Streams {
+impl Default for SipFinder {
     fn default() -> Self {
         Self {
             open: Followed::new(HELD_BYTES_MAX),
@@ -130,16 +130,7 @@ impl SipMessages {
     /// What was not read, or given up for the limits, in words.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        let counted = [
-            (
-                self.streams.open.given_up(),
-                "TCP connections were given up because messages under way took more than 256 MiB",
-            ),
-            (
-                self.streams.lost_bytes,
-                "bytes of TCP streams belong to no whole message",
-            ),
-        ];
+        let counted = self.streams.counted();
         in_words(counted.into_iter().chain(self.payloads.given_up())).collect()
     }
 }
@@ -159,8 +150,23 @@ fn way(payload: &Payload<'_>, transport: SipTransport) -> SipWay {
     }
 }
 
-impl Streams {
-    fn payload(
+impl SipFinder {
+    /// What was not read, or given up for the limits: how many, and of what.
+    pub(crate) const fn counted(&self) -> [(u64, &'static str); 2] {
+        [
+            (
+                self.open.given_up(),
+                "TCP connections were given up because messages under way took more than 256 MiB",
+            ),
+            (
+                self.lost_bytes,
+                "bytes of TCP streams belong to no whole message",
+            ),
+        ]
+    }
+
+    /// Takes the next payload, and hands on the messages that it completes.
+    pub(crate) fn payload(
         &mut self,
         payload: &Payload<'_>,
         each: &mut dyn FnMut(&SipMessage<'_>),

@@ -1,0 +1,231 @@
+//! `weir filter` and `weir carve`: packets by Wireshark's display filters, by flow and by call.
+
+use std::collections::VecDeque;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+
+use crate::args::{Global, OutputArgs};
+use crate::encoder::FileEncoder;
+use crate::message::Messages;
+use crate::refusal::Refusal;
+use crate::session::{Failure, Session};
+use crate::target::Target;
+use crate::watch::Refresh;
+
+/// `weir filter`.
+#[derive(Args, Debug)]
+#[command(
+    about = "Select packets by a display filter of Wireshark",
+    long_about = "Select packets by a display filter of Wireshark.\n\n\
+        With -o x.pcap or x.pcapng the packets are written as a capture; otherwise their numbers are listed. Fields \
+        are the columns of 'weir fields packets'; a field has a value for each header of its protocol, those in \
+        tunnels included. The same filter works in SQL: WHERE display_filter('…').",
+    after_help = FILTER_EXAMPLES
+)]
+pub(crate) struct Filter {
+    /// The display filter
+    pub(crate) filter: String,
+    /// Captures, globs, or '-' for standard input
+    #[arg(value_name = "IN", required = true)]
+    pub(crate) captures: Vec<String>,
+    /// Where the packets or their numbers go, and how.
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// `weir carve`.
+#[derive(Args, Debug)]
+#[command(
+    about = "Write the packets of a flow, of a call or of a filter as a capture",
+    after_help = CARVE_EXAMPLES
+)]
+pub(crate) struct Carve {
+    /// Captures, globs, or '-' for standard input
+    #[arg(value_name = "IN", required = true)]
+    pub(crate) captures: Vec<String>,
+    /// Packets of the flow with this number, as flows() and flow_packets() count
+    #[arg(long, value_name = "ID", group = "what")]
+    pub(crate) flow: Vec<u64>,
+    /// Packets that carry SIP messages with this Call-ID
+    #[arg(long, value_name = "ID", group = "what")]
+    pub(crate) call_id: Option<String>,
+    /// Packets that pass this display filter
+    #[arg(long, value_name = "FILTER", group = "what")]
+    pub(crate) filter: Option<String>,
+    /// The capture to write: x.pcap or x.pcapng
+    #[arg(short, long, value_name = "FILE", required = true)]
+    pub(crate) output: PathBuf,
+}
+
+/// Runs `weir filter`.
+pub(crate) fn run(
+    filter: &Filter,
+    global: Global,
+    messages: Messages,
+) -> Result<ExitCode, Failure> {
+    let captures = list(&filter.captures);
+    let condition = format!("display_filter({})", text(&filter.filter));
+    if let ([path], None) = (filter.output.output.as_slice(), filter.output.format)
+        && is_capture_name(path)
+    {
+        let select = format!("SELECT * FROM packets({captures}) WHERE {condition}");
+        return copied(&select, path, global, messages);
+    }
+    let file = filter.output.file(0, 1)?;
+    // The number says which packet it is when there is one capture.
+    let is_one = filter.captures.len() == 1
+        && filter
+            .captures
+            .iter()
+            .all(|path| !path.contains(['*', '?', '[']));
+    let columns = if is_one {
+        "frame.number"
+    } else {
+        "frame.file, frame.number"
+    };
+    let sql = format!("SELECT {columns} FROM packets({captures}) WHERE {condition}");
+    let options = filter
+        .output
+        .options(file, io::stdout().is_terminal(), global.color);
+    let target = match file {
+        Some(path) => Some(Target::new(path, global)?),
+        None => None,
+    };
+    let out: Box<dyn Write + Send> = match &target {
+        Some(target) => Box::new(target.clone()),
+        None => Box::new(io::stdout()),
+    };
+    let session = session(global, messages)?;
+    answered(&session, &sql, &options, out)?;
+    if let Some(target) = target {
+        target.keep()?;
+    }
+    Ok(session.close(false))
+}
+
+/// Runs `weir carve`.
+pub(crate) fn carve(
+    carve: &Carve,
+    global: Global,
+    messages: Messages,
+) -> Result<ExitCode, Failure> {
+    if !is_capture_name(&carve.output) {
+        return Err(Refusal::usage(
+            format!("{} is no name of a capture", carve.output.display()),
+            "-o x.pcap or -o x.pcapng",
+        )
+        .into());
+    }
+    let captures = list(&carve.captures);
+    let select = match (&carve.call_id, &carve.filter) {
+        (Some(call_id), _) => format!(
+            "SELECT p.* FROM packets({captures}) p JOIN (SELECT DISTINCT frame.file AS of_file, frame.number AS \
+             of_number FROM sip({captures}) WHERE sip.call_id = {}) m ON p.frame.number = m.of_number AND \
+             p.frame.file = m.of_file ORDER BY p.frame.file, p.frame.number",
+            text(call_id)
+        ),
+        (None, Some(filter)) => {
+            format!(
+                "SELECT * FROM packets({captures}) WHERE display_filter({})",
+                text(filter)
+            )
+        }
+        (None, None) if !carve.flow.is_empty() => {
+            let flows: Vec<String> = carve.flow.iter().map(ToString::to_string).collect();
+            format!(
+                "SELECT * FROM flow_packets({captures}) WHERE flow.id IN ({})",
+                flows.join(", ")
+            )
+        }
+        (None, None) => {
+            return Err(Refusal::usage(
+                "nothing says which packets",
+                "--flow 5, --call-id 'a84b4c76e66710', or --filter 'tcp.port == 443'",
+            )
+            .into());
+        }
+    };
+    copied(&select, &carve.output, global, messages)
+}
+
+/// Writes the packets of a query as a capture.
+fn copied(
+    select: &str,
+    path: &Path,
+    global: Global,
+    messages: Messages,
+) -> Result<ExitCode, Failure> {
+    let Some(name) = path.to_str() else {
+        return Err(Failure::environment(format!(
+            "{}: the name is not UTF-8",
+            path.display()
+        )));
+    };
+    let sql = format!("COPY ({select}) TO {}", text(name));
+    let session = session(global, messages)?;
+    let options = OutputArgs::default().options(None, false, global.color);
+    answered(&session, &sql, &options, Box::new(io::sink()))?;
+    Ok(session.close(false))
+}
+
+fn session(global: Global, messages: Messages) -> Result<Session, Failure> {
+    let mut options = weir_engine::Options::default();
+    options.overwrite = global.overwrite;
+    options.encoder = Some(Arc::new(FileEncoder));
+    Session::new(&options, messages, !global.quiet)
+}
+
+fn answered(
+    session: &Session,
+    sql: &str,
+    options: &crate::output::Options,
+    out: Box<dyn Write + Send>,
+) -> Result<(), Failure> {
+    let mut statements: VecDeque<_> = session.parse(sql)?.into();
+    let planned = session.plan_next(&mut statements)?;
+    let mut out = Some(out);
+    for planned in planned {
+        let out = out.take().unwrap_or_else(|| Box::new(io::sink()));
+        session.answer(planned, options, out, Refresh { every: None })?;
+    }
+    Ok(())
+}
+
+/// Captures as arguments of a table function.
+fn list(captures: &[String]) -> String {
+    let captures: Vec<String> = captures.iter().map(|path| text(path)).collect();
+    captures.join(", ")
+}
+
+/// A text as SQL writes it.
+fn text(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+fn is_capture_name(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| {
+        ["pcap", "pcapng"]
+            .iter()
+            .any(|known| extension.eq_ignore_ascii_case(known))
+    })
+}
+
+const FILTER_EXAMPLES: &str = "\
+Examples:
+  Packets of HTTPS with a network, as a capture:
+    weir filter 'tcp.port == 443 && ip.addr == 10.0.0.0/8 and not dns' in.pcap -o out.pcap
+  Their numbers:
+    weir filter 'frame contains \"password\"' in.pcap
+  How many, by address:
+    weir query \"SELECT ip.src, count(*) FROM 'in.pcap' WHERE display_filter('tcp.flags.syn == 1') GROUP BY 1\"";
+
+const CARVE_EXAMPLES: &str = "\
+Examples:
+  weir carve in.pcap --flow 5 -o flow.pcap
+  weir carve day/*.pcap --call-id 'a84b4c76e66710@pc33' -o call.pcapng
+  weir carve in.pcap --filter 'icmp.type == 3' -o unreachable.pcap";

@@ -1,0 +1,85 @@
+//! `weir functions` and `weir tables`: what SQL has, with meaning and example.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, StringArray};
+use weir_engine::{Engine, FunctionEntry, Options};
+
+use crate::args::{Functions, Global};
+use crate::fields::listed;
+use crate::message::Messages;
+use crate::refusal::Refusal;
+use crate::session::Failure;
+
+/// Lists the functions that the pattern lets through.
+pub(crate) fn run(
+    list: &Functions,
+    global: Global,
+    messages: Messages,
+) -> Result<ExitCode, Failure> {
+    let mut entries = Engine::new(&Options::default())?.functions();
+    entries.retain(|entry| is_wanted(entry, list));
+    none_is_refused(&entries, list, "function")?;
+    let batch = batch(
+        &[
+            ("function", &|entry| entry.name.clone()),
+            ("kind", &|entry| entry.kind.to_owned()),
+            ("example", &|entry| entry.example.clone()),
+            ("meaning", &|entry| entry.meaning.clone()),
+        ],
+        &entries,
+    )?;
+    listed(&batch, &list.output, global, messages)
+}
+
+/// Lists the tables that the pattern lets through.
+pub(crate) fn tables(
+    list: &Functions,
+    global: Global,
+    messages: Messages,
+) -> Result<ExitCode, Failure> {
+    let mut entries = Engine::new(&Options::default())?.functions();
+    entries.retain(|entry| entry.kind == "table" && is_wanted(entry, list));
+    none_is_refused(&entries, list, "table")?;
+    let batch = batch(
+        &[
+            ("table", &|entry| entry.name.clone()),
+            ("meaning", &|entry| entry.meaning.clone()),
+            ("example", &|entry| entry.example.clone()),
+        ],
+        &entries,
+    )?;
+    listed(&batch, &list.output, global, messages)
+}
+
+fn is_wanted(entry: &FunctionEntry, list: &Functions) -> bool {
+    list.pattern.as_ref().is_none_or(|pattern| {
+        let pattern = pattern.to_lowercase();
+        [&entry.name, &entry.meaning]
+            .iter()
+            .any(|text| text.to_lowercase().contains(&pattern))
+    })
+}
+
+fn none_is_refused(entries: &[FunctionEntry], list: &Functions, what: &str) -> Result<(), Failure> {
+    match &list.pattern {
+        Some(pattern) if entries.is_empty() => Err(Refusal::usage(
+            format!("no {what} has '{pattern}' in its name or meaning"),
+            format!("'weir {what}s' lists all"),
+        )
+        .into()),
+        _ => Ok(()),
+    }
+}
+
+/// A column's name, and what an entry has in it.
+type Listed<'l> = (&'static str, &'l dyn Fn(&FunctionEntry) -> String);
+
+fn batch(columns: &[Listed<'_>], entries: &[FunctionEntry]) -> Result<RecordBatch, Failure> {
+    let columns = columns.iter().map(|(name, get)| {
+        let column: ArrayRef = Arc::new(entries.iter().map(get).map(Some).collect::<StringArray>());
+        (*name, column)
+    });
+    RecordBatch::try_from_iter(columns).map_err(|error| Failure::environment(error.to_string()))
+}

@@ -1,0 +1,237 @@
+//! Which functions are there?
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, StringArray};
+use datafusion::datasource::MemTable;
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::Documentation;
+use datafusion::prelude::SessionContext;
+use weir_tables::EXTRACTIONS;
+
+use crate::error::{Error, ErrorKind};
+use crate::names::similar;
+use crate::statement::Statement;
+
+/// A function of SQL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionEntry {
+    /// Its name.
+    pub name: String,
+    /// What it works on: `row`, `aggregate`, `window` or `table`.
+    pub kind: &'static str,
+    /// How it is called.
+    pub example: String,
+    /// What it gives, in one line.
+    pub meaning: String,
+}
+
+/// All functions, in the order of their names.
+pub(crate) fn all(state: &SessionState) -> Vec<FunctionEntry> {
+    let mut all = BTreeMap::new();
+    let mut add = |kind: &'static str, name: &str, documentation: Option<&Documentation>| {
+        let own = OWN.iter().find(|(known, ..)| *known == name);
+        let (example, meaning) = match (own, documentation) {
+            (Some((_, example, meaning)), _) => ((*example).to_owned(), (*meaning).to_owned()),
+            (None, Some(documentation)) => (
+                documentation.syntax_example.clone(),
+                first_line(&documentation.description),
+            ),
+            (None, None) => (format!("{name}(…)"), String::new()),
+        };
+        let entry = FunctionEntry {
+            name: name.to_owned(),
+            kind,
+            example,
+            meaning,
+        };
+        all.entry((name.to_owned(), kind)).or_insert(entry);
+    };
+    let scalars = state.scalar_functions().iter();
+    for (name, function) in scalars.filter(|(name, _)| !INTERNAL.contains(&name.as_str())) {
+        add("row", name, function.documentation());
+    }
+    for (name, function) in state.aggregate_functions() {
+        add("aggregate", name, function.documentation());
+    }
+    for (name, function) in state.window_functions() {
+        add("window", name, function.documentation());
+    }
+    for name in TABLES {
+        add("table", name, None);
+    }
+    let mut all: Vec<FunctionEntry> = all.into_values().collect();
+    for extraction in EXTRACTIONS {
+        all.push(FunctionEntry {
+            name: extraction.name.to_owned(),
+            kind: "table",
+            example: format!("SELECT * FROM {}('trace.pcap')", extraction.name),
+            meaning: extraction.doc.to_owned(),
+        });
+    }
+    all.sort_by(|a, b| (&a.name, a.kind).cmp(&(&b.name, b.kind)));
+    all
+}
+
+/// The query that `SHOW FUNCTIONS [LIKE 'pattern']` is.
+pub(crate) fn query(context: &SessionContext, pattern: Option<&str>) -> Result<Statement, Error> {
+    let entries = all(&context.state());
+    let column = |get: fn(&FunctionEntry) -> &str| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(entries.iter().map(get)))
+    };
+    let failed = |error| Error::from_datafusion(ErrorKind::Plan, error, &[]);
+    let batch = RecordBatch::try_from_iter([
+        ("function", column(|entry| &entry.name)),
+        ("kind", column(|entry| entry.kind)),
+        ("example", column(|entry| &entry.example)),
+        ("meaning", column(|entry| &entry.meaning)),
+    ])
+    .map_err(|error| failed(error.into()))?;
+    let table = MemTable::try_new(batch.schema(), vec![vec![batch]]).map_err(failed)?;
+    context
+        .deregister_table(FUNCTIONS)
+        .and_then(|_| context.register_table(FUNCTIONS, Arc::new(table)))
+        .map_err(failed)?;
+    let condition = match pattern {
+        None => String::new(),
+        Some(pattern) => format!(" WHERE function ILIKE '{}'", pattern.replace('\'', "''")),
+    };
+    let sql = format!("SELECT * FROM {FUNCTIONS}{condition} ORDER BY function, kind");
+    let mut statements = Statement::parse(&sql)?;
+    statements
+        .pop()
+        .ok_or_else(|| Error::new(ErrorKind::Plan, "SHOW FUNCTIONS is no query"))
+}
+
+/// The table of functions.
+const FUNCTIONS: &str = "weir_functions";
+
+/// Says that there is no function of this name.
+pub(crate) fn unknown(state: &SessionState, name: &str) -> Error {
+    let scalars = state.scalar_functions().keys();
+    let aggregates = state.aggregate_functions().keys();
+    let windows = state.window_functions().keys();
+    let names = scalars.chain(aggregates).chain(windows);
+    let near = similar(name, names.map(String::as_str));
+    let hint = match near.as_slice() {
+        [] => "SHOW FUNCTIONS lists the functions".to_owned(),
+        near => format!("did you mean {}? SHOW FUNCTIONS lists all", near.join(", ")),
+    };
+    Error::new(ErrorKind::Plan, format!("no function named {name}")).with_hint(hint)
+}
+
+fn first_line(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default();
+    line.trim().to_owned()
+}
+
+/// Functions of this project, and some of which DataFusion says nothing.
+const OWN: &[(&str, &str, &str)] = &[
+    (
+        "cidr_match",
+        "cidr_match(ip.src, '10.0.0.0/8')",
+        "Whether the address lies in the network",
+    ),
+    (
+        "display_filter",
+        "display_filter('tcp.port == 443 && !(ip.addr == 10.0.0.0/8)')",
+        "Whether the packet passes a display filter of Wireshark",
+    ),
+    (
+        "address",
+        "address('10.0.0.1')",
+        "The address that a text spells; NULL when it spells none",
+    ),
+    (
+        "address_text",
+        "address_text(ip.src)",
+        "The address as text",
+    ),
+    (
+        "octet_length",
+        "octet_length(udp.payload)",
+        "How many bytes there are",
+    ),
+    (
+        "approx_top_k",
+        "approx_top_k(ip.src, 10)",
+        "The most frequent values, with how often they come",
+    ),
+    (
+        "tumble",
+        "GROUP BY tumble(frame.time, INTERVAL '1 minute')",
+        "The window of fixed length that a time lies in",
+    ),
+    (
+        "hop",
+        "GROUP BY hop(frame.time, INTERVAL '10 seconds', INTERVAL '1 minute')",
+        "The windows that a time lies in, which begin at each step",
+    ),
+    (
+        "session",
+        "GROUP BY session(frame.time, INTERVAL '30 seconds')",
+        "The window that ends with a pause of this length",
+    ),
+    (
+        "div",
+        "div(frame.len, 100)",
+        "The whole number of times that the second goes into the first, as //",
+    ),
+    (
+        "packets",
+        "SELECT * FROM packets('a.pcap', 'b.pcap', merge => true)",
+        "One row a packet, as FROM 'a.pcap', with arguments",
+    ),
+    (
+        "records",
+        "SELECT * FROM records('trace.bin', 'layout.toml')",
+        "One row a record of a layout of your own",
+    ),
+    (
+        "clf",
+        "SELECT * FROM clf('calls.clf')",
+        "One row a record of SIP Common Log Format",
+    ),
+    (
+        "generate_series",
+        "SELECT * FROM generate_series(1, 10)",
+        "Numbers or times from the first to the last",
+    ),
+    (
+        "range",
+        "SELECT * FROM range(1, 10)",
+        "Numbers or times up to the last, without it",
+    ),
+    (
+        "count",
+        "count(*), count(DISTINCT ip.src)",
+        "How many rows or values there are",
+    ),
+    ("max", "max(frame.len)", "The greatest value"),
+    ("min", "min(frame.len)", "The least value"),
+    ("sum", "sum(frame.len)", "The sum of the values"),
+    ("avg", "avg(frame.len)", "The mean of the values"),
+    (
+        "coalesce",
+        "coalesce(ip.src, ipv6.src)",
+        "The first value that is not NULL",
+    ),
+    (
+        "lag",
+        "frame.time - lag(frame.time) OVER (ORDER BY frame.number)",
+        "The value of a row before",
+    ),
+    (
+        "lead",
+        "lead(frame.time) OVER (ORDER BY frame.number)",
+        "The value of a row behind",
+    ),
+    ("now", "now()", "The time at which the query began"),
+];
+
+/// Table functions beside those of what packets carry.
+const TABLES: &[&str] = &["packets", "records", "clf", "generate_series", "range"];
+
+/// Functions that plans are made of, and that nobody writes.
+const INTERNAL: &[&str] = &["address_or_other"];

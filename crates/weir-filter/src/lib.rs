@@ -1,0 +1,227 @@
+//! What does a display filter of Wireshark say?
+//!
+//! ```
+//! use weir_filter::{Filter, parse};
+//!
+//! let filter = parse("tcp.port == 443 && !(ip.addr == 10.0.0.0/8)")?;
+//! assert!(matches!(filter, Filter::And(..)));
+//! let error = parse("tcp.port = 443 or").unwrap_err();
+//! assert_eq!((error.start, error.end), (17, 17));
+//! # Ok::<(), weir_filter::Error>(())
+//! ```
+//!
+//! [`parse`] gives the tree of what is written, as Wireshark 4 reads it: AND binds closer than OR, `!=` means
+//! that all values differ, a name alone asks whether it is there. A tree nests no deeper than [`DEPTH_MAX`], and no
+//! input makes the parser panic.
+//!
+//! This crate deliberately does not know which fields there are, what their types are, nor packets: literals
+//! without quotes stay text, because only a field says whether `10:20` is a MAC address or two bytes.
+
+mod parser;
+mod token;
+
+use std::fmt;
+
+pub use parser::parse;
+
+/// A condition.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Filter {
+    /// All hold.
+    And(Vec<Filter>),
+    /// One holds.
+    Or(Vec<Filter>),
+    /// It does not hold.
+    Not(Box<Filter>),
+    /// There is a value (for a calculated number: one that is not 0).
+    Exists(Operand),
+    /// Values stand in a relation.
+    Compare {
+        /// Which of the values.
+        quantifier: Quantifier,
+        /// Left of the sign.
+        left: Operand,
+        /// The sign.
+        relation: Relation,
+        /// Right of the sign.
+        right: Operand,
+    },
+    /// A value is in a set.
+    In {
+        /// Which of the values.
+        quantifier: Quantifier,
+        /// What is looked for.
+        operand: Operand,
+        /// The set: single values, and ranges from a first to a last.
+        set: Vec<(Operand, Option<Operand>)>,
+    },
+}
+
+/// Of several values of a field, which ones a relation must hold for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantifier {
+    /// At least one.
+    Any,
+    /// All, of which there is at least one.
+    All,
+}
+
+/// How values are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Relation {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    /// The bytes are somewhere in the value.
+    Contains,
+    /// The regular expression fits, without regard to case.
+    Matches,
+}
+
+/// What values are taken from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operand {
+    /// What it is.
+    pub kind: OperandKind,
+    /// Where it begins in the text, in bytes.
+    pub start: usize,
+    /// Where it ends.
+    pub end: usize,
+}
+
+/// See [`Operand`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum OperandKind {
+    /// A field, a protocol, or a literal without quotes: a number, an address, bytes.
+    Word(String),
+    /// A field of the header that is this many of its kind from the outermost, from 1: `ip.src#2`.
+    Layer(String, u32),
+    /// Text in double quotes, its escapes resolved.
+    Text(Vec<u8>),
+    /// A character in single quotes.
+    Character(u8),
+    /// Parts of the bytes of a value, one behind the other.
+    Slice(Box<Operand>, Vec<Range>),
+    /// What a function gives.
+    Call(String, Vec<Operand>),
+    /// A calculation.
+    Calculated(Calculation, Box<Operand>, Box<Operand>),
+}
+
+/// What is calculated of two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Calculation {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+    And,
+}
+
+/// A part of bytes. Places that are negative count from the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// The first byte.
+    pub first: i32,
+    /// Where it ends.
+    pub end: RangeEnd,
+}
+
+/// See [`Range`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RangeEnd {
+    /// So many bytes.
+    Length(u32),
+    /// The last byte.
+    Last(i32),
+    /// The end of the value.
+    Open,
+}
+
+impl Range {
+    /// The part of these bytes; `None` when they are too short.
+    #[must_use]
+    pub fn of<'b>(&self, bytes: &'b [u8]) -> Option<&'b [u8]> {
+        let place = |place: i32| match usize::try_from(place) {
+            Ok(place) => Some(place),
+            Err(_) => bytes
+                .len()
+                .checked_sub(usize::try_from(place.unsigned_abs()).ok()?),
+        };
+        let first = place(self.first)?;
+        let end = match self.end {
+            RangeEnd::Length(length) => first.checked_add(usize::try_from(length).ok()?)?,
+            RangeEnd::Last(last) => place(last)?.checked_add(1)?,
+            RangeEnd::Open => bytes.len(),
+        };
+        bytes.get(first..end).filter(|part| !part.is_empty())
+    }
+}
+
+/// A filter does not nest deeper.
+pub const DEPTH_MAX: usize = 64;
+
+/// Why a text is no filter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// What is wrong.
+    pub message: String,
+    /// What to write.
+    pub hint: Option<String>,
+    /// Where in the text it begins, in bytes.
+    pub start: usize,
+    /// Where it ends.
+    pub end: usize,
+}
+
+impl Error {
+    /// An error at a place.
+    #[must_use]
+    pub fn new(message: impl Into<String>, start: usize, end: usize) -> Self {
+        Self {
+            message: message.into(),
+            hint: None,
+            start,
+            end,
+        }
+    }
+
+    /// The same error with what to write.
+    #[must_use]
+    pub fn with_hint(self, hint: impl Into<String>) -> Self {
+        Self {
+            hint: Some(hint.into()),
+            ..self
+        }
+    }
+
+    /// The filter with a line below it that points at the place.
+    #[must_use]
+    pub fn pointing(&self, text: &str) -> String {
+        let before = text.get(..self.start).unwrap_or(text);
+        let at = text.get(self.start..self.end).unwrap_or_default();
+        let tabs_kept = |part: &str| -> String {
+            let kept = part.chars();
+            kept.map(|c| if c == '\t' { '\t' } else { ' ' }).collect()
+        };
+        format!(
+            "{text}\n{}{}",
+            tabs_kept(before),
+            "^".repeat(at.chars().count().max(1))
+        )
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}

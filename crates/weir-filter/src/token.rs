@@ -1,0 +1,272 @@
+//! The words of a filter.
+
+use crate::Error;
+
+/// A word, and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Token {
+    pub(crate) kind: Kind,
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Kind {
+    Word(String),
+    Text(Vec<u8>),
+    Character(u8),
+    Sign(&'static str),
+    End,
+}
+
+/// Signs, longer ones first.
+const SIGNS: &[&str] = &[
+    "===", "!==", "==", "!=", "~=", ">=", "<=", "&&", "||", "^^", "..", "=", ">", "<", "!", "~",
+    "(", ")", "{", "}", "[", "]", ",", "&", "+", "*", "/", "%", "#", "-",
+];
+
+/// Takes a filter apart.
+///
+/// # Errors
+/// When a text is not closed, or a character stands for nothing.
+pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, Error> {
+    let bytes = text.as_bytes();
+    let mut all = Vec::new();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        if byte.is_ascii_whitespace() {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        let rest = bytes.get(at..).unwrap_or_default();
+        let kind = match rest {
+            [b'r' | b'R', b'"', ..] => {
+                at += 2;
+                quoted(bytes, &mut at, b'"', true).map(Kind::Text)
+            }
+            [b'"', ..] => {
+                at += 1;
+                quoted(bytes, &mut at, b'"', false).map(Kind::Text)
+            }
+            [b'\'', ..] => {
+                at += 1;
+                let inner = quoted(bytes, &mut at, b'\'', false);
+                match inner.as_deref() {
+                    Some([one]) => Some(Kind::Character(*one)),
+                    Some(_) => {
+                        return Err(Error::new("single quotes hold one character", start, at)
+                            .with_hint(
+                                "text stands in double quotes: http.host == \"example.org\"",
+                            ));
+                    }
+                    None => None,
+                }
+            }
+            _ if (is_word(byte) && !rest.starts_with(b".."))
+                || starts_negative(rest, &all)
+                || byte == b':' =>
+            {
+                at += word_len(rest);
+                let word = text.get(start..at).unwrap_or_default();
+                Some(Kind::Word(word.to_owned()))
+            }
+            _ => match SIGNS.iter().find(|sign| rest.starts_with(sign.as_bytes())) {
+                Some(sign) => {
+                    at += sign.len();
+                    Some(Kind::Sign(sign))
+                }
+                None => {
+                    let found = text.get(start..).and_then(|rest| rest.chars().next());
+                    let len = found.map_or(1, char::len_utf8);
+                    let found = found.unwrap_or('?');
+                    let error = Error::new(
+                        format!("{found:?} stands for nothing here"),
+                        start,
+                        start + len,
+                    );
+                    return Err(match found {
+                        '$' => error.with_hint(
+                            "macros and references to a selected packet are Wireshark's",
+                        ),
+                        '@' => error.with_hint(
+                            "raw fields are not known; a slice gives bytes: eth.src[0:3]",
+                        ),
+                        '|' | '^' => error.with_hint("or is written or, ||"),
+                        _ => error,
+                    });
+                }
+            },
+        };
+        let Some(kind) = kind else {
+            return Err(Error::new("the text is not closed", start, text.len())
+                .with_hint("text stands in double quotes; \\\" is one in it"));
+        };
+        all.push(Token {
+            kind,
+            start,
+            end: at,
+        });
+    }
+    let end = text.len();
+    all.push(Token {
+        kind: Kind::End,
+        start: end,
+        end,
+    });
+    Ok(all)
+}
+
+/// Words are names, numbers, addresses and bytes.
+const fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.' || byte >= 0x80
+}
+
+/// A number below 0, where a value is expected.
+fn starts_negative(rest: &[u8], before: &[Token]) -> bool {
+    let [b'-', digit, ..] = rest else {
+        return false;
+    };
+    let behind_value = before.last().is_some_and(|token| {
+        matches!(
+            token.kind,
+            Kind::Word(_) | Kind::Text(_) | Kind::Character(_) | Kind::Sign("]" | ")")
+        )
+    });
+    digit.is_ascii_digit() && !behind_value
+}
+
+/// How long the word is: addresses hold colons, hyphens and slashes, ranges end at two dots.
+fn word_len(rest: &[u8]) -> usize {
+    let mut len = usize::from(rest.first() == Some(&b'-'));
+    while let Some(&byte) = rest.get(len) {
+        let next = rest.get(len + 1).copied();
+        let before = len.checked_sub(1).and_then(|at| rest.get(at)).copied();
+        let hex_around = before.is_some_and(|byte| byte.is_ascii_hexdigit())
+            && next.is_some_and(|byte| byte.is_ascii_hexdigit());
+        let is_in = match byte {
+            b'.' if next == Some(b'.') => false,
+            b':' => true,
+            // 00-11-22-33-44-55 is a word; ip.len-20 and a field such as sip.Call-ID are not told apart
+            // by their letters alone: a hyphen belongs to bytes of two digits, and to names behind a dot.
+            b'-' => hyphen_is_in(rest, len),
+            // The length of a prefix stands behind an address.
+            b'/' => hex_around_prefix(rest, len) && (hex_around || before == Some(b':')),
+            _ => is_word(byte),
+        };
+        if !is_in {
+            break;
+        }
+        len += 1;
+    }
+    len
+}
+
+fn hyphen_is_in(rest: &[u8], at: usize) -> bool {
+    let written = rest.get(..at).unwrap_or_default();
+    let next = rest.get(at + 1..).unwrap_or_default();
+    let pair = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .take(2)
+            .filter(|b| b.is_ascii_hexdigit())
+            .count()
+            == 2
+    };
+    let in_bytes = pair(next)
+        && !next
+            .get(2)
+            .is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'.')
+        && written
+            .split(|byte| *byte == b'-')
+            .all(|part| part.len() == 2 && pair(part));
+    let in_name = written.first().is_some_and(u8::is_ascii_alphabetic)
+        && written.contains(&b'.')
+        && next.first().is_some_and(u8::is_ascii_alphabetic);
+    in_bytes || in_name
+}
+
+/// What stands in front of a slash is an address, so that what is behind it is the length of a prefix.
+fn hex_around_prefix(rest: &[u8], at: usize) -> bool {
+    let written = rest.get(..at).unwrap_or_default();
+    let is_v4 = written
+        .iter()
+        .all(|byte| byte.is_ascii_digit() || *byte == b'.')
+        && written.contains(&b'.');
+    let is_v6 = written.contains(&b':')
+        && written
+            .iter()
+            .all(|byte| byte.is_ascii_hexdigit() || *byte == b':' || *byte == b'.');
+    is_v4 || is_v6
+}
+
+/// The bytes up to the closing quote, which is taken too; `None` when there is none.
+fn quoted(bytes: &[u8], at: &mut usize, quote: u8, raw: bool) -> Option<Vec<u8>> {
+    let mut inner = Vec::new();
+    loop {
+        let byte = *bytes.get(*at)?;
+        *at += 1;
+        match byte {
+            _ if byte == quote => return Some(inner),
+            b'\\' if raw => {
+                inner.push(byte);
+                let next = *bytes.get(*at)?;
+                if next == quote {
+                    inner.push(next);
+                    *at += 1;
+                }
+            }
+            b'\\' => escaped(bytes, at, &mut inner)?,
+            _ => inner.push(byte),
+        }
+    }
+}
+
+/// What an escape stands for.
+fn escaped(bytes: &[u8], at: &mut usize, inner: &mut Vec<u8>) -> Option<()> {
+    let byte = *bytes.get(*at)?;
+    *at += 1;
+    let mut digits = |radix: u32, most: usize| {
+        let mut value = 0_u32;
+        let mut found = 0;
+        while found < most
+            && let Some(digit) = bytes
+                .get(*at)
+                .and_then(|byte| char::from(*byte).to_digit(radix))
+        {
+            value = value.wrapping_mul(radix).wrapping_add(digit);
+            *at += 1;
+            found += 1;
+        }
+        (found > 0).then_some(value)
+    };
+    match byte {
+        b'a' => inner.push(7),
+        b'b' => inner.push(8),
+        b'f' => inner.push(12),
+        b'n' => inner.push(b'\n'),
+        b'r' => inner.push(b'\r'),
+        b't' => inner.push(b'\t'),
+        b'v' => inner.push(11),
+        b'x' => inner.push(digits(16, 2)? as u8),
+        b'u' | b'U' => {
+            let most = if byte == b'u' { 4 } else { 8 };
+            let found = char::from_u32(digits(16, most)?)?;
+            inner.extend_from_slice(found.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+        b'0'..=b'7' => {
+            *at = at.checked_sub(1)?;
+            let mut value = 0_u32;
+            for _ in 0..3 {
+                let Some(digit) = bytes.get(*at).filter(|byte| matches!(byte, b'0'..=b'7')) else {
+                    break;
+                };
+                value = value.wrapping_mul(8).wrapping_add(u32::from(digit - b'0'));
+                *at += 1;
+            }
+            inner.push(value as u8);
+        }
+        other => inner.push(other),
+    }
+    Some(())
+}

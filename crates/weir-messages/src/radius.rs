@@ -1,0 +1,187 @@
+//! RADIUS (RFC 2865, RFC 2866, RFC 5176): one packet, and its attributes.
+
+use weir_bytes::{array_at, u8_at, u16_be_at, u32_be_at};
+
+/// Ports of servers: authentication, accounting (both also as they were before), and changes of authorization.
+pub const PORTS: [u16; 6] = [1_812, 1_813, 1_645, 1_646, 3_799, 1_700];
+/// Octets of a header.
+const HEADER_OCTETS: usize = 20;
+/// Longest packet (RFC 2865, 3).
+const OCTETS_MAX: u16 = 4_096;
+
+/// A packet whose header is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'p>(&'p [u8]);
+
+impl<'p> Packet<'p> {
+    /// A view of a packet; `None` when it is none. Between other ports than [`PORTS`] it must have attributes
+    /// that fill it to its last octet.
+    #[must_use]
+    pub fn new(bytes: &'p [u8], ports: [u16; 2]) -> Option<Self> {
+        let length = u16_be_at(bytes, 2)?;
+        code_word(u8_at(bytes, 0)?)?;
+        let is_length = (HEADER_OCTETS as u16..=OCTETS_MAX).contains(&length);
+        if !is_length || bytes.len() < HEADER_OCTETS {
+            return None;
+        }
+        let end = bytes.len().min(length.into());
+        let packet = Self(bytes.get(..end)?);
+        let is_port = ports.iter().any(|port| PORTS.contains(port));
+        let fills = || {
+            let octets: usize = packet.attributes().map(|it| 2 + it.value.len()).sum();
+            bytes.len() == usize::from(length)
+                && octets > 0
+                && HEADER_OCTETS + octets == bytes.len()
+        };
+        (is_port || fills()).then_some(packet)
+    }
+
+    /// Code: 1 request, 2 accept, 3 reject, 4 accounting, ….
+    #[must_use]
+    pub fn code(&self) -> u8 {
+        u8_at(self.0, 0).unwrap_or_default()
+    }
+
+    /// Number that request and response share.
+    #[must_use]
+    pub fn id(&self) -> u8 {
+        u8_at(self.0, 1).unwrap_or_default()
+    }
+
+    /// Octets, as the header says.
+    #[must_use]
+    pub fn length(&self) -> u16 {
+        u16_be_at(self.0, 2).unwrap_or_default()
+    }
+
+    /// Authenticator.
+    #[must_use]
+    pub fn authenticator(&self) -> &'p [u8] {
+        self.0.get(4..HEADER_OCTETS).unwrap_or_default()
+    }
+
+    /// True for what answers a request.
+    #[must_use]
+    pub fn is_response(&self) -> bool {
+        matches!(self.code(), 2 | 3 | 5 | 11 | 41 | 42 | 44 | 45)
+    }
+
+    /// The attributes, as far as they are whole.
+    #[must_use]
+    pub fn attributes(&self) -> Attributes<'p> {
+        Attributes(self.0.get(HEADER_OCTETS..).unwrap_or_default())
+    }
+
+    /// The first attribute of this type.
+    #[must_use]
+    pub fn attribute(&self, kind: u8) -> Option<&'p [u8]> {
+        let found = self.attributes().find(|it| it.kind == kind)?;
+        Some(found.value)
+    }
+}
+
+/// An attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attribute<'p> {
+    /// Its type: 26 is a vendor's.
+    pub kind: u8,
+    /// Its value.
+    pub value: &'p [u8],
+}
+
+impl Attribute<'_> {
+    /// Number of the vendor (IANA) whose attribute it is.
+    #[must_use]
+    pub fn vendor(&self) -> Option<u32> {
+        u32_be_at(self.value, 0).filter(|_| self.kind == 26)
+    }
+}
+
+/// The attributes of a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Attributes<'p>(&'p [u8]);
+
+impl<'p> Iterator for Attributes<'p> {
+    type Item = Attribute<'p>;
+
+    fn next(&mut self) -> Option<Attribute<'p>> {
+        let [kind, length] = array_at(self.0, 0)?;
+        let value = self.0.get(2..usize::from(length))?;
+        self.0 = self.0.get(usize::from(length)..)?;
+        Some(Attribute { kind, value })
+    }
+}
+
+/// The name of a code (IANA).
+#[must_use]
+pub const fn code_word(code: u8) -> Option<&'static str> {
+    Some(match code {
+        1 => "Access-Request",
+        2 => "Access-Accept",
+        3 => "Access-Reject",
+        4 => "Accounting-Request",
+        5 => "Accounting-Response",
+        11 => "Access-Challenge",
+        12 => "Status-Server",
+        13 => "Status-Client",
+        40 => "Disconnect-Request",
+        41 => "Disconnect-ACK",
+        42 => "Disconnect-NAK",
+        43 => "CoA-Request",
+        44 => "CoA-ACK",
+        45 => "CoA-NAK",
+        _ => return None,
+    })
+}
+
+/// The name of an accounting status (RFC 2866, 5.1).
+#[must_use]
+pub const fn status_word(status: u32) -> Option<&'static str> {
+    Some(match status {
+        1 => "Start",
+        2 => "Stop",
+        3 => "Interim-Update",
+        7 => "Accounting-On",
+        8 => "Accounting-Off",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request() -> Vec<u8> {
+        let mut bytes = vec![1, 7, 0, 36];
+        bytes.extend([9; 16]);
+        bytes.extend(b"\x01\x05bob\x04\x06\xc0\0\x02\x01\x1a\x05\0\0\x09");
+        bytes
+    }
+
+    #[test]
+    fn a_request_is_read() {
+        let bytes = request();
+        let packet = Packet::new(&bytes, [5, 6]).unwrap();
+        assert_eq!((packet.code(), packet.id(), packet.length()), (1, 7, 36));
+        assert_eq!(packet.attribute(1), Some(&b"bob"[..]));
+        assert_eq!(packet.attributes().count(), 3);
+        assert!(!packet.is_response());
+    }
+
+    #[test]
+    fn every_prefix_is_read_as_far_as_it_goes() {
+        let bytes = request();
+        for end in 0..bytes.len() {
+            let prefix = &bytes[..end];
+            assert!(Packet::new(prefix, [5, 6]).is_none());
+            let packet = Packet::new(prefix, [1_812, 6]);
+            assert_eq!(packet.is_some(), end >= 20);
+            let whole = [25, 31].iter().filter(|at| end >= **at).count();
+            assert_eq!(
+                packet.map_or(0, |it| it.attributes().count()),
+                whole,
+                "{end}"
+            );
+        }
+    }
+}

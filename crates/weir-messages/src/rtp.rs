@@ -1,0 +1,292 @@
+//! RTP (RFC 3550): one packet; its reports ([`rtcp`]), what a stream of them went through ([`Measure`]), and what
+//! that sounds like ([`quality`]).
+
+mod measure;
+pub mod quality;
+pub mod rtcp;
+
+pub use measure::{Arrival, Measure};
+
+use weir_bytes::{array_at, u8_at, u16_be_at, u32_be_at};
+
+/// A packet whose header is whole.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'p> {
+    bytes: &'p [u8],
+    /// Where the header extension begins, where there is one; otherwise where the payload does.
+    extension: usize,
+    payload: (usize, usize),
+}
+
+/// Octets of a header without lists.
+const HEADER_OCTETS: usize = 12;
+
+impl<'p> Packet<'p> {
+    /// A view of a packet; `None` when it is none: another version, a header that goes on behind the end, or
+    /// padding that is longer than what is there.
+    #[must_use]
+    pub fn new(bytes: &'p [u8]) -> Option<Self> {
+        let first = u8_at(bytes, 0)?;
+        if first >> 6 != 2 || is_rtcp_type(u8_at(bytes, 1)?) {
+            return None;
+        }
+        let extension = HEADER_OCTETS + 4 * usize::from(first & 15);
+        let start = match first & 0x10 {
+            0 => extension,
+            _ => extension + 4 + 4 * usize::from(u16_be_at(bytes, extension + 2)?),
+        };
+        let padding = match first & 0x20 {
+            0 => 0,
+            _ => usize::from(*bytes.last()?).max(1),
+        };
+        let end = bytes.len().checked_sub(padding)?;
+        (start <= end).then_some(Self {
+            bytes,
+            extension,
+            payload: (start, end),
+        })
+    }
+
+    fn octet(&self, at: usize) -> u8 {
+        u8_at(self.bytes, at).unwrap_or_default()
+    }
+
+    /// The payload ends in padding.
+    #[must_use]
+    pub fn has_padding(&self) -> bool {
+        self.octet(0) & 0x20 != 0
+    }
+
+    /// The header has an extension.
+    #[must_use]
+    pub fn has_extension(&self) -> bool {
+        self.octet(0) & 0x10 != 0
+    }
+
+    /// Sources that contribute, as the header counts them.
+    #[must_use]
+    pub fn contributors(&self) -> u8 {
+        self.octet(0) & 15
+    }
+
+    /// The marker: of sound the first packet after a pause, of pictures the last of a frame.
+    #[must_use]
+    pub fn marker(&self) -> bool {
+        self.octet(1) & 0x80 != 0
+    }
+
+    /// Payload type.
+    #[must_use]
+    pub fn payload_type(&self) -> u8 {
+        self.octet(1) & 0x7f
+    }
+
+    /// Sequence number.
+    #[must_use]
+    pub fn sequence(&self) -> u16 {
+        u16_be_at(self.bytes, 2).unwrap_or_default()
+    }
+
+    /// Time by the media's clock.
+    #[must_use]
+    pub fn timestamp(&self) -> u32 {
+        u32_be_at(self.bytes, 4).unwrap_or_default()
+    }
+
+    /// Synchronization source.
+    #[must_use]
+    pub fn ssrc(&self) -> u32 {
+        u32_be_at(self.bytes, 8).unwrap_or_default()
+    }
+
+    /// Contributing sources.
+    pub fn csrcs(&self) -> impl Iterator<Item = u32> + use<'p> {
+        let bytes = self.bytes;
+        let count = usize::from(self.contributors());
+        (0..count).filter_map(move |n| u32_be_at(bytes, HEADER_OCTETS + 4 * n))
+    }
+
+    /// What the header extension is, and its 32-bit words.
+    #[must_use]
+    pub fn extension(&self) -> Option<(u16, u16)> {
+        if !self.has_extension() {
+            return None;
+        }
+        let profile = u16_be_at(self.bytes, self.extension)?;
+        Some((profile, u16_be_at(self.bytes, self.extension + 2)?))
+    }
+
+    /// What is carried, without padding.
+    #[must_use]
+    pub fn payload(&self) -> &'p [u8] {
+        let (start, end) = self.payload;
+        self.bytes.get(start..end).unwrap_or_default()
+    }
+
+    /// What the payload says when it is a named event; `None` when it is too short for one.
+    #[must_use]
+    pub fn event(&self) -> Option<Event> {
+        let [event, flags, high, low] = array_at(self.payload(), 0)?;
+        Some(Event {
+            event,
+            is_end: flags & 0x80 != 0,
+            volume: flags & 0x3f,
+            duration: u16::from_be_bytes([high, low]),
+        })
+    }
+}
+
+/// True for the second octets that RTCP has where RTP has marker and payload type (RFC 5761, 4).
+const fn is_rtcp_type(second: u8) -> bool {
+    matches!(second, 192..=223)
+}
+
+/// A named event (RFC 4733, 2.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Which: 0 to 15 are the keys of a telephone.
+    pub event: u8,
+    /// It is over.
+    pub is_end: bool,
+    /// Its level below full scale, in dB.
+    pub volume: u8,
+    /// How long it lasts so far, by the media's clock.
+    pub duration: u16,
+}
+
+impl Event {
+    /// The key of a telephone that it is.
+    #[must_use]
+    pub fn key(self) -> Option<char> {
+        b"0123456789*#ABCD"
+            .get(usize::from(self.event))
+            .map(|key| char::from(*key))
+    }
+}
+
+/// What a payload type stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Codec {
+    /// Its name as `rtpmap` has it: `PCMU`, `telephone-event`, ….
+    pub name: std::borrow::Cow<'static, str>,
+    /// Ticks of the timestamp a second.
+    pub clock_rate: u32,
+}
+
+impl Codec {
+    /// True when it carries named events (RFC 4733).
+    #[must_use]
+    pub fn is_events(&self) -> bool {
+        self.name.eq_ignore_ascii_case("telephone-event")
+    }
+
+    /// True when it is comfort noise (RFC 3389).
+    #[must_use]
+    pub fn is_comfort_noise(&self) -> bool {
+        self.name.eq_ignore_ascii_case("CN")
+    }
+
+    /// What one of the payload types stands for that are assigned (RFC 3551, 6).
+    #[must_use]
+    pub fn assigned(payload_type: u8) -> Option<Self> {
+        let (name, clock_rate) = match payload_type {
+            0 => ("PCMU", 8_000),
+            3 => ("GSM", 8_000),
+            4 => ("G723", 8_000),
+            5 => ("DVI4", 8_000),
+            6 => ("DVI4", 16_000),
+            7 => ("LPC", 8_000),
+            8 => ("PCMA", 8_000),
+            9 => ("G722", 8_000),
+            10 | 11 => ("L16", 44_100),
+            12 => ("QCELP", 8_000),
+            // 19 is what comfort noise had before there was an RFC for it.
+            13 | 19 => ("CN", 8_000),
+            14 => ("MPA", 90_000),
+            15 => ("G728", 8_000),
+            16 => ("DVI4", 11_025),
+            17 => ("DVI4", 22_050),
+            18 => ("G729", 8_000),
+            25 => ("CelB", 90_000),
+            26 => ("JPEG", 90_000),
+            28 => ("nv", 90_000),
+            31 => ("H261", 90_000),
+            32 => ("MPV", 90_000),
+            33 => ("MP2T", 90_000),
+            34 => ("H263", 90_000),
+            _ => return None,
+        };
+        Some(Self {
+            name: name.into(),
+            clock_rate,
+        })
+    }
+}
+
+/// True when this payload type is assigned or dynamic (RFC 3551, 6).
+#[must_use]
+pub const fn is_in_use(payload_type: u8) -> bool {
+    matches!(payload_type, 0 | 3..=19 | 25..=26 | 28 | 31..=34 | 96..=127)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet() -> Vec<u8> {
+        let mut bytes = vec![
+            0xb1,
+            0x80 | 101,
+            0x12,
+            0x34,
+            0,
+            0,
+            0,
+            160,
+            0xde,
+            0xad,
+            0xbe,
+            0xef,
+        ];
+        bytes.extend([0, 0, 0, 7]);
+        bytes.extend([0xbe, 0xde, 0, 1, 1, 2, 3, 4]);
+        bytes.extend([5, 0x8a, 3, 0x20]);
+        bytes.extend([0, 2]);
+        bytes
+    }
+
+    #[test]
+    fn a_packet_is_read() {
+        let bytes = packet();
+        let packet = Packet::new(&bytes).unwrap();
+        assert!(packet.marker() && packet.has_padding());
+        assert_eq!((packet.payload_type(), packet.sequence()), (101, 0x1234));
+        assert_eq!((packet.timestamp(), packet.ssrc()), (160, 0xdead_beef));
+        assert_eq!(packet.csrcs().collect::<Vec<_>>(), [7]);
+        assert_eq!(packet.extension(), Some((0xbede, 1)));
+        let event = packet.event().unwrap();
+        assert_eq!((event.key(), event.is_end), (Some('5'), true));
+        assert_eq!((event.volume, event.duration), (10, 800));
+    }
+
+    #[test]
+    fn every_prefix_is_read_or_refused() {
+        let bytes = packet();
+        for length in 0..bytes.len() {
+            let prefix = &bytes[..length];
+            if let Some(packet) = Packet::new(prefix) {
+                assert!(length >= 24, "{length}");
+                assert!(packet.payload().len() < length);
+            }
+        }
+        let mut plain = bytes[..12].to_vec();
+        plain[0] = 0x80;
+        assert!((0..12).all(|length| Packet::new(&plain[..length]).is_none()));
+        assert_eq!(Packet::new(&plain).unwrap().payload(), b"");
+    }
+
+    #[test]
+    fn reports_are_no_packets() {
+        assert!(Packet::new(&[0x80, 200, 0, 6, 0, 0, 0, 1, 0, 0, 0, 0, 0]).is_none());
+    }
+}

@@ -1,0 +1,262 @@
+//! SDP (RFC 8866): where media will be, and what they are.
+//!
+//! Read are lines by themselves: so the same reader finds the descriptions in a body of SIP, in a text of Megaco
+//! or in one of MGCP.
+
+use std::net::IpAddr;
+
+use crate::rtp::Codec;
+
+/// Media that a description announces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Media {
+    /// `audio`, `video`, ….
+    pub kind: String,
+    /// The transport's profile: `RTP/AVP`, `RTP/SAVP`, ….
+    pub profile: String,
+    /// Where it is to be sent.
+    pub address: IpAddr,
+    /// The port of RTP.
+    pub port: u16,
+    /// The port of RTCP.
+    pub control_port: u16,
+    /// What payload types stand for.
+    pub codecs: Vec<(u8, Codec)>,
+}
+
+impl Media {
+    /// True when it is encrypted: SRTP (RFC 3711), by its profile.
+    #[must_use]
+    pub fn is_secure(&self) -> bool {
+        self.profile.contains("SAVP")
+    }
+
+    /// What a payload type stands for.
+    #[must_use]
+    pub fn codec(&self, payload_type: u8) -> Option<&Codec> {
+        let found = self.codecs.iter().find(|codec| codec.0 == payload_type)?;
+        Some(&found.1)
+    }
+}
+
+/// Media of a text, and payload types of each, at most.
+pub const MEDIA_MAX: usize = 64;
+/// See [`MEDIA_MAX`].
+const CODECS_MAX: usize = 64;
+/// Octets of a name that are kept.
+const NAME_OCTETS_MAX: usize = 64;
+
+/// A description under way.
+#[derive(Default)]
+struct Reader {
+    session: Option<IpAddr>,
+    begun: Option<Begun>,
+    all: Vec<Media>,
+}
+
+/// Media whose lines are being read.
+struct Begun {
+    kind: String,
+    profile: String,
+    address: Option<IpAddr>,
+    port: u16,
+    control_port: Option<u16>,
+    is_multiplexed: bool,
+    codecs: Vec<(u8, Codec)>,
+}
+
+/// The media over RTP that a text announces, as far as an address and a port are there.
+#[must_use]
+pub fn media(text: &[u8]) -> Vec<Media> {
+    let mut reader = Reader::default();
+    for line in text.split(|byte| matches!(byte, b'\n' | b'\r')) {
+        // In a text of Megaco a brace may follow on the line.
+        let line = line.split(|byte| *byte == b'}').next().unwrap_or_default();
+        let [name, b'=', value @ ..] = line.trim_ascii() else {
+            continue;
+        };
+        if let Ok(value) = std::str::from_utf8(value) {
+            reader.line(*name, value);
+        }
+    }
+    reader.end();
+    reader.all
+}
+
+impl Reader {
+    fn line(&mut self, name: u8, value: &str) {
+        match name {
+            b'v' => {
+                self.end();
+                self.session = None;
+            }
+            b'c' => {
+                let address = connection(value);
+                match &mut self.begun {
+                    Some(begun) => begun.address = address.or(begun.address),
+                    None => self.session = address,
+                }
+            }
+            b'm' => {
+                self.end();
+                self.begun = begin(value);
+            }
+            b'a' => {
+                if let Some(begun) = &mut self.begun {
+                    begun.attribute(value);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self) {
+        let Some(begun) = self.begun.take() else {
+            return;
+        };
+        let Some(address) = begun.address.or(self.session) else {
+            return;
+        };
+        // A port of 0 refuses the media (RFC 3264, 6).
+        if begun.port == 0 || self.all.len() >= MEDIA_MAX {
+            return;
+        }
+        let control_port = match begun.is_multiplexed {
+            true => begun.port,
+            false => begun.control_port.unwrap_or(begun.port.saturating_add(1)),
+        };
+        self.all.push(Media {
+            kind: begun.kind,
+            profile: begun.profile,
+            address,
+            port: begun.port,
+            control_port,
+            codecs: begun.codecs,
+        });
+    }
+}
+
+fn kept(text: &str) -> String {
+    text.chars().take(NAME_OCTETS_MAX).collect()
+}
+
+/// The value of `c=`: `IN IP4 192.0.2.1/127`.
+fn connection(value: &str) -> Option<IpAddr> {
+    let address = value.split_ascii_whitespace().nth(2)?;
+    address.split('/').next()?.parse().ok()
+}
+
+/// The value of `m=`: `audio 49170/2 RTP/AVP 0 8`.
+fn begin(value: &str) -> Option<Begun> {
+    let mut words = value.split_ascii_whitespace();
+    let (kind, port, profile) = (words.next()?, words.next()?, words.next()?);
+    let port = port.split('/').next()?.parse().ok()?;
+    if !profile.contains("RTP/") {
+        return None;
+    }
+    let assigned = words.filter_map(|word| {
+        let payload_type: u8 = word.parse().ok().filter(|it| *it < 128)?;
+        Some((payload_type, Codec::assigned(payload_type)?))
+    });
+    Some(Begun {
+        kind: kept(kind),
+        profile: kept(profile),
+        address: None,
+        port,
+        control_port: None,
+        is_multiplexed: false,
+        codecs: assigned.take(CODECS_MAX).collect(),
+    })
+}
+
+impl Begun {
+    fn attribute(&mut self, value: &str) {
+        let (name, value) = value.split_once(':').unwrap_or((value, ""));
+        match name {
+            "rtpmap" => {
+                let Some((payload_type, codec)) = rtpmap(value) else {
+                    return;
+                };
+                self.codecs.retain(|known| known.0 != payload_type);
+                if self.codecs.len() < CODECS_MAX {
+                    self.codecs.push((payload_type, codec));
+                }
+            }
+            "rtcp" => {
+                let port = value.split_ascii_whitespace().next();
+                self.control_port = port.and_then(|port| port.parse().ok());
+            }
+            "rtcp-mux" => self.is_multiplexed = true,
+            _ => {}
+        }
+    }
+}
+
+/// The value of `rtpmap`: `101 telephone-event/8000`.
+fn rtpmap(value: &str) -> Option<(u8, Codec)> {
+    let (payload_type, codec) = value.trim().split_once(' ')?;
+    let mut parts = codec.trim().split('/');
+    let name = parts.next().filter(|name| !name.is_empty())?;
+    let codec = Codec {
+        name: kept(name).into(),
+        clock_rate: parts.next()?.trim().parse().ok()?,
+    };
+    let payload_type = payload_type.parse().ok().filter(|it| *it < 128)?;
+    Some((payload_type, codec))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OFFER: &str = "v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\nc=IN IP4 192.0.2.1\r\nt=0 0\r\n\
+        m=audio 30000 RTP/AVP 0 8 101\r\na=rtpmap:101 telephone-event/8000\r\na=rtpmap:0 PCMU/8000/1\r\n\
+        m=video 40000/2 RTP/SAVPF 96\r\nc=IN IP6 2001:db8::1\r\na=rtpmap:96 VP8/90000\r\na=rtcp-mux\r\n\
+        m=audio 0 RTP/AVP 8\r\nm=image 5000 udptl t38\r\nm=audio 50000 RTP/AVP 9\r\na=rtcp:50007 IN IP4 192.0.2.1\r\n";
+
+    #[test]
+    fn an_offer_is_read() {
+        let all = media(OFFER.as_bytes());
+        let ports: Vec<_> = all
+            .iter()
+            .map(|it| (it.port, it.control_port, it.is_secure()))
+            .collect();
+        assert_eq!(
+            ports,
+            [
+                (30_000, 30_001, false),
+                (40_000, 40_000, true),
+                (50_000, 50_007, false)
+            ]
+        );
+        assert!(all[0].codec(101).unwrap().is_events());
+        assert_eq!(all[0].codec(8).unwrap().name, "PCMA");
+        assert_eq!(all[1].address, "2001:db8::1".parse::<IpAddr>().unwrap());
+        assert_eq!(all[1].codec(96).unwrap().clock_rate, 90_000);
+    }
+
+    #[test]
+    fn a_descriptor_of_megaco_is_read() {
+        let text = b"MEGACO/1 [1.1.1.1]:2944\nTransaction = 1 { Context = $ { Add = a { Media { Local {\n\
+            v=0\nc=IN IP4 $\nm=audio $ RTP/AVP 4\n}, Remote {\nv=0\nc=IN IP4 192.0.2.7\nm=audio 1111 RTP/AVP 4 }}}}}";
+        let all = media(text);
+        assert_eq!(all.len(), 1);
+        assert_eq!((all[0].port, all[0].codecs.len()), (1_111, 1));
+    }
+
+    #[test]
+    fn every_prefix_is_read_as_far_as_it_goes() {
+        for length in 0..OFFER.len() {
+            assert!(media(&OFFER.as_bytes()[..length]).len() <= 3);
+        }
+    }
+
+    #[test]
+    fn a_flood_of_media_stays_within_its_limit() {
+        let mut text = "c=IN IP4 192.0.2.1\n".to_owned();
+        for port in 1..10_000 {
+            text.push_str(&format!("m=audio {port} RTP/AVP 0\na=rtpmap:99 x/1\n"));
+        }
+        assert_eq!(media(text.as_bytes()).len(), MEDIA_MAX);
+    }
+}

@@ -1,0 +1,403 @@
+//! SNMP (RFC 1157, RFC 3416, RFC 3412): one message.
+
+use std::fmt::Write as _;
+use std::net::Ipv4Addr;
+
+use weir_bytes::u8_at;
+
+/// Ports of agents, and of those that get traps.
+pub const PORTS: [u16; 2] = [161, 162];
+/// Variables of a message that are kept.
+pub const VARIABLES_MAX: usize = 1_000;
+/// Octets of an octet string that are written in hexadecimal digits.
+const OCTETS_MAX: usize = 1_024;
+
+/// A message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Message<'m> {
+    /// 0: version 1, 1: version 2c, 3: version 3.
+    pub version: u8,
+    /// Community, of versions 1 and 2c.
+    pub community: Option<&'m [u8]>,
+    /// What version 3 says of itself.
+    pub security: Option<Security<'m>>,
+    /// What is wanted or told; `None` where it is encrypted or damaged.
+    pub pdu: Option<Pdu<'m>>,
+}
+
+/// What a message of version 3 says of itself (RFC 3412, 6; RFC 3414, 2.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Security<'m> {
+    /// Number of the message.
+    pub id: u32,
+    /// Flags: 1 authenticated, 2 encrypted, 4 a report is wanted.
+    pub flags: u8,
+    /// The authoritative engine.
+    pub engine: &'m [u8],
+    /// How often that engine began.
+    pub boots: u32,
+    /// Its seconds since.
+    pub time: u32,
+    /// User name.
+    pub user: &'m [u8],
+    /// Name of the context.
+    pub context: Option<&'m [u8]>,
+}
+
+/// What is wanted or told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pdu<'m> {
+    /// 0 get, 1 get next, 2 response, 3 set, 4 trap of version 1, 5 get bulk, 6 inform, 7 trap, 8 report.
+    pub kind: u8,
+    /// Number that request and response share.
+    pub id: Option<i32>,
+    /// Error status; of get bulk the variables that are not repeated.
+    pub error: Option<i32>,
+    /// Variable with the error; of get bulk the most repetitions.
+    pub index: Option<i32>,
+    /// What a trap of version 1 says.
+    pub trap: Option<Trap>,
+    /// Names of variables.
+    pub names: Vec<String>,
+    /// Their values.
+    pub values: Vec<Value<'m>>,
+}
+
+/// What a trap of version 1 says (RFC 1157, 4.1.6).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trap {
+    /// What sent it.
+    pub enterprise: String,
+    /// Its address.
+    pub agent: Option<Ipv4Addr>,
+    /// 0 cold start, 1 warm start, 2 link down, 3 link up, 4 authentication failure, 5 EGP, 6 of the enterprise.
+    pub generic: i32,
+    /// Which of the enterprise.
+    pub specific: i32,
+    /// Hundredths of seconds since the sender began.
+    pub uptime: u32,
+}
+
+/// A value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Value<'m> {
+    /// Integer.
+    Integer(i64),
+    /// Counter, gauge or time ticks.
+    Unsigned(u64),
+    /// Octets.
+    Octets(&'m [u8]),
+    /// Object identifier.
+    Object(String),
+    /// Address.
+    Address(Ipv4Addr),
+    /// None, or why there is none: no such object, no such instance, the end.
+    Null,
+    /// Of another type.
+    Other(&'m [u8]),
+}
+
+impl Value<'_> {
+    /// The value as a text: octets as they are where they are to be printed, otherwise in hexadecimal digits.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self {
+            Self::Integer(number) => number.to_string(),
+            Self::Unsigned(number) => number.to_string(),
+            Self::Object(name) => name.clone(),
+            Self::Address(address) => address.to_string(),
+            Self::Null => String::new(),
+            Self::Octets(octets) | Self::Other(octets) => {
+                let is_text = octets
+                    .iter()
+                    .all(|octet| octet.is_ascii_graphic() || octet.is_ascii_whitespace());
+                if is_text && matches!(self, Self::Octets(_)) {
+                    return String::from_utf8_lossy(octets).into_owned();
+                }
+                let kept = octets.get(..OCTETS_MAX).unwrap_or(octets);
+                kept.iter().fold(String::new(), |mut text, octet| {
+                    let _ = write!(text, "{octet:02x}");
+                    text
+                })
+            }
+        }
+    }
+}
+
+/// Reads values of BER (X.690, 8.1) with definite lengths.
+#[derive(Clone, Copy)]
+struct Ber<'m>(&'m [u8]);
+
+impl<'m> Ber<'m> {
+    /// The next tag and its contents.
+    fn next(&mut self) -> Option<(u8, &'m [u8])> {
+        let (tag, length) = (u8_at(self.0, 0)?, u8_at(self.0, 1)?);
+        let (at, length) = match length {
+            0..=127 => (2, usize::from(length)),
+            0x81..=0x84 => {
+                let count = usize::from(length & 0x7f);
+                let octets = self.0.get(2..2 + count)?;
+                let length = octets
+                    .iter()
+                    .fold(0_u64, |sum, octet| sum << 8 | u64::from(*octet));
+                (2 + count, usize::try_from(length).ok()?)
+            }
+            _ => return None,
+        };
+        let end = at.checked_add(length)?;
+        let contents = self.0.get(at..end)?;
+        self.0 = self.0.get(end..)?;
+        Some((tag, contents))
+    }
+
+    fn of(&mut self, tag: u8) -> Option<&'m [u8]> {
+        let (found, contents) = self.next()?;
+        (found == tag).then_some(contents)
+    }
+
+    fn integer(&mut self) -> Option<i64> {
+        integer(self.of(INTEGER)?)
+    }
+
+    fn sequence(&mut self) -> Option<Self> {
+        self.of(SEQUENCE).map(Self)
+    }
+}
+
+const INTEGER: u8 = 0x02;
+const OCTETS: u8 = 0x04;
+const OBJECT: u8 = 0x06;
+const SEQUENCE: u8 = 0x30;
+
+fn integer(contents: &[u8]) -> Option<i64> {
+    let first = contents.first()?;
+    if contents.len() > 8 {
+        return None;
+    }
+    let sign = if first & 0x80 == 0 { 0 } else { -1 };
+    Some(
+        contents
+            .iter()
+            .fold(sign, |sum, octet| sum << 8 | i64::from(*octet)),
+    )
+}
+
+fn unsigned(contents: &[u8]) -> Option<u64> {
+    // A zero may stand before the highest bit.
+    let digits = match contents {
+        [0, rest @ ..] => rest,
+        all => all,
+    };
+    if digits.len() > 8 {
+        return None;
+    }
+    Some(
+        digits
+            .iter()
+            .fold(0, |sum, octet| sum << 8 | u64::from(*octet)),
+    )
+}
+
+fn small(number: i64) -> Option<i32> {
+    i32::try_from(number).ok()
+}
+
+/// An object identifier with dots (X.690, 8.19).
+fn object(contents: &[u8]) -> Option<String> {
+    let mut text = String::new();
+    let mut number = 0_u64;
+    let mut is_first = true;
+    for octet in contents {
+        number = number.checked_mul(128)? | u64::from(octet & 0x7f);
+        if octet & 0x80 != 0 {
+            continue;
+        }
+        if is_first {
+            let top = (number / 40).min(2);
+            let _ = write!(text, "{top}.{}", number - top * 40);
+            is_first = false;
+        } else {
+            let _ = write!(text, ".{number}");
+        }
+        number = 0;
+    }
+    (!is_first).then_some(text)
+}
+
+fn value<'m>(tag: u8, contents: &'m [u8]) -> Option<Value<'m>> {
+    Some(match tag {
+        INTEGER => Value::Integer(integer(contents)?),
+        OCTETS => Value::Octets(contents),
+        OBJECT => Value::Object(object(contents)?),
+        0x40 => Value::Address(<[u8; 4]>::try_from(contents).ok()?.into()),
+        0x41..=0x43 | 0x46 | 0x47 => Value::Unsigned(unsigned(contents)?),
+        0x05 | 0x80..=0x82 => Value::Null,
+        _ => Value::Other(contents),
+    })
+}
+
+impl<'m> Message<'m> {
+    /// Reads a message; what is damaged behind its head is read as far as it goes. `None` when it is none, that is
+    /// when the head is not there. Between other ports than [`PORTS`] all of it must be there and hold a PDU.
+    #[must_use]
+    pub fn new(bytes: &'m [u8], ports: [u16; 2]) -> Option<Self> {
+        let mut outer = Ber(bytes);
+        let mut fields = outer.sequence()?;
+        let version = fields.integer()?;
+        let mut message = Self {
+            version: u8::try_from(version).ok()?,
+            ..Self::default()
+        };
+        match version {
+            0 | 1 => {
+                message.community = Some(fields.of(OCTETS)?);
+                message.pdu = pdu(fields);
+            }
+            3 => {
+                let mut header = fields.sequence()?;
+                let id = header.integer()?;
+                header.integer()?;
+                let flags = header.of(OCTETS)?;
+                let mut security = Security {
+                    id: u32::try_from(id).unwrap_or_default(),
+                    flags: u8_at(flags, 0)?,
+                    ..Security::default()
+                };
+                security.parameters(Ber(fields.of(OCTETS)?));
+                // What is encrypted is an octet string.
+                if let Some(mut scoped) = fields.sequence() {
+                    scoped.of(OCTETS)?;
+                    security.context = scoped.of(OCTETS);
+                    message.pdu = pdu(scoped);
+                }
+                message.security = Some(security);
+            }
+            _ => return None,
+        }
+        let is_port = ports.iter().any(|port| PORTS.contains(port));
+        let is_sure = outer.0.is_empty() && message.pdu.is_some();
+        (is_port || is_sure).then_some(message)
+    }
+}
+
+impl<'m> Security<'m> {
+    /// Reads the parameters of the user-based model.
+    fn parameters(&mut self, mut outer: Ber<'m>) -> Option<()> {
+        let mut fields = outer.sequence()?;
+        self.engine = fields.of(OCTETS)?;
+        // They are no less than 0, but some engines leave out the zero that says so.
+        self.boots = u32::try_from(unsigned(fields.of(INTEGER)?)?).ok()?;
+        self.time = u32::try_from(unsigned(fields.of(INTEGER)?)?).ok()?;
+        self.user = fields.of(OCTETS)?;
+        Some(())
+    }
+}
+
+fn pdu<'m>(mut fields: Ber<'m>) -> Option<Pdu<'m>> {
+    let (tag, contents) = fields.next()?;
+    let mut pdu = Pdu {
+        kind: tag.checked_sub(0xa0).filter(|kind| *kind <= 8)?,
+        ..Pdu::default()
+    };
+    let mut fields = Ber(contents);
+    if pdu.kind == 4 {
+        let enterprise = object(fields.of(OBJECT)?)?;
+        let (_, agent) = fields.next()?;
+        let (generic, specific) = (small(fields.integer()?)?, small(fields.integer()?)?);
+        let (_, uptime) = fields.next()?;
+        pdu.trap = Some(Trap {
+            enterprise,
+            agent: <[u8; 4]>::try_from(agent).ok().map(Ipv4Addr::from),
+            generic,
+            specific,
+            uptime: u32::try_from(unsigned(uptime)?).ok()?,
+        });
+    } else {
+        pdu.id = small(fields.integer()?);
+        pdu.error = fields.integer().and_then(small);
+        pdu.index = fields.integer().and_then(small);
+    }
+    variables(&mut pdu, fields);
+    Some(pdu)
+}
+
+/// Reads the variables, as far as they go.
+fn variables<'m>(pdu: &mut Pdu<'m>, mut fields: Ber<'m>) -> Option<()> {
+    let mut list = fields.sequence()?;
+    while !list.0.is_empty() && pdu.names.len() < VARIABLES_MAX {
+        let mut variable = list.sequence()?;
+        let name = object(variable.of(OBJECT)?)?;
+        let (tag, contents) = variable.next()?;
+        let value = value(tag, contents)?;
+        pdu.names.push(name);
+        pdu.values.push(value);
+    }
+    Some(())
+}
+
+/// The name of a PDU (RFC 3416, 3).
+#[must_use]
+pub fn kind_word(kind: u8) -> Option<&'static str> {
+    const WORDS: [&str; 9] = [
+        "get-request",
+        "get-next-request",
+        "get-response",
+        "set-request",
+        "trap",
+        "getBulkRequest",
+        "informRequest",
+        "snmpV2-trap",
+        "report",
+    ];
+    WORDS.get(usize::from(kind)).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GET: &[u8] =
+        b"\x30\x2c\x02\x01\x00\x04\x06public\xa0\x1f\x02\x01\x26\x02\x01\x00\x02\x01\x00\
+        \x30\x14\x30\x12\x06\x08\x2b\x06\x01\x02\x01\x01\x02\x00\x06\x06\x2b\x06\x01\x84\x0c\x02";
+
+    #[test]
+    fn a_message_is_read() {
+        let message = Message::new(GET, [1, 2]).unwrap();
+        assert_eq!(
+            (message.version, message.community),
+            (0, Some(&b"public"[..]))
+        );
+        let pdu = message.pdu.unwrap();
+        assert_eq!((pdu.kind, pdu.id, pdu.error), (0, Some(38), Some(0)));
+        assert_eq!(pdu.names, ["1.3.6.1.2.1.1.2.0"]);
+        assert_eq!(pdu.values[0].text(), "1.3.6.1.524.2");
+    }
+
+    #[test]
+    fn every_prefix_is_refused_or_read_as_far_as_it_goes() {
+        for end in 0..GET.len() {
+            assert_eq!(Message::new(&GET[..end], [161, 2]), None);
+        }
+        // With lengths that end with what is there.
+        for end in 13..GET.len() {
+            let mut bytes = GET[..end].to_vec();
+            bytes[1] = (end - 2) as u8;
+            let message = Message::new(&bytes, [161, 2]).unwrap();
+            assert_eq!(message.community, Some(&b"public"[..]));
+            assert!(message.pdu.is_none());
+        }
+    }
+
+    #[test]
+    fn numbers_of_any_length_are_survived() {
+        assert_eq!(integer(&[0xff, 0x7f]), Some(-129));
+        assert_eq!(integer(&[1; 9]), None);
+        assert_eq!(
+            unsigned(&[0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]),
+            Some(u64::MAX)
+        );
+        assert_eq!(object(&[0xff; 20]), None);
+        assert_eq!(object(&[0x88, 0x37, 0]).unwrap(), "2.999.0");
+    }
+}

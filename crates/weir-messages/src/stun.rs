@@ -1,0 +1,251 @@
+//! STUN (RFC 8489) and TURN (RFC 8656): one message, and its attributes.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use weir_bytes::{array_at, u8_at, u16_be_at, u32_be_at};
+
+/// What all messages have since RFC 5389.
+pub const COOKIE: u32 = 0x2112_a442;
+/// Octets of a header.
+pub const HEADER_OCTETS: usize = 20;
+
+/// Types of attributes, by their numbers.
+pub mod attribute {
+    /// The address that a server sees, as it is.
+    pub const MAPPED_ADDRESS: u16 = 0x0001;
+    /// User name.
+    pub const USERNAME: u16 = 0x0006;
+    /// Why something failed.
+    pub const ERROR_CODE: u16 = 0x0009;
+    /// Number of a channel.
+    pub const CHANNEL_NUMBER: u16 = 0x000c;
+    /// How long an allocation lasts.
+    pub const LIFETIME: u16 = 0x000d;
+    /// The peer's address.
+    pub const XOR_PEER_ADDRESS: u16 = 0x0012;
+    /// Realm of user names.
+    pub const REALM: u16 = 0x0014;
+    /// The address that a relay gives.
+    pub const XOR_RELAYED_ADDRESS: u16 = 0x0016;
+    /// The address that a server sees, disguised.
+    pub const XOR_MAPPED_ADDRESS: u16 = 0x0020;
+    /// Priority of a candidate (RFC 8445).
+    pub const PRIORITY: u16 = 0x0024;
+    /// The candidate is to be used (RFC 8445).
+    pub const USE_CANDIDATE: u16 = 0x0025;
+    /// Software.
+    pub const SOFTWARE: u16 = 0x8022;
+}
+
+/// A message, whose header is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'m>(&'m [u8]);
+
+impl<'m> Message<'m> {
+    /// A view of a message; `None` when these are not the octets of one, from first to last.
+    #[must_use]
+    pub fn new(bytes: &'m [u8]) -> Option<Self> {
+        let whole = length(bytes)?;
+        (whole == bytes.len()).then_some(Self(bytes))
+    }
+
+    /// Type: class and method.
+    #[must_use]
+    pub fn kind(&self) -> u16 {
+        u16_be_at(self.0, 0).unwrap_or_default()
+    }
+
+    /// Class: 0 request, 1 indication, 2 success, 3 error.
+    #[must_use]
+    pub fn class(&self) -> u8 {
+        let kind = self.kind();
+        (kind >> 7 & 2 | kind >> 4 & 1) as u8
+    }
+
+    /// Method: 1 binding.
+    #[must_use]
+    pub fn method(&self) -> u16 {
+        let kind = self.kind();
+        kind >> 2 & 0xf80 | kind >> 1 & 0x70 | kind & 0xf
+    }
+
+    /// Octets of the attributes.
+    #[must_use]
+    pub fn length(&self) -> u16 {
+        u16_be_at(self.0, 2).unwrap_or_default()
+    }
+
+    /// Number that request and response share.
+    #[must_use]
+    pub fn id(&self) -> [u8; 12] {
+        array_at(self.0, 8).unwrap_or_default()
+    }
+
+    /// The attributes, as far as they are whole.
+    #[must_use]
+    pub fn attributes(&self) -> Attributes<'m> {
+        Attributes(self.0.get(HEADER_OCTETS..).unwrap_or_default())
+    }
+
+    /// The first attribute of this type.
+    #[must_use]
+    pub fn attribute(&self, kind: u16) -> Option<&'m [u8]> {
+        self.attributes()
+            .find(|attribute| attribute.0 == kind)
+            .map(|attribute| attribute.1)
+    }
+
+    /// The address and port that an attribute holds.
+    #[must_use]
+    pub fn address(&self, kind: u16, value: &[u8]) -> Option<(IpAddr, u16)> {
+        let is_disguised = matches!(kind, 0x0012 | 0x0016 | 0x0020 | 0x8020);
+        let is_plain = matches!(
+            kind,
+            0x0001 | 0x0004 | 0x0005 | 0x000b | 0x8023 | 0x802b | 0x802c
+        );
+        if !is_disguised && !is_plain {
+            return None;
+        }
+        let mask: [u8; 16] = match is_disguised {
+            true => array_at(self.0, 4)?,
+            false => [0; 16],
+        };
+        let port = u16_be_at(value, 2)? ^ u16::from_be_bytes([mask[0], mask[1]]);
+        let address: IpAddr = match u8_at(value, 1)? {
+            1 => {
+                let mut octets: [u8; 4] = array_at(value, 4)?;
+                octets
+                    .iter_mut()
+                    .zip(mask)
+                    .for_each(|(octet, mask)| *octet ^= mask);
+                Ipv4Addr::from(octets).into()
+            }
+            2 => {
+                let mut octets: [u8; 16] = array_at(value, 4)?;
+                octets
+                    .iter_mut()
+                    .zip(mask)
+                    .for_each(|(octet, mask)| *octet ^= mask);
+                Ipv6Addr::from(octets).into()
+            }
+            _ => return None,
+        };
+        Some((address, port))
+    }
+
+    /// Why something failed: 300 to 699, and in words.
+    #[must_use]
+    pub fn error(&self) -> Option<(u16, &'m [u8])> {
+        let value = self.attribute(attribute::ERROR_CODE)?;
+        let [class, number] = array_at(value, 2)?;
+        Some((
+            u16::from(class & 7) * 100 + u16::from(number),
+            value.get(4..)?,
+        ))
+    }
+}
+
+/// Octets of the message that begins here; `None` when none does.
+#[must_use]
+pub fn length(bytes: &[u8]) -> Option<usize> {
+    let kind = u16_be_at(bytes, 0)?;
+    let length = u16_be_at(bytes, 2)?;
+    let is_header =
+        kind < 0x4000 && length.is_multiple_of(4) && u32_be_at(bytes, 4) == Some(COOKIE);
+    is_header.then_some(HEADER_OCTETS + usize::from(length))
+}
+
+/// The attributes of a message: type and value.
+#[derive(Clone, Copy, Debug)]
+pub struct Attributes<'m>(&'m [u8]);
+
+impl<'m> Iterator for Attributes<'m> {
+    type Item = (u16, &'m [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let kind = u16_be_at(self.0, 0)?;
+        let length = usize::from(u16_be_at(self.0, 2)?);
+        let value = self.0.get(4..4 + length)?;
+        // Values end with the word.
+        self.0 = self
+            .0
+            .get(4 + length.next_multiple_of(4)..)
+            .unwrap_or_default();
+        Some((kind, value))
+    }
+}
+
+/// The name of a class.
+#[must_use]
+pub fn class_word(class: u8) -> Option<&'static str> {
+    ["request", "indication", "success", "error"]
+        .get(usize::from(class))
+        .copied()
+}
+
+/// The name of a method (RFC 8489, 18.2; RFC 8656).
+#[must_use]
+pub const fn method_word(method: u16) -> Option<&'static str> {
+    Some(match method {
+        1 => "Binding",
+        2 => "SharedSecret",
+        3 => "Allocate",
+        4 => "Refresh",
+        6 => "Send",
+        7 => "Data",
+        8 => "CreatePermission",
+        9 => "ChannelBind",
+        10 => "Connect",
+        11 => "ConnectionBind",
+        12 => "ConnectionAttempt",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The response of RFC 5769, 2.2.
+    fn response() -> Vec<u8> {
+        let mut bytes = vec![0x01, 0x01, 0x00, 0x3c, 0x21, 0x12, 0xa4, 0x42];
+        bytes.extend([
+            0xb7, 0xe7, 0xa7, 0x01, 0xbc, 0x34, 0xd6, 0x86, 0xfa, 0x87, 0xdf, 0xae,
+        ]);
+        bytes.extend([0x80, 0x22, 0x00, 0x0b]);
+        bytes.extend(b"test vector ");
+        bytes.extend([
+            0x00, 0x20, 0x00, 0x08, 0x00, 0x01, 0xa1, 0x47, 0xe1, 0x12, 0xa6, 0x43,
+        ]);
+        bytes.extend([0x00, 0x08, 0x00, 0x14]);
+        bytes.extend([0; 20]);
+        bytes.extend([0x80, 0x28, 0x00, 0x04, 0xc0, 0x7d, 0x4c, 0x96]);
+        bytes
+    }
+
+    #[test]
+    fn the_response_of_rfc_5769_is_read() {
+        let bytes = response();
+        let message = Message::new(&bytes).unwrap();
+        assert_eq!((message.class(), message.method()), (2, 1));
+        assert_eq!(
+            message.attribute(attribute::SOFTWARE),
+            Some(&b"test vector"[..])
+        );
+        let value = message.attribute(attribute::XOR_MAPPED_ADDRESS).unwrap();
+        assert_eq!(
+            message.address(attribute::XOR_MAPPED_ADDRESS, value),
+            Some((Ipv4Addr::new(192, 0, 2, 1).into(), 32_853))
+        );
+        assert_eq!(message.attributes().count(), 4);
+    }
+
+    #[test]
+    fn every_prefix_is_refused_and_its_attributes_end() {
+        let bytes = response();
+        for end in 0..bytes.len() {
+            assert!(Message::new(&bytes[..end]).is_none());
+            assert!(Message(&bytes[..end]).attributes().count() <= 4);
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! A statement that was planned, and its rows: read once, as somebody asks for them.
+
+use std::collections::VecDeque;
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arrow::array::{RecordBatch, RecordBatchReader};
+use arrow::datatypes::SchemaRef;
+use arrow::error::ArrowError;
+use arrow::ffi::FFI_ArrowSchema;
+use arrow::ffi_stream::FFI_ArrowArrayStream;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use weir_engine::{Engine, Planned};
+use weir_tables::Totals;
+
+use crate::batch::Batch;
+use crate::error::{Kind, failure, of_engine};
+use crate::runtime::wait;
+
+/// What was found damaged: path, message and hint of each place.
+type Fault = (String, String, Option<String>);
+
+/// What is to be said beside the rows.
+#[derive(Debug, Default)]
+struct Report {
+    faults: Vec<Fault>,
+    notes: Vec<String>,
+    totals: Totals,
+    is_whole: bool,
+}
+
+/// What an answer and the stream that reads it both know.
+struct Shared {
+    engine: Arc<Engine>,
+    /// What the engine had counted before this answer.
+    before: Totals,
+    report: Mutex<Report>,
+    /// Why the stream ended, for who reads it through somebody else's library.
+    failure: Mutex<Option<PyErr>>,
+    /// Whoever reads is to come to an end.
+    is_closed: AtomicBool,
+}
+
+impl Shared {
+    /// Takes what the engine has found since the last time.
+    fn take_up(&self) -> MutexGuard<'_, Report> {
+        let ledger = self.engine.ledger();
+        let mut report = lock(&self.report);
+        let now = ledger.counters().totals();
+        report.totals.records = now.records.saturating_sub(self.before.records);
+        report.totals.bytes = now.bytes.saturating_sub(self.before.bytes);
+        report.totals.stopped = now.stopped.saturating_sub(self.before.stopped);
+        report.totals.unknown_link = now.unknown_link.saturating_sub(self.before.unknown_link);
+        let errors = ledger.take_errors();
+        report.faults.extend(errors.iter().map(|error| {
+            let path = error.path.display().to_string();
+            (path, error.to_string(), error.hint())
+        }));
+        report.notes.extend(ledger.take_notes());
+        report
+    }
+}
+
+/// The rest of an answer. One at a time has it: whoever reads.
+struct Reading {
+    process: u32,
+    shared: Arc<Shared>,
+    planned: Option<Planned>,
+    answer: Option<weir_engine::Answer>,
+    /// Read already, for a look at the first rows.
+    ahead: VecDeque<RecordBatch>,
+    is_over: bool,
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        if self.process != std::process::id() {
+            // The threads that would have to be told are those of the parent.
+            std::mem::forget(self.planned.take());
+            std::mem::forget(self.answer.take());
+        }
+    }
+}
+
+impl Reading {
+    /// The next batch, from the engine.
+    async fn next(mut self) -> (Self, Result<Option<RecordBatch>, weir_engine::Error>) {
+        if let Some(planned) = self.planned.take() {
+            match self.shared.engine.start(planned) {
+                Ok(answer) => self.answer = Some(answer),
+                Err(error) => return (self, Err(error)),
+            }
+        }
+        let next = match &mut self.answer {
+            Some(answer) => answer.next().await,
+            None => Ok(None),
+        };
+        (self, next)
+    }
+
+    /// Reads a batch: the reading comes back unless it was interrupted.
+    fn pull(self, py: Python<'_>) -> (Option<Self>, PyResult<Option<RecordBatch>>) {
+        if self.process != std::process::id() {
+            let message = "this result was begun in another process, whose threads are not here";
+            let error = failure(Kind::Run, message, Some("ask again in this process"));
+            return (None, Err(error));
+        }
+        if self.is_over {
+            return (Some(self), Ok(None));
+        }
+        let shared = Arc::clone(&self.shared);
+        let (mut reading, outcome) = match wait(
+            py,
+            &|| shared.is_closed.load(Ordering::Relaxed),
+            self.next(),
+        ) {
+            Ok((reading, outcome)) => (reading, outcome),
+            Err(error) => return (None, Err(error)),
+        };
+        match outcome {
+            Ok(Some(batch)) => (Some(reading), Ok(Some(batch))),
+            Ok(None) => {
+                reading.is_over = true;
+                reading.answer = None;
+                let said = tell(py, &shared);
+                (Some(reading), said.map(|()| None))
+            }
+            Err(error) => {
+                drop(shared.take_up());
+                (None, Err(of_engine(&error)))
+            }
+        }
+    }
+}
+
+/// Says what is to be said at the end: warnings for damage, the rest to the log.
+fn tell(py: Python<'_>, shared: &Shared) -> PyResult<()> {
+    let report = {
+        let mut report = shared.take_up();
+        report.is_whole = true;
+        parts(&report)
+    };
+    // Python may run anything here, and this report may be asked for in it.
+    py.import("weir._damage")?
+        .getattr("_ended")?
+        .call1(report)
+        .map(|_| ())
+}
+
+/// A report as Python gets it: damage, notes, records, bytes, stopped, unknown link types, whether all was read.
+type Parts = (Vec<Fault>, Vec<String>, u64, u64, u64, u64, bool);
+
+fn parts(report: &Report) -> Parts {
+    let mut faults = report.faults.clone();
+    // Files are read side by side; what is said of them must not differ from run to run.
+    faults.sort_by(|one, other| one.0.cmp(&other.0));
+    (
+        faults,
+        report.notes.clone(),
+        report.totals.records,
+        report.totals.bytes,
+        report.totals.stopped,
+        report.totals.unknown_link,
+        report.is_whole,
+    )
+}
+
+/// A statement that was planned. Its rows are read once.
+#[pyclass(module = "weir._weir", frozen)]
+pub(crate) struct Answer {
+    schema: SchemaRef,
+    shared: Arc<Shared>,
+    reading: Mutex<Option<Reading>>,
+}
+
+impl Answer {
+    pub(crate) fn new(engine: &Arc<Engine>, planned: Planned) -> Self {
+        let shared = Arc::new(Shared {
+            before: engine.ledger().counters().totals(),
+            engine: Arc::clone(engine),
+            report: Mutex::default(),
+            failure: Mutex::default(),
+            is_closed: AtomicBool::new(false),
+        });
+        Self {
+            schema: planned.schema(),
+            reading: Mutex::new(Some(Reading {
+                process: std::process::id(),
+                shared: Arc::clone(&shared),
+                planned: Some(planned),
+                answer: None,
+                ahead: VecDeque::new(),
+                is_over: false,
+            })),
+            shared,
+        }
+    }
+
+    /// Takes the reading: two threads do not read one answer.
+    fn take(&self) -> PyResult<Reading> {
+        let taken = lock(&self.reading).take();
+        taken.ok_or_else(|| {
+            let message = "the rows of this result were read already, or are being read";
+            failure(
+                Kind::Run,
+                message,
+                Some("ask again, or keep what was read: table = result.arrow()"),
+            )
+        })
+    }
+
+    /// The next batch, with the reading put back.
+    fn pull(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
+        let mut reading = self.take()?;
+        if let Some(batch) = reading.ahead.pop_front() {
+            *lock(&self.reading) = Some(reading);
+            return Ok(Some(batch));
+        }
+        let (reading, outcome) = reading.pull(py);
+        // Who asks again behind the end gets no empty answer: it would look like one.
+        if !matches!(outcome, Ok(None)) {
+            *lock(&self.reading) = reading;
+        }
+        outcome
+    }
+}
+
+#[pymethods]
+impl Answer {
+    /// The names and types of the columns.
+    #[getter]
+    fn columns(&self) -> Vec<(String, String)> {
+        let fields = self.schema.fields().iter();
+        fields
+            .map(|field| (field.name().clone(), field.data_type().to_string()))
+            .collect()
+    }
+
+    /// The columns as a capsule of Arrow's C data interface.
+    fn schema_capsule<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.schema.as_ref())
+            .map_err(|error| failure(Kind::Run, &error.to_string(), None))?;
+        PyCapsule::new_with_value(py, schema, SCHEMA)
+    }
+
+    /// The rows as a capsule of Arrow's C stream interface. `foreign` says that somebody else's library reads it,
+    /// which cannot be told of a signal but by raising it once more.
+    fn stream<'py>(&self, py: Python<'py>, foreign: bool) -> PyResult<Bound<'py, PyCapsule>> {
+        let stream = Stream {
+            schema: Arc::clone(&self.schema),
+            shared: Arc::clone(&self.shared),
+            reading: Some(self.take()?),
+            foreign,
+        };
+        let stream = FFI_ArrowArrayStream::new(Box::new(stream));
+        PyCapsule::new_with_value(py, stream, STREAM)
+    }
+
+    /// The next batch; `None` at the end.
+    fn next_batch(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
+        Ok(self.pull(py)?.map(Batch::new))
+    }
+
+    /// The batches that have the first `rows` rows; they stay to be read.
+    fn peek(&self, py: Python<'_>, rows: usize) -> PyResult<Vec<Batch>> {
+        let mut reading = self.take()?;
+        let count = |ahead: &VecDeque<RecordBatch>| -> usize {
+            ahead.iter().map(RecordBatch::num_rows).sum()
+        };
+        while count(&reading.ahead) < rows {
+            let ahead = std::mem::take(&mut reading.ahead);
+            let (rest, outcome) = reading.pull(py);
+            let Some(mut rest) = rest else {
+                return outcome.map(|_| Vec::new());
+            };
+            rest.ahead = ahead;
+            reading = rest;
+            match outcome {
+                Ok(Some(batch)) => reading.ahead.push_back(batch),
+                Ok(None) => break,
+                Err(error) => {
+                    *lock(&self.reading) = Some(reading);
+                    return Err(error);
+                }
+            }
+        }
+        let mut wanted = rows;
+        let mut first = Vec::new();
+        for batch in &reading.ahead {
+            let part = batch.slice(0, batch.num_rows().min(wanted));
+            wanted -= part.num_rows();
+            first.push(Batch::new(part));
+            if wanted == 0 {
+                break;
+            }
+        }
+        *lock(&self.reading) = Some(reading);
+        Ok(first)
+    }
+
+    /// True while the rows are there to be read.
+    #[getter]
+    fn is_unread(&self) -> bool {
+        lock(&self.reading).is_some()
+    }
+
+    /// Gives the rest up, and with it what reads it, also in another thread.
+    fn close(&self) {
+        self.shared.is_closed.store(true, Ordering::Relaxed);
+        // Not while the lock is held: what is dropped may take a while.
+        let reading = lock(&self.reading).take();
+        drop(reading);
+    }
+
+    /// What was found damaged and counted until now.
+    fn damage(&self) -> Parts {
+        parts(&self.shared.take_up())
+    }
+
+    /// Why the stream ended before its end, once.
+    fn take_failure(&self) -> Option<PyErr> {
+        lock(&self.shared.failure).take()
+    }
+}
+
+/// The rows, for who takes them through Arrow's C stream interface.
+struct Stream {
+    schema: SchemaRef,
+    shared: Arc<Shared>,
+    reading: Option<Reading>,
+    foreign: bool,
+}
+
+impl Stream {
+    fn pull(&mut self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
+        let Some(mut reading) = self.reading.take() else {
+            return Ok(None);
+        };
+        if let Some(batch) = reading.ahead.pop_front() {
+            self.reading = Some(reading);
+            return Ok(Some(batch));
+        }
+        let (reading, outcome) = reading.pull(py);
+        self.reading = reading;
+        outcome
+    }
+
+    /// Keeps the exception for who asked, and gives its text to the library in between.
+    fn failed(&mut self, py: Python<'_>, error: PyErr) -> ArrowError {
+        self.reading = None;
+        let text = error.value(py).to_string();
+        if self.foreign && error.is_instance_of::<PyKeyboardInterrupt>(py) {
+            // The interpreter raises it when the library has come back; if that fails, its error says so.
+            let _ = py
+                .import("_thread")
+                .and_then(|module| module.call_method0("interrupt_main"));
+        }
+        let text = match text.is_empty() {
+            true => "interrupted".to_owned(),
+            false => text,
+        };
+        *lock(&self.shared.failure) = Some(error);
+        ArrowError::ExternalError(text.into())
+    }
+}
+
+impl Iterator for Stream {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let pulled = Python::try_attach(|py| {
+            self.pull(py)
+                .map_err(|error| self.failed(py, error))
+                .transpose()
+        });
+        let gone = || ArrowError::ExternalError("the interpreter has come to its end".into());
+        pulled.unwrap_or_else(|| Some(Err(gone())))
+    }
+}
+
+impl RecordBatchReader for Stream {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Names of capsules, by the Arrow PyCapsule interface.
+pub(crate) const SCHEMA: &CStr = c"arrow_schema";
+pub(crate) const STREAM: &CStr = c"arrow_array_stream";

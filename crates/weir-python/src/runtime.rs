@@ -1,0 +1,84 @@
+//! The threads that queries run on, and how Python waits for them.
+
+use std::future::Future;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::error::{Kind, failure};
+
+/// The threads of this process. Python's lock is held wherever this one is taken, and a fork of Python takes place
+/// under that lock: a child never finds this one taken by a thread that it does not have.
+static RUNTIME: Mutex<Option<(u32, Arc<Runtime>)>> = Mutex::new(None);
+
+/// The threads of this process, made on first use: once in each process, since a fork has none of its parent's.
+fn runtime(_py: Python<'_>) -> PyResult<Arc<Runtime>> {
+    let mut known = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let process = std::process::id();
+    if let Some((of, runtime)) = known.as_ref()
+        && *of == process
+    {
+        return Ok(Arc::clone(runtime));
+    }
+    let runtime = Builder::new_multi_thread()
+        // Plans of many steps are walked recursively.
+        .thread_stack_size(STACK_BYTES)
+        .thread_name("weir")
+        .build()
+        .map_err(|error| failure(Kind::Run, &format!("no threads: {error}"), None))?;
+    let runtime = Arc::new(runtime);
+    if let Some(parents) = known.replace((process, Arc::clone(&runtime))) {
+        // Its threads are not there to be waited for.
+        std::mem::forget(parents);
+    }
+    Ok(runtime)
+}
+
+/// Waits for work that runs on other threads; Python's other threads run meanwhile, and a signal ends it.
+///
+/// # Errors
+/// What a handler of signals raises, such as `KeyboardInterrupt`: the work is dropped then. When the work panicked,
+/// or somebody has closed what it is for.
+pub(crate) fn wait<T: Send + 'static>(
+    py: Python<'_>,
+    is_closed: &dyn Fn() -> bool,
+    work: impl Future<Output = T> + Send + 'static,
+) -> PyResult<T> {
+    let (sender, mut receiver) = sync_channel(1);
+    let task = runtime(py)?.spawn(async move {
+        // Who was interrupted does not wait for it.
+        let _ = sender.send(work.await);
+    });
+    loop {
+        let (waited, outcome) = py.detach(move || {
+            let outcome = receiver.recv_timeout(SIGNALS_EVERY);
+            (receiver, outcome)
+        });
+        receiver = waited;
+        match outcome {
+            Ok(done) => return Ok(done),
+            Err(RecvTimeoutError::Timeout) => {
+                if let Err(raised) = py.check_signals() {
+                    task.abort();
+                    return Err(raised);
+                }
+                if is_closed() {
+                    task.abort();
+                    return Err(failure(Kind::Run, "the result was closed", None));
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                let message = "a thread of the query ended before its work";
+                return Err(failure(Kind::Run, message, None));
+            }
+        }
+    }
+}
+
+const STACK_BYTES: usize = 16 << 20;
+
+/// How long a signal may wait.
+const SIGNALS_EVERY: Duration = Duration::from_millis(100);

@@ -1,0 +1,108 @@
+//! `media`: one row a stream of RTP.
+
+mod columns;
+mod finder;
+mod streams;
+
+use std::collections::VecDeque;
+
+use weir_packet::{Needs, Value};
+
+use self::columns::FIELDS;
+pub(super) use self::finder::{Finder, RtpSight, Sight};
+pub(super) use self::streams::{CANONICAL_NAME, CallStreams, Heard, Stream, Streams, Trips};
+use super::list::Cache;
+use super::messages::{WithWay, columns_with_way};
+use super::{Extract, Extraction, Item, columns, in_words, push_item};
+use crate::Row;
+use crate::scan::Rows;
+
+pub(super) const EXTRACTION: Extraction = Extraction {
+    name: "media",
+    doc: "one row a stream of RTP, with what it lost and how it sounds",
+    columns: || columns_with_way(columns(&[], FIELDS)),
+    needs: &[Needs::All],
+    start: |_| Box::new(Media::default()),
+    arguments: &[],
+    aliases: &[],
+};
+
+#[derive(Default)]
+struct Media {
+    finder: Finder,
+    streams: Streams,
+    /// Streams that are over and have no place in the batch yet.
+    told: VecDeque<Box<Stream>>,
+    is_finished: bool,
+    file: String,
+}
+
+struct StreamItem<'s> {
+    stream: &'s Stream,
+    cache: Cache,
+}
+
+impl Item for StreamItem<'_> {
+    fn value(&self, index: usize) -> Option<Value<'_>> {
+        self.cache.value(FIELDS, index, self.stream)
+    }
+}
+
+impl Media {
+    fn push(&mut self, rows: &mut Rows) {
+        while !rows.is_full()
+            && let Some(stream) = self.told.pop_front()
+        {
+            let own = StreamItem {
+                stream: &stream,
+                cache: Cache::new(FIELDS.len()),
+            };
+            let item = WithWay {
+                way: &stream.way,
+                own: &own,
+            };
+            push_item(rows, &self.file, &item);
+        }
+    }
+}
+
+impl Extract for Media {
+    fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
+        if self.file != row.file {
+            row.file.clone_into(&mut self.file);
+        }
+        let Self {
+            finder,
+            streams,
+            told,
+            ..
+        } = self;
+        finder.packet(row.packet, &mut |sight| match sight {
+            Sight::Rtp(sight) => {
+                streams.rtp(sight, &mut |stream| told.push_back(stream));
+            }
+            Sight::Rtcp(bytes, way) => streams.rtcp(bytes, way),
+        });
+        self.push(rows);
+    }
+
+    fn finish(&mut self, rows: &mut Rows) -> bool {
+        if !self.is_finished {
+            self.is_finished = true;
+            self.told.append(&mut self.streams.finish());
+        }
+        let had_some = !self.told.is_empty();
+        self.push(rows);
+        had_some
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let own = [(
+            self.streams.evicted(),
+            "streams were told before their end, because there were more than 65,536",
+        )];
+        in_words(own.into_iter().chain(self.finder.counted()))
+            .map(|note| format!("media: {note}"))
+            .collect()
+    }
+}

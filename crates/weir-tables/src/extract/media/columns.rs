@@ -1,0 +1,134 @@
+//! The columns of `media`.
+
+use weir_messages::rtp::Measure;
+use weir_packet::{Kind, Value};
+
+use super::Stream;
+use crate::extract::ItemField;
+use crate::extract::list::Say;
+use crate::extract::value::{frame, number, seconds};
+
+fn float(value: f64) -> Option<Value<'static>> {
+    Some(Value::Float(value))
+}
+
+/// Ticks of the media's clock in milliseconds.
+fn ms(stream: &Stream, ticks: u32) -> Option<f64> {
+    let rate = stream.measure.clock_rate().filter(|rate| *rate > 0)?;
+    Some(f64::from(ticks) * 1e3 / f64::from(rate))
+}
+
+#[allow(clippy::cast_precision_loss, reason = "packets of a stream")]
+fn percent(measure: &Measure) -> f64 {
+    100.0 * measure.lost() as f64 / measure.expected().max(1) as f64
+}
+
+#[rustfmt::skip]
+pub(super) static FIELDS: &[ItemField<Say<Stream>>] = &[
+    ItemField::new("rtp.ssrc", Kind::U32, Say::Value(|s| number(s.ssrc)),
+        "Synchronization source", "RFC 3550, 5.1"),
+    ItemField::new("media.type", Kind::Text, Say::Value(|s| Some(Value::Text(&s.announced.as_ref()?.media.kind))),
+        "audio, video or another, as SDP has it; NULL of what was found by content", "RFC 8866, 5.14"),
+    ItemField::new("media.codec", Kind::Text, Say::Value(|s| s.codec().map(Value::Text)),
+        "Codec as rtpmap names it: the first that is neither telephone-event nor CN; NULL of dynamic payload types that nothing told", "RFC 3551, 6; RFC 8866, 6.6"),
+    ItemField::new("media.codecs", Kind::Texts, Say::Value(|s| Some(Value::Texts(&s.codecs)).filter(|_| !s.codecs.is_empty())),
+        "All codecs that came", "RFC 3551, 6; RFC 8866, 6.6"),
+    ItemField::new("media.payload_types", Kind::Numbers, Say::Value(|s| Some(Value::Numbers(&s.payload_types))),
+        "Payload types that came", "RFC 3551, 6"),
+    ItemField::new("media.clock_rate", Kind::U32, Say::Value(|s| s.measure.clock_rate().and_then(number)),
+        "Ticks of the timestamp a second", "RFC 3551, 6; RFC 8866, 6.6"),
+    ItemField::new("media.found_by", Kind::Text, Say::Value(|s| Some(Value::Text(s.announced.as_ref().map_or("content", |it| it.by)))),
+        "What told it: sip, h248, mgcp, or content (packets that go on)", "weir"),
+    ItemField::new("media.setup_frame", Kind::U64, Say::Value(|s| frame(s.announced.as_ref()?.frame)),
+        "Number of the record that announced it", "weir"),
+    ItemField::new("sip.call_id", Kind::Text, Say::Value(|s| s.announced.as_ref()?.call_id.as_deref().map(Value::Text)),
+        "Call-ID of the SIP message that announced it, as in calls", "RFC 3261, 20.8"),
+    ItemField::new("media.secure", Kind::Bool, Say::Value(|s| Some(Value::Bool(s.announced.as_ref()?.media.is_secure()))),
+        "It was announced as SRTP; NULL of what was found by content", "RFC 3711; RFC 4568"),
+    ItemField::new("media.first_frame", Kind::U64, Say::Value(|s| frame(s.first_frame)),
+        "Number of the record with the first packet", "weir"),
+    ItemField::new("media.start", Kind::Time, Say::Value(|s| s.start_ns.map(Value::Time)),
+        "When the first packet came", "weir"),
+    ItemField::new("media.duration", Kind::F64, Say::Value(|s| seconds(s.way.time_ns?.checked_sub(s.start_ns?)?)),
+        "Seconds from the first packet to the last", "weir"),
+    ItemField::new("media.packets", Kind::U64, Say::Value(|s| number(s.measure.packets())),
+        "Packets that came", "RFC 3550, A.3"),
+    ItemField::new("media.octets", Kind::U64, Say::Value(|s| number(s.octets)),
+        "Octets of their payload", "RFC 3550, 6.4.1"),
+    ItemField::new("media.expected", Kind::U64, Say::Value(|s| number(s.measure.expected())),
+        "Packets that there should be by the first and the highest sequence number", "RFC 3550, A.3"),
+    ItemField::new("media.lost", Kind::I64, Say::Value(|s| Some(Value::Signed(s.measure.lost()))),
+        "Expected packets less those that came; negative when more came twice than were lost", "RFC 3550, A.3"),
+    ItemField::new("media.lost_percent", Kind::F64, Say::Value(|s| float(percent(&s.measure))),
+        "The same of 100 expected packets", "RFC 3550, A.3"),
+    ItemField::new("media.missing", Kind::U64, Say::Value(|s| number(s.measure.missing())),
+        "Sequence numbers that never came", "weir"),
+    ItemField::new("media.out_of_order", Kind::U64, Say::Value(|s| number(s.measure.out_of_order())),
+        "Packets that came behind one with a higher sequence number", "weir"),
+    ItemField::new("media.duplicates", Kind::U64, Say::Value(|s| number(s.measure.duplicates())),
+        "Packets that came twice, among the last 1,024 sequence numbers", "weir"),
+    ItemField::new("media.gaps", Kind::U64, Say::Value(|s| number(s.measure.gaps())),
+        "Times that one packet or several did not come next", "weir"),
+    ItemField::new("media.longest_gap", Kind::U64, Say::Value(|s| number(s.measure.longest_gap())),
+        "Most packets that did not come in a row", "weir"),
+    ItemField::new("media.late", Kind::U64, Say::Value(|s| number(s.measure.late())),
+        "Packets that came more than 60 ms later than the fastest ones: too late for a buffer of that length", "weir"),
+    ItemField::new("media.jitter_min", Kind::F64, Say::Value(|s| float(s.measure.jitters_ms()?.0)),
+        "Least interarrival jitter in milliseconds; NULL without a clock rate", "RFC 3550, A.8"),
+    ItemField::new("media.jitter_mean", Kind::F64, Say::Value(|s| float(s.measure.jitters_ms()?.1)),
+        "Mean interarrival jitter in milliseconds", "RFC 3550, A.8"),
+    ItemField::new("media.jitter_max", Kind::F64, Say::Value(|s| float(s.measure.jitters_ms()?.2)),
+        "Most interarrival jitter in milliseconds", "RFC 3550, A.8"),
+    ItemField::new("media.delta_min", Kind::F64, Say::Value(|s| float(s.measure.deltas_ms()?.0)),
+        "Least milliseconds between packets", "weir"),
+    ItemField::new("media.delta_mean", Kind::F64, Say::Value(|s| float(s.measure.deltas_ms()?.1)),
+        "Mean milliseconds between packets", "weir"),
+    ItemField::new("media.delta_max", Kind::F64, Say::Value(|s| float(s.measure.deltas_ms()?.2)),
+        "Most milliseconds between packets; what follows a pause does not count", "weir"),
+    ItemField::new("media.skew_max", Kind::F64, Say::Value(|s| float(s.measure.skew_ms()?)),
+        "How far the media's time was most from that of the arrivals, in milliseconds; positive when it was ahead", "weir"),
+    ItemField::new("media.clock_drift", Kind::F64, Say::Value(|s| float(s.measure.drift_ppm()?)),
+        "How much faster the sender's clock runs than that of the capture, in parts of a million; NULL of less than 100 packets", "weir"),
+    ItemField::new("media.talkspurts", Kind::U64, Say::Value(|s| number(s.markers)),
+        "Packets with a marker: of sound, beginnings after a pause", "RFC 3551, 4.1"),
+    ItemField::new("media.comfort_noise", Kind::U64, Say::Value(|s| number(s.comfort_noise)),
+        "Packets of comfort noise", "RFC 3389"),
+    ItemField::new("media.dtmf", Kind::Text, Say::Value(|s| Some(Value::Text(&s.keys)).filter(|_| !s.keys.is_empty())),
+        "Keys that were pressed, by named events; 256 at most", "RFC 4733, 3.2"),
+    ItemField::new("media.events", Kind::U32, Say::Value(|s| number(s.events)),
+        "Named events", "RFC 4733"),
+    ItemField::new("media.codec.ie", Kind::F64, Say::Value(|s| float(s.impairment()?.ie)),
+        "Input of R: equipment impairment factor Ie of the codec; NULL of codecs that have none", "ITU-T G.113, appendix I"),
+    ItemField::new("media.codec.bpl", Kind::F64, Say::Value(|s| float(s.impairment()?.bpl)),
+        "Input of R: packet-loss robustness Bpl of the codec; of G.711 with concealment", "ITU-T G.113, appendix I"),
+    ItemField::new("media.unheard_percent", Kind::F64, Say::Value(|s| float(s.measure.unheard_percent())),
+        "Input of R: Ppl, what is missing or late of 100 expected packets", "ITU-T G.107, 7.6"),
+    ItemField::new("media.burst_ratio", Kind::F64, Say::Value(|s| float(s.measure.burst_ratio())),
+        "Input of R: BurstR, mean length of gaps beside that of the same loss at random; 1 at least", "ITU-T G.107, 7.6"),
+    ItemField::new("media.delay", Kind::F64, Say::Value(|s| float(s.delay_ms())),
+        "Input of R: delay in milliseconds: half of media.rtcp.round_trip where it is known, the time between packets, and the buffer of 60 ms", "ITU-T G.107, 7.5"),
+    ItemField::new("media.r_factor", Kind::F64, Say::Value(|s| float(s.rating()?)),
+        "Rating factor R of the E-model, 0 to 100, with the defaults of its table 2; NULL of codecs without Ie", "ITU-T G.107, 7"),
+    ItemField::new("media.mos", Kind::F64, Say::Value(|s| float(s.opinion()?)),
+        "Mean opinion score of R, 1 to 4.5", "ITU-T G.107, annex B"),
+    ItemField::new("media.rtcp.reports", Kind::U32, Say::Value(|s| number(s.reported.reports)),
+        "Reports of the receiver that were seen", "RFC 3550, 6.4"),
+    ItemField::new("media.rtcp.lost", Kind::I64, Say::Value(|s| Some(Value::Signed(s.reported.lost?.into()))),
+        "Lost packets, as the last of them counts", "RFC 3550, 6.4.1"),
+    ItemField::new("media.rtcp.lost_percent_max", Kind::F64, Say::Value(|s| float(f64::from(s.reported.fraction_max?) / 2.56)),
+        "Most that was lost between two reports, in percent", "RFC 3550, 6.4.1"),
+    ItemField::new("media.rtcp.jitter_max", Kind::F64, Say::Value(|s| float(ms(s, s.reported.jitter_max?)?)),
+        "Most jitter that the receiver reports, in milliseconds", "RFC 3550, 6.4.1"),
+    ItemField::new("media.rtcp.round_trip", Kind::F64, Say::Value(|s| float(s.reported.round_trip_ms?)),
+        "Milliseconds from where was captured to the receiver and back, by the last report", "RFC 3550, 6.4.1"),
+    ItemField::new("media.rtcp.sent", Kind::U32, Say::Value(|s| number(s.reported.sent?)),
+        "Packets, as the sender's last report counts", "RFC 3550, 6.4.1"),
+    ItemField::new("media.rtcp.cname", Kind::Text, Say::Value(|s| s.reported.name.as_deref().map(Value::Text)),
+        "Canonical name of the sender", "RFC 3550, 6.5.1"),
+    ItemField::new("media.xr.r_factor", Kind::U8, Say::Value(|s| number(s.reported.rating?)),
+        "Rating factor that the receiver reports", "RFC 3611, 4.7.5"),
+    ItemField::new("media.xr.mos_lq", Kind::F64, Say::Value(|s| float(s.reported.listening?)),
+        "Listening quality that the receiver reports", "RFC 3611, 4.7.5"),
+    ItemField::new("media.xr.mos_cq", Kind::F64, Say::Value(|s| float(s.reported.conversing?)),
+        "Conversational quality that the receiver reports", "RFC 3611, 4.7.5"),
+];

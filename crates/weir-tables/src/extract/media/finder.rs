@@ -1,0 +1,371 @@
+//! Where RTP and RTCP are in a capture: where signalling says that they will be, and where packets go on as only
+//! theirs do.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use weir_flow::{Carried, Endpoint, Interest, Payload, Payloads};
+use weir_messages::rtp::{Codec, Packet as RtpPacket, is_in_use, rtcp};
+use weir_messages::sdp::{self, Media};
+use weir_packet::Packet;
+use weir_sip::{Digest, Limits, Message};
+
+use crate::extract::messages::Way;
+use crate::extract::sip::{SipFinder, SipMessage};
+
+/// What announced media.
+#[derive(Debug)]
+pub(in crate::extract) struct Announcement {
+    /// `sip`, `h248` or `mgcp`.
+    pub(in crate::extract) by: &'static str,
+    /// Call-ID, of SIP.
+    pub(in crate::extract) call_id: Option<String>,
+    /// The record with it; 0 where that is not known.
+    pub(in crate::extract) frame: u64,
+    /// What it said.
+    pub(in crate::extract) media: Media,
+}
+
+/// A packet of RTP that was found.
+pub(in crate::extract) struct RtpSight<'p> {
+    pub(in crate::extract) way: Way,
+    pub(in crate::extract) packet: RtpPacket<'p>,
+    pub(in crate::extract) announced: Option<Arc<Announcement>>,
+}
+
+impl RtpSight<'_> {
+    /// What the packet's payload type stands for: as was announced, as it is assigned, or, for the number that
+    /// nearly everyone uses for events, an event.
+    pub(in crate::extract) fn codec(&self) -> Option<Codec> {
+        let payload_type = self.packet.payload_type();
+        let media = self.announced.as_ref().map(|announced| &announced.media);
+        if let Some(codec) = media.and_then(|media| media.codec(payload_type)) {
+            return Some(codec.clone());
+        }
+        let is_event = payload_type == EVENTS && self.packet.payload().len() == 4;
+        Codec::assigned(payload_type).or_else(|| {
+            is_event.then(|| Codec {
+                name: "telephone-event".into(),
+                clock_rate: 8_000,
+            })
+        })
+    }
+}
+
+/// Something that was found.
+pub(in crate::extract) enum Sight<'p> {
+    Rtp(&'p RtpSight<'p>),
+    Rtcp(&'p [u8], Way),
+}
+
+type Each<'e> = dyn FnMut(&Sight<'_>) + 'e;
+
+/// A direction between two sockets.
+pub(in crate::extract) type Pair = (Endpoint, Endpoint);
+
+/// Finds RTP and RTCP.
+#[derive(Default)]
+pub(in crate::extract) struct Finder {
+    payloads: Payloads,
+    sip: SipFinder,
+    media: MediaFinder,
+}
+
+impl Finder {
+    /// One that finds what was announced, and nothing by content.
+    pub(in crate::extract) fn of_announced() -> Self {
+        let mut finder = Self::default();
+        finder.media.only_announced = true;
+        finder
+    }
+
+    /// Takes a packet, and hands on what it carries.
+    pub(in crate::extract) fn packet(&mut self, packet: &Packet<'_>, each: &mut Each<'_>) {
+        self.packet_with_sip(packet, &mut |_| {}, each);
+    }
+
+    /// The same; the messages of SIP too.
+    pub(in crate::extract) fn packet_with_sip(
+        &mut self,
+        packet: &Packet<'_>,
+        each_message: &mut dyn FnMut(&SipMessage<'_>),
+        each: &mut Each<'_>,
+    ) {
+        let Self {
+            payloads,
+            sip,
+            media,
+        } = self;
+        payloads.packet(packet, &mut |payload| {
+            let interest = sip.payload(payload, &mut |message| {
+                media.sip(message);
+                each_message(message);
+            });
+            if let Carried::Datagram(bytes) = payload.carried {
+                media.datagram(bytes, payload, each);
+                return Interest::Ignore;
+            }
+            interest
+        });
+    }
+
+    /// The capture is over: hands on the messages of SIP that waited for missing segments.
+    pub(in crate::extract) fn finish(&mut self, each_message: &mut dyn FnMut(&SipMessage<'_>)) {
+        let sip = &mut self.sip;
+        self.payloads
+            .finish(&mut |payload| sip.payload(payload, each_message));
+    }
+
+    /// What was given up for limits.
+    pub(in crate::extract) fn counted(&self) -> Vec<(u64, &'static str)> {
+        let own = self.media.counted().into_iter();
+        own.chain(self.sip.counted())
+            .chain(self.payloads.given_up())
+            .collect()
+    }
+}
+
+/// Finds RTP and RTCP in datagrams, by what it is told of signalling and by content.
+#[derive(Default)]
+pub(in crate::extract) struct MediaFinder {
+    /// Nothing is looked for by content.
+    only_announced: bool,
+    announced: HashMap<Endpoint, Arc<Announcement>>,
+    /// In the order in which they were announced first.
+    announced_order: VecDeque<Endpoint>,
+    announced_forgotten: u64,
+    candidates: HashMap<(Pair, u32), Candidate>,
+    candidates_order: VecDeque<(Pair, u32)>,
+    held_bytes: usize,
+    known: HashMap<Pair, ()>,
+    known_order: VecDeque<Pair>,
+    known_forgotten: u64,
+}
+
+/// Packets that may be the first of a stream.
+#[derive(Default)]
+struct Candidate {
+    sequence: u16,
+    timestamp: u32,
+    has_advanced: bool,
+    held: Vec<(Box<[u8]>, Way)>,
+}
+
+/// Sockets that were announced, at one time.
+const ANNOUNCED_MAX: usize = 1 << 17;
+/// Pairs of sockets that were found by content, at one time.
+const KNOWN_MAX: usize = 1 << 16;
+/// Streams that may become one, at one time.
+const CANDIDATES_MAX: usize = 1 << 13;
+/// Octets of their packets.
+const HELD_BYTES_MAX: usize = 16 << 20;
+/// Packets that must go on to be a stream: when their time does, and when it stands still, as in a picture.
+const GO_ON: [usize; 2] = [4, 10];
+/// Steps of the sequence number, and of the timestamp, that go on.
+const SEQUENCE_STEP_MAX: u16 = 16;
+const TIMESTAMP_STEP_MAX: u32 = 90_000 * 60;
+/// The payload type that events have where nothing else is said.
+const EVENTS: u8 = 101;
+/// Ports of gateways and call agents of MGCP (RFC 3435, 3.5).
+const MGCP_PORTS: [u16; 2] = [2_427, 2_727];
+
+impl MediaFinder {
+    fn counted(&self) -> [(u64, &'static str); 2] {
+        [
+            (
+                self.announced_forgotten,
+                "sockets that signalling had announced were forgotten, because there were more than 131,072",
+            ),
+            (
+                self.known_forgotten,
+                "pairs of sockets with media were forgotten, because there were more than 65,536",
+            ),
+        ]
+    }
+
+    /// Takes a message of SIP, which may announce media.
+    pub(in crate::extract) fn sip(&mut self, found: &SipMessage<'_>) {
+        let Ok(message) = Message::parse(found.bytes, &Limits::default()) else {
+            return;
+        };
+        let digest = Digest::of(&message);
+        let is_description = digest.content_type.is_some_and(|kind| {
+            let kind = kind.to_ascii_lowercase();
+            kind.starts_with(b"application/sdp") || kind.starts_with(b"multipart/")
+        });
+        if is_description && !digest.body.is_empty() {
+            let call_id = digest
+                .call_id
+                .map(|id| String::from_utf8_lossy(id).into_owned());
+            self.announce("sip", call_id, found.way.frame, digest.body);
+        }
+    }
+
+    fn announce(&mut self, by: &'static str, call_id: Option<String>, frame: u64, text: &[u8]) {
+        for media in sdp::media(text) {
+            let ends = [media.port, media.control_port].map(|port| Endpoint {
+                address: media.address,
+                port,
+            });
+            let announcement = Arc::new(Announcement {
+                by,
+                call_id: call_id.clone(),
+                frame,
+                media,
+            });
+            for end in ends {
+                let announcement = Arc::clone(&announcement);
+                if self.announced.insert(end, announcement).is_some() {
+                    continue;
+                }
+                self.announced_order.push_back(end);
+                if self.announced_order.len() > ANNOUNCED_MAX
+                    && let Some(oldest) = self.announced_order.pop_front()
+                {
+                    self.announced.remove(&oldest);
+                    self.announced_forgotten = self.announced_forgotten.saturating_add(1);
+                }
+            }
+        }
+    }
+
+    /// Takes a datagram.
+    pub(in crate::extract) fn datagram(
+        &mut self,
+        bytes: &[u8],
+        payload: &Payload<'_>,
+        each: &mut Each<'_>,
+    ) {
+        // Neither STUN, DTLS nor text begins so (RFC 7983).
+        if bytes.first().is_none_or(|first| first >> 6 != 2) {
+            if let Some(by) = gateway(bytes, payload) {
+                self.announce(by, None, payload.frame, bytes);
+            }
+            return;
+        }
+        let way = Way::of(payload);
+        let pair = (way.src, way.dst);
+        let announced = [way.dst, way.src]
+            .iter()
+            .find_map(|end| self.announced.get(end))
+            .map(Arc::clone);
+        let is_sure = announced.is_some() || self.known.contains_key(&pair);
+        if rtcp::is_rtcp(bytes, is_sure) {
+            return each(&Sight::Rtcp(bytes, way));
+        }
+        let Some(packet) = RtpPacket::new(bytes) else {
+            return;
+        };
+        if !is_sure && (self.only_announced || !self.goes_on(&packet, bytes, &way, each)) {
+            return;
+        }
+        each(&Sight::Rtp(&RtpSight {
+            way,
+            packet,
+            announced,
+        }));
+    }
+
+    /// True when a packet is the one that makes it sure that there is a stream; hands on those before it.
+    fn goes_on(
+        &mut self,
+        packet: &RtpPacket<'_>,
+        bytes: &[u8],
+        way: &Way,
+        each: &mut Each<'_>,
+    ) -> bool {
+        if !is_in_use(packet.payload_type()) || packet.ssrc() == 0 || packet.payload().is_empty() {
+            return false;
+        }
+        let pair = (way.src, way.dst);
+        let key = (pair, packet.ssrc());
+        let mut candidate = match self.candidates.remove(&key) {
+            Some(candidate) => candidate,
+            None => {
+                self.candidates_order.push_back(key);
+                Candidate::default()
+            }
+        };
+        self.held_bytes = self.held_bytes.saturating_sub(candidate.bytes());
+        candidate.take(packet);
+        let needed = GO_ON[usize::from(!candidate.has_advanced)];
+        if candidate.held.len() + 1 >= needed {
+            for (bytes, way) in &candidate.held {
+                if let Some(packet) = RtpPacket::new(bytes) {
+                    each(&Sight::Rtp(&RtpSight {
+                        way: *way,
+                        packet,
+                        announced: None,
+                    }));
+                }
+            }
+            self.know(pair);
+            return true;
+        }
+        candidate.held.push((bytes.into(), *way));
+        self.held_bytes = self.held_bytes.saturating_add(candidate.bytes());
+        self.candidates.insert(key, candidate);
+        while self.held_bytes > HELD_BYTES_MAX || self.candidates_order.len() > CANDIDATES_MAX {
+            let Some(oldest) = self.candidates_order.pop_front() else {
+                break;
+            };
+            if let Some(gone) = self.candidates.remove(&oldest) {
+                self.held_bytes = self.held_bytes.saturating_sub(gone.bytes());
+            }
+        }
+        false
+    }
+
+    fn know(&mut self, pair: Pair) {
+        if self.known.insert(pair, ()).is_none() {
+            self.known_order.push_back(pair);
+        }
+        if self.known_order.len() > KNOWN_MAX
+            && let Some(oldest) = self.known_order.pop_front()
+        {
+            self.known.remove(&oldest);
+            self.known_forgotten = self.known_forgotten.saturating_add(1);
+        }
+    }
+}
+
+impl Candidate {
+    fn bytes(&self) -> usize {
+        self.held
+            .iter()
+            .map(|(bytes, _)| bytes.len() + size_of::<Way>())
+            .sum()
+    }
+
+    /// Compares with the packet before; one that does not follow begins anew.
+    fn take(&mut self, packet: &RtpPacket<'_>) {
+        let step = packet.sequence().wrapping_sub(self.sequence);
+        let time = packet.timestamp().wrapping_sub(self.timestamp);
+        let goes_on = (1..=SEQUENCE_STEP_MAX).contains(&step) && time <= TIMESTAMP_STEP_MAX;
+        if !self.held.is_empty() {
+            if goes_on {
+                self.has_advanced |= time > 0;
+            } else {
+                self.held.clear();
+                self.has_advanced = false;
+            }
+        }
+        self.sequence = packet.sequence();
+        self.timestamp = packet.timestamp();
+    }
+}
+
+/// Whose text a datagram is that may announce media of gateways.
+fn gateway(bytes: &[u8], payload: &Payload<'_>) -> Option<&'static str> {
+    let text = bytes.trim_ascii_start();
+    let is_megaco = text.starts_with(b"!/")
+        || text
+            .get(..7)
+            .is_some_and(|word| word.eq_ignore_ascii_case(b"MEGACO/"));
+    if is_megaco {
+        return Some("h248");
+    }
+    let ports = [payload.key.low().port, payload.key.high().port];
+    let is_mgcp = ports.iter().any(|port| MGCP_PORTS.contains(port));
+    (is_mgcp && text.first().is_some_and(u8::is_ascii_alphanumeric)).then_some("mgcp")
+}

@@ -1,0 +1,483 @@
+//! The streams of RTP that packets make, and what was said of them.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use weir_messages::rtp::quality::{Impairment, Inputs, opinion, rating};
+use weir_messages::rtp::rtcp::{self, Report};
+use weir_messages::rtp::{Arrival, Codec, Measure};
+
+use super::finder::{Announcement, Pair, RtpSight};
+use crate::extract::messages::Way;
+
+/// A stream: packets from one socket to another with the same source.
+pub(in crate::extract) struct Stream {
+    /// Its sockets, with record and time of its last packet.
+    pub(in crate::extract) way: Way,
+    pub(in crate::extract) ssrc: u32,
+    pub(in crate::extract) start_ns: Option<i64>,
+    pub(in crate::extract) first_frame: u64,
+    pub(in crate::extract) measure: Measure,
+    pub(in crate::extract) octets: u64,
+    pub(in crate::extract) payload_types: Vec<u32>,
+    /// Names of codecs, in the order in which they came.
+    pub(in crate::extract) codecs: Vec<String>,
+    pub(in crate::extract) announced: Option<Arc<Announcement>>,
+    pub(in crate::extract) keys: String,
+    pub(in crate::extract) events: u32,
+    last_event: Option<u32>,
+    pub(in crate::extract) comfort_noise: u64,
+    pub(in crate::extract) markers: u64,
+    pub(in crate::extract) reported: Reported,
+}
+
+/// What the streams of a call went through.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::extract) struct Heard {
+    /// The lowest opinion score.
+    pub(in crate::extract) mos: Option<f64>,
+    /// Packets that never came; `None` without streams.
+    pub(in crate::extract) missing: Option<u64>,
+    /// The highest mean jitter, in milliseconds.
+    pub(in crate::extract) jitter_ms: Option<f64>,
+}
+
+impl Heard {
+    fn take(&mut self, stream: &Stream) {
+        let worst =
+            |one: Option<f64>, other: Option<f64>, worst: fn(f64, f64) -> f64| match (one, other) {
+                (Some(one), Some(other)) => Some(worst(one, other)),
+                (one, other) => one.or(other),
+            };
+        self.mos = worst(self.mos, stream.opinion(), f64::min);
+        let jitter = stream.measure.jitters_ms().map(|jitters| jitters.1);
+        self.jitter_ms = worst(self.jitter_ms, jitter, f64::max);
+        let missing = stream.measure.missing();
+        self.missing = Some(self.missing.unwrap_or_default().saturating_add(missing));
+    }
+}
+
+/// The streams of calls.
+#[derive(Default)]
+pub(in crate::extract) struct CallStreams {
+    streams: Streams,
+    /// Streams by their Call-ID, as far as they are followed.
+    by_call: HashMap<String, Vec<Key>>,
+    /// What streams went through that are over, and the order in which their calls came.
+    past: HashMap<String, Heard>,
+    past_order: VecDeque<String>,
+}
+
+/// Calls whose streams are over before they are.
+const PAST_MAX: usize = 1 << 16;
+/// Streams of a call.
+const OF_CALL_MAX: usize = 64;
+
+impl CallStreams {
+    /// Takes a packet.
+    pub(in crate::extract) fn rtp(&mut self, sight: &RtpSight<'_>) {
+        let Self {
+            streams,
+            by_call,
+            past,
+            past_order,
+        } = self;
+        let is_new = streams.rtp(sight, &mut |stream| {
+            let Some(call_id) = stream.call_id() else {
+                return;
+            };
+            let key = ((stream.way.src, stream.way.dst), stream.ssrc);
+            if let Some(keys) = by_call.get_mut(call_id) {
+                keys.retain(|known| *known != key);
+                if keys.is_empty() {
+                    by_call.remove(call_id);
+                }
+            }
+            if !past.contains_key(call_id) {
+                past_order.push_back(call_id.to_owned());
+            }
+            past.entry(call_id.to_owned()).or_default().take(&stream);
+            if past_order.len() > PAST_MAX
+                && let Some(oldest) = past_order.pop_front()
+            {
+                past.remove(&oldest);
+            }
+        });
+        let call_id = sight
+            .announced
+            .as_ref()
+            .and_then(|it| it.call_id.as_deref());
+        let Some(call_id) = call_id else {
+            return;
+        };
+        let key = ((sight.way.src, sight.way.dst), sight.packet.ssrc());
+        if is_new {
+            let keys = by_call.entry(call_id.to_owned()).or_default();
+            if !keys.contains(&key) && keys.len() < OF_CALL_MAX {
+                keys.push(key);
+            }
+        }
+    }
+
+    /// Takes a datagram of RTCP.
+    pub(in crate::extract) fn rtcp(&mut self, bytes: &[u8], way: &Way) {
+        self.streams.rtcp(bytes, way);
+    }
+
+    /// What the streams of a call went through so far.
+    pub(in crate::extract) fn heard(&self, call_id: &[u8]) -> Heard {
+        let call_id = String::from_utf8_lossy(call_id);
+        let mut heard = self.past.get(&*call_id).copied().unwrap_or_default();
+        for key in self.by_call.get(&*call_id).into_iter().flatten() {
+            if let Some(stream) = self.streams.open.get(key)
+                && stream.call_id() == Some(&*call_id)
+            {
+                heard.take(stream);
+            }
+        }
+        heard
+    }
+}
+
+/// What RTCP says of a stream.
+#[derive(Default)]
+pub(in crate::extract) struct Reported {
+    /// Reports of receivers.
+    pub(in crate::extract) reports: u32,
+    /// Lost, as the last of them counts.
+    pub(in crate::extract) lost: Option<i32>,
+    /// Most that was lost between two, in 256ths.
+    pub(in crate::extract) fraction_max: Option<u8>,
+    /// Most jitter, by the media's clock.
+    pub(in crate::extract) jitter_max: Option<u32>,
+    /// There and back from where was captured to the receiver, the last one, in milliseconds.
+    pub(in crate::extract) round_trip_ms: Option<f64>,
+    /// Packets, as the sender counts.
+    pub(in crate::extract) sent: Option<u32>,
+    pub(in crate::extract) name: Option<String>,
+    pub(in crate::extract) rating: Option<u8>,
+    pub(in crate::extract) listening: Option<f64>,
+    pub(in crate::extract) conversing: Option<f64>,
+}
+
+/// Kinds of payload of a stream that are listed.
+const KINDS_MAX: usize = 16;
+/// Keys of a telephone that are listed.
+const KEYS_MAX: usize = 256;
+/// Octets of a canonical name that are kept.
+const NAME_OCTETS_MAX: usize = 255;
+
+impl Stream {
+    fn new(sight: &RtpSight<'_>) -> Self {
+        Self {
+            way: sight.way,
+            ssrc: sight.packet.ssrc(),
+            start_ns: sight.way.time_ns,
+            first_frame: sight.way.frame,
+            measure: Measure::default(),
+            octets: 0,
+            payload_types: Vec::new(),
+            codecs: Vec::new(),
+            announced: sight.announced.clone(),
+            keys: String::new(),
+            events: 0,
+            last_event: None,
+            comfort_noise: 0,
+            markers: 0,
+            reported: Reported::default(),
+        }
+    }
+
+    fn take(&mut self, sight: &RtpSight<'_>) {
+        let packet = &sight.packet;
+        if self.announced.is_none() {
+            self.announced = sight.announced.clone();
+        }
+        let codec = sight.codec();
+        let is_event = codec.as_ref().is_some_and(Codec::is_events);
+        let is_comfort_noise = codec.as_ref().is_some_and(Codec::is_comfort_noise);
+        self.measure.take(&Arrival {
+            time_ns: sight.way.time_ns.unwrap_or_default(),
+            sequence: packet.sequence(),
+            timestamp: packet.timestamp(),
+            marker: packet.marker(),
+            clock_rate: codec
+                .as_ref()
+                .filter(|_| !is_event)
+                .map(|codec| codec.clock_rate),
+            is_comfort_noise,
+        });
+        self.octets = self.octets.saturating_add(packet.payload().len() as u64);
+        self.markers = self.markers.saturating_add(packet.marker().into());
+        self.comfort_noise = self.comfort_noise.saturating_add(is_comfort_noise.into());
+        let payload_type = packet.payload_type().into();
+        if !self.payload_types.contains(&payload_type) && self.payload_types.len() < KINDS_MAX {
+            self.payload_types.push(payload_type);
+            if let Some(codec) = codec
+                && !self.codecs.iter().any(|known| *known == codec.name)
+            {
+                self.codecs.push(codec.name.into_owned());
+            }
+        }
+        // All packets of an event have its timestamp.
+        if is_event
+            && self.last_event != Some(packet.timestamp())
+            && let Some(event) = packet.event()
+        {
+            self.last_event = Some(packet.timestamp());
+            self.events = self.events.saturating_add(1);
+            if self.keys.len() < KEYS_MAX {
+                self.keys.extend(event.key());
+            }
+        }
+        self.way.time_ns = sight.way.time_ns;
+        self.way.frame = sight.way.frame;
+    }
+
+    /// The call that announced it.
+    fn call_id(&self) -> Option<&str> {
+        self.announced.as_ref()?.call_id.as_deref()
+    }
+
+    /// The codec of most interest: the first that is neither events nor comfort noise.
+    pub(in crate::extract) fn codec(&self) -> Option<&str> {
+        let is_plain = |name: &&String| {
+            !name.eq_ignore_ascii_case("telephone-event") && !name.eq_ignore_ascii_case("CN")
+        };
+        let plain = self.codecs.iter().find(is_plain);
+        plain.or(self.codecs.first()).map(String::as_str)
+    }
+
+    /// Mouth to ear, in milliseconds: half of a round trip that was reported, what a packet holds, and the buffer.
+    pub(in crate::extract) fn delay_ms(&self) -> f64 {
+        let half = self.reported.round_trip_ms.unwrap_or_default() / 2.0;
+        let packet = self.measure.deltas_ms().map_or(0.0, |deltas| deltas.1);
+        half + packet.min(PACKET_MS_MAX) + Measure::BUFFER_MS
+    }
+
+    /// Rating factor R.
+    pub(in crate::extract) fn rating(&self) -> Option<f64> {
+        Some(rating(&Inputs {
+            delay_ms: self.delay_ms(),
+            loss_percent: self.measure.unheard_percent(),
+            burst_ratio: self.measure.burst_ratio(),
+            codec: self.impairment()?,
+        }))
+    }
+
+    /// What the codec does to speech.
+    pub(in crate::extract) fn impairment(&self) -> Option<Impairment> {
+        Impairment::of_codec(self.codec()?)
+    }
+
+    /// Mean opinion score.
+    pub(in crate::extract) fn opinion(&self) -> Option<f64> {
+        self.rating().map(opinion)
+    }
+
+    /// Takes what is reported of the stream by its receiver.
+    fn received(&mut self, report: &Report<'_>, round_trip_ms: Option<f64>) {
+        let reported = &mut self.reported;
+        if let Some(received) = report.received {
+            reported.reports = reported.reports.saturating_add(1);
+            reported.lost = Some(received.lost);
+            reported.fraction_max = reported.fraction_max.max(Some(received.fraction_lost));
+            reported.jitter_max = reported.jitter_max.max(Some(received.jitter));
+            reported.round_trip_ms = round_trip_ms.or(reported.round_trip_ms);
+        }
+        if let Some(voice) = report.block.and_then(|block| block.voice()) {
+            reported.rating = voice.rating().or(reported.rating);
+            reported.listening = voice.listening().or(reported.listening);
+            reported.conversing = voice.conversing().or(reported.conversing);
+        }
+    }
+}
+
+/// Longest packet of sound that counts as delay.
+const PACKET_MS_MAX: f64 = 120.0;
+
+type Key = (Pair, u32);
+
+/// The streams of a capture.
+#[derive(Default)]
+pub(in crate::extract) struct Streams {
+    open: HashMap<Key, Box<Stream>>,
+    /// Streams with when they were looked at last, for those that are silent.
+    order: VecDeque<(Key, i64)>,
+    by_source: HashMap<u32, Vec<Key>>,
+    trips: Trips,
+    evicted: u64,
+}
+
+/// Streams at one time.
+const STREAMS_MAX: usize = 1 << 16;
+/// A stream that is silent for so long is over.
+const SILENCE_NS: i64 = 300_000_000_000;
+/// Streams of a source that reports are looked up for.
+const OF_SOURCE_MAX: usize = 8;
+
+/// Takes a stream that is over.
+pub(in crate::extract) type Tell<'t> = dyn FnMut(Box<Stream>) + 't;
+
+impl Streams {
+    /// Streams that were told before their end.
+    pub(in crate::extract) const fn evicted(&self) -> u64 {
+        self.evicted
+    }
+
+    /// Takes a packet; true when it is the first of a stream.
+    pub(in crate::extract) fn rtp(&mut self, sight: &RtpSight<'_>, tell: &mut Tell<'_>) -> bool {
+        let now_ns = sight.way.time_ns.unwrap_or_default();
+        self.expire(now_ns, tell);
+        let key = ((sight.way.src, sight.way.dst), sight.packet.ssrc());
+        let is_new = !self.open.contains_key(&key);
+        if is_new {
+            while self.open.len() >= STREAMS_MAX
+                && let Some((oldest, _)) = self.order.pop_front()
+            {
+                self.evicted = self.evicted.saturating_add(1);
+                self.close(&oldest, tell);
+            }
+            self.order.push_back((key, now_ns));
+            let keys = self.by_source.entry(key.1).or_default();
+            if keys.len() < OF_SOURCE_MAX {
+                keys.push(key);
+            }
+            self.open.insert(key, Box::new(Stream::new(sight)));
+        }
+        if let Some(stream) = self.open.get_mut(&key) {
+            stream.take(sight);
+        }
+        is_new
+    }
+
+    /// Takes a datagram of RTCP.
+    pub(in crate::extract) fn rtcp(&mut self, bytes: &[u8], way: &Way) {
+        let Self {
+            open,
+            by_source,
+            trips,
+            ..
+        } = self;
+        rtcp::reports(bytes, &mut |report| {
+            let round_trip_ms = trips.take(report, way);
+            let mut of = |source: Option<u32>,
+                          is_of: fn(&Way, &Way) -> bool,
+                          take: &mut dyn FnMut(&mut Stream)| {
+                let keys = source.and_then(|source| by_source.get(&source));
+                for key in keys.into_iter().flatten() {
+                    if let Some(stream) = open.get_mut(key)
+                        && is_of(&stream.way, way)
+                    {
+                        take(stream);
+                    }
+                }
+            };
+            let sends: fn(&Way, &Way) -> bool =
+                |stream, report| stream.src.address == report.src.address;
+            let receives: fn(&Way, &Way) -> bool =
+                |stream, report| stream.dst.address == report.src.address;
+            if let Some(sent) = report.sent {
+                of(report.sender, sends, &mut |stream| {
+                    stream.reported.sent = Some(sent.packets);
+                });
+            }
+            if let Some(name) = report.items.of(CANONICAL_NAME) {
+                of(report.source, sends, &mut |stream| {
+                    let name = name.get(..NAME_OCTETS_MAX).unwrap_or(name);
+                    stream.reported.name = Some(weir_messages::printable(name));
+                });
+            }
+            if report.received.is_some() || report.block.is_some() {
+                of(report.source, receives, &mut |stream| {
+                    stream.received(report, round_trip_ms);
+                });
+            }
+        });
+    }
+
+    /// Tells the streams that are silent. Looks at two at most, so that it costs the same for each packet.
+    fn expire(&mut self, now_ns: i64, tell: &mut Tell<'_>) {
+        for _ in 0..2 {
+            let due = self
+                .order
+                .front()
+                .filter(|(_, seen_ns)| now_ns.saturating_sub(*seen_ns) > SILENCE_NS);
+            let Some((key, _)) = due.copied() else {
+                return;
+            };
+            self.order.pop_front();
+            let heard_ns = self.open.get(&key).and_then(|stream| stream.way.time_ns);
+            match heard_ns {
+                Some(heard_ns) if now_ns.saturating_sub(heard_ns) <= SILENCE_NS => {
+                    self.order.push_back((key, heard_ns));
+                }
+                _ => self.close(&key, tell),
+            }
+        }
+    }
+
+    fn close(&mut self, key: &Key, tell: &mut Tell<'_>) {
+        if let Some(stream) = self.open.remove(key) {
+            if let Some(keys) = self.by_source.get_mut(&key.1) {
+                keys.retain(|known| known != key);
+                if keys.is_empty() {
+                    self.by_source.remove(&key.1);
+                }
+            }
+            tell(stream);
+        }
+    }
+
+    /// The capture is over: gives all streams in the order in which they began.
+    pub(in crate::extract) fn finish(&mut self) -> VecDeque<Box<Stream>> {
+        let mut all: Vec<Box<Stream>> = self.open.drain().map(|(_, stream)| stream).collect();
+        self.order.clear();
+        self.by_source.clear();
+        all.sort_by_key(|stream| (stream.first_frame, stream.way.flow, stream.ssrc));
+        all.into()
+    }
+}
+
+/// The item of a source description that is its canonical name.
+pub(in crate::extract) const CANONICAL_NAME: u8 = 1;
+
+/// Measures round trips from where was captured to who answers a sender's report.
+#[derive(Default)]
+pub(in crate::extract) struct Trips {
+    /// The last reports of a sender: middle of its clock, and when it came.
+    sent: HashMap<u32, VecDeque<(u32, i64)>>,
+}
+
+/// Senders whose reports are remembered, and how many of each.
+const SENDERS_MAX: usize = 1 << 14;
+const REPORTS_MAX: usize = 4;
+
+impl Trips {
+    /// Takes a report; gives the milliseconds since the report that it answers came by, less those that the
+    /// receiver kept it.
+    pub(in crate::extract) fn take(&mut self, report: &Report<'_>, way: &Way) -> Option<f64> {
+        let now_ns = way.time_ns?;
+        if let (Some(sender), Some(sent)) = (report.sender, report.sent) {
+            if self.sent.len() >= SENDERS_MAX && !self.sent.contains_key(&sender) {
+                // They come every few seconds: what is forgotten is missed in one report.
+                self.sent.clear();
+            }
+            let known = self.sent.entry(sender).or_default();
+            known.push_back(((sent.ntp >> 16) as u32, now_ns));
+            if known.len() > REPORTS_MAX {
+                known.pop_front();
+            }
+        }
+        let received = report.received.filter(|it| it.last_report != 0)?;
+        let known = self.sent.get(&report.source?)?;
+        let (_, then_ns) = known.iter().rev().find(|it| it.0 == received.last_report)?;
+        let gone_ms = now_ns.checked_sub(*then_ns)? / 1_000_000;
+        let kept_ms = f64::from(received.delay) / 65_536.0 * 1e3;
+        #[allow(
+            clippy::cast_precision_loss,
+            reason = "milliseconds between records of a capture"
+        )]
+        Some(gone_ms as f64 - kept_ms)
+    }
+}

@@ -1,0 +1,185 @@
+//! `radius`: one row a packet of RADIUS.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use weir_messages::radius::{Packet, code_word, status_word};
+use weir_packet::{Kind, Needs, Value};
+
+use super::asked::{Asked, Requests};
+use super::list::{Cache, Say};
+use super::messages::{Messages, Protocol, Push, Way, columns_with_way};
+use super::value::{address, frame, number, seconds};
+use super::{Extraction, Item, ItemField, columns};
+
+pub(super) const EXTRACTION: Extraction = Extraction {
+    name: "radius",
+    doc: "one row a packet of RADIUS, on any port",
+    columns: || columns_with_way(columns(&[], FIELDS)),
+    needs: &[Needs::All],
+    start: |_| Box::new(Messages::<Radius>::default()),
+    arguments: &[],
+    aliases: &[],
+};
+
+#[derive(Default)]
+struct Radius(Requests<u8>);
+
+impl Protocol for Radius {
+    const NAME: &'static str = "radius";
+
+    fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
+        Packet::new(bytes, ports).is_some()
+    }
+
+    fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
+        let Some(packet) = Packet::new(bytes, way.ports()) else {
+            return false;
+        };
+        let asked = match packet.is_response() {
+            true => self.0.answer(way, packet.id()),
+            false => {
+                self.0.ask(way, packet.id());
+                None
+            }
+        };
+        let said = Said {
+            bytes: bytes.to_vec(),
+            ports: way.ports(),
+            time_ns: asked.and_then(|asked| asked.until(way)),
+            asked,
+        };
+        let cache = Cache::new(FIELDS.len());
+        push(way, &RadiusItem { said, cache });
+        true
+    }
+
+    fn counted(&self) -> Vec<(u64, &'static str)> {
+        self.0.counted()
+    }
+}
+
+struct RadiusItem {
+    said: Said,
+    cache: Cache,
+}
+
+impl Item for RadiusItem {
+    fn value(&self, index: usize) -> Option<Value<'_>> {
+        self.cache.value(FIELDS, index, &self.said)
+    }
+}
+
+struct Said {
+    bytes: Vec<u8>,
+    ports: [u16; 2],
+    asked: Option<Asked>,
+    time_ns: Option<i64>,
+}
+
+impl Said {
+    fn packet(&self) -> Option<Packet<'_>> {
+        Packet::new(&self.bytes, self.ports)
+    }
+
+    fn attribute(&self, kind: u8) -> Option<&[u8]> {
+        self.packet()?.attribute(kind)
+    }
+
+    fn text(&self, kind: u8) -> Option<String> {
+        self.attribute(kind).map(weir_messages::printable)
+    }
+
+    fn bytes(&self, kind: u8) -> Option<Value<'_>> {
+        self.attribute(kind).map(Value::Bytes)
+    }
+
+    fn integer(&self, kind: u8) -> Option<u32> {
+        Some(u32::from_be_bytes(self.attribute(kind)?.try_into().ok()?))
+    }
+
+    fn number(&self, kind: u8) -> Option<Value<'static>> {
+        self.integer(kind).and_then(number)
+    }
+
+    fn v4(&self, kind: u8) -> Option<Value<'static>> {
+        let octets: [u8; 4] = self.attribute(kind)?.try_into().ok()?;
+        address(Ipv4Addr::from(octets).into())
+    }
+
+    fn v6(&self, kind: u8) -> Option<Value<'static>> {
+        let octets: [u8; 16] = self.attribute(kind)?.try_into().ok()?;
+        address(Ipv6Addr::from(octets).into())
+    }
+}
+
+#[rustfmt::skip]
+static FIELDS: &[ItemField<Say<Said>>] = &[
+    ItemField::new("radius.code", Kind::U8, Say::Value(|s| number(s.packet()?.code())),
+        "Code: 1 access request, 2 accept, 3 reject, 4 accounting request, …", "RFC 2865, 3"),
+    ItemField::new("radius.code_name", Kind::Text, Say::Value(|s| code_word(s.packet()?.code()).map(Value::Text)),
+        "Name of the code: Access-Request, Access-Accept, …", "RFC 2865, 3; RFC 5176"),
+    ItemField::new("radius.id", Kind::U8, Say::Value(|s| number(s.packet()?.id())),
+        "Number that request and response share", "RFC 2865, 3"),
+    ItemField::new("radius.length", Kind::U16, Say::Value(|s| number(s.packet()?.length())),
+        "Octets of the packet", "RFC 2865, 3"),
+    ItemField::new("radius.authenticator", Kind::Bytes, Say::Value(|s| Some(Value::Bytes(s.packet()?.authenticator()))),
+        "Authenticator", "RFC 2865, 3"),
+    ItemField::new("radius.time", Kind::F64, Say::Value(|s| seconds(s.time_ns?)),
+        "Seconds from the request to this response", "weir"),
+    ItemField::new("radius.reqframe", Kind::U64, Say::Value(|s| frame(s.asked?.frame)),
+        "Number of the record with the request that this answers", "weir"),
+    ItemField::new("radius.avp.type", Kind::Numbers, Say::List(|s, list| {
+            s.packet().into_iter().flat_map(|packet| packet.attributes()).for_each(|it| list.number(it.kind));
+        }), "Types of the attributes; 26 is a vendor's", "RFC 2865, 5"),
+    ItemField::new("radius.avp.vendor_id", Kind::Numbers, Say::List(|s, list| {
+            s.packet().into_iter().flat_map(|packet| packet.attributes()).filter_map(|it| it.vendor()).for_each(|vendor| list.number(vendor));
+        }), "Vendors of the attributes of vendors", "RFC 2865, 5.26"),
+    ItemField::new("radius.user_name", Kind::Text, Say::Text(|s| s.text(1)),
+        "User", "RFC 2865, 5.1"),
+    ItemField::new("radius.nas_ip_address", Kind::Address, Say::Value(|s| s.v4(4)),
+        "Address of the access server", "RFC 2865, 5.4"),
+    ItemField::new("radius.nas_port", Kind::U32, Say::Value(|s| s.number(5)),
+        "Port of the access server", "RFC 2865, 5.5"),
+    ItemField::new("radius.service_type", Kind::U32, Say::Value(|s| s.number(6)),
+        "Kind of service: 1 login, 2 framed, …", "RFC 2865, 5.6"),
+    ItemField::new("radius.framed_ip_address", Kind::Address, Say::Value(|s| s.v4(8)),
+        "Address that the user gets", "RFC 2865, 5.8"),
+    ItemField::new("radius.framed_mtu", Kind::U32, Say::Value(|s| s.number(12)),
+        "Longest packet of the user", "RFC 2865, 5.12"),
+    ItemField::new("radius.reply_message", Kind::Text, Say::Text(|s| s.text(18)),
+        "What the user is to be shown", "RFC 2865, 5.18"),
+    ItemField::new("radius.state", Kind::Bytes, Say::Value(|s| s.bytes(24)),
+        "State that is handed back", "RFC 2865, 5.24"),
+    ItemField::new("radius.session_timeout", Kind::U32, Say::Value(|s| s.number(27)),
+        "Seconds that the session may last", "RFC 2865, 5.27"),
+    ItemField::new("radius.called_station_id", Kind::Text, Say::Text(|s| s.text(30)),
+        "What was called: of wireless networks the access point and its name", "RFC 2865, 5.30"),
+    ItemField::new("radius.calling_station_id", Kind::Text, Say::Text(|s| s.text(31)),
+        "Who calls: of wireless networks the hardware address", "RFC 2865, 5.31"),
+    ItemField::new("radius.nas_identifier", Kind::Text, Say::Text(|s| s.text(32)),
+        "Name of the access server", "RFC 2865, 5.32"),
+    ItemField::new("radius.acct_status_type", Kind::U32, Say::Value(|s| s.number(40)),
+        "Accounting: 1 start, 2 stop, 3 interim update", "RFC 2866, 5.1"),
+    ItemField::new("radius.acct_status", Kind::Text, Say::Value(|s| status_word(s.integer(40)?).map(Value::Text)),
+        "The same in words: Start, Stop, Interim-Update", "RFC 2866, 5.1"),
+    ItemField::new("radius.acct_input_octets", Kind::U32, Say::Value(|s| s.number(42)),
+        "Octets from the user", "RFC 2866, 5.3"),
+    ItemField::new("radius.acct_output_octets", Kind::U32, Say::Value(|s| s.number(43)),
+        "Octets to the user", "RFC 2866, 5.4"),
+    ItemField::new("radius.acct_session_id", Kind::Text, Say::Text(|s| s.text(44)),
+        "Identifier of the session", "RFC 2866, 5.5"),
+    ItemField::new("radius.acct_session_time", Kind::U32, Say::Value(|s| s.number(46)),
+        "Seconds that the session lasted", "RFC 2866, 5.7"),
+    ItemField::new("radius.acct_terminate_cause", Kind::U32, Say::Value(|s| s.number(49)),
+        "Why the session ended", "RFC 2866, 5.10"),
+    ItemField::new("radius.nas_port_type", Kind::U32, Say::Value(|s| s.number(61)),
+        "Kind of the port: 15 Ethernet, 19 wireless", "RFC 2865, 5.41"),
+    ItemField::new("radius.eap", Kind::Bool, Say::Value(|s| Some(Value::Bool(s.attribute(79).is_some()))),
+        "It carries EAP", "RFC 3579, 3.1"),
+    ItemField::new("radius.message_authenticator", Kind::Bytes, Say::Value(|s| s.bytes(80)),
+        "Message authenticator", "RFC 3579, 3.2"),
+    ItemField::new("radius.nas_ipv6_address", Kind::Address, Say::Value(|s| s.v6(95)),
+        "IPv6 address of the access server", "RFC 3162, 2.1"),
+    ItemField::new("radius.error_cause", Kind::U32, Say::Value(|s| s.number(101)),
+        "Why a change of authorization failed", "RFC 5176, 3.5"),
+];

@@ -1,0 +1,188 @@
+//! `rtcp`: one row a report of RTCP.
+
+use std::cell::OnceCell;
+
+use weir_messages::rtp::rtcp::{Received, Report, Sent, Voice, kind, kind_word, reports};
+use weir_packet::{Kind, Needs, Value};
+
+use super::media::{CANONICAL_NAME, Finder, Sight, Trips};
+use super::messages::{WithWay, columns_with_way};
+use super::value::number;
+use super::{Extract, Extraction, Item, ItemField, columns, in_words};
+use crate::Row;
+use crate::scan::Rows;
+
+pub(super) const EXTRACTION: Extraction = Extraction {
+    name: "rtcp",
+    doc: "one row a report of RTCP: a packet, or each of its blocks, chunks or sources",
+    columns: || columns_with_way(columns(&[], FIELDS)),
+    needs: &[Needs::All],
+    start: |_| Box::new(Rtcp::default()),
+    arguments: &[],
+    aliases: &[],
+};
+
+#[derive(Default)]
+struct Rtcp {
+    finder: Finder,
+    trips: Trips,
+}
+
+impl Extract for Rtcp {
+    fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
+        let Self { finder, trips } = self;
+        finder.packet(row.packet, &mut |sight| {
+            let Sight::Rtcp(bytes, way) = sight else {
+                return;
+            };
+            reports(bytes, &mut |report| {
+                let own = ReportItem {
+                    report: *report,
+                    round_trip_ms: trips.take(report, way),
+                    name: OnceCell::new(),
+                    text: OnceCell::new(),
+                };
+                rows.push_row(&row.with_item(&WithWay { way, own: &own }));
+            });
+        });
+    }
+
+    fn notes(&self) -> Vec<String> {
+        in_words(self.finder.counted())
+            .map(|note| format!("rtcp: {note}"))
+            .collect()
+    }
+}
+
+struct ReportItem<'p> {
+    report: Report<'p>,
+    round_trip_ms: Option<f64>,
+    name: OnceCell<String>,
+    text: OnceCell<String>,
+}
+
+impl ReportItem<'_> {
+    fn sent(&self) -> Option<Sent> {
+        self.report.sent
+    }
+
+    fn received(&self) -> Option<Received> {
+        self.report.received
+    }
+
+    fn voice(&self) -> Option<Voice<'_>> {
+        self.report.block?.voice()
+    }
+
+    /// A text of a packet of this kind.
+    fn text(&self, of: u8) -> Option<Value<'_>> {
+        let text = self.report.text.filter(|_| self.report.kind == of)?;
+        let text = self.text.get_or_init(|| weir_messages::printable(text));
+        Some(Value::Text(text))
+    }
+
+    fn format(&self, of: u8) -> Option<Value<'static>> {
+        number(self.report.count).filter(|_| self.report.kind == of)
+    }
+}
+
+impl Item for ReportItem<'_> {
+    fn value(&self, index: usize) -> Option<Value<'_>> {
+        (FIELDS.get(index)?.get)(self)
+    }
+}
+
+type Get = for<'i> fn(&'i ReportItem<'_>) -> Option<Value<'i>>;
+
+/// From 1900 to 1970, in seconds.
+const EPOCH: u64 = 2_208_988_800;
+
+/// A time of NTP; `None` before 1970, which is what clocks say that were not set.
+fn ntp(sent: Sent) -> Option<Value<'static>> {
+    let seconds = (sent.ntp >> 32).checked_sub(EPOCH)?;
+    let fraction = (sent.ntp & 0xffff_ffff).saturating_mul(1_000_000_000) >> 32;
+    let ns = seconds.checked_mul(1_000_000_000)?.checked_add(fraction)?;
+    i64::try_from(ns).ok().map(Value::Time)
+}
+
+#[rustfmt::skip]
+static FIELDS: &[ItemField<Get>] = &[
+    ItemField::new("rtcp.packet", Kind::U32, |r| number(r.report.packet),
+        "Which packet of the datagram, from 1", "RFC 3550, 6.1"),
+    ItemField::new("rtcp.part", Kind::U32, |r| number(r.report.part),
+        "Which block, chunk or source of the packet, from 1", "RFC 3550, 6"),
+    ItemField::new("rtcp.pt", Kind::U8, |r| number(r.report.kind),
+        "Type of the packet", "RFC 3550, 12.1"),
+    ItemField::new("rtcp.type", Kind::Text, |r| kind_word(r.report.kind).map(Value::Text),
+        "Name of the type: SR, RR, SDES, BYE, APP, RTPFB, PSFB, XR", "RFC 3550, 12.1; RFC 4585; RFC 3611"),
+    ItemField::new("rtcp.length", Kind::U16, |r| number(r.report.words),
+        "32-bit words of the packet behind the first", "RFC 3550, 6.4.1"),
+    ItemField::new("rtcp.senderssrc", Kind::U32, |r| number(r.report.sender?),
+        "Who sends the report", "RFC 3550, 6.4.1"),
+    ItemField::new("rtcp.ssrc.identifier", Kind::U32, |r| number(r.report.source.filter(|_| !matches!(r.report.kind, kind::TRANSPORT_FEEDBACK | kind::PAYLOAD_FEEDBACK))?),
+        "The source that the block, chunk or goodbye is about", "RFC 3550, 6"),
+    ItemField::new("rtcp.mediassrc", Kind::U32, |r| number(r.report.source.filter(|_| matches!(r.report.kind, kind::TRANSPORT_FEEDBACK | kind::PAYLOAD_FEEDBACK))?),
+        "The source that feedback is about", "RFC 4585, 6.1"),
+    ItemField::new("rtcp.timestamp.ntp", Kind::Time, |r| ntp(r.sent()?),
+        "When the sender's report was sent, by the sender's clock; once a packet; NULL of a clock that was not set", "RFC 3550, 6.4.1"),
+    ItemField::new("rtcp.timestamp.ntp.msw", Kind::U32, |r| number(r.sent()?.ntp >> 32),
+        "The same: seconds since 1900, or since the sender began", "RFC 3550, 6.4.1"),
+    ItemField::new("rtcp.timestamp.ntp.lsw", Kind::U32, |r| number(r.sent()?.ntp & 0xffff_ffff),
+        "The same: 2^32ths of a second", "RFC 3550, 6.4.1"),
+    ItemField::new("rtcp.timestamp.rtp", Kind::U32, |r| number(r.sent()?.timestamp),
+        "The same time by the media's clock", "RFC 3550, 6.4.1"),
+    ItemField::new("rtcp.sender.packetcount", Kind::U32, |r| number(r.sent()?.packets),
+        "Packets that the sender sent so far", "RFC 3550, 6.4.1"),
+    ItemField::new("rtcp.sender.octetcount", Kind::U32, |r| number(r.sent()?.octets),
+        "Octets of payload that the sender sent so far", "RFC 3550, 6.4.1"),
+    ItemField::new("rtcp.ssrc.fraction", Kind::U8, |r| number(r.received().map(|it| it.fraction_lost).or_else(|| Some(r.voice()?.loss_rate()))?),
+        "Lost since the last report, in 256ths; of an extended report since the beginning", "RFC 3550, 6.4.1; RFC 3611, 4.7.1"),
+    ItemField::new("rtcp.ssrc.cum_nr", Kind::I64, |r| Some(Value::Signed(r.received()?.lost.into())),
+        "Lost in all; negative when more came than were expected", "RFC 3550, 6.4.1"),
+    ItemField::new("rtcp.ssrc.ext_high", Kind::U32, |r| number(r.received()?.highest),
+        "Highest sequence number that came, with its cycles above", "RFC 3550, 6.4.1"),
+    ItemField::new("rtcp.ssrc.jitter", Kind::U32, |r| number(r.received()?.jitter),
+        "Interarrival jitter, by the media's clock", "RFC 3550, 6.4.1"),
+    ItemField::new("rtcp.ssrc.lsr", Kind::U32, |r| number(r.received()?.last_report),
+        "Middle of the clock in the last sender report; 0 without one", "RFC 3550, 6.4.1"),
+    ItemField::new("rtcp.ssrc.dlsr", Kind::U32, |r| number(r.received()?.delay),
+        "How long ago that came, in 65,536ths of a second", "RFC 3550, 6.4.1"),
+    ItemField::new("rtcp.roundtrip_delay", Kind::F64, |r| r.round_trip_ms.map(Value::Float),
+        "Milliseconds from where was captured to who reports and back, where the sender report was seen", "RFC 3550, 6.4.1"),
+    ItemField::new("rtcp.sdes.cname", Kind::Text, |r| {
+            let name = r.report.items.of(CANONICAL_NAME)?;
+            Some(Value::Text(r.name.get_or_init(|| weir_messages::printable(name))))
+        }, "Canonical name of the source", "RFC 3550, 6.5.1"),
+    ItemField::new("rtcp.bye.reason", Kind::Text, |r| r.text(kind::GOODBYE),
+        "Why someone leaves", "RFC 3550, 6.6"),
+    ItemField::new("rtcp.app.name", Kind::Text, |r| r.text(kind::APPLICATION),
+        "Name of an application's packet", "RFC 3550, 6.7"),
+    ItemField::new("rtcp.rtpfb.fmt", Kind::U8, |r| r.format(kind::TRANSPORT_FEEDBACK),
+        "Format of the transport's feedback: 1 NACK, 15 congestion control", "RFC 4585, 6.2"),
+    ItemField::new("rtcp.psfb.fmt", Kind::U8, |r| r.format(kind::PAYLOAD_FEEDBACK),
+        "Format of the payload's feedback: 1 PLI, 4 FIR, 15 of an application", "RFC 4585, 6.3"),
+    ItemField::new("rtcp.xr.bt", Kind::U8, |r| number(r.report.block?.kind),
+        "Type of a block of an extended report: 7 is about telephone calls", "RFC 3611, 3"),
+    ItemField::new("rtcp.ssrc.discarded", Kind::U8, |r| number(r.voice()?.discard_rate()),
+        "Came too late to be played, in 256ths", "RFC 3611, 4.7.1"),
+    ItemField::new("rtcp.xr.voipmetrics.burstdensity", Kind::U8, |r| number(r.voice()?.burst_density()),
+        "Lost or late within bursts, in 256ths", "RFC 3611, 4.7.2"),
+    ItemField::new("rtcp.xr.voipmetrics.gapdensity", Kind::U8, |r| number(r.voice()?.gap_density()),
+        "Lost or late between bursts, in 256ths", "RFC 3611, 4.7.2"),
+    ItemField::new("rtcp.xr.voipmetrics.burstduration", Kind::U16, |r| number(r.voice()?.burst_ms()),
+        "Mean length of bursts, in milliseconds", "RFC 3611, 4.7.2"),
+    ItemField::new("rtcp.xr.voipmetrics.gapduration", Kind::U16, |r| number(r.voice()?.gap_ms()),
+        "Mean length of what is between bursts, in milliseconds", "RFC 3611, 4.7.2"),
+    ItemField::new("rtcp.xr.voipmetrics.rtdelay", Kind::U16, |r| number(r.voice()?.round_trip_ms()),
+        "There and back, in milliseconds", "RFC 3611, 4.7.3"),
+    ItemField::new("rtcp.xr.voipmetrics.esdelay", Kind::U16, |r| number(r.voice()?.system_ms()),
+        "Delay within the listener's system, in milliseconds", "RFC 3611, 4.7.3"),
+    ItemField::new("rtcp.xr.voipmetrics.rfactor", Kind::U8, |r| number(r.voice()?.rating()?),
+        "Rating factor R; NULL where it is not known", "RFC 3611, 4.7.5"),
+    ItemField::new("rtcp.xr.voipmetrics.moslq", Kind::F64, |r| r.voice()?.listening().map(Value::Float),
+        "Listening quality, 1 to 5; NULL where it is not known", "RFC 3611, 4.7.5"),
+    ItemField::new("rtcp.xr.voipmetrics.moscq", Kind::F64, |r| r.voice()?.conversing().map(Value::Float),
+        "Conversational quality, 1 to 5; NULL where it is not known", "RFC 3611, 4.7.5"),
+    ItemField::new("rtcp.xr.voipmetrics.jbnominal", Kind::U16, |r| number(r.voice()?.buffer_ms()),
+        "Nominal delay of the buffer, in milliseconds", "RFC 3611, 4.7.7"),
+];

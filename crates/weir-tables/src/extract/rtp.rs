@@ -1,0 +1,119 @@
+//! `rtp`: one row a packet of RTP.
+
+use weir_messages::rtp::{Codec, Event};
+use weir_packet::{Kind, Needs, Value};
+
+use super::media::{Finder, RtpSight, Sight};
+use super::messages::{WithWay, columns_with_way};
+use super::value::{frame, number};
+use super::{Extract, Extraction, Item, ItemField, columns, in_words};
+use crate::Row;
+use crate::scan::Rows;
+
+pub(super) const EXTRACTION: Extraction = Extraction {
+    name: "rtp",
+    doc: "one row a packet of RTP, where signalling says or on any port where several go on",
+    columns: || columns_with_way(columns(&[], FIELDS)),
+    needs: &[Needs::All],
+    start: |_| Box::new(Rtp::default()),
+    arguments: &[],
+    aliases: &[],
+};
+
+#[derive(Default)]
+struct Rtp(Finder);
+
+impl Extract for Rtp {
+    fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
+        self.0.packet(row.packet, &mut |sight| {
+            if let Sight::Rtp(sight) = sight {
+                let item = WithWay {
+                    way: &sight.way,
+                    own: &RtpItem::new(sight),
+                };
+                rows.push_row(&row.with_item(&item));
+            }
+        });
+    }
+
+    fn notes(&self) -> Vec<String> {
+        in_words(self.0.counted())
+            .map(|note| format!("rtp: {note}"))
+            .collect()
+    }
+}
+
+/// A packet, with what was made of it.
+struct RtpItem<'p> {
+    sight: &'p RtpSight<'p>,
+    csrcs: Vec<u32>,
+    codec: Option<Codec>,
+    event: Option<Event>,
+}
+
+impl<'p> RtpItem<'p> {
+    fn new(sight: &'p RtpSight<'p>) -> Self {
+        let codec = sight.codec();
+        let is_event = codec.as_ref().is_some_and(Codec::is_events);
+        Self {
+            sight,
+            csrcs: sight.packet.csrcs().collect(),
+            event: sight.packet.event().filter(|_| is_event),
+            codec,
+        }
+    }
+}
+
+impl Item for RtpItem<'_> {
+    fn value(&self, index: usize) -> Option<Value<'_>> {
+        (FIELDS.get(index)?.get)(self)
+    }
+}
+
+type Get = for<'i> fn(&'i RtpItem<'_>) -> Option<Value<'i>>;
+
+#[rustfmt::skip]
+static FIELDS: &[ItemField<Get>] = &[
+    ItemField::new("rtp.padding", Kind::Bool, |r| Some(Value::Bool(r.sight.packet.has_padding())),
+        "The payload ends in padding", "RFC 3550, 5.1"),
+    ItemField::new("rtp.ext", Kind::Bool, |r| Some(Value::Bool(r.sight.packet.has_extension())),
+        "The header has an extension", "RFC 3550, 5.3.1"),
+    ItemField::new("rtp.cc", Kind::U8, |r| number(r.sight.packet.contributors()),
+        "Sources that contribute", "RFC 3550, 5.1"),
+    ItemField::new("rtp.marker", Kind::Bool, |r| Some(Value::Bool(r.sight.packet.marker())),
+        "Marker: of sound the first packet after a pause, of pictures the last of a frame", "RFC 3550, 5.1"),
+    ItemField::new("rtp.p_type", Kind::U8, |r| number(r.sight.packet.payload_type()),
+        "Payload type", "RFC 3551, 6"),
+    ItemField::new("rtp.codec", Kind::Text, |r| Some(Value::Text(&r.codec.as_ref()?.name)),
+        "What the payload type stands for, as rtpmap or RFC 3551 has it; NULL of dynamic ones that nothing told", "RFC 3551, 6; RFC 8866, 6.6"),
+    ItemField::new("rtp.seq", Kind::U16, |r| number(r.sight.packet.sequence()),
+        "Sequence number", "RFC 3550, 5.1"),
+    ItemField::new("rtp.timestamp", Kind::U32, |r| number(r.sight.packet.timestamp()),
+        "Time by the media's clock", "RFC 3550, 5.1"),
+    ItemField::new("rtp.ssrc", Kind::U32, |r| number(r.sight.packet.ssrc()),
+        "Synchronization source", "RFC 3550, 5.1"),
+    ItemField::new("rtp.csrc.item", Kind::Numbers, |r| Some(Value::Numbers(&r.csrcs)).filter(|_| !r.csrcs.is_empty()),
+        "Contributing sources", "RFC 3550, 5.1"),
+    ItemField::new("rtp.ext.profile", Kind::U16, |r| number(r.sight.packet.extension()?.0),
+        "What the header extension is", "RFC 3550, 5.3.1; RFC 8285"),
+    ItemField::new("rtp.ext.len", Kind::U16, |r| number(r.sight.packet.extension()?.1),
+        "32-bit words of the header extension", "RFC 3550, 5.3.1"),
+    ItemField::new("rtp.payload_len", Kind::U32, |r| number(r.sight.packet.payload().len() as u64),
+        "Octets of the payload, without padding", "RFC 3550, 5.1"),
+    ItemField::new("rtp.payload", Kind::Bytes, |r| Some(Value::Bytes(r.sight.packet.payload())).filter(|_| !r.sight.packet.payload().is_empty()),
+        "The payload, without padding", "RFC 3550, 5.1"),
+    ItemField::new("rtpevent.event_id", Kind::U8, |r| number(r.event?.event),
+        "Named event: 0 to 15 are the keys of a telephone", "RFC 4733, 2.3.1"),
+    ItemField::new("rtpevent.end_of_event", Kind::Bool, |r| Some(Value::Bool(r.event?.is_end)),
+        "The event is over", "RFC 4733, 2.3.2"),
+    ItemField::new("rtpevent.volume", Kind::U8, |r| number(r.event?.volume),
+        "Level of the event below full scale, in dB", "RFC 4733, 2.3.4"),
+    ItemField::new("rtpevent.duration", Kind::U16, |r| number(r.event?.duration),
+        "How long the event lasts so far, by the media's clock", "RFC 4733, 2.3.5"),
+    ItemField::new("rtp.setup_method", Kind::Text, |r| Some(Value::Text(r.sight.announced.as_ref().map_or("content", |it| it.by))),
+        "What told it: sip, h248, mgcp, or content (packets that go on)", "weir"),
+    ItemField::new("rtp.setup_frame", Kind::U64, |r| frame(r.sight.announced.as_ref()?.frame),
+        "Number of the record that announced it", "weir"),
+    ItemField::new("sip.call_id", Kind::Text, |r| r.sight.announced.as_ref()?.call_id.as_deref().map(Value::Text),
+        "Call-ID of the SIP message that announced it, as in calls", "RFC 3261, 20.8"),
+];

@@ -1,0 +1,166 @@
+//! `snmp`: one row a message of SNMP.
+
+use weir_messages::snmp::{Message, Pdu, Security, Trap, kind_word};
+use weir_packet::{Kind, Needs, Value};
+
+use super::asked::{Asked, Requests};
+use super::messages::{Messages, Protocol, Push, Way, columns_with_way};
+use super::value::{address, frame, number, seconds};
+use super::{Extraction, Item, ItemField, columns};
+
+pub(super) const EXTRACTION: Extraction = Extraction {
+    name: "snmp",
+    doc: "one row a message of SNMP, on any port",
+    columns: || columns_with_way(columns(&[], FIELDS)),
+    needs: &[Needs::All],
+    start: |_| Box::new(Messages::<Snmp>::default()),
+    arguments: &[],
+    aliases: &[],
+};
+
+#[derive(Default)]
+struct Snmp(Requests<i32>);
+
+/// A response.
+const RESPONSE: u8 = 2;
+/// A report, which answers a request that could not be read.
+const REPORT: u8 = 8;
+
+impl Protocol for Snmp {
+    const NAME: &'static str = "snmp";
+
+    fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
+        bytes.first() == Some(&0x30) && Message::new(bytes, ports).is_some()
+    }
+
+    fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
+        let Some(message) = Message::new(bytes, way.ports()) else {
+            return false;
+        };
+        let mut asked = None;
+        if let Some((pdu, id)) = message.pdu.as_ref().and_then(|pdu| Some((pdu, pdu.id?))) {
+            match pdu.kind {
+                RESPONSE => asked = self.0.answer(way, id),
+                // An engine that was asked without its name says it; the same is asked again then.
+                REPORT => self.0.forget(way, id),
+                0 | 1 | 3 | 5 | 6 => self.0.ask(way, id),
+                _ => {}
+            }
+        }
+        let texts = |pdu: &Pdu<'_>| {
+            pdu.values
+                .iter()
+                .map(weir_messages::snmp::Value::text)
+                .collect()
+        };
+        let item = SnmpItem {
+            values: message.pdu.as_ref().map(texts).unwrap_or_default(),
+            community: message.community.map(weir_messages::printable),
+            user: message.security.map(|it| weir_messages::printable(it.user)),
+            context: message
+                .security
+                .and_then(|it| it.context.map(weir_messages::printable)),
+            time_ns: asked.and_then(|asked| asked.until(way)),
+            asked,
+            message,
+        };
+        push(way, &item);
+        true
+    }
+
+    fn counted(&self) -> Vec<(u64, &'static str)> {
+        self.0.counted()
+    }
+}
+
+struct SnmpItem<'m> {
+    message: Message<'m>,
+    community: Option<String>,
+    user: Option<String>,
+    context: Option<String>,
+    values: Vec<String>,
+    asked: Option<Asked>,
+    time_ns: Option<i64>,
+}
+
+impl<'m> SnmpItem<'m> {
+    const fn pdu(&self) -> Option<&Pdu<'m>> {
+        self.message.pdu.as_ref()
+    }
+
+    fn trap(&self) -> Option<&Trap> {
+        self.pdu()?.trap.as_ref()
+    }
+
+    fn security(&self) -> Option<&Security<'m>> {
+        self.message.security.as_ref()
+    }
+
+    /// A number that get bulk has, or all others.
+    fn either(&self, of_bulk: bool, get: fn(&Pdu<'m>) -> Option<i32>) -> Option<Value<'static>> {
+        let pdu = self.pdu().filter(|pdu| (pdu.kind == 5) == of_bulk)?;
+        get(pdu).map(|number| Value::Signed(number.into()))
+    }
+}
+
+impl Item for SnmpItem<'_> {
+    fn value(&self, index: usize) -> Option<Value<'_>> {
+        (FIELDS.get(index)?.get)(self)
+    }
+}
+
+type Get = for<'i> fn(&'i SnmpItem<'_>) -> Option<Value<'i>>;
+
+#[rustfmt::skip]
+static FIELDS: &[ItemField<Get>] = &[
+    ItemField::new("snmp.version", Kind::U8, |s| number(s.message.version),
+        "Version: 0 is 1, 1 is 2c, 3 is 3", "RFC 1157, 4; RFC 3412, 6.1"),
+    ItemField::new("snmp.community", Kind::Text, |s| s.community.as_deref().map(Value::Text).filter(|_| s.message.community.is_some_and(|it| !it.is_empty())),
+        "Community, of versions 1 and 2c; NULL of the empty one", "RFC 1157, 4"),
+    ItemField::new("snmp.data", Kind::U8, |s| number(s.pdu()?.kind),
+        "Kind of PDU: 0 get, 1 get next, 2 response, 3 set, 4 trap, 5 get bulk, 6 inform, 7 trap of version 2, 8 report", "RFC 3416, 3"),
+    ItemField::new("snmp.pdu", Kind::Text, |s| kind_word(s.pdu()?.kind).map(Value::Text),
+        "The same in words: get-request, get-next-request, get-response, …", "RFC 3416, 3"),
+    ItemField::new("snmp.request_id", Kind::I64, |s| s.pdu()?.id.map(|id| Value::Signed(id.into())),
+        "Number that request and response share", "RFC 3416, 3"),
+    ItemField::new("snmp.error_status", Kind::I64, |s| s.either(false, |pdu| pdu.error),
+        "Error: 0 none, 2 no such name, 5 general, …", "RFC 3416, 3"),
+    ItemField::new("snmp.error_index", Kind::I64, |s| s.either(false, |pdu| pdu.index),
+        "Variable with the error, from 1", "RFC 3416, 3"),
+    ItemField::new("snmp.non_repeaters", Kind::I64, |s| s.either(true, |pdu| pdu.error),
+        "Variables of get bulk that are not repeated", "RFC 3416, 3"),
+    ItemField::new("snmp.max_repetitions", Kind::I64, |s| s.either(true, |pdu| pdu.index),
+        "Most repetitions of get bulk", "RFC 3416, 3"),
+    ItemField::new("snmp.name", Kind::Texts, |s| Some(Value::Texts(&s.pdu()?.names)).filter(|_| s.pdu().is_some_and(|pdu| !pdu.names.is_empty())),
+        "Names of the variables: object identifiers", "RFC 3416, 3"),
+    ItemField::new("snmp.values", Kind::Texts, |s| Some(Value::Texts(&s.values)).filter(|_| !s.values.is_empty()),
+        "Their values as texts: octets that are not to be printed in hexadecimal digits; nothing for NULL", "RFC 3416, 3"),
+    ItemField::new("snmp.time", Kind::F64, |s| seconds(s.time_ns?),
+        "Seconds from the request to this response", "weir"),
+    ItemField::new("snmp.response_to", Kind::U64, |s| frame(s.asked?.frame),
+        "Number of the record with the request that this answers", "weir"),
+    ItemField::new("snmp.enterprise", Kind::Text, |s| Some(Value::Text(&s.trap()?.enterprise)),
+        "What sent a trap of version 1", "RFC 1157, 4.1.6"),
+    ItemField::new("snmp.agent_addr", Kind::Address, |s| address(s.trap()?.agent?.into()),
+        "Address of what sent a trap of version 1", "RFC 1157, 4.1.6"),
+    ItemField::new("snmp.generic_trap", Kind::I64, |s| Some(Value::Signed(s.trap()?.generic.into())),
+        "Trap: 0 cold start, 1 warm start, 2 link down, 3 link up, 4 authentication failure, 6 of the enterprise", "RFC 1157, 4.1.6"),
+    ItemField::new("snmp.specific_trap", Kind::I64, |s| Some(Value::Signed(s.trap()?.specific.into())),
+        "Which trap of the enterprise", "RFC 1157, 4.1.6"),
+    ItemField::new("snmp.time_stamp", Kind::U32, |s| number(s.trap()?.uptime),
+        "Hundredths of seconds since the sender of a trap began", "RFC 1157, 4.1.6"),
+    ItemField::new("snmp.msgid", Kind::U32, |s| number(s.security()?.id),
+        "Number of a message of version 3", "RFC 3412, 6.2"),
+    ItemField::new("snmp.msgflags", Kind::U8, |s| number(s.security()?.flags),
+        "Flags of version 3: 1 authenticated, 2 encrypted, 4 a report is wanted", "RFC 3412, 6.4"),
+    ItemField::new("snmp.msgauthoritativeengineid", Kind::Bytes, |s| Some(Value::Bytes(s.security()?.engine)).filter(|_| s.security().is_some_and(|it| !it.engine.is_empty())),
+        "The authoritative engine", "RFC 3414, 2.4"),
+    ItemField::new("snmp.msgauthoritativeengineboots", Kind::U32, |s| number(s.security()?.boots),
+        "How often that engine began", "RFC 3414, 2.4"),
+    ItemField::new("snmp.msgauthoritativeenginetime", Kind::U32, |s| number(s.security()?.time),
+        "Its seconds since", "RFC 3414, 2.4"),
+    ItemField::new("snmp.msgusername", Kind::Text, |s| s.user.as_deref().map(Value::Text).filter(|_| s.security().is_some_and(|it| !it.user.is_empty())),
+        "User name of version 3", "RFC 3414, 2.4"),
+    ItemField::new("snmp.contextname", Kind::Text, |s| s.context.as_deref().map(Value::Text).filter(|_| s.security().is_some_and(|it| it.context.is_some_and(|name| !name.is_empty()))),
+        "Name of the context", "RFC 3412, 7.1"),
+];

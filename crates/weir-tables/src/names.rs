@@ -1,0 +1,544 @@
+//! Names that people bring along: Wireshark's, Zeek's, ECS's, IPFIX's, tcpdump's.
+//!
+//! The columns bear Wireshark's names, but not each of its names is a column: `ip.addr` is two of them,
+//! `tcp.stream` is a number that a packet alone does not have. This is the table of such names: what they mean
+//! here, or what to write. It is data; who knows SQL puts the meanings into statements.
+
+use crate::{EXTRACTIONS, Table};
+
+/// A name that is no column, or not of every table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Name {
+    /// The name in lower case.
+    pub name: &'static str,
+    /// What it means.
+    pub meaning: Meaning,
+    /// Whose name it is.
+    pub of: &'static str,
+    /// A column that a table must have for the meaning to be this one.
+    pub with: Option<&'static str>,
+}
+
+/// What a name means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// Any of these columns in a condition; the list of them elsewhere.
+    Sides(&'static [&'static str]),
+    /// Another name of this column.
+    Column(&'static str),
+    /// What this expression of SQL gives.
+    Expression(&'static str),
+    /// Nothing that a column could be: what to write, or why there is none.
+    Told(&'static str),
+}
+
+impl Name {
+    /// The meanings of a name, in lower case, in the order in which they are tried: the first whose columns are
+    /// there holds.
+    pub fn meanings(name: &str) -> impl Iterator<Item = &'static Self> {
+        NAMES.iter().filter(move |known| known.name == name)
+    }
+
+    /// True when a table has the columns that the meaning speaks of.
+    pub fn fits(&self, has: &dyn Fn(&str) -> bool) -> bool {
+        let columns: &[&str] = match &self.meaning {
+            Meaning::Sides(columns) => columns,
+            Meaning::Column(column) => &[column],
+            Meaning::Expression(_) | Meaning::Told(_) => &[],
+        };
+        self.with.is_none_or(has) && columns.iter().all(|column| has(column))
+    }
+}
+
+/// Why there is no column of this name, and what to write; `None` for a name of which nothing is known.
+/// `has` says which columns the statement's tables have.
+#[must_use]
+pub fn advice(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
+    let lower = name.to_ascii_lowercase().replace('-', "_");
+    if let Some(Meaning::Told(told)) = Name::meanings(&lower)
+        .find(|name| name.fits(has))
+        .map(|name| name.meaning)
+    {
+        return Some(told.to_owned());
+    }
+    if let Some(column) = elsewhere(&lower) {
+        return Some(column);
+    }
+    let meaning = Name::meanings(&lower).map(|name| name.meaning).next();
+    if let Some(meaning) = meaning {
+        return Some(match meaning {
+            Meaning::Sides(columns) => match has("addr.src") {
+                true if lower.ends_with("addr") => {
+                    "this table has addr.src and addr.dst: write addr.any".to_owned()
+                }
+                true if lower.ends_with("port") && has("port.src") => {
+                    "this table has port.src and port.dst: write port.any".to_owned()
+                }
+                _ => format!(
+                    "it is either of {}, which this table has not",
+                    columns.join(" and ")
+                ),
+            },
+            Meaning::Column(column) => match elsewhere(column) {
+                Some(place) => format!("it is called {column} here: {place}"),
+                None => format!("it is called {column} here, which this table has not"),
+            },
+            Meaning::Expression(text) => format!("it is {text}"),
+            Meaning::Told(told) => told.to_owned(),
+        });
+    }
+    let begins = |known: &&(&str, &str)| {
+        lower
+            .strip_prefix(known.0)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.') || rest.starts_with('_'))
+    };
+    let prefix = lower.split('.').next().unwrap_or(&lower);
+    if let Some((_, told)) = PREFIXES.iter().find(begins) {
+        return Some((*told).to_owned());
+    }
+    // A protocol that has a table: this field is not among its columns.
+    let with_prefix = EXTRACTIONS.iter().find(|extraction| {
+        lower.contains('.')
+            && (extraction.columns)().iter().any(|column| {
+                column
+                    .name
+                    .strip_prefix(prefix)
+                    .is_some_and(|rest| rest.starts_with('.'))
+                    && !has(&column.name)
+            })
+    });
+    if let Some(extraction) = with_prefix.filter(|_| !PACKET_PREFIXES.contains(&prefix)) {
+        let name = extraction.name;
+        return Some(format!(
+            "what {prefix} says is in {name}('trace.pcap'), which has no column of this name: weir fields {prefix}. lists them"
+        ));
+    }
+    not_decoded(prefix).filter(|_| lower.contains('.'))
+}
+
+/// What is said of a protocol that is not decoded: which packets carry it.
+#[must_use]
+pub fn not_decoded(protocol: &str) -> Option<String> {
+    let known = NOT_DECODED.iter().find(|(known, ..)| *known == protocol);
+    known.map(|(protocol, what, packets)| {
+        format!("{what} is not decoded, so that {protocol} has no columns; its packets are WHERE {packets}")
+    })
+}
+
+/// The table that has a column of this name, when it is not that of packets.
+fn elsewhere(name: &str) -> Option<String> {
+    let tables = EXTRACTIONS.iter().filter(|extraction| {
+        (extraction.columns)()
+            .iter()
+            .any(|column| &*column.name == name)
+    });
+    let tables: Vec<&str> = tables.map(|extraction| extraction.name).collect();
+    if Table::packets().position(name).is_some() {
+        return Some(format!(
+            "{name} is a column of packets: FROM 'trace.pcap', which joins by frame.number"
+        ));
+    }
+    match tables.as_slice() {
+        [] => None,
+        [table] => Some(format!(
+            "{name} is a column of another table: FROM {table}('trace.pcap')"
+        )),
+        [first, rest @ ..] => {
+            let rest = rest.iter().take(3).map(|table| format!("{table}(…)"));
+            Some(format!(
+                "{name} is a column of other tables: FROM {first}('trace.pcap'), or {}",
+                rest.collect::<Vec<_>>().join(", ")
+            ))
+        }
+    }
+}
+
+const fn sides(name: &'static str, columns: &'static [&'static str]) -> Name {
+    Name {
+        name,
+        meaning: Meaning::Sides(columns),
+        of: "Wireshark",
+        with: None,
+    }
+}
+
+const fn told(name: &'static str, told: &'static str) -> Name {
+    Name {
+        name,
+        meaning: Meaning::Told(told),
+        of: "Wireshark",
+        with: None,
+    }
+}
+
+const fn column(of: &'static str, name: &'static str, column: &'static str) -> Name {
+    Name {
+        name,
+        meaning: Meaning::Column(column),
+        of,
+        with: None,
+    }
+}
+
+/// Of flows a column, of packets nothing that one of them could know.
+const fn of_flow(of: &'static str, name: &'static str, column: &'static str) -> Name {
+    Name {
+        name,
+        meaning: Meaning::Column(column),
+        of,
+        with: Some("flow.state"),
+    }
+}
+
+/// All names.
+#[rustfmt::skip]
+pub const NAMES: &[Name] = &[
+    // Either side.
+    sides("ip.addr", &["ip.src", "ip.dst"]),
+    sides("ipv6.addr", &["ipv6.src", "ipv6.dst"]),
+    sides("eth.addr", &["eth.src", "eth.dst"]),
+    sides("tcp.port", &["tcp.srcport", "tcp.dstport"]),
+    sides("udp.port", &["udp.srcport", "udp.dstport"]),
+    sides("sctp.port", &["sctp.srcport", "sctp.dstport"]),
+    sides("dccp.port", &["dccp.srcport", "dccp.dstport"]),
+    sides("wlan.addr", &["wlan.ra", "wlan.ta", "wlan.da", "wlan.sa", "wlan.bssid"]),
+    sides("fddi.addr", &["fddi.src", "fddi.dst"]),
+    sides("tr.addr", &["tr.src", "tr.dst"]),
+    sides("addr.any", &["addr.src", "addr.dst"]),
+    sides("port.any", &["port.src", "port.dst"]),
+    Name { name: "host", meaning: Meaning::Sides(&["addr.src", "addr.dst"]), of: "tcpdump", with: None },
+    Name { name: "port", meaning: Meaning::Sides(&["port.src", "port.dst"]), of: "tcpdump", with: None },
+    Name { name: "related.ip", meaning: Meaning::Sides(&["addr.src", "addr.dst"]), of: "ECS", with: None },
+    // Wireshark's other names.
+    Name { name: "frame.time_epoch", meaning: Meaning::Expression("extract(epoch FROM frame.time)"), of: "Wireshark", with: Some("frame.time") },
+    told("frame.time_relative", "it hangs on the first packet of all: write frame.time - min(frame.time) OVER () in SELECT; WHERE compares frame.time itself"),
+    told("frame.time_delta", "it hangs on the packet before: write frame.time - lag(frame.time) OVER (ORDER BY frame.number) in SELECT"),
+    told("frame.time_delta_displayed", "it hangs on the row before: write frame.time - lag(frame.time) OVER (ORDER BY frame.number) in SELECT"),
+    told("frame.protocols", "write frame.layers: the protocols from the link to the transport, 'eth:ip:tcp'; what is above them is flow.service of flows('trace.pcap')"),
+    column("Wireshark", "frame.encap_type", "frame.link_type"),
+    column("Wireshark", "frame.time_utc", "frame.time"),
+    told("frame.coloring_rule.name", "colours are Wireshark's; frame.stopped says what is wrong with a packet"),
+    told("tcp.seq", "Wireshark counts it from the first of its direction; what was sent is tcp.seq_raw, and relative it is tcp.seq_raw - first_value(tcp.seq_raw) OVER (PARTITION BY flow.id, flow.from_originator ORDER BY frame.number) FROM flow_packets('trace.pcap')"),
+    told("tcp.ack", "Wireshark counts it from the first of the other direction; what was sent is tcp.ack_raw"),
+    told("tcp.nxtseq", "write tcp.seq_raw + tcp.len"),
+    told("tcp.stream", "flow.id numbers the connections, those of UDP too: FROM flow_packets('trace.pcap') has it of each packet, FROM flows('trace.pcap') a row for each"),
+    told("udp.stream", "flow.id numbers the conversations, those of TCP too: FROM flow_packets('trace.pcap') has it of each packet, FROM flows('trace.pcap') a row for each"),
+    told("tcp.window_size", "write tcp.window_size_value, as it was sent; tcp.options.wscale.shift of the SYN says how far it is shifted"),
+    told("tcp.window_size_scalefactor", "tcp.options.wscale.shift of the SYN says how far windows are shifted"),
+    told("tcp.time_relative", "flow.start of flows('trace.pcap') is when the connection began; frame.time is that of the packet"),
+    told("tcp.time_delta", "write frame.time - lag(frame.time) OVER (PARTITION BY flow.id ORDER BY frame.number) FROM flow_packets('trace.pcap')"),
+    column("Wireshark", "tcp.flags.rst", "tcp.flags.reset"),
+    column("Wireshark", "tcp.flags.psh", "tcp.flags.push"),
+    column("Wireshark", "tcp.flags.ecn", "tcp.flags.ece"),
+    column("Wireshark", "tcp.flags.ns", "tcp.flags.ae"),
+    column("Wireshark", "tcp.options.mss", "tcp.options.mss_val"),
+    column("Wireshark", "tcp.options.wscale", "tcp.options.wscale.shift"),
+    column("Wireshark", "tcp.segment_data", "tcp.payload"),
+    told("tcp.reassembled.data", "tcp.payload has what each packet brings; http('trace.pcap') and the other tables read what is put together"),
+    column("Wireshark", "ip.tos", "ip.dsfield"),
+    column("Wireshark", "ipv6.hop_limit", "ipv6.hlim"),
+    told("ip.host", "addresses are not looked up; write ip.addr"),
+    told("ip.src_host", "addresses are not looked up; write ip.src"),
+    told("ip.dst_host", "addresses are not looked up; write ip.dst"),
+    told("eth.src_resolved", "makers of cards are not looked up; write eth.src"),
+    told("eth.dst_resolved", "makers of cards are not looked up; write eth.dst"),
+    column("Wireshark", "icmp.resp_to", "icmp.ident"),
+    told("data", "write tcp.payload or udp.payload"),
+    told("data.data", "write tcp.payload or udp.payload"),
+    told("data.text", "write tcp.payload or udp.payload"),
+    told("data.len", "write tcp.len, or octet_length(udp.payload)"),
+    told("_ws.malformed", "write frame.stopped IS NOT NULL: it says what is wrong with a packet"),
+    told("_ws.col.protocol", "write proto for the transport, frame.layers for all headers; flow.service of flows('trace.pcap') is what a connection carries"),
+    told("_ws.col.info", "it is text for Wireshark's screen; the tables dns, tls, http, sip and others have its facts as columns: weir tables lists them"),
+    told("_ws.col.source", "write addr.src"),
+    told("_ws.col.destination", "write addr.dst"),
+    told("_ws.col.time", "write frame.time"),
+    told("_ws.col.length", "write frame.len"),
+    told("_ws.col.no.", "write frame.number"),
+    // Zeek.
+    of_flow("Zeek", "id.orig_h", "addr.src"),
+    of_flow("Zeek", "id.orig_p", "port.src"),
+    of_flow("Zeek", "id.resp_h", "addr.dst"),
+    of_flow("Zeek", "id.resp_p", "port.dst"),
+    told("id.orig_h", "who began is known of a flow: FROM flows('trace.pcap') has it; of a packet write addr.src, who sent it"),
+    told("id.orig_p", "who began is known of a flow: FROM flows('trace.pcap') has it; of a packet write port.src"),
+    told("id.resp_h", "who answered is known of a flow: FROM flows('trace.pcap') has it; of a packet write addr.dst"),
+    told("id.resp_p", "who answered is known of a flow: FROM flows('trace.pcap') has it; of a packet write port.dst"),
+    of_flow("Zeek", "conn_state", "flow.state"),
+    of_flow("Zeek", "history", "flow.history"),
+    of_flow("Zeek", "service", "flow.service"),
+    of_flow("Zeek", "orig_bytes", "flow.payload_bytes_src"),
+    of_flow("Zeek", "resp_bytes", "flow.payload_bytes_dst"),
+    of_flow("Zeek", "orig_pkts", "flow.packets_src"),
+    of_flow("Zeek", "resp_pkts", "flow.packets_dst"),
+    of_flow("Zeek", "orig_ip_bytes", "flow.ip_bytes_src"),
+    of_flow("Zeek", "resp_ip_bytes", "flow.ip_bytes_dst"),
+    of_flow("Zeek", "missed_bytes", "flow.missed_bytes"),
+    of_flow("Zeek", "community_id", "flow.community_id"),
+    told("conn_state", "FROM flows('trace.pcap') has it as flow.state"),
+    told("orig_bytes", "FROM flows('trace.pcap') has it as flow.payload_bytes_src"),
+    told("resp_bytes", "FROM flows('trace.pcap') has it as flow.payload_bytes_dst"),
+    told("community_id", "FROM flows('trace.pcap') has it as flow.community_id"),
+    told("uid", "flow.id numbers the flows of a capture, and flow.community_id is the same in every tool: FROM flows('trace.pcap')"),
+    column("Zeek", "ts", "frame.time"),
+    // ECS.
+    column("ECS", "source.ip", "addr.src"),
+    column("ECS", "source.address", "addr.src"),
+    column("ECS", "source.port", "port.src"),
+    column("ECS", "source.mac", "eth.src"),
+    column("ECS", "destination.ip", "addr.dst"),
+    column("ECS", "destination.address", "addr.dst"),
+    column("ECS", "destination.port", "port.dst"),
+    column("ECS", "destination.mac", "eth.dst"),
+    column("ECS", "client.ip", "addr.src"),
+    column("ECS", "client.port", "port.src"),
+    column("ECS", "server.ip", "addr.dst"),
+    column("ECS", "server.port", "port.dst"),
+    column("ECS", "network.transport", "proto"),
+    column("ECS", "network.protocol", "flow.service"),
+    column("ECS", "network.community_id", "flow.community_id"),
+    column("ECS", "network.vlan.id", "vlan.id"),
+    column("ECS", "source.packets", "flow.packets_src"),
+    column("ECS", "destination.packets", "flow.packets_dst"),
+    column("ECS", "source.bytes", "flow.ip_bytes_src"),
+    column("ECS", "destination.bytes", "flow.ip_bytes_dst"),
+    column("ECS", "event.start", "flow.start"),
+    column("ECS", "event.end", "flow.end"),
+    column("ECS", "event.duration", "flow.duration"),
+    column("ECS", "dns.question.name", "dns.qry.name"),
+    column("ECS", "dns.question.type", "dns.qry.type_name"),
+    column("ECS", "dns.response_code", "dns.rcode_name"),
+    column("ECS", "tls.client.server_name", "tls.handshake.extensions_server_name"),
+    column("ECS", "tls.client.ja3", "tls.handshake.ja3"),
+    column("ECS", "tls.server.ja3s", "tls.handshake.ja3s"),
+    column("ECS", "url.full", "http.request.full_uri"),
+    column("ECS", "url.domain", "http.host"),
+    column("ECS", "user_agent.original", "http.user_agent"),
+    column("ECS", "http.response.status_code", "http.response.code"),
+    // IPFIX; flows has more of them.
+    column("IPFIX", "sourceipv4address", "ip.src"),
+    column("IPFIX", "destinationipv4address", "ip.dst"),
+    column("IPFIX", "sourceipv6address", "ipv6.src"),
+    column("IPFIX", "destinationipv6address", "ipv6.dst"),
+    column("IPFIX", "sourcetransportport", "port.src"),
+    column("IPFIX", "destinationtransportport", "port.dst"),
+    column("IPFIX", "protocolidentifier", "ip.proto"),
+    column("IPFIX", "sourcemacaddress", "eth.src"),
+    column("IPFIX", "destinationmacaddress", "eth.dst"),
+    column("IPFIX", "ipttl", "ip.ttl"),
+    column("IPFIX", "vlanid", "vlan.id"),
+    column("IPFIX", "tcpcontrolbits", "tcp.flags"),
+    told("octetdeltacount", "FROM flows('trace.pcap') has it; of packets write sum(ip.len)"),
+    told("packetdeltacount", "FROM flows('trace.pcap') has it; of packets write count(*)"),
+    // What everybody tries.
+    column("tcpdump", "src_ip", "addr.src"),
+    column("tcpdump", "dst_ip", "addr.dst"),
+    column("tcpdump", "source_ip", "addr.src"),
+    column("tcpdump", "dest_ip", "addr.dst"),
+    column("tcpdump", "srcip", "addr.src"),
+    column("tcpdump", "dstip", "addr.dst"),
+    column("tcpdump", "saddr", "addr.src"),
+    column("tcpdump", "daddr", "addr.dst"),
+    column("tcpdump", "src_port", "port.src"),
+    column("tcpdump", "dst_port", "port.dst"),
+    column("tcpdump", "dest_port", "port.dst"),
+    column("tcpdump", "sport", "port.src"),
+    column("tcpdump", "dport", "port.dst"),
+    column("tcpdump", "srcport", "port.src"),
+    column("tcpdump", "src_mac", "eth.src"),
+    column("tcpdump", "dst_mac", "eth.dst"),
+    column("tcpdump", "ether.src", "eth.src"),
+    column("tcpdump", "ether.dst", "eth.dst"),
+];
+
+/// Families of names of which none is a column, with what to write.
+const PREFIXES: &[(&str, &str)] = &[
+    (
+        "tcp.analysis",
+        "retransmissions and the like are counted by flow: flow.retransmissions_src, flow.out_of_order_src, \
+         flow.zero_windows_src and flow.rtt of flows('trace.pcap')",
+    ),
+    (
+        "ip.geoip",
+        "there is no table of places; join one of your own: ON cidr_match(p.ip.src, t.network)",
+    ),
+    (
+        "_ws.expert",
+        "frame.stopped says what is wrong with a packet; flows('trace.pcap') counts retransmissions",
+    ),
+    (
+        "_ws.col",
+        "it is text for Wireshark's screen; weir fields lists the columns",
+    ),
+];
+
+/// Parts of names in front of the first dot that headers of packets have, whatever tables have too.
+const PACKET_PREFIXES: &[&str] = &[
+    "frame", "eth", "vlan", "ip", "ipv6", "tcp", "udp", "sctp", "icmp", "icmpv6", "arp", "addr",
+    "port", "flow",
+];
+
+/// Protocols that are not decoded: as Wireshark calls them, what they are, and which packets carry them.
+#[rustfmt::skip]
+const NOT_DECODED: &[(&str, &str, &str)] = &[
+    ("radius", "RADIUS", "udp.port IN (1812, 1813)"),
+    ("diameter", "Diameter", "tcp.port = 3868 OR sctp.port = 3868"),
+    ("snmp", "SNMP", "udp.port IN (161, 162)"),
+    ("quic", "QUIC above its first packets", "udp.port = 443; tls('trace.pcap') reads its handshakes"),
+    ("http2", "HTTP/2", "tcp.port = 443"),
+    ("http3", "HTTP/3", "udp.port = 443"),
+    ("mqtt", "MQTT", "tcp.port = 1883"),
+    ("ssh", "SSH", "tcp.port = 22"),
+    ("ftp", "FTP", "tcp.port = 21"),
+    ("smtp", "SMTP", "tcp.port IN (25, 587)"),
+    ("imap", "IMAP", "tcp.port = 143"),
+    ("pop", "POP3", "tcp.port = 110"),
+    ("telnet", "Telnet", "tcp.port = 23"),
+    ("tftp", "TFTP", "udp.port = 69"),
+    ("syslog", "syslog", "udp.port = 514"),
+    ("smb", "SMB", "tcp.port IN (139, 445)"),
+    ("smb2", "SMB", "tcp.port = 445"),
+    ("nbns", "NetBIOS names", "udp.port = 137"),
+    ("dcerpc", "DCE/RPC", "tcp.port = 135"),
+    ("ldap", "LDAP", "tcp.port = 389"),
+    ("kerberos", "Kerberos", "udp.port = 88 OR tcp.port = 88"),
+    ("rtp", "RTP", "proto = 'udp'; call.media_ports or flow.service = 'rtp' of flows('trace.pcap') tells which"),
+    ("rtcp", "RTCP", "proto = 'udp'; flow.service of flows('trace.pcap') tells which"),
+    ("rtsp", "RTSP", "tcp.port = 554"),
+    ("stun", "STUN", "udp.port = 3478"),
+    ("sdp", "SDP", "sip.content_type = 'application/sdp' of sip('trace.pcap'), in sip.msg_body"),
+    ("bgp", "BGP", "tcp.port = 179"),
+    ("ospf", "OSPF", "proto = 'ospf'"),
+    ("eigrp", "EIGRP", "proto = 'eigrp'"),
+    ("vrrp", "VRRP", "proto = 'vrrp'"),
+    ("rip", "RIP", "udp.port = 520"),
+    ("hsrp", "HSRP", "udp.port = 1985"),
+    ("isis", "IS-IS", "llc.dsap = 0xfe"),
+    ("stp", "spanning tree", "llc.dsap = 0x42"),
+    ("lldp", "LLDP", "eth.type = 0x88cc"),
+    ("cdp", "CDP", "llc.pid = 0x2000"),
+    ("lacp", "LACP", "eth.type = 0x8809"),
+    ("eapol", "EAPOL", "eth.type = 0x888e"),
+    ("eap", "EAP", "eth.type = 0x888e"),
+    ("ptp", "PTP", "udp.port IN (319, 320) OR eth.type = 0x88f7"),
+    ("isakmp", "IKE", "udp.port IN (500, 4500)"),
+    ("wg", "WireGuard", "udp.port = 51820"),
+    ("openvpn", "OpenVPN", "udp.port = 1194 OR tcp.port = 1194"),
+    ("dhcpv6", "DHCPv6", "udp.port IN (546, 547)"),
+    ("mdns", "mDNS", "udp.port = 5353; dns('trace.pcap') reads it"),
+    ("llmnr", "LLMNR", "udp.port = 5355; dns('trace.pcap') reads it"),
+    ("coap", "CoAP", "udp.port = 5683"),
+    ("modbus", "Modbus", "tcp.port = 502"),
+    ("mbtcp", "Modbus", "tcp.port = 502"),
+    ("dnp3", "DNP3", "tcp.port = 20000"),
+    ("s7comm", "S7", "tcp.port = 102"),
+    ("mysql", "MySQL", "tcp.port = 3306"),
+    ("pgsql", "PostgreSQL", "tcp.port = 5432"),
+    ("tds", "TDS", "tcp.port = 1433"),
+    ("redis", "Redis", "tcp.port = 6379"),
+    ("rdp", "RDP", "tcp.port = 3389"),
+    ("vnc", "VNC", "tcp.port = 5900"),
+    ("gtpv2", "GTP version 2", "udp.port = 2123"),
+    ("pfcp", "PFCP", "udp.port = 8805"),
+    ("s1ap", "S1AP", "sctp.port = 36412"),
+    ("ngap", "NGAP", "sctp.port = 38412"),
+    ("x2ap", "X2AP", "sctp.port = 36422"),
+    ("m3ua", "M3UA", "sctp.port = 2905"),
+    ("m2ua", "M2UA", "sctp.port = 2904"),
+    ("m2pa", "M2PA", "sctp.port = 3565"),
+    ("sccp", "SCCP", "sctp.data_payload_proto_id = 3"),
+    ("tcap", "TCAP", "sctp.data_payload_proto_id = 3"),
+    ("gsm_map", "MAP", "sctp.data_payload_proto_id = 3"),
+    ("isup", "ISUP", "sctp.data_payload_proto_id = 3"),
+    ("cflow", "NetFlow and IPFIX", "udp.port IN (2055, 4739)"),
+    ("data", "What nothing decodes", "tcp.payload IS NOT NULL OR udp.payload IS NOT NULL"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packets(name: &str) -> bool {
+        Table::packets().position(name).is_some()
+    }
+
+    fn known(name: &str) -> bool {
+        packets(name)
+            || EXTRACTIONS.iter().any(|extraction| {
+                (extraction.columns)()
+                    .iter()
+                    .any(|column| &*column.name == name)
+            })
+    }
+
+    /// A meaning that names a column that was renamed would mean nothing.
+    #[test]
+    fn names_speak_of_columns_that_are_there_and_are_none_of_packets_themselves() {
+        for name in NAMES {
+            assert_eq!(name.name, name.name.to_ascii_lowercase());
+            assert!(!packets(name.name), "{} is a column", name.name);
+            let columns: Vec<&str> = match name.meaning {
+                Meaning::Sides(columns) => columns.to_vec(),
+                Meaning::Column(column) => vec![column],
+                Meaning::Expression(_) | Meaning::Told(_) => Vec::new(),
+            };
+            for column in columns.into_iter().chain(name.with) {
+                assert!(known(column), "{}: {column}", name.name);
+            }
+        }
+    }
+
+    /// `dns.qry.name` had no hint, `tcp.seq` was said to be near `icmp.seq`, `tcp.port` near `erf.mcatm.port`.
+    #[test]
+    fn a_name_that_is_no_column_says_what_to_write() {
+        for (name, part) in [
+            ("tcp.seq", "tcp.seq_raw"),
+            ("tcp.ack", "tcp.ack_raw"),
+            ("TCP.Stream", "flow_packets('trace.pcap')"),
+            ("tcp.analysis.retransmission", "flow.retransmissions_src"),
+            ("frame.protocols", "frame.layers"),
+            ("frame.time_relative", "min(frame.time) OVER ()"),
+            ("frame.time_delta", "lag(frame.time)"),
+            ("sip.method", "sip('trace.pcap')"),
+            ("sip.Call-ID", "sip('trace.pcap')"),
+            ("dns.qry.name", "dns('trace.pcap')"),
+            ("dns.flags.nonsense", "dns('trace.pcap')"),
+            ("tls.handshake.type", "tls('trace.pcap')"),
+            ("http.request.method", "http('trace.pcap')"),
+            ("flow.rtt", "flows('trace.pcap')"),
+            ("id.orig_h", "addr.src"),
+            ("radius.User_Name", "udp.port IN (1812, 1813)"),
+            ("_ws.col.Info", "weir tables"),
+        ] {
+            let found = advice(name, &packets).unwrap_or_default();
+            assert!(found.contains(part), "{name}: {found}");
+        }
+        for name in ["tcp.flags.sin", "ip.scr", "frobnicate.foo", "adress"] {
+            assert_eq!(advice(name, &packets), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_means_what_the_table_at_hand_has() {
+        let meaning = |name: &str, has: &dyn Fn(&str) -> bool| {
+            Name::meanings(name)
+                .find(|name| name.fits(has))
+                .map(|name| name.meaning)
+        };
+        let flows = |name: &str| ["flow.state", "addr.src"].contains(&name);
+        assert_eq!(
+            meaning("id.orig_h", &flows),
+            Some(Meaning::Column("addr.src"))
+        );
+        assert!(matches!(
+            meaning("id.orig_h", &packets),
+            Some(Meaning::Told(_))
+        ));
+        assert_eq!(
+            meaning("ip.addr", &packets),
+            Some(Meaning::Sides(&["ip.src", "ip.dst"]))
+        );
+        assert_eq!(meaning("ip.addr", &flows), None);
+        assert!(advice("ip.addr", &flows).unwrap().contains("addr.any"));
+    }
+}

@@ -1,0 +1,226 @@
+//! Display filters beside tshark's: over every capture, the numbers of the records that pass.
+//!
+//! One run of tshark asks all filters of a capture: a listener of Lua for each.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use arrow::array::AsArray;
+use arrow::datatypes::UInt64Type;
+use weir_tables::{DisplayFilter, Predicate, Scan, ScanOptions, Source, Table};
+
+use crate::captures::{self, Capture};
+use crate::differences::any_matches;
+use crate::tshark;
+
+/// Filters and captures of which tshark gives other records, and why.
+struct Difference {
+    filters: &'static [&'static str],
+    captures: &'static [&'static str],
+    reason: &'static str,
+}
+
+include!("filters/differences.rs");
+
+fn filters() -> Vec<&'static str> {
+    let text = include_str!("../filters.txt");
+    text.lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty())
+        .collect()
+}
+
+#[test]
+fn display_filters_select_the_records_that_tshark_selects() {
+    if !tshark::is_installed() {
+        weir_testkit::missing("tshark", "nothing judges the display filters");
+        return;
+    }
+    let filters = filters();
+    assert!(filters.len() >= 200, "{}", filters.len());
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/captures");
+    let stride =
+        std::env::var("WEIR_ORACLE_STRIDE").map_or(STRIDE, |stride| stride.parse().unwrap());
+    let mut captures: Vec<Capture> = captures::in_folder(&folder)
+        .into_iter()
+        .step_by(stride)
+        .collect();
+    if captures.is_empty() {
+        weir_testkit::missing("captures", &folder.display().to_string());
+        return;
+    }
+    captures.sort_by_key(|capture| std::cmp::Reverse(capture.bytes()));
+    let scratch = tempfile::tempdir().unwrap();
+    let script = scratch.path().join("filters.lua");
+    std::fs::write(&script, lua(&filters)).unwrap();
+    let ready: Vec<Predicate> = filters
+        .iter()
+        .map(|filter| {
+            let ready = DisplayFilter::new(filter);
+            let ready = ready.unwrap_or_else(|error| panic!("{filter}: {error}"));
+            Predicate::Display(Arc::new(ready))
+        })
+        .collect();
+    let next = AtomicUsize::new(0);
+    // Of each difference, how many records; and how many records passed.
+    let found = Mutex::new((BTreeMap::new(), vec![0_usize; filters.len()], 0_usize));
+    std::thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            scope.spawn(|| {
+                while let Some(capture) = captures.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let Some(theirs) = by_tshark(&script, &capture.path, filters.len()) else {
+                        continue;
+                    };
+                    for (index, theirs) in theirs.iter().enumerate() {
+                        let ours = by_weir(&ready[index], &capture.path);
+                        let mut found = found.lock().unwrap();
+                        found.1[index] += theirs.len();
+                        found.2 += 1;
+                        if ours != *theirs {
+                            let more: Vec<u64> = ours.difference(theirs).copied().take(3).collect();
+                            let less: Vec<u64> =
+                                theirs.difference(&ours).copied().take(3).collect();
+                            let key = (filters[index], capture.name.clone());
+                            found.0.insert(key, (more, less));
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let (different, passed, pairs) = found.into_inner().unwrap();
+    let listed = |filter: &str, capture: &str| {
+        DIFFERENCES.iter().position(|difference| {
+            any_matches(difference.filters, filter) && any_matches(difference.captures, capture)
+        })
+    };
+    let mut needed = BTreeSet::new();
+    let mut unexpected = String::new();
+    for ((filter, capture), (more, less)) in &different {
+        match listed(filter, capture) {
+            Some(index) => {
+                needed.insert(index);
+            }
+            None => writeln!(
+                unexpected,
+                "{filter}\t{capture}\tonly ours {more:?}\tonly tshark's {less:?}"
+            )
+            .unwrap(),
+        }
+    }
+    println!(
+        "{pairs} pairs of {} filters and {} captures, {} differ; {} filters select something",
+        filters.len(),
+        captures.len(),
+        different.len(),
+        passed.iter().filter(|count| **count > 0).count()
+    );
+    if let Some(path) = std::env::var_os("WEIR_ORACLE_REPORT") {
+        std::fs::write(path, &unexpected).unwrap();
+    }
+    assert!(
+        unexpected.is_empty(),
+        "{} pairs differ that filters/differences.rs does not list:\n{unexpected}",
+        unexpected.lines().count()
+    );
+    if stride == STRIDE {
+        let not_needed: Vec<&str> = DIFFERENCES
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| !needed.contains(index))
+            .map(|(_, difference)| difference.reason)
+            .collect();
+        assert!(
+            not_needed.is_empty(),
+            "listed differences that nothing shows: {not_needed:?}"
+        );
+        let idle: Vec<&str> = filters
+            .iter()
+            .zip(&passed)
+            .filter(|(_, count)| **count == 0)
+            .map(|(filter, _)| *filter)
+            .collect();
+        assert!(
+            idle.len() <= IDLE_MAX,
+            "filters that select nothing: {idle:?}"
+        );
+    }
+}
+
+/// A script that prints the number of a filter and of each record that passes it.
+fn lua(filters: &[&str]) -> String {
+    let mut script = String::new();
+    for (index, filter) in filters.iter().enumerate() {
+        writeln!(
+            script,
+            "do local l = Listener.new('frame', [==[{filter}]==])"
+        )
+        .unwrap();
+        writeln!(
+            script,
+            "function l.packet(p) print('F {index} ' .. p.number) end end"
+        )
+        .unwrap();
+    }
+    script
+}
+
+/// The records that pass each filter; `None` of a capture that tshark does not read.
+fn by_tshark(script: &Path, capture: &Path, filters: usize) -> Option<Vec<BTreeSet<u64>>> {
+    let mut command = Command::new("tshark");
+    command.args(["-n", "-q"]);
+    for preference in tshark::PREFERENCES {
+        command.args(["-o", preference]);
+    }
+    command
+        .arg("-X")
+        .arg(format!("lua_script:{}", script.display()));
+    command.arg("-r").arg(capture);
+    let output = command.output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(!message.contains("Lua: "), "{message}");
+    if !output.status.success() && output.stdout.is_empty() {
+        return None;
+    }
+    let mut found = vec![BTreeSet::new(); filters];
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let mut words = line.split(' ');
+        if words.next() != Some("F") {
+            continue;
+        }
+        let mut number = || words.next().and_then(|word| word.parse::<u64>().ok());
+        let (Some(filter), Some(record)) = (number(), number()) else {
+            continue;
+        };
+        found[filter as usize].insert(record);
+    }
+    Some(found)
+}
+
+fn by_weir(filter: &Predicate, capture: &Path) -> BTreeSet<u64> {
+    let table = Table::packets();
+    let number = table.position("frame.number").unwrap();
+    let sources = vec![Source::capture(capture)];
+    let mut scan = Scan::new(
+        &table,
+        &[number],
+        Some(filter.clone()),
+        sources,
+        ScanOptions::default(),
+    );
+    let mut found = BTreeSet::new();
+    while let Some(batch) = scan.next_batch().unwrap() {
+        found.extend(batch.column(0).as_primitive::<UInt64Type>().values());
+    }
+    found
+}
+
+/// Every third capture is asked, for all take five minutes; `WEIR_ORACLE_STRIDE=1` asks all.
+const STRIDE: usize = 3;
+/// Processes of tshark at a time.
+const WORKERS: usize = 2;
+/// Filters that no capture answers.
+const IDLE_MAX: usize = 20;

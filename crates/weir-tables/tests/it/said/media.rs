@@ -1,0 +1,710 @@
+//! `rtp`, `rtcp` and `media` against tshark: packets and reports field by field, streams against
+//! `tshark -z rtp,streams`; over captures, and over calls that are made here with faults that are known.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::process::Command;
+
+use weir_testkit::Rng;
+use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
+use weir_testkit::packet::{Ipv4, protocol, udp};
+
+use super::{Comparison, is_same, protocols};
+use crate::captures::in_folder;
+use crate::sip::{column, read_with_notes};
+use crate::tshark;
+
+type End = (Ipv4Addr, u16);
+/// Payload type and clock of a side.
+type Side = (u8, u64);
+
+const CALLER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const CALLEE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+
+/// A capture under way: packets by their times.
+#[derive(Default)]
+struct Wire(Vec<(u64, Vec<u8>)>);
+
+impl Wire {
+    fn datagram(&mut self, time_ns: u64, from: End, to: End, payload: &[u8]) {
+        let datagram = udp(from.0.into(), to.0.into(), from.1, to.1, payload);
+        let packet = Ipv4::new(from.0, to.0, protocol::UDP).packet(&datagram);
+        self.0.push((time_ns, packet));
+    }
+
+    fn write(mut self, path: &Path) {
+        self.0.sort_by_key(|(time_ns, _)| *time_ns);
+        let file = std::io::BufWriter::new(std::fs::File::create(path).unwrap());
+        let mut writer =
+            PcapWriter::new(file, 101, 65_535, PcapVariant::Nano, Endian::Little).unwrap();
+        for (time_ns, packet) in &self.0 {
+            let time_ns = 1_700_000_000_000_000_000 + time_ns;
+            writer.packet(time_ns, packet.len() as u32, packet).unwrap();
+        }
+        writer.into_inner().flush().unwrap();
+    }
+
+    /// A message of the call, with a description of media on this port.
+    fn sip(
+        &mut self,
+        time_ms: u64,
+        from_caller: bool,
+        line: &str,
+        cseq: &str,
+        media: Option<(u16, &str)>,
+    ) {
+        let ends = [(CALLER, 5_060), (CALLEE, 5_060)];
+        let [from, to] = if from_caller {
+            ends
+        } else {
+            [ends[1], ends[0]]
+        };
+        let body = media.map_or(String::new(), |(port, formats)| {
+            let address = from.0;
+            format!(
+                "v=0\r\no=- 1 1 IN IP4 {address}\r\ns=-\r\nc=IN IP4 {address}\r\nt=0 0\r\n\
+                 m=audio {port} RTP/AVP {formats} 13 101\r\na=rtpmap:101 telephone-event/8000\r\n\
+                 a=rtpmap:97 iLBC/8000\r\na=rtpmap:96 opus/48000/2\r\n"
+            )
+        });
+        let tag = if cseq.contains("INVITE") && from_caller {
+            ""
+        } else {
+            ";tag=b"
+        };
+        let kind = if body.is_empty() {
+            ""
+        } else {
+            "Content-Type: application/sdp\r\n"
+        };
+        let text = format!(
+            "{line}\r\nVia: SIP/2.0/UDP 10.0.0.1:5060;branch=z9hG4bK{}\r\nFrom: <sip:a@x>;tag=a\r\n\
+             To: <sip:b@x>{tag}\r\nCall-ID: media-call\r\nCSeq: {cseq}\r\nMax-Forwards: 70\r\n{kind}\
+             Content-Length: {}\r\n\r\n{body}",
+            cseq.replace(' ', ""),
+            body.len()
+        );
+        self.datagram(time_ms * 1_000_000, from, to, text.as_bytes());
+    }
+}
+
+/// A stream that is made.
+struct Made {
+    from: End,
+    to: End,
+    ssrc: u32,
+    payload_type: u8,
+    clock_rate: u64,
+    packets: u64,
+    /// In a thousand.
+    lost: u64,
+    doubled: u64,
+    overtaken: u64,
+    /// Milliseconds that a packet comes late at most.
+    late_ms: u64,
+    first_sequence: u16,
+}
+
+/// What was done to it.
+#[derive(Debug, Default, PartialEq)]
+struct Done {
+    packets: u64,
+    lost: u64,
+    doubled: u64,
+}
+
+fn rtp(made: &Made, n: u64, ticks: u64, marker: bool, payload_type: u8, payload: &[u8]) -> Vec<u8> {
+    let sequence = made.first_sequence.wrapping_add(n as u16);
+    let mut bytes = vec![0x80, u8::from(marker) << 7 | payload_type];
+    bytes.extend(sequence.to_be_bytes());
+    bytes.extend((4_294_900_000_u64.wrapping_add(ticks) as u32).to_be_bytes());
+    bytes.extend(made.ssrc.to_be_bytes());
+    bytes.extend(payload);
+    bytes
+}
+
+/// Sends a stream of packets of 20 ms from this time on.
+fn send(wire: &mut Wire, random: &mut Rng, made: &Made, from_ms: u64) -> Done {
+    let mut done = Done::default();
+    for n in 0..made.packets {
+        let is_inner = n > 0 && n + 1 < made.packets;
+        if is_inner && random.below(1_000) < made.lost {
+            done.lost += 1;
+            continue;
+        }
+        let mut time_ns = (from_ms + 20 * n) * 1_000_000;
+        if is_inner {
+            time_ns += random.below(made.late_ms * 1_000_000 + 1);
+            if random.below(1_000) < made.overtaken {
+                time_ns += 21_000_000 + made.late_ms * 1_000_000;
+            }
+        }
+        let ticks = n * 20 * made.clock_rate / 1_000;
+        let packet = rtp(made, n, ticks, n == 0, made.payload_type, &[0x55; 160]);
+        wire.datagram(time_ns, made.from, made.to, &packet);
+        done.packets += 1;
+        if is_inner && random.below(1_000) < made.doubled {
+            wire.datagram(time_ns + 300_000, made.from, made.to, &packet);
+            done.packets += 1;
+            done.doubled += 1;
+        }
+    }
+    done
+}
+
+/// A compound of a sender's report with one block, a description, and now and then an extended report.
+fn reports(sender: u32, source: u32, n: u32, ntp: u64, answers: Option<(u32, u32)>) -> Vec<u8> {
+    let mut bytes = vec![0x81, 200, 0, 12];
+    bytes.extend(sender.to_be_bytes());
+    bytes.extend(ntp.to_be_bytes());
+    for word in [160 * n, 50 * n, 8_000 * n] {
+        bytes.extend(word.to_be_bytes());
+    }
+    let (last, delay) = answers.unwrap_or_default();
+    let lost = if n == 3 { 0xff_fffe } else { n };
+    for word in [source, n << 24 | lost, 0x1_0000 + n, 7 * n, last, delay] {
+        bytes.extend(word.to_be_bytes());
+    }
+    bytes.extend([0x81, 202, 0, 4]);
+    bytes.extend(sender.to_be_bytes());
+    bytes.extend(b"\x01\x08me@10.00\0\0");
+    if n.is_multiple_of(2) {
+        bytes.extend([0x80, 207, 0, 10]);
+        bytes.extend(sender.to_be_bytes());
+        bytes.extend([7, 0, 0, 8]);
+        bytes.extend(source.to_be_bytes());
+        bytes.extend([1, 2, 3, 4, 0, 100, 0, 200, 0, 40, 0, 60]);
+        bytes.extend([
+            0xec, 0xc4, 50, 16, 90, 127, 43, 41, 0, 0, 0, 80, 0, 120, 0, 200,
+        ]);
+    }
+    if n == 5 {
+        bytes.extend([0x81, 203, 0, 3]);
+        bytes.extend(sender.to_be_bytes());
+        bytes.extend(b"\x05later\0\0");
+    }
+    bytes
+}
+
+/// A call whose media have faults, and what was done to both directions.
+fn call(path: &Path, seed: u64, caller: Side, callee: Side) -> [Done; 2] {
+    let mut random = Rng::new(seed);
+    let mut wire = Wire::default();
+    let formats = |payload_type: u8| payload_type.to_string();
+    wire.sip(
+        0,
+        true,
+        "INVITE sip:b@x SIP/2.0",
+        "1 INVITE",
+        Some((30_000, &formats(callee.0))),
+    );
+    wire.sip(50, false, "SIP/2.0 180 Ringing", "1 INVITE", None);
+    wire.sip(
+        900,
+        false,
+        "SIP/2.0 200 OK",
+        "1 INVITE",
+        Some((40_000, &formats(caller.0))),
+    );
+    wire.sip(910, true, "ACK sip:b@x SIP/2.0", "1 ACK", None);
+    let ends = [(CALLER, 30_000), (CALLEE, 40_000)];
+    let there = Made {
+        from: ends[0],
+        to: ends[1],
+        ssrc: 0x1111_1111,
+        payload_type: caller.0,
+        clock_rate: caller.1,
+        packets: 1_500,
+        lost: 20,
+        doubled: 5,
+        overtaken: 8,
+        late_ms: 12,
+        first_sequence: 65_000,
+    };
+    let back = Made {
+        from: ends[1],
+        to: ends[0],
+        ssrc: 0x2222_2222,
+        payload_type: callee.0,
+        clock_rate: callee.1,
+        lost: 3,
+        doubled: 0,
+        overtaken: 0,
+        late_ms: 5,
+        first_sequence: 1,
+        ..there
+    };
+    let done = [
+        send(&mut wire, &mut random, &there, 1_000),
+        send(&mut wire, &mut random, &back, 1_010),
+    ];
+    let mut last = [None::<(u32, u64)>; 2];
+    for n in 1..6_u32 {
+        for (side, (made, other)) in [(&there, &back), (&back, &there)].into_iter().enumerate() {
+            let time_ms = 1_000 + u64::from(n) * 5_000 + 700 * side as u64;
+            let ntp = (3_900_000_000 + time_ms / 1_000) << 32 | u64::from(n) << 20;
+            // The other side keeps a report for all but 80 ms.
+            let answers = last[1 - side].map(|(middle, then_ms)| {
+                (middle, ((time_ms - then_ms - 80) * 65_536 / 1_000) as u32)
+            });
+            let compound = reports(made.ssrc, other.ssrc, n, ntp, answers);
+            let up = |end: End| (end.0, end.1 + 1);
+            wire.datagram(
+                time_ms * 1_000_000 + 3_333,
+                up(made.from),
+                up(made.to),
+                &compound,
+            );
+            last[side] = Some(((ntp >> 16) as u32, time_ms));
+        }
+    }
+    wire.sip(40_000, true, "BYE sip:b@x SIP/2.0", "2 BYE", None);
+    wire.sip(40_010, false, "SIP/2.0 200 OK", "2 BYE", None);
+    wire.write(path);
+    done
+}
+
+/// The calls that are made: codecs of the two sides with their clocks.
+const CALLS: &[(u64, Side, Side)] = &[
+    (1, (0, 8_000), (8, 8_000)),
+    (2, (18, 8_000), (18, 8_000)),
+    (3, (97, 8_000), (96, 48_000)),
+];
+
+/// A line of `tshark -z rtp,streams`.
+#[derive(Debug)]
+struct Line {
+    ssrc: u32,
+    packets: i64,
+    lost: i64,
+    /// Deltas and jitters: least, mean, most.
+    times: Vec<f64>,
+}
+
+fn lines(path: &Path, arguments: &[&str]) -> Vec<Line> {
+    let mut command = Command::new("tshark");
+    command
+        .arg("-n")
+        .args(arguments)
+        .args(["-q", "-z", "rtp,streams", "-r"]);
+    let output = command.arg(path).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = |line: &str| {
+        let at = line.find(" 0x")?;
+        let ssrc = line.get(at + 3..at + 11)?;
+        let rest = line.get(at + 11..)?;
+        // What stands before the percentage: packets and lost; behind it: times.
+        let (counts, times) = rest.split_once('(')?;
+        let mut counts = counts.split_ascii_whitespace().rev();
+        let (lost, packets) = (counts.next()?, counts.next()?);
+        let times = times.split_once(')')?.1.split_ascii_whitespace();
+        Some(Line {
+            ssrc: u32::from_str_radix(ssrc, 16).ok()?,
+            packets: packets.parse().ok()?,
+            lost: lost.parse().ok()?,
+            times: times.filter_map(|time| time.parse().ok()).collect(),
+        })
+    };
+    text.lines().filter_map(line).collect()
+}
+
+/// Our streams as such lines; those without a clock have jitters as tshark has them.
+fn our_lines(path: &Path) -> Vec<Line> {
+    let (batch, _) = read_with_notes("media", &[path], 1_000);
+    let text = |name: &str| column(&batch, name);
+    let times = [
+        "delta_min",
+        "delta_mean",
+        "delta_max",
+        "jitter_min",
+        "jitter_mean",
+        "jitter_max",
+    ]
+    .map(|name| text(&format!("media.{name}")));
+    let (ssrc, packets, lost) = (text("rtp.ssrc"), text("media.packets"), text("media.lost"));
+    (0..batch.num_rows())
+        .map(|row| Line {
+            ssrc: ssrc[row].parse().unwrap(),
+            packets: packets[row].parse().unwrap(),
+            lost: lost[row].parse().unwrap(),
+            times: times
+                .iter()
+                .map(|all| all[row].parse().unwrap_or(0.0))
+                .collect(),
+        })
+        .collect()
+}
+
+/// Compares streams: counts are the same, times within a hundredth.
+#[track_caller]
+fn same_lines(name: &str, theirs: &[Line], ours: &[Line]) {
+    assert_eq!(theirs.len(), ours.len(), "{name}: {theirs:?} {ours:?}");
+    for theirs in theirs {
+        let ours = ours.iter().find(|it| it.ssrc == theirs.ssrc).unwrap();
+        assert_eq!(
+            (theirs.packets, theirs.lost),
+            (ours.packets, ours.lost),
+            "{name}: {theirs:?} {ours:?}"
+        );
+        for (at, (theirs_ms, ours_ms)) in theirs.times.iter().zip(&ours.times).enumerate() {
+            // What tshark did not compute is -1.
+            let theirs_ms = theirs_ms.max(0.0);
+            let is_close = (theirs_ms - ours_ms).abs() <= 0.01 * theirs_ms + 0.001;
+            assert!(is_close, "{name}: time {at} of {theirs:?}, ours {ours:?}");
+        }
+    }
+}
+
+#[test]
+fn streams_are_those_of_tshark() {
+    if !tshark::is_installed() {
+        weir_testkit::missing("tshark", "nothing judges the streams of RTP");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut compared = 0;
+    for (seed, caller, callee) in CALLS {
+        let path = folder.path().join(format!("{seed}.pcap"));
+        let done = call(&path, *seed, *caller, *callee);
+        let (theirs, ours) = (lines(&path, &[]), our_lines(&path));
+        same_lines(&format!("call {seed}"), &theirs, &ours);
+        compared += ours.len();
+        // And they are what was done.
+        let (batch, _) = read_with_notes("media", &[&path], 10);
+        for (side, done) in done.iter().enumerate() {
+            let number = |name: &str| column(&batch, name)[side].parse::<u64>().unwrap();
+            let told = Done {
+                packets: number("media.packets"),
+                lost: number("media.missing"),
+                doubled: number("media.duplicates"),
+            };
+            assert_eq!(told, *done, "side {side} of call {seed}");
+        }
+    }
+    let (captures, _) = super::folder();
+    let captures = in_folder(&captures);
+    let protocols = protocols(&captures);
+    for capture in &captures {
+        if protocols[&capture.name].contains("rtp") {
+            let announced: Vec<Line> = our_lines(&capture.path)
+                .into_iter()
+                .filter(|ours| {
+                    lines(&capture.path, &[])
+                        .iter()
+                        .any(|it| it.ssrc == ours.ssrc)
+                })
+                .collect();
+            same_lines(&capture.name, &lines(&capture.path, &[]), &announced);
+            compared += announced.len();
+        }
+    }
+    println!("media: {compared} streams are those of tshark");
+    assert!(compared >= 6);
+}
+
+#[test]
+fn packets_and_reports_are_those_of_tshark() {
+    if !tshark::is_installed() {
+        weir_testkit::missing("tshark", "nothing judges the packets of RTP");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut paths = Vec::new();
+    for (seed, caller, callee) in CALLS {
+        let path = folder.path().join(format!("{seed}.pcap"));
+        call(&path, *seed, *caller, *callee);
+        paths.push(path);
+    }
+    let (captures, _) = super::folder();
+    let captures = in_folder(&captures);
+    let protocols = protocols(&captures);
+    let with_media = captures
+        .iter()
+        .filter(|it| protocols[&it.name].contains("rtp"));
+    paths.extend(with_media.map(|it| it.path.clone()));
+    for comparison in [&PACKETS, &REPORTS] {
+        let (mut equal, mut all) = (0_u64, 0_u64);
+        let mut different: BTreeMap<&str, (u64, String)> = BTreeMap::new();
+        for path in &paths {
+            let (theirs, ours) = (comparison.theirs(path), comparison.ours(path));
+            let frames: BTreeSet<u64> = theirs.keys().chain(ours.keys()).copied().collect();
+            for frame in frames {
+                for (at, (name, _)) in comparison.fields.iter().enumerate() {
+                    let of = |values: &super::Values| {
+                        values
+                            .get(&frame)
+                            .map(|it| it[at].clone())
+                            .unwrap_or_default()
+                    };
+                    let (theirs, ours) = (of(&theirs), of(&ours));
+                    if theirs.is_empty() && ours.is_empty() {
+                        continue;
+                    }
+                    all += 1;
+                    if is_same(&theirs, &ours) {
+                        equal += 1;
+                    } else {
+                        let told = format!(
+                            "{}: packet {frame}: {theirs:?}, ours {ours:?}",
+                            path.display()
+                        );
+                        different.entry(name).or_insert((0, told)).0 += 1;
+                    }
+                }
+            }
+        }
+        println!("{}: {equal} of {all} values are equal", comparison.table);
+        assert!(different.is_empty(), "{different:#?}");
+        assert!(all > 500, "{all}");
+    }
+}
+
+const PACKETS: Comparison = Comparison {
+    table: "rtp",
+    frame: "frame.number",
+    protocols: &["rtp"],
+    filter: "rtp && !icmp",
+    fields: &[
+        ("rtp.padding", "rtp.padding"),
+        ("rtp.ext", "rtp.ext"),
+        ("rtp.cc", "rtp.cc"),
+        ("rtp.marker", "rtp.marker"),
+        ("rtp.p_type", "rtp.p_type"),
+        ("rtp.seq", "rtp.seq"),
+        ("rtp.timestamp", "rtp.timestamp"),
+        ("rtp.ssrc", "rtp.ssrc"),
+        ("rtp.csrc.item", "rtp.csrc.item"),
+        ("rtp.ext.profile", "rtp.ext.profile"),
+        ("rtp.ext.len", "rtp.ext.len"),
+        ("rtpevent.event_id", "rtpevent.event_id"),
+        ("rtpevent.duration", "rtpevent.duration"),
+    ],
+    // tshark asks for an announcement, unless it is told to guess.
+    without: Some(("rtp.setup_method", "content")),
+    preferences: &[],
+    differences: &[],
+};
+
+const REPORTS: Comparison = Comparison {
+    table: "rtcp",
+    frame: "frame.number",
+    protocols: &["rtcp"],
+    filter: "rtcp && !icmp",
+    fields: &[
+        ("rtcp.pt", "rtcp.pt"),
+        ("rtcp.length", "rtcp.length"),
+        ("rtcp.senderssrc", "rtcp.senderssrc"),
+        ("rtcp.ssrc.identifier", "rtcp.ssrc.identifier"),
+        ("rtcp.timestamp.ntp.msw", "rtcp.timestamp.ntp.msw"),
+        ("rtcp.timestamp.ntp.lsw", "rtcp.timestamp.ntp.lsw"),
+        ("rtcp.timestamp.rtp", "rtcp.timestamp.rtp"),
+        ("rtcp.sender.packetcount", "rtcp.sender.packetcount"),
+        ("rtcp.sender.octetcount", "rtcp.sender.octetcount"),
+        ("rtcp.ssrc.fraction", "rtcp.ssrc.fraction"),
+        ("rtcp.ssrc.cum_nr", "rtcp.ssrc.cum_nr"),
+        ("rtcp.ssrc.ext_high", "rtcp.ssrc.ext_high"),
+        ("rtcp.ssrc.jitter", "rtcp.ssrc.jitter"),
+        ("rtcp.ssrc.lsr", "rtcp.ssrc.lsr"),
+        ("rtcp.ssrc.dlsr", "rtcp.ssrc.dlsr"),
+        ("rtcp.xr.bt", "rtcp.xr.bt"),
+        (
+            "rtcp.xr.voipmetrics.burstduration",
+            "rtcp.xr.voipmetrics.burstduration",
+        ),
+        ("rtcp.xr.voipmetrics.rtdelay", "rtcp.xr.voipmetrics.rtdelay"),
+        ("rtcp.xr.voipmetrics.esdelay", "rtcp.xr.voipmetrics.esdelay"),
+        ("rtcp.xr.voipmetrics.rfactor", "rtcp.xr.voipmetrics.rfactor"),
+        ("rtcp.xr.voipmetrics.moslq", "rtcp.xr.voipmetrics.moslq"),
+        ("rtcp.xr.voipmetrics.moscq", "rtcp.xr.voipmetrics.moscq"),
+    ],
+    without: None,
+    preferences: &[],
+    differences: &[],
+};
+
+/// What is found by content alone is what tshark guesses too, which guesses far more.
+#[test]
+fn what_is_found_by_content_is_a_stream() {
+    if !tshark::is_installed() {
+        weir_testkit::missing("tshark", "nothing judges what is found by content");
+        return;
+    }
+    let (folder, is_listed) = super::folder();
+    let captures = in_folder(&folder);
+    let (mut found, mut differences) = (0, Vec::new());
+    for capture in captures {
+        let ours = our_lines(&capture.path);
+        if ours.is_empty() {
+            continue;
+        }
+        let theirs = lines(&capture.path, &["--enable-heuristic", "rtp_udp"]);
+        for ours in &ours {
+            found += 1;
+            if !theirs.iter().any(|it| it.ssrc == ours.ssrc) {
+                differences.push(format!(
+                    "{}\t{:#010x}\t{}",
+                    capture.name, ours.ssrc, ours.packets
+                ));
+            }
+        }
+    }
+    println!("media: {found} streams, of which tshark does not know {differences:#?}");
+    if is_listed {
+        let unlisted: Vec<&String> = differences
+            .iter()
+            .filter(|line| {
+                !NOT_GUESSED
+                    .iter()
+                    .any(|(capture, _)| line.contains(capture))
+            })
+            .collect();
+        assert!(unlisted.is_empty(), "{unlisted:#?}");
+        for (capture, _) in NOT_GUESSED {
+            assert!(
+                differences.iter().any(|line| line.contains(capture)),
+                "{capture}"
+            );
+        }
+    }
+}
+
+/// Captures with streams that tshark does not guess, with the reason.
+const NOT_GUESSED: &[(&str, &str)] = &[(
+    "snapchat_call_v1",
+    "SRTP between port 443 and another, which tshark takes for QUIC",
+)];
+
+/// Keys, a pause, and quality: what stands in the capture of a call.
+#[test]
+fn a_call_is_told_by_its_media() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("call.pcap");
+    let mut wire = Wire::default();
+    wire.sip(
+        0,
+        true,
+        "INVITE sip:b@x SIP/2.0",
+        "1 INVITE",
+        Some((30_000, "0")),
+    );
+    wire.sip(
+        900,
+        false,
+        "SIP/2.0 200 OK",
+        "1 INVITE",
+        Some((40_000, "0")),
+    );
+    let made = Made {
+        from: (CALLER, 30_000),
+        to: (CALLEE, 40_000),
+        ssrc: 7,
+        payload_type: 0,
+        clock_rate: 8_000,
+        packets: 200,
+        lost: 0,
+        doubled: 0,
+        overtaken: 0,
+        late_ms: 0,
+        first_sequence: 10,
+    };
+    send(&mut wire, &mut Rng::new(1), &made, 1_000);
+    let mut n = 200;
+    for (key, event) in [4_u8, 2, 11].into_iter().enumerate() {
+        for part in 1..4_u16 {
+            let duration = (160 * part).to_be_bytes();
+            let payload = [
+                event,
+                if part == 3 { 0x8a } else { 10 },
+                duration[0],
+                duration[1],
+            ];
+            let packet = rtp(
+                &made,
+                n,
+                32_000 + 800 * key as u64,
+                part == 1,
+                101,
+                &payload,
+            );
+            wire.datagram((1_000 + 20 * n) * 1_000_000, made.from, made.to, &packet);
+            n += 1;
+        }
+    }
+    let packet = rtp(&made, n, n * 160, false, 13, &[60]);
+    wire.datagram((1_000 + 20 * n) * 1_000_000, made.from, made.to, &packet);
+    wire.sip(9_000, true, "BYE sip:b@x SIP/2.0", "2 BYE", None);
+    wire.write(&path);
+    let (batch, notes) = read_with_notes("media", &[&path], 10);
+    assert_eq!(notes, Vec::<String>::new());
+    let of = |name: &str| column(&batch, name)[0].clone();
+    assert_eq!(batch.num_rows(), 1);
+    assert_eq!(
+        (of("media.dtmf"), of("media.events")),
+        ("42#".to_owned(), "3".to_owned())
+    );
+    assert_eq!(
+        (of("media.codec"), of("media.comfort_noise")),
+        ("PCMU".to_owned(), "1".to_owned())
+    );
+    assert_eq!(
+        (of("sip.call_id"), of("media.found_by")),
+        ("media-call".to_owned(), "sip".to_owned())
+    );
+    assert_eq!(
+        (of("media.type"), of("media.secure")),
+        ("audio".to_owned(), "false".to_owned())
+    );
+    assert_eq!(
+        (of("media.lost"), of("media.late")),
+        ("0".to_owned(), "0".to_owned())
+    );
+    let mos: f64 = of("media.mos").parse().unwrap();
+    assert!((4.3..4.42).contains(&mos), "{mos}");
+    let (calls, _) = read_with_notes("calls", &[&path], 10);
+    assert_eq!(column(&calls, "call.mos")[0], of("media.mos"));
+    assert_eq!(column(&calls, "call.lost")[0], "0");
+    assert_eq!(column(&calls, "call.jitter")[0], of("media.jitter_mean"));
+}
+
+/// A flood of what may become streams, and of announcements, stays within the limits.
+#[test]
+fn floods_of_media_stay_within_their_limits() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("flood.pcap");
+    let mut wire = Wire::default();
+    let mut made = Made {
+        from: (CALLER, 30_000),
+        to: (CALLEE, 40_000),
+        ssrc: 0,
+        payload_type: 0,
+        clock_rate: 8_000,
+        packets: 1,
+        lost: 0,
+        doubled: 0,
+        overtaken: 0,
+        late_ms: 0,
+        first_sequence: 10,
+    };
+    for n in 0..20_000_u32 {
+        made.ssrc = n + 1;
+        send(&mut wire, &mut Rng::new(1), &made, n.into());
+    }
+    // One of them goes on after all.
+    made.packets = 50;
+    send(&mut wire, &mut Rng::new(1), &made, 30_000);
+    // And a flood of sources where there is a stream.
+    made.packets = 1;
+    for n in 0..70_000_u32 {
+        made.ssrc = 0x1000_0000 + n;
+        send(&mut wire, &mut Rng::new(1), &made, 31_000);
+    }
+    wire.write(&path);
+    let (batch, notes) = read_with_notes("media", &[&path], 100_000);
+    assert_eq!(batch.num_rows(), 70_001);
+    assert!(
+        notes.iter().any(|note| note.contains("told before their end, because there were more than 65,536")),
+        "{notes:?}"
+    );
+}

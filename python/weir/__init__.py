@@ -1,0 +1,71 @@
+"""SQL over network captures and signalling, in one pass, as Arrow.
+
+>>> import weir
+>>> weir.sql("SELECT count(*) AS packets FROM 'demo/voip.pcap' WHERE udp.dstport = 5060").columns
+['packets']
+
+- :func:`sql` asks; the :class:`Result` gives pyarrow, Polars, pandas, DuckDB or plain Python its rows;
+- :func:`connect` keeps views, settings and data frames of your own; :func:`open` puts questions together without
+  writing SQL as a whole; :func:`live` asks packets as they come; :func:`fields` lists the columns;
+- :mod:`weir.sip`, :mod:`weir.h248`, :mod:`weir.ws` and :mod:`weir.clf` are the libraries beside.
+
+What is wrong is a :class:`Error` with ``kind`` and ``hint``; damage in files is a :class:`DamageWarning`, and stands
+in :attr:`Result.damage`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weir import clf, h248, sip, ws
+from weir._connection import Connection, connect, sql
+from weir._damage import Damage, DamageWarning, Fault
+from weir._errors import DecodeError, Error, ParseError, PlanError, RunError, SourceError
+from weir._fields import Field, fields
+from weir._live import Live, interfaces, live
+from weir._relation import Capture, Grouped, Relation, open
+from weir._result import Result
+from weir._values import Duration, Interval, Timestamp
+from weir._weir import VERSION as __version__
+from weir._weir import Batch
+
+__all__ = [
+    "Batch",
+    "Capture",
+    "Connection",
+    "Damage",
+    "DamageWarning",
+    "DecodeError",
+    "Duration",
+    "Error",
+    "Fault",
+    "Field",
+    "Grouped",
+    "Interval",
+    "Live",
+    "ParseError",
+    "PlanError",
+    "Relation",
+    "Result",
+    "RunError",
+    "SourceError",
+    "Timestamp",
+    "__version__",
+    "clf",
+    "connect",
+    "fields",
+    "h248",
+    "interfaces",
+    "live",
+    "open",
+    "sip",
+    "sql",
+    "ws",
+]
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """``%load_ext weir`` gives a notebook ``%sql`` and ``%%sql``."""
+    from weir import _magic
+
+    _magic.load(shell)

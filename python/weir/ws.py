@@ -1,0 +1,102 @@
+"""WebSocket compression: which permessage-deflate settings fit these messages and this memory.
+
+>>> from weir import ws
+>>> messages = ['{"type":"msg","sender":"ann","text":"good morning"}'] * 50
+>>> advice = ws.advise(messages, connections=1_000_000, memory="20g")
+>>> advice.value["chosen"] is not None
+True
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+from collections.abc import Iterable
+from typing import Any, Union
+
+from weir import _weir
+from weir._connection import _bytes
+
+__all__ = ["Advice", "Study", "advise", "study"]
+
+#: A message: text or octets; or a tuple of its connection's number, whether the server sent it, and the message.
+Given = Union[str, bytes, "tuple[int, bool | None, str | bytes]"]
+
+
+class Study:
+    """Sizes with every setting, for each direction and kind of message."""
+
+    def __init__(self, value: dict[str, Any], table: str) -> None:
+        self.value = value
+        self._table = table
+
+    def rows(self) -> list[dict[str, str]]:
+        """A row for each setting, as text."""
+        return list(csv.DictReader(io.StringIO(self._table)))
+
+    def to_csv(self) -> str:
+        """A line for each setting."""
+        return self._table
+
+    def __repr__(self) -> str:
+        return f"<weir.ws.Study of {len(self.rows())} rows>"
+
+
+class Advice:
+    """One setting, and why; a notebook shows the report with its plots."""
+
+    def __init__(self, value: dict[str, Any], page: str) -> None:
+        self.value = value
+        self._page = page
+
+    @property
+    def reason(self) -> str:
+        """Why, in a sentence or two."""
+        return str(self.value["reason"])
+
+    def html(self) -> str:
+        """The report as a page."""
+        return self._page
+
+    def __str__(self) -> str:
+        return self.reason
+
+    def _repr_html_(self) -> str:
+        return f'<iframe srcdoc="{html.escape(self._page)}" width="100%" height="600"></iframe>'
+
+
+def _given(messages: Iterable[Given]) -> list[tuple[int, bool | None, bool, bytes]]:
+    given = []
+    for message in messages:
+        connection, from_server, payload = (
+            message if isinstance(message, tuple) else (0, None, message)
+        )
+        is_text = isinstance(payload, str)
+        octets = payload.encode() if isinstance(payload, str) else bytes(payload)
+        given.append((connection, from_server, is_text, octets))
+    return given
+
+
+def study(messages: Iterable[Given]) -> Study:
+    """What every setting makes of messages, to the byte: takeover, window bits, level, memLevel. CPU times
+    are estimates."""
+    value, table = _weir.ws_study(_given(messages))
+    return Study(json.loads(value), table)
+
+
+def advise(
+    messages: Iterable[Given],
+    *,
+    connections: int,
+    memory: int | str,
+    cores: float | None = None,
+    rate: float | None = None,
+    threshold: int = 0,
+) -> Advice:
+    """The setting for so many connections in so much memory; with ``cores`` and ``rate``, messages a second of
+    all connections together, also for so much CPU time."""
+    limit = _bytes(memory) or 0
+    value, page = _weir.ws_advise(_given(messages), connections, limit, cores, rate, threshold)
+    return Advice(json.loads(value), page)
