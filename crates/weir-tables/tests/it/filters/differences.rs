@@ -1,6 +1,7 @@
 /// See the module.
 const DIFFERENCES: &[Difference] = &[
     Difference {
+        capture: "tcpdump/tests__bigtcp-ipv4-vxlan-ipv4.pcap",
         filters: &[
             "all tcp.port > 1024",
             "count(eth.addr) > 2",
@@ -40,10 +41,11 @@ const DIFFERENCES: &[Difference] = &[
             "vxlan",
             "vxlan.vni",
         ],
-        captures: &["*bigtcp-ipv4-vxlan-ipv4.pcap"],
+        right: Right::Weir,
         reason: "BIG TCP sends IP packets of more than 64 KiB whose length field is 0; the frame's end is taken as the packet's, where tshark 4.0 stops.",
     },
     Difference {
+        capture: "found/cisco-fabric-path.pcap",
         filters: &[
             "ipv6.dst != ff00::/8",
             "sctp",
@@ -52,32 +54,55 @@ const DIFFERENCES: &[Difference] = &[
             "udp.length < 20",
             "udp.length == 8",
         ],
-        captures: &["*cisco-fabric-path.pcap"],
+        right: Right::Weir,
         reason: "What lies in FabricPath's frames is decoded to its end; tshark does not get as far in some of them.",
     },
     Difference {
-        filters: &["tcp.*"],
-        captures: &["*alexa-app.pcapng"],
+        capture: "ndpi/tests__cfgs__default__pcap__alexa-app.pcapng",
+        filters: &[
+            "tcp.flags & 0x12",
+            "tcp.flags.urg",
+            "tcp.hdr_len > 20",
+            "tcp.options.timestamp.tsval",
+            "tcp.seq_raw > 0x80000000",
+            "tcp.window_size_value < 1000",
+        ],
+        right: Right::Weir,
         reason: "All fields of a header that an error of ICMP quotes are there; tshark sometimes shows the ports only.",
     },
     Difference {
-        filters: &["ip.src *"],
-        captures: &["*ipv4-internally-truncated-header.pcap"],
+        capture: "zeek/testing__btest__Traces__trunc__ipv4-internally-truncated-header.pcap",
+        filters: &[
+            "ip.src != 10.0.0.1 and ip.dst != 10.0.0.1",
+            "ip.src != ip.dst",
+            "ip.src < ip.dst",
+        ],
+        right: Right::Weir,
         reason: "Each field whose bytes are there has its value; tshark stops at a header that is cut.",
     },
     Difference {
-        filters: &["ip[8] *"],
-        captures: &["*mpls-6in6-6in6-4in6-invalid-version-4.pcap"],
+        capture: "zeek/testing__btest__Traces__tunnels__mpls-6in6-6in6-4in6-invalid-version-4.pcap",
+        filters: &[
+            "ip[8] < 10",
+        ],
+        right: Right::Unsettled,
         reason: "What says that it is IP of another version is no header of IP here.",
     },
     Difference {
-        filters: &["frame[*"],
-        captures: &["*scps_invalid.pcap"],
+        capture: "tcpdump/tests__scps_invalid.pcap",
+        filters: &[
+            "frame[-1] == 00",
+            "frame[-4:] == 00:00:00:00",
+        ],
+        right: Right::Weir,
         reason: "The frame is raw IP with bytes behind its packet; tshark 4.0 cuts such a frame itself to the packet.",
     },
     Difference {
-        filters: &["wlan.fc.type *"],
-        captures: &["*lwapp-data.pcap"],
+        capture: "tcpdump/tests__lwapp-data.pcap",
+        filters: &[
+            "wlan.fc.type == 0",
+        ],
+        right: Right::Tshark,
         reason: "LWAPP, and the 802.11 in it, is not decoded.",
     },
 ];
