@@ -1,12 +1,12 @@
 //! What do captures say to a Python program?
 //!
 //! The native half of the package `weir` (`python/weir`), as the module `weir._weir`: statements planned and
-//! read ([`engine`], [`answer`]), their rows in Arrow's C data interface or as Python's values ([`value`]), values
-//! for their parameters ([`parameter`]), and the libraries beside SQL ([`h248`], [`sip`], [`ws`], [`clf`]).
+//! read (`engine`, `answer`), their rows in Arrow's C data interface or as Python's values (`value`), values
+//! for their parameters (`parameter`), and the libraries beside SQL (`h248`, `sip`, `ws`, `clf`).
 //! What users see, with its types and its documentation, is the Python half.
 //!
 //! While something is read the interpreter is free for other threads, and a signal ends it within a tenth of a
-//! second ([`runtime`]). A process that was forked has its own threads and refuses what its parent began.
+//! second (`runtime`). A process that was forked has its own threads and refuses what its parent began.
 //!
 //! This crate deliberately has no `unsafe` code of its own: batches leave as capsules that PyO3 makes of Arrow's
 //! structures, and come in by arrow-pyarrow.

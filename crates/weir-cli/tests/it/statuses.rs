@@ -726,15 +726,15 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
         "did you mean ip.src?",
     ),
     (
-        "weir query \"SELECT ip.addr FROM 'call.pcap'\"",
+        "weir query \"SELECT ip.adr FROM 'call.pcap'\"",
         2,
-        "ip.addr",
+        "ip.adr",
         "hint: ",
     ),
     (
-        "weir query \"SELECT tcp.port FROM 'call.pcap'\"",
+        "weir query \"SELECT tcp.stream FROM 'call.pcap'\"",
         2,
-        "tcp.port",
+        "tcp.stream",
         "hint: ",
     ),
     (
@@ -756,7 +756,7 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
         "hint: ",
     ),
     (
-        "weir query \"SELECT 1 FROM rtp('call.pcap')\"",
+        "weir query \"SELECT 1 FROM mgcp('call.pcap')\"",
         2,
         "error: ",
         "",
