@@ -14,6 +14,7 @@ mod tidy;
 mod trace;
 mod tribeca;
 mod truth;
+mod web_vendor;
 mod ws;
 
 use std::env;
@@ -32,6 +33,8 @@ fn main() -> ExitCode {
         ["fuzz", rest @ ..] => fuzz::command(rest),
         ["sanitize"] => gate::sanitize(),
         ["python"] => python::check(python::Build::Alone),
+        ["web-vendor"] => web_vendor::command(web_vendor::Mode::Write),
+        ["web-vendor", "--check"] => web_vendor::command(web_vendor::Mode::Check),
         ["trace", rest @ ..] => trace::run(rest),
         ["bench", rest @ ..] => bench::run(rest),
         _ => {
@@ -56,13 +59,22 @@ cargo xtask fuzz [--minutes N] [TARGET…]
                                      every fuzz target: its corpus, and N minutes (2) of free seeds on all cores
 cargo xtask sanitize                 the dictionary's tests under address sanitizer, valgrind and miri
 cargo xtask python                   the extension module for Python: pytest, mypy, stubtest (WEIR_PYTHON names a python)
+cargo xtask web-vendor [--check]     the files of others in the page of weir serve, from npm; or compare them with it
 cargo xtask trace KIND BYTES PATH    make a seeded trace: ethernet, frame-relay, atm or atm-erf
 cargo xtask bench [NAME]             run a benchmark beside its peers; without NAME, list them
 ";
 
 /// The chores by their first word, which documents may name.
 pub(crate) const CHORES: &[&str] = &[
-    "test", "ci", "tidy", "fuzz", "sanitize", "python", "trace", "bench",
+    "test",
+    "ci",
+    "tidy",
+    "fuzz",
+    "sanitize",
+    "python",
+    "web-vendor",
+    "trace",
+    "bench",
 ];
 
 /// The root of the checkout.
