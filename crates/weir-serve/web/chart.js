@@ -96,6 +96,19 @@ export function draw(box, columns, rows, choice, options = {}) {
   };
 }
 
+/** How wide a drawing in a box may be. */
+function roomOf(box) {
+  const { paddingLeft, paddingRight } = getComputedStyle(box);
+  return Math.max(200, box.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight));
+}
+
+/** The time of an axis or a legend, in UTC, with as much of it as tells neighbours apart. */
+function clock(time, step) {
+  const text = new Date(Math.round(time * 1e3)).toISOString();
+  if (step >= 86_400) return text.slice(5, 10);
+  return step >= 60 ? text.slice(11, 16) : step >= 1 ? text.slice(11, 19) : text.slice(11, 23);
+}
+
 /** A line for each amount, or for each value of the column that splits them. */
 function drawLine(box, columns, rows, choice, options) {
   const isTime = columns[choice.x].type === "time";
@@ -143,10 +156,10 @@ function drawLine(box, columns, rows, choice, options) {
   const bar = options.bars || xs.length <= 2;
   const distribution = choice.log ? 3 : 1;
   const plot = new uPlot({
-    width: Math.max(200, box.clientWidth), height: options.height ?? Math.max(240, box.clientHeight - 34),
+    width: roomOf(box), height: options.height ?? Math.max(240, box.clientHeight - 60), padding: [10, 14, 0, 0],
     tzDate: (time) => uPlot.tzDate(new Date(time * 1e3), "Etc/UTC"),
     scales: { x: { time: isTime }, y: { distr: distribution, range: distribution === 1 ? (_, low, high) => [Math.min(0, low), high > low || high > 0 ? high * 1.06 : low + 1] : undefined }, y2: { distr: distribution, range: distribution === 1 ? (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.06 : 1] : undefined } },
-    axes: [{ stroke: ink, grid, ticks: grid, font, ...(isTime ? {} : { values: (_, ticks) => ticks.map(short) }) }, axis("y", 3), ...(twoScales ? [axis("y2", 1)] : [])],
+    axes: [{ stroke: ink, grid, ticks: grid, font, space: isTime ? 84 : 60, size: 30, values: isTime ? (_, ticks) => ticks.map((tick) => clock(tick, ticks[1] - ticks[0])) : (_, ticks) => ticks.map(short) }, axis("y", 3), ...(twoScales ? [axis("y2", 1)] : [])],
     legend: { show: !options.plain, live: true },
     cursor: { drag: { x: true, y: false } },
     series: [
@@ -212,7 +225,7 @@ function drawHistogram(box, columns, rows, choice, options) {
   const values = rows.map((row) => number(row[choice.x])).filter((value) => value !== null && Number.isFinite(value));
   if (values.length === 0) { box.append(h("p", { class: "empty" }, "No numbers to draw.")); return () => {}; }
   const { low, width, counts } = slots(values);
-  const wide = Math.max(240, box.clientWidth);
+  const wide = roomOf(box);
   const tall = options.height ?? Math.max(240, box.clientHeight - 8);
   const [left, bottom, top] = [52, 34, 10];
   const scale = (value) => (choice.log ? Math.log10(1 + value) : value);
@@ -280,7 +293,7 @@ function drawHeat(box, columns, rows, choice, options) {
   const most = cells.reduce((high, value) => Math.max(high, value), 0) || 1;
   const labels = levels.map((level) => (ordered ? short(Number(level.toPrecision(4))) : String(level)));
   const side = Math.min(190, 18 + 6.6 * Math.max(...labels.map((label) => label.length)));
-  const wide = Math.max(240, box.clientWidth);
+  const wide = roomOf(box);
   const size = options.height ? Math.max(5, (options.height - 60) / levels.length) : Math.min(28, Math.max(12, (Math.max(260, box.clientHeight - 20) - 60) / levels.length));
   const tall = Math.ceil(size * levels.length) + 48;
   const canvas = h("canvas", { class: "plot" });

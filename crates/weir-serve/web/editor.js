@@ -31,7 +31,7 @@ const colours = HighlightStyle.define([
 
 const look = EditorView.theme({
   "&": { fontSize: "13px", backgroundColor: "var(--panel)", color: "var(--text)", height: "100%" },
-  "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "-2px" },
+  "&.cm-focused": { outline: "none" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55", overflow: "auto" },
   ".cm-content": { padding: "8px 0", caretColor: "var(--text)" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
@@ -219,15 +219,21 @@ async function complete(context) {
   return { from, options, validFor: /^[\w.]*$/ };
 }
 
+/** Puts a name between its quotes and the cursor behind them, whether or not the editor has closed them already. */
+function applyFile(view, completion, from, to) {
+  const end = view.state.sliceDoc(to, to + 1) === "'" ? to + 1 : to;
+  const insert = `${completion.label.replaceAll("'", "''")}'`;
+  view.dispatch({ changes: { from, to: end, insert }, selection: { anchor: from + insert.length } });
+}
+
 async function completeFile(context, before) {
   const from = before.lastIndexOf("'") + 1;
   const files = await api.files();
-  const closed = context.state.sliceDoc(context.pos, context.pos + 1) === "'";
   return {
     from,
     options: files.map((file) => ({
       label: file.path, type: "text", detail: `${file.kind}`, boost: file.kind === "capture" ? 5 : 0,
-      apply: closed ? file.path : `${file.path}'`,
+      apply: applyFile,
     })),
     validFor: /^[^'\n]*$/,
   };

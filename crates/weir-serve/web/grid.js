@@ -359,7 +359,7 @@ export class Grid {
     const to = {
       ArrowDown: [row + 1, column], ArrowUp: [row - 1, column], ArrowLeft: [row, column - 1], ArrowRight: [row, column + 1],
       PageDown: [row + page, column], PageUp: [Math.max(1, row - page), column],
-      Home: control ? [1, 0] : [row, 0], End: control ? [this.#order.length, column] : [row, this.#shown.length - 1],
+      Home: control ? [1, 0] : [row, 0], End: control ? [this.#order.length, this.#shown.length - 1] : [row, this.#shown.length - 1],
     }[event.key];
     if (event.altKey && (event.key === "ArrowLeft" || event.key === "ArrowRight")) {
       event.preventDefault();

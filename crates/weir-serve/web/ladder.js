@@ -36,7 +36,7 @@ export function quality(stream) {
 }
 
 function widthOf(names, room) {
-  return Math.max(130, Math.min(320, (room - LEFT - 20) / Math.max(1, names.length)));
+  return Math.max(172, Math.min(320, (room - LEFT - 20) / Math.max(1, names.length)));
 }
 
 function x(column, width) { return LEFT + width * (column + 0.5); }
@@ -60,7 +60,7 @@ function arrow(item, y, width) {
     }
     const room = Math.abs(to - from) - 18;
     const longest = Math.max(8, Math.floor(room / 6.4));
-    parts.push(s("text", { x: (from + to) / 2, y: y - 3, "text-anchor": "middle", class: "label" }, text.length > longest ? `${text.slice(0, longest - 1)}…` : text, s("title", {}, text)));
+    parts.push(s("text", { x: (from + to) / 2, y: y - 3, "text-anchor": "middle", class: "label" }, text.length > longest ? `${text.slice(0, longest - 1)}…` : text));
   }
   return s("g", { class: `message ${kind}` }, parts);
 }
@@ -170,7 +170,7 @@ export class Ladder {
       group.setAttribute("aria-selected", String(index === this.#active));
       group.setAttribute("aria-setsize", String(this.#items.length));
       group.setAttribute("aria-posinset", String(index + 1));
-      group.setAttribute("aria-label", `${item.seconds === null ? "" : `${seconds(item.seconds)}: `}${this.#names[item.from] ?? ""} to ${this.#names[item.to] ?? ""}: ${item.label}${item.failed ? ", failed" : ""}`);
+      group.prepend(s("title", {}, `${item.seconds === null ? "" : `${seconds(item.seconds)}: `}${this.#names[item.from] ?? ""} to ${this.#names[item.to] ?? ""}: ${item.label}${item.failed ? ", failed" : ""}`));
       group.addEventListener("click", () => { this.element.focus(); this.choose(index); });
       parts.push(group);
     }

@@ -201,6 +201,8 @@ export class List {
       this.above.replaceChildren(...remarks(answer));
       this.#grid.set(answer.columns, answer.rows);
       this.columns.label();
+      // A short list leaves its room to what is chosen in it.
+      this.split.style.setProperty("--list", `${Math.min(answer.row_count, 400) * 25 + 46}px`);
       this.status.textContent = `${count(answer.row_count)}${answer.truncated ? " and more" : ""} ${view.noun}`;
       if (answer.row_count === 0) this.above.append(h("p", { class: "empty" }, view.empty ?? "Nothing passes these filters."));
       view.onanswer?.(answer, this.#grid);

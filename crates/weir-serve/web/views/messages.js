@@ -18,7 +18,7 @@ function view(name, title, { columns, table, filters, order, panels = [], noun =
     const { file } = app;
     let left = false;
     const source = `${table}(${text(file ?? "")})`;
-    const asked = panels.map(([heading, sql, render]) => panel(heading, sql(source), app, render, { gone: () => left, empty: empty ?? `No ${title} in this capture.` }));
+    const asked = panels.map(([heading, sql, render]) => panel(heading, sql(source), app, render, { gone: () => left, empty: "None." }));
     if (asked.length > 0) main.append(h("div", { class: "cards" }, asked));
     const list = new List({
       main, app, parameters, dialog, name, title, label: title, noun, empty,
@@ -124,15 +124,17 @@ export const websocket = view("websocket", "WebSocket", {
   columns: "frame.number, frame.time, websocket.connection, websocket.direction, websocket.type, websocket.pmc, websocket.message_length,\n       websocket.payload_length, websocket.frame_length, websocket.fragment.count AS fragments, websocket.distance_max,\n       websocket.payload.text AS text, websocket.violations, websocket.host, websocket.target, websocket.extensions, websocket.whole, flow.id",
   filters: [
     { name: "connection", label: "WebSocket", where: numbered("websocket.connection") },
-    { name: "direction", label: "From", kind: "select", options: ["client", "server"], where: (value) => `websocket.direction LIKE ${text(`${value}%`)}` },
+    { name: "direction", label: "Way", kind: "select", options: ["to_server", "to_client"], where: equals("websocket.direction") },
     { name: "type", label: "Type", kind: "select", options: ["text", "binary", "close", "ping", "pong"], where: equals("websocket.type") },
     { name: "text", label: "Text", where: contains("websocket.payload.text") },
   ],
   panels: [
     ["permessage-deflate: what is left of the bytes", (source) => `SELECT websocket.connection AS connection, websocket.direction AS direction,
-       count(*) AS messages, sum(websocket.message_length) AS message_bytes, sum(websocket.payload_length) AS sent_bytes,
+       count(*) AS messages, count(*) FILTER (WHERE websocket.pmc) AS compressed,
+       sum(websocket.message_length) AS message_bytes, sum(websocket.payload_length) AS sent_bytes,
        round(100.0 * sum(websocket.payload_length) / nullif(sum(websocket.message_length), 0), 1) AS percent
-FROM ${source} WHERE websocket.pmc GROUP BY connection, direction ORDER BY message_bytes DESC LIMIT 12`, bars([0, 1], 5, { value: (value, row) => `${value} % of ${bytes(row[3])}` })],
+FROM ${source} WHERE websocket.type IN ('text', 'binary')
+GROUP BY connection, direction ORDER BY message_bytes DESC LIMIT 12`, bars([0, 1], 6, { value: (value, row) => `${value} % of ${bytes(row[4])} · ${count(row[3])} of ${count(row[2])} compressed` })],
     ["How far back messages refer", (source) => `SELECT websocket.distance_max AS octets FROM ${source} WHERE websocket.distance_max IS NOT NULL`, (body, found) => draw(body, found.columns, found.rows, { kind: "histogram", x: 0 }, { height: 190 })],
     ["Lengths of messages", (source) => `SELECT websocket.message_length AS octets FROM ${source} WHERE websocket.message_length IS NOT NULL`, (body, found) => draw(body, found.columns, found.rows, { kind: "histogram", x: 0 }, { height: 190 })],
     ["What was agreed on", (source) => `SELECT coalesce(websocket.extensions, 'no extension') AS extensions, count(DISTINCT websocket.connection) AS connections\nFROM ${source} GROUP BY extensions ORDER BY connections DESC`, bars([0], 1)],

@@ -38,7 +38,7 @@ export async function show(main, parameters, app) {
     fact("on average", span > 0 ? `${bytes((Number(octets) * 1) / span)}/s` : "–"), fact("mean length", mean === null ? "–" : `${Math.round(mean)} B`),
     fact("from", cell(first, "time").slice(0, 23), true), fact("to", cell(last, "time").slice(0, 23), true),
     fact("cut short", count(cut)), fact("damaged", count(damaged))), toggle), shown,
-  h("div", { class: "body" }, remarks(answer)));
+  remarks(answer).length > 0 ? h("div", { class: "body" }, remarks(answer)) : "");
 
   const questions = overview(file, span);
   const add = (name, question, render, options = {}) => {
