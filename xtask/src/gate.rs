@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
-use crate::{cargo, fuzz, python, root, run, target_dir, tidy};
+use crate::{cargo, fuzz, page, python, root, run, target_dir, tidy};
 
 /// All tests of the workspace. What was skipped is counted and named at the end: tests that pass keep what they
 /// say to themselves.
@@ -56,6 +56,7 @@ pub(crate) fn ci() -> Result<()> {
     // The test command of the README.
     step("test", || test(&[]))?;
     step("python", || python::check(python::Build::WithAll))?;
+    step("page", || page::check(&[]))?;
     step("doc", || {
         let docs = [
             "doc",

@@ -7,6 +7,7 @@ mod gate;
 mod live;
 mod measure;
 mod memory;
+mod page;
 mod python;
 mod robustness;
 mod scan;
@@ -33,8 +34,9 @@ fn main() -> ExitCode {
         ["fuzz", rest @ ..] => fuzz::command(rest),
         ["sanitize"] => gate::sanitize(),
         ["python"] => python::check(python::Build::Alone),
+        ["page", rest @ ..] => page::check(rest),
         ["web-vendor"] => web_vendor::command(web_vendor::Mode::Write),
-        ["web-vendor", "--check"] => web_vendor::command(web_vendor::Mode::Check),
+        ["page", "web-vendor", "--check"] => web_vendor::command(web_vendor::Mode::Check),
         ["trace", rest @ ..] => trace::run(rest),
         ["bench", rest @ ..] => bench::run(rest),
         _ => {
@@ -59,6 +61,7 @@ cargo xtask fuzz [--minutes N] [TARGET…]
                                      every fuzz target: its corpus, and N minutes (2) of free seeds on all cores
 cargo xtask sanitize                 the dictionary's tests under address sanitizer, valgrind and miri
 cargo xtask python                   the extension module for Python: pytest, mypy, stubtest (WEIR_PYTHON names a python)
+cargo xtask page [--shots DIR]       the page of weir serve in a real browser: every view, keys, axe-core, no request away
 cargo xtask web-vendor [--check]     the files of others in the page of weir serve, from npm; or compare them with it
 cargo xtask trace KIND BYTES PATH    make a seeded trace: ethernet, frame-relay, atm or atm-erf
 cargo xtask bench [NAME]             run a benchmark beside its peers; without NAME, list them

@@ -8,8 +8,7 @@ export { defaultKeymap, history, historyKeymap, indentWithTab, toggleComment } f
 export { syntaxHighlighting, HighlightStyle, bracketMatching, syntaxTree } from "@codemirror/language";
 export { SQLDialect, sql, PostgreSQL } from "@codemirror/lang-sql";
 export {
-  autocompletion, completionKeymap, closeBrackets, closeBracketsKeymap, startCompletion, acceptCompletion,
-  completionStatus,
+  autocompletion, completionKeymap, closeBrackets, closeBracketsKeymap, closeCompletion, completionStatus,
 } from "@codemirror/autocomplete";
 export { searchKeymap, highlightSelectionMatches } from "@codemirror/search";
 export { setDiagnostics, lintKeymap, lintGutter } from "@codemirror/lint";

@@ -99,7 +99,7 @@ async function show() {
   if (parameters.file) app.choose(parameters.file);
   document.title = `${view.title}${app.file && view.name !== "query" && view.name !== "files" ? ` · ${app.file.split("/").pop()}` : ""} · weir`;
   for (const link of document.querySelectorAll("#views a")) {
-    if (link.dataset.view === view.name) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+    if (link.dataset.view === view.name) { link.setAttribute("aria-current", "page"); link.scrollIntoView({ block: "nearest", inline: "center" }); } else link.removeAttribute("aria-current");
     link.href = link.dataset.view === "query" || link.dataset.view === "files" || !app.file ? `#/${link.dataset.view}` : `#/${link.dataset.view}?${new URLSearchParams({ file: app.file })}`;
   }
   main.replaceChildren();

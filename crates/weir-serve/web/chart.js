@@ -156,7 +156,7 @@ function drawLine(box, columns, rows, choice, options) {
   const bar = options.bars || xs.length <= 2;
   const distribution = choice.log ? 3 : 1;
   const plot = new uPlot({
-    width: roomOf(box), height: options.height ?? Math.max(240, box.clientHeight - 60), padding: [10, 14, 0, 0],
+    width: roomOf(box), height: options.height ?? Math.max(240, box.clientHeight - 60), padding: [10, 30, 0, 0],
     tzDate: (time) => uPlot.tzDate(new Date(time * 1e3), "Etc/UTC"),
     scales: { x: { time: isTime }, y: { distr: distribution, range: distribution === 1 ? (_, low, high) => [Math.min(0, low), high > low || high > 0 ? high * 1.06 : low + 1] : undefined }, y2: { distr: distribution, range: distribution === 1 ? (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.06 : 1] : undefined } },
     axes: [{ stroke: ink, grid, ticks: grid, font, space: isTime ? 84 : 60, size: 30, values: isTime ? (_, ticks) => ticks.map((tick) => clock(tick, ticks[1] - ticks[0])) : (_, ticks) => ticks.map(short) }, axis("y", 3), ...(twoScales ? [axis("y2", 1)] : [])],
@@ -189,7 +189,7 @@ function describe(element, sentence) {
 /** A bar for each row: the label at its left, the figure at its right, as a list that is also read aloud. */
 function drawBars(box, columns, rows, choice, options) {
   const [y] = choice.ys;
-  const label = (row) => choice.x.map((index) => cell(row[index], columns[index].type) || "NULL").join("  ");
+  const label = (row) => choice.x.map((index) => cell(row[index], columns[index].type) || "NULL").join(options.join ?? "  ");
   const shown = rows.slice(0, options.rows ?? BARS);
   const scale = (value) => (choice.log ? Math.log10(1 + Math.max(0, value)) : Math.max(0, value));
   const top = Math.max(...shown.map((row) => scale(number(row[y]) ?? 0)), Number.MIN_VALUE);
@@ -230,11 +230,11 @@ function drawHistogram(box, columns, rows, choice, options) {
   const [left, bottom, top] = [52, 34, 10];
   const scale = (value) => (choice.log ? Math.log10(1 + value) : value);
   const most = Math.max(...counts.map(scale));
-  const step = (wide - left - 12) / counts.length;
+  const step = (wide - left - 26) / counts.length;
   const y = (value) => tall - bottom - (scale(value) / most) * (tall - bottom - top);
   const image = s("svg", { viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall, class: "plot" });
   for (const tick of ticks(choice.log ? 10 ** most - 1 : most, 4)) {
-    image.append(s("line", { x1: left, x2: wide - 12, y1: y(tick), y2: y(tick), class: "grid-line" }), s("text", { x: left - 6, y: y(tick) + 4, "text-anchor": "end" }, short(tick)));
+    image.append(s("line", { x1: left, x2: wide - 26, y1: y(tick), y2: y(tick), class: "grid-line" }), s("text", { x: left - 6, y: y(tick) + 4, "text-anchor": "end" }, short(tick)));
   }
   counts.forEach((value, index) => {
     const from = low + index * width;

@@ -5,7 +5,7 @@ import {
   EditorState, EditorView, keymap, highlightSpecialChars, drawSelection, highlightActiveLine, placeholder,
   lineNumbers, defaultKeymap, history, historyKeymap, toggleComment, syntaxHighlighting, HighlightStyle, bracketMatching,
   SQLDialect, sql, PostgreSQL, autocompletion, completionKeymap, closeBrackets, closeBracketsKeymap, searchKeymap,
-  setDiagnostics, lintKeymap, tags, Prec, completionStatus,
+  setDiagnostics, lintKeymap, tags, Prec, completionStatus, closeCompletion,
 } from "./vendor/codemirror.js";
 import * as api from "./api.js";
 import { h } from "./dom.js";
@@ -62,7 +62,7 @@ export class Editor {
   constructor({ text, onrun, onchange }) {
     this.element = h("div", { class: "editor" });
     const root = this.element.attachShadow({ mode: "open" });
-    const run = { key: "Mod-Enter", run: () => { onrun(); return true; }, preventDefault: true };
+    const run = { key: "Mod-Enter", run: (view) => { closeCompletion(view); onrun(); return true; }, preventDefault: true };
     const leave = { key: "Escape", run: (view) => { if (completionStatus(view.state)) return false; document.getElementById("run")?.focus(); return true; } };
     this.view = new EditorView({
       root,

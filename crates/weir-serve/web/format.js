@@ -7,13 +7,18 @@ export function bytes(value) {
   let number = Number(value ?? 0);
   let unit = 0;
   while (Math.abs(number) >= 999.5 && unit < UNITS.length - 1) { number /= 1000; unit += 1; }
-  return `${unit === 0 ? number : number.toPrecision(3)} ${UNITS[unit]}`;
+  return `${unit === 0 ? Math.round(number * 10) / 10 : number.toPrecision(3)} ${UNITS[unit]}`;
 }
 
 /** A whole number with separators. */
 export function count(value) {
   if (value === null || value === undefined) return "–";
   return typeof value === "string" ? value.replace(/\B(?=(\d{3})+$)/g, ",") : Number(value).toLocaleString("en-US");
+}
+
+/** A noun that is counted, in the plural unless there is one. */
+export function counted(value, noun) {
+  return `${count(value)} ${Number(value) === 1 ? noun.replace(/s$/, "") : noun}`;
 }
 
 /** A number for an axis or a label. */

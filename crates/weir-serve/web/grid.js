@@ -183,12 +183,17 @@ export class Grid {
     const kept = this.#widths.get(at);
     if (kept) return kept;
     const column = this.#columns[at];
-    let letters = column.name.length + 2;
+    let longest = "";
+    const look = (row) => {
+      const text = cell(row[at], column.type);
+      if (text.length > longest.length) longest = text;
+    };
     const step = Math.max(1, Math.floor(this.#rows.length / 200));
-    for (let index = 0; index < this.#rows.length; index += step) {
-      letters = Math.max(letters, cell(this.#rows[index][at], column.type).length);
-    }
-    const width = Math.min(WIDEST, Math.max(NARROWEST, Math.ceil(letters * 7.3) + 20));
+    for (let index = 0; index < this.#rows.length; index += step) look(this.#rows[index]);
+    if (this.#rows.length > 0) look(this.#rows.at(-1));
+    const body = measure(longest, classOf(column.type) === "mono");
+    const head = measure(column.name, false) * 1.08 + 14;
+    const width = Math.min(WIDEST, Math.max(NARROWEST, Math.ceil(Math.max(body, head)) + 20));
     this.#widths.set(at, width);
     return width;
   }
@@ -378,6 +383,17 @@ export class Grid {
       navigator.clipboard?.writeText(cell(value)).then(() => say("copied"), () => {});
     }
   }
+}
+
+let ruler = null;
+
+/** How wide a text is in a cell. */
+function measure(text, mono) {
+  ruler ??= document.createElement("canvas").getContext("2d");
+  const style = getComputedStyle(document.documentElement);
+  ruler.font = mono ? `12px ${style.getPropertyValue("--mono")}` : `13px ${style.getPropertyValue("--sans")}`;
+  // Digits stand in columns, each as wide as the widest.
+  return ruler.measureText(text.slice(0, 200).replace(/\d/g, "0")).width;
 }
 
 function classOf(type) {

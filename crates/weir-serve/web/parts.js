@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { copy, h, menu, quiet, save, say, toast } from "./dom.js";
-import { bytes, cell, count, csv, seconds } from "./format.js";
+import { bytes, cell, count, counted, csv, seconds } from "./format.js";
 import { Grid } from "./grid.js";
 
 /** An error: what was wrong, where, and what to try. */
@@ -173,7 +173,7 @@ export class List {
     this.split = h("div", { class: `split alone ${view.down ? "" : "beside"}` }, h("div", { class: "list" }, this.#grid.element), this.detail);
     this.columns = columnChooser(this.#grid, view.dialog);
     view.main.append(
-      h("div", { class: "title" }, h("h1", {}, view.title), h("div", { class: "filters", role: "search", "aria-label": "Filters" }, this.#filters.map((filter) => filter.element)), h("span", { class: "grow" }), this.status, toggle, this.columns, downloads(() => this.sql, this.#grid, () => view.name)),
+      h("div", { class: "title" }, h("h1", {}, view.title), h("div", { class: "filters", role: "search", "aria-label": "Filters" }, this.#filters.map((filter) => filter.element)), h("div", { class: "toolbar end" }, this.status, toggle, this.columns, downloads(() => this.sql, this.#grid, () => view.name))),
       shown, this.above, this.split);
     this.app = app;
   }
@@ -203,7 +203,7 @@ export class List {
       this.columns.label();
       // A short list leaves its room to what is chosen in it.
       this.split.style.setProperty("--list", `${Math.min(answer.row_count, 400) * 25 + 46}px`);
-      this.status.textContent = `${count(answer.row_count)}${answer.truncated ? " and more" : ""} ${view.noun}`;
+      this.status.textContent = answer.truncated ? `${count(answer.row_count)} and more ${view.noun}` : counted(answer.row_count, view.noun);
       if (answer.row_count === 0) this.above.append(h("p", { class: "empty" }, view.empty ?? "Nothing passes these filters."));
       view.onanswer?.(answer, this.#grid);
     } catch (error) {
@@ -252,7 +252,7 @@ export function detailHead(title, actions, close) {
 export function progress(state) {
   const parts = [];
   if (state.total_bytes) parts.push(`${Math.min(100, Math.round((100 * state.bytes) / state.total_bytes))} %`);
-  if (state.records) parts.push(`${count(state.records)} records`);
+  if (state.records) parts.push(counted(state.records, "records"));
   if (state.bytes) parts.push(bytes(state.bytes));
   parts.push(seconds(Math.round(state.seconds * 10) / 10));
   return parts.join(" · ");
@@ -261,8 +261,8 @@ export function progress(state) {
 /** What an answer cost. */
 export function cost(answer, elapsed) {
   const stats = answer.stats ?? {};
-  const parts = [`${count(answer.row_count)} ${answer.row_count === 1 ? "row" : "rows"}`];
-  if (stats.records) parts.push(`${count(stats.records)} records read`);
+  const parts = [counted(answer.row_count, "rows")];
+  if (stats.records) parts.push(`${counted(stats.records, "records")} read`);
   if (stats.bytes) parts.push(bytes(stats.bytes));
   parts.push(seconds(stats.seconds ?? elapsed));
   return parts.join(" · ");

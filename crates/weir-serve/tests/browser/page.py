@@ -9,6 +9,8 @@ when there is no browser.
 """
 
 import argparse
+import hashlib
+import json
 import os
 import pathlib
 import shutil
@@ -473,6 +475,18 @@ def check_policy(page):
     page.browser.complaints.clear()
 
 
+def check_vendor(page):
+    """The files of others are those of the manifest, byte by byte, and each has its licence."""
+    for folder in (HERE.parent.parent / "web/vendor", HERE / "vendor"):
+        files = json.loads((folder / "manifest.json").read_text())["files"]
+        assert {one["file"] for one in files} | {"manifest.json"} == {path.name for path in folder.iterdir()}, folder
+        licences = (folder / "LICENSES.txt").read_text()
+        for one in files:
+            assert hashlib.sha256((folder / one["file"]).read_bytes()).hexdigest() == one["sha256"], one["file"]
+            for package in one.get("packages", []):
+                assert f"{package['name']} {package['version']} ({package['licence']})" in licences, package
+
+
 def check_axe(page):
     """axe-core finds no serious fault in any view, light and dark, wide and narrow; each is photographed."""
     browser = page.browser
@@ -520,7 +534,7 @@ def check_requests(page):
 
 CHECKS = [check_complete, check_wrong, check_charts, check_million, check_columns, check_cancel, check_history, check_overview,
           check_connections, check_calls, check_big_ladder, check_packets, check_messages, check_upload, check_keyboard, check_colours,
-          check_policy, check_axe, check_requests]
+          check_policy, check_vendor, check_axe, check_requests]
 
 
 def shoot(self, name, keep=False):

@@ -25,10 +25,10 @@ export async function show(main, parameters, app) {
       return;
     }
     table.replaceChildren(h("table", { class: "plain" }, h("caption", { class: "heard" }, "Files of the server"),
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Name"), h("th", { scope: "col" }, "Kind"), h("th", { scope: "col", class: "number" }, "Size"), h("th", { scope: "col" }, "Changed"))),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Name"), h("th", { scope: "col" }, "Kind"), h("th", { scope: "col", class: "number" }, "Size"), h("th", { scope: "col", class: "date" }, "Changed"))),
       h("tbody", {}, shown.map((file) => h("tr", {},
         h("td", {}, h("a", { href: `#/${file.kind === "capture" ? `overview?${new URLSearchParams({ file: file.path })}` : `query?${new URLSearchParams({ sql: `SELECT * FROM ${text(file.path)} LIMIT 1000` })}`}` }, file.path)),
-        h("td", { class: "dim" }, file.kind), h("td", { class: "number" }, bytes(file.size)), h("td", { class: "dim" }, String(file.modified ?? "").slice(0, 16).replace("T", " ")))))));
+        h("td", { class: "dim" }, file.kind), h("td", { class: "number" }, bytes(file.size)), h("td", { class: "dim date" }, String(file.modified ?? "").slice(0, 16).replace("T", " ")))))));
     if (files.length > shown.length) table.append(h("p", { class: "dim body" }, `and ${count(files.length - shown.length)} more: find them by name.`));
   }
 

@@ -96,7 +96,7 @@ export const media = view("media", "Media", {
   panels: [
     ["How they sound (MOS)", (source) => `SELECT media.mos FROM ${source} WHERE media.mos IS NOT NULL`, (body, found) => draw(body, found.columns, found.rows, { kind: "histogram", x: 0 }, { height: 190 })],
     ["Codecs", (source) => `SELECT coalesce(media.codec, 'not known') AS codec, count(*) AS streams, sum(media.packets) AS packets\nFROM ${source} GROUP BY codec ORDER BY streams DESC`, bars([0], 1)],
-    ["Most lost", (source) => `SELECT addr.src, addr.dst, round(media.lost_percent, 2) AS percent\nFROM ${source} WHERE media.lost > 0 ORDER BY media.lost_percent DESC LIMIT 10`, bars([0, 1], 2, { value: (value) => `${value} %`, tone: () => "bad" })],
+    ["Most lost", (source) => `SELECT addr.src, addr.dst, round(media.lost_percent, 2) AS percent\nFROM ${source} WHERE media.lost > 0 ORDER BY media.lost_percent DESC LIMIT 10`, bars([0, 1], 2, { join: " → ", value: (value) => `${value} %`, tone: () => "bad" })],
   ],
 });
 
@@ -134,7 +134,7 @@ export const websocket = view("websocket", "WebSocket", {
        sum(websocket.message_length) AS message_bytes, sum(websocket.payload_length) AS sent_bytes,
        round(100.0 * sum(websocket.payload_length) / nullif(sum(websocket.message_length), 0), 1) AS percent
 FROM ${source} WHERE websocket.type IN ('text', 'binary')
-GROUP BY connection, direction ORDER BY message_bytes DESC LIMIT 12`, bars([0, 1], 6, { value: (value, row) => `${value} % of ${bytes(row[4])} · ${count(row[3])} of ${count(row[2])} compressed` })],
+GROUP BY connection, direction ORDER BY message_bytes DESC LIMIT 12`, bars([0, 1], 6, { value: (value, row) => `${value} % of ${bytes(row[4])}` })],
     ["How far back messages refer", (source) => `SELECT websocket.distance_max AS octets FROM ${source} WHERE websocket.distance_max IS NOT NULL`, (body, found) => draw(body, found.columns, found.rows, { kind: "histogram", x: 0 }, { height: 190 })],
     ["Lengths of messages", (source) => `SELECT websocket.message_length AS octets FROM ${source} WHERE websocket.message_length IS NOT NULL`, (body, found) => draw(body, found.columns, found.rows, { kind: "histogram", x: 0 }, { height: 190 })],
     ["What was agreed on", (source) => `SELECT coalesce(websocket.extensions, 'no extension') AS extensions, count(DISTINCT websocket.connection) AS connections\nFROM ${source} GROUP BY extensions ORDER BY connections DESC`, bars([0], 1)],

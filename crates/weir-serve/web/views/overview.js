@@ -35,7 +35,7 @@ export async function show(main, parameters, app) {
   const toggle = h("button", { type: "button", class: "small plain", "aria-label": "SQL of Facts", "aria-expanded": "false", onclick: () => { shown.hidden = !shown.hidden; toggle.setAttribute("aria-expanded", String(!shown.hidden)); } }, "SQL");
   head.replaceChildren(h("header", {}, h("dl", { class: "facts grow" },
     fact("packets", count(packets)), fact("bytes", bytes(octets)), fact("duration", seconds(span)),
-    fact("on average", span > 0 ? `${bytes((Number(octets) * 1) / span)}/s` : "–"), fact("mean length", mean === null ? "–" : `${Math.round(mean)} B`),
+    fact("on average", span > 0 ? `${bytes(Number(octets) / span)}/s` : "–"), fact("mean length", mean === null ? "–" : `${Math.round(mean)} B`),
     fact("from", cell(first, "time").slice(0, 23), true), fact("to", cell(last, "time").slice(0, 23), true),
     fact("cut short", count(cut)), fact("damaged", count(damaged))), toggle), shown,
   remarks(answer).length > 0 ? h("div", { class: "body" }, remarks(answer)) : "");
@@ -60,7 +60,7 @@ export async function show(main, parameters, app) {
     half.append(one);
   }
   add("Protocols", questions.protocols, bars([0], 2, { value: (value, row) => `${bytes(value)} · ${count(row[1])}`, onpick: to("packets", (row) => ({ filter: row[0] === "other" ? "" : row[0] })) }));
-  add("Talkers", questions.talkers, bars([0, 1], 3, { value: (value) => bytes(value), onpick: to("connections", (row) => ({ address: row[0] })) }));
+  add("Talkers", questions.talkers, bars([0, 1], 3, { join: " → ", value: (value) => bytes(value), onpick: to("connections", (row) => ({ address: row[0] })) }));
   add("Ports", questions.ports, bars([0, 1], 2, { onpick: to("connections", (row) => ({ port: row[1] })) }));
   add("Connections by state", questions.states, bars([0], 1, { tone: (row) => stateTone(row[0]), onpick: to("connections", (row) => ({ state: row[0] })) }), { empty: "No connections." });
   add("Services", questions.services, bars([0], 2, { value: (value, row) => `${bytes(value)} · ${count(row[1])}`, onpick: to("connections", (row) => (row[0] === "not known" ? {} : { service: row[0] })) }), { empty: "No connections." });
