@@ -105,6 +105,7 @@ export class Query {
 
   /** Ends the query on the server too. */
   cancel() {
+    if (this.#over) return;
     this.#over = true;
     clearTimeout(this.#timer);
     ask(`/query/${this.id}`, { method: "DELETE" }).catch(() => {});

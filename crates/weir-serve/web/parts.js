@@ -51,12 +51,14 @@ function next() {
   }
 }
 
-/** Asks a question when it is its turn; `gone` tells that nobody waits for it any more. */
-export async function ask(sql, { limit = 2_000, gone = () => false } = {}) {
+/** Asks a question when it is its turn; `gone` tells that nobody waits for it any more, `began` is given the query. */
+export async function ask(sql, { limit = 2_000, gone = () => false, began = () => {} } = {}) {
   await turn();
   try {
     if (gone()) return null;
-    return await new api.Query(sql, { limit }).answer;
+    const query = new api.Query(sql, { limit });
+    began(query);
+    return await query.answer;
   } finally {
     running -= 1;
     next();
@@ -64,7 +66,7 @@ export async function ask(sql, { limit = 2_000, gone = () => false } = {}) {
 }
 
 /** A panel with a question: its answer is drawn once it is there, its SQL shown on demand. */
-export function panel(title, sql, app, render, { wide = false, gone = () => false, empty = "Nothing of this kind in the capture." } = {}) {
+export function panel(title, sql, app, render, { wide = false, gone = () => false, empty = "Nothing of this kind in the capture.", answered = null } = {}) {
   const body = h("div", { class: "body", "aria-busy": "true" }, h("p", { class: "waits" }, "Reading …"));
   const shownSql = source(sql, app);
   shownSql.hidden = true;
@@ -74,13 +76,15 @@ export function panel(title, sql, app, render, { wide = false, gone = () => fals
   }, "SQL");
   const element = h("section", { class: `panel ${wide ? "wide" : ""}`, "aria-label": title }, h("header", {}, h("h2", { class: "grow" }, title), toggle), shownSql, body);
   const undo = [];
-  ask(sql, { gone }).then((answer) => {
+  const began = (query) => undo.push(() => query.cancel());
+  (answered ?? ask(sql, { gone, began })).then((answer) => {
     if (!answer || gone()) return;
     body.replaceChildren();
     body.removeAttribute("aria-busy");
     if (answer.rows.length === 0) body.append(h("p", { class: "empty" }, empty));
     else undo.push(render(body, answer) ?? (() => {}));
   }, (error) => {
+    if (gone()) return;
     body.removeAttribute("aria-busy");
     body.replaceChildren(failure(error));
   });
@@ -145,6 +149,7 @@ export class List {
   #grid;
   #query = null;
   #state = {};
+  #held = new Set();
 
   /**
    * `filters` are `{ name, label, kind, options, where }`, `sql(conditions)` makes the question of their conditions,
@@ -159,10 +164,12 @@ export class List {
     this.#filters = view.filters.map((filter) => {
       const id = `filter-${filter.name}`;
       const value = parameters[filter.name] ?? "";
-      const change = () => this.run();
+      // SQL that came by a link waits until somebody here wants it, as in the editor.
+      if (filter.raw && value) this.#held.add(filter.name);
+      const change = () => { this.#held.delete(filter.name); this.run(); };
       const input = filter.kind === "select"
         ? h("select", { id, onchange: change }, h("option", { value: "" }, "any"), filter.options.map((option) => h("option", { value: option, selected: option === value }, option)))
-        : h("input", { id, type: "text", ".value": value, placeholder: filter.placeholder ?? "", class: filter.long ? "long mono" : null, spellcheck: "false", autocomplete: "off", oninput: quiet(filter.long ? 900 : 500, change), onchange: change });
+        : h("input", { id, type: "text", ".value": value, placeholder: filter.placeholder ?? "", class: filter.long ? "long mono" : null, spellcheck: "false", autocomplete: "off", oninput: quiet(filter.long ? 900 : 500, change), onchange: change, onkeydown: (event) => { if (event.key === "Enter") change(); } });
       if (filter === view.filters[0]) input.dataset.filter = "";
       return { ...filter, input, element: h("label", { for: id }, filter.label, input) };
     });
@@ -182,10 +189,10 @@ export class List {
   async run() {
     const view = this.#view;
     const values = Object.fromEntries(this.#filters.map((filter) => [filter.name, filter.input.value.trim()]));
-    const asked = JSON.stringify(values);
+    const asked = JSON.stringify([values, [...this.#held]]);
     if (asked === this.asked) return;
     this.asked = asked;
-    const conditions = this.#filters.map((filter) => (values[filter.name] === "" ? null : filter.where(values[filter.name]))).filter(Boolean);
+    const conditions = this.#filters.map((filter) => (values[filter.name] === "" || this.#held.has(filter.name) ? null : filter.where(values[filter.name]))).filter(Boolean);
     this.sql = view.sql(conditions);
     this.shownSql.replaceChildren(source(this.sql, this.app));
     this.#state = { ...view.keep?.(), file: view.parameters.file ?? this.app.file, ...values };
@@ -199,6 +206,7 @@ export class List {
       if (this.#query !== query) return;
       this.answer = answer;
       this.above.replaceChildren(...remarks(answer));
+      if (this.#held.size > 0) this.above.append(h("p", { class: "notice" }, "The SQL of this link is not applied yet: press Enter in its field."));
       this.#grid.set(answer.columns, answer.rows);
       this.columns.label();
       // A short list leaves its room to what is chosen in it.

@@ -376,6 +376,12 @@ def check_packets(page):
     assert "47 45" in octets and "GET / HTTP" in octets, octets
     page.shoot("packet")
     assert not page.errors(), page.errors()
+    # SQL that came by a link is shown, and applied once somebody wants it.
+    page.open("packets", file="demo/voip.pcap", where="false")
+    assert len(page.cells()) > 10, page.cells()
+    browser.run("document.getElementById('filter-where').focus()")
+    browser.press("Enter")
+    browser.until("/^0 packets/.test(document.querySelector('.status').textContent)", "no packets once it is applied")
     # A filter that is wrong says so, and where.
     page.open("packets", file="demo/voip.pcap", filter="tcp.prot == 80")
     browser.until("document.querySelector('main .notice.error')", "the error of the filter")

@@ -19,9 +19,10 @@ export async function show(main, parameters, app) {
     h("button", { type: "button", onclick: () => app.edit(`SELECT * FROM '${file.replaceAll("'", "''")}' LIMIT 1000`) }, "Query it"));
   main.append(title, head, cards);
   head.append(h("p", { class: "waits body" }, "Reading …"));
+  const began = (query) => undo.push(() => query.cancel());
   let answer;
   try {
-    answer = await ask(sql, { gone });
+    answer = await ask(sql, { gone, began });
   } catch (error) {
     head.replaceChildren(h("div", { class: "body" }, failure(error)));
     return () => { left = true; };
@@ -54,8 +55,9 @@ export async function show(main, parameters, app) {
   half.style.gridTemplateColumns = "repeat(auto-fit, minmax(min(100%, 420px), 1fr))";
   cards.append(half);
   // Both curves are of one question; it is asked once.
+  const curves = ask(questions.time, { gone, began });
   for (const [name, index] of [["Bytes over time", 2], ["Packets over time", 1]]) {
-    const one = panel(name, questions.time, app, line(index, index === 2 ? "bytes" : "packets"), { gone });
+    const one = panel(name, questions.time, app, line(index, index === 2 ? "bytes" : "packets"), { gone, answered: curves });
     undo.push(() => one.leave());
     half.append(one);
   }

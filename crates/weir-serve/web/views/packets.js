@@ -13,7 +13,7 @@ export function show(main, parameters, app) {
     filters: [
       { name: "filter", label: "Display filter", long: true, placeholder: "tcp.port == 443 && !icmp", where: (value) => `display_filter(${text(value)})` },
       { name: "flow", label: "Connection", where: (value) => (integer(value) === null ? "false" : `flow.id = ${integer(value)}`) },
-      { name: "where", label: "SQL", placeholder: "frame.len > 1000", where: (value) => `(${value})` },
+      { name: "where", label: "SQL", raw: true, placeholder: "frame.len > 1000", where: (value) => `(${value})` },
     ],
     sql: (conditions) => {
       list.flow = conditions.some((condition) => condition.startsWith("flow.id"));
