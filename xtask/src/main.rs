@@ -36,7 +36,7 @@ fn main() -> ExitCode {
         ["python"] => python::check(python::Build::Alone),
         ["page", rest @ ..] => page::check(rest),
         ["web-vendor"] => web_vendor::command(web_vendor::Mode::Write),
-        ["page", "web-vendor", "--check"] => web_vendor::command(web_vendor::Mode::Check),
+        ["web-vendor", "--check"] => web_vendor::command(web_vendor::Mode::Check),
         ["trace", rest @ ..] => trace::run(rest),
         ["bench", rest @ ..] => bench::run(rest),
         _ => {
@@ -75,6 +75,7 @@ pub(crate) const CHORES: &[&str] = &[
     "fuzz",
     "sanitize",
     "python",
+    "page",
     "web-vendor",
     "trace",
     "bench",
