@@ -61,7 +61,8 @@ cargo xtask fuzz [--minutes N] [TARGET…]
                                      every fuzz target: its corpus, and N minutes (2) of free seeds on all cores
 cargo xtask sanitize                 the dictionary's tests under address sanitizer, valgrind and miri
 cargo xtask python                   the extension module for Python: pytest, mypy, stubtest (WEIR_PYTHON names a python)
-cargo xtask page [--shots DIR]       the page of weir serve in a real browser: every view, keys, axe-core, no request away
+cargo xtask page [--double] [--shots DIR]
+                                     the page of weir serve in a real browser: every view, keys, axe-core, no request away
 cargo xtask web-vendor [--check]     the files of others in the page of weir serve, from npm; or compare them with it
 cargo xtask trace KIND BYTES PATH    make a seeded trace: ethernet, frame-relay, atm or atm-erf
 cargo xtask bench [NAME]             run a benchmark beside its peers; without NAME, list them

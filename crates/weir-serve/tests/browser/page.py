@@ -1,8 +1,8 @@
 """The page of `weir serve` in a real browser, without network: every view, by mouse and by keyboard.
 
-    python3 page.py [--program PATH/TO/weir] [--url http://127.0.0.1:8080/] [--shots FOLDER] [--only NAME]
+    python3 page.py [--program PATH/TO/weir] [--double] [--url http://127.0.0.1:8080/] [--shots FOLDER] [--only NAME]
 
-Starts `weir serve` over samples in a temporary folder, or takes a server that runs already (whose root has to have
+Starts `weir serve` over samples in a temporary folder (with --double the stand-in of double.py), or takes a server that runs already (whose root has to have
 the folder `demo`, as `weir demo` writes it, and `big.pcap`, as `big_call` below writes it). Wants chromium with its
 chromedriver; uses tshark to read what was saved, where it is installed. Ends with 1 when a check failed, and with 77
 when there is no browser.
@@ -18,6 +18,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import urllib.parse
@@ -26,6 +27,7 @@ import xml.etree.ElementTree
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from double import server  # noqa: E402
 from webdriver import Browser, free_port  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
@@ -468,6 +470,28 @@ def check_colours(page):
     browser.dark(False)
 
 
+def check_token(page):
+    """A token comes in the fragment, leaves the address at once, and goes with every question; or it is typed."""
+    browser = page.browser
+    browser.drain()
+    browser.authorizations.clear()
+    browser.go("about:blank")
+    browser.go(f"{page.url}#token=s3cret")
+    browser.until("document.querySelector('main').children.length > 0", "the page")
+    assert "s3cret" not in browser.run("return location.href"), "the token stays in the address"
+    page.settle()
+    browser.drain()
+    asked = [token for url, token in browser.authorizations if url.endswith("/files")]
+    assert asked and set(asked) == {"Bearer s3cret"}, browser.authorizations
+    browser.run("sessionStorage.removeItem('weir.token'); dispatchEvent(new CustomEvent('weir-token'))")
+    browser.until("document.activeElement?.type === 'password'", "the question for the token")
+    page.shoot("token")
+    browser.type("typed")
+    browser.press("Enter")
+    browser.until("!document.querySelector('dialog') && sessionStorage.getItem('weir.token') === 'typed' && document.querySelector('main')?.children.length > 0", "the page again")
+    browser.run("sessionStorage.removeItem('weir.token')")
+
+
 def check_policy(page):
     """The policy lets nothing be made code that is not a file of the server."""
     with urllib.request.urlopen(page.url) as answer:
@@ -478,6 +502,7 @@ def check_policy(page):
     code = "(() => { try { return new Function('return 1')(); } catch (error) { return error.name; } })()"
     result = page.browser.cdp("Runtime.evaluate", expression=code, allowUnsafeEvalBlockedByCSP=False, returnByValue=True)
     assert result["result"]["value"] == "EvalError", result
+    page.browser.drain()
     page.browser.complaints.clear()
 
 
@@ -539,7 +564,7 @@ def check_requests(page):
 
 
 CHECKS = [check_complete, check_wrong, check_charts, check_million, check_columns, check_cancel, check_history, check_overview,
-          check_connections, check_calls, check_big_ladder, check_packets, check_messages, check_upload, check_keyboard, check_colours,
+          check_connections, check_calls, check_big_ladder, check_packets, check_messages, check_upload, check_keyboard, check_colours, check_token,
           check_policy, check_vendor, check_axe, check_requests]
 
 
@@ -581,10 +606,18 @@ def serve(program, root):
     sys.exit("weir serve does not answer")
 
 
+def stand_in(program, root):
+    """The stand-in of double.py over a folder, and its address."""
+    double = server(program, root, 0)
+    threading.Thread(target=double.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{double.server_port}/"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default=os.environ.get("WEIR_PROGRAM", "weir"))
     parser.add_argument("--url")
+    parser.add_argument("--double", action="store_true", help="the stand-in instead of weir serve")
     parser.add_argument("--root", help="the root of the server that runs already")
     parser.add_argument("--shots", help="where screenshots are put")
     parser.add_argument("--only", action="append", help="checks of this name only")
@@ -596,12 +629,15 @@ def main():
         root, downloads = words.root or os.path.join(scratch, "root"), os.path.join(scratch, "downloads")
         os.makedirs(root, exist_ok=True)
         os.makedirs(downloads)
-        server = None
+        process = None
         url = words.url
         big_call(os.path.join(root, "big.pcap"))
         if not url:
             subprocess.run([words.program, "demo", "--no-tour", os.path.join(root, "demo")], check=True, stdout=subprocess.DEVNULL)
-            server, url = serve(words.program, root)
+            if words.double:
+                url = stand_in(words.program, root)
+            else:
+                process, url = serve(words.program, root)
         try:
             browser = Browser(downloads)
         except FileNotFoundError as error:
@@ -628,9 +664,9 @@ def main():
                     print(f"FAILED  {name}\n{traceback.format_exc()}", flush=True)
         finally:
             browser.close()
-            if server:
-                server.terminate()
-                server.wait(20)
+            if process:
+                process.terminate()
+                process.wait(20)
         if failed:
             sys.exit(f"{len(failed)} of {len(CHECKS)} checks failed: {', '.join(failed)}")
 

@@ -55,6 +55,7 @@ class Browser:
         self.base += f"/session/{session['sessionId']}"
         self.cdp("Browser.setDownloadBehavior", behavior="allow", downloadPath=downloads)
         self.requests = []
+        self.authorizations = []
         self.complaints = []
 
     def call(self, method, path, body=None):
@@ -142,7 +143,9 @@ class Browser:
         for entry in self.call("POST", "/se/log", {"type": "performance"}):
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":
-                self.requests.append(message["params"]["request"]["url"])
+                request = message["params"]["request"]
+                self.requests.append(request["url"])
+                self.authorizations.append((request["url"], request["headers"].get("Authorization")))
             if message["method"] == "Network.webSocketCreated":
                 self.requests.append(message["params"]["url"])
         fresh = [entry for entry in self.call("POST", "/se/log", {"type": "browser"}) if entry["level"] in ("SEVERE", "WARNING")]

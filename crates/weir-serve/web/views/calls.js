@@ -8,7 +8,7 @@ import { List, detailHead, failure } from "../parts.js";
 import { text } from "../sql.js";
 import { visible } from "./connections.js";
 
-const STATES = ["completed", "answered", "ringing", "busy", "cancelled", "rejected", "failed", "timeout", "redirected"];
+const STATES = ["trying", "ringing", "in_call", "completed", "cancelled", "busy", "rejected", "redirected", "superseded"];
 
 export function show(main, parameters, app) {
   const from = () => `calls(${text(app.file ?? "")})`;

@@ -18,7 +18,7 @@ export function show(main, parameters, app) {
     filters: [
       { name: "address", label: "Address", placeholder: "10.0.0.1 or 10.0.0.0/8", where: address },
       { name: "port", label: "Port", where: (value) => (integer(value) === null ? "false" : `${integer(value)} IN (port.src, port.dst)`) },
-      { name: "proto", label: "Protocol", kind: "select", options: ["tcp", "udp", "sctp", "icmp", "icmpv6"], where: (value) => `proto = ${text(value)}` },
+      { name: "proto", label: "Protocol", kind: "select", options: ["tcp", "udp", "sctp", "icmp", "icmpv6", "igmp", "gre"], where: (value) => `proto = ${text(value)}` },
       { name: "state", label: "State", kind: "select", options: STATES, where: (value) => `flow.state = ${text(value)}` },
       { name: "service", label: "Service", where: (value) => `flow.service = ${text(value)}` },
     ],

@@ -60,7 +60,7 @@ export const tls = view("tls", "TLS", {
   columns: "frame.number, tls.start, addr.src, addr.dst, port.dst, tls.carrier, tls.handshake.extensions_server_name AS server_name,\n       tls.version, tls.cipher, tls.curve, tls.next_protocol, tls.established, tls.resumed, tls.last_alert, tls.time,\n       tls.handshake.ja4 AS ja4, x509.subject, x509.issuer, x509.not_valid_after, flow.id",
   filters: [
     { name: "server", label: "Server", where: contains("tls.handshake.extensions_server_name") },
-    { name: "version", label: "Version", kind: "select", options: ["TLSv13", "TLSv12", "TLSv11", "TLSv10", "DTLSv12", "DTLSv13"], where: equals("tls.version") },
+    { name: "version", label: "Version", kind: "select", options: ["TLSv13", "TLSv12", "TLSv11", "TLSv10", "SSLv3", "DTLSv13", "DTLSv12", "DTLSv10"], where: equals("tls.version") },
     { name: "address", label: "Address", where: address },
   ],
   panels: [
@@ -104,7 +104,7 @@ export const h248 = view("h248", "H.248", {
   table: "h248", noun: "commands", order: "frame.number", empty: "No H.248 in this capture, or nothing that passes these filters.",
   columns: "frame.number, frame.time, addr.src, addr.dst, h248.encoding, h248.kind, h248.command, h248.transaction_id, h248.context_id,\n       h248.termination_ids, h248.descriptors, h248.events, h248.signals, h248.delay, h248.retransmissions, h248.reply_context_id,\n       h248.reply_termination_ids, h248.error_code, h248.error_text, h248.stopped, flow.id",
   filters: [
-    { name: "command", label: "Command", kind: "select", options: ["Add", "Modify", "Subtract", "Move", "Notify", "ServiceChange", "AuditValue", "AuditCapabilities"], where: equals("h248.command") },
+    { name: "command", label: "Command", kind: "select", options: ["Add", "Modify", "Subtract", "Move", "Notify", "ServiceChange", "AuditValue", "AuditCapability"], where: equals("h248.command") },
     { name: "termination", label: "Termination", where: contains("h248.termination_ids") },
     { name: "context", label: "Context", where: (value) => (integer(value) === null ? "false" : `${integer(value)} IN (h248.context_id, h248.reply_context_id)`) },
     { name: "kind", label: "Kind", kind: "select", options: ["request", "reply", "error", "damaged"], where: equals("h248.kind") },
