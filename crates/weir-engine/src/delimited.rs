@@ -684,7 +684,7 @@ mod tests {
         let mut rng = weir_testkit::Rng::new(21);
         let file = std::env::temp_dir().join(format!("weir-delimited-any-{}", std::process::id()));
         let mut read = 0;
-        for _ in 0..20_000 {
+        for _ in 0..4_000 {
             let bytes: Vec<u8> = (0..rng.below(30))
                 .map(|_| b",\t\"\\\r\nabN\xff"[rng.below(10) as usize])
                 .collect();
@@ -709,7 +709,7 @@ mod tests {
             }
         }
         std::fs::remove_file(file).unwrap();
-        assert!(read > 1_000, "{read}");
+        assert!(read > 500, "{read}");
     }
 
     /// Any text that is written between quotes (RFC 4180, 2) is read as it was.

@@ -224,15 +224,29 @@ mod tests {
         assert_eq!(cut.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     }
 
-    /// Bytes that JSON gives a meaning to, in any order: nothing is added, lost or moved but that brackets and
+    /// Pieces that JSON gives a meaning to, in any order: nothing is added, lost or moved but that brackets and
     /// commas become line feeds; and what serde_json takes for an array of rows comes out a row a line.
     #[test]
     fn any_bytes_pass_and_arrays_come_out_as_their_rows() {
         let mut rng = weir_testkit::Rng::new(20);
         let mut arrays = 0;
-        for _ in 0..200_000 {
-            let text: Vec<u8> = (0..rng.below(12))
-                .map(|_| b"[]{},\"\\:1a \n\xff"[rng.below(13) as usize])
+        let pieces: [&[u8]; 12] = [
+            b"[",
+            b"]",
+            b"{}",
+            b"{\"a\":[1,{}]}",
+            b",",
+            b"\"],[\"",
+            b"1",
+            b" ",
+            b"\n",
+            b"\\",
+            b"\"",
+            b"\xff",
+        ];
+        for _ in 0..40_000 {
+            let text: Vec<u8> = (0..rng.below(8))
+                .flat_map(|_| pieces[rng.below(12) as usize].iter().copied())
                 .collect();
             let mut found = Vec::new();
             let outcome = Rows::new(text.as_slice()).read_to_end(&mut found);
@@ -250,6 +264,6 @@ mod tests {
             assert_eq!(lines, rows);
             arrays += usize::from(!rows.is_empty());
         }
-        assert!(arrays > 100, "{arrays}");
+        assert!(arrays > 20, "{arrays}");
     }
 }
