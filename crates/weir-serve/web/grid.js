@@ -19,6 +19,7 @@ export class Grid {
   #hidden = new Set();
   #widths = new Map();
   #sorted = null;
+  #ranked = null;
   #filter = "";
   #active = { row: 0, column: 0 };
   #pool = [];
@@ -58,6 +59,7 @@ export class Grid {
     this.#columns = columns;
     this.#rows = rows;
     this.#sorted = null;
+    this.#ranked = null;
     this.#filter = "";
     this.#widths.clear();
     this.#hidden = new Set();
@@ -123,20 +125,26 @@ export class Grid {
 
   #arrange() {
     const keep = this.#keeps();
-    const order = [];
-    for (let index = 0; index < this.#rows.length; index += 1) if (!keep || keep(this.#rows[index])) order.push(index);
-    this.#order = Uint32Array.from(order);
-    if (!this.#sorted) return;
-    const { column, down } = this.#sorted;
-    const compare = comparison(this.#columns[column].type);
-    const turn = down ? -1 : 1;
-    this.#order.sort((one, other) => {
-      const a = this.#rows[one][column];
-      const b = this.#rows[other][column];
-      // NULL comes last whichever way it is sorted, and equals stay in the order of the answer.
-      if (a === null || b === null) return (a === null) - (b === null) || one - other;
-      return turn * compare(a, b) || one - other;
-    });
+    const order = this.#sorted ? this.#orderBy(this.#sorted) : new Uint32Array(this.#rows.length).map((_, index) => index);
+    this.#order = keep ? order.filter((index) => keep(this.#rows[index])) : order;
+  }
+
+  /** All rows in the order of a column. NULL comes last whichever way, and equals stay in the order of the answer. */
+  #orderBy({ column, down }) {
+    if (this.#ranked?.column === column && this.#ranked.down === down) return this.#ranked.order;
+    const { ranks, last } = ranked(this.#rows, column, this.#columns[column].type);
+    const all = this.#rows.length;
+    // Rank and place in one number, so that numbers are sorted without a function: a second less a million rows.
+    const packed = new Float64Array(all);
+    for (let index = 0; index < all; index += 1) {
+      const rank = ranks[index] === last ? last : down ? last - 1 - ranks[index] : ranks[index];
+      packed[index] = rank * all + index;
+    }
+    packed.sort();
+    const order = new Uint32Array(all);
+    for (let place = 0; place < all; place += 1) order[place] = packed[place] % all;
+    this.#ranked = { column, down, order };
+    return order;
   }
 
   #keeps() {
@@ -401,24 +409,60 @@ function classOf(type) {
   return type === "ip" || type === "mac" || type === "bytes" || type === "time" ? "mono" : "";
 }
 
-// Addresses are compared as the numbers they are: those of IPv4 first.
-const addresses = new Map();
+/** An address as a text that sorts as the number that it is: those of IPv4 first. */
 function address(text) {
-  let key = addresses.get(text);
-  if (key !== undefined) return key;
-  if (text.includes(":")) {
-    const [head, tail] = text.split("::");
-    const part = (side) => (side ? side.split(":") : []);
-    const first = part(head);
-    const last = tail === undefined ? [] : part(tail);
-    const whole = [...first, ...Array(Math.max(0, 8 - first.length - last.length)).fill("0"), ...last];
-    key = `6${whole.map((group) => group.padStart(4, "0")).join("")}`;
-  } else {
-    key = `4${text.split(".").map((octet) => octet.padStart(3, "0")).join("")}`;
+  if (!text.includes(":")) return `4${text.split(".").map((octet) => octet.padStart(3, "0")).join("")}`;
+  const [head, tail] = text.split("::");
+  const part = (side) => (side ? side.split(":") : []);
+  const first = part(head);
+  const last = tail === undefined ? [] : part(tail);
+  const whole = [...first, ...Array(Math.max(0, 8 - first.length - last.length)).fill("0"), ...last];
+  return `6${whole.map((group) => group.padStart(4, "0")).join("")}`;
+}
+
+/** The rank of each row's value among the values of its column; `last` is that of NULL. */
+function ranked(rows, column, type) {
+  const all = rows.length;
+  const ranks = new Float64Array(all);
+  if (isNumber(type)) {
+    let low = Infinity;
+    let high = -Infinity;
+    let whole = true;
+    for (let index = 0; index < all && whole; index += 1) {
+      const value = rows[index][column];
+      if (value === null) continue;
+      whole = Number.isSafeInteger(value);
+      if (value < low) low = value;
+      if (value > high) high = value;
+    }
+    // Whole numbers that lie close enough together are their own ranks.
+    if (whole && (high - low + 2) * all < Number.MAX_SAFE_INTEGER) {
+      const last = high >= low ? high - low + 1 : 0;
+      for (let index = 0; index < all; index += 1) {
+        const value = rows[index][column];
+        ranks[index] = value === null ? last : value - low;
+      }
+      return { ranks, last };
+    }
   }
-  if (addresses.size > 200_000) addresses.clear();
-  addresses.set(text, key);
-  return key;
+  const key = type === "list" || type === "struct" ? (value) => cell(value) : (value) => value;
+  const distinct = new Set();
+  for (const row of rows) if (row[column] !== null) distinct.add(key(row[column]));
+  let values = [...distinct];
+  if (type === "ip") {
+    values = values.map((value) => [address(value), value]).sort((one, other) => (one[0] < other[0] ? -1 : one[0] > other[0] ? 1 : 0)).map(([, value]) => value);
+  } else if (values.every((value) => typeof value === "string") && (type === "text" || type === "mac" || type === "bytes")) {
+    values.sort();
+  } else if (values.every((value) => typeof value === "number")) {
+    values = Float64Array.from(values).sort();
+  } else {
+    values.sort(comparison(type));
+  }
+  const places = new Map();
+  for (let rank = 0; rank < values.length; rank += 1) places.set(values[rank], rank);
+  const last = values.length;
+  for (let index = 0; index < all; index += 1) ranks[index] = rows[index][column] === null ? last : places.get(key(rows[index][column]));
+  return { ranks, last };
 }
 
 /** How values of a type compare. */

@@ -219,6 +219,29 @@ def check_million(page):
     page.shoot("table-filtered")
 
 
+def check_sort(page):
+    """Values are sorted as what they are: large integers, addresses, times; NULL last, both ways."""
+    page.open("files")
+    cases = {
+        "uint": [["18446744073709551615", 2, None, 10, "9007199254740993", 9007199254740991], [2, 10, 9007199254740991, "9007199254740993", "18446744073709551615", None]],
+        "int": [[3, -5, None, 0], [-5, 0, 3, None]],
+        "float": [[0.5, -1.25, None, 1e300, 7], [-1.25, 0.5, 7, 1e300, None]],
+        "ip": [["10.0.0.10", "10.0.0.9", "2001:db8::1", None, "9.1.1.1", "::1"], ["9.1.1.1", "10.0.0.9", "10.0.0.10", "::1", "2001:db8::1", None]],
+        "time": [["2026-01-01T00:00:00.5Z", "2026-01-01T00:00:00.499999999Z", None], ["2026-01-01T00:00:00.499999999Z", "2026-01-01T00:00:00.5Z", None]],
+        "text": [["b", "a", None, "B"], ["B", "a", "b", None]],
+        "bool": [[True, False, None], [False, True, None]],
+        "list": [[[2, 1], [1], None], [[1], [2, 1], None]],
+    }
+    for kind, (given, wanted) in cases.items():
+        up, down, back = page.browser.run("""const { Grid } = await import("/assets/grid.js"); const grid = new Grid({});
+            grid.set([{ name: "x", type: words[0] }], words[1].map(value => [value]));
+            const shown = () => Array.from({ length: grid.length }, (_, at) => grid.row(at).x);
+            return [1, 2, 3].map(() => { grid.sort(0); return shown(); });""", kind, given)
+        assert up == wanted, (kind, up)
+        assert down == [one for one in reversed(wanted) if one is not None] + [None], (kind, down)
+        assert back == given, (kind, back)
+
+
 def check_columns(page):
     """Columns are chosen; rows are opened with their values and ways on; answers are downloaded."""
     browser = page.browser
@@ -563,7 +586,7 @@ def check_requests(page):
     assert not said, said
 
 
-CHECKS = [check_complete, check_wrong, check_charts, check_million, check_columns, check_cancel, check_history, check_overview,
+CHECKS = [check_complete, check_wrong, check_charts, check_million, check_sort, check_columns, check_cancel, check_history, check_overview,
           check_connections, check_calls, check_big_ladder, check_packets, check_messages, check_upload, check_keyboard, check_colours, check_token,
           check_policy, check_vendor, check_axe, check_requests]
 
