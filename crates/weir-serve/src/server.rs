@@ -146,7 +146,7 @@ impl Server {
         }
         if let Some(open) = self.http {
             let tls = open.tls.map(|tls| tls.0);
-            let door = Arc::new(http::Door::new(&self.house, tls, open.address).map_err(failed)?);
+            let door = Arc::new(http::Door::new(&self.house, tls));
             let listener = tokio::net::TcpListener::from_std(open.listener).map_err(listening)?;
             doors.spawn(door.serve(listener));
         }
