@@ -93,6 +93,8 @@ pub(crate) enum Command {
     H248(H248),
     Ws(crate::ws::Ws),
     Sip(crate::sip::Sip),
+    #[cfg(feature = "serve")]
+    Serve(Box<crate::serve::Serve>),
     /// Print a completion script for a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {

@@ -20,6 +20,8 @@ mod progress;
 mod quantity;
 mod query;
 mod refusal;
+#[cfg(feature = "serve")]
+mod serve;
 mod session;
 mod signals;
 mod sip;
@@ -61,6 +63,8 @@ fn run(cli: &Cli, messages: Messages) -> Result<ExitCode, Failure> {
         Command::Clf(clf) => clf::run(clf, global, messages),
         Command::H248(h248) => h248::run(h248, global, messages),
         Command::Ws(ws) => ws::run(ws, global, messages),
+        #[cfg(feature = "serve")]
+        Command::Serve(serve) => serve::run(serve, global, messages),
         Command::Sip(sip) => sip::run(sip, global, messages),
         Command::Completions { shell } => {
             printed(args::write_completions(*shell, &mut io::stdout()))

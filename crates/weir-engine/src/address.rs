@@ -136,6 +136,52 @@ pub(crate) fn to_text(plan: LogicalPlan) -> Result<LogicalPlan> {
     }
 }
 
+/// For each column of a plan that is an address, the column of a table that it is, under whatever name.
+pub(crate) fn origins(plan: &LogicalPlan) -> Vec<Option<String>> {
+    let flags = addresses(plan).unwrap_or_default();
+    let columns = plan.schema().columns();
+    let columns = columns.iter().zip(flags);
+    columns
+        .map(|(column, is)| is.then(|| origin(plan, column)).flatten())
+        .collect()
+}
+
+/// The column of a table that a column of a plan is.
+fn origin(plan: &LogicalPlan, column: &Column) -> Option<String> {
+    let among = |exprs: &[Expr], input: &LogicalPlan| -> Option<String> {
+        let position = plan.schema().maybe_index_of_column(column)?;
+        let mut expr = exprs.get(position)?;
+        while let Expr::Alias(alias) = expr {
+            expr = &alias.expr;
+        }
+        match expr {
+            Expr::Column(column) => origin(input, column),
+            _ => None,
+        }
+    };
+    match plan {
+        LogicalPlan::TableScan(_) => Some(column.name.clone()),
+        LogicalPlan::Projection(projection) => among(&projection.expr, &projection.input),
+        LogicalPlan::Aggregate(aggregate) => among(&aggregate.group_expr, &aggregate.input),
+        LogicalPlan::SubqueryAlias(alias) => {
+            let position = plan.schema().maybe_index_of_column(column)?;
+            origin(&alias.input, alias.input.schema().columns().get(position)?)
+        }
+        LogicalPlan::Filter(_)
+        | LogicalPlan::Sort(_)
+        | LogicalPlan::Limit(_)
+        | LogicalPlan::Repartition(_)
+        | LogicalPlan::Distinct(_)
+        | LogicalPlan::Window(_)
+        | LogicalPlan::Join(_) => plan
+            .inputs()
+            .into_iter()
+            .find(|input| input.schema().has_column(column))
+            .and_then(|input| origin(input, column)),
+        _ => None,
+    }
+}
+
 /// Adds a step that turns the columns that are flagged into text.
 fn with_text(plan: LogicalPlan, flags: Vec<bool>) -> Result<LogicalPlan> {
     if !flags.contains(&true) {

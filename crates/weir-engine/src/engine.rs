@@ -82,6 +82,11 @@ pub struct Options {
     pub time_zone: Option<String>,
     /// The folder that statements stay in: names of files begin there, and none leads out of it.
     pub root: Option<PathBuf>,
+    /// More folders that statements may read from: a name is looked for in each, in their order.
+    pub roots: Vec<PathBuf>,
+    /// Refuses statements that write files, open them by DataFusion's own means, or change how the engine
+    /// works: what a server lets strangers ask.
+    pub read_only: bool,
 }
 
 /// A statement that was planned: files have been opened and names found, nothing has been read.
@@ -91,9 +96,17 @@ pub struct Planned {
     context: Arc<TaskContext>,
     copy: Option<Copy>,
     is_explain: bool,
+    origins: Vec<Option<String>>,
 }
 
 impl Planned {
+    /// For each column of the answer that is an address, the column of a table that it comes from as it is; `None`
+    /// for all other columns.
+    #[must_use]
+    pub fn address_origins(&self) -> &[Option<String>] {
+        &self.origins
+    }
+
     /// The columns of the answer: the count of rows for a `COPY`.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
@@ -199,7 +212,7 @@ impl Engine {
             ledger,
             live,
             prepared: Mutex::default(),
-            root: options.root.as_deref().map(Root::open).transpose()?,
+            root: Root::of(options.root.iter().chain(&options.roots).map(PathBuf::as_path))?,
             options: options.clone(),
         })
     }
@@ -287,20 +300,12 @@ impl Engine {
             Some(executed) => executed,
             None => statement,
         };
-        let scalars = self
-            .context
-            .state_ref()
-            .read()
-            .scalar_functions()
-            .keys()
-            .cloned()
-            .collect();
-        grammar::check(&statement, &scalars)?;
+        self.check(&statement)?;
         prepared::check(&statement)?;
         if let Some(inner) = prepared::inner(&statement) {
             // It runs with its values in it, and is planned now for what is wrong with it.
-            let (plan, _) = self.logical(inner, false).await?;
-            prepared::check_types(&plan)?;
+            let logical = self.logical(inner, false).await?;
+            prepared::check_types(&logical.plan)?;
             self.prepared().keep(&statement)?;
             return self.nothing().await;
         }
@@ -315,12 +320,46 @@ impl Engine {
         Ok(planned)
     }
 
+    /// Says what of a statement is not done, or not allowed.
+    fn check(&self, statement: &Statement) -> Result<(), Error> {
+        let scalars = self
+            .context
+            .state_ref()
+            .read()
+            .scalar_functions()
+            .keys()
+            .cloned()
+            .collect();
+        if self.options.read_only {
+            statement.read_only()?;
+        }
+        grammar::check(statement, &scalars)
+    }
+
+    /// The logical plan of a statement as it may be planned, with places for parameters in it.
+    pub(crate) async fn logical_checked(&self, statement: Statement) -> Result<Logical, Error> {
+        let mut statement = match self.prepared().executed(&statement)? {
+            Some(executed) => executed,
+            None => statement,
+        };
+        self.check(&statement)?;
+        if let Some(root) = &self.root {
+            statement.keep_in(root)?;
+        }
+        self.logical(statement, false).await
+    }
+
     /// What a statement that is done by its plan has to run.
     async fn nothing(&self) -> Result<Planned, Error> {
         let plan = LogicalPlanBuilder::empty(false)
             .build()
             .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &[]))?;
-        self.physical(plan, None, false, &[]).await
+        let logical = Logical {
+            plan,
+            columns: Vec::new(),
+            origins: Vec::new(),
+        };
+        self.physical(logical, None, false).await
     }
 
     /// The time zone of the session.
@@ -358,25 +397,30 @@ impl Engine {
             overwrite: self.options.overwrite,
         };
         let (statement, copy) = copy::prepared(statement, &options)?;
-        let (plan, columns) = match &copy {
+        let logical = match &copy {
             Some(Copy::Capture(_)) => {
-                let (plan, columns) = self.logical(statement, true).await?;
-                (copy::records_only(plan)?, columns)
+                let mut logical = self.logical(statement, true).await?;
+                logical.plan = copy::records_only(logical.plan)?;
+                logical
             }
             _ => self.logical(statement, false).await?,
         };
-        self.physical(plan, copy, is_explain, &columns).await
+        self.physical(logical, copy, is_explain).await
     }
 
     /// What runs a logical plan.
     async fn physical(
         &self,
-        plan: LogicalPlan,
+        logical: Logical,
         copy: Option<Copy>,
         is_explain: bool,
-        columns: &[String],
     ) -> Result<Planned, Error> {
-        let failed = |error| Error::from_datafusion(ErrorKind::Plan, error, columns);
+        let Logical {
+            plan,
+            columns,
+            origins,
+        } = logical;
+        let failed = |error| Error::from_datafusion(ErrorKind::Plan, error, &columns);
         let frame = self
             .context
             .execute_logical_plan(plan)
@@ -388,6 +432,7 @@ impl Engine {
             plan: frame.create_physical_plan().await.map_err(failed)?,
             copy,
             is_explain,
+            origins,
         })
     }
 
@@ -403,6 +448,7 @@ impl Engine {
             context,
             copy,
             is_explain,
+            origins: _,
         } = planned;
         if live::growing(&plan) > 0 && !is_explain {
             let plan = live::prepared(plan, self.options.keeper.is_some())?;
@@ -431,12 +477,8 @@ impl Engine {
     }
 
     /// The logical plan of a statement, whose packets have their records with them when `records` is
-    /// asked for, and the columns that its tables have.
-    async fn logical(
-        &self,
-        mut statement: Statement,
-        records: bool,
-    ) -> Result<(LogicalPlan, Vec<String>), Error> {
+    /// asked for.
+    async fn logical(&self, mut statement: Statement, records: bool) -> Result<Logical, Error> {
         let resolver = Resolver {
             context: &self.context,
             ledger: &self.ledger,
@@ -486,6 +528,7 @@ impl Engine {
         resolver.register(&mut resolved, names.as_ref())?;
         let state = self.context.state();
         let zone = state.config().options().execution.time_zone.clone();
+        let mut origins = Vec::new();
         let plan = state
             .statement_to_plan(statement.inner)
             .await
@@ -493,14 +536,28 @@ impl Engine {
             .and_then(|plan| vocabulary::coerce(plan, &self.ledger))
             .and_then(number::widen)
             .and_then(window::with_keys)
+            .inspect(|plan| origins = address::origins(plan))
             .and_then(address::to_text)
             .and_then(|plan| zone::to_zone(plan, zone.as_deref()))
             .map_err(|error| match Error::unknown_function(&error) {
                 Some(name) => functions::unknown(&state, &name),
                 None => Error::from_datafusion(ErrorKind::Plan, error, &resolved.columns),
             })?;
-        Ok((plan, resolved.columns))
+        Ok(Logical {
+            plan,
+            columns: resolved.columns,
+            origins,
+        })
     }
+}
+
+/// What a statement is to the planner.
+pub(crate) struct Logical {
+    pub(crate) plan: LogicalPlan,
+    /// The columns that its tables have.
+    columns: Vec<String>,
+    /// Where columns that are addresses come from.
+    pub(crate) origins: Vec<Option<String>>,
 }
 
 /// Each name once.

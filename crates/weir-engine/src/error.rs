@@ -31,6 +31,8 @@ pub enum ErrorKind {
     Source,
     /// The statement failed while it ran.
     Run,
+    /// Who embeds the engine does not allow it.
+    Refused,
 }
 
 impl Error {
@@ -73,6 +75,19 @@ impl Error {
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
         self.kind
+    }
+
+    /// Line and column of the text that an error of syntax is at, from 1 on.
+    #[must_use]
+    pub fn position(&self) -> Option<(u64, u64)> {
+        if self.kind != ErrorKind::Syntax {
+            return None;
+        }
+        // The parser tells places in its messages only.
+        let (_, place) = self.message.rsplit_once(" at Line: ")?;
+        let (line, column) = place.split_once(", Column: ")?;
+        let column: String = column.chars().take_while(char::is_ascii_digit).collect();
+        Some((line.parse().ok()?, column.parse().ok()?))
     }
 
     /// What the user could try.

@@ -173,7 +173,7 @@ fn plain(statement: &Statement) -> Option<&ast::Statement> {
 }
 
 /// The numbers of the parameters, each once, in their order.
-fn parameters(statement: &ast::Statement) -> Vec<usize> {
+pub(crate) fn parameters(statement: &ast::Statement) -> Vec<usize> {
     struct Collector(Vec<usize>);
     impl Visitor for Collector {
         type Break = ();

@@ -1,5 +1,5 @@
-//! The folder that statements stay in ([`Options::root`](crate::Options)): names begin there, and lead to nothing
-//! outside of it, neither by `..` nor by a link.
+//! The folders that statements stay in ([`Options::root`](crate::Options), [`Options::roots`](crate::Options)): names
+//! begin there, and lead to nothing outside of them, neither by `..` nor by a link.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -7,47 +7,51 @@ use weir_capture::shown;
 
 use crate::error::{Error, ErrorKind};
 
-/// A folder that statements stay in.
+/// The folders that statements stay in.
 #[derive(Clone, Debug)]
 pub(crate) struct Root {
-    /// Without links, so that what lies in it begins so.
-    folder: PathBuf,
+    /// Without links, so that what lies in one begins so. There is at least one; new files go into the first.
+    folders: Vec<PathBuf>,
 }
 
 impl Root {
-    /// The folder at this path.
+    /// The folders at these paths; `None` when there are none, and statements go where they like.
     ///
     /// # Errors
-    /// When there is none.
-    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
-        let failed = |error: std::io::Error| {
-            Error::new(ErrorKind::Source, format!("{}: {error}", shown(path)))
-        };
-        let folder = path.canonicalize().map_err(failed)?;
-        match folder.is_dir() {
-            true => Ok(Self { folder }),
-            false => {
-                let message = format!("{} is not a folder", shown(path));
-                Err(Error::new(ErrorKind::Source, message))
-            }
-        }
+    /// When one of them is no folder.
+    pub(crate) fn of<'p>(paths: impl Iterator<Item = &'p Path>) -> Result<Option<Self>, Error> {
+        let folders = paths.map(folder).collect::<Result<Vec<_>, _>>()?;
+        Ok((!folders.is_empty()).then_some(Self { folders }))
     }
 
-    /// The path or pattern that a statement means by this one.
+    /// The path or pattern that a statement means by this one: in the first folder that has such a file.
     ///
     /// # Errors
     /// When it names something outside, or standard input.
     pub(crate) fn inside(&self, pattern: &str) -> Result<String, Error> {
         let path = Path::new(pattern);
         let climbs = path.components().any(|part| part == Component::ParentDir);
-        let joined = self.folder.join(path);
-        if climbs || pattern == "-" || !joined.starts_with(&self.folder) {
-            return Err(self.refusal(pattern));
-        }
-        match joined.to_str() {
-            Some(joined) => Ok(joined.to_owned()),
-            None => Err(self.refusal(pattern)),
-        }
+        let within = |folder: &PathBuf| {
+            let joined = folder.join(path);
+            joined.starts_with(folder).then_some(joined)
+        };
+        let mut joined = self.folders.iter().filter_map(within);
+        let has_file = |joined: &PathBuf| {
+            let found = joined.to_str().map(weir_capture::expand);
+            found.is_some_and(|found| found.is_ok_and(|found| found.iter().any(|it| it.exists())))
+        };
+        // Where one has it, it is meant; otherwise the first says that it has none.
+        let chosen = match climbs || pattern == "-" {
+            true => None,
+            false if self.folders.len() == 1 => joined.next(),
+            false => {
+                let all: Vec<PathBuf> = joined.collect();
+                let has = all.iter().find(|joined| has_file(joined));
+                has.or(all.first()).cloned()
+            }
+        };
+        let chosen = chosen.and_then(|joined| joined.to_str().map(str::to_owned));
+        chosen.ok_or_else(|| self.refusal(pattern))
     }
 
     /// Looks at a file that is there: a link may lead outside.
@@ -55,8 +59,9 @@ impl Root {
     /// # Errors
     /// When one does.
     pub(crate) fn check(&self, path: &Path) -> Result<(), Error> {
+        let lies_in = |real: &Path| self.folders.iter().any(|folder| real.starts_with(folder));
         match path.canonicalize() {
-            Ok(real) if real.starts_with(&self.folder) => Ok(()),
+            Ok(real) if lies_in(&real) => Ok(()),
             _ => Err(self.refusal(&shown(path))),
         }
     }
@@ -79,12 +84,28 @@ impl Root {
 
     /// What a statement gets that goes outside: nothing of what is there.
     pub(crate) fn refusal(&self, name: &str) -> Error {
+        let folders: Vec<_> = self.folders.iter().map(|folder| shown(folder)).collect();
         let message = format!(
             "{name} is not in {}, which statements are kept in",
-            shown(&self.folder)
+            folders.join(" or ")
         );
         Error::new(ErrorKind::Source, message)
             .with_hint("name files as they are named from that folder")
+    }
+}
+
+/// The folder at this path.
+fn folder(path: &Path) -> Result<PathBuf, Error> {
+    let failed = |error: std::io::Error| {
+        Error::new(ErrorKind::Source, format!("{}: {error}", shown(path)))
+    };
+    let folder = path.canonicalize().map_err(failed)?;
+    match folder.is_dir() {
+        true => Ok(folder),
+        false => {
+            let message = format!("{} is not a folder", shown(path));
+            Err(Error::new(ErrorKind::Source, message))
+        }
     }
 }
 
@@ -101,7 +122,8 @@ mod tests {
         std::fs::write(folder.join("own"), "x").unwrap();
         #[cfg(unix)]
         std::os::unix::fs::symlink("../secret", folder.join("link")).unwrap();
-        let root = Root::open(&folder).unwrap();
+        let one = |path: &Path| Root::of(std::iter::once(path));
+        let root = one(&folder).unwrap().unwrap();
         let own = root.inside("own").unwrap();
         assert!(root.check(Path::new(&own)).is_ok());
         assert!(root.inside(&own).is_ok());
@@ -116,7 +138,22 @@ mod tests {
             assert!(root.target("link").is_err());
         }
         assert!(root.target("new.parquet").is_ok() && root.target("no/new").is_err());
-        assert!(Root::open(&folder.join("own")).is_err());
+        assert!(one(&folder.join("own")).is_err());
+        // Of several folders, the one that has the file is meant.
+        let other = home.join("other");
+        std::fs::create_dir_all(&other).unwrap();
+        std::fs::write(other.join("second"), "x").unwrap();
+        let both = Root::of([&*folder, &*other].into_iter()).unwrap().unwrap();
+        for name in ["own", "second"] {
+            let path = both.inside(name).unwrap();
+            assert!(both.check(Path::new(&path)).is_ok(), "{name}");
+        }
+        assert!(both.inside(other.join("second").to_str().unwrap()).is_ok());
+        for outside in ["../secret", "/etc/passwd", home.join("secret").to_str().unwrap()] {
+            assert!(both.inside(outside).is_err(), "{outside}");
+        }
+        let missing = both.inside("missing").unwrap();
+        assert!(missing.starts_with(folder.canonicalize().unwrap().to_str().unwrap()));
         std::fs::remove_dir_all(&home).unwrap();
     }
 }

@@ -344,7 +344,7 @@ fn alias(factor: &TableFactor) -> Option<&TableAlias> {
     }
 }
 
-fn innermost(statement: &DfStatement) -> &DfStatement {
+pub(crate) fn innermost(statement: &DfStatement) -> &DfStatement {
     match statement {
         DfStatement::Explain(explain) => innermost(&explain.statement),
         other => other,

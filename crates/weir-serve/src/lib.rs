@@ -1,1 +1,37 @@
-//! weir as a server: the PostgreSQL protocol, HTTP with a page, and Arrow Flight SQL over one engine a connection.
+//! How do other programs ask weir?
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), weir_serve::Error> {
+//! let mut options = weir_serve::Options::default();
+//! options.roots = vec!["captures".into()];
+//! options.listen = Some("127.0.0.1:5433".parse().expect("an address"));
+//! let server = weir_serve::Server::start(options)?;
+//! println!("PostgreSQL protocol at {:?}", server.postgres());
+//! server.run(std::future::pending()).await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A [`Server`] answers over the PostgreSQL protocol (`pg`) and HTTP (`http`). Each connection of
+//! the first and each request of the others has an engine of its own (`session`), which reads below the roots only
+//! and writes nothing unless it is allowed to. What runs, runs on threads of its own, so that a request to
+//! end it is always heard, and ends as soon as nobody waits for it any more.
+//!
+//! This crate deliberately does not know how captures are read, what SQL means, or the command line: it hands texts
+//! to `weir-engine` and gives on what comes back.
+
+mod catalog;
+mod error;
+mod files;
+mod guard;
+mod house;
+mod http;
+mod options;
+mod pg;
+mod server;
+mod session;
+mod tls;
+
+pub use error::Error;
+pub use options::{Limits, Options, TlsFiles};
+pub use server::Server;

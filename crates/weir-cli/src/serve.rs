@@ -1,0 +1,193 @@
+//! `weir serve`: the same tables for other programs.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::Args;
+use weir_serve::{Options, Server, TlsFiles};
+
+use crate::args::Global;
+use crate::encoder::FileEncoder;
+use crate::message::Messages;
+use crate::quantity::{parse_duration, parse_size};
+use crate::session::Failure;
+use crate::signals;
+
+/// `weir serve`.
+#[derive(Args, Debug)]
+#[command(
+    about = "Answer SQL clients and browsers",
+    long_about = "Answer SQL clients and browsers.\n\n\
+        The files below the roots are asked over the PostgreSQL protocol (psql, DBeaver, Grafana, psycopg, ADBC) \
+        and over HTTP (curl, Polars, a page for browsers), with the whole language of 'weir query'. Nothing else \
+        is read, and nothing is written. It listens on this machine only, unless a password or token is given, \
+        and ends on Ctrl-C or SIGTERM.",
+    after_help = SERVE_EXAMPLES
+)]
+pub(crate) struct Serve {
+    /// A folder that is read from; several may be given [default: the current one]
+    #[arg(long = "root", value_name = "DIR", help_heading = "Reading")]
+    roots: Vec<PathBuf>,
+    /// Let statements write files below the first root
+    #[arg(long, help_heading = "Reading")]
+    allow_write: bool,
+    /// Where the PostgreSQL protocol is spoken; port 0 takes a free one
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        default_value = "127.0.0.1:5433",
+        help_heading = "Listening"
+    )]
+    listen: SocketAddr,
+    /// Where HTTP is spoken; port 0 takes a free one
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        default_value = "127.0.0.1:8080",
+        help_heading = "Listening"
+    )]
+    http: SocketAddr,
+    /// A file with the password of the PostgreSQL protocol
+    #[arg(long, value_name = "FILE", help_heading = "Listening")]
+    password_file: Option<PathBuf>,
+    /// A file with the token of HTTP
+    #[arg(long, value_name = "FILE", help_heading = "Listening")]
+    token_file: Option<PathBuf>,
+    /// A name that browsers may call the server by
+    #[arg(long = "host-name", value_name = "NAME", help_heading = "Listening")]
+    host_names: Vec<String>,
+    /// A certificate in PEM: nothing is answered without TLS then
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "tls_key",
+        help_heading = "Listening"
+    )]
+    tls_cert: Option<PathBuf>,
+    /// The key of the certificate, in PEM
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "tls_cert",
+        help_heading = "Listening"
+    )]
+    tls_key: Option<PathBuf>,
+    /// Rows of an answer
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    max_rows: Option<u64>,
+    /// How long a statement may run: 30s, 5m
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "Limits")]
+    max_time: Option<Duration>,
+    /// Connections at once, of each protocol
+    #[arg(long, value_name = "N", default_value_t = 100, help_heading = "Limits")]
+    max_connections: usize,
+    /// Statements that run at once; others wait
+    #[arg(long, value_name = "N", default_value_t = 16, help_heading = "Limits")]
+    max_queries: usize,
+    /// Bytes of the text of a query: 1m
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1m", help_heading = "Limits")]
+    max_text: usize,
+    /// Bytes of captures that are dropped into the page: 1g
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1g", help_heading = "Limits")]
+    max_upload: usize,
+    /// Memory for groups, sorts and joins of a statement before they spill to disk
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1g", help_heading = "Limits")]
+    memory_limit: usize,
+    /// Threads that statements run on [default: one for each core]
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    threads: Option<NonZeroUsize>,
+}
+
+/// Serves until a signal ends it.
+pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
+    let failed = |error: weir_serve::Error| {
+        let failure = Failure::environment(error.to_string());
+        match error.hint() {
+            Some(hint) => failure.with_hint(hint),
+            None => failure,
+        }
+    };
+    let mut options = Options::default();
+    options.roots.clone_from(&serve.roots);
+    if options.roots.is_empty() {
+        options.roots.push(PathBuf::from("."));
+    }
+    options.listen = Some(serve.listen);
+    options.http = Some(serve.http);
+    options.allow_write = serve.allow_write;
+    options.password = secret(serve.password_file.as_deref(), "WEIR_SERVE_PASSWORD")?;
+    options.token = secret(serve.token_file.as_deref(), "WEIR_SERVE_TOKEN")?;
+    options.host_names.clone_from(&serve.host_names);
+    if let (Some(certificate), Some(key)) = (&serve.tls_cert, &serve.tls_key) {
+        options.tls = Some(TlsFiles {
+            certificate: certificate.clone(),
+            key: key.clone(),
+        });
+    }
+    options.limits.rows_max = serve.max_rows;
+    options.limits.time_max = serve.max_time;
+    options.limits.connections_max = serve.max_connections;
+    options.limits.queries_max = serve.max_queries;
+    options.limits.text_bytes_max = serve.max_text;
+    options.limits.upload_bytes_max = serve.max_upload as u64;
+    options.engine.threads = serve.threads.map(NonZeroUsize::get);
+    options.engine.memory_limit_bytes = Some(serve.memory_limit);
+    options.engine.encoder = Some(Arc::new(FileEncoder));
+    options.engine.overwrite = global.overwrite;
+    let server = Server::start(options).map_err(failed)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_name("weir-serve")
+        .build()
+        .map_err(|error| Failure::environment(format!("no threads: {error}")))?;
+    let mut out = std::io::stdout().lock();
+    let scheme = if server.is_secure() { "https" } else { "http" };
+    // Programs that start a server read these lines.
+    let told = [
+        server.postgres().map(|at| format!("postgresql://{at}/weir\n")),
+        server.http().map(|at| format!("{scheme}://{at}/\n")),
+    ];
+    for line in told.into_iter().flatten() {
+        out.write_all(line.as_bytes())?;
+    }
+    out.flush()?;
+    messages.note("Ctrl-C ends it");
+    let end = Arc::new(AtomicBool::new(false));
+    signals::end_gracefully(&end);
+    let served = server.run(async move {
+        // A signal sets a flag: who waits for it looks at it now and then.
+        while !end.load(Ordering::Relaxed) {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    });
+    runtime.block_on(served).map_err(failed)?;
+    messages.note("ended");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A secret out of a file, or out of the environment.
+fn secret(file: Option<&Path>, variable: &str) -> Result<Option<String>, Failure> {
+    let Some(file) = file else {
+        return Ok(std::env::var(variable).ok());
+    };
+    let text = std::fs::read_to_string(file).map_err(|error| Failure::file(file, &error))?;
+    Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
+}
+
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  The captures of a folder for psql and a browser:
+    weir serve --root captures
+    psql postgresql://127.0.0.1:5433/weir -c \"SELECT count(*) FROM 'trace.pcap'\"
+    curl -H 'Content-Type: application/sql' -d \"FROM 'trace.pcap' |> LIMIT 5\" '127.0.0.1:8080/query?format=csv'
+  For others, with a password, a token and TLS:
+    weir serve --root captures --listen 0.0.0.0:5433 --http 0.0.0.0:8443 --password-file pw --token-file tok \\
+        --tls-cert server.pem --tls-key server.key";

@@ -1,0 +1,278 @@
+//! What a server does with a statement before it is planned: looks at what it is, gives values to `$1`, puts files
+//! in the places of names that a catalog lists, and lets nothing write.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, SchemaRef};
+use datafusion::sql::parser::Statement as DfStatement;
+use datafusion::sql::sqlparser::ast::{
+    self, Ident, ObjectName, ObjectNamePart, ObjectType, Query, SetExpr, TableFactor, Visitor,
+    VisitorMut,
+};
+
+use crate::engine::Engine;
+use crate::error::{Error, ErrorKind};
+use crate::prepared;
+use crate::statement::{Statement, innermost};
+
+/// What a statement would answer with, and what it wants to know before.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Described {
+    /// The columns of the answer.
+    pub schema: SchemaRef,
+    /// As [`Planned::address_origins`](crate::Planned::address_origins).
+    pub address_origins: Vec<Option<String>>,
+    /// The types of `$1`, `$2` and so on, where what stands beside them tells; an address is text.
+    pub parameters: Vec<Option<DataType>>,
+}
+
+impl Engine {
+    /// Says what a statement would answer with, which may have parameters. Nothing is read but the beginnings of
+    /// files.
+    ///
+    /// # Errors
+    /// As [`Engine::answer`], when it is planned.
+    pub async fn describe(&self, statement: Statement) -> Result<Described, Error> {
+        let count = statement.parameters();
+        let logical = self.logical_checked(statement).await?;
+        let fields = logical
+            .plan
+            .get_parameter_fields()
+            .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &[]))?;
+        let of = |number: usize| {
+            let field = fields.get(&format!("${number}"))?.as_ref()?;
+            Some(match field.data_type() {
+                DataType::BinaryView => DataType::Utf8,
+                other => other.clone(),
+            })
+        };
+        Ok(Described {
+            schema: Arc::new(logical.plan.schema().as_arrow().clone()),
+            address_origins: logical.origins,
+            parameters: (1..=count).map(of).collect(),
+        })
+    }
+}
+
+impl Statement {
+    /// True for `DESCRIBE`.
+    #[must_use]
+    pub fn is_described(&self) -> bool {
+        matches!(&self.inner, DfStatement::Statement(statement) if matches!(statement.as_ref(), ast::Statement::ExplainTable { .. }))
+    }
+
+    /// The statement as the parser understood it.
+    #[must_use]
+    pub const fn parsed(&self) -> &DfStatement {
+        &self.inner
+    }
+
+    /// How many parameters it has: the number of the last of `$1`, `$2`, ….
+    #[must_use]
+    pub fn parameters(&self) -> usize {
+        let numbers = match innermost(&self.inner) {
+            DfStatement::Statement(statement) => prepared::parameters(statement),
+            _ => Vec::new(),
+        };
+        numbers.last().copied().unwrap_or(0)
+    }
+
+    /// The names in FROM that are neither in single quotes nor functions, part by part.
+    #[must_use]
+    pub fn table_names(&self) -> Vec<Vec<String>> {
+        let factors = self.table_factors();
+        let names = factors.iter().filter_map(|factor| match factor {
+            TableFactor::Table {
+                name, args: None, ..
+            } => plain_parts(name),
+            _ => None,
+        });
+        names.collect()
+    }
+
+    /// Puts files in the places of names in FROM, where `file` knows one.
+    pub fn name_files(&mut self, file: &mut dyn FnMut(&[String]) -> Option<String>) {
+        struct Files<'f>(&'f mut dyn FnMut(&[String]) -> Option<String>);
+        impl Files<'_> {
+            fn rename(&mut self, name: &mut ObjectName) {
+                if let Some(path) = plain_parts(name).and_then(|parts| (self.0)(&parts)) {
+                    *name = ObjectName::from(vec![Ident::with_quote('\'', path)]);
+                }
+            }
+        }
+        impl VisitorMut for Files<'_> {
+            type Break = ();
+            fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+                if let TableFactor::Table {
+                    name, args: None, ..
+                } = factor
+                {
+                    self.rename(name);
+                }
+                ControlFlow::Continue(())
+            }
+        }
+        let mut files = Files(file);
+        if let Some(name) = self.described() {
+            files.rename(name);
+        }
+        self.visit_mut(&mut files);
+    }
+
+    /// Lets only pass what neither writes nor changes how the engine works.
+    ///
+    /// # Errors
+    /// When it does.
+    pub(crate) fn read_only(&self) -> Result<(), Error> {
+        let what = match innermost(&self.inner) {
+            DfStatement::Statement(statement) => writes(statement),
+            DfStatement::CopyTo(_) => Some("COPY"),
+            DfStatement::CreateExternalTable(_) => Some("CREATE EXTERNAL TABLE"),
+            DfStatement::Reset(_) => Some("RESET"),
+            DfStatement::Explain(_) => None,
+        };
+        let mut bodies = Bodies(what);
+        self.visit(&mut bodies);
+        match bodies.0 {
+            None => Ok(()),
+            Some(what) => Err(Error::new(
+                ErrorKind::Refused,
+                format!("{what} is refused: only questions are answered here"),
+            )),
+        }
+    }
+}
+
+/// What a statement does that is no question.
+fn writes(statement: &ast::Statement) -> Option<&'static str> {
+    use ast::Statement as S;
+    match statement {
+        S::Query(_)
+        | S::ShowFunctions { .. }
+        | S::ShowTables { .. }
+        | S::ShowColumns { .. }
+        | S::ShowVariable { .. }
+        | S::ExplainTable { .. }
+        | S::Deallocate { .. }
+        | S::Execute { .. } => None,
+        S::Prepare { statement, .. } => writes(statement),
+        S::Set(ast::Set::SingleAssignment { variable, .. }) => {
+            let name = variable.to_string().to_ascii_lowercase();
+            let is_zone = ["timezone", "datafusion.execution.time_zone"].contains(&&*name);
+            (!is_zone).then_some("SET of anything but the time zone")
+        }
+        S::CreateView(view) if !view.materialized => None,
+        S::Drop {
+            object_type: ObjectType::View,
+            ..
+        } => None,
+        S::CreateView(_) => Some("CREATE MATERIALIZED VIEW"),
+        S::CreateTable(_) => Some("CREATE TABLE"),
+        S::Drop { .. } => Some("DROP"),
+        S::Insert(_) => Some("INSERT"),
+        S::Update { .. } => Some("UPDATE"),
+        S::Delete(_) => Some("DELETE"),
+        S::Copy { .. } => Some("COPY"),
+        S::CreateFunction { .. } => Some("CREATE FUNCTION"),
+        S::Set(_) => Some("SET of anything but the time zone"),
+        _ => Some("this kind of statement"),
+    }
+}
+
+/// Looks for bodies of queries that write.
+struct Bodies(Option<&'static str>);
+
+impl Visitor for Bodies {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        let what = match query.body.as_ref() {
+            SetExpr::Insert(_) => Some("INSERT"),
+            SetExpr::Update(_) => Some("UPDATE"),
+            SetExpr::Delete(_) => Some("DELETE"),
+            SetExpr::Merge(_) => Some("MERGE"),
+            _ => None,
+        };
+        self.0 = self.0.or(what);
+        ControlFlow::Continue(())
+    }
+}
+
+/// The parts of a name, unless it is a file's in single quotes.
+fn plain_parts(name: &ObjectName) -> Option<Vec<String>> {
+    let part = |part: &ObjectNamePart| match part {
+        ObjectNamePart::Identifier(ident) if ident.quote_style != Some('\'') => {
+            Some(ident.value.clone())
+        }
+        _ => None,
+    };
+    name.0.iter().map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(sql: &str) -> Statement {
+        Statement::parse(sql).unwrap().pop().unwrap()
+    }
+
+    #[test]
+    fn questions_pass_and_what_writes_is_refused() {
+        for question in [
+            "SELECT 1",
+            "FROM 'x.pcap' |> AGGREGATE count(*)",
+            "EXPLAIN ANALYZE SELECT 1",
+            "CREATE VIEW v AS SELECT 1",
+            "DROP VIEW v",
+            "SET TIME ZONE 'UTC'",
+            "PREPARE p AS SELECT $1 + 1",
+            "SHOW TABLES",
+        ] {
+            assert!(parse(question).read_only().is_ok(), "{question}");
+        }
+        for (statement, what) in [
+            ("COPY (SELECT 1) TO 'x.csv'", "COPY is refused"),
+            ("EXPLAIN COPY (SELECT 1) TO 'x.csv'", "COPY is refused"),
+            (
+                "CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '/etc/passwd'",
+                "CREATE EXTERNAL TABLE is refused",
+            ),
+            ("CREATE TABLE t AS SELECT 1", "CREATE TABLE is refused"),
+            ("INSERT INTO t VALUES (1)", "INSERT is refused"),
+            (
+                "SET datafusion.runtime.temp_directory = '/tmp'",
+                "SET of anything but the time zone is refused",
+            ),
+            ("DROP TABLE t", "DROP is refused"),
+        ] {
+            let refusal = parse(statement).read_only().unwrap_err();
+            assert_eq!(refusal.kind(), ErrorKind::Refused, "{statement}");
+            assert!(refusal.to_string().starts_with(what), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn files_take_the_places_of_their_names() {
+        let mut statement = parse(
+            "SELECT * FROM public.\"a.pcap\" JOIN b.pcap ON true JOIN 'c.pcap' ON true JOIN flows('d') ON true",
+        );
+        let names = [vec!["public", "a.pcap"], vec!["b", "pcap"]];
+        assert_eq!(statement.table_names(), names);
+        statement.name_files(&mut |parts| Some(format!("/root/{}", parts.join("/"))));
+        let sql = statement.inner.to_string();
+        for part in ["'/root/public/a.pcap'", "'/root/b/pcap'", "'c.pcap'"] {
+            assert!(sql.contains(part), "{sql}");
+        }
+    }
+
+    #[test]
+    fn parameters_are_counted_and_errors_have_a_place() {
+        assert_eq!(parse("SELECT $2 + $1").parameters(), 2);
+        assert_eq!(parse("SELECT 1").parameters(), 0);
+        let error = Statement::parse("SELECT 1\nFROM )").unwrap_err();
+        assert_eq!(error.position().map(|(line, _)| line), Some(2), "{error}");
+    }
+}

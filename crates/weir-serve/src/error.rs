@@ -1,0 +1,156 @@
+//! Why a server does not start, and why a statement is not answered.
+
+use std::fmt;
+
+use weir_engine::ErrorKind;
+
+/// A server could not start.
+#[derive(Debug)]
+pub struct Error {
+    message: String,
+    hint: Option<String>,
+}
+
+impl Error {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// What to try.
+    #[must_use]
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<weir_engine::Error> for Error {
+    fn from(error: weir_engine::Error) -> Self {
+        Self {
+            message: error.to_string(),
+            hint: error.hint().map(str::to_owned),
+        }
+    }
+}
+
+/// What sort of failure it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The text is not SQL.
+    Syntax,
+    /// The statement names what is not there, or combines what does not fit.
+    Plan,
+    /// A file is not there, not below a root, or not understood.
+    Source,
+    /// It failed while it ran.
+    Run,
+    /// It is not allowed here.
+    Refused,
+    /// It would take more than it may.
+    Limit,
+    /// Someone ended it.
+    Cancelled,
+    /// It ran for longer than it may.
+    Timeout,
+    /// The server comes to its end.
+    Ending,
+}
+
+/// A statement was not answered.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub(crate) kind: Kind,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+    /// Line and column of the text.
+    pub(crate) position: Option<(u64, u64)>,
+}
+
+impl Failure {
+    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            hint: None,
+            position: None,
+        }
+    }
+
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Someone asked for the end of the statement.
+    pub(crate) fn cancelled() -> Self {
+        Self::new(Kind::Cancelled, "canceling statement due to user request")
+    }
+
+    /// The code of PostgreSQL's appendix A.
+    pub(crate) const fn sqlstate(&self) -> &'static str {
+        match self.kind {
+            Kind::Syntax => "42601",
+            Kind::Plan => "42000",
+            Kind::Source => "58P01",
+            Kind::Run => "22000",
+            Kind::Refused => "25006",
+            Kind::Limit => "54000",
+            Kind::Cancelled | Kind::Timeout => "57014",
+            Kind::Ending => "57P01",
+        }
+    }
+
+    /// The word of the HTTP interface.
+    pub(crate) const fn word(&self) -> &'static str {
+        match self.kind {
+            Kind::Syntax => "sql",
+            Kind::Plan => "name",
+            Kind::Source => "path",
+            Kind::Run => "run",
+            Kind::Refused => "refused",
+            Kind::Limit | Kind::Timeout => "limit",
+            Kind::Cancelled => "cancelled",
+            Kind::Ending => "ending",
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<weir_engine::Error> for Failure {
+    fn from(error: weir_engine::Error) -> Self {
+        Self {
+            kind: match error.kind() {
+                ErrorKind::Syntax => Kind::Syntax,
+                ErrorKind::Plan => Kind::Plan,
+                ErrorKind::Source => Kind::Source,
+                ErrorKind::Refused => Kind::Refused,
+                _ => Kind::Run,
+            },
+            position: error.position(),
+            message: error.to_string(),
+            hint: error.hint().map(str::to_owned),
+        }
+    }
+}

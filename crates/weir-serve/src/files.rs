@@ -1,0 +1,195 @@
+//! Which files lie below the roots?
+
+use std::fs::{self, File, Metadata};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+/// What a file is, by its name or its first bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileKind {
+    Capture,
+    Log,
+    Table,
+    Other,
+}
+
+impl FileKind {
+    /// The word for it.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Capture => "capture",
+            Self::Log => "log",
+            Self::Table => "table",
+            Self::Other => "other",
+        }
+    }
+
+    fn of(path: &Path) -> Self {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.to_ascii_lowercase();
+        let bare = name
+            .strip_suffix(".gz")
+            .or_else(|| name.strip_suffix(".zst"))
+            .unwrap_or(&name);
+        let ends = |ends: &[&str]| ends.iter().any(|end| bare.ends_with(end));
+        if ends(&[".pcap", ".pcapng", ".cap", ".erf", ".ntar"]) || is_capture(path) {
+            Self::Capture
+        } else if ends(&[".clf", ".log"]) {
+            Self::Log
+        } else if ends(&[
+            ".parquet", ".csv", ".tsv", ".tab", ".json", ".ndjson", ".jsonl", ".arrow", ".arrows",
+        ]) {
+            Self::Table
+        } else {
+            Self::Other
+        }
+    }
+}
+
+/// Whether the first bytes are those of pcap or pcapng.
+fn is_capture(path: &Path) -> bool {
+    let mut start = [0; 4];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok()
+        && matches!(
+            start,
+            [0xa1, 0xb2, 0xc3, 0xd4]
+                | [0xd4, 0xc3, 0xb2, 0xa1]
+                | [0xa1, 0xb2, 0x3c, 0x4d]
+                | [0x4d, 0x3c, 0xb2, 0xa1]
+                | [0x0a, 0x0d, 0x0d, 0x0a]
+        )
+}
+
+/// A file below a root.
+#[derive(Clone, Debug)]
+pub(crate) struct Listed {
+    /// Its name below its root.
+    pub(crate) name: String,
+    /// How it is written in FROM.
+    pub(crate) path: String,
+    pub(crate) size: u64,
+    pub(crate) modified: SystemTime,
+    pub(crate) kind: FileKind,
+}
+
+/// The files below the roots, as they were a moment ago.
+#[derive(Debug)]
+pub(crate) struct Files {
+    roots: Vec<PathBuf>,
+    known: Mutex<Option<(Instant, Arc<Vec<Listed>>)>>,
+}
+
+impl Files {
+    /// Of these folders, which have no links in their names.
+    pub(crate) const fn new(roots: Vec<PathBuf>) -> Self {
+        Self {
+            roots,
+            known: Mutex::new(None),
+        }
+    }
+
+    /// All files, by name.
+    pub(crate) fn all(&self) -> Arc<Vec<Listed>> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, files)) = known.as_ref()
+            && at.elapsed() < FRESH_FOR
+        {
+            return Arc::clone(files);
+        }
+        let files = Arc::new(self.look());
+        *known = Some((Instant::now(), Arc::clone(&files)));
+        files
+    }
+
+    /// Looks again when somebody asks next.
+    pub(crate) fn forget(&self) {
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// How the file is written in FROM that a name of the catalog means.
+    pub(crate) fn path_of(&self, parts: &[String]) -> Option<String> {
+        let parts = match parts {
+            [catalog, schema, rest @ ..]
+                if catalog == CATALOG && schema == SCHEMA && !rest.is_empty() =>
+            {
+                rest
+            }
+            [schema, rest @ ..] if schema == SCHEMA && !rest.is_empty() => rest,
+            parts => parts,
+        };
+        let name = parts.join(".");
+        let files = self.all();
+        let found = files.iter().find(|file| file.name == name);
+        found.map(|file| file.path.clone())
+    }
+
+    fn look(&self) -> Vec<Listed> {
+        let mut found: Vec<Listed> = Vec::new();
+        for root in &self.roots {
+            let mut folders = vec![(root.clone(), 0)];
+            while let Some((folder, depth)) = folders.pop() {
+                let Ok(entries) = fs::read_dir(&folder) else {
+                    continue;
+                };
+                for entry in entries.flatten() {
+                    if found.len() >= FILES_MAX {
+                        break;
+                    }
+                    let path = entry.path();
+                    let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+                    // A link may lead out of the root.
+                    let lies_within = |path: &Path| {
+                        let real = path.canonicalize();
+                        real.is_ok_and(|real| self.roots.iter().any(|root| real.starts_with(root)))
+                    };
+                    let Ok(metadata) = fs::metadata(&path) else {
+                        continue;
+                    };
+                    if is_hidden || (is_link(&path) && !lies_within(&path)) {
+                        continue;
+                    }
+                    if metadata.is_dir() && depth < DEPTH_MAX && !is_link(&path) {
+                        folders.push((path, depth + 1));
+                    } else if metadata.is_file() {
+                        found.extend(listed(root, &path, &metadata));
+                    }
+                }
+            }
+        }
+        found.sort_by(|one, other| one.name.cmp(&other.name));
+        // The file of an earlier root has the name; that of a later one is named whole.
+        let mut taken = std::collections::HashSet::new();
+        for file in &mut found {
+            if !taken.insert(file.name.clone()) {
+                file.name.clone_from(&file.path);
+            }
+        }
+        found
+    }
+}
+
+fn is_link(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
+}
+
+fn listed(root: &Path, path: &Path, metadata: &Metadata) -> Option<Listed> {
+    Some(Listed {
+        name: path.strip_prefix(root).ok()?.to_str()?.to_owned(),
+        path: path.to_str()?.to_owned(),
+        size: metadata.len(),
+        modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+        kind: FileKind::of(path),
+    })
+}
+
+/// The database and the schema that files are tables of.
+pub(crate) const CATALOG: &str = "weir";
+pub(crate) const SCHEMA: &str = "public";
+
+const FRESH_FOR: Duration = Duration::from_secs(1);
+/// Files that are listed; others can still be named.
+const FILES_MAX: usize = 10_000;
+const DEPTH_MAX: usize = 16;

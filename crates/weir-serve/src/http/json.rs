@@ -1,0 +1,112 @@
+//! Values as the page takes them: numbers that JavaScript holds exactly are numbers, all others text.
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::datatypes::{DataType, Field, Float64Type, Int64Type, UInt64Type};
+use arrow::compute::cast;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use serde_json::{Value, json};
+
+use crate::error::{Failure, Kind};
+
+/// The word for the type of a column.
+pub(super) fn kind(field: &Field, origin: Option<&str>) -> &'static str {
+    match origin {
+        Some(name) if name.starts_with("ip.") || name.starts_with("ipv6.") => return "ip",
+        Some(name) if name.starts_with("eth.") => return "mac",
+        _ => {}
+    }
+    match field.data_type() {
+        kind if kind.is_signed_integer() => "int",
+        kind if kind.is_unsigned_integer() => "uint",
+        kind if kind.is_floating() => "float",
+        DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => "decimal",
+        DataType::Boolean => "bool",
+        DataType::Timestamp(..) | DataType::Date32 | DataType::Date64 => "time",
+        DataType::Duration(_) | DataType::Interval(_) | DataType::Time32(_) | DataType::Time64(_) => "duration",
+        kind if kind.is_binary() => "bytes",
+        DataType::FixedSizeBinary(_) => "bytes",
+        kind if kind.is_list() => "list",
+        DataType::Struct(_) | DataType::Map(..) => "struct",
+        _ => "text",
+    }
+}
+
+/// The rows of a batch, `most` of them at most.
+pub(super) fn rows(batch: &RecordBatch, most: usize) -> Result<Vec<Value>, Failure> {
+    let count = batch.num_rows().min(most);
+    let mut rows = vec![Vec::with_capacity(batch.num_columns()); count];
+    for array in batch.columns() {
+        let values = values(array, count)?;
+        for (row, value) in rows.iter_mut().zip(values) {
+            row.push(value);
+        }
+    }
+    Ok(rows.into_iter().map(Value::Array).collect())
+}
+
+fn values(array: &ArrayRef, count: usize) -> Result<Vec<Value>, Failure> {
+    let failed = |error: arrow::error::ArrowError| Failure::new(Kind::Run, error.to_string());
+    let each = |value: &dyn Fn(usize) -> Value| -> Vec<Value> {
+        (0..count)
+            .map(|row| if array.is_null(row) { Value::Null } else { value(row) })
+            .collect()
+    };
+    Ok(match array.data_type() {
+        DataType::Null => vec![Value::Null; count],
+        DataType::Boolean => each(&|row| json!(array.as_boolean().value(row))),
+        kind if kind.is_signed_integer() => {
+            let wide = cast(array, &DataType::Int64).map_err(failed)?;
+            let wide = wide.as_primitive::<Int64Type>();
+            each(&|row| {
+                let value = wide.value(row);
+                if value.unsigned_abs() < EXACT_MAX { json!(value) } else { json!(value.to_string()) }
+            })
+        }
+        kind if kind.is_unsigned_integer() => {
+            let wide = cast(array, &DataType::UInt64).map_err(failed)?;
+            let wide = wide.as_primitive::<UInt64Type>();
+            each(&|row| {
+                let value = wide.value(row);
+                if value < EXACT_MAX { json!(value) } else { json!(value.to_string()) }
+            })
+        }
+        kind if kind.is_floating() => {
+            let wide = cast(array, &DataType::Float64).map_err(failed)?;
+            let wide = wide.as_primitive::<Float64Type>();
+            each(&|row| {
+                let value = wide.value(row);
+                // JSON has no infinity.
+                if value.is_finite() { json!(value) } else { json!(value.to_string()) }
+            })
+        }
+        DataType::List(_) => {
+            let lists = array.as_list::<i32>();
+            let mut all = Vec::with_capacity(count);
+            for row in 0..count {
+                all.push(match lists.is_null(row) {
+                    true => Value::Null,
+                    false => {
+                        let items = lists.value(row);
+                        Value::Array(values(&items, items.len())?)
+                    }
+                });
+            }
+            all
+        }
+        _ => {
+            let options = FormatOptions::default().with_timestamp_format(None);
+            let formatter = ArrayFormatter::try_new(array, &options).map_err(failed)?;
+            let mut all = Vec::with_capacity(count);
+            for row in 0..count {
+                all.push(match array.is_null(row) {
+                    true => Value::Null,
+                    false => json!(formatter.value(row).try_to_string().map_err(failed)?),
+                });
+            }
+            all
+        }
+    })
+}
+
+/// Whole numbers below are held exactly by JavaScript.
+const EXACT_MAX: u64 = 1 << 53;

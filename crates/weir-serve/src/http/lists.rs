@@ -1,0 +1,127 @@
+//! What there is: files, fields, functions and tables; and captures that are dropped into the page.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Query, State};
+use axum::http::StatusCode;
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use weir_engine::{FunctionEntry, sql_type};
+use weir_tables::{EXTRACTIONS, Origin, Table};
+
+use super::Refusal;
+use crate::house::House;
+use crate::session::Session;
+
+/// The files below the roots.
+pub(super) async fn files(State(house): State<Arc<House>>) -> Json<Value> {
+    let files = house.files.all();
+    let files = files.iter().map(|file| {
+        json!({
+            "name": file.name,
+            "path": file.path,
+            "size": file.size,
+            "modified": rfc3339(file.modified),
+            "kind": file.kind.word(),
+        })
+    });
+    Json(files.collect())
+}
+
+fn rfc3339(time: SystemTime) -> String {
+    DateTime::<Utc>::from(time).to_rfc3339_opts(SecondsFormat::Secs, true)
+}
+
+/// What a list is to have in it.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Wanted {
+    r#match: Option<String>,
+}
+
+/// The columns of the tables of captures.
+pub(super) async fn fields(Query(wanted): Query<Wanted>) -> Json<Value> {
+    let wanted = wanted.r#match.unwrap_or_default().to_lowercase();
+    let extracted = EXTRACTIONS.iter().map(|extraction| (extraction.name, Table::extracted(extraction)));
+    let mut fields = Vec::new();
+    for (name, table) in std::iter::once(("packets", Table::packets())).chain(extracted) {
+        for column in table.columns() {
+            let is_own = table.extraction().is_none() || !matches!(column.origin, Origin::Packet(..));
+            let has = |text: &str| text.to_lowercase().contains(&wanted);
+            if is_own && (has(&column.name) || has(&column.doc)) {
+                fields.push(json!({
+                    "name": &*column.name,
+                    "type": sql_type(column.kind),
+                    "table": name,
+                    "meaning": &*column.doc,
+                }));
+            }
+        }
+    }
+    Json(fields.into())
+}
+
+fn entries(all: impl Iterator<Item = FunctionEntry>) -> Json<Value> {
+    let all = all.map(|entry| {
+        json!({
+            "name": entry.name,
+            "signature": (entry.kind != "table").then_some(&entry.example),
+            "meaning": entry.meaning,
+            "example": (entry.kind == "table").then_some(&entry.example),
+            "kind": entry.kind,
+        })
+    });
+    Json(all.collect())
+}
+
+/// The functions of SQL.
+pub(super) async fn functions(State(house): State<Arc<House>>) -> Result<Json<Value>, Refusal> {
+    let all = Session::new(&house)?.engine.functions();
+    Ok(entries(all.into_iter().filter(|entry| entry.kind != "table")))
+}
+
+/// The tables of captures.
+pub(super) async fn tables(State(house): State<Arc<House>>) -> Result<Json<Value>, Refusal> {
+    let all = Session::new(&house)?.engine.functions();
+    Ok(entries(all.into_iter().filter(|entry| entry.kind == "table")))
+}
+
+/// The name of a file that is dropped into the page.
+#[derive(Debug, Deserialize)]
+pub(super) struct Dropped {
+    name: String,
+}
+
+/// Keeps a capture until the server ends.
+pub(super) async fn upload(
+    State(house): State<Arc<House>>,
+    Query(dropped): Query<Dropped>,
+    body: Bytes,
+) -> Result<Json<Value>, Refusal> {
+    let bad = |message: String| Refusal::new(StatusCode::BAD_REQUEST, "path", message);
+    let is_plain = |c: char| c.is_alphanumeric() || "._- ".contains(c);
+    let name = dropped.name;
+    if name.is_empty() || name.len() > 200 || name.starts_with('.') || !name.chars().all(is_plain) {
+        return Err(bad(format!("{name:?} is no plain name of a file")));
+    }
+    let failed = |error: &dyn std::fmt::Display| {
+        Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "run", format!("{name}: {error}"))
+    };
+    let folder = house.uploads.path().canonicalize().map_err(|error| failed(&error))?;
+    let kept: u64 = house.files.all().iter().filter(|file| file.path.starts_with(&*folder.to_string_lossy())).map(|file| file.size).sum();
+    let most = house.options.limits.upload_bytes_max;
+    if kept.saturating_add(body.len() as u64) > most {
+        let message = format!("captures that are dropped here may have {most} bytes together: --max-upload");
+        return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "limit", message));
+    }
+    let path = folder.join(&name);
+    let size = body.len();
+    let written = path.clone();
+    let done = tokio::task::spawn_blocking(move || std::fs::write(written, body)).await;
+    done.map_err(|error| failed(&error))?.map_err(|error| failed(&error))?;
+    house.files.forget();
+    Ok(Json(json!({"path": path.to_string_lossy(), "size": size})))
+}

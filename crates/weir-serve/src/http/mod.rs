@@ -1,0 +1,274 @@
+//! HTTP: questions in JSON, answers in what they are wanted in, and the page.
+
+mod json;
+mod lists;
+mod page;
+mod query;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use futures::FutureExt;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_rustls::TlsAcceptor;
+
+use crate::error::{Failure, Kind};
+use crate::house::{Counted, House, Metrics};
+
+/// What speaks HTTP.
+pub(crate) struct Door {
+    house: Arc<House>,
+    tls: Option<TlsAcceptor>,
+    places: Arc<Semaphore>,
+    router: Router,
+}
+
+impl Door {
+    pub(crate) fn new(house: &Arc<House>, tls: Option<TlsAcceptor>) -> Self {
+        let upload = usize::try_from(house.options.limits.upload_bytes_max).unwrap_or(usize::MAX);
+        let text = house.options.limits.text_bytes_max.saturating_add(64 << 10);
+        let router = Router::new()
+            .route("/query", post(query::ask).layer(DefaultBodyLimit::max(text)))
+            .route("/query/{name}", get(query::state).delete(query::end))
+            .route("/files", get(lists::files))
+            .route("/fields", get(lists::fields))
+            .route("/functions", get(lists::functions))
+            .route("/tables", get(lists::tables))
+            .route("/upload", post(lists::upload).layer(DefaultBodyLimit::max(upload)))
+            .route("/health", get(async || "ok\n"))
+            .route("/metrics", get(metrics))
+            .route("/openapi.json", get(page::description))
+            .fallback(page::asset)
+            .layer(middleware::from_fn_with_state(Arc::clone(house), guard))
+            .with_state(Arc::clone(house));
+        Self {
+            house: Arc::clone(house),
+            tls,
+            places: Arc::new(Semaphore::new(house.options.limits.connections_max)),
+            router,
+        }
+    }
+
+    /// Takes connections until the server ends.
+    pub(crate) async fn serve(self: Arc<Self>, listener: TcpListener) {
+        let mut ending = self.house.ending.clone();
+        loop {
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                () = ending.wait_for(|ending| *ending).map(drop) => return,
+            };
+            let Ok((mut socket, _)) = accepted else {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            };
+            let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
+                Metrics::add(&self.house.metrics.connections_refused, 1);
+                let most = self.house.options.limits.connections_max;
+                let body = format!(
+                    "{{\"error\": {{\"kind\": \"limit\", \"message\": \"too many connections: --max-connections is {most}\", \"hint\": null, \"line\": null, \"column\": null}}}}"
+                );
+                let text = format!(
+                    "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+                    body.len()
+                );
+                let told = socket.write_all(text.as_bytes());
+                let _ = tokio::time::timeout(Duration::from_millis(50), told).await;
+                continue;
+            };
+            Metrics::add(&self.house.metrics.connections, 1);
+            let door = Arc::clone(&self);
+            tokio::spawn(async move { door.welcome(socket, place).await });
+        }
+    }
+
+    async fn welcome(&self, socket: TcpStream, place: OwnedSemaphorePermit) {
+        let _counted = Counted::new(&self.house, |metrics| &metrics.connections_open);
+        match &self.tls {
+            None => self.converse(socket).await,
+            Some(tls) => {
+                let accepted = tokio::time::timeout(HEADERS_MAX, tls.accept(socket)).await;
+                if let Ok(Ok(socket)) = accepted {
+                    self.converse(socket).await;
+                }
+            }
+        }
+        drop(place);
+    }
+
+    async fn converse(&self, socket: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+        let service = TowerToHyperService::new(self.router.clone());
+        let mut builder = http1::Builder::new();
+        builder.timer(TokioTimer::new()).header_read_timeout(HEADERS_MAX);
+        let connection = builder.serve_connection(TokioIo::new(socket), service);
+        tokio::pin!(connection);
+        let mut ending = self.house.ending.clone();
+        tokio::select! {
+            _ = connection.as_mut() => return,
+            () = ending.wait_for(|ending| *ending).map(drop) => {}
+        }
+        connection.as_mut().graceful_shutdown();
+        let _ = tokio::time::timeout(self.house.options.limits.grace, connection).await;
+    }
+}
+
+/// Looks at who asks: by which name, from which page, and with which token.
+async fn guard(State(house): State<Arc<House>>, request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let path = request.uri().path();
+    // The page asks for its token; what it consists of is no secret.
+    let is_open = request.method() == Method::GET
+        && (path == "/" || path == "/health" || path.starts_with("/assets/"));
+    if let Err(refusal) = known_host(&house, headers).and_then(|()| known_origin(headers)) {
+        return refusal.into_response();
+    }
+    if let Some(token) = &house.options.token
+        && !is_open
+        && !has_token(headers, token)
+    {
+        let refusal = Refusal::new(StatusCode::UNAUTHORIZED, "auth", "the token is missing or wrong")
+            .with_hint("Authorization: Bearer TOKEN");
+        let mut response = refusal.into_response();
+        let asks = HeaderValue::from_static("Bearer");
+        response.headers_mut().insert(WWW_AUTHENTICATE, asks);
+        return response;
+    }
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    for (name, value) in [
+        ("content-security-policy", POLICY),
+        ("x-content-type-options", "nosniff"),
+        ("referrer-policy", "no-referrer"),
+        ("cross-origin-resource-policy", "same-origin"),
+        ("x-frame-options", "DENY"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// A page of another site that has its name lead to this machine says that name in `Host`.
+fn known_host(house: &House, headers: &HeaderMap) -> Result<(), Refusal> {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    };
+    let is_address = name.parse::<IpAddr>().is_ok();
+    let names = &house.options.host_names;
+    let is_known = names.iter().any(|known| known.eq_ignore_ascii_case(name));
+    match is_address || name.eq_ignore_ascii_case("localhost") || is_known {
+        true => Ok(()),
+        false => Err(Refusal::new(
+            StatusCode::FORBIDDEN,
+            "auth",
+            "this server is not called by that name",
+        )
+        .with_hint("--host-name takes the names that it has")),
+    }
+}
+
+fn known_origin(headers: &HeaderMap) -> Result<(), Refusal> {
+    let Some(origin) = headers.get(ORIGIN) else {
+        return Ok(());
+    };
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let origin = origin.to_str().unwrap_or_default();
+    let of = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    match of.is_some_and(|of| of.eq_ignore_ascii_case(host)) {
+        true => Ok(()),
+        false => Err(Refusal::new(StatusCode::FORBIDDEN, "auth", "a page of another site asks")),
+    }
+}
+
+fn has_token(headers: &HeaderMap, token: &str) -> bool {
+    let given = headers.get(AUTHORIZATION).and_then(|given| given.to_str().ok());
+    let given = given.and_then(|given| given.strip_prefix("Bearer ")).unwrap_or_default();
+    // As long for a wrong one as for the right one.
+    let differs = given.bytes().zip(token.bytes()).fold(0, |differs, (one, other)| differs | (one ^ other));
+    given.len() == token.len() && differs == 0
+}
+
+async fn metrics(State(house): State<Arc<House>>) -> Response {
+    let kind = (CONTENT_TYPE, "text/plain; version=0.0.4");
+    ([kind], house.metrics.text()).into_response()
+}
+
+/// A request that is not answered.
+#[derive(Debug)]
+struct Refusal {
+    status: StatusCode,
+    kind: &'static str,
+    message: String,
+    hint: Option<String>,
+    position: Option<(u64, u64)>,
+}
+
+impl Refusal {
+    fn new(status: StatusCode, kind: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            kind,
+            message: message.into(),
+            hint: None,
+            position: None,
+        }
+    }
+
+    fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        let status = match failure.kind {
+            Kind::Syntax | Kind::Plan | Kind::Run => StatusCode::BAD_REQUEST,
+            Kind::Source => StatusCode::NOT_FOUND,
+            Kind::Refused => StatusCode::FORBIDDEN,
+            Kind::Limit => StatusCode::PAYLOAD_TOO_LARGE,
+            Kind::Cancelled => StatusCode::CONFLICT,
+            Kind::Timeout => StatusCode::REQUEST_TIMEOUT,
+            Kind::Ending => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        Self {
+            status,
+            kind: failure.word(),
+            message: failure.message,
+            hint: failure.hint,
+            position: failure.position,
+        }
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let body = serde_json::json!({"error": {
+            "kind": self.kind,
+            "message": self.message,
+            "hint": self.hint,
+            "line": self.position.map(|(line, _)| line),
+            "column": self.position.map(|(_, column)| column),
+        }});
+        (self.status, axum::Json(body)).into_response()
+    }
+}
+
+/// How long a request may take to be said.
+const HEADERS_MAX: Duration = Duration::from_secs(20);
+
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
+     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -1,0 +1,62 @@
+//! The page, and the description of the interface.
+
+use axum::Json;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::{Method, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use rust_embed::RustEmbed;
+use serde_json::{Value, json};
+
+use super::Refusal;
+
+/// The files of the page, which are part of the program.
+#[derive(RustEmbed)]
+#[folder = "web/"]
+#[allow_missing = true]
+struct Assets;
+
+/// A file of the page.
+pub(super) async fn asset(method: Method, uri: Uri) -> Response {
+    let path = match uri.path() {
+        "/" => "index.html",
+        path => path.strip_prefix("/assets/").unwrap_or_default(),
+    };
+    let Some(file) = Assets::get(path).filter(|_| method == Method::GET) else {
+        let message = format!("there is nothing at {}", uri.path());
+        return Refusal::new(StatusCode::NOT_FOUND, "path", message).into_response();
+    };
+    let kind = match path.rsplit_once('.').map(|(_, end)| end) {
+        Some("html") => "text/html; charset=utf-8",
+        Some("js" | "mjs") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        Some("json" | "map") => "application/json",
+        Some("woff2") => "font/woff2",
+        Some("png") => "image/png",
+        _ => "text/plain; charset=utf-8",
+    };
+    ([(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-cache")], file.data.into_owned()).into_response()
+}
+
+/// The interface in OpenAPI's terms.
+pub(super) async fn description() -> Json<Value> {
+    let operation = |summary: &str| json!({"summary": summary, "responses": {"200": {"description": "done"}, "default": {"description": "an error: kind, message, hint, line and column"}}});
+    Json(json!({
+        "openapi": "3.1.0",
+        "info": {"title": "weir", "version": env!("CARGO_PKG_VERSION")},
+        "paths": {
+            "/query": {"post": operation("Answers SQL as json, ndjson, csv, parquet or arrow")},
+            "/query/{name}": {
+                "get": operation("How far a query has come"),
+                "delete": operation("Ends a query"),
+            },
+            "/files": {"get": operation("The files below the roots")},
+            "/fields": {"get": operation("The columns of captures, with their meaning")},
+            "/functions": {"get": operation("The functions of SQL")},
+            "/tables": {"get": operation("The tables of captures")},
+            "/upload": {"post": operation("Keeps a capture until the server ends")},
+            "/health": {"get": operation("Says that the server is there")},
+            "/metrics": {"get": operation("Counters for Prometheus")},
+        },
+    }))
+}

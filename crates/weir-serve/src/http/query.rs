@@ -1,0 +1,384 @@
+//! `POST /query`.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, Query, State};
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use futures::stream;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use weir_engine::{Parameter, RowFormat, RowWriter, Statement};
+
+use super::{Refusal, json};
+use crate::error::{Failure, Kind};
+use crate::house::House;
+use crate::session::{Answer, Session};
+
+/// What a request asks for.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    sql: String,
+    #[serde(default)]
+    params: Params,
+    format: Option<String>,
+    limit: Option<usize>,
+    timeout_ms: Option<u64>,
+    id: Option<String>,
+}
+
+/// Values of `$name`, or of `$1` and so on.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Params {
+    Named(BTreeMap<String, Value>),
+    Numbered(Vec<Value>),
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self::Numbered(Vec::new())
+    }
+}
+
+/// What stands behind the question mark when the text of the query is the body.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Beside {
+    format: Option<String>,
+    limit: Option<usize>,
+    timeout_ms: Option<u64>,
+    id: Option<String>,
+}
+
+/// What rows are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Written {
+    /// For the page.
+    Json,
+    File(RowFormat, &'static str),
+}
+
+impl Written {
+    fn of(word: &str) -> Option<Self> {
+        Some(match word {
+            "json" | "application/json" => Self::Json,
+            "ndjson" | "application/x-ndjson" => Self::File(RowFormat::NdJson, "application/x-ndjson"),
+            "csv" | "text/csv" => Self::File(RowFormat::Csv, "text/csv; charset=utf-8"),
+            "parquet" | "application/vnd.apache.parquet" => {
+                Self::File(RowFormat::Parquet, "application/vnd.apache.parquet")
+            }
+            "arrow" | "application/vnd.apache.arrow.stream" => {
+                Self::File(RowFormat::ArrowStream, "application/vnd.apache.arrow.stream")
+            }
+            _ => return None,
+        })
+    }
+}
+
+fn value(value: &Value, depth: usize) -> Result<Parameter, Failure> {
+    Ok(match value {
+        Value::Null => Parameter::Null,
+        Value::Bool(flag) => Parameter::Boolean(*flag),
+        Value::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
+            (Some(whole), _, _) => Parameter::Integer(whole.into()),
+            (_, Some(whole), _) => Parameter::Integer(whole.into()),
+            (_, _, Some(number)) => Parameter::Float(number),
+            _ => return Err(Failure::new(Kind::Plan, format!("{number} is no value"))),
+        },
+        Value::String(text) => Parameter::Text(text.clone()),
+        Value::Array(items) if depth == 0 => {
+            let items: Result<_, _> = items.iter().map(|item| self::value(item, 1)).collect();
+            Parameter::List(items?)
+        }
+        _ => return Err(Failure::new(Kind::Plan, format!("{value} is no value of a query"))),
+    })
+}
+
+/// Answers a query.
+pub(super) async fn ask(
+    State(house): State<Arc<House>>,
+    Query(beside): Query<Beside>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Refusal> {
+    let header = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let bad = |message: String| Refusal::new(StatusCode::BAD_REQUEST, "request", message);
+    let kind = header(CONTENT_TYPE).split(';').next().unwrap_or_default().trim();
+    let asked = match kind {
+        "application/json" => serde_json::from_slice(&body).map_err(|error| bad(error.to_string()))?,
+        "text/plain" | "application/sql" => Asked {
+            sql: std::str::from_utf8(&body).map_err(|error| bad(error.to_string()))?.to_owned(),
+            format: beside.format,
+            limit: beside.limit,
+            timeout_ms: beside.timeout_ms,
+            id: beside.id,
+            params: Params::default(),
+        },
+        // What a form of another site can send is not taken.
+        _ => {
+            return Err(Refusal::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "request",
+                "the body is application/json, text/plain or application/sql",
+            ));
+        }
+    };
+    let written = match &asked.format {
+        Some(word) => Written::of(word).ok_or_else(|| {
+            bad(format!("there is no format {word}: json, ndjson, csv, parquet, arrow"))
+        })?,
+        None => {
+            let accepted = header(ACCEPT).split(',').map(|one| one.split(';').next().unwrap_or_default().trim());
+            accepted.filter_map(Written::of).next().unwrap_or(Written::Json)
+        }
+    };
+    let most = house.options.limits.time_max;
+    let wanted = asked.timeout_ms.map(Duration::from_millis);
+    let limit = match (wanted, most) {
+        (Some(wanted), Some(most)) => Some(wanted.min(most)),
+        (wanted, most) => wanted.or(most),
+    };
+    let deadline = limit.map(|limit| (Instant::now() + limit, limit));
+    let session = Session::new(&house)?;
+    let answer = within(deadline, begin(&session, &asked)).await??;
+    match written {
+        Written::Json => {
+            let all = within(deadline, whole(answer, asked.limit.unwrap_or(ROWS_DEFAULT))).await??;
+            Ok(Json(all).into_response())
+        }
+        Written::File(format, kind) => {
+            let body = streamed(&house, answer, format, deadline, asked.limit).await?;
+            Ok(([(CONTENT_TYPE, kind)], body).into_response())
+        }
+    }
+}
+
+type Deadline = Option<(Instant, Duration)>;
+
+/// Does something before its time is over.
+async fn within<T>(deadline: Deadline, work: impl Future<Output = T>) -> Result<T, Failure> {
+    match deadline {
+        None => Ok(work.await),
+        Some((deadline, limit)) => tokio::time::timeout_at(deadline, work).await.map_err(|_| {
+            let message = format!("the query ran for longer than it may: {} ms", limit.as_millis());
+            Failure::new(Kind::Timeout, message)
+        }),
+    }
+}
+
+/// Does the statements before the last that has rows, and starts that one.
+async fn begin(session: &Session, asked: &Asked) -> Result<Answer, Failure> {
+    let mut values = Vec::new();
+    match &asked.params {
+        Params::Named(named) => {
+            for (name, given) in named {
+                values.push((name.clone(), value(given, 0)?));
+            }
+        }
+        Params::Numbered(numbered) => {
+            for (index, given) in numbered.iter().enumerate() {
+                values.push(((index + 1).to_string(), value(given, 0)?));
+            }
+        }
+    }
+    let mut statements = session.parse(&asked.sql)?;
+    let Some(last) = statements.pop() else {
+        return Err(Failure::new(Kind::Syntax, "no statement").with_hint("SELECT … FROM 'trace.pcap'"));
+    };
+    for statement in statements {
+        let mut answer = session.start(statement).await?;
+        while answer.next().await?.is_some() {}
+    }
+    let last: Statement = last.bind(&values)?;
+    session.start_named(last, asked.id.clone()).await
+}
+
+/// The first rows of an answer, with what is to be said of it.
+async fn whole(mut answer: Answer, limit: usize) -> Result<Value, Failure> {
+    let limit = limit.min(ROWS_MAX);
+    let columns: Vec<Value> = (answer.schema.fields().iter().zip(0..))
+        .map(|(field, index): (_, usize)| {
+            let origin = answer.origins.get(index).and_then(Option::as_deref);
+            json!({
+                "name": field.name(),
+                "type": json::kind(field, origin),
+                "sql_type": field.data_type().to_string(),
+            })
+        })
+        .collect();
+    let mut rows = Vec::new();
+    let mut truncated = false;
+    let mut size = 0_usize;
+    while let Some(batch) = answer.next().await? {
+        let left = limit - rows.len();
+        truncated = batch.num_rows() > left;
+        size = size.saturating_add(batch.get_array_memory_size());
+        if size > BYTES_MAX {
+            return Err(Failure::new(Kind::Limit, "the answer is too large for one piece of JSON")
+                .with_hint("ask for fewer rows or columns, or for ndjson, csv, parquet or arrow, which are streamed"));
+        }
+        rows.extend(json::rows(&batch, left)?);
+        if truncated {
+            break;
+        }
+    }
+    let report = answer.report();
+    Ok(json!({
+        "columns": columns,
+        "row_count": rows.len(),
+        "rows": rows,
+        "truncated": truncated,
+        "stats": {
+            "records": report.records,
+            "bytes": report.bytes,
+            "seconds": report.elapsed.as_secs_f64(),
+        },
+        "notes": report.notes,
+        "damage": report.damage,
+    }))
+}
+
+/// Bytes that an encoder has written and nobody has taken.
+#[derive(Clone, Default)]
+struct Basket(Arc<Mutex<Vec<u8>>>);
+
+impl Basket {
+    fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Write for Basket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut basket = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        basket.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// An answer on its way out.
+struct Flow {
+    answer: Answer,
+    writer: Option<Box<dyn RowWriter>>,
+    basket: Basket,
+    deadline: Deadline,
+    left: Option<usize>,
+}
+
+impl Flow {
+    /// The next piece; `None` at the end.
+    async fn piece(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+        let encoded = |error: weir_engine::EncodeError| Failure::new(Kind::Run, error.to_string());
+        while let Some(writer) = &mut self.writer {
+            let wanted = self.left != Some(0);
+            let batch = match wanted {
+                true => within(self.deadline, self.answer.next()).await??,
+                false => None,
+            };
+            match batch {
+                Some(batch) => {
+                    let count = self.left.unwrap_or(usize::MAX).min(batch.num_rows());
+                    self.left = self.left.map(|left| left - count);
+                    writer.write(&batch.slice(0, count)).map_err(encoded)?;
+                }
+                None => {
+                    if let Some(writer) = self.writer.take() {
+                        writer.finish().map_err(encoded)?;
+                    }
+                }
+            }
+            let bytes = self.basket.take();
+            if !bytes.is_empty() {
+                return Ok(Some(bytes));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The rows as they come. An answer that fails on its way ends without its end, which clients notice.
+async fn streamed(
+    house: &House,
+    answer: Answer,
+    format: RowFormat,
+    deadline: Deadline,
+    left: Option<usize>,
+) -> Result<Body, Failure> {
+    let Some(encoder) = &house.options.engine.encoder else {
+        return Err(Failure::new(Kind::Refused, "this server writes JSON only"));
+    };
+    let basket = Basket::default();
+    let writer = encoder
+        .start(format, &answer.schema, Box::new(basket.clone()))
+        .map_err(|error| Failure::new(Kind::Run, error.to_string()))?;
+    let mut flow = Flow {
+        answer,
+        writer: Some(writer),
+        basket,
+        deadline,
+        left,
+    };
+    // What fails at once fails with a status.
+    let first = flow.piece().await?;
+    let pieces = stream::unfold(Some((first, flow)), |state| async {
+        let (piece, mut flow) = state?;
+        let piece = piece?;
+        match flow.piece().await {
+            Ok(next) => Some((Ok(Bytes::from(piece)), Some((next, flow)))),
+            Err(failure) => Some((Err(failure), None)),
+        }
+    });
+    Ok(Body::from_stream(pieces))
+}
+
+/// How far a query has come.
+pub(super) async fn state(
+    State(house): State<Arc<House>>,
+    Path(name): Path<String>,
+) -> Result<Json<Value>, Refusal> {
+    let running = house.running().get(&name).cloned();
+    let running = running.ok_or_else(|| no_query(&name))?;
+    let totals = running.ledger.counters().totals();
+    let planned = running.ledger.planned_bytes();
+    Ok(Json(json!({
+        "state": "running",
+        "records": totals.records,
+        "bytes": totals.source_bytes,
+        "total_bytes": (planned > 0).then_some(planned),
+        "seconds": running.started.elapsed().as_secs_f64(),
+    })))
+}
+
+/// Ends a query.
+pub(super) async fn end(
+    State(house): State<Arc<House>>,
+    Path(name): Path<String>,
+) -> Result<Json<Value>, Refusal> {
+    let running = house.running().get(&name).cloned();
+    let running = running.ok_or_else(|| no_query(&name))?;
+    // One who asks later than this is told as well.
+    running.end.notify_one();
+    Ok(Json(json!({"state": "cancelled"})))
+}
+
+fn no_query(name: &str) -> Refusal {
+    Refusal::new(StatusCode::NOT_FOUND, "name", format!("no query called {name} runs"))
+}
+
+/// Rows of JSON that are given when nobody says how many.
+const ROWS_DEFAULT: usize = 10_000;
+const ROWS_MAX: usize = 1_000_000;
+/// Bytes of Arrow that become one piece of JSON.
+const BYTES_MAX: usize = 256 << 20;

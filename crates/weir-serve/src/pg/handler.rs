@@ -1,0 +1,921 @@
+//! Statements of one connection, simple and prepared.
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use arrow_pg::datatypes::df::{deserialize_parameters_with_server_types, encode_dataframe};
+use async_trait::async_trait;
+use bytes::{BufMut, BytesMut};
+use datafusion_postgres::DfSessionService;
+use futures::sink::{Sink, SinkExt};
+use futures::{StreamExt, stream};
+use pgwire::api::portal::{Format, Portal, PortalExecutionState};
+use pgwire::api::query::{ExtendedQueryHandler, SimpleQueryHandler, send_ready_for_query};
+use pgwire::api::results::{DataRowEncoder, FieldInfo, QueryResponse, Response, Tag};
+use pgwire::api::stmt::QueryParser;
+use pgwire::api::store::{Entry, PortalStore};
+use pgwire::api::{
+    ClientInfo, ClientPortalStore, ConnectionHandle, DEFAULT_NAME, PgWireConnectionState, Type,
+};
+use pgwire::error::{ErrorInfo, PgWireError, PgWireResult};
+use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::copy::{CopyData, CopyDone, CopyOutResponse};
+use pgwire::messages::data::{DataRow, FieldDescription, RowDescription};
+use pgwire::messages::extendedquery::{Execute, PortalSuspended};
+use pgwire::messages::response::{
+    CommandComplete, EmptyQueryResponse, NoticeResponse, TransactionStatus,
+};
+use pgwire::messages::simplequery::Query;
+use weir_engine::Statement;
+
+use super::encode::{self, Encoder};
+use super::parameter::{parameter, type_of_parameter};
+use super::route::{CopyFormat, CopyOut, Route, copy_out, is_of_catalog, route};
+use crate::catalog::{Catalog, VERSION};
+use crate::error::{Failure, Kind};
+use crate::session::{Answer, Session};
+
+/// What a client of the protocol is to its handlers.
+pub(super) trait Client:
+    ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync
+{
+}
+
+impl<C> Client for C where
+    C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync
+{
+}
+
+/// One connection.
+pub(super) struct Connection {
+    session: Arc<Session>,
+    catalog: Arc<Catalog>,
+    /// What is to be said before the statement at work is complete.
+    notices: Arc<Mutex<Vec<String>>>,
+}
+
+/// A prepared statement.
+#[derive(Clone)]
+pub(super) struct Prepared {
+    doing: Arc<Doing>,
+    parameters: Vec<Type>,
+    /// Columns of the answer, with the format open.
+    fields: Arc<Vec<FieldInfo>>,
+}
+
+/// Who does a statement, and how.
+enum Doing {
+    Engine(Statement),
+    Catalog(<DfSessionService as ExtendedQueryHandler>::Statement),
+    Copy(CopyOut),
+    Nothing(&'static str),
+    TimeZone(Statement, <DfSessionService as ExtendedQueryHandler>::Statement),
+    Version,
+}
+
+pub(super) fn refused(failure: &Failure) -> PgWireError {
+    refusal("ERROR", failure, None)
+}
+
+/// A failure as the protocol has it, with its place in the text where that is known.
+pub(super) fn refusal(severity: &str, failure: &Failure, sql: Option<&str>) -> PgWireError {
+    let mut info = ErrorInfo::new(
+        severity.to_owned(),
+        failure.sqlstate().to_owned(),
+        failure.message.clone(),
+    );
+    info.hint.clone_from(&failure.hint);
+    info.severity_nonlocalized = Some(severity.to_owned());
+    if let (Some((line, column)), Some(sql)) = (failure.position, sql) {
+        let before: usize = sql
+            .split_inclusive('\n')
+            .take(usize::try_from(line.saturating_sub(1)).unwrap_or_default())
+            .map(|line| line.chars().count())
+            .sum();
+        info.position = Some((before as u64).saturating_add(column).to_string());
+    }
+    PgWireError::UserError(Box::new(info))
+}
+
+/// Errors of the library in the words of this project.
+fn of_catalog(error: PgWireError) -> PgWireError {
+    match error {
+        PgWireError::ApiError(error) => {
+            let message = error.to_string();
+            let message = message.lines().next().unwrap_or_default().to_owned();
+            refused(&Failure::new(Kind::Plan, message))
+        }
+        other => other,
+    }
+}
+
+/// The fields with the formats that a client wants.
+fn formatted(fields: &[FieldInfo], format: &Format) -> Vec<FieldInfo> {
+    let fields = fields.iter().enumerate();
+    fields
+        .map(|(index, field)| {
+            let name = field.name().to_owned();
+            FieldInfo::new(name, None, None, field.datatype().clone(), format.format_for(index))
+        })
+        .collect()
+}
+
+/// Describes columns, with the sizes of their types, which some clients go by.
+fn described(fields: &[FieldInfo]) -> RowDescription {
+    let fields = fields.iter().map(|field| {
+        let size = match *field.datatype() {
+            Type::BOOL | Type::CHAR => 1,
+            Type::INT2 => 2,
+            Type::INT4 | Type::FLOAT4 | Type::DATE | Type::OID => 4,
+            Type::INT8 | Type::FLOAT8 | Type::TIMESTAMP | Type::TIMESTAMPTZ | Type::TIME => 8,
+            Type::MACADDR => 6,
+            Type::INTERVAL => 16,
+            _ => -1,
+        };
+        FieldDescription::new(
+            field.name().to_owned(),
+            0,
+            0,
+            field.datatype().oid(),
+            size,
+            -1,
+            field.format().value(),
+        )
+    });
+    RowDescription::new(fields.collect())
+}
+
+impl Connection {
+    pub(super) fn new(session: Arc<Session>, catalog: Arc<Catalog>) -> Self {
+        Self {
+            session,
+            catalog,
+            notices: Arc::default(),
+        }
+    }
+
+    /// The rows of an answer, one by one; what is to be said of them is kept for the end.
+    fn rows(&self, answer: Answer, fields: &Arc<Vec<FieldInfo>>) -> QueryResponse {
+        let encoder = Encoder::new(Arc::clone(fields));
+        let notices = Arc::clone(&self.notices);
+        let batches = stream::unfold(Some((answer, encoder)), move |state| {
+            let notices = Arc::clone(&notices);
+            async move {
+                let (mut answer, mut encoder) = state?;
+                match answer.next().await {
+                    Ok(Some(batch)) => match encoder.rows(&batch) {
+                        Ok(rows) => {
+                            let rows: Vec<PgWireResult<DataRow>> = rows.into_iter().map(Ok).collect();
+                            Some((stream::iter(rows), Some((answer, encoder))))
+                        }
+                        Err(failure) => Some((stream::iter(vec![Err(refused(&failure))]), None)),
+                    },
+                    Ok(None) => {
+                        let report = answer.report();
+                        let mut notices = notices.lock().unwrap_or_else(PoisonError::into_inner);
+                        notices.extend(report.damage);
+                        notices.extend(report.notes);
+                        notices.extend(encoder.told());
+                        None
+                    }
+                    Err(failure) => Some((stream::iter(vec![Err(refused(&failure))]), None)),
+                }
+            }
+        });
+        QueryResponse::new(Arc::clone(fields), batches.flatten())
+    }
+
+    /// Says what was found damaged, and what else is to be known of the rows that were sent.
+    async fn tell<C: Client>(&self, client: &mut C) -> PgWireResult<()>
+    where
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        let mut notices = {
+            let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *notices)
+        };
+        let more = notices.len().saturating_sub(NOTICES_MAX);
+        notices.truncate(NOTICES_MAX);
+        if more > 0 {
+            notices.push(format!("and {more} more of this kind"));
+        }
+        for notice in notices {
+            let fields = [(b'S', "WARNING"), (b'V', "WARNING"), (b'C', "01000"), (b'M', &notice)];
+            let fields = fields.iter().map(|(key, text)| (*key, (*text).to_owned()));
+            client
+                .feed(PgWireBackendMessage::NoticeResponse(NoticeResponse::new(fields.collect())))
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Does something until it is done, someone cancels it, or its time is over.
+    async fn until_cancelled<T>(
+        handle: Option<Arc<ConnectionHandle>>,
+        limit: Option<Duration>,
+        work: impl Future<Output = PgWireResult<T>>,
+    ) -> PgWireResult<T> {
+        let cancelled = async {
+            match handle {
+                // A sender that is replaced cancels nothing.
+                Some(handle) => match handle.start_query().await.await {
+                    Ok(()) => {}
+                    Err(_) => std::future::pending().await,
+                },
+                None => std::future::pending().await,
+            }
+        };
+        let over = async {
+            match limit {
+                Some(limit) => tokio::time::sleep(limit).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = cancelled => Err(refused(&Failure::cancelled())),
+            () = over => {
+                let limit = limit.unwrap_or_default();
+                let message = format!("canceling statement due to statement timeout: {} ms", limit.as_millis());
+                Err(refused(&Failure::new(Kind::Timeout, message)))
+            }
+            done = work => done,
+        }
+    }
+
+    /// How long a statement may run: what the client has set, and what the server allows.
+    fn limit<C: ClientInfo>(&self, client: &C) -> Option<Duration> {
+        let set = client.metadata().get("statement_timeout_ms");
+        let set = set.and_then(|text| text.parse().ok()).map(Duration::from_millis);
+        let most = self.session.house.options.limits.time_max;
+        match (set, most) {
+            (Some(set), Some(most)) => Some(set.min(most)),
+            (set, most) => set.or(most),
+        }
+    }
+
+    /// Sends the rows of an answer to a simple query.
+    async fn send_rows<C: Client>(&self, client: &mut C, mut rows: QueryResponse) -> PgWireResult<()>
+    where
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        let described = described(&rows.row_schema);
+        client.feed(PgWireBackendMessage::RowDescription(described)).await?;
+        let mut count = 0;
+        while let Some(row) = rows.data_rows.next().await {
+            client.feed(PgWireBackendMessage::DataRow(row?)).await?;
+            count += 1;
+        }
+        self.tell(client).await?;
+        let tag = Tag::new("SELECT").with_rows(count);
+        self.complete(client, tag).await
+    }
+
+    async fn complete<C: Client>(&self, client: &mut C, tag: Tag) -> PgWireResult<()>
+    where
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        let complete: CommandComplete = tag.into();
+        Ok(client.feed(PgWireBackendMessage::CommandComplete(complete)).await?)
+    }
+
+    /// Sends what the library answers.
+    async fn send_response<C: Client>(&self, client: &mut C, response: Response) -> PgWireResult<()>
+    where
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        match response {
+            Response::Query(rows) => self.send_rows(client, rows).await,
+            Response::EmptyQuery => Ok(client
+                .feed(PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()))
+                .await?),
+            Response::Execution(tag) => self.complete(client, tag).await,
+            Response::TransactionStart(tag) => {
+                client.set_transaction_status(TransactionStatus::Transaction);
+                self.complete(client, tag).await
+            }
+            Response::TransactionEnd(tag) => {
+                client.set_transaction_status(TransactionStatus::Idle);
+                self.complete(client, tag).await
+            }
+            Response::Error(info) => Err(PgWireError::UserError(info)),
+            _ => Err(refused(&Failure::new(Kind::Plan, "nothing is copied in here"))),
+        }
+    }
+
+    /// Answers a simple query.
+    async fn simple<C: Client>(&self, client: &mut C, sql: &str) -> PgWireResult<()>
+    where
+        C::PortalStore: PortalStore,
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        if let Some(copy) = copied(sql)? {
+            may_run(client)?;
+            return self.copy(client, &copy).await;
+        }
+        if is_of_catalog(sql) {
+            return self.ask_catalog(client, sql).await;
+        }
+        let statements = self.session.parse(sql);
+        let statements = statements.map_err(|failure| refusal("ERROR", &failure, Some(sql)))?;
+        if statements.is_empty() {
+            return self.send_response(client, Response::EmptyQuery).await;
+        }
+        let is_one = statements.len() == 1;
+        for statement in statements {
+            let text = || match is_one {
+                true => sql.to_owned(),
+                false => statement.parsed().to_string(),
+            };
+            match route(&statement) {
+                Route::Nothing(tag) => self.complete(client, Tag::new(tag)).await?,
+                Route::Catalog if asks_version(&statement) => {
+                    self.send_rows(client, server_version()).await?;
+                }
+                Route::Catalog => self.ask_catalog(client, &text()).await?,
+                Route::TimeZone => {
+                    let text = text();
+                    self.run(client, statement).await?;
+                    self.ask_catalog(client, &text).await?;
+                }
+                Route::Engine => {
+                    may_run(client)?;
+                    self.answer(client, statement).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends what the catalog says to a text.
+    async fn ask_catalog<C: Client>(&self, client: &mut C, sql: &str) -> PgWireResult<()>
+    where
+        C::PortalStore: PortalStore,
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        let service = &*self.catalog.service;
+        let responses = SimpleQueryHandler::do_query(service, client, sql).await;
+        for response in responses.map_err(of_catalog)? {
+            self.send_response(client, response).await.map_err(of_catalog)?;
+        }
+        Ok(())
+    }
+
+    /// Does a statement whose rows nobody wants.
+    async fn run<C: Client>(&self, _client: &mut C, statement: Statement) -> PgWireResult<()> {
+        let mut answer = self.session.start(statement).await.map_err(|failure| refused(&failure))?;
+        while answer.next().await.map_err(|failure| refused(&failure))?.is_some() {}
+        Ok(())
+    }
+
+    /// Sends the rows of a statement, or its tag.
+    async fn answer<C: Client>(&self, client: &mut C, statement: Statement) -> PgWireResult<()>
+    where
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        if !statement.gives_rows() {
+            let tag = tag(&statement);
+            self.run(client, statement).await?;
+            return self.complete(client, tag).await;
+        }
+        let answer = self.session.start(statement).await.map_err(|failure| refused(&failure))?;
+        let fields = encode::fields(&answer.schema, &answer.origins, &Format::UnifiedText);
+        let rows = self.rows(answer, &Arc::new(fields));
+        self.send_rows(client, rows).await
+    }
+
+    /// Sends the rows of a query as `COPY … TO STDOUT` does.
+    async fn copy<C: Client>(&self, client: &mut C, copy: &CopyOut) -> PgWireResult<()>
+    where
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        let failed = |failure: Failure| refused(&failure);
+        let mut statements = self.session.parse(&copy.query).map_err(failed)?;
+        let (Some(statement), true) = (statements.pop(), statements.is_empty()) else {
+            return Err(refused(&Failure::new(Kind::Plan, "COPY is of one query")));
+        };
+        if !statement.is_query() {
+            return Err(refused(&Failure::new(Kind::Plan, "COPY is of a query")));
+        }
+        let answer = self.session.start(statement).await.map_err(failed)?;
+        let is_binary = copy.format == CopyFormat::Binary;
+        let format = match is_binary {
+            true => Format::UnifiedBinary,
+            false => Format::UnifiedText,
+        };
+        let fields = Arc::new(encode::fields(&answer.schema, &answer.origins, &format));
+        let columns = i16::try_from(fields.len()).unwrap_or(i16::MAX);
+        let code = i16::from(is_binary);
+        let response = CopyOutResponse::new(i8::from(is_binary), columns, vec![code; fields.len()]);
+        client.feed(PgWireBackendMessage::CopyOutResponse(response)).await?;
+        let mut out = BytesMut::new();
+        match copy.format {
+            CopyFormat::Binary => out.put_slice(b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0"),
+            _ if copy.header => {
+                let names = fields.iter().map(|field| Some(field.name().as_bytes()));
+                line(copy, names, &mut out);
+            }
+            _ => {}
+        }
+        let mut rows = self.rows(answer, &fields);
+        let mut count = 0;
+        while let Some(row) = rows.data_rows.next().await {
+            let row = row?;
+            count += 1;
+            match copy.format {
+                CopyFormat::Binary => {
+                    out.put_i16(row.field_count);
+                    out.put_slice(&row.data);
+                }
+                _ => line(copy, encode::values(&row), &mut out),
+            }
+            let data = CopyData::new(out.split().freeze());
+            client.feed(PgWireBackendMessage::CopyData(data)).await?;
+        }
+        if copy.format == CopyFormat::Binary {
+            out.put_i16(-1);
+        }
+        if !out.is_empty() {
+            let data = CopyData::new(out.split().freeze());
+            client.feed(PgWireBackendMessage::CopyData(data)).await?;
+        }
+        client.feed(PgWireBackendMessage::CopyDone(CopyDone::new())).await?;
+        self.tell(client).await?;
+        self.complete(client, Tag::new("COPY").with_rows(count)).await
+    }
+
+    /// Starts a portal: what is to be sent at once is sent, and what has rows waits to be fetched.
+    async fn begin<C: Client>(
+        &self,
+        client: &mut C,
+        portal: &Portal<Prepared>,
+    ) -> PgWireResult<Option<QueryResponse>>
+    where
+        C::PortalStore: PortalStore,
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        let prepared = &portal.statement.statement;
+        match &*prepared.doing {
+            Doing::Nothing(tag) => self.complete(client, Tag::new(tag)).await?,
+            Doing::Version => return Ok(Some(server_version())),
+            Doing::Copy(copy) => {
+                may_run(client)?;
+                self.copy(client, copy).await?;
+            }
+            Doing::TimeZone(statement, known) => {
+                self.run(client, statement.clone()).await?;
+                self.begin_catalog(client, portal, known).await?;
+            }
+            Doing::Catalog(known) => return self.begin_catalog(client, portal, known).await,
+            Doing::Engine(statement) => {
+                may_run(client)?;
+                let statement = bound(statement, portal)?;
+                if !statement.gives_rows() {
+                    let tag = tag(&statement);
+                    self.run(client, statement).await?;
+                    self.complete(client, tag).await?;
+                    return Ok(None);
+                }
+                let answer = self.session.start(statement).await;
+                let answer = answer.map_err(|failure| refused(&failure))?;
+                let fields =
+                    encode::fields(&answer.schema, &answer.origins, &portal.result_column_format);
+                let fields = Arc::new(fields);
+                // What was described must be what comes.
+                let same = |(one, other): (&FieldInfo, &FieldInfo)| one.datatype() == other.datatype();
+                if fields.len() != prepared.fields.len()
+                    || !fields.iter().zip(prepared.fields.iter()).all(same)
+                {
+                    let message = "the columns of the answer are others than when it was prepared";
+                    return Err(refused(
+                        &Failure::new(Kind::Plan, message)
+                            .with_hint("prepare it again, or give the parameters types: $1::bigint"),
+                    ));
+                }
+                return Ok(Some(self.rows(answer, &fields)));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn begin_catalog<C: Client>(
+        &self,
+        client: &mut C,
+        portal: &Portal<Prepared>,
+        known: &<DfSessionService as ExtendedQueryHandler>::Statement,
+    ) -> PgWireResult<Option<QueryResponse>>
+    where
+        C::PortalStore: PortalStore,
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        let Some((statement, plan)) = &known.1 else {
+            return Ok(None);
+        };
+        if !matches!(statement, datafusion::sql::sqlparser::ast::Statement::Query(_)) {
+            // What it says of settings is text, whose binary form is the same.
+            let service = &*self.catalog.service;
+            let responses = SimpleQueryHandler::do_query(service, client, &known.0).await;
+            for response in responses.map_err(of_catalog)? {
+                match response {
+                    Response::Query(rows) => return Ok(Some(rows)),
+                    other => self.send_response(client, other).await?,
+                }
+            }
+            return Ok(None);
+        }
+        may_run(client)?;
+        let failed = |error: datafusion::error::DataFusionError| of_catalog(PgWireError::ApiError(Box::new(error)));
+        let types = plan.get_parameter_types().map_err(failed)?;
+        let inferred = (1..=portal.parameter_len()).map(|number| types.get(&format!("${number}"))?.as_ref());
+        let inferred: Vec<_> = inferred.collect();
+        let wire: Vec<_> = portal.statement.statement.parameters.iter().map(Some).collect();
+        let values = deserialize_parameters_with_server_types(portal, &inferred, &wire)?;
+        let plan = plan.clone().replace_params_with_values(&values).map_err(failed)?;
+        let rows = self.catalog.context.execute_logical_plan(plan).await.map_err(failed)?;
+        let rows = encode_dataframe(rows, &portal.result_column_format, None).await;
+        rows.map(Some).map_err(of_catalog)
+    }
+
+    /// Does a portal, or goes on with it.
+    async fn execute<C: Client>(
+        &self,
+        client: &mut C,
+        portal: &Portal<Prepared>,
+        rows_max: usize,
+    ) -> PgWireResult<()>
+    where
+        C::PortalStore: PortalStore,
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        let state = portal.state();
+        let mut state = state.lock().await;
+        let begun = match std::mem::replace(&mut *state, PortalExecutionState::Finished) {
+            PortalExecutionState::Initial => self.begin(client, portal).await?,
+            PortalExecutionState::Suspended(rows) => Some(rows),
+            PortalExecutionState::Finished => {
+                return self.complete(client, Tag::new("SELECT").with_rows(0)).await;
+            }
+        };
+        let Some(mut rows) = begun else {
+            return Ok(());
+        };
+        let mut count = 0;
+        while rows_max == 0 || count < rows_max {
+            let Some(row) = rows.data_rows.next().await else {
+                self.tell(client).await?;
+                return self.complete(client, Tag::new("SELECT").with_rows(count)).await;
+            };
+            client.feed(PgWireBackendMessage::DataRow(row?)).await?;
+            count += 1;
+        }
+        *state = PortalExecutionState::Suspended(rows);
+        Ok(client.feed(PgWireBackendMessage::PortalSuspended(PortalSuspended::new())).await?)
+    }
+}
+
+/// The values of a portal in the places of the parameters.
+fn bound(statement: &Statement, portal: &Portal<Prepared>) -> PgWireResult<Statement> {
+    let prepared = &portal.statement.statement;
+    let wanted = prepared.parameters.len();
+    if portal.parameter_len() != wanted {
+        let message = format!("{} values are given for {wanted} parameters", portal.parameter_len());
+        return Err(refused(&Failure::new(Kind::Plan, message)));
+    }
+    let mut values = Vec::with_capacity(wanted);
+    for (index, kind) in prepared.parameters.iter().enumerate() {
+        let bytes = portal.parameters.get(index).and_then(Option::as_deref);
+        let is_binary = portal.parameter_format.is_binary(index);
+        let value = parameter(bytes, kind, is_binary).map_err(|failure| refused(&failure))?;
+        values.push(((index + 1).to_string(), value));
+    }
+    let bound = statement.clone().bind(&values);
+    bound.map_err(|error| refused(&Failure::from(error)))
+}
+
+/// Says that nothing runs in a transaction that has failed.
+fn may_run<C: ClientInfo>(client: &C) -> PgWireResult<()> {
+    if client.transaction_status() != TransactionStatus::Error {
+        return Ok(());
+    }
+    let message = "current transaction is aborted, commands ignored until end of transaction block";
+    let info = ErrorInfo::new("ERROR".to_owned(), "25P02".to_owned(), message.to_owned());
+    Err(PgWireError::UserError(Box::new(info)))
+}
+
+fn copied(sql: &str) -> PgWireResult<Option<CopyOut>> {
+    copy_out(sql).map_err(|message| refused(&Failure::new(Kind::Syntax, message)))
+}
+
+/// The tag of a statement without rows.
+fn tag(statement: &Statement) -> Tag {
+    let sql = statement.parsed().to_string().to_ascii_uppercase();
+    let known = ["CREATE VIEW", "DROP VIEW", "CREATE TABLE", "DROP TABLE", "PREPARE", "DEALLOCATE", "SET"];
+    let first = known.iter().find(|tag| sql.starts_with(**tag));
+    Tag::new(first.unwrap_or(&"CREATE VIEW"))
+}
+
+fn asks_version(statement: &Statement) -> bool {
+    let sql = statement.parsed().to_string();
+    sql.eq_ignore_ascii_case("SHOW server_version")
+}
+
+/// The version that start-up told, too.
+fn server_version() -> QueryResponse {
+    let fields = Arc::new(version_fields());
+    let mut encoder = DataRowEncoder::new(Arc::clone(&fields));
+    let row = encoder.encode_field(&VERSION).map(|()| encoder.take_row());
+    QueryResponse::new(fields, stream::iter([row]))
+}
+
+fn version_fields() -> Vec<FieldInfo> {
+    let format = pgwire::api::results::FieldFormat::Text;
+    vec![FieldInfo::new("server_version".to_owned(), None, None, Type::TEXT, format)]
+}
+
+/// A line of text or CSV.
+fn line<'v>(
+    copy: &CopyOut,
+    values: impl Iterator<Item = Option<&'v [u8]>>,
+    out: &mut BytesMut,
+) {
+    let is_csv = copy.format == CopyFormat::Csv;
+    let null = copy.null.as_deref().unwrap_or(if is_csv { "" } else { "\\N" });
+    for (index, value) in values.enumerate() {
+        if index > 0 {
+            out.put_u8(copy.delimiter);
+        }
+        let Some(value) = value else {
+            out.put_slice(null.as_bytes());
+            continue;
+        };
+        if is_csv {
+            let quotes = |byte: &u8| matches!(byte, b'"' | b'\n' | b'\r') || *byte == copy.delimiter;
+            if value == null.as_bytes() || value.iter().any(quotes) {
+                out.put_u8(b'"');
+                for byte in value {
+                    if *byte == b'"' {
+                        out.put_u8(b'"');
+                    }
+                    out.put_u8(*byte);
+                }
+                out.put_u8(b'"');
+            } else {
+                out.put_slice(value);
+            }
+            continue;
+        }
+        for byte in value {
+            match byte {
+                b'\\' => out.put_slice(b"\\\\"),
+                b'\n' => out.put_slice(b"\\n"),
+                b'\r' => out.put_slice(b"\\r"),
+                b'\t' => out.put_slice(b"\\t"),
+                byte if *byte == copy.delimiter => out.put_slice(&[b'\\', *byte]),
+                byte => out.put_u8(*byte),
+            }
+        }
+    }
+    out.put_u8(b'\n');
+}
+
+#[async_trait]
+impl SimpleQueryHandler for Connection {
+    async fn on_query<C>(&self, client: &mut C, query: Query) -> PgWireResult<()>
+    where
+        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::PortalStore: PortalStore,
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        client.set_state(PgWireConnectionState::QueryInProgress);
+        let handle = handle(client);
+        let limit = self.limit(client);
+        let work = self.simple(client, &query.query);
+        Self::until_cancelled(handle, limit, work).await?;
+        client.set_state(PgWireConnectionState::ReadyForQuery);
+        let status = client.transaction_status();
+        send_ready_for_query(client, status).await
+    }
+
+    async fn do_query<C>(&self, _client: &mut C, _query: &str) -> PgWireResult<Vec<Response>>
+    where
+        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::PortalStore: PortalStore,
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        // Answers are sent as they come, and not handed over: `on_query` does it all.
+        Ok(Vec::new())
+    }
+}
+
+fn handle<C: ClientInfo>(client: &C) -> Option<Arc<ConnectionHandle>> {
+    let handle = client.session_extensions().get::<Arc<ConnectionHandle>>()?;
+    Some(Arc::clone(&handle))
+}
+
+/// Makes prepared statements.
+pub(super) struct Preparer {
+    session: Arc<Session>,
+    catalog: Arc<Catalog>,
+}
+
+#[async_trait]
+impl QueryParser for Preparer {
+    type Statement = Prepared;
+
+    async fn parse_sql<C>(
+        &self,
+        client: &C,
+        sql: &str,
+        types: &[Option<Type>],
+    ) -> PgWireResult<Option<Prepared>>
+    where
+        C: ClientInfo + Unpin + Send + Sync,
+    {
+        let plain = |doing, fields| Prepared {
+            doing: Arc::new(doing),
+            parameters: Vec::new(),
+            fields: Arc::new(fields),
+        };
+        if let Some(copy) = copied(sql)? {
+            return Ok(Some(plain(Doing::Copy(copy), Vec::new())));
+        }
+        if is_of_catalog(sql) {
+            return self.of_catalog(client, sql, types).await;
+        }
+        let failed = |failure: Failure| refusal("ERROR", &failure, Some(sql));
+        let mut statements = self.session.parse(sql).map_err(failed)?;
+        let Some(statement) = statements.pop() else {
+            return Ok(None);
+        };
+        if !statements.is_empty() {
+            let message = "cannot insert multiple commands into a prepared statement";
+            return Err(failed(Failure::new(Kind::Syntax, message)));
+        }
+        match route(&statement) {
+            Route::Nothing(tag) => return Ok(Some(plain(Doing::Nothing(tag), Vec::new()))),
+            Route::Catalog if asks_version(&statement) => {
+                return Ok(Some(plain(Doing::Version, version_fields())));
+            }
+            Route::Catalog => return self.of_catalog(client, sql, types).await,
+            Route::TimeZone => {
+                let parser = self.catalog.service.query_parser();
+                let known = parser.parse_sql(client, sql, types).await.map_err(of_catalog)?.unwrap_or_default();
+                return Ok(Some(plain(Doing::TimeZone(statement, known), Vec::new())));
+            }
+            Route::Engine => {}
+        }
+        let count = statement.parameters();
+        if count > usize::from(u16::MAX) {
+            return Err(failed(Failure::new(Kind::Limit, "a statement has 65,535 parameters at most")));
+        }
+        let (fields, inferred) = match statement.gives_rows() {
+            true => {
+                let described = self.session.describe(statement.clone()).await.map_err(failed)?;
+                let origins = &described.address_origins;
+                let fields = encode::fields(&described.schema, origins, &Format::UnifiedText);
+                (fields, described.parameters)
+            }
+            false => (Vec::new(), Vec::new()),
+        };
+        let parameters = (0..count).map(|index| {
+            let given = types.get(index).cloned().flatten();
+            let given = given.filter(|kind| *kind != Type::UNKNOWN);
+            let inferred = inferred.get(index).and_then(Option::as_ref);
+            given.unwrap_or_else(|| type_of_parameter(inferred))
+        });
+        Ok(Some(Prepared {
+            parameters: parameters.collect(),
+            doing: Arc::new(Doing::Engine(statement)),
+            fields: Arc::new(fields),
+        }))
+    }
+
+    fn get_parameter_types(&self, prepared: &Prepared) -> PgWireResult<Vec<Type>> {
+        Ok(prepared.parameters.clone())
+    }
+
+    fn get_result_schema(
+        &self,
+        prepared: &Prepared,
+        format: Option<&Format>,
+    ) -> PgWireResult<Vec<FieldInfo>> {
+        Ok(formatted(&prepared.fields, format.unwrap_or(&Format::UnifiedText)))
+    }
+}
+
+impl Preparer {
+    async fn of_catalog<C>(
+        &self,
+        client: &C,
+        sql: &str,
+        types: &[Option<Type>],
+    ) -> PgWireResult<Option<Prepared>>
+    where
+        C: ClientInfo + Unpin + Send + Sync,
+    {
+        let parser = self.catalog.service.query_parser();
+        let Some(known) = parser.parse_sql(client, sql, types).await.map_err(of_catalog)? else {
+            return Ok(None);
+        };
+        let is_question = known.1.as_ref().is_none_or(|(statement, _)| {
+            use datafusion::sql::sqlparser::ast::Statement as S;
+            matches!(
+                statement,
+                S::Query(_)
+                    | S::Set(_)
+                    | S::ShowVariable { .. }
+                    | S::ShowStatus { .. }
+                    | S::ShowCatalogs { .. }
+                    | S::StartTransaction { .. }
+                    | S::Commit { .. }
+                    | S::Rollback { .. }
+            )
+        });
+        if !is_question {
+            return Err(refused(&Failure::new(Kind::Refused, "the catalog is only asked")));
+        }
+        let parameters = parser.get_parameter_types(&known).map_err(of_catalog)?;
+        let fields = parser.get_result_schema(&known, None).map_err(of_catalog)?;
+        Ok(Some(Prepared {
+            parameters,
+            fields: Arc::new(fields),
+            doing: Arc::new(Doing::Catalog(known)),
+        }))
+    }
+}
+
+#[async_trait]
+impl ExtendedQueryHandler for Connection {
+    type Statement = Prepared;
+    type QueryParser = Preparer;
+
+    fn query_parser(&self) -> Arc<Preparer> {
+        Arc::new(Preparer {
+            session: Arc::clone(&self.session),
+            catalog: Arc::clone(&self.catalog),
+        })
+    }
+
+    async fn on_execute<C>(&self, client: &mut C, message: Execute) -> PgWireResult<()>
+    where
+        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::PortalStore: PortalStore<Statement = Prepared>,
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        client.set_state(PgWireConnectionState::QueryInProgress);
+        let name = message.name.as_deref().unwrap_or(DEFAULT_NAME);
+        match client.portal_store().get_portal(name) {
+            Some(Entry::Value(portal)) => {
+                let handle = handle(client);
+                let limit = self.limit(client);
+                // A number below zero is no limit, as zero is none.
+                let rows_max = usize::try_from(message.max_rows).unwrap_or_default();
+                let work = self.execute(client, &portal, rows_max);
+                Self::until_cancelled(handle, limit, work).await?;
+            }
+            Some(Entry::Empty) => {
+                client
+                    .feed(PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()))
+                    .await?;
+            }
+            None => return Err(PgWireError::PortalNotFound(name.to_owned())),
+        }
+        client.set_state(PgWireConnectionState::ReadyForQuery);
+        Ok(())
+    }
+
+    async fn do_query<C>(
+        &self,
+        _client: &mut C,
+        _portal: &Portal<Prepared>,
+        _max_rows: usize,
+    ) -> PgWireResult<Response>
+    where
+        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::PortalStore: PortalStore<Statement = Prepared>,
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        // Answers are sent as they come, and not handed over: `on_execute` does it all.
+        Ok(Response::EmptyQuery)
+    }
+}
+
+/// Notices that a statement is followed by; the rest is counted.
+const NOTICES_MAX: usize = 20;

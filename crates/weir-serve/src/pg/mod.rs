@@ -1,0 +1,268 @@
+//! The PostgreSQL protocol.
+//!
+//! The messages are pgwire's; who answers them is here: the catalog's questions go to datafusion-postgres (`route`),
+//! all other text to the engine of the connection (`handler`), whose rows are written by `encode`.
+
+mod encode;
+mod handler;
+mod parameter;
+mod route;
+mod startup;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{FutureExt, SinkExt, StreamExt};
+use pgwire::api::cancel::{CancelHandler, DefaultCancelHandler};
+use pgwire::api::{ClientInfo, NoopHandler, PgWireConnectionState};
+use pgwire::error::{ErrorInfo, PgWireError};
+use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
+use pgwire::tokio::server::{
+    MaybeTls, PgWireMessageServerCodec, negotiate_tls, process_error, process_message,
+};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::codec::{Framed, FramedParts};
+
+use crate::catalog::Catalog;
+use crate::error::{Failure, Kind};
+use crate::guard::{Guarded, Lengths};
+use crate::house::{Counted, House, Metrics};
+use crate::session::Session;
+use handler::{Connection, Prepared};
+use startup::{Startup, Welcome};
+
+type Socket = Framed<Guarded<MaybeTls>, PgWireMessageServerCodec<Prepared>>;
+
+/// What speaks the protocol.
+pub(crate) struct Door {
+    pub(crate) house: Arc<House>,
+    pub(crate) tls: Option<TlsAcceptor>,
+    welcome: Arc<Welcome>,
+    catalog: Arc<Catalog>,
+    places: Arc<Semaphore>,
+    /// Places of those who are told that there is no place.
+    benches: Arc<Semaphore>,
+}
+
+impl Door {
+    pub(crate) fn new(house: &Arc<House>, tls: Option<TlsAcceptor>) -> Result<Self, Failure> {
+        Ok(Self {
+            tls,
+            welcome: Arc::new(Welcome::new(house.options.password.as_deref(), !house.options.allow_write)),
+            catalog: Arc::new(Catalog::new(house)?),
+            places: Arc::new(Semaphore::new(house.options.limits.connections_max)),
+            benches: Arc::new(Semaphore::new(BENCHES)),
+            house: Arc::clone(house),
+        })
+    }
+
+    /// Takes connections until the server ends.
+    pub(crate) async fn serve(self: Arc<Self>, listener: TcpListener) {
+        let mut ending = self.house.ending.clone();
+        loop {
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                () = ending.wait_for(|ending| *ending).map(drop) => return,
+            };
+            let Ok((socket, _)) = accepted else {
+                // No more files, or a client that was gone before it was taken: others come.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            };
+            let door = Arc::clone(&self);
+            match Arc::clone(&self.places).try_acquire_owned() {
+                Ok(place) => {
+                    Metrics::add(&self.house.metrics.connections, 1);
+                    tokio::spawn(async move { door.welcome(socket, place).await });
+                }
+                Err(_) => {
+                    Metrics::add(&self.house.metrics.connections_refused, 1);
+                    if let Ok(bench) = Arc::clone(&self.benches).try_acquire_owned() {
+                        tokio::spawn(async move {
+                            let most = door.house.options.limits.connections_max;
+                            let message = format!("too many connections: --max-connections is {most}");
+                            let told = tell_unasked(socket, "53300", &message);
+                            let _ = tokio::time::timeout(Duration::from_secs(2), told).await;
+                            drop(bench);
+                        });
+                    }
+                }
+            }
+        }
+    }
+
+    /// One connection from its beginning to its end.
+    async fn welcome(&self, socket: TcpStream, place: OwnedSemaphorePermit) {
+        let _counted = Counted::new(&self.house, |metrics| &metrics.connections_open);
+        // Another handle of the same socket tells when the client has gone, while a statement runs.
+        let Some((socket, watched)) = twins(socket) else {
+            return;
+        };
+        let negotiated = negotiate_tls::<Prepared>(socket, self.tls.clone());
+        let Ok(Ok(Some(framed))) = tokio::time::timeout(STARTUP_MAX, negotiated).await else {
+            return;
+        };
+        let parts = framed.into_parts();
+        let mut lengths = Lengths::new(self.house.options.limits.text_bytes_max.saturating_add(SLACK));
+        let fits = lengths.take(&parts.read_buf);
+        let mut guarded = FramedParts::new(Guarded::new(parts.io, lengths), parts.codec);
+        guarded.read_buf = parts.read_buf;
+        guarded.write_buf = parts.write_buf;
+        let mut socket: Socket = Framed::from_parts(guarded);
+        if fits {
+            let _ = self.converse(&mut socket, &watched).await;
+        }
+        if let Some(length) = socket.get_ref().lengths.refused() {
+            let most = self.house.options.limits.text_bytes_max;
+            let message = format!("a message of {length} bytes is more than --max-text allows: {most}");
+            let _ = refuse(&mut socket, "54000", &message).await;
+        }
+        drop(place);
+    }
+
+    /// Takes messages as long as they come.
+    async fn converse(&self, socket: &mut Socket, watched: &TcpStream) -> std::io::Result<()> {
+        let Ok(session) = Session::new(&self.house) else {
+            return refuse(socket, "XX000", "an engine cannot be made").await;
+        };
+        let handler = Arc::new(Connection::new(Arc::new(session), Arc::clone(&self.catalog)));
+        let startup = Arc::new(Startup::new(&self.welcome));
+        let cancel = Arc::new(DefaultCancelHandler::new(Arc::clone(&self.welcome.manager)));
+        let mut ending = self.house.ending.clone();
+        let deadline = tokio::time::Instant::now() + STARTUP_MAX;
+        let mut is_begun = false;
+        loop {
+            let message = tokio::select! {
+                message = socket.next() => message,
+                () = tokio::time::sleep_until(deadline), if !is_begun => return Ok(()),
+                () = ending.wait_for(|ending| *ending).map(drop) => {
+                    return refuse(socket, "57P01", "the server comes to its end").await;
+                }
+            };
+            let message = match message {
+                Some(Ok(message)) => message,
+                Some(Err(PgWireError::IoError(_))) | None => return Ok(()),
+                Some(Err(error)) => {
+                    let message = format!("a message that is none: {error}");
+                    return refuse(socket, "08P01", &message).await;
+                }
+            };
+            match message {
+                PgWireFrontendMessage::Terminate(_) => return Ok(()),
+                // Clients cancel without TLS and without a password: the key is what they know.
+                PgWireFrontendMessage::CancelRequest(request) => {
+                    cancel.on_cancel_request(request).await;
+                    return Ok(());
+                }
+                _ => {}
+            }
+            if self.tls.is_some() && !socket.is_secure() {
+                let message = "this server is spoken to with TLS: sslmode=require";
+                return refuse(socket, "28000", message).await;
+            }
+            let waits_for_sync = message.is_extended_query();
+            let done = {
+                let processed = process_message(
+                    message,
+                    socket,
+                    Arc::clone(&startup),
+                    Arc::clone(&handler),
+                    Arc::clone(&handler),
+                    Arc::new(NoopHandler),
+                    Arc::clone(&cancel),
+                );
+                let grace = self.house.options.limits.grace;
+                let mut ending = self.house.ending.clone();
+                let over = async {
+                    let _ = ending.wait_for(|ending| *ending).await;
+                    tokio::time::sleep(grace).await;
+                };
+                tokio::select! {
+                    done = processed => done,
+                    () = has_gone(watched) => return Ok(()),
+                    () = over => Err(handler::refusal(
+                        "FATAL",
+                        &Failure::new(Kind::Ending, "the server comes to its end"),
+                        None,
+                    )),
+                }
+            };
+            if let Err(error) = done {
+                if let PgWireError::IoError(error) = error {
+                    return Err(error);
+                }
+                let info: ErrorInfo = error.into();
+                let is_fatal = info.is_fatal() || !is_begun;
+                process_error(socket, PgWireError::UserError(Box::new(info)), waits_for_sync).await?;
+                if is_fatal {
+                    return socket.close().await.map_err(std::io::Error::other);
+                }
+            }
+            is_begun |= matches!(socket.state(), PgWireConnectionState::ReadyForQuery);
+        }
+    }
+}
+
+/// Two handles of one socket.
+fn twins(socket: TcpStream) -> Option<(TcpStream, TcpStream)> {
+    let socket = socket.into_std().ok()?;
+    let twin = socket.try_clone().ok()?;
+    let socket = TcpStream::from_std(socket).ok()?;
+    Some((socket, TcpStream::from_std(twin).ok()?))
+}
+
+/// Waits until the other side has closed the connection.
+async fn has_gone(socket: &TcpStream) {
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        let ready = socket.ready(Interest::READABLE).now_or_never();
+        match ready {
+            Some(Ok(ready)) if ready.is_read_closed() => return,
+            Some(Err(_)) => return,
+            _ => {}
+        }
+    }
+}
+
+/// Says why a connection ends, and ends it.
+async fn refuse(socket: &mut Socket, code: &str, message: &str) -> std::io::Result<()> {
+    let mut info = ErrorInfo::new("FATAL".to_owned(), code.to_owned(), message.to_owned());
+    info.severity_nonlocalized = Some("FATAL".to_owned());
+    let sent = socket.send(PgWireBackendMessage::ErrorResponse(info.into()));
+    let sent = tokio::time::timeout(Duration::from_secs(2), sent).await;
+    sent.map_err(std::io::Error::other)?.map_err(std::io::Error::other)?;
+    socket.close().await.map_err(std::io::Error::other)
+}
+
+/// Says why there is no connection: the request for TLS is declined first, as the error may not come in its place.
+async fn tell_unasked(mut socket: TcpStream, code: &str, message: &str) -> std::io::Result<()> {
+    let mut first = [0; 8];
+    socket.read_exact(&mut first).await?;
+    if first == [0, 0, 0, 8, 4, 0xd2, 0x16, 0x2f] {
+        socket.write_all(b"N").await?;
+        let _ = socket.read(&mut [0; 1024]).await?;
+    }
+    let mut fields = Vec::new();
+    for (key, text) in [(b'S', "FATAL"), (b'V', "FATAL"), (b'C', code), (b'M', message)] {
+        fields.push(key);
+        fields.extend(text.as_bytes());
+        fields.push(0);
+    }
+    fields.push(0);
+    let length = u32::try_from(fields.len() + 4).map_err(std::io::Error::other)?;
+    let mut bytes = vec![b'E'];
+    bytes.extend(length.to_be_bytes());
+    bytes.extend(fields);
+    socket.write_all(&bytes).await?;
+    socket.shutdown().await
+}
+
+/// From the first byte to the password.
+const STARTUP_MAX: Duration = Duration::from_secs(20);
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// Messages have more in them than text: names and values of parameters.
+const SLACK: usize = 64 << 10;
+const BENCHES: usize = 64;

@@ -1,0 +1,188 @@
+//! Values of parameters as clients send them.
+
+use arrow::datatypes::DataType;
+use chrono::{DateTime, NaiveDate, SecondsFormat, TimeDelta};
+use pgwire::api::Type;
+use weir_engine::Parameter;
+
+use crate::error::{Failure, Kind};
+
+/// The type that a parameter has for clients when they do not say one.
+pub(super) fn type_of_parameter(inferred: Option<&DataType>) -> Type {
+    match inferred {
+        Some(DataType::Boolean) => Type::BOOL,
+        Some(
+            DataType::Int8
+            | DataType::Int16
+            | DataType::Int32
+            | DataType::Int64
+            | DataType::UInt8
+            | DataType::UInt16
+            | DataType::UInt32,
+        ) => Type::INT8,
+        Some(DataType::UInt64 | DataType::Decimal128(..) | DataType::Decimal256(..)) => Type::NUMERIC,
+        Some(DataType::Float16 | DataType::Float32 | DataType::Float64) => Type::FLOAT8,
+        Some(DataType::Timestamp(..)) => Type::TIMESTAMPTZ,
+        Some(DataType::Date32 | DataType::Date64) => Type::DATE,
+        Some(DataType::Binary | DataType::LargeBinary | DataType::FixedSizeBinary(_)) => Type::BYTEA,
+        _ => Type::TEXT,
+    }
+}
+
+/// The value that a client has sent.
+///
+/// # Errors
+/// When it is no value of its type.
+pub(super) fn parameter(
+    bytes: Option<&[u8]>,
+    kind: &Type,
+    is_binary: bool,
+) -> Result<Parameter, Failure> {
+    let Some(bytes) = bytes else {
+        return Ok(Parameter::Null);
+    };
+    let value = match is_binary {
+        true => of_binary(bytes, kind),
+        false => std::str::from_utf8(bytes).ok().and_then(|text| of_text(text, kind)),
+    };
+    value.ok_or_else(|| {
+        let form = if is_binary { "binary" } else { "text" };
+        Failure::new(Kind::Plan, format!("a parameter is no {} in {form}", kind.name()))
+            .with_hint("send it as text")
+    })
+}
+
+fn of_text(text: &str, kind: &Type) -> Option<Parameter> {
+    Some(match *kind {
+        Type::BOOL => match text.to_ascii_lowercase().as_str() {
+            "t" | "true" | "on" | "1" | "yes" => Parameter::Boolean(true),
+            "f" | "false" | "off" | "0" | "no" => Parameter::Boolean(false),
+            _ => return None,
+        },
+        Type::INT2 | Type::INT4 | Type::INT8 | Type::OID => {
+            Parameter::Integer(text.trim().parse().ok()?)
+        }
+        Type::NUMERIC => number(text.trim())?,
+        Type::FLOAT4 | Type::FLOAT8 => Parameter::Float(text.trim().parse().ok()?),
+        Type::TIMESTAMP | Type::TIMESTAMPTZ => Parameter::Time(text.to_owned()),
+        Type::BYTEA => {
+            let digits = text.strip_prefix("\\x")?;
+            let digits = digits.as_bytes().chunks(2);
+            let bytes = digits.map(|pair| {
+                let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
+                u8::from_str_radix(pair, 16).ok()
+            });
+            Parameter::Bytes(bytes.collect::<Option<_>>()?)
+        }
+        _ => Parameter::Text(text.to_owned()),
+    })
+}
+
+/// A number in digits: whole if it can be.
+fn number(text: &str) -> Option<Parameter> {
+    match text.parse() {
+        Ok(whole) => Some(Parameter::Integer(whole)),
+        Err(_) => Some(Parameter::Float(text.parse().ok()?)),
+    }
+}
+
+fn of_binary(bytes: &[u8], kind: &Type) -> Option<Parameter> {
+    let four = || bytes.try_into().ok().map(i32::from_be_bytes);
+    let eight = || bytes.try_into().ok().map(i64::from_be_bytes);
+    Some(match *kind {
+        Type::BOOL => match bytes {
+            [flag] => Parameter::Boolean(*flag != 0),
+            _ => return None,
+        },
+        Type::INT2 => Parameter::Integer(i16::from_be_bytes(bytes.try_into().ok()?).into()),
+        Type::INT4 => Parameter::Integer(four()?.into()),
+        Type::OID => Parameter::Integer(u32::from_be_bytes(bytes.try_into().ok()?).into()),
+        Type::INT8 => Parameter::Integer(eight()?.into()),
+        Type::FLOAT4 => Parameter::Float(f32::from_be_bytes(bytes.try_into().ok()?).into()),
+        Type::FLOAT8 => Parameter::Float(f64::from_be_bytes(bytes.try_into().ok()?)),
+        Type::NUMERIC => numeric(bytes)?,
+        Type::BYTEA => Parameter::Bytes(bytes.to_vec()),
+        Type::TIMESTAMP | Type::TIMESTAMPTZ => {
+            let micros = eight()?.checked_add(946_684_800_000_000)?;
+            let instant = DateTime::from_timestamp_micros(micros)?;
+            Parameter::Time(instant.to_rfc3339_opts(SecondsFormat::Micros, true))
+        }
+        Type::DATE => {
+            let day = NaiveDate::from_ymd_opt(2000, 1, 1)?;
+            let day = day.checked_add_signed(TimeDelta::try_days(four()?.into())?)?;
+            Parameter::Text(day.to_string())
+        }
+        Type::INET | Type::CIDR => match bytes {
+            [2, 32, _, 4, a, b, c, d] => Parameter::Text(format!("{a}.{b}.{c}.{d}")),
+            [3, 128, _, 16, rest @ ..] => {
+                let octets: [u8; 16] = rest.try_into().ok()?;
+                Parameter::Text(std::net::Ipv6Addr::from(octets).to_string())
+            }
+            _ => return None,
+        },
+        Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME | Type::UNKNOWN => {
+            Parameter::Text(std::str::from_utf8(bytes).ok()?.to_owned())
+        }
+        _ => return None,
+    })
+}
+
+/// A binary `numeric`.
+fn numeric(bytes: &[u8]) -> Option<Parameter> {
+    let mut words = bytes.chunks_exact(2).map(|pair| {
+        let pair: [u8; 2] = pair.try_into().unwrap_or_default();
+        u16::from_be_bytes(pair)
+    });
+    let (count, weight, sign, scale) = (words.next()?, words.next()?, words.next()?, words.next()?);
+    let weight = i32::from(i16::from_be_bytes(weight.to_be_bytes()));
+    let groups: Vec<u16> = words.collect();
+    if groups.len() != usize::from(count) || !(-40..=40).contains(&weight) || count > 80 {
+        return None;
+    }
+    let group = |place: i32| {
+        let index = usize::try_from(weight.checked_sub(place)?).ok()?;
+        groups.get(index).copied()
+    };
+    let mut text = String::from(if sign == 0x4000 { "-" } else { "" });
+    for place in (0..=weight.max(0)).rev() {
+        text.push_str(&format!("{:04}", group(place).unwrap_or_default()));
+    }
+    if scale > 0 {
+        text.push('.');
+        for place in 1..=i32::from(scale.min(160).div_ceil(4)) {
+            text.push_str(&format!("{:04}", group(-place).unwrap_or_default()));
+        }
+    }
+    match sign {
+        0 | 0x4000 => number(&text),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_what_clients_send() {
+        let binary = |kind: &Type, bytes: &[u8]| parameter(Some(bytes), kind, true).ok();
+        let text = |kind: &Type, text: &str| parameter(Some(text.as_bytes()), kind, false).ok();
+        assert_eq!(binary(&Type::INT4, &[0, 0, 1, 0]), Some(Parameter::Integer(256)));
+        assert_eq!(binary(&Type::INT4, &[0]), None);
+        let largest = [0, 5, 0, 4, 0, 0, 0, 0, 7, 52, 26, 88, 2, 225, 3, 187, 6, 79];
+        let largest = binary(&Type::NUMERIC, &largest);
+        assert_eq!(largest, Some(Parameter::Integer(u64::MAX.into())));
+        let part = binary(&Type::NUMERIC, &[0, 2, 0, 0, 0x40, 0, 0, 2, 0, 12, 1, 0xf4]);
+        assert_eq!(part, Some(Parameter::Float(-12.05)));
+        assert_eq!(binary(&Type::NUMERIC, &[0xff; 8]), None);
+        let time = binary(&Type::TIMESTAMPTZ, &[0, 0, 0, 0, 0, 0, 0, 1]);
+        assert_eq!(time, Some(Parameter::Time("2000-01-01T00:00:00.000001Z".to_owned())));
+        assert_eq!(binary(&Type::TIMESTAMPTZ, &[0x7f; 8]), None);
+        let address = binary(&Type::INET, &[2, 32, 0, 4, 10, 0, 0, 1]);
+        assert_eq!(address, Some(Parameter::Text("10.0.0.1".to_owned())));
+        assert_eq!(text(&Type::NUMERIC, "12"), Some(Parameter::Integer(12)));
+        assert_eq!(text(&Type::BYTEA, "\\x00ff"), Some(Parameter::Bytes(vec![0, 255])));
+        assert_eq!(text(&Type::BYTEA, "\\x00f"), None);
+        assert_eq!(text(&Type::UNKNOWN, "a"), Some(Parameter::Text("a".to_owned())));
+    }
+}

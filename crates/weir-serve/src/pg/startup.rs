@@ -1,0 +1,123 @@
+//! How a connection begins: passwords, and what the server says of itself.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::Sink;
+use pgwire::api::auth::sasl::SASLAuthStartupHandler;
+use pgwire::api::auth::sasl::scram::{
+    SCRAM_ITERATIONS, ScramAuth, gen_salted_password, random_nonce,
+};
+use pgwire::api::auth::{
+    AuthSource, DefaultServerParameterProvider, LoginInfo, Password, StartupHandler,
+    finish_authentication, protocol_negotiation, save_startup_parameters_to_metadata,
+};
+use pgwire::api::{
+    ClientInfo, ConnectionGuard, ConnectionHandle, ConnectionManager, PidSecretKeyGenerator,
+    RandomPidSecretKeyGenerator,
+};
+use pgwire::error::{PgWireError, PgWireResult};
+use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
+
+use crate::catalog::VERSION;
+
+/// What all connections begin with.
+pub(super) struct Welcome {
+    provider: Arc<DefaultServerParameterProvider>,
+    keys: Arc<RandomPidSecretKeyGenerator>,
+    /// Who may cancel what.
+    pub(super) manager: Arc<ConnectionManager>,
+    salted: Option<Arc<Salted>>,
+}
+
+impl Welcome {
+    pub(super) fn new(password: Option<&str>, is_read_only: bool) -> Self {
+        let mut provider = DefaultServerParameterProvider::default();
+        VERSION.clone_into(&mut provider.server_version);
+        provider.is_superuser = false;
+        provider.default_transaction_read_only = is_read_only;
+        Self {
+            provider: Arc::new(provider),
+            keys: Arc::default(),
+            manager: Arc::default(),
+            salted: password.map(|password| {
+                let salt = random_nonce().into_bytes();
+                let password = gen_salted_password(password, &salt, SCRAM_ITERATIONS);
+                Arc::new(Salted { salt, password })
+            }),
+        }
+    }
+}
+
+/// The password as SCRAM wants it, for whatever user.
+struct Salted {
+    salt: Vec<u8>,
+    password: Vec<u8>,
+}
+
+impl Debug for Salted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Salted")
+    }
+}
+
+#[async_trait]
+#[expect(elided_lifetimes_in_paths, reason = "the trait elides it, which decides how it is bound")]
+impl AuthSource for Salted {
+    async fn get_password(&self, _login: &LoginInfo) -> PgWireResult<Password> {
+        Ok(Password::new(Some(self.salt.clone()), self.password.clone()))
+    }
+}
+
+/// How one connection begins.
+pub(super) struct Startup {
+    welcome: Arc<Welcome>,
+    scram: Option<SASLAuthStartupHandler<DefaultServerParameterProvider>>,
+}
+
+impl Startup {
+    pub(super) fn new(welcome: &Arc<Welcome>) -> Self {
+        let scram = welcome.salted.as_ref().map(|salted| {
+            let source: Arc<dyn AuthSource> = Arc::clone(salted) as _;
+            SASLAuthStartupHandler::new(Arc::clone(&welcome.provider))
+                .with_scram(ScramAuth::new(source))
+                .with_pid_secret_key_generator(Arc::clone(&welcome.keys) as _)
+                .with_connection_manager(Arc::clone(&welcome.manager))
+        });
+        Self {
+            scram,
+            welcome: Arc::clone(welcome),
+        }
+    }
+}
+
+#[async_trait]
+impl StartupHandler for Startup {
+    async fn on_startup<C>(
+        &self,
+        client: &mut C,
+        message: PgWireFrontendMessage,
+    ) -> PgWireResult<()>
+    where
+        C: ClientInfo + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        if let Some(scram) = &self.scram {
+            return scram.on_startup(client, message).await;
+        }
+        let PgWireFrontendMessage::Startup(startup) = message else {
+            return Ok(());
+        };
+        protocol_negotiation(client, &startup).await?;
+        save_startup_parameters_to_metadata(client, &startup);
+        let (pid, key) = self.welcome.keys.generate(client);
+        client.set_pid_and_secret_key(pid, key.clone());
+        let (handle, guard) = self.welcome.manager.register(pid, key);
+        let extensions = client.session_extensions();
+        extensions.insert::<Arc<ConnectionHandle>>(handle);
+        extensions.insert::<ConnectionGuard>(guard);
+        finish_authentication(client, self.welcome.provider.as_ref()).await
+    }
+}

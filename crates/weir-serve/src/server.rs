@@ -1,0 +1,187 @@
+//! A server, from its start to its end.
+
+use std::future::Future;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+
+use crate::error::{Error, Failure};
+use crate::house::House;
+use crate::options::Options;
+use crate::{http, pg, tls};
+
+/// A server whose doors are open as soon as it is there.
+#[derive(Debug)]
+pub struct Server {
+    house: Arc<House>,
+    postgres: Option<Open>,
+    http: Option<Open>,
+    end: watch::Sender<bool>,
+    /// The threads that statements run on: who waits for a socket never waits for them.
+    workers: Workers,
+}
+
+/// A door that is open.
+#[derive(Debug)]
+struct Open {
+    listener: TcpListener,
+    address: SocketAddr,
+    tls: Option<Tls>,
+}
+
+/// What accepts TLS.
+#[derive(Clone)]
+struct Tls(TlsAcceptor);
+
+impl std::fmt::Debug for Tls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Tls")
+    }
+}
+
+/// Threads that are let go without waiting for them.
+#[derive(Debug)]
+struct Workers(Option<Runtime>);
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Server {
+    /// Opens the doors. Nobody is let in before [`Server::run`].
+    ///
+    /// # Errors
+    /// When a root is no folder, an address is taken, an address that others reach is to be served without a password
+    /// or token, or the TLS that was asked for cannot be had.
+    pub fn start(options: Options) -> Result<Self, Error> {
+        if options.listen.is_none() && options.http.is_none() {
+            return Err(Error::new("no address to listen at").with_hint("--listen or --http takes one"));
+        }
+        for (address, secret, name, flag) in [
+            (options.listen, &options.password, "password", "--password-file"),
+            (options.http, &options.token, "token", "--token-file"),
+        ] {
+            if let Some(address) = address
+                && !address.ip().is_loopback()
+                && secret.as_deref().is_none_or(str::is_empty)
+            {
+                let message = format!("{address} is reached by others, and there is no {name}");
+                return Err(Error::new(message)
+                    .with_hint(format!("give one with {flag}, or listen at 127.0.0.1")));
+            }
+        }
+        for (secret, name) in [(&options.password, "password"), (&options.token, "token")] {
+            if secret.as_deref() == Some("") {
+                return Err(Error::new(format!("the {name} is empty")));
+            }
+        }
+        let threads = options.engine.threads;
+        let mut builder = Builder::new_multi_thread();
+        if let Some(threads) = threads {
+            builder.worker_threads(threads);
+        }
+        let workers = builder
+            // Plans of many steps are walked recursively.
+            .thread_stack_size(STACK_BYTES)
+            .thread_name("weir-query")
+            .build()
+            .map_err(|error| Error::new(format!("no threads: {error}")))?;
+        let (end, ending) = watch::channel(false);
+        let open = |address: Option<SocketAddr>, protocol: &[u8]| {
+            let tls = options.tls.as_ref().map(|files| tls::acceptor(files, protocol));
+            let tls = tls.transpose()?.map(Tls);
+            address.map(|address| Open::at(address, tls)).transpose()
+        };
+        let postgres = open(options.listen, b"postgresql")?;
+        let http = open(options.http, b"http/1.1")?;
+        let house = Arc::new(House::new(options, workers.handle().clone(), ending)?);
+        Ok(Self {
+            house,
+            postgres,
+            http,
+            end,
+            workers: Workers(Some(workers)),
+        })
+    }
+
+    /// Where the PostgreSQL protocol is spoken.
+    #[must_use]
+    pub fn postgres(&self) -> Option<SocketAddr> {
+        self.postgres.as_ref().map(|open| open.address)
+    }
+
+    /// Where HTTP is spoken.
+    #[must_use]
+    pub fn http(&self) -> Option<SocketAddr> {
+        self.http.as_ref().map(|open| open.address)
+    }
+
+    /// True when clients have to speak TLS.
+    #[must_use]
+    pub fn is_secure(&self) -> bool {
+        self.house.options.tls.is_some()
+    }
+
+    /// Answers until `end` is done: who is connected then is told so, and what runs has a moment to come to its end.
+    ///
+    /// # Errors
+    /// When the catalog cannot be made.
+    pub async fn run(self, end: impl Future<Output = ()>) -> Result<(), Error> {
+        let failed = |failure: Failure| Error::new(failure.message);
+        let listening = |error: std::io::Error| Error::new(format!("an address cannot be served: {error}"));
+        let mut doors = JoinSet::new();
+        if let Some(open) = self.postgres {
+            let tls = open.tls.map(|tls| tls.0);
+            let door = Arc::new(pg::Door::new(&self.house, tls).map_err(failed)?);
+            let listener = tokio::net::TcpListener::from_std(open.listener).map_err(listening)?;
+            doors.spawn(door.serve(listener));
+        }
+        if let Some(open) = self.http {
+            let tls = open.tls.map(|tls| tls.0);
+            let door = Arc::new(http::Door::new(&self.house, tls));
+            let listener = tokio::net::TcpListener::from_std(open.listener).map_err(listening)?;
+            doors.spawn(door.serve(listener));
+        }
+        end.await;
+        // Doors hear it; who has gone already does not.
+        let _ = self.end.send(true);
+        while doors.join_next().await.is_some() {}
+        let grace = self.house.options.limits.grace + std::time::Duration::from_secs(1);
+        let open = || {
+            let open = &self.house.metrics.connections_open;
+            open.load(std::sync::atomic::Ordering::Relaxed)
+        };
+        let empty = async {
+            while open() > 0 {
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+        };
+        let _ = tokio::time::timeout(grace, empty).await;
+        drop(self.workers);
+        Ok(())
+    }
+}
+
+impl Open {
+    fn at(address: SocketAddr, tls: Option<Tls>) -> Result<Self, Error> {
+        let failed = |error: std::io::Error| Error::new(format!("{address}: {error}"));
+        let listener = TcpListener::bind(address).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        Ok(Self {
+            listener,
+            address,
+            tls,
+        })
+    }
+}
+
+const STACK_BYTES: usize = 16 << 20;

@@ -1,0 +1,42 @@
+//! Certificate and key.
+
+use std::sync::Arc;
+
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::error::Error;
+use crate::options::TlsFiles;
+
+/// What accepts TLS with these files.
+///
+/// # Errors
+/// When one cannot be read, has nothing in it, or they do not belong together: a server that was asked for TLS does
+/// not start without it.
+pub(crate) fn acceptor(files: &TlsFiles, protocol: &[u8]) -> Result<TlsAcceptor, Error> {
+    let certificates = CertificateDer::pem_file_iter(&files.certificate)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| Error::new(format!("{}: {error}", files.certificate.display())))?;
+    if certificates.is_empty() {
+        let message = format!("{} has no certificate", files.certificate.display());
+        return Err(Error::new(message).with_hint("it is a PEM file: BEGIN CERTIFICATE"));
+    }
+    let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| {
+        Error::new(format!("{}: {error}", files.key.display()))
+            .with_hint("it is a PEM file with a key in PKCS#8, SEC1 or PKCS#1")
+    })?;
+    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| Error::new(format!("TLS: {error}")))?
+        .with_no_client_auth()
+        .with_single_cert(certificates, key)
+        .map_err(|error| {
+            let path = files.certificate.display();
+            Error::new(format!("{path} and {}: {error}", files.key.display()))
+        })?;
+    config.alpn_protocols = vec![protocol.to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}

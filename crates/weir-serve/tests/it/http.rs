@@ -1,0 +1,94 @@
+//! HTTP, as the page and curl use it.
+
+use std::time::{Duration, Instant};
+
+use crate::served::Served;
+
+const ASK: &str = "POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json";
+
+fn body(answer: &str) -> serde_json::Value {
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {answer}"))
+}
+
+#[test]
+fn a_query_is_answered_with_types_and_limits() {
+    let served = Served::plain();
+    let asked = serde_json::json!({
+        "sql": "SELECT frame.number, ip.src, arrow_cast(18446744073709551615, 'UInt64') AS most, NULL AS nothing \
+                FROM 'office.pcapng' WHERE frame.len > $least ORDER BY 1",
+        "params": {"least": 60}, "limit": 2,
+    });
+    let answer = body(&served.request(ASK, &asked.to_string()));
+    assert_eq!(answer["row_count"], 2, "{answer}");
+    assert_eq!(answer["truncated"], true);
+    assert_eq!(answer["columns"][1]["type"], "ip");
+    assert_eq!(answer["rows"][0][2], "18446744073709551615");
+    assert_eq!(answer["rows"][0][3], serde_json::Value::Null);
+    let answer = body(&served.request(ASK, r#"{"sql": "SELECT 1\nFROM )"}"#));
+    assert_eq!(answer["error"]["kind"], "sql", "{answer}");
+    assert_eq!(answer["error"]["line"], 2, "{answer}");
+    let answer = body(&served.request(ASK, r#"{"sql": "SELECT $1 + 1 AS n", "params": [41]}"#));
+    assert_eq!(answer["rows"][0][0], 42, "{answer}");
+}
+
+#[test]
+fn what_there_is_is_listed() {
+    let served = Served::plain();
+    let get = |path: &str| served.request(&format!("GET {path} HTTP/1.1\r\nHost: localhost"), "");
+    let files = body(&get("/files"));
+    let office = files.as_array().unwrap().iter().find(|file| file["name"] == "office.pcapng");
+    assert_eq!(office.unwrap()["kind"], "capture");
+    assert!(get("/fields?match=ip.src").contains("\"ip.src\""));
+    assert!(get("/functions").contains("cidr_match"));
+    assert!(get("/tables").contains("flows"));
+    assert!(get("/health").ends_with("ok\n"));
+    assert!(get("/metrics").contains("# TYPE weir_queries_total counter"));
+    assert_eq!(body(&get("/openapi.json"))["openapi"], "3.1.0");
+    assert!(get("/nothing").starts_with("HTTP/1.1 404"));
+    assert!(get("/health").to_lowercase().contains("content-security-policy: default-src 'none'"));
+}
+
+#[test]
+fn a_capture_that_is_dropped_can_be_asked() {
+    let served = Served::plain();
+    let capture = "\u{1}";
+    let head = |name: &str| format!("POST /upload?name={name} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/octet-stream");
+    let answer = body(&served.request(&head("dropped.csv"), "a,b\n1,2\n"));
+    let path = answer["path"].as_str().unwrap().to_owned();
+    let asked = serde_json::json!({"sql": format!("SELECT a + b AS c FROM '{path}'")});
+    assert_eq!(body(&served.request(ASK, &asked.to_string()))["rows"][0][0], 3);
+    for name in ["..%2Fx.csv", "", ".hidden", "a%2Fb"] {
+        let answer = served.request(&head(name), capture);
+        assert!(answer.starts_with("HTTP/1.1 400"), "{name}: {answer}");
+    }
+}
+
+#[test]
+fn a_query_ends_when_it_is_cancelled_or_its_client_has_gone() {
+    use std::io::Write as _;
+    let served = Served::plain();
+    let endless = r#"{"sql": "SELECT count(*) FROM generate_series(1, 1000000000000) a(v) WHERE v % 7 = 1000", "id": "mine"}"#;
+    let get = |head: &str| served.request(&format!("{head} HTTP/1.1\r\nHost: localhost"), "");
+    let wait_for = |what: &str| {
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while !get("GET /metrics").contains(what) {
+            assert!(Instant::now() < deadline, "{}", get("GET /metrics"));
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    std::thread::scope(|scope| {
+        let asked = scope.spawn(|| served.request(ASK, endless));
+        wait_for("weir_queries_running 1");
+        assert!(get("GET /query/mine").contains("\"running\""));
+        assert!(get("DELETE /query/mine").starts_with("HTTP/1.1 200"));
+        assert!(asked.join().unwrap().contains("\"cancelled\""));
+    });
+    wait_for("weir_queries_running 0");
+    assert!(get("DELETE /query/mine").starts_with("HTTP/1.1 404"));
+    let mut socket = std::net::TcpStream::connect(served.http).unwrap();
+    write!(socket, "{ASK}\r\nContent-Length: {}\r\n\r\n{endless}", endless.len()).unwrap();
+    wait_for("weir_queries_running 1");
+    drop(socket);
+    wait_for("weir_queries_running 0");
+}

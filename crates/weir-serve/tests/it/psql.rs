@@ -1,0 +1,119 @@
+//! psql, as people use it.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::served::Served;
+
+fn has_psql() -> bool {
+    let has = Command::new("psql").arg("--version").output().is_ok();
+    if !has {
+        weir_testkit::missing("psql", "the PostgreSQL protocol beside psql");
+    }
+    has
+}
+
+#[test]
+fn the_whole_language_is_spoken() {
+    if !has_psql() {
+        return;
+    }
+    let served = Served::plain();
+    let count = served.answer(&["SELECT count(*) FROM 'office.pcapng'"]);
+    assert!(count.trim().parse::<u64>().unwrap() > 0, "{count}");
+    for same in [
+        "FROM 'office.pcapng' |> AGGREGATE count(*)",
+        "SELECT count(*) FROM packets('office.pcapng')",
+        "SELECT count(*) FROM public.\"office.pcapng\"",
+        "SELECT count(*) FROM \"office.pcapng\"",
+        "SELECT count(*) FROM office.pcapng",
+        "SELECT count(o.ip.src) + sum(CASE WHEN o.ip.src IS NULL THEN 1 ELSE 0 END) FROM 'office.pcapng' o",
+        "COPY (SELECT count(*) FROM 'office.pcapng') TO STDOUT",
+    ] {
+        assert_eq!(served.answer(&[same]), count, "{same}");
+    }
+}
+
+#[test]
+fn values_are_exact() {
+    if !has_psql() {
+        return;
+    }
+    let served = Served::plain();
+    for (sql, expected) in [
+        ("SELECT arrow_cast(18446744073709551615, 'UInt64')", "18446744073709551615\n"),
+        ("SELECT NULL, 1.5, true, 'x'", "|1.5|t|x\n"),
+        ("SELECT [1, 2, NULL]", "{1,2,NULL}\n"),
+        ("SELECT X'00ff'", "\\x00ff\n"),
+        ("SELECT TIMESTAMP '2026-01-02 03:04:05.5'", "2026-01-02 03:04:05.5\n"),
+        ("SELECT CAST(TIMESTAMP '2026-01-02 03:04:05.123456789' AS TEXT)", "2026-01-02T03:04:05.123456789\n"),
+    ] {
+        assert_eq!(served.answer(&[sql]), expected, "{sql}");
+    }
+    let told = served.error(&["SELECT TIMESTAMP '2026-01-02 03:04:05.123456789' AS at"]);
+    assert!(told.contains("at has nanoseconds"), "{told}");
+    let typed = served.answer(&["SELECT ip.src FROM 'office.pcapng' WHERE ip.src IS NOT NULL LIMIT 1", "SELECT ip.src FROM 'office.pcapng' LIMIT 0 \\gdesc"]);
+    assert!(typed.contains("ip.src|inet"), "{typed}");
+}
+
+#[test]
+fn the_catalog_has_the_files() {
+    if !has_psql() {
+        return;
+    }
+    let served = Served::plain();
+    let tables = served.answer(&["\\dt"]);
+    assert!(tables.contains("public|office.pcapng|table"), "{tables}");
+    let columns = served.answer(&["\\d \"office.pcapng\""]);
+    assert!(columns.contains("frame.len|"), "{columns}");
+    let version = served.answer(&["SHOW server_version", "SELECT version()", "SELECT current_schema()"]);
+    assert!(version.contains("16.6 (weir") && version.contains("PostgreSQL 16.6"), "{version}");
+    served.answer(&["BEGIN", "SELECT 1", "COMMIT", "SET application_name = 'x'", "SET whatever = 1"]);
+    assert_eq!(served.answer(&["SET TIME ZONE '+02:00'", "SELECT TIMESTAMPTZ '2026-01-01 00:00:00Z'"]), "SET\n2026-01-01 02:00:00+02\n");
+}
+
+#[test]
+fn a_timeout_and_a_cancel_end_the_scan_and_leave_the_connection() {
+    if !has_psql() {
+        return;
+    }
+    let served = Served::plain();
+    let endless = "SELECT count(*) FROM generate_series(1, 1000000000000) a(v) WHERE v % 7 = 1000";
+    let begun = Instant::now();
+    let output = served.psql(&["SET statement_timeout = 500", endless, "SELECT 'still here'"]);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(errors.contains("statement timeout"), "{errors}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("still here"), "{errors}");
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+
+    served.add_trace("large.pcap", 64 << 20);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let config = format!("host=127.0.0.1 port={} user=me dbname=weir", served.postgres.port());
+        let (client, connection) = tokio_postgres::connect(&config, tokio_postgres::NoTls).await.unwrap();
+        tokio::spawn(connection);
+        let cancel = client.cancel_token();
+        let canceller = tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            let asked = Instant::now();
+            cancel.cancel_query(tokio_postgres::NoTls).await.unwrap();
+            asked
+        });
+        let scan = "SELECT a.frame.time FROM 'large.pcap' a JOIN 'large.pcap' b ON a.frame.number + 1 = b.frame.number * 0 ORDER BY 1";
+        let error = client.simple_query(scan).await.unwrap_err();
+        let asked = canceller.await.unwrap();
+        assert_eq!(error.code(), Some(&tokio_postgres::error::SqlState::QUERY_CANCELED), "{error}");
+        assert!(asked.elapsed() < Duration::from_secs(1), "{:?}", asked.elapsed());
+        let row = client.query_one("SELECT $1::bigint + 1", &[&41_i64]).await.unwrap();
+        assert_eq!(row.get::<_, i64>(0), 42);
+        let rows = client.query("SELECT frame.len FROM 'office.pcapng' WHERE frame.len > $1 LIMIT 3", &[&60_i64]).await.unwrap();
+        assert_eq!(rows.len(), 3);
+    });
+    // Nothing runs on that nobody waits for.
+    let deadline = Instant::now() + Duration::from_secs(3);
+    let running = || served.request("GET /metrics HTTP/1.1\r\nHost: localhost", "");
+    while !running().contains("weir_queries_running 0") {
+        assert!(Instant::now() < deadline, "{}", running());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

@@ -1,0 +1,196 @@
+//! What a server does not do, by every door.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use weir_serve::{Options, Server, TlsFiles};
+
+use crate::served::Served;
+
+fn has_psql() -> bool {
+    std::process::Command::new("psql").arg("--version").output().is_ok()
+}
+
+#[test]
+fn nothing_leads_out_of_the_roots_and_nothing_is_written() {
+    let served = Served::plain();
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::copy(served.path().join("office.pcapng"), outside.path().join("secret.pcapng")).unwrap();
+    std::fs::write(outside.path().join("secret.csv"), "a,b\n1,2\n").unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(outside.path(), served.path().join("way")).unwrap();
+    let secret = outside.path().join("secret.csv");
+    let secret = secret.to_str().unwrap();
+    let mut doors: Vec<String> = [
+        "SELECT * FROM '/etc/passwd'",
+        "SELECT * FROM '../secret.csv'",
+        "SELECT * FROM 'way/secret.csv'",
+        "SELECT * FROM 'way/secret.pcapng'",
+        "SELECT * FROM packets('way/*.pcapng')",
+        "SELECT * FROM flows('way/secret.pcapng')",
+        "CREATE VIEW v AS SELECT * FROM 'way/secret.csv'",
+        "PREPARE p AS SELECT * FROM 'way/secret.csv'",
+        "EXPLAIN SELECT * FROM 'way/secret.csv'",
+        "DESCRIBE 'way/secret.csv'",
+        "COPY (SELECT 1) TO 'out.csv'",
+        "COPY (SELECT 1) TO '/tmp/out.csv'",
+        "CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '/etc/passwd'",
+        "CREATE TABLE t AS SELECT 1",
+        "SET datafusion.runtime.temp_directory = '/tmp'",
+        "COPY (SELECT * FROM 'way/secret.csv') TO STDOUT",
+    ]
+    .map(str::to_owned)
+    .into();
+    doors.push(format!("SELECT * FROM '{secret}'"));
+    for sql in &doors {
+        if has_psql() {
+            let error = served.error(&[sql]);
+            assert!(error.contains("ERROR") && !error.contains("1,2"), "{sql}: {error}");
+        }
+        if sql.contains("STDOUT") {
+            continue;
+        }
+        let head = "POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/sql";
+        let answer = served.request(head, sql);
+        assert!(answer.starts_with("HTTP/1.1 4"), "{sql}: {answer}");
+        let says = answer.contains("kept in") || answer.contains("refused");
+        assert!(says, "{sql}: {answer}");
+    }
+    assert!(!served.path().join("out.csv").exists());
+    let files = served.request("GET /files HTTP/1.1\r\nHost: localhost", "");
+    assert!(!files.contains("secret"), "{files}");
+}
+
+#[test]
+fn passwords_are_asked_for() {
+    if !has_psql() {
+        return;
+    }
+    let right = Served::with(|options| options.password = Some("right".to_owned()));
+    assert_eq!(right.answer(&["SELECT 1"]), "1\n");
+    let wrong = Served::with(|options| options.password = Some("other".to_owned()));
+    let error = wrong.error(&["SELECT 1"]);
+    assert!(error.contains("assword authentication failed"), "{error}");
+}
+
+#[test]
+fn strangers_are_not_answered_over_http() {
+    let served = Served::with(|options| options.token = Some("sesame".to_owned()));
+    let ask = |head: &str| served.request(&format!("GET /files HTTP/1.1\r\n{head}"), "");
+    for (head, status) in [
+        ("Host: localhost\r\nAuthorization: Bearer sesame", "200"),
+        ("Host: 127.0.0.1:1\r\nAuthorization: Bearer sesame", "200"),
+        ("Host: localhost", "401"),
+        ("Host: localhost\r\nAuthorization: Bearer sesamf", "401"),
+        ("Host: evil.example\r\nAuthorization: Bearer sesame", "403"),
+        ("Host: localhost\r\nAuthorization: Bearer sesame\r\nOrigin: http://evil.example", "403"),
+        ("Host: localhost\r\nAuthorization: Bearer sesame\r\nOrigin: null", "403"),
+        ("Host: localhost\r\nAuthorization: Bearer sesame\r\nOrigin: http://localhost", "200"),
+    ] {
+        let answer = ask(head);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{head}: {answer}");
+    }
+    // What a form of another site can send is not taken for a query.
+    let head = "POST /query HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer sesame\r\nContent-Type: application/x-www-form-urlencoded";
+    assert!(served.request(head, "SELECT 1").starts_with("HTTP/1.1 415"));
+}
+
+#[test]
+fn a_server_that_would_be_open_or_cannot_have_its_tls_does_not_start() {
+    let root = tempfile::tempdir().unwrap();
+    let start = |change: &dyn Fn(&mut Options)| {
+        let mut options = Options::default();
+        options.roots = vec![root.path().to_path_buf()];
+        options.listen = Some("127.0.0.1:0".parse().unwrap());
+        change(&mut options);
+        Server::start(options).map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(start(&|_| {}), Ok(()));
+    let open = start(&|options| options.listen = Some("0.0.0.0:0".parse().unwrap()));
+    assert!(open.unwrap_err().contains("no password"));
+    let open = start(&|options| options.http = Some("0.0.0.0:0".parse().unwrap()));
+    assert!(open.unwrap_err().contains("no token"));
+    let empty = start(&|options| options.password = Some(String::new()));
+    assert!(empty.unwrap_err().contains("empty"));
+    let missing = start(&|options| {
+        options.tls = Some(TlsFiles {
+            certificate: root.path().join("cert.pem"),
+            key: root.path().join("key.pem"),
+        });
+    });
+    assert!(missing.unwrap_err().contains("cert.pem"));
+    std::fs::write(root.path().join("cert.pem"), "no certificate").unwrap();
+    let none = start(&|options| {
+        options.tls = Some(TlsFiles {
+            certificate: root.path().join("cert.pem"),
+            key: root.path().join("key.pem"),
+        });
+    });
+    assert!(none.unwrap_err().contains("no certificate"));
+    assert!(start(&|options| options.roots = vec![root.path().join("nowhere")]).is_err());
+}
+
+#[test]
+fn long_messages_and_many_connections_are_refused_by_name() {
+    let served = Served::with(|options| {
+        options.limits.text_bytes_max = 1000;
+        options.limits.connections_max = 3;
+        options.limits.rows_max = Some(5);
+    });
+    let head = "POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/sql";
+    let long = format!("SELECT '{}'", "x".repeat(2000));
+    let answer = served.request(head, &long);
+    assert!(answer.contains("--max-text"), "{answer}");
+    let answer = served.request(head, "SELECT * FROM generate_series(1, 10)");
+    assert!(answer.contains("--max-rows"), "{answer}");
+    // A message that says that it has a gigabyte is not waited for.
+    let mut socket = TcpStream::connect(served.postgres).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    socket.write_all(b"\0\0\0\x15\0\x03\0\0user\0me\0\0Q\x40\0\0\0").unwrap();
+    socket.write_all(b"SELECT").unwrap();
+    let mut answer = Vec::new();
+    let _ = socket.read_to_end(&mut answer);
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    assert!(answer.contains("--max-text"), "{answer:?}");
+    drop(socket);
+    std::thread::sleep(Duration::from_millis(600));
+    // Whoever stays away does not keep others from being told.
+    let kept: Vec<TcpStream> = (0..3).map(|_| TcpStream::connect(served.postgres).unwrap()).collect();
+    std::thread::sleep(Duration::from_millis(200));
+    if has_psql() {
+        let error = served.error(&["SELECT 1"]);
+        assert!(error.contains("--max-connections"), "{error}");
+    }
+    drop(kept);
+}
+
+#[test]
+fn bytes_that_are_no_messages_end_the_connection_only() {
+    let served = Served::plain();
+    let mut seed = 1_u64;
+    let mut random = move || {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed
+    };
+    let begin: &[u8] = b"\0\0\0\x15\0\x03\0\0user\0me\0\0";
+    for round in 0..200 {
+        let mut bytes = if round % 2 == 0 { begin.to_vec() } else { Vec::new() };
+        let kinds = b"QPBEDSHCXdcfFp\0\xff";
+        bytes.push(kinds[usize::try_from(random() % 16).unwrap()]);
+        bytes.extend([0, 0, 0, u8::try_from(random() % 40).unwrap()]);
+        bytes.extend((0..random() % 60).map(|_| random().to_le_bytes()[0]));
+        let Ok(mut socket) = TcpStream::connect(served.postgres) else {
+            continue;
+        };
+        let _ = socket.write_all(&bytes);
+        let _ = socket.shutdown(std::net::Shutdown::Write);
+        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        let _ = socket.read_to_end(&mut Vec::new());
+    }
+    if has_psql() {
+        assert_eq!(served.answer(&["SELECT 1"]), "1\n");
+    }
+}

@@ -1,0 +1,116 @@
+//! A server for tests.
+
+use std::fs::File;
+use std::io::{BufWriter, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Command, Output};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+use weir_serve::{Options, Server};
+
+/// A server over the demo's captures, which ends with this.
+pub(crate) struct Served {
+    pub(crate) root: TempDir,
+    pub(crate) postgres: SocketAddr,
+    pub(crate) http: SocketAddr,
+    end: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Served {
+    pub(crate) fn plain() -> Self {
+        Self::with(|_| {})
+    }
+
+    pub(crate) fn with(change: impl FnOnce(&mut Options)) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        weir_testkit::demo::write_demo(root.path()).unwrap();
+        let mut options = Options::default();
+        options.roots = vec![root.path().to_path_buf()];
+        options.listen = Some("127.0.0.1:0".parse().unwrap());
+        options.http = Some("127.0.0.1:0".parse().unwrap());
+        change(&mut options);
+        let server = Server::start(options).unwrap();
+        let (postgres, http) = (server.postgres().unwrap(), server.http().unwrap());
+        let (end, ended) = oneshot::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Runtime::new().unwrap();
+            let end = async {
+                let _ = ended.await;
+            };
+            runtime.block_on(server.run(end)).unwrap();
+        });
+        Self {
+            root,
+            postgres,
+            http,
+            end: Some(end),
+            thread: Some(thread),
+        }
+    }
+
+    /// Adds a capture of about so many bytes.
+    pub(crate) fn add_trace(&self, name: &str, bytes: u64) {
+        let file = File::create(self.root.path().join(name)).unwrap();
+        weir_testkit::trace::ethernet_pcap(BufWriter::new(file), 1, bytes).unwrap();
+    }
+
+    /// What psql prints for these commands, without headings.
+    pub(crate) fn psql(&self, commands: &[&str]) -> Output {
+        let mut psql = Command::new("psql");
+        psql.args(["-X", "-A", "-t", "-h", "127.0.0.1", "-U", "me", "-d", "weir", "-p"]);
+        psql.arg(self.postgres.port().to_string());
+        for command in commands {
+            psql.args(["-c", command]);
+        }
+        psql.env("PGPASSWORD", "right").env("PGCONNECT_TIMEOUT", "10");
+        psql.output().unwrap()
+    }
+
+    /// What psql prints, when it prints no error.
+    pub(crate) fn answer(&self, commands: &[&str]) -> String {
+        let output = self.psql(commands);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success() && !errors.contains("ERROR"), "{errors}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The error that psql prints.
+    pub(crate) fn error(&self, commands: &[&str]) -> String {
+        String::from_utf8(self.psql(commands).stderr).unwrap()
+    }
+
+    /// The answer to a request as it came.
+    pub(crate) fn request(&self, head: &str, body: &str) -> String {
+        let mut socket = TcpStream::connect(self.http).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let text = format!(
+            "{head}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        socket.write_all(text.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        socket.read_to_end(&mut answer).unwrap();
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.root.path()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+            && !std::thread::panicking()
+        {
+            panic!("the server ended badly");
+        }
+    }
+}
