@@ -66,7 +66,6 @@ function once(path) {
 export const fields = () => once("/fields");
 export const functions = () => once("/functions");
 export const tables = () => once("/tables");
-export const health = () => json("/health");
 export const files = () => json("/files");
 export const ladder = (path, callId) => json(`/ladder?${query({ path, call_id: callId, format: "json" })}`);
 export const stream = (path, flow) => json(`/stream?${query({ path, flow })}`);
@@ -121,11 +120,12 @@ export async function download(sql, format) {
   return response.blob();
 }
 
-/** Sends a file, telling how far it is. */
+/** Sends a file, telling how far it is. The server keeps it by a plain name. */
 export function upload(file, onprogress) {
+  const name = file.name.replace(/[^\p{L}\p{N}._ -]/gu, "_").replace(/^\.+/, "").slice(-150) || "capture";
   return new Promise((done, failed) => {
     const request = new XMLHttpRequest();
-    request.open("POST", `/upload?${query({ name: file.name })}`);
+    request.open("POST", `/upload?${query({ name })}`);
     for (const [name, value] of Object.entries(headers({ "Content-Type": "application/octet-stream" }))) request.setRequestHeader(name, value);
     request.upload.onprogress = (event) => onprogress(event.loaded, event.total);
     request.onerror = () => failed(new Failure({ kind: "connection", message: "the server does not answer" }, 0));

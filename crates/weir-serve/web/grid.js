@@ -410,7 +410,8 @@ function classOf(type) {
 }
 
 /** An address as a text that sorts as the number that it is: those of IPv4 first. */
-function address(text) {
+function address(value) {
+  const text = String(value);
   if (!text.includes(":")) return `4${text.split(".").map((octet) => octet.padStart(3, "0")).join("")}`;
   const [head, tail] = text.split("::");
   const part = (side) => (side ? side.split(":") : []);

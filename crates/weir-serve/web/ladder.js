@@ -14,8 +14,10 @@ function arrange(ladder) {
   const place = (end) => (typeof end === "number" ? end : names.indexOf(end));
   const items = ladder.messages.map((message) => ({ ...message, at: message.time, from: place(message.from), to: place(message.to) }));
   for (const stream of ladder.media ?? []) {
-    const [from, to] = [place(stream.from), place(stream.to)];
-    // A stream between ports that no message names stands in the list below the ladder only.
+    // Media have ports of their own: they belong to the end of the same address. A stream between addresses that no
+    // message names stands in the list below the ladder only.
+    const near = (end) => (place(end) >= 0 ? place(end) : names.findIndex((name) => host(name) === host(end)));
+    const [from, to] = [near(stream.from), near(stream.to)];
     if (from >= 0 && to >= 0) items.push({ ...stream, media: true, at: stream.start ?? stream.time ?? null, from, to, label: quality(stream) });
   }
   const key = (item) => (item.at ? nanoseconds(item.at) : 0n);
@@ -24,6 +26,9 @@ function arrange(ladder) {
   const first = keyed[0]?.[0] ?? 0n;
   return { names, items: keyed.map(([time, , item]) => ({ ...item, seconds: item.at ? Number(time - first) / 1e9 : null })) };
 }
+
+/** The address of an end. */
+const host = (end) => String(end).replace(/:\d+$/, "");
 
 /** What a stream lost and how it sounds, in a line. */
 export function quality(stream) {

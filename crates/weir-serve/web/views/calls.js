@@ -1,6 +1,7 @@
 // Calls as a list with filters; the ladder of one, the message that is chosen in it, and its media.
 
 import * as api from "../api.js";
+import * as asked from "../asked.js";
 import { dialog, h, save, toast } from "../dom.js";
 import { count, seconds } from "../format.js";
 import { Ladder, quality } from "../ladder.js";
@@ -78,7 +79,7 @@ function open(row, detail, app, close) {
   setTimeout(async () => {
     if (mine !== turn) return;
     try {
-      const drawn = await api.ladder(app.file, callId);
+      const drawn = await api.ladder(app.file, callId).catch((error) => (error.status === 404 ? asked.ladder(app.file, callId) : Promise.reject(error)));
       if (mine !== turn) return;
       wait.remove();
       split.hidden = false;

@@ -1,6 +1,7 @@
 // Packets under a display filter, with the layers and the bytes of one side by side.
 
 import * as api from "../api.js";
+import * as asked from "../asked.js";
 import { dialog, h } from "../dom.js";
 import { printable } from "../format.js";
 import { List, detailHead, failure } from "../parts.js";
@@ -45,7 +46,7 @@ function open(number, detail, app, close) {
   setTimeout(async () => {
     if (mine !== turn) return;
     try {
-      const packet = await api.packet(app.file, number);
+      const packet = await api.packet(app.file, number).catch((error) => (error.status === 404 ? asked.packet(app.file, number) : Promise.reject(error)));
       if (mine === turn) body.replaceChildren(draw(packet));
     } catch (error) {
       if (mine === turn) body.replaceChildren(failure(error));
@@ -58,7 +59,7 @@ function draw(packet) {
   const octets = h("div", { class: "octets", tabindex: "0", role: "region", "aria-label": "Bytes" });
   const hex = packet.bytes ?? "";
   const paint = (from, length) => octets.replaceChildren(...dump(hex, from, length));
-  paint(-1, 0);
+  if (hex) paint(-1, 0); else octets.append("This server does not give bytes.");
   const layers = h("div", { class: "layers", tabindex: "0", role: "region", "aria-label": "Layers" }, packet.layers.map((layer, index) => h("details", { open: index >= packet.layers.length - 2 },
     h("summary", {}, layer.name, layer.offset !== undefined ? h("span", { class: "dim" }, `  at ${layer.offset}`) : ""),
     h("dl", {}, layer.fields.map((field) => {
