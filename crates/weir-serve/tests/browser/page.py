@@ -104,6 +104,10 @@ class Page:
         browser.press("Control", "Enter")
         browser.until("!/Running/.test(document.querySelector('.toolbar .status').textContent) && (document.querySelector('section.answer:not([hidden])') || document.querySelector('main .notice.error'))", "an answer", 120)
 
+    def rows(self, wanted):
+        """Waits until so many rows are drawn."""
+        self.browser.until(f"document.querySelectorAll('main .grid-row:not([hidden])').length === {wanted}", f"{wanted} rows")
+
     def cells(self):
         """The cells in sight, row by row."""
         return self.browser.run("""await new Promise(requestAnimationFrame); await new Promise(requestAnimationFrame);
@@ -323,7 +327,7 @@ def check_connections(page):
     """Connections are filtered, and one is followed as text and as hex."""
     browser = page.browser
     page.open("connections", file="demo/voip.pcap")
-    assert len(page.cells()) == 10, page.cells()
+    page.rows(10)
     browser.press("/")
     browser.until("document.activeElement.id === 'filter-address'", "the filter has the focus")
     browser.type("10.1.0.66")
@@ -342,7 +346,7 @@ def check_calls(page):
     """A call's ladder: a message by click and by key, saved as SVG and as a capture."""
     browser = page.browser
     page.open("calls", file="demo/voip.pcap")
-    assert len(page.cells()) == 2, page.cells()
+    page.rows(2)
     browser.run("document.querySelector('main .grid').focus()")
     browser.press("ArrowDown")
     browser.until("document.querySelectorAll('.ladder .message').length >= 6", "the arrows")
@@ -410,6 +414,21 @@ def check_packets(page):
     # A filter that is wrong says so, and where.
     page.open("packets", file="demo/voip.pcap", filter="tcp.prot == 80")
     browser.until("document.querySelector('main .notice.error')", "the error of the filter")
+
+
+def check_asked(page):
+    """Where a server draws no ladders and takes no packets apart, the page asks for them in SQL."""
+    page.open("files")
+    drawn = page.browser.run("return (await import('/assets/asked.js')).ladder('demo/voip.pcap', 'udp-call')")
+    assert drawn["participants"] == ["10.1.0.5:5060", "10.1.0.2:5060"], drawn["participants"]
+    assert [one["label"] for one in drawn["messages"]] == ["INVITE", "180 Ringing", "200 OK", "ACK", "BYE", "200 OK"], drawn["messages"]
+    assert drawn["messages"][0]["text"].startswith("INVITE sip:bob@office.example SIP/2.0\n"), drawn["messages"][0]
+    failed = page.browser.run("return (await import('/assets/asked.js')).ladder('demo/voip.pcap', 'tcp-call')")
+    assert [one["failed"] for one in failed["messages"]] == [False, True, False], failed["messages"]
+    apart = page.browser.run("return (await import('/assets/asked.js')).packet('demo/voip.pcap', 6)")
+    fields = {field["name"]: field for layer in apart["layers"] for field in layer["fields"]}
+    assert fields["tcp.len"]["value"] == 41 and fields["tcp.len"]["meaning"], fields["tcp.len"]
+    assert {"frame", "eth", "ip", "tcp"} <= {layer["name"] for layer in apart["layers"]}, apart["layers"]
 
 
 def check_messages(page):
@@ -587,7 +606,7 @@ def check_requests(page):
 
 
 CHECKS = [check_complete, check_wrong, check_charts, check_million, check_sort, check_columns, check_cancel, check_history, check_overview,
-          check_connections, check_calls, check_big_ladder, check_packets, check_messages, check_upload, check_keyboard, check_colours, check_token,
+          check_connections, check_calls, check_big_ladder, check_packets, check_asked, check_messages, check_upload, check_keyboard, check_colours, check_token,
           check_policy, check_vendor, check_axe, check_requests]
 
 
