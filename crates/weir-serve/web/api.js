@@ -72,6 +72,12 @@ export const stream = (path, flow) => json(`/stream?${query({ path, flow })}`);
 export const packet = (path, number) => json(`/packet?${query({ path, number })}`);
 export const callCapture = async (path, callId) => (await ask(`/call.pcap?${query({ path, call_id: callId })}`)).blob();
 
+/** An answer in which addresses of either kind, which are text to the server, are addresses. */
+function known(answer) {
+  const isAddress = (column) => column.type === "text" && /(^|\.)addr\.(src|dst)$/.test(column.name);
+  return { ...answer, columns: answer.columns.map((column) => (isAddress(column) ? { ...column, type: "ip" } : column)) };
+}
+
 /** A query that can be watched and cancelled. */
 export class Query {
   #abort = new AbortController();
@@ -86,7 +92,7 @@ export class Query {
     const body = { sql, params, format: "json", limit, timeout_ms: timeout, id: this.id };
     this.answer = json("/query", {
       method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal: this.#abort.signal,
-    }).finally(() => { this.#over = true; clearTimeout(this.#timer); });
+    }).then(known).finally(() => { this.#over = true; clearTimeout(this.#timer); });
     // Who cancels need not also wait.
     this.answer.catch(() => {});
   }
