@@ -35,7 +35,11 @@ pub(super) async fn asset(method: Method, uri: Uri) -> Response {
         Some("png") => "image/png",
         _ => "text/plain; charset=utf-8",
     };
-    ([(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-cache")], file.data.into_owned()).into_response()
+    (
+        [(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-cache")],
+        file.data.into_owned(),
+    )
+        .into_response()
 }
 
 /// The interface in OpenAPI's terms.
