@@ -4,6 +4,7 @@ mod json;
 mod lists;
 mod page;
 mod query;
+mod views;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -46,6 +47,9 @@ impl Door {
                 post(query::ask).layer(DefaultBodyLimit::max(text)),
             )
             .route("/query/{name}", get(query::state).delete(query::end))
+            .route("/ladder", get(views::ladder))
+            .route("/call.pcap", get(views::call))
+            .route("/packet", get(views::packet))
             .route("/files", get(lists::files))
             .route("/fields", get(lists::fields))
             .route("/functions", get(lists::functions))

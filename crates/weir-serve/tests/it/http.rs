@@ -112,3 +112,29 @@ fn a_query_ends_when_it_is_cancelled_or_its_client_has_gone() {
     drop(socket);
     wait_for("weir_queries_running 0");
 }
+
+#[test]
+fn a_call_is_drawn_and_becomes_a_capture() {
+    let served = Served::plain();
+    let asked = serde_json::json!({"sql": "SELECT sip.call_id, count(*) FROM sip('voip.pcap') WHERE sip.call_id IS NOT NULL GROUP BY 1 ORDER BY 2 DESC LIMIT 1"});
+    let found = body(&served.request(ASK, &asked.to_string()));
+    let Some(call) = found["rows"][0][0].as_str() else {
+        panic!("{found}");
+    };
+    let messages = found["rows"][0][1].as_u64().unwrap();
+    let call = call.replace('@', "%40");
+    let get = |path: &str| served.request(&format!("GET {path} HTTP/1.1\r\nHost: localhost"), "");
+    let ladder = body(&get(&format!("/ladder?path=voip.pcap&call_id={call}")));
+    assert_eq!(
+        ladder["messages"].as_array().unwrap().len() as u64,
+        messages,
+        "{ladder}"
+    );
+    assert!(ladder["participants"].as_array().unwrap().len() >= 2);
+    assert!(get(&format!("/ladder?path=voip.pcap&call_id={call}&format=svg")).contains("<svg"));
+    assert!(get("/ladder?path=voip.pcap&call_id=nobody").starts_with("HTTP/1.1 404"));
+    assert!(get("/ladder?path=%2Fetc%2Fpasswd&call_id=x").starts_with("HTTP/1.1 404"));
+    assert!(get(&format!("/call.pcap?path=voip.pcap&call_id={call}")).starts_with("HTTP/1.1 200"));
+    let packet = body(&get("/packet?path=office.pcapng&number=1"));
+    assert_eq!(packet["layers"][0]["name"], "frame", "{packet}");
+}
