@@ -61,8 +61,8 @@ fn asyncpg_gets_the_values() {
 import os, asyncio, asyncpg
 async def main():
     c = await asyncpg.connect(host="127.0.0.1", port=int(os.environ["PORT"]), user="me", database="weir")
-    row = await c.fetchrow("SELECT arrow_cast(18446744073709551615, 'UInt64'), NULL, 1.5, [1, 2]")
-    assert int(row[0]) == 2**64 - 1 and row[1] is None and float(row[2]) == 1.5 and row[3] == [1, 2], row
+    row = await c.fetchrow("SELECT arrow_cast(18446744073709551615, 'UInt64'), NULL, 1.5")
+    assert int(row[0]) == 2**64 - 1 and row[1] is None and float(row[2]) == 1.5, row
     rows = await c.fetch("SELECT frame.number, ip.src, frame.time FROM 'office.pcapng' WHERE frame.len > $1 LIMIT 3", 60)
     assert len(rows) == 3, rows
     async with c.transaction():
