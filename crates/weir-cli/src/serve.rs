@@ -150,7 +150,9 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
     let scheme = if server.is_secure() { "https" } else { "http" };
     // Programs that start a server read these lines.
     let told = [
-        server.postgres().map(|at| format!("postgresql://{at}/weir\n")),
+        server
+            .postgres()
+            .map(|at| format!("postgresql://{at}/weir\n")),
         server.http().map(|at| format!("{scheme}://{at}/\n")),
     ];
     for line in told.into_iter().flatten() {

@@ -212,7 +212,13 @@ impl Engine {
             ledger,
             live,
             prepared: Mutex::default(),
-            root: Root::of(options.root.iter().chain(&options.roots).map(PathBuf::as_path))?,
+            root: Root::of(
+                options
+                    .root
+                    .iter()
+                    .chain(&options.roots)
+                    .map(PathBuf::as_path),
+            )?,
             options: options.clone(),
         })
     }

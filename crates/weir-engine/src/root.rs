@@ -96,9 +96,8 @@ impl Root {
 
 /// The folder at this path.
 fn folder(path: &Path) -> Result<PathBuf, Error> {
-    let failed = |error: std::io::Error| {
-        Error::new(ErrorKind::Source, format!("{}: {error}", shown(path)))
-    };
+    let failed =
+        |error: std::io::Error| Error::new(ErrorKind::Source, format!("{}: {error}", shown(path)));
     let folder = path.canonicalize().map_err(failed)?;
     match folder.is_dir() {
         true => Ok(folder),
@@ -149,7 +148,11 @@ mod tests {
             assert!(both.check(Path::new(&path)).is_ok(), "{name}");
         }
         assert!(both.inside(other.join("second").to_str().unwrap()).is_ok());
-        for outside in ["../secret", "/etc/passwd", home.join("secret").to_str().unwrap()] {
+        for outside in [
+            "../secret",
+            "/etc/passwd",
+            home.join("secret").to_str().unwrap(),
+        ] {
             assert!(both.inside(outside).is_err(), "{outside}");
         }
         let missing = both.inside("missing").unwrap();

@@ -8,7 +8,10 @@ use std::time::SystemTime;
 use arrow::array::{ArrayRef, StringArray};
 use arrow::datatypes::{DataType, SchemaRef};
 use async_trait::async_trait;
-use datafusion::catalog::{CatalogProvider, MemoryCatalogProvider, SchemaProvider, Session as DfSession};
+use datafusion::catalog::{
+    CatalogProvider, MemoryCatalogProvider, SchemaProvider, Session as DfSession,
+};
+use datafusion::common::ScalarValue;
 use datafusion::datasource::{TableProvider, TableType};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::{ColumnarValue, Expr, Volatility, create_udf};
@@ -51,7 +54,8 @@ impl Catalog {
             .register_schema(SCHEMA, Arc::new(tables))
             .map_err(|error| failed(&error))?;
         context.register_catalog(CATALOG, Arc::new(catalog));
-        setup_pg_catalog(&context, CATALOG, EmptyContextProvider).map_err(|error| failed(&error))?;
+        setup_pg_catalog(&context, CATALOG, EmptyContextProvider)
+            .map_err(|error| failed(&error))?;
         context.register_udf(create_udf(
             "version",
             Vec::new(),
@@ -62,6 +66,22 @@ impl Catalog {
                 Ok(ColumnarValue::Array(text))
             }),
         ));
+        // asyncpg asks for a setting before it looks at types, and sets it.
+        let setting = |name: &str, given: Vec<DataType>, from: usize| {
+            create_udf(
+                name,
+                given,
+                DataType::Utf8,
+                Volatility::Volatile,
+                Arc::new(move |values: &[ColumnarValue]| match values.get(from) {
+                    Some(value) if from > 0 => Ok(value.clone()),
+                    _ => Ok(ColumnarValue::Scalar(ScalarValue::from("off"))),
+                }),
+            )
+        };
+        context.register_udf(setting("current_setting", vec![DataType::Utf8], 0));
+        let given = vec![DataType::Utf8, DataType::Utf8, DataType::Boolean];
+        context.register_udf(setting("set_config", given, 1));
         let context = Arc::new(context);
         let service = DfSessionService::new_with_hooks(
             Arc::clone(&context),
@@ -115,7 +135,10 @@ impl Tables {
         if known.len() >= TABLES_MAX * 4 {
             known.clear();
         }
-        known.insert(file.path.clone(), (file.size, file.modified, schema.clone()));
+        known.insert(
+            file.path.clone(),
+            (file.size, file.modified, schema.clone()),
+        );
         schema
     }
 }

@@ -141,9 +141,15 @@ mod tests {
         }
         for size in 1..stream.len() {
             let mut lengths = Lengths::new(100);
-            assert!(stream.chunks(size).all(|piece| lengths.take(piece)), "{size}");
+            assert!(
+                stream.chunks(size).all(|piece| lengths.take(piece)),
+                "{size}"
+            );
             let mut lengths = Lengths::new(99);
-            assert!(!stream.chunks(size).all(|piece| lengths.take(piece)), "{size}");
+            assert!(
+                !stream.chunks(size).all(|piece| lengths.take(piece)),
+                "{size}"
+            );
             assert_eq!(lengths.refused(), Some(100));
         }
         for first in [[0, 0, 0, 3], [0x7f, 0xff, 0xff, 0xff], [0xff; 4]] {

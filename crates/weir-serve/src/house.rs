@@ -126,16 +126,61 @@ impl Metrics {
         use std::fmt::Write as _;
         let mut text = String::new();
         for (name, kind, help, counter) in [
-            ("connections_total", "counter", "Connections that were opened", &self.connections),
-            ("connections_open", "gauge", "Connections that are open", &self.connections_open),
-            ("connections_refused_total", "counter", "Connections beyond the limit", &self.connections_refused),
-            ("queries_total", "counter", "Statements that were begun", &self.queries),
-            ("queries_running", "gauge", "Statements that run", &self.queries_running),
-            ("queries_failed_total", "counter", "Statements that failed", &self.queries_failed),
-            ("queries_cancelled_total", "counter", "Statements that nobody waited for to their end", &self.queries_cancelled),
+            (
+                "connections_total",
+                "counter",
+                "Connections that were opened",
+                &self.connections,
+            ),
+            (
+                "connections_open",
+                "gauge",
+                "Connections that are open",
+                &self.connections_open,
+            ),
+            (
+                "connections_refused_total",
+                "counter",
+                "Connections beyond the limit",
+                &self.connections_refused,
+            ),
+            (
+                "queries_total",
+                "counter",
+                "Statements that were begun",
+                &self.queries,
+            ),
+            (
+                "queries_running",
+                "gauge",
+                "Statements that run",
+                &self.queries_running,
+            ),
+            (
+                "queries_failed_total",
+                "counter",
+                "Statements that failed",
+                &self.queries_failed,
+            ),
+            (
+                "queries_cancelled_total",
+                "counter",
+                "Statements that nobody waited for to their end",
+                &self.queries_cancelled,
+            ),
             ("rows_total", "counter", "Rows that were given", &self.rows),
-            ("records_total", "counter", "Records of captures that were read", &self.records),
-            ("bytes_total", "counter", "Bytes of captures that were read", &self.bytes),
+            (
+                "records_total",
+                "counter",
+                "Records of captures that were read",
+                &self.records,
+            ),
+            (
+                "bytes_total",
+                "counter",
+                "Bytes of captures that were read",
+                &self.bytes,
+            ),
         ] {
             let value = counter.load(Ordering::Relaxed);
             // Writing into a String does not fail.

@@ -63,10 +63,17 @@ impl Server {
     /// or token, or the TLS that was asked for cannot be had.
     pub fn start(options: Options) -> Result<Self, Error> {
         if options.listen.is_none() && options.http.is_none() {
-            return Err(Error::new("no address to listen at").with_hint("--listen or --http takes one"));
+            return Err(
+                Error::new("no address to listen at").with_hint("--listen or --http takes one")
+            );
         }
         for (address, secret, name, flag) in [
-            (options.listen, &options.password, "password", "--password-file"),
+            (
+                options.listen,
+                &options.password,
+                "password",
+                "--password-file",
+            ),
             (options.http, &options.token, "token", "--token-file"),
         ] {
             if let Some(address) = address
@@ -96,7 +103,10 @@ impl Server {
             .map_err(|error| Error::new(format!("no threads: {error}")))?;
         let (end, ending) = watch::channel(false);
         let open = |address: Option<SocketAddr>, protocol: &[u8]| {
-            let tls = options.tls.as_ref().map(|files| tls::acceptor(files, protocol));
+            let tls = options
+                .tls
+                .as_ref()
+                .map(|files| tls::acceptor(files, protocol));
             let tls = tls.transpose()?.map(Tls);
             address.map(|address| Open::at(address, tls)).transpose()
         };
@@ -136,7 +146,8 @@ impl Server {
     /// When the catalog cannot be made.
     pub async fn run(self, end: impl Future<Output = ()>) -> Result<(), Error> {
         let failed = |failure: Failure| Error::new(failure.message);
-        let listening = |error: std::io::Error| Error::new(format!("an address cannot be served: {error}"));
+        let listening =
+            |error: std::io::Error| Error::new(format!("an address cannot be served: {error}"));
         let mut doors = JoinSet::new();
         if let Some(open) = self.postgres {
             let tls = open.tls.map(|tls| tls.0);

@@ -102,7 +102,9 @@ impl Session {
             started: begun,
             end: tokio::sync::Notify::new(),
         });
-        let named = name.map(|name| Named::new(house, name, &running)).transpose()?;
+        let named = name
+            .map(|name| Named::new(house, name, &running))
+            .transpose()?;
         let permit = Arc::clone(&house.turns).acquire_owned().await;
         let permit = permit.map_err(|_| gone())?;
         let (schema_sender, schema) = oneshot::channel();
@@ -279,7 +281,8 @@ impl Answer {
                 match self.rows_max {
                     Some(most) if self.rows > most => {
                         self.state = State::Failed;
-                        let message = format!("the answer has more rows than --max-rows allows: {most}");
+                        let message =
+                            format!("the answer has more rows than --max-rows allows: {most}");
                         Err(Failure::new(Kind::Limit, message)
                             .with_hint("count or group them, or end the query with LIMIT"))
                     }
@@ -333,7 +336,10 @@ impl Drop for Answer {
     fn drop(&mut self) {
         let metrics = &self.house.metrics;
         let now = self.engine.ledger().counters().totals();
-        Metrics::add(&metrics.records, now.records.saturating_sub(self.before.records));
+        Metrics::add(
+            &metrics.records,
+            now.records.saturating_sub(self.before.records),
+        );
         Metrics::add(&metrics.bytes, now.bytes.saturating_sub(self.before.bytes));
         match self.state {
             State::Ended => {}

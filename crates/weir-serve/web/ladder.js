@@ -48,7 +48,7 @@ function x(column, width) { return LEFT + width * (column + 0.5); }
 
 /** The arrow of an item, at a height. */
 function arrow(item, y, width) {
-  const kind = item.media ? "media" : item.failed ? "failed" : item.resend ? "again" : "";
+  const kind = item.media ? "media" : item.failed ? "failed" : item.repeat ? "again" : "";
   const [from, to] = [x(item.from, width), x(item.to, width)];
   const text = item.label;
   const parts = [s("text", { x: LEFT - 14, y: y + 4, "text-anchor": "end", class: "time" }, item.seconds === null ? "" : item.seconds.toFixed(6).replace(/0{1,3}$/, ""))];

@@ -1,8 +1,8 @@
 //! Values as the page takes them: numbers that JavaScript holds exactly are numbers, all others text.
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use arrow::datatypes::{DataType, Field, Float64Type, Int64Type, UInt64Type};
 use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field, Float64Type, Int64Type, UInt64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use serde_json::{Value, json};
 
@@ -19,10 +19,16 @@ pub(super) fn kind(field: &Field, origin: Option<&str>) -> &'static str {
         kind if kind.is_signed_integer() => "int",
         kind if kind.is_unsigned_integer() => "uint",
         kind if kind.is_floating() => "float",
-        DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => "decimal",
+        DataType::Decimal32(..)
+        | DataType::Decimal64(..)
+        | DataType::Decimal128(..)
+        | DataType::Decimal256(..) => "decimal",
         DataType::Boolean => "bool",
         DataType::Timestamp(..) | DataType::Date32 | DataType::Date64 => "time",
-        DataType::Duration(_) | DataType::Interval(_) | DataType::Time32(_) | DataType::Time64(_) => "duration",
+        DataType::Duration(_)
+        | DataType::Interval(_)
+        | DataType::Time32(_)
+        | DataType::Time64(_) => "duration",
         kind if kind.is_binary() => "bytes",
         DataType::FixedSizeBinary(_) => "bytes",
         kind if kind.is_list() => "list",
@@ -48,7 +54,13 @@ fn values(array: &ArrayRef, count: usize) -> Result<Vec<Value>, Failure> {
     let failed = |error: arrow::error::ArrowError| Failure::new(Kind::Run, error.to_string());
     let each = |value: &dyn Fn(usize) -> Value| -> Vec<Value> {
         (0..count)
-            .map(|row| if array.is_null(row) { Value::Null } else { value(row) })
+            .map(|row| {
+                if array.is_null(row) {
+                    Value::Null
+                } else {
+                    value(row)
+                }
+            })
             .collect()
     };
     Ok(match array.data_type() {
@@ -59,7 +71,11 @@ fn values(array: &ArrayRef, count: usize) -> Result<Vec<Value>, Failure> {
             let wide = wide.as_primitive::<Int64Type>();
             each(&|row| {
                 let value = wide.value(row);
-                if value.unsigned_abs() < EXACT_MAX { json!(value) } else { json!(value.to_string()) }
+                if value.unsigned_abs() < EXACT_MAX {
+                    json!(value)
+                } else {
+                    json!(value.to_string())
+                }
             })
         }
         kind if kind.is_unsigned_integer() => {
@@ -67,7 +83,11 @@ fn values(array: &ArrayRef, count: usize) -> Result<Vec<Value>, Failure> {
             let wide = wide.as_primitive::<UInt64Type>();
             each(&|row| {
                 let value = wide.value(row);
-                if value < EXACT_MAX { json!(value) } else { json!(value.to_string()) }
+                if value < EXACT_MAX {
+                    json!(value)
+                } else {
+                    json!(value.to_string())
+                }
             })
         }
         kind if kind.is_floating() => {
@@ -76,7 +96,11 @@ fn values(array: &ArrayRef, count: usize) -> Result<Vec<Value>, Failure> {
             each(&|row| {
                 let value = wide.value(row);
                 // JSON has no infinity.
-                if value.is_finite() { json!(value) } else { json!(value.to_string()) }
+                if value.is_finite() {
+                    json!(value)
+                } else {
+                    json!(value.to_string())
+                }
             })
         }
         DataType::List(_) => {

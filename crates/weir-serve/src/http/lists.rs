@@ -45,11 +45,14 @@ pub(super) struct Wanted {
 /// The columns of the tables of captures.
 pub(super) async fn fields(Query(wanted): Query<Wanted>) -> Json<Value> {
     let wanted = wanted.r#match.unwrap_or_default().to_lowercase();
-    let extracted = EXTRACTIONS.iter().map(|extraction| (extraction.name, Table::extracted(extraction)));
+    let extracted = EXTRACTIONS
+        .iter()
+        .map(|extraction| (extraction.name, Table::extracted(extraction)));
     let mut fields = Vec::new();
     for (name, table) in std::iter::once(("packets", Table::packets())).chain(extracted) {
         for column in table.columns() {
-            let is_own = table.extraction().is_none() || !matches!(column.origin, Origin::Packet(..));
+            let is_own =
+                table.extraction().is_none() || !matches!(column.origin, Origin::Packet(..));
             let has = |text: &str| text.to_lowercase().contains(&wanted);
             if is_own && (has(&column.name) || has(&column.doc)) {
                 fields.push(json!({
@@ -80,13 +83,17 @@ fn entries(all: impl Iterator<Item = FunctionEntry>) -> Json<Value> {
 /// The functions of SQL.
 pub(super) async fn functions(State(house): State<Arc<House>>) -> Result<Json<Value>, Refusal> {
     let all = Session::new(&house)?.engine.functions();
-    Ok(entries(all.into_iter().filter(|entry| entry.kind != "table")))
+    Ok(entries(
+        all.into_iter().filter(|entry| entry.kind != "table"),
+    ))
 }
 
 /// The tables of captures.
 pub(super) async fn tables(State(house): State<Arc<House>>) -> Result<Json<Value>, Refusal> {
     let all = Session::new(&house)?.engine.functions();
-    Ok(entries(all.into_iter().filter(|entry| entry.kind == "table")))
+    Ok(entries(
+        all.into_iter().filter(|entry| entry.kind == "table"),
+    ))
 }
 
 /// The name of a file that is dropped into the page.
@@ -108,20 +115,40 @@ pub(super) async fn upload(
         return Err(bad(format!("{name:?} is no plain name of a file")));
     }
     let failed = |error: &dyn std::fmt::Display| {
-        Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "run", format!("{name}: {error}"))
+        Refusal::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "run",
+            format!("{name}: {error}"),
+        )
     };
-    let folder = house.uploads.path().canonicalize().map_err(|error| failed(&error))?;
-    let kept: u64 = house.files.all().iter().filter(|file| file.path.starts_with(&*folder.to_string_lossy())).map(|file| file.size).sum();
+    let folder = house
+        .uploads
+        .path()
+        .canonicalize()
+        .map_err(|error| failed(&error))?;
+    let kept: u64 = house
+        .files
+        .all()
+        .iter()
+        .filter(|file| file.path.starts_with(&*folder.to_string_lossy()))
+        .map(|file| file.size)
+        .sum();
     let most = house.options.limits.upload_bytes_max;
     if kept.saturating_add(body.len() as u64) > most {
-        let message = format!("captures that are dropped here may have {most} bytes together: --max-upload");
-        return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "limit", message));
+        let message =
+            format!("captures that are dropped here may have {most} bytes together: --max-upload");
+        return Err(Refusal::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "limit",
+            message,
+        ));
     }
     let path = folder.join(&name);
     let size = body.len();
     let written = path.clone();
     let done = tokio::task::spawn_blocking(move || std::fs::write(written, body)).await;
-    done.map_err(|error| failed(&error))?.map_err(|error| failed(&error))?;
+    done.map_err(|error| failed(&error))?
+        .map_err(|error| failed(&error))?;
     house.files.forget();
     Ok(Json(json!({"path": path.to_string_lossy(), "size": size})))
 }

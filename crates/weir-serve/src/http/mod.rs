@@ -4,6 +4,7 @@ mod json;
 mod lists;
 mod page;
 mod query;
+mod views;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -41,13 +42,22 @@ impl Door {
         let upload = usize::try_from(house.options.limits.upload_bytes_max).unwrap_or(usize::MAX);
         let text = house.options.limits.text_bytes_max.saturating_add(64 << 10);
         let router = Router::new()
-            .route("/query", post(query::ask).layer(DefaultBodyLimit::max(text)))
+            .route(
+                "/query",
+                post(query::ask).layer(DefaultBodyLimit::max(text)),
+            )
             .route("/query/{name}", get(query::state).delete(query::end))
+            .route("/ladder", get(views::ladder))
+            .route("/call.pcap", get(views::call))
+            .route("/packet", get(views::packet))
             .route("/files", get(lists::files))
             .route("/fields", get(lists::fields))
             .route("/functions", get(lists::functions))
             .route("/tables", get(lists::tables))
-            .route("/upload", post(lists::upload).layer(DefaultBodyLimit::max(upload)))
+            .route(
+                "/upload",
+                post(lists::upload).layer(DefaultBodyLimit::max(upload)),
+            )
             .route("/health", get(async || "ok\n"))
             .route("/metrics", get(metrics))
             .route("/openapi.json", get(page::description))
@@ -111,7 +121,9 @@ impl Door {
     async fn converse(&self, socket: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let service = TowerToHyperService::new(self.router.clone());
         let mut builder = http1::Builder::new();
-        builder.timer(TokioTimer::new()).header_read_timeout(HEADERS_MAX);
+        builder
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEADERS_MAX);
         let connection = builder.serve_connection(TokioIo::new(socket), service);
         tokio::pin!(connection);
         let mut ending = self.house.ending.clone();
@@ -138,8 +150,12 @@ async fn guard(State(house): State<Arc<House>>, request: Request, next: Next) ->
         && !is_open
         && !has_token(headers, token)
     {
-        let refusal = Refusal::new(StatusCode::UNAUTHORIZED, "auth", "the token is missing or wrong")
-            .with_hint("Authorization: Bearer TOKEN");
+        let refusal = Refusal::new(
+            StatusCode::UNAUTHORIZED,
+            "auth",
+            "the token is missing or wrong",
+        )
+        .with_hint("Authorization: Bearer TOKEN");
         let mut response = refusal.into_response();
         let asks = HeaderValue::from_static("Bearer");
         response.headers_mut().insert(WWW_AUTHENTICATE, asks);
@@ -161,7 +177,10 @@ async fn guard(State(house): State<Arc<House>>, request: Request, next: Next) ->
 
 /// A page of another site that has its name lead to this machine says that name in `Host`.
 fn known_host(house: &House, headers: &HeaderMap) -> Result<(), Refusal> {
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let host = headers
+        .get(HOST)
+        .and_then(|host| host.to_str().ok())
+        .unwrap_or_default();
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
         None => host.rsplit_once(':').map_or(host, |(name, _)| name),
@@ -184,20 +203,36 @@ fn known_origin(headers: &HeaderMap) -> Result<(), Refusal> {
     let Some(origin) = headers.get(ORIGIN) else {
         return Ok(());
     };
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let host = headers
+        .get(HOST)
+        .and_then(|host| host.to_str().ok())
+        .unwrap_or_default();
     let origin = origin.to_str().unwrap_or_default();
-    let of = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    let of = origin
+        .strip_prefix("http://")
+        .or_else(|| origin.strip_prefix("https://"));
     match of.is_some_and(|of| of.eq_ignore_ascii_case(host)) {
         true => Ok(()),
-        false => Err(Refusal::new(StatusCode::FORBIDDEN, "auth", "a page of another site asks")),
+        false => Err(Refusal::new(
+            StatusCode::FORBIDDEN,
+            "auth",
+            "a page of another site asks",
+        )),
     }
 }
 
 fn has_token(headers: &HeaderMap, token: &str) -> bool {
-    let given = headers.get(AUTHORIZATION).and_then(|given| given.to_str().ok());
-    let given = given.and_then(|given| given.strip_prefix("Bearer ")).unwrap_or_default();
+    let given = headers
+        .get(AUTHORIZATION)
+        .and_then(|given| given.to_str().ok());
+    let given = given
+        .and_then(|given| given.strip_prefix("Bearer "))
+        .unwrap_or_default();
     // As long for a wrong one as for the right one.
-    let differs = given.bytes().zip(token.bytes()).fold(0, |differs, (one, other)| differs | (one ^ other));
+    let differs = given
+        .bytes()
+        .zip(token.bytes())
+        .fold(0, |differs, (one, other)| differs | (one ^ other));
     given.len() == token.len() && differs == 0
 }
 

@@ -35,7 +35,11 @@ pub(super) async fn asset(method: Method, uri: Uri) -> Response {
         Some("png") => "image/png",
         _ => "text/plain; charset=utf-8",
     };
-    ([(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-cache")], file.data.into_owned()).into_response()
+    (
+        [(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-cache")],
+        file.data.into_owned(),
+    )
+        .into_response()
 }
 
 /// The interface in OpenAPI's terms.
@@ -54,6 +58,9 @@ pub(super) async fn description() -> Json<Value> {
             "/fields": {"get": operation("The columns of captures, with their meaning")},
             "/functions": {"get": operation("The functions of SQL")},
             "/tables": {"get": operation("The tables of captures")},
+            "/ladder": {"get": operation("The messages of a call: path, call_id, format json, svg or html")},
+            "/call.pcap": {"get": operation("The packets of a call's messages: path, call_id")},
+            "/packet": {"get": operation("The columns of a packet: path, number")},
             "/upload": {"post": operation("Keeps a capture until the server ends")},
             "/health": {"get": operation("Says that the server is there")},
             "/metrics": {"get": operation("Counters for Prometheus")},

@@ -70,14 +70,17 @@ impl Written {
     fn of(word: &str) -> Option<Self> {
         Some(match word {
             "json" | "application/json" => Self::Json,
-            "ndjson" | "application/x-ndjson" => Self::File(RowFormat::NdJson, "application/x-ndjson"),
+            "ndjson" | "application/x-ndjson" => {
+                Self::File(RowFormat::NdJson, "application/x-ndjson")
+            }
             "csv" | "text/csv" => Self::File(RowFormat::Csv, "text/csv; charset=utf-8"),
             "parquet" | "application/vnd.apache.parquet" => {
                 Self::File(RowFormat::Parquet, "application/vnd.apache.parquet")
             }
-            "arrow" | "application/vnd.apache.arrow.stream" => {
-                Self::File(RowFormat::ArrowStream, "application/vnd.apache.arrow.stream")
-            }
+            "arrow" | "application/vnd.apache.arrow.stream" => Self::File(
+                RowFormat::ArrowStream,
+                "application/vnd.apache.arrow.stream",
+            ),
             _ => return None,
         })
     }
@@ -98,7 +101,12 @@ fn value(value: &Value, depth: usize) -> Result<Parameter, Failure> {
             let items: Result<_, _> = items.iter().map(|item| self::value(item, 1)).collect();
             Parameter::List(items?)
         }
-        _ => return Err(Failure::new(Kind::Plan, format!("{value} is no value of a query"))),
+        _ => {
+            return Err(Failure::new(
+                Kind::Plan,
+                format!("{value} is no value of a query"),
+            ));
+        }
     })
 }
 
@@ -109,13 +117,26 @@ pub(super) async fn ask(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Refusal> {
-    let header = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let header = |name| {
+        headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
+    };
     let bad = |message: String| Refusal::new(StatusCode::BAD_REQUEST, "request", message);
-    let kind = header(CONTENT_TYPE).split(';').next().unwrap_or_default().trim();
+    let kind = header(CONTENT_TYPE)
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim();
     let asked = match kind {
-        "application/json" => serde_json::from_slice(&body).map_err(|error| bad(error.to_string()))?,
+        "application/json" => {
+            serde_json::from_slice(&body).map_err(|error| bad(error.to_string()))?
+        }
         "text/plain" | "application/sql" => Asked {
-            sql: std::str::from_utf8(&body).map_err(|error| bad(error.to_string()))?.to_owned(),
+            sql: std::str::from_utf8(&body)
+                .map_err(|error| bad(error.to_string()))?
+                .to_owned(),
             format: beside.format,
             limit: beside.limit,
             timeout_ms: beside.timeout_ms,
@@ -133,11 +154,18 @@ pub(super) async fn ask(
     };
     let written = match &asked.format {
         Some(word) => Written::of(word).ok_or_else(|| {
-            bad(format!("there is no format {word}: json, ndjson, csv, parquet, arrow"))
+            bad(format!(
+                "there is no format {word}: json, ndjson, csv, parquet, arrow"
+            ))
         })?,
         None => {
-            let accepted = header(ACCEPT).split(',').map(|one| one.split(';').next().unwrap_or_default().trim());
-            accepted.filter_map(Written::of).next().unwrap_or(Written::Json)
+            let accepted = header(ACCEPT)
+                .split(',')
+                .map(|one| one.split(';').next().unwrap_or_default().trim());
+            accepted
+                .filter_map(Written::of)
+                .next()
+                .unwrap_or(Written::Json)
         }
     };
     let most = house.options.limits.time_max;
@@ -151,7 +179,8 @@ pub(super) async fn ask(
     let answer = within(deadline, begin(&session, &asked)).await??;
     match written {
         Written::Json => {
-            let all = within(deadline, whole(answer, asked.limit.unwrap_or(ROWS_DEFAULT))).await??;
+            let all =
+                within(deadline, whole(answer, asked.limit.unwrap_or(ROWS_DEFAULT))).await??;
             Ok(Json(all).into_response())
         }
         Written::File(format, kind) => {
@@ -168,7 +197,10 @@ async fn within<T>(deadline: Deadline, work: impl Future<Output = T>) -> Result<
     match deadline {
         None => Ok(work.await),
         Some((deadline, limit)) => tokio::time::timeout_at(deadline, work).await.map_err(|_| {
-            let message = format!("the query ran for longer than it may: {} ms", limit.as_millis());
+            let message = format!(
+                "the query ran for longer than it may: {} ms",
+                limit.as_millis()
+            );
             Failure::new(Kind::Timeout, message)
         }),
     }
@@ -191,7 +223,9 @@ async fn begin(session: &Session, asked: &Asked) -> Result<Answer, Failure> {
     }
     let mut statements = session.parse(&asked.sql)?;
     let Some(last) = statements.pop() else {
-        return Err(Failure::new(Kind::Syntax, "no statement").with_hint("SELECT … FROM 'trace.pcap'"));
+        return Err(
+            Failure::new(Kind::Syntax, "no statement").with_hint("SELECT … FROM 'trace.pcap'")
+        );
     };
     for statement in statements {
         let mut answer = session.start(statement).await?;
@@ -374,7 +408,11 @@ pub(super) async fn end(
 }
 
 fn no_query(name: &str) -> Refusal {
-    Refusal::new(StatusCode::NOT_FOUND, "name", format!("no query called {name} runs"))
+    Refusal::new(
+        StatusCode::NOT_FOUND,
+        "name",
+        format!("no query called {name} runs"),
+    )
 }
 
 /// Rows of JSON that are given when nobody says how many.

@@ -13,11 +13,11 @@ use arrow::array::{
 };
 use arrow::compute::cast;
 use arrow::datatypes::{
-    DataType, Decimal128Type, Decimal256Type, DurationMicrosecondType, DurationMillisecondType,
-    DurationNanosecondType, DurationSecondType, Field, Float32Type, Float64Type, Int16Type,
-    Int32Type, Int64Type, IntervalMonthDayNanoType, Schema, Time64NanosecondType, TimeUnit,
-    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
-    TimestampSecondType, UInt64Type, Date32Type,
+    DataType, Date32Type, Decimal128Type, Decimal256Type, DurationMicrosecondType,
+    DurationMillisecondType, DurationNanosecondType, DurationSecondType, Field, Float32Type,
+    Float64Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNanoType, Schema,
+    Time64NanosecondType, TimeUnit, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType, UInt64Type,
 };
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use arrow_pg::datatypes::{encode_recordbatch, field_into_pg_type};
@@ -41,7 +41,13 @@ pub(crate) fn fields(
         .map(|(index, field)| {
             let origin = origins.get(index).and_then(Option::as_deref);
             let kind = type_of(field, origin);
-            FieldInfo::new(field.name().clone(), None, None, kind, format.format_for(index))
+            FieldInfo::new(
+                field.name().clone(),
+                None,
+                None,
+                kind,
+                format.format_for(index),
+            )
         })
         .collect()
 }
@@ -62,9 +68,10 @@ pub(crate) fn type_of(field: &Arc<Field>, origin: Option<&str>) -> Type {
             Type::NUMERIC
         }
         DataType::Float16 => Type::FLOAT4,
-        DataType::Dictionary(_, value) => {
-            type_of(&Arc::new(Field::new("", value.as_ref().clone(), true)), None)
-        }
+        DataType::Dictionary(_, value) => type_of(
+            &Arc::new(Field::new("", value.as_ref().clone(), true)),
+            None,
+        ),
         _ => field_into_pg_type(field).unwrap_or(Type::TEXT),
     }
 }
@@ -174,7 +181,12 @@ impl Encoder {
         let mut rows = Vec::with_capacity(batch.num_rows());
         for row in 0..batch.num_rows() {
             for (column, field) in columns.iter().zip(self.fields.iter()) {
-                write(column, row, field.format() == FieldFormat::Binary, &mut arena)?;
+                write(
+                    column,
+                    row,
+                    field.format() == FieldFormat::Binary,
+                    &mut arena,
+                )?;
             }
             rows.push(DataRow::new(arena.split(), count));
         }
@@ -183,7 +195,10 @@ impl Encoder {
 }
 
 fn failed(error: &dyn std::fmt::Display) -> Failure {
-    Failure::new(Kind::Run, format!("a value has no form in this protocol: {error}"))
+    Failure::new(
+        Kind::Run,
+        format!("a value has no form in this protocol: {error}"),
+    )
 }
 
 /// Makes a column ready to be written.
@@ -203,9 +218,7 @@ fn column(
     }
     Ok(match array.data_type() {
         DataType::Boolean => Column::Bool(array.as_boolean().clone()),
-        DataType::Int8 | DataType::UInt8 | DataType::Int16 => {
-            Column::I16(to(&DataType::Int16)?)
-        }
+        DataType::Int8 | DataType::UInt8 | DataType::Int16 => Column::I16(to(&DataType::Int16)?),
         // Oids of the catalog are written as numbers by their own types.
         DataType::Int32 | DataType::UInt16 => Column::I32(to(&DataType::Int32)?),
         DataType::UInt32 | DataType::Int64 => Column::I64(to(&DataType::Int64)?),
@@ -221,7 +234,12 @@ fn column(
         }
         DataType::Dictionary(_, value) => {
             let plain = to(value)?;
-            return column(&plain, &Field::new("", value.as_ref().clone(), true), info, finer);
+            return column(
+                &plain,
+                &Field::new("", value.as_ref().clone(), true),
+                info,
+                finer,
+            );
         }
         DataType::Binary => Column::Bytes(Bytes::Plain(array.as_binary::<i32>().clone())),
         DataType::LargeBinary => Column::Bytes(Bytes::Large(array.as_binary::<i64>().clone())),
@@ -244,7 +262,9 @@ fn column(
             Column::Interval(values, Arc::clone(array))
         }
         DataType::Interval(_) => {
-            let whole = to(&DataType::Interval(arrow::datatypes::IntervalUnit::MonthDayNano))?;
+            let whole = to(&DataType::Interval(
+                arrow::datatypes::IntervalUnit::MonthDayNano,
+            ))?;
             let values = whole.as_primitive::<IntervalMonthDayNanoType>();
             let parts = values.values().iter().map(|value| {
                 *finer |= value.nanoseconds % 1000 != 0;
@@ -276,11 +296,17 @@ fn micros(array: &ArrayRef, unit: TimeUnit, finer: &mut bool) -> Vec<i64> {
     match unit {
         TimeUnit::Second => {
             let values = array.as_primitive::<TimestampSecondType>().values();
-            values.iter().map(|value| value.saturating_mul(1_000_000)).collect()
+            values
+                .iter()
+                .map(|value| value.saturating_mul(1_000_000))
+                .collect()
         }
         TimeUnit::Millisecond => {
             let values = array.as_primitive::<TimestampMillisecondType>().values();
-            values.iter().map(|value| value.saturating_mul(1000)).collect()
+            values
+                .iter()
+                .map(|value| value.saturating_mul(1000))
+                .collect()
         }
         TimeUnit::Microsecond => {
             let values = array.as_primitive::<TimestampMicrosecondType>().values();
@@ -289,7 +315,11 @@ fn micros(array: &ArrayRef, unit: TimeUnit, finer: &mut bool) -> Vec<i64> {
         TimeUnit::Nanosecond => {
             let values = array.as_primitive::<TimestampNanosecondType>();
             *finer = values.iter().flatten().any(|value| value % 1000 != 0);
-            values.values().iter().map(|value| value.div_euclid(1000)).collect()
+            values
+                .values()
+                .iter()
+                .map(|value| value.div_euclid(1000))
+                .collect()
         }
     }
 }
@@ -300,11 +330,17 @@ fn durations(array: &ArrayRef, unit: TimeUnit, finer: &mut bool) -> Vec<(i32, i3
     match unit {
         TimeUnit::Second => {
             let values = array.as_primitive::<DurationSecondType>().values();
-            values.iter().map(|value| whole(value.saturating_mul(1_000_000))).collect()
+            values
+                .iter()
+                .map(|value| whole(value.saturating_mul(1_000_000)))
+                .collect()
         }
         TimeUnit::Millisecond => {
             let values = array.as_primitive::<DurationMillisecondType>().values();
-            values.iter().map(|value| whole(value.saturating_mul(1000))).collect()
+            values
+                .iter()
+                .map(|value| whole(value.saturating_mul(1000)))
+                .collect()
         }
         TimeUnit::Microsecond => {
             let values = array.as_primitive::<DurationMicrosecondType>().values();
@@ -313,7 +349,11 @@ fn durations(array: &ArrayRef, unit: TimeUnit, finer: &mut bool) -> Vec<(i32, i3
         TimeUnit::Nanosecond => {
             let values = array.as_primitive::<DurationNanosecondType>();
             *finer = values.iter().flatten().any(|value| value % 1000 != 0);
-            values.values().iter().map(|value| whole(value.div_euclid(1000))).collect()
+            values
+                .values()
+                .iter()
+                .map(|value| whole(value.div_euclid(1000)))
+                .collect()
         }
     }
 }
@@ -367,26 +407,58 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
     let bad = |value: &str| failed(&format!("{value} is no address"));
     match column {
         Column::Bool(array) if binary => sized(out, |out| out.put_u8(array.value(row).into())),
-        Column::Bool(array) => sized(out, |out| out.put_u8(if array.value(row) { b't' } else { b'f' })),
+        Column::Bool(array) => sized(out, |out| {
+            out.put_u8(if array.value(row) { b't' } else { b'f' })
+        }),
         Column::I16(array) => {
             let value = array.as_primitive::<Int16Type>().value(row);
-            sized(out, |out| if binary { out.put_i16(value) } else { text(out, value) })
+            sized(out, |out| {
+                if binary {
+                    out.put_i16(value)
+                } else {
+                    text(out, value)
+                }
+            })
         }
         Column::I32(array) => {
             let value = array.as_primitive::<Int32Type>().value(row);
-            sized(out, |out| if binary { out.put_i32(value) } else { text(out, value) })
+            sized(out, |out| {
+                if binary {
+                    out.put_i32(value)
+                } else {
+                    text(out, value)
+                }
+            })
         }
         Column::I64(array) => {
             let value = array.as_primitive::<Int64Type>().value(row);
-            sized(out, |out| if binary { out.put_i64(value) } else { text(out, value) })
+            sized(out, |out| {
+                if binary {
+                    out.put_i64(value)
+                } else {
+                    text(out, value)
+                }
+            })
         }
         Column::F32(array) => {
             let value = array.as_primitive::<Float32Type>().value(row);
-            sized(out, |out| if binary { out.put_f32(value) } else { float(out, value.into(), value) })
+            sized(out, |out| {
+                if binary {
+                    out.put_f32(value)
+                } else {
+                    float(out, value.into(), value)
+                }
+            })
         }
         Column::F64(array) => {
             let value = array.as_primitive::<Float64Type>().value(row);
-            sized(out, |out| if binary { out.put_f64(value) } else { float(out, value, value) })
+            sized(out, |out| {
+                if binary {
+                    out.put_f64(value)
+                } else {
+                    float(out, value, value)
+                }
+            })
         }
         Column::Text(array) => {
             let value = array.as_string::<i32>().value(row);
@@ -408,8 +480,10 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
         }
         Column::Mac(array) if binary => {
             let value = array.value(row);
-            let octets: Result<Vec<u8>, _> =
-                value.split(':').map(|part| u8::from_str_radix(part, 16)).collect();
+            let octets: Result<Vec<u8>, _> = value
+                .split(':')
+                .map(|part| u8::from_str_radix(part, 16))
+                .collect();
             let octets = octets.ok().filter(|octets| octets.len() == 6);
             let octets = octets.ok_or_else(|| bad(value))?;
             sized(out, |out| out.put_slice(&octets))
@@ -434,7 +508,9 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
         Column::Timestamp(micros, zone, is_instant, _) => {
             let value = micros.get(row).copied().unwrap_or_default();
             if binary {
-                return sized(out, |out| out.put_i64(value.saturating_sub(POSTGRES_EPOCH_MICROS)));
+                return sized(out, |out| {
+                    out.put_i64(value.saturating_sub(POSTGRES_EPOCH_MICROS))
+                });
             }
             let instant = DateTime::from_timestamp_micros(value)
                 .ok_or_else(|| failed(&format!("{value} µs is no time")))?;
@@ -446,9 +522,17 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
             sized(out, |out| {
                 date(out, local.date());
                 out.put_u8(b' ');
-                clock(out, i64::from(local.num_seconds_from_midnight()) * 1_000_000 + i64::from(local.nanosecond() / 1000));
+                clock(
+                    out,
+                    i64::from(local.num_seconds_from_midnight()) * 1_000_000
+                        + i64::from(local.nanosecond() / 1000),
+                );
                 if *is_instant {
-                    let (sign, offset) = if offset < 0 { ('-', -offset) } else { ('+', offset) };
+                    let (sign, offset) = if offset < 0 {
+                        ('-', -offset)
+                    } else {
+                        ('+', offset)
+                    };
                     text(out, format_args!("{sign}{:02}", offset / 3600));
                     if offset % 3600 != 0 {
                         text(out, format_args!(":{:02}", offset % 3600 / 60));
@@ -465,7 +549,9 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
         Column::Date(array) => {
             let days = array.as_primitive::<Date32Type>().value(row);
             if binary {
-                return sized(out, |out| out.put_i32(days.saturating_sub(POSTGRES_EPOCH_DAYS)));
+                return sized(out, |out| {
+                    out.put_i32(days.saturating_sub(POSTGRES_EPOCH_DAYS))
+                });
             }
             let day = NaiveDate::from_epoch_days(days)
                 .ok_or_else(|| failed(&format!("day {days} is no date")))?;
@@ -478,7 +564,13 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
         }
         Column::Time(array) => {
             let micros = array.as_primitive::<Time64NanosecondType>().value(row) / 1000;
-            sized(out, |out| if binary { out.put_i64(micros) } else { clock(out, micros) })
+            sized(out, |out| {
+                if binary {
+                    out.put_i64(micros)
+                } else {
+                    clock(out, micros)
+                }
+            })
         }
         Column::Interval(values, _) => {
             let (months, days, micros) = values.get(row).copied().unwrap_or_default();
@@ -493,8 +585,12 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
         }
         Column::Shown(array) => {
             let options = FormatOptions::default();
-            let formatter = ArrayFormatter::try_new(array, &options).map_err(|error| failed(&error))?;
-            let shown = formatter.value(row).try_to_string().map_err(|error| failed(&error))?;
+            let formatter =
+                ArrayFormatter::try_new(array, &options).map_err(|error| failed(&error))?;
+            let shown = formatter
+                .value(row)
+                .try_to_string()
+                .map_err(|error| failed(&error))?;
             sized(out, |out| out.put_slice(shown.as_bytes()))
         }
         Column::Other(_) => Ok(()),
@@ -507,7 +603,11 @@ fn float(out: &mut BytesMut, value: f64, shown: impl std::fmt::Display + std::fm
     if value.is_nan() {
         out.put_slice(b"NaN");
     } else if value.is_infinite() {
-        out.put_slice(if value > 0.0 { b"Infinity" } else { b"-Infinity" });
+        out.put_slice(if value > 0.0 {
+            b"Infinity"
+        } else {
+            b"-Infinity"
+        });
     } else if size != 0.0 && !(1e-5..1e15).contains(&size) {
         text(out, format_args!("{shown:e}"));
     } else {
@@ -517,13 +617,28 @@ fn float(out: &mut BytesMut, value: f64, shown: impl std::fmt::Display + std::fm
 
 fn date(out: &mut BytesMut, day: NaiveDate) {
     // The year before 1 is the first before Christ.
-    let year = if day.year() > 0 { day.year() } else { 1 - day.year() };
-    text(out, format_args!("{year:04}-{:02}-{:02}", day.month(), day.day()));
+    let year = if day.year() > 0 {
+        day.year()
+    } else {
+        1 - day.year()
+    };
+    text(
+        out,
+        format_args!("{year:04}-{:02}-{:02}", day.month(), day.day()),
+    );
 }
 
 fn clock(out: &mut BytesMut, micros: i64) {
     let seconds = micros / 1_000_000;
-    text(out, format_args!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60));
+    text(
+        out,
+        format_args!(
+            "{:02}:{:02}:{:02}",
+            seconds / 3600,
+            seconds / 60 % 60,
+            seconds % 60
+        ),
+    );
     fraction(out, micros % 1_000_000);
 }
 
@@ -566,8 +681,12 @@ fn digits(array: &ArrayRef, row: usize) -> Result<String, Failure> {
         DataType::Decimal256(..) => array.as_primitive::<Decimal256Type>().value_as_string(row),
         _ => {
             let options = FormatOptions::default();
-            let formatter = ArrayFormatter::try_new(array, &options).map_err(|error| failed(&error))?;
-            formatter.value(row).try_to_string().map_err(|error| failed(&error))?
+            let formatter =
+                ArrayFormatter::try_new(array, &options).map_err(|error| failed(&error))?;
+            formatter
+                .value(row)
+                .try_to_string()
+                .map_err(|error| failed(&error))?
         }
     })
 }
@@ -674,7 +793,10 @@ mod tests {
             write(&mut out);
             String::from_utf8(out.to_vec()).unwrap()
         };
-        assert_eq!(written(&|out| interval(out, 14, 1, 1_500_000)), "1 year 2 mons 1 day 00:00:01.5");
+        assert_eq!(
+            written(&|out| interval(out, 14, 1, 1_500_000)),
+            "1 year 2 mons 1 day 00:00:01.5"
+        );
         assert_eq!(written(&|out| interval(out, 0, 0, -1)), "-00:00:00.000001");
         assert_eq!(written(&|out| interval(out, 0, 3, 0)), "3 days");
         assert_eq!(written(&|out| interval(out, 0, 0, 0)), "00:00:00");

@@ -32,7 +32,9 @@ use weir_engine::Statement;
 
 use super::encode::{self, Encoder};
 use super::parameter::{parameter, type_of_parameter};
-use super::route::{CopyFormat, CopyOut, Route, copy_out, is_of_catalog, route};
+use super::route::{
+    CopyFormat, CopyOut, Route, cast_parameters, copy_out, for_catalog, is_of_catalog, route,
+};
 use crate::catalog::{Catalog, VERSION};
 use crate::error::{Failure, Kind};
 use crate::session::{Answer, Session};
@@ -71,7 +73,10 @@ enum Doing {
     Catalog(<DfSessionService as ExtendedQueryHandler>::Statement),
     Copy(CopyOut),
     Nothing(&'static str),
-    TimeZone(Statement, <DfSessionService as ExtendedQueryHandler>::Statement),
+    TimeZone(
+        Statement,
+        <DfSessionService as ExtendedQueryHandler>::Statement,
+    ),
     Version,
 }
 
@@ -117,7 +122,13 @@ fn formatted(fields: &[FieldInfo], format: &Format) -> Vec<FieldInfo> {
     fields
         .map(|(index, field)| {
             let name = field.name().to_owned();
-            FieldInfo::new(name, None, None, field.datatype().clone(), format.format_for(index))
+            FieldInfo::new(
+                name,
+                None,
+                None,
+                field.datatype().clone(),
+                format.format_for(index),
+            )
         })
         .collect()
 }
@@ -167,7 +178,8 @@ impl Connection {
                 match answer.next().await {
                     Ok(Some(batch)) => match encoder.rows(&batch) {
                         Ok(rows) => {
-                            let rows: Vec<PgWireResult<DataRow>> = rows.into_iter().map(Ok).collect();
+                            let rows: Vec<PgWireResult<DataRow>> =
+                                rows.into_iter().map(Ok).collect();
                             Some((stream::iter(rows), Some((answer, encoder))))
                         }
                         Err(failure) => Some((stream::iter(vec![Err(refused(&failure))]), None)),
@@ -203,10 +215,17 @@ impl Connection {
             notices.push(format!("and {more} more of this kind"));
         }
         for notice in notices {
-            let fields = [(b'S', "WARNING"), (b'V', "WARNING"), (b'C', "01000"), (b'M', &notice)];
+            let fields = [
+                (b'S', "WARNING"),
+                (b'V', "WARNING"),
+                (b'C', "01000"),
+                (b'M', &notice),
+            ];
             let fields = fields.iter().map(|(key, text)| (*key, (*text).to_owned()));
             client
-                .feed(PgWireBackendMessage::NoticeResponse(NoticeResponse::new(fields.collect())))
+                .feed(PgWireBackendMessage::NoticeResponse(NoticeResponse::new(
+                    fields.collect(),
+                )))
                 .await?;
         }
         Ok(())
@@ -249,7 +268,9 @@ impl Connection {
     /// How long a statement may run: what the client has set, and what the server allows.
     fn limit<C: ClientInfo>(&self, client: &C) -> Option<Duration> {
         let set = client.metadata().get("statement_timeout_ms");
-        let set = set.and_then(|text| text.parse().ok()).map(Duration::from_millis);
+        let set = set
+            .and_then(|text| text.parse().ok())
+            .map(Duration::from_millis);
         let most = self.session.house.options.limits.time_max;
         match (set, most) {
             (Some(set), Some(most)) => Some(set.min(most)),
@@ -258,13 +279,19 @@ impl Connection {
     }
 
     /// Sends the rows of an answer to a simple query.
-    async fn send_rows<C: Client>(&self, client: &mut C, mut rows: QueryResponse) -> PgWireResult<()>
+    async fn send_rows<C: Client>(
+        &self,
+        client: &mut C,
+        mut rows: QueryResponse,
+    ) -> PgWireResult<()>
     where
         C::Error: Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
         let described = described(&rows.row_schema);
-        client.feed(PgWireBackendMessage::RowDescription(described)).await?;
+        client
+            .feed(PgWireBackendMessage::RowDescription(described))
+            .await?;
         let mut count = 0;
         while let Some(row) = rows.data_rows.next().await {
             client.feed(PgWireBackendMessage::DataRow(row?)).await?;
@@ -281,7 +308,9 @@ impl Connection {
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
         let complete: CommandComplete = tag.into();
-        Ok(client.feed(PgWireBackendMessage::CommandComplete(complete)).await?)
+        Ok(client
+            .feed(PgWireBackendMessage::CommandComplete(complete))
+            .await?)
     }
 
     /// Sends what the library answers.
@@ -293,7 +322,9 @@ impl Connection {
         match response {
             Response::Query(rows) => self.send_rows(client, rows).await,
             Response::EmptyQuery => Ok(client
-                .feed(PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()))
+                .feed(PgWireBackendMessage::EmptyQueryResponse(
+                    EmptyQueryResponse::new(),
+                ))
                 .await?),
             Response::Execution(tag) => self.complete(client, tag).await,
             Response::TransactionStart(tag) => {
@@ -305,7 +336,10 @@ impl Connection {
                 self.complete(client, tag).await
             }
             Response::Error(info) => Err(PgWireError::UserError(info)),
-            _ => Err(refused(&Failure::new(Kind::Plan, "nothing is copied in here"))),
+            _ => Err(refused(&Failure::new(
+                Kind::Plan,
+                "nothing is copied in here",
+            ))),
         }
     }
 
@@ -362,17 +396,28 @@ impl Connection {
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
         let service = &*self.catalog.service;
-        let responses = SimpleQueryHandler::do_query(service, client, sql).await;
+        let responses = SimpleQueryHandler::do_query(service, client, &for_catalog(sql)).await;
         for response in responses.map_err(of_catalog)? {
-            self.send_response(client, response).await.map_err(of_catalog)?;
+            self.send_response(client, response)
+                .await
+                .map_err(of_catalog)?;
         }
         Ok(())
     }
 
     /// Does a statement whose rows nobody wants.
     async fn run<C: Client>(&self, _client: &mut C, statement: Statement) -> PgWireResult<()> {
-        let mut answer = self.session.start(statement).await.map_err(|failure| refused(&failure))?;
-        while answer.next().await.map_err(|failure| refused(&failure))?.is_some() {}
+        let mut answer = self
+            .session
+            .start(statement)
+            .await
+            .map_err(|failure| refused(&failure))?;
+        while answer
+            .next()
+            .await
+            .map_err(|failure| refused(&failure))?
+            .is_some()
+        {}
         Ok(())
     }
 
@@ -387,7 +432,11 @@ impl Connection {
             self.run(client, statement).await?;
             return self.complete(client, tag).await;
         }
-        let answer = self.session.start(statement).await.map_err(|failure| refused(&failure))?;
+        let answer = self
+            .session
+            .start(statement)
+            .await
+            .map_err(|failure| refused(&failure))?;
         let fields = encode::fields(&answer.schema, &answer.origins, &Format::UnifiedText);
         let rows = self.rows(answer, &Arc::new(fields));
         self.send_rows(client, rows).await
@@ -417,7 +466,9 @@ impl Connection {
         let columns = i16::try_from(fields.len()).unwrap_or(i16::MAX);
         let code = i16::from(is_binary);
         let response = CopyOutResponse::new(i8::from(is_binary), columns, vec![code; fields.len()]);
-        client.feed(PgWireBackendMessage::CopyOutResponse(response)).await?;
+        client
+            .feed(PgWireBackendMessage::CopyOutResponse(response))
+            .await?;
         let mut out = BytesMut::new();
         match copy.format {
             CopyFormat::Binary => out.put_slice(b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0"),
@@ -449,9 +500,12 @@ impl Connection {
             let data = CopyData::new(out.split().freeze());
             client.feed(PgWireBackendMessage::CopyData(data)).await?;
         }
-        client.feed(PgWireBackendMessage::CopyDone(CopyDone::new())).await?;
+        client
+            .feed(PgWireBackendMessage::CopyDone(CopyDone::new()))
+            .await?;
         self.tell(client).await?;
-        self.complete(client, Tag::new("COPY").with_rows(count)).await
+        self.complete(client, Tag::new("COPY").with_rows(count))
+            .await
     }
 
     /// Starts a portal: what is to be sent at once is sent, and what has rows waits to be fetched.
@@ -489,19 +543,22 @@ impl Connection {
                 }
                 let answer = self.session.start(statement).await;
                 let answer = answer.map_err(|failure| refused(&failure))?;
-                let fields =
-                    encode::fields(&answer.schema, &answer.origins, &portal.result_column_format);
+                let fields = encode::fields(
+                    &answer.schema,
+                    &answer.origins,
+                    &portal.result_column_format,
+                );
                 let fields = Arc::new(fields);
                 // What was described must be what comes.
-                let same = |(one, other): (&FieldInfo, &FieldInfo)| one.datatype() == other.datatype();
+                let same =
+                    |(one, other): (&FieldInfo, &FieldInfo)| one.datatype() == other.datatype();
                 if fields.len() != prepared.fields.len()
                     || !fields.iter().zip(prepared.fields.iter()).all(same)
                 {
                     let message = "the columns of the answer are others than when it was prepared";
-                    return Err(refused(
-                        &Failure::new(Kind::Plan, message)
-                            .with_hint("prepare it again, or give the parameters types: $1::bigint"),
-                    ));
+                    return Err(refused(&Failure::new(Kind::Plan, message).with_hint(
+                        "prepare it again, or give the parameters types: $1::bigint",
+                    )));
                 }
                 return Ok(Some(self.rows(answer, &fields)));
             }
@@ -523,7 +580,10 @@ impl Connection {
         let Some((statement, plan)) = &known.1 else {
             return Ok(None);
         };
-        if !matches!(statement, datafusion::sql::sqlparser::ast::Statement::Query(_)) {
+        if !matches!(
+            statement,
+            datafusion::sql::sqlparser::ast::Statement::Query(_)
+        ) {
             // What it says of settings is text, whose binary form is the same.
             let service = &*self.catalog.service;
             let responses = SimpleQueryHandler::do_query(service, client, &known.0).await;
@@ -536,14 +596,31 @@ impl Connection {
             return Ok(None);
         }
         may_run(client)?;
-        let failed = |error: datafusion::error::DataFusionError| of_catalog(PgWireError::ApiError(Box::new(error)));
+        let failed = |error: datafusion::error::DataFusionError| {
+            of_catalog(PgWireError::ApiError(Box::new(error)))
+        };
         let types = plan.get_parameter_types().map_err(failed)?;
-        let inferred = (1..=portal.parameter_len()).map(|number| types.get(&format!("${number}"))?.as_ref());
+        let inferred =
+            (1..=portal.parameter_len()).map(|number| types.get(&format!("${number}"))?.as_ref());
         let inferred: Vec<_> = inferred.collect();
-        let wire: Vec<_> = portal.statement.statement.parameters.iter().map(Some).collect();
+        let wire: Vec<_> = portal
+            .statement
+            .statement
+            .parameters
+            .iter()
+            .map(Some)
+            .collect();
         let values = deserialize_parameters_with_server_types(portal, &inferred, &wire)?;
-        let plan = plan.clone().replace_params_with_values(&values).map_err(failed)?;
-        let rows = self.catalog.context.execute_logical_plan(plan).await.map_err(failed)?;
+        let plan = plan
+            .clone()
+            .replace_params_with_values(&values)
+            .map_err(failed)?;
+        let rows = self
+            .catalog
+            .context
+            .execute_logical_plan(plan)
+            .await
+            .map_err(failed)?;
         let rows = encode_dataframe(rows, &portal.result_column_format, None).await;
         rows.map(Some).map_err(of_catalog)
     }
@@ -576,13 +653,17 @@ impl Connection {
         while rows_max == 0 || count < rows_max {
             let Some(row) = rows.data_rows.next().await else {
                 self.tell(client).await?;
-                return self.complete(client, Tag::new("SELECT").with_rows(count)).await;
+                return self
+                    .complete(client, Tag::new("SELECT").with_rows(count))
+                    .await;
             };
             client.feed(PgWireBackendMessage::DataRow(row?)).await?;
             count += 1;
         }
         *state = PortalExecutionState::Suspended(rows);
-        Ok(client.feed(PgWireBackendMessage::PortalSuspended(PortalSuspended::new())).await?)
+        Ok(client
+            .feed(PgWireBackendMessage::PortalSuspended(PortalSuspended::new()))
+            .await?)
     }
 }
 
@@ -591,7 +672,10 @@ fn bound(statement: &Statement, portal: &Portal<Prepared>) -> PgWireResult<State
     let prepared = &portal.statement.statement;
     let wanted = prepared.parameters.len();
     if portal.parameter_len() != wanted {
-        let message = format!("{} values are given for {wanted} parameters", portal.parameter_len());
+        let message = format!(
+            "{} values are given for {wanted} parameters",
+            portal.parameter_len()
+        );
         return Err(refused(&Failure::new(Kind::Plan, message)));
     }
     let mut values = Vec::with_capacity(wanted);
@@ -622,7 +706,15 @@ fn copied(sql: &str) -> PgWireResult<Option<CopyOut>> {
 /// The tag of a statement without rows.
 fn tag(statement: &Statement) -> Tag {
     let sql = statement.parsed().to_string().to_ascii_uppercase();
-    let known = ["CREATE VIEW", "DROP VIEW", "CREATE TABLE", "DROP TABLE", "PREPARE", "DEALLOCATE", "SET"];
+    let known = [
+        "CREATE VIEW",
+        "DROP VIEW",
+        "CREATE TABLE",
+        "DROP TABLE",
+        "PREPARE",
+        "DEALLOCATE",
+        "SET",
+    ];
     let first = known.iter().find(|tag| sql.starts_with(**tag));
     Tag::new(first.unwrap_or(&"CREATE VIEW"))
 }
@@ -642,17 +734,22 @@ fn server_version() -> QueryResponse {
 
 fn version_fields() -> Vec<FieldInfo> {
     let format = pgwire::api::results::FieldFormat::Text;
-    vec![FieldInfo::new("server_version".to_owned(), None, None, Type::TEXT, format)]
+    vec![FieldInfo::new(
+        "server_version".to_owned(),
+        None,
+        None,
+        Type::TEXT,
+        format,
+    )]
 }
 
 /// A line of text or CSV.
-fn line<'v>(
-    copy: &CopyOut,
-    values: impl Iterator<Item = Option<&'v [u8]>>,
-    out: &mut BytesMut,
-) {
+fn line<'v>(copy: &CopyOut, values: impl Iterator<Item = Option<&'v [u8]>>, out: &mut BytesMut) {
     let is_csv = copy.format == CopyFormat::Csv;
-    let null = copy.null.as_deref().unwrap_or(if is_csv { "" } else { "\\N" });
+    let null = copy
+        .null
+        .as_deref()
+        .unwrap_or(if is_csv { "" } else { "\\N" });
     for (index, value) in values.enumerate() {
         if index > 0 {
             out.put_u8(copy.delimiter);
@@ -662,7 +759,8 @@ fn line<'v>(
             continue;
         };
         if is_csv {
-            let quotes = |byte: &u8| matches!(byte, b'"' | b'\n' | b'\r') || *byte == copy.delimiter;
+            let quotes =
+                |byte: &u8| matches!(byte, b'"' | b'\n' | b'\r') || *byte == copy.delimiter;
             if value == null.as_bytes() || value.iter().any(quotes) {
                 out.put_u8(b'"');
                 for byte in value {
@@ -774,29 +872,44 @@ impl QueryParser for Preparer {
             Route::Catalog => return self.of_catalog(client, sql, types).await,
             Route::TimeZone => {
                 let parser = self.catalog.service.query_parser();
-                let known = parser.parse_sql(client, sql, types).await.map_err(of_catalog)?.unwrap_or_default();
+                let known = parser
+                    .parse_sql(client, sql, types)
+                    .await
+                    .map_err(of_catalog)?
+                    .unwrap_or_default();
                 return Ok(Some(plain(Doing::TimeZone(statement, known), Vec::new())));
             }
             Route::Engine => {}
         }
         let count = statement.parameters();
         if count > usize::from(u16::MAX) {
-            return Err(failed(Failure::new(Kind::Limit, "a statement has 65,535 parameters at most")));
+            return Err(failed(Failure::new(
+                Kind::Limit,
+                "a statement has 65,535 parameters at most",
+            )));
         }
         let (fields, inferred) = match statement.gives_rows() {
             true => {
-                let described = self.session.describe(statement.clone()).await.map_err(failed)?;
+                let described = self
+                    .session
+                    .describe(statement.clone())
+                    .await
+                    .map_err(failed)?;
                 let origins = &described.address_origins;
                 let fields = encode::fields(&described.schema, origins, &Format::UnifiedText);
                 (fields, described.parameters)
             }
             false => (Vec::new(), Vec::new()),
         };
+        let casts = cast_parameters(&statement);
         let parameters = (0..count).map(|index| {
+            let cast = casts.get(&(index + 1)).cloned();
             let given = types.get(index).cloned().flatten();
             let given = given.filter(|kind| *kind != Type::UNKNOWN);
             let inferred = inferred.get(index).and_then(Option::as_ref);
-            given.unwrap_or_else(|| type_of_parameter(inferred))
+            given
+                .or(cast)
+                .unwrap_or_else(|| type_of_parameter(inferred))
         });
         Ok(Some(Prepared {
             parameters: parameters.collect(),
@@ -814,7 +927,10 @@ impl QueryParser for Preparer {
         prepared: &Prepared,
         format: Option<&Format>,
     ) -> PgWireResult<Vec<FieldInfo>> {
-        Ok(formatted(&prepared.fields, format.unwrap_or(&Format::UnifiedText)))
+        Ok(formatted(
+            &prepared.fields,
+            format.unwrap_or(&Format::UnifiedText),
+        ))
     }
 }
 
@@ -829,7 +945,8 @@ impl Preparer {
         C: ClientInfo + Unpin + Send + Sync,
     {
         let parser = self.catalog.service.query_parser();
-        let Some(known) = parser.parse_sql(client, sql, types).await.map_err(of_catalog)? else {
+        let parsed = parser.parse_sql(client, &for_catalog(sql), types).await;
+        let Some(known) = parsed.map_err(of_catalog)? else {
             return Ok(None);
         };
         let is_question = known.1.as_ref().is_none_or(|(statement, _)| {
@@ -847,7 +964,10 @@ impl Preparer {
             )
         });
         if !is_question {
-            return Err(refused(&Failure::new(Kind::Refused, "the catalog is only asked")));
+            return Err(refused(&Failure::new(
+                Kind::Refused,
+                "the catalog is only asked",
+            )));
         }
         let parameters = parser.get_parameter_types(&known).map_err(of_catalog)?;
         let fields = parser.get_result_schema(&known, None).map_err(of_catalog)?;
@@ -891,7 +1011,9 @@ impl ExtendedQueryHandler for Connection {
             }
             Some(Entry::Empty) => {
                 client
-                    .feed(PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()))
+                    .feed(PgWireBackendMessage::EmptyQueryResponse(
+                        EmptyQueryResponse::new(),
+                    ))
                     .await?;
             }
             None => return Err(PgWireError::PortalNotFound(name.to_owned())),

@@ -51,7 +51,10 @@ impl Door {
     pub(crate) fn new(house: &Arc<House>, tls: Option<TlsAcceptor>) -> Result<Self, Failure> {
         Ok(Self {
             tls,
-            welcome: Arc::new(Welcome::new(house.options.password.as_deref(), !house.options.allow_write)),
+            welcome: Arc::new(Welcome::new(
+                house.options.password.as_deref(),
+                !house.options.allow_write,
+            )),
             catalog: Arc::new(Catalog::new(house)?),
             places: Arc::new(Semaphore::new(house.options.limits.connections_max)),
             benches: Arc::new(Semaphore::new(BENCHES)),
@@ -83,7 +86,8 @@ impl Door {
                     if let Ok(bench) = Arc::clone(&self.benches).try_acquire_owned() {
                         tokio::spawn(async move {
                             let most = door.house.options.limits.connections_max;
-                            let message = format!("too many connections: --max-connections is {most}");
+                            let message =
+                                format!("too many connections: --max-connections is {most}");
                             let told = tell_unasked(socket, "53300", &message);
                             let _ = tokio::time::timeout(Duration::from_secs(2), told).await;
                             drop(bench);
@@ -106,7 +110,13 @@ impl Door {
             return;
         };
         let parts = framed.into_parts();
-        let mut lengths = Lengths::new(self.house.options.limits.text_bytes_max.saturating_add(SLACK));
+        let mut lengths = Lengths::new(
+            self.house
+                .options
+                .limits
+                .text_bytes_max
+                .saturating_add(SLACK),
+        );
         let fits = lengths.take(&parts.read_buf);
         let mut guarded = FramedParts::new(Guarded::new(parts.io, lengths), parts.codec);
         guarded.read_buf = parts.read_buf;
@@ -117,7 +127,8 @@ impl Door {
         }
         if let Some(length) = socket.get_ref().lengths.refused() {
             let most = self.house.options.limits.text_bytes_max;
-            let message = format!("a message of {length} bytes is more than --max-text allows: {most}");
+            let message =
+                format!("a message of {length} bytes is more than --max-text allows: {most}");
             let _ = refuse(&mut socket, "54000", &message).await;
         }
         drop(place);
@@ -128,7 +139,10 @@ impl Door {
         let Ok(session) = Session::new(&self.house) else {
             return refuse(socket, "XX000", "an engine cannot be made").await;
         };
-        let handler = Arc::new(Connection::new(Arc::new(session), Arc::clone(&self.catalog)));
+        let handler = Arc::new(Connection::new(
+            Arc::new(session),
+            Arc::clone(&self.catalog),
+        ));
         let startup = Arc::new(Startup::new(&self.welcome));
         let cancel = Arc::new(DefaultCancelHandler::new(Arc::clone(&self.welcome.manager)));
         let mut ending = self.house.ending.clone();
@@ -196,7 +210,12 @@ impl Door {
                 }
                 let info: ErrorInfo = error.into();
                 let is_fatal = info.is_fatal() || !is_begun;
-                process_error(socket, PgWireError::UserError(Box::new(info)), waits_for_sync).await?;
+                process_error(
+                    socket,
+                    PgWireError::UserError(Box::new(info)),
+                    waits_for_sync,
+                )
+                .await?;
                 if is_fatal {
                     return socket.close().await.map_err(std::io::Error::other);
                 }
@@ -233,7 +252,8 @@ async fn refuse(socket: &mut Socket, code: &str, message: &str) -> std::io::Resu
     info.severity_nonlocalized = Some("FATAL".to_owned());
     let sent = socket.send(PgWireBackendMessage::ErrorResponse(info.into()));
     let sent = tokio::time::timeout(Duration::from_secs(2), sent).await;
-    sent.map_err(std::io::Error::other)?.map_err(std::io::Error::other)?;
+    sent.map_err(std::io::Error::other)?
+        .map_err(std::io::Error::other)?;
     socket.close().await.map_err(std::io::Error::other)
 }
 
@@ -246,7 +266,12 @@ async fn tell_unasked(mut socket: TcpStream, code: &str, message: &str) -> std::
         let _ = socket.read(&mut [0; 1024]).await?;
     }
     let mut fields = Vec::new();
-    for (key, text) in [(b'S', "FATAL"), (b'V', "FATAL"), (b'C', code), (b'M', message)] {
+    for (key, text) in [
+        (b'S', "FATAL"),
+        (b'V', "FATAL"),
+        (b'C', code),
+        (b'M', message),
+    ] {
         fields.push(key);
         fields.extend(text.as_bytes());
         fields.push(0);

@@ -20,11 +20,15 @@ pub(super) fn type_of_parameter(inferred: Option<&DataType>) -> Type {
             | DataType::UInt16
             | DataType::UInt32,
         ) => Type::INT8,
-        Some(DataType::UInt64 | DataType::Decimal128(..) | DataType::Decimal256(..)) => Type::NUMERIC,
+        Some(DataType::UInt64 | DataType::Decimal128(..) | DataType::Decimal256(..)) => {
+            Type::NUMERIC
+        }
         Some(DataType::Float16 | DataType::Float32 | DataType::Float64) => Type::FLOAT8,
         Some(DataType::Timestamp(..)) => Type::TIMESTAMPTZ,
         Some(DataType::Date32 | DataType::Date64) => Type::DATE,
-        Some(DataType::Binary | DataType::LargeBinary | DataType::FixedSizeBinary(_)) => Type::BYTEA,
+        Some(DataType::Binary | DataType::LargeBinary | DataType::FixedSizeBinary(_)) => {
+            Type::BYTEA
+        }
         _ => Type::TEXT,
     }
 }
@@ -43,12 +47,17 @@ pub(super) fn parameter(
     };
     let value = match is_binary {
         true => of_binary(bytes, kind),
-        false => std::str::from_utf8(bytes).ok().and_then(|text| of_text(text, kind)),
+        false => std::str::from_utf8(bytes)
+            .ok()
+            .and_then(|text| of_text(text, kind)),
     };
     value.ok_or_else(|| {
         let form = if is_binary { "binary" } else { "text" };
-        Failure::new(Kind::Plan, format!("a parameter is no {} in {form}", kind.name()))
-            .with_hint("send it as text")
+        Failure::new(
+            Kind::Plan,
+            format!("a parameter is no {} in {form}", kind.name()),
+        )
+        .with_hint("send it as text")
     })
 }
 
@@ -69,7 +78,9 @@ fn of_text(text: &str, kind: &Type) -> Option<Parameter> {
             let digits = text.strip_prefix("\\x")?;
             let digits = digits.as_bytes().chunks(2);
             let bytes = digits.map(|pair| {
-                let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
+                let pair = std::str::from_utf8(pair)
+                    .ok()
+                    .filter(|pair| pair.len() == 2)?;
                 u8::from_str_radix(pair, 16).ok()
             });
             Parameter::Bytes(bytes.collect::<Option<_>>()?)
@@ -167,7 +178,10 @@ mod tests {
     fn values_are_what_clients_send() {
         let binary = |kind: &Type, bytes: &[u8]| parameter(Some(bytes), kind, true).ok();
         let text = |kind: &Type, text: &str| parameter(Some(text.as_bytes()), kind, false).ok();
-        assert_eq!(binary(&Type::INT4, &[0, 0, 1, 0]), Some(Parameter::Integer(256)));
+        assert_eq!(
+            binary(&Type::INT4, &[0, 0, 1, 0]),
+            Some(Parameter::Integer(256))
+        );
         assert_eq!(binary(&Type::INT4, &[0]), None);
         let largest = [0, 5, 0, 4, 0, 0, 0, 0, 7, 52, 26, 88, 2, 225, 3, 187, 6, 79];
         let largest = binary(&Type::NUMERIC, &largest);
@@ -176,13 +190,22 @@ mod tests {
         assert_eq!(part, Some(Parameter::Float(-12.05)));
         assert_eq!(binary(&Type::NUMERIC, &[0xff; 8]), None);
         let time = binary(&Type::TIMESTAMPTZ, &[0, 0, 0, 0, 0, 0, 0, 1]);
-        assert_eq!(time, Some(Parameter::Time("2000-01-01T00:00:00.000001Z".to_owned())));
+        assert_eq!(
+            time,
+            Some(Parameter::Time("2000-01-01T00:00:00.000001Z".to_owned()))
+        );
         assert_eq!(binary(&Type::TIMESTAMPTZ, &[0x7f; 8]), None);
         let address = binary(&Type::INET, &[2, 32, 0, 4, 10, 0, 0, 1]);
         assert_eq!(address, Some(Parameter::Text("10.0.0.1".to_owned())));
         assert_eq!(text(&Type::NUMERIC, "12"), Some(Parameter::Integer(12)));
-        assert_eq!(text(&Type::BYTEA, "\\x00ff"), Some(Parameter::Bytes(vec![0, 255])));
+        assert_eq!(
+            text(&Type::BYTEA, "\\x00ff"),
+            Some(Parameter::Bytes(vec![0, 255]))
+        );
         assert_eq!(text(&Type::BYTEA, "\\x00f"), None);
-        assert_eq!(text(&Type::UNKNOWN, "a"), Some(Parameter::Text("a".to_owned())));
+        assert_eq!(
+            text(&Type::UNKNOWN, "a"),
+            Some(Parameter::Text("a".to_owned()))
+        );
     }
 }

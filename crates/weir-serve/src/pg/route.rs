@@ -1,9 +1,11 @@
 //! Which statements are for the catalog, and which for weir?
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use datafusion::sql::parser::Statement as DfStatement;
 use datafusion::sql::sqlparser::ast::{self, Expr, Visit, Visitor};
+use pgwire::api::Type;
 use weir_engine::Statement;
 
 /// Who answers a statement.
@@ -29,7 +31,10 @@ pub(super) fn is_of_catalog(sql: &str) -> bool {
     };
     while let Some(first) = rest.chars().next() {
         let skipped = match first {
-            '\'' => rest.get(1..).and_then(|text| text.find('\'')).map(|end| end + 2),
+            '\'' => rest
+                .get(1..)
+                .and_then(|text| text.find('\''))
+                .map(|end| end + 2),
             '-' if rest.starts_with("--") => rest.find('\n'),
             '/' if rest.starts_with("/*") => rest.find("*/").map(|end| end + 2),
             _ => Some(0),
@@ -44,7 +49,9 @@ pub(super) fn is_of_catalog(sql: &str) -> bool {
         } else {
             word.clear();
         }
-        rest = rest.get(skipped.max(first.len_utf8())..).unwrap_or_default();
+        rest = rest
+            .get(skipped.max(first.len_utf8())..)
+            .unwrap_or_default();
     }
     is_catalog(&word)
 }
@@ -135,6 +142,52 @@ const OF_CATALOG: &[&str] = &[
     "txid_current",
 ];
 
+/// The text of a question to the catalog, with what the library has otherwise than PostgreSQL: functions of types are
+/// names to it, and never the number 0.
+pub(super) fn for_catalog(sql: &str) -> String {
+    sql.replace("typreceive != 0", "typreceive != '-'")
+        .replace("typsend != 0", "typsend != '-'")
+}
+
+/// The types that a statement gives its parameters itself, as `$1::bigint` does.
+pub(super) fn cast_parameters(statement: &Statement) -> HashMap<usize, Type> {
+    struct Casts(HashMap<usize, Type>);
+    impl Visitor for Casts {
+        type Break = ();
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            if let Expr::Cast {
+                expr, data_type, ..
+            } = expr
+                && let Expr::Value(value) = expr.as_ref()
+                && let ast::Value::Placeholder(name) = &value.value
+                && let Some(number) = name.strip_prefix('$').and_then(|name| name.parse().ok())
+                && let Some(kind) = named_type(&data_type.to_string())
+            {
+                self.0.insert(number, kind);
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut casts = Casts(HashMap::new());
+    if let DfStatement::Statement(statement) = statement.parsed() {
+        let _ = statement.visit(&mut casts);
+    }
+    casts.0
+}
+
+/// A type by its name.
+fn named_type(name: &str) -> Option<Type> {
+    Some(match name.to_ascii_lowercase().as_str() {
+        "bigint" | "int8" | "integer" | "int" | "int4" | "smallint" | "int2" => Type::INT8,
+        "double" | "double precision" | "float8" | "real" | "float" => Type::FLOAT8,
+        "boolean" | "bool" => Type::BOOL,
+        "bytea" => Type::BYTEA,
+        "timestamp" | "timestamptz" | "timestamp with time zone" => Type::TIMESTAMPTZ,
+        name if name.starts_with("numeric") || name.starts_with("decimal") => Type::NUMERIC,
+        _ => return None,
+    })
+}
+
 /// A text in front of `TO STDOUT` of a COPY, and how it is to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CopyOut {
@@ -169,15 +222,22 @@ pub(super) fn copy_out(sql: &str) -> Result<Option<CopyOut>, String> {
     let rest = sql.get(sql.len() - rest.len() - 1..).unwrap_or_default();
     let lower = rest.to_ascii_lowercase();
     // What stands last is meant: a query may have the words in a text.
-    let Some(place) = lower.rmatch_indices("stdout").map(|(place, _)| place).find(|place| {
-        let before = lower.get(..*place).unwrap_or_default().trim_end();
-        before.ends_with("to")
-    }) else {
+    let Some(place) = lower
+        .rmatch_indices("stdout")
+        .map(|(place, _)| place)
+        .find(|place| {
+            let before = lower.get(..*place).unwrap_or_default().trim_end();
+            before.ends_with("to")
+        })
+    else {
         return Ok(None);
     };
     let before = rest.get(..place).unwrap_or_default().trim_end();
     let source = before.get(..before.len() - 2).unwrap_or_default().trim();
-    let query = match source.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) {
+    let query = match source
+        .strip_prefix('(')
+        .and_then(|inner| inner.strip_suffix(')'))
+    {
         Some(inner) => inner.to_owned(),
         None => format!("SELECT * FROM {source}"),
     };
@@ -188,12 +248,25 @@ pub(super) fn copy_out(sql: &str) -> Result<Option<CopyOut>, String> {
         delimiter: b'\t',
         null: None,
     };
-    let options = rest.get(place + "stdout".len()..).unwrap_or_default().trim();
-    let options = options.strip_prefix("WITH").or_else(|| options.strip_prefix("with")).unwrap_or(options);
+    let options = rest
+        .get(place + "stdout".len()..)
+        .unwrap_or_default()
+        .trim();
+    let options = options
+        .strip_prefix("WITH")
+        .or_else(|| options.strip_prefix("with"))
+        .unwrap_or(options);
     let options = options.trim();
-    let options = options.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')).unwrap_or(options);
+    let options = options
+        .strip_prefix('(')
+        .and_then(|inner| inner.strip_suffix(')'))
+        .unwrap_or(options);
     let mut delimiter = None;
-    for option in options.split(',').map(str::trim).filter(|option| !option.is_empty()) {
+    for option in options
+        .split(',')
+        .map(str::trim)
+        .filter(|option| !option.is_empty())
+    {
         let mut words = option.splitn(2, char::is_whitespace);
         let name = words.next().unwrap_or_default().to_ascii_lowercase();
         let value = words.next().unwrap_or_default().trim();
@@ -245,13 +318,37 @@ mod tests {
     }
 
     #[test]
+    fn casts_tell_the_types_of_parameters() {
+        let engine = weir_engine::Engine::new(&weir_engine::Options::default()).unwrap();
+        let statement = engine
+            .parse("SELECT $1::bigint + 1, CAST($2 AS double), $3")
+            .unwrap()
+            .remove(0);
+        let casts = cast_parameters(&statement);
+        assert_eq!(
+            (casts.get(&1), casts.get(&2), casts.get(&3)),
+            (Some(&Type::INT8), Some(&Type::FLOAT8), None)
+        );
+    }
+
+    #[test]
     fn copies_to_the_client_are_understood() {
-        let copy = copy_out("COPY (SELECT 'a TO STDOUT', 1 FROM 'x.pcap') TO STDOUT (FORMAT csv, HEADER);");
+        let copy = copy_out(
+            "COPY (SELECT 'a TO STDOUT', 1 FROM 'x.pcap') TO STDOUT (FORMAT csv, HEADER);",
+        );
         let copy = copy.unwrap().unwrap();
         assert_eq!(copy.query, "SELECT 'a TO STDOUT', 1 FROM 'x.pcap'");
-        assert_eq!((copy.format, copy.header, copy.delimiter), (CopyFormat::Csv, true, b','));
-        let copy = copy_out("copy\"x.pcap\"to stdout binary").unwrap().unwrap();
-        assert_eq!((copy.query.as_str(), copy.format), ("SELECT * FROM \"x.pcap\"", CopyFormat::Binary));
+        assert_eq!(
+            (copy.format, copy.header, copy.delimiter),
+            (CopyFormat::Csv, true, b',')
+        );
+        let copy = copy_out("copy \"x.pcap\" to stdout binary")
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            (copy.query.as_str(), copy.format),
+            ("SELECT * FROM \"x.pcap\"", CopyFormat::Binary)
+        );
         assert_eq!(copy_out("COPY (SELECT 1) TO 'x.csv'"), Ok(None));
         assert_eq!(copy_out("SELECT 'COPY x TO STDOUT'"), Ok(None));
         assert!(copy_out("COPY x TO STDOUT (FREEZE)").is_err());

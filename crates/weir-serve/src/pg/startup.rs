@@ -63,10 +63,16 @@ impl Debug for Salted {
 }
 
 #[async_trait]
-#[expect(elided_lifetimes_in_paths, reason = "the trait elides it, which decides how it is bound")]
+#[expect(
+    elided_lifetimes_in_paths,
+    reason = "the trait elides it, which decides how it is bound"
+)]
 impl AuthSource for Salted {
     async fn get_password(&self, _login: &LoginInfo) -> PgWireResult<Password> {
-        Ok(Password::new(Some(self.salt.clone()), self.password.clone()))
+        Ok(Password::new(
+            Some(self.salt.clone()),
+            self.password.clone(),
+        ))
     }
 }
 

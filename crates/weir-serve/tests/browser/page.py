@@ -416,21 +416,6 @@ def check_packets(page):
     browser.until("document.querySelector('main .notice.error')", "the error of the filter")
 
 
-def check_asked(page):
-    """Where a server draws no ladders and takes no packets apart, the page asks for them in SQL."""
-    page.open("files")
-    drawn = page.browser.run("return (await import('/assets/asked.js')).ladder('demo/voip.pcap', 'udp-call')")
-    assert drawn["participants"] == ["10.1.0.5:5060", "10.1.0.2:5060"], drawn["participants"]
-    assert [one["label"] for one in drawn["messages"]] == ["INVITE", "180 Ringing", "200 OK", "ACK", "BYE", "200 OK"], drawn["messages"]
-    assert drawn["messages"][0]["text"].startswith("INVITE sip:bob@office.example SIP/2.0\n"), drawn["messages"][0]
-    failed = page.browser.run("return (await import('/assets/asked.js')).ladder('demo/voip.pcap', 'tcp-call')")
-    assert [one["failed"] for one in failed["messages"]] == [False, True, False], failed["messages"]
-    apart = page.browser.run("return (await import('/assets/asked.js')).packet('demo/voip.pcap', 6)")
-    fields = {field["name"]: field for layer in apart["layers"] for field in layer["fields"]}
-    assert fields["tcp.len"]["value"] == 41 and fields["tcp.len"]["meaning"], fields["tcp.len"]
-    assert {"frame", "eth", "ip", "tcp"} <= {layer["name"] for layer in apart["layers"]}, apart["layers"]
-
-
 def check_messages(page):
     """DNS, TLS, HTTP, media, H.248 and WebSocket answer without an error."""
     for view, file, wanted in (("dns", "voip", "www.example.org"), ("tls", "voip", ""), ("http", "voip", "www.example.org"), ("media", "voip", ""), ("h248", "megaco", "Subtract"), ("websocket", "websocket", "to_client")):
@@ -606,7 +591,7 @@ def check_requests(page):
 
 
 CHECKS = [check_complete, check_wrong, check_charts, check_million, check_sort, check_columns, check_cancel, check_history, check_overview,
-          check_connections, check_calls, check_big_ladder, check_packets, check_asked, check_messages, check_upload, check_keyboard, check_colours, check_token,
+          check_connections, check_calls, check_big_ladder, check_packets, check_messages, check_upload, check_keyboard, check_colours, check_token,
           check_policy, check_vendor, check_axe, check_requests]
 
 

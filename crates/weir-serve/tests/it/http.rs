@@ -37,7 +37,11 @@ fn what_there_is_is_listed() {
     let served = Served::plain();
     let get = |path: &str| served.request(&format!("GET {path} HTTP/1.1\r\nHost: localhost"), "");
     let files = body(&get("/files"));
-    let office = files.as_array().unwrap().iter().find(|file| file["name"] == "office.pcapng");
+    let office = files
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|file| file["name"] == "office.pcapng");
     assert_eq!(office.unwrap()["kind"], "capture");
     assert!(get("/fields?match=ip.src").contains("\"ip.src\""));
     assert!(get("/functions").contains("cidr_match"));
@@ -46,18 +50,29 @@ fn what_there_is_is_listed() {
     assert!(get("/metrics").contains("# TYPE weir_queries_total counter"));
     assert_eq!(body(&get("/openapi.json"))["openapi"], "3.1.0");
     assert!(get("/nothing").starts_with("HTTP/1.1 404"));
-    assert!(get("/health").to_lowercase().contains("content-security-policy: default-src 'none'"));
+    assert!(
+        get("/health")
+            .to_lowercase()
+            .contains("content-security-policy: default-src 'none'")
+    );
 }
 
 #[test]
 fn a_capture_that_is_dropped_can_be_asked() {
     let served = Served::plain();
     let capture = "\u{1}";
-    let head = |name: &str| format!("POST /upload?name={name} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/octet-stream");
+    let head = |name: &str| {
+        format!(
+            "POST /upload?name={name} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/octet-stream"
+        )
+    };
     let answer = body(&served.request(&head("dropped.csv"), "a,b\n1,2\n"));
     let path = answer["path"].as_str().unwrap().to_owned();
     let asked = serde_json::json!({"sql": format!("SELECT a + b AS c FROM '{path}'")});
-    assert_eq!(body(&served.request(ASK, &asked.to_string()))["rows"][0][0], 3);
+    assert_eq!(
+        body(&served.request(ASK, &asked.to_string()))["rows"][0][0],
+        3
+    );
     for name in ["..%2Fx.csv", "", ".hidden", "a%2Fb"] {
         let answer = served.request(&head(name), capture);
         assert!(answer.starts_with("HTTP/1.1 400"), "{name}: {answer}");
@@ -87,8 +102,39 @@ fn a_query_ends_when_it_is_cancelled_or_its_client_has_gone() {
     wait_for("weir_queries_running 0");
     assert!(get("DELETE /query/mine").starts_with("HTTP/1.1 404"));
     let mut socket = std::net::TcpStream::connect(served.http).unwrap();
-    write!(socket, "{ASK}\r\nContent-Length: {}\r\n\r\n{endless}", endless.len()).unwrap();
+    write!(
+        socket,
+        "{ASK}\r\nContent-Length: {}\r\n\r\n{endless}",
+        endless.len()
+    )
+    .unwrap();
     wait_for("weir_queries_running 1");
     drop(socket);
     wait_for("weir_queries_running 0");
+}
+
+#[test]
+fn a_call_is_drawn_and_becomes_a_capture() {
+    let served = Served::plain();
+    let asked = serde_json::json!({"sql": "SELECT sip.call_id, count(*) FROM sip('voip.pcap') WHERE sip.call_id IS NOT NULL GROUP BY 1 ORDER BY 2 DESC LIMIT 1"});
+    let found = body(&served.request(ASK, &asked.to_string()));
+    let Some(call) = found["rows"][0][0].as_str() else {
+        panic!("{found}");
+    };
+    let messages = found["rows"][0][1].as_u64().unwrap();
+    let call = call.replace('@', "%40");
+    let get = |path: &str| served.request(&format!("GET {path} HTTP/1.1\r\nHost: localhost"), "");
+    let ladder = body(&get(&format!("/ladder?path=voip.pcap&call_id={call}")));
+    assert_eq!(
+        ladder["messages"].as_array().unwrap().len() as u64,
+        messages,
+        "{ladder}"
+    );
+    assert!(ladder["participants"].as_array().unwrap().len() >= 2);
+    assert!(get(&format!("/ladder?path=voip.pcap&call_id={call}&format=svg")).contains("<svg"));
+    assert!(get("/ladder?path=voip.pcap&call_id=nobody").starts_with("HTTP/1.1 404"));
+    assert!(get("/ladder?path=%2Fetc%2Fpasswd&call_id=x").starts_with("HTTP/1.1 404"));
+    assert!(get(&format!("/call.pcap?path=voip.pcap&call_id={call}")).starts_with("HTTP/1.1 200"));
+    let packet = body(&get("/packet?path=office.pcapng&number=1"));
+    assert_eq!(packet["layers"][0]["name"], "frame", "{packet}");
 }

@@ -9,14 +9,21 @@ use weir_serve::{Options, Server, TlsFiles};
 use crate::served::Served;
 
 fn has_psql() -> bool {
-    std::process::Command::new("psql").arg("--version").output().is_ok()
+    std::process::Command::new("psql")
+        .arg("--version")
+        .output()
+        .is_ok()
 }
 
 #[test]
 fn nothing_leads_out_of_the_roots_and_nothing_is_written() {
     let served = Served::plain();
     let outside = tempfile::tempdir().unwrap();
-    std::fs::copy(served.path().join("office.pcapng"), outside.path().join("secret.pcapng")).unwrap();
+    std::fs::copy(
+        served.path().join("office.pcapng"),
+        outside.path().join("secret.pcapng"),
+    )
+    .unwrap();
     std::fs::write(outside.path().join("secret.csv"), "a,b\n1,2\n").unwrap();
     #[cfg(unix)]
     std::os::unix::fs::symlink(outside.path(), served.path().join("way")).unwrap();
@@ -46,7 +53,10 @@ fn nothing_leads_out_of_the_roots_and_nothing_is_written() {
     for sql in &doors {
         if has_psql() {
             let error = served.error(&[sql]);
-            assert!(error.contains("ERROR") && !error.contains("1,2"), "{sql}: {error}");
+            assert!(
+                error.contains("ERROR") && !error.contains("1,2"),
+                "{sql}: {error}"
+            );
         }
         if sql.contains("STDOUT") {
             continue;
@@ -84,12 +94,24 @@ fn strangers_are_not_answered_over_http() {
         ("Host: localhost", "401"),
         ("Host: localhost\r\nAuthorization: Bearer sesamf", "401"),
         ("Host: evil.example\r\nAuthorization: Bearer sesame", "403"),
-        ("Host: localhost\r\nAuthorization: Bearer sesame\r\nOrigin: http://evil.example", "403"),
-        ("Host: localhost\r\nAuthorization: Bearer sesame\r\nOrigin: null", "403"),
-        ("Host: localhost\r\nAuthorization: Bearer sesame\r\nOrigin: http://localhost", "200"),
+        (
+            "Host: localhost\r\nAuthorization: Bearer sesame\r\nOrigin: http://evil.example",
+            "403",
+        ),
+        (
+            "Host: localhost\r\nAuthorization: Bearer sesame\r\nOrigin: null",
+            "403",
+        ),
+        (
+            "Host: localhost\r\nAuthorization: Bearer sesame\r\nOrigin: http://localhost",
+            "200",
+        ),
     ] {
         let answer = ask(head);
-        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{head}: {answer}");
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status}")),
+            "{head}: {answer}"
+        );
     }
     // What a form of another site can send is not taken for a query.
     let head = "POST /query HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer sesame\r\nContent-Type: application/x-www-form-urlencoded";
@@ -104,7 +126,9 @@ fn a_server_that_would_be_open_or_cannot_have_its_tls_does_not_start() {
         options.roots = vec![root.path().to_path_buf()];
         options.listen = Some("127.0.0.1:0".parse().unwrap());
         change(&mut options);
-        Server::start(options).map(drop).map_err(|error| error.to_string())
+        Server::start(options)
+            .map(drop)
+            .map_err(|error| error.to_string())
     };
     assert_eq!(start(&|_| {}), Ok(()));
     let open = start(&|options| options.listen = Some("0.0.0.0:0".parse().unwrap()));
@@ -146,8 +170,12 @@ fn long_messages_and_many_connections_are_refused_by_name() {
     assert!(answer.contains("--max-rows"), "{answer}");
     // A message that says that it has a gigabyte is not waited for.
     let mut socket = TcpStream::connect(served.postgres).unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    socket.write_all(b"\0\0\0\x15\0\x03\0\0user\0me\0\0Q\x40\0\0\0").unwrap();
+    socket
+        .set_read_timeout(Some(Duration::from_secs(10)))
+        .unwrap();
+    socket
+        .write_all(b"\0\0\0\x11\0\x03\0\0user\0me\0\0Q\x40\0\0\0")
+        .unwrap();
     socket.write_all(b"SELECT").unwrap();
     let mut answer = Vec::new();
     let _ = socket.read_to_end(&mut answer);
@@ -156,7 +184,9 @@ fn long_messages_and_many_connections_are_refused_by_name() {
     drop(socket);
     std::thread::sleep(Duration::from_millis(600));
     // Whoever stays away does not keep others from being told.
-    let kept: Vec<TcpStream> = (0..3).map(|_| TcpStream::connect(served.postgres).unwrap()).collect();
+    let kept: Vec<TcpStream> = (0..3)
+        .map(|_| TcpStream::connect(served.postgres).unwrap())
+        .collect();
     std::thread::sleep(Duration::from_millis(200));
     if has_psql() {
         let error = served.error(&["SELECT 1"]);
@@ -175,9 +205,13 @@ fn bytes_that_are_no_messages_end_the_connection_only() {
         seed ^= seed << 17;
         seed
     };
-    let begin: &[u8] = b"\0\0\0\x15\0\x03\0\0user\0me\0\0";
+    let begin: &[u8] = b"\0\0\0\x11\0\x03\0\0user\0me\0\0";
     for round in 0..200 {
-        let mut bytes = if round % 2 == 0 { begin.to_vec() } else { Vec::new() };
+        let mut bytes = if round % 2 == 0 {
+            begin.to_vec()
+        } else {
+            Vec::new()
+        };
         let kinds = b"QPBEDSHCXdcfFp\0\xff";
         bytes.push(kinds[usize::try_from(random() % 16).unwrap()]);
         bytes.extend([0, 0, 0, u8::try_from(random() % 40).unwrap()]);
@@ -187,7 +221,9 @@ fn bytes_that_are_no_messages_end_the_connection_only() {
         };
         let _ = socket.write_all(&bytes);
         let _ = socket.shutdown(std::net::Shutdown::Write);
-        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_secs(5)))
+            .unwrap();
         let _ = socket.read_to_end(&mut Vec::new());
     }
     if has_psql() {

@@ -62,12 +62,24 @@ impl Served {
     /// What psql prints for these commands, without headings.
     pub(crate) fn psql(&self, commands: &[&str]) -> Output {
         let mut psql = Command::new("psql");
-        psql.args(["-X", "-A", "-t", "-h", "127.0.0.1", "-U", "me", "-d", "weir", "-p"]);
+        psql.args([
+            "-X",
+            "-A",
+            "-t",
+            "-h",
+            "127.0.0.1",
+            "-U",
+            "me",
+            "-d",
+            "weir",
+            "-p",
+        ]);
         psql.arg(self.postgres.port().to_string());
         for command in commands {
             psql.args(["-c", command]);
         }
-        psql.env("PGPASSWORD", "right").env("PGCONNECT_TIMEOUT", "10");
+        psql.env("PGPASSWORD", "right")
+            .env("PGCONNECT_TIMEOUT", "10");
         psql.output().unwrap()
     }
 
@@ -75,7 +87,10 @@ impl Served {
     pub(crate) fn answer(&self, commands: &[&str]) -> String {
         let output = self.psql(commands);
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success() && !errors.contains("ERROR"), "{errors}");
+        assert!(
+            output.status.success() && !errors.contains("ERROR"),
+            "{errors}"
+        );
         String::from_utf8(output.stdout).unwrap()
     }
 
@@ -87,7 +102,9 @@ impl Served {
     /// The answer to a request as it came.
     pub(crate) fn request(&self, head: &str, body: &str) -> String {
         let mut socket = TcpStream::connect(self.http).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_secs(60)))
+            .unwrap();
         let text = format!(
             "{head}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
             body.len()

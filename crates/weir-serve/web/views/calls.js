@@ -79,12 +79,14 @@ function open(row, detail, app, close) {
   setTimeout(async () => {
     if (mine !== turn) return;
     try {
-      const drawn = await api.ladder(app.file, callId).catch((error) => (error.status === 404 ? asked.ladder(app.file, callId) : Promise.reject(error)));
+      const [drawn, streams] = await Promise.all([api.ladder(app.file, callId), asked.media(app.file, callId).catch(() => [])]);
+      if (!drawn.media?.length) drawn.media = streams;
       if (mine !== turn) return;
       wait.remove();
       split.hidden = false;
       ladder.set(drawn);
       document.getElementById("save-svg").disabled = false;
+      if (drawn.truncated) media.append(h("p", { class: "notice" }, `The first ${count(drawn.messages.length)} messages are drawn; there are more.`));
       if (drawn.media?.length) {
         media.append(h("h3", {}, `Media: ${count(drawn.media.length)} ${drawn.media.length === 1 ? "stream" : "streams"}`), h("ul", {}, drawn.media.slice(0, 50).map((stream) => h("li", {}, `${stream.from} → ${stream.to}: `, h("span", { class: stream.mos != null && stream.mos < 3.6 ? "bad" : "" }, quality(stream))))));
       }

@@ -1,7 +1,6 @@
 // Packets under a display filter, with the layers and the bytes of one side by side.
 
 import * as api from "../api.js";
-import * as asked from "../asked.js";
 import { dialog, h } from "../dom.js";
 import { printable } from "../format.js";
 import { List, detailHead, failure } from "../parts.js";
@@ -46,7 +45,7 @@ function open(number, detail, app, close) {
   setTimeout(async () => {
     if (mine !== turn) return;
     try {
-      const packet = await api.packet(app.file, number).catch((error) => (error.status === 404 ? asked.packet(app.file, number) : Promise.reject(error)));
+      const packet = await api.packet(app.file, number);
       if (mine === turn) body.replaceChildren(draw(packet));
     } catch (error) {
       if (mine === turn) body.replaceChildren(failure(error));
