@@ -25,6 +25,7 @@ use crate::answer::{Answer, Glance};
 use crate::copy::{self, Copy, CopyOptions, RowEncoder};
 use crate::distinct::DistinctAsKeys;
 use crate::error::{Error, ErrorKind};
+use crate::follow;
 use crate::function;
 use crate::functions::{self, FunctionEntry};
 use crate::fuse::FuseAggregates;
@@ -34,6 +35,7 @@ use crate::live::{self, Live};
 use crate::meaning::Meanings;
 use crate::names::Scope;
 use crate::narrow;
+use crate::networks;
 use crate::number;
 use crate::payload::{self, PayloadPlanner};
 use crate::prepared::{self, PreparedStatements};
@@ -196,7 +198,7 @@ impl Engine {
             .build();
         let context = SessionContext::new_with_state(state);
         let functions = function::all().into_iter().chain(window::function::all());
-        for function in functions.chain(payload::all()) {
+        for function in functions.chain(payload::all()).chain(networks::all()) {
             context.register_udf(function);
         }
         context.register_udf(number::div());
@@ -463,6 +465,7 @@ impl Engine {
         if let Some(pattern) = statement.shown_functions() {
             statement = functions::query(&self.context, pattern.as_deref())?;
         }
+        follow::follow(&mut statement)?;
         let mut resolved = resolver.resolve(&mut statement).await?;
         let given = statement.given_names();
         let dotted = resolved.columns.iter().filter(|name| name.contains('.'));

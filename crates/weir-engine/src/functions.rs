@@ -155,6 +155,21 @@ const OWN: &[(&str, &str, &str)] = &[
         "How many bytes there are",
     ),
     (
+        "network",
+        "network(ip.src, 24)",
+        "The network of so many bits that an address lies in; NULL where addresses have fewer",
+    ),
+    (
+        "is_private",
+        "is_private(ip.src)",
+        "Whether an address is not routed in the Internet: private, shared, of a link or of the host",
+    ),
+    (
+        "is_multicast",
+        "is_multicast(ip.dst)",
+        "Whether an address is that of a group",
+    ),
+    (
         "get_byte",
         "get_byte(tcp.payload, 0)",
         "One of the bytes as a number, counted from 0; NULL beyond the end. tcp.payload[1] counts from 1",

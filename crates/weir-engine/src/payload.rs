@@ -14,7 +14,9 @@ use arrow::array::{
 };
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, FieldRef, Int64Type};
-use datafusion::common::{DFSchema, ExprSchema as _, ScalarValue, exec_datafusion_err, exec_err, plan_err};
+use datafusion::common::{
+    DFSchema, ExprSchema as _, ScalarValue, exec_datafusion_err, exec_err, plan_err,
+};
 use datafusion::error::Result;
 use datafusion::functions::{regex, string, unicode};
 use datafusion::logical_expr::expr::{Like, ScalarFunction};

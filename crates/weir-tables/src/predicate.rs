@@ -134,6 +134,20 @@ impl Predicate {
         }
     }
 
+    /// Calls `visit` with every display filter that is asked.
+    pub fn visit_filters(&self, visit: &mut dyn FnMut(&DisplayFilter)) {
+        match self {
+            Self::Display(filter) => visit(filter),
+            Self::And(list) | Self::Or(list) => {
+                for predicate in list {
+                    predicate.visit_filters(visit);
+                }
+            }
+            Self::Not(predicate) => predicate.visit_filters(visit),
+            _ => {}
+        }
+    }
+
     /// Calls `visit` with every column that is read.
     pub fn visit_columns(&self, visit: &mut dyn FnMut(&Column)) {
         match self {

@@ -1,0 +1,2 @@
+/// As [`DIFFERENCES`], of filters over messages.
+const MESSAGE_DIFFERENCES: &[Difference] = &[];
