@@ -82,7 +82,8 @@ fn one_flow(factor: &TableFactor) -> Option<TableFactor> {
         "SELECT * FROM {STREAM}({}) WHERE \"flow.id\" = {number}",
         others.join(", ")
     );
-    let alias = alias.clone().unwrap_or_else(|| named(STREAM));
+    // Names of columns begin with the table function's.
+    let alias = alias.clone().unwrap_or_else(|| named("one_flow"));
     Some(TableFactor::Derived {
         lateral: false,
         subquery: Statement::query_of(&sql)?,

@@ -6,7 +6,8 @@
 //!
 //! An address is bytes too, and is text to all of these: `address.rs` has made it so before they see it.
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, LazyLock};
 
 use arrow::array::{
     Array, ArrayRef, AsArray, BinaryViewArray, BooleanArray, Int64Array, ListBuilder,
@@ -30,7 +31,10 @@ use datafusion::logical_expr::{
     ScalarUDF, ScalarUDFImpl, Signature, Volatility, lit,
 };
 use datafusion::sql::sqlparser::ast::BinaryOperator;
-use weir_tables::{Part, Search, is_address, number_of};
+use weir_packet::Kind;
+use weir_tables::{EXTRACTIONS, Part, Search, Table, is_address, number_of};
+
+use crate::function::address_text;
 
 /// `x[1:3]` of bytes.
 pub(crate) const PART: &str = "part_of_bytes";
@@ -630,14 +634,41 @@ impl PayloadPlanner {
     }
 }
 
-/// True of bytes that are no address.
-fn is_payload(expr: &Expr, schema: &DFSchema) -> bool {
+/// True of a column of addresses.
+fn is_address_column(expr: &Expr, schema: &DFSchema) -> bool {
     match expr {
         Expr::Column(column) => schema
             .field_from_column(column)
-            .is_ok_and(|field| is_bytes(field.data_type()) && !is_address(field)),
+            .is_ok_and(|field| is_bytes(field.data_type()) && is_address(field)),
+        _ => false,
+    }
+}
+
+/// The columns that are bytes and no addresses. A column that a query computes may be either, which is known only
+/// when the whole plan is: it is left to the planner.
+static PAYLOADS: LazyLock<HashSet<String>> = LazyLock::new(|| {
+    let tables = EXTRACTIONS.iter().map(Table::extracted);
+    let tables = std::iter::once(Table::packets()).chain(tables);
+    let mut names = HashSet::new();
+    for table in tables {
+        let columns = table.columns().iter();
+        let bytes = columns.filter(|column| column.kind == Kind::Bytes);
+        names.extend(bytes.map(|column| column.name.to_string()));
+    }
+    names
+});
+
+/// True of bytes that are no address.
+fn is_payload(expr: &Expr, schema: &DFSchema) -> bool {
+    match expr {
+        Expr::Column(column) => {
+            let field = schema.field_from_column(column);
+            field.is_ok_and(|field| is_bytes(field.data_type()) && !is_address(field))
+                && PAYLOADS.contains(&column.name)
+        }
+        Expr::ScalarFunction(function) if function.func.name() == PART => true,
         Expr::ScalarFunction(function) => {
-            let is_part = [PART, "substr", "left", "right"].contains(&function.func.name());
+            let is_part = ["substr", "left", "right"].contains(&function.func.name());
             is_part
                 && function
                     .args
@@ -669,6 +700,11 @@ impl ExprPlanner for PayloadPlanner {
             }
             _ => return Ok(PlannerResult::Original(expr)),
         };
+        if is_address_column(&expr.left, schema) {
+            // ip.src ~ '^10[.]': an address is text to patterns.
+            let left = address_text().call(vec![expr.left]);
+            return Ok(PlannerResult::Original(RawBinaryExpr { left, ..expr }));
+        }
         if !is_payload(&expr.left, schema) {
             return Ok(PlannerResult::Original(expr));
         }
@@ -689,7 +725,8 @@ impl ExprPlanner for PayloadPlanner {
         schema: &DFSchema,
     ) -> Result<PlannerResult<RawFieldAccessExpr>> {
         let RawFieldAccessExpr { field_access, expr } = expr;
-        if !is_payload(&expr, schema) {
+        // Parts of addresses are bytes: eth.src[1:3] is who made the card.
+        if !is_payload(&expr, schema) && !is_address_column(&expr, schema) {
             return Ok(PlannerResult::Original(RawFieldAccessExpr {
                 field_access,
                 expr,

@@ -239,12 +239,7 @@ impl fmt::Display for Part {
 impl fmt::Display for Search {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = |f: &mut fmt::Formatter<'_>, word: &str, bytes: &[u8]| {
-            write!(
-                f,
-                "{} {word} {:?}",
-                self.part,
-                bytes.escape_ascii().to_string()
-            )
+            write!(f, "{} {word} \"{}\"", self.part, bytes.escape_ascii())
         };
         match &self.what {
             What::Contains(finder) => shown(f, "contains", finder.needle()),
