@@ -131,7 +131,7 @@ struct CaptureFile {
     /// The format tells interfaces apart.
     has_interfaces: bool,
     /// What times of its records are counted from.
-    times: Cell<Times>,
+    times: Box<Cell<Times>>,
 }
 
 impl CaptureFile {
@@ -139,7 +139,7 @@ impl CaptureFile {
         Self {
             path: weir_capture::shown(source.path()).into_owned(),
             has_interfaces: reader.format() != Format::Pcap,
-            times: Cell::default(),
+            times: Box::default(),
         }
     }
 }

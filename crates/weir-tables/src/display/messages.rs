@@ -377,8 +377,10 @@ impl Messages {
             }
         }
         let mut failed = vec![Frames::default(); frames.len()];
-        let mut options = ScanOptions::default();
-        options.decode = decode.clone();
+        let options = ScanOptions {
+            decode: decode.clone(),
+            ..ScanOptions::default()
+        };
         let wanted = EXCEPT
             .iter()
             .find(|(table, ..)| *table == extraction.name)
