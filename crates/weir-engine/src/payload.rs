@@ -205,7 +205,7 @@ impl ScalarUDFImpl for OfBytes {
                 Arc::new(found.collect::<Int64Array>())
             }
             (TO_INT, order) => {
-                let order = order.first().map(|order| order.as_string_view());
+                let order = order.first().map(AsArray::as_string_view);
                 let mut found = Vec::with_capacity(bytes.len());
                 for (row, bytes) in bytes.iter().enumerate() {
                     let order = order.map_or("big", |order| order.value(row));
@@ -471,7 +471,7 @@ impl<'a> Regexes<'a> {
     fn new(patterns: &'a ArrayRef, flags: Option<&'a ArrayRef>) -> Self {
         Self {
             patterns: patterns.as_string_view(),
-            flags: flags.map(|flags| flags.as_string_view()),
+            flags: flags.map(AsArray::as_string_view),
             last: None,
         }
     }
