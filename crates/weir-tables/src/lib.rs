@@ -47,6 +47,7 @@ mod row;
 mod scan;
 mod search;
 mod shared;
+mod sip_log;
 mod source;
 mod vocabulary;
 
