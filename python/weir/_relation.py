@@ -58,6 +58,10 @@ class Capture:
         """Packets with the flow that each belongs to."""
         return self._table("flow_packets", merge, arguments)
 
+    def stream(self, *, merge: bool = False, **arguments: object) -> Relation:
+        """What flows carry, put in order."""
+        return self._table("stream", merge, arguments)
+
     def sip(self, *, merge: bool = False, **arguments: object) -> Relation:
         """SIP messages over UDP, TCP and SCTP."""
         return self._table("sip", merge, arguments)

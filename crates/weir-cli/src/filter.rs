@@ -116,17 +116,18 @@ pub(crate) fn carve(
     if !is_capture_name(&carve.output) {
         return Err(Refusal::usage(
             format!("{} is no name of a capture", carve.output.display()),
-            "-o x.pcap or -o x.pcapng",
+            "-o x.pcap, x.pcapng, or either with .gz or .zst behind it",
         )
         .into());
     }
     let captures = list(&carve.captures);
     let select = match (&carve.call_id, &carve.filter) {
         (Some(call_id), _) => format!(
-            "SELECT p.* FROM packets({captures}) p JOIN (SELECT DISTINCT frame.file AS of_file, frame.number AS \
-             of_number FROM sip({captures}) WHERE sip.call_id = {}) m ON p.frame.number = m.of_number AND \
-             p.frame.file = m.of_file ORDER BY p.frame.file, p.frame.number",
-            text(call_id)
+            "SELECT p.* FROM packets({captures}) p JOIN (SELECT frame.file AS of_file, frame.number AS of_number FROM \
+             sip({captures}) WHERE sip.call_id = {call_id} UNION SELECT frame.file, frame.number FROM rtp({captures}) \
+             WHERE sip.call_id = {call_id}) m ON p.frame.number = m.of_number AND p.frame.file = m.of_file ORDER BY \
+             p.frame.file, p.frame.number",
+            call_id = text(call_id)
         ),
         (None, Some(filter)) => {
             format!(
@@ -207,6 +208,11 @@ fn text(text: &str) -> String {
 }
 
 fn is_capture_name(path: &Path) -> bool {
+    let unpacked = match path.extension().and_then(|extension| extension.to_str()) {
+        Some("gz" | "zst") => path.with_extension(""),
+        _ => path.to_owned(),
+    };
+    let path = unpacked.as_path();
     let extension = path.extension().and_then(|extension| extension.to_str());
     extension.is_some_and(|extension| {
         ["pcap", "pcapng"]

@@ -27,6 +27,7 @@ use crate::function::{
     self, ADDRESS, ADDRESS_TEXT, CIDR_MATCH, HASH_FUNCTIONS, MIXING_FUNCTIONS, TEXT_FUNCTIONS,
     parse_network,
 };
+use crate::payload;
 use crate::top_k::APPROX_TOP_K;
 
 /// Makes comparisons of addresses with text compare addresses, everywhere in the plan.
@@ -403,6 +404,13 @@ impl Scope {
             Expr::Like(like) if self.is_address(&like.expr) => {
                 let expr = Box::new(self.as_text(*like.expr));
                 Ok(Transformed::yes(Expr::Like(Like { expr, ..like })))
+            }
+            Expr::Like(like)
+                if self
+                    .data_type(&like.expr)
+                    .is_some_and(|kind| is_binary(&kind)) =>
+            {
+                Ok(Transformed::yes(payload::like(like)))
             }
             Expr::SimilarTo(like) if self.is_address(&like.expr) => {
                 let expr = Box::new(self.as_text(*like.expr));

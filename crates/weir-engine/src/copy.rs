@@ -18,6 +18,8 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::Column;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::sql::parser::{CopyToSource, CopyToStatement};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use weir_capture::{WriteError, Writer};
 use weir_file::{NewFile, NewFolder};
 use weir_tables::{RECORD_COLUMN, kept_record};
@@ -133,6 +135,12 @@ pub(crate) fn prepared(
     let Some(copy) = statement.copy_mut() else {
         return Ok((statement, None));
     };
+    // `COPY 'x.pcap' TO …`: a table is all of it.
+    if let CopyToSource::Relation(name) = &copy.source
+        && let Some(query) = Statement::query_of(&format!("SELECT * FROM {name}"))
+    {
+        copy.source = CopyToSource::Query(query);
+    }
     let overwrite = take_overwrite(copy)? || options.overwrite;
     let path = PathBuf::from(&copy.target);
     if !overwrite && !is_explain && weir_capture::is_capture_at(&path) {
@@ -147,12 +155,6 @@ pub(crate) fn prepared(
     }
     if is_explain {
         return Ok((statement, None));
-    }
-    // `COPY 'x.pcap' TO …`: a table is all of it.
-    if let CopyToSource::Relation(name) = &copy.source
-        && let Some(query) = Statement::query_of(&format!("SELECT * FROM {name}"))
-    {
-        copy.source = CopyToSource::Query(query);
     }
     let extension = path.extension().and_then(|extension| extension.to_str());
     let format = copy
@@ -321,6 +323,7 @@ impl StagedCopy {
 pub(crate) struct CaptureCopy {
     path: PathBuf,
     format: Format,
+    packing: Packing,
     /// `None` for what is only explained.
     file: Option<NewFile>,
 }
@@ -341,6 +344,26 @@ impl Format {
     }
 }
 
+/// How the bytes of a capture are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Packing {
+    Plain,
+    Gzip,
+    Zstd,
+}
+
+impl Packing {
+    /// What the end of a name asks for, and the name without it.
+    fn of(path: &Path) -> (Self, PathBuf) {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        match extension.map(str::to_ascii_lowercase).as_deref() {
+            Some("gz") => (Self::Gzip, path.with_extension("")),
+            Some("zst") => (Self::Zstd, path.with_extension("")),
+            _ => (Self::Plain, path.to_owned()),
+        }
+    }
+}
+
 impl CaptureCopy {
     /// Whether the statement copies into a capture: what it says after STORED AS decides, or else the
     /// end of the file's name.
@@ -349,7 +372,10 @@ impl CaptureCopy {
     /// When it asks of a capture what only other files have.
     fn of(copy: &CopyToStatement, is_explain: bool) -> Result<Option<Self>, Error> {
         let path = Path::new(&copy.target);
-        let extension = path.extension().and_then(|extension| extension.to_str());
+        let (packing, unpacked) = Packing::of(path);
+        let extension = unpacked
+            .extension()
+            .and_then(|extension| extension.to_str());
         let Some(format) = copy.stored_as.as_deref().or(extension).and_then(Format::of) else {
             return Ok(None);
         };
@@ -379,6 +405,7 @@ impl CaptureCopy {
         Ok(Some(Self {
             path: path.to_owned(),
             format,
+            packing,
             file,
         }))
     }
@@ -388,9 +415,31 @@ impl CaptureCopy {
         let Some(mut file) = self.file.take() else {
             return counted(0);
         };
+        let unwritten = |error: io::Error| self.failed(error.into());
+        let written = match self.packing {
+            Packing::Plain => self.write(&mut file, &mut answer).await?,
+            Packing::Gzip => {
+                let mut packed = GzEncoder::new(&mut file, Compression::default());
+                let written = self.write(&mut packed, &mut answer).await?;
+                packed.finish().map_err(unwritten)?;
+                written
+            }
+            Packing::Zstd => {
+                let mut packed = zstd::Encoder::new(&mut file, 0).map_err(unwritten)?;
+                let written = self.write(&mut packed, &mut answer).await?;
+                packed.finish().map_err(unwritten)?;
+                written
+            }
+        };
+        file.keep().map_err(unwritten)?;
+        counted(written)
+    }
+
+    /// Writes the records of the answer; gives their number.
+    async fn write(&self, out: &mut impl Write, answer: &mut Answer) -> Result<u64, Error> {
         let mut writer = match self.format {
-            Format::Pcap => Writer::pcap(&mut file),
-            Format::Pcapng => Writer::pcapng(&mut file),
+            Format::Pcap => Writer::pcap(out),
+            Format::Pcapng => Writer::pcapng(out),
         };
         while let Some(batch) = answer.next().await? {
             let records = batch.columns().first().and_then(as_bytes);
@@ -402,8 +451,7 @@ impl CaptureCopy {
         }
         let written = writer.records();
         writer.finish().map_err(|error| self.failed(error))?;
-        file.keep().map_err(|error| self.failed(error.into()))?;
-        counted(written)
+        Ok(written)
     }
 
     fn failed(&self, error: WriteError) -> Error {

@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use arrow::datatypes::SchemaRef;
 use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::SessionStateDefaults;
 use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::logical_expr::planner::ExprPlanner;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::optimizer::Optimizer;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
@@ -23,6 +25,7 @@ use crate::answer::{Answer, Glance};
 use crate::copy::{self, Copy, CopyOptions, RowEncoder};
 use crate::distinct::DistinctAsKeys;
 use crate::error::{Error, ErrorKind};
+use crate::follow;
 use crate::function;
 use crate::functions::{self, FunctionEntry};
 use crate::fuse::FuseAggregates;
@@ -32,7 +35,9 @@ use crate::live::{self, Live};
 use crate::meaning::Meanings;
 use crate::names::Scope;
 use crate::narrow;
+use crate::networks;
 use crate::number;
+use crate::payload::{self, PayloadPlanner};
 use crate::prepared::{self, PreparedStatements};
 use crate::reference::Resolver;
 use crate::root::Root;
@@ -191,17 +196,22 @@ impl Engine {
                 .position(|rule| rule.name() == "single_distinct_aggregation_to_group_by");
             logical_rules.insert(place.unwrap_or(0), Arc::new(DistinctAsKeys));
         }
+        // The first planner that knows what to do does it.
+        let mut planners: Vec<Arc<dyn ExprPlanner>> = vec![Arc::new(PayloadPlanner)];
+        planners.extend(SessionStateDefaults::default_expr_planners());
         let state = SessionStateBuilder::new()
             .with_config(config)
             .with_optimizer_rules(logical_rules)
             .with_runtime_env(runtime)
             .with_default_features()
+            .with_expr_planners(planners)
             .with_physical_optimizer_rules(rules)
             .with_query_planner(Arc::new(Planner))
             .with_relation_planners(vec![Arc::new(SamplePlanner)])
             .build();
         let context = SessionContext::new_with_state(state);
-        for function in function::all().into_iter().chain(window::function::all()) {
+        let functions = function::all().into_iter().chain(window::function::all());
+        for function in functions.chain(payload::all()).chain(networks::all()) {
             context.register_udf(function);
         }
         context.register_udf(number::div());
@@ -503,6 +513,7 @@ impl Engine {
         if let Some(pattern) = statement.shown_functions() {
             statement = functions::query(&self.context, pattern.as_deref())?;
         }
+        follow::follow(&mut statement)?;
         let mut resolved = resolver.resolve(&mut statement).await?;
         let given = statement.given_names();
         let dotted = resolved.columns.iter().filter(|name| name.contains('.'));

@@ -17,6 +17,8 @@ use datafusion::logical_expr::{
 use weir_packet::Address;
 use weir_tables::{ADDRESS_EXTENSION, Network};
 
+use crate::payload;
+
 /// `cidr_match(address, 'network')`: true when the address lies in the network.
 pub(crate) const CIDR_MATCH: &str = "cidr_match";
 /// `address('text')`: the address that the text spells, NULL when it spells none.
@@ -86,8 +88,15 @@ pub(crate) const TEXT_FUNCTIONS: &[&str] = &[
 ];
 
 /// Functions of which the outcome is bytes but no address, whatever they are given.
-pub(crate) const HASH_FUNCTIONS: &[&str] =
-    &["digest", "md5", "sha224", "sha256", "sha384", "sha512"];
+pub(crate) const HASH_FUNCTIONS: &[&str] = &[
+    "digest",
+    "md5",
+    payload::PART,
+    "sha224",
+    "sha256",
+    "sha384",
+    "sha512",
+];
 
 /// `octet_length(bytes)`: how many bytes there are.
 pub(crate) const OCTET_LENGTH: &str = "octet_length";

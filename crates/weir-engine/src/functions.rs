@@ -12,6 +12,7 @@ use weir_tables::EXTRACTIONS;
 
 use crate::error::{Error, ErrorKind};
 use crate::names::similar;
+use crate::payload;
 use crate::statement::Statement;
 
 /// A function of SQL.
@@ -154,6 +155,47 @@ const OWN: &[(&str, &str, &str)] = &[
         "How many bytes there are",
     ),
     (
+        "network",
+        "network(ip.src, 24)",
+        "The network of so many bits that an address lies in; NULL where addresses have fewer",
+    ),
+    (
+        "is_private",
+        "is_private(ip.src)",
+        "Whether an address is not routed in the Internet: private, shared, of a link or of the host",
+    ),
+    (
+        "is_multicast",
+        "is_multicast(ip.dst)",
+        "Whether an address is that of a group",
+    ),
+    (
+        "get_byte",
+        "get_byte(tcp.payload, 0)",
+        "One of the bytes as a number, counted from 0; NULL beyond the end. tcp.payload[1] counts from 1",
+    ),
+    (
+        "to_int",
+        "to_int(tcp.payload[1:2])",
+        "The number that up to eight bytes are, the first of them the highest; the lowest with 'little'",
+    ),
+    ("hex", "hex(tcp.payload[1:4])", "Bytes as hexadecimal text"),
+    (
+        "printable",
+        "printable(tcp.payload)",
+        "Bytes as text, with a full stop for each that is not to be printed",
+    ),
+    (
+        "contains",
+        "contains(tcp.payload, 'password')",
+        "Whether a text or bytes have another within them",
+    ),
+    (
+        "regexp_match",
+        "regexp_match(tcp.payload, 'Host: ([^\\r]*)')[1]",
+        "What the groups of a regular expression match, or all of it; of bytes too",
+    ),
+    (
         "approx_top_k",
         "approx_top_k(ip.src, 10)",
         "The most frequent values, with how often they come",
@@ -234,4 +276,4 @@ const OWN: &[(&str, &str, &str)] = &[
 const TABLES: &[&str] = &["packets", "records", "clf", "generate_series", "range"];
 
 /// Functions that plans are made of, and that nobody writes.
-const INTERNAL: &[&str] = &["address_or_other"];
+const INTERNAL: &[&str] = &["address_or_other", payload::PART, payload::LIKE];

@@ -4,9 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    DuplicateTreatment, Expr, ExprWithAlias, ExprWithAliasAndOrderBy, Function, FunctionArg,
-    FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList, FunctionArguments, Ident,
-    ObjectName, PipeOperator, Query, Select, SelectItem, SetExpr, Value, VisitMut, VisitorMut,
+    AccessExpr, DuplicateTreatment, Expr, ExprWithAlias, ExprWithAliasAndOrderBy, Function,
+    FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList, FunctionArguments,
+    Ident, ObjectName, PipeOperator, Query, Select, SelectItem, SetExpr, Value, VisitMut,
+    VisitorMut,
 };
 use weir_packet::Address;
 
@@ -88,6 +89,12 @@ impl Scope {
                     *expr = resolved;
                 }
             }
+            // tcp.payload[1:3]: the name ends in front of the bracket.
+            Expr::CompoundFieldAccess { root, access_chain } => {
+                if let Some(resolved) = self.resolve_access(root, access_chain) {
+                    *expr = resolved;
+                }
+            }
             // The parser holds names that end in `user` for functions that need no parentheses.
             Expr::Function(function) if function.args == FunctionArguments::None => {
                 let parts = function.name.0.iter().map(|part| part.as_ident().cloned());
@@ -98,6 +105,31 @@ impl Scope {
             }
             _ => {}
         }
+    }
+
+    /// A name with brackets behind it: the column, with what is left of the chain behind it.
+    fn resolve_access(&self, root: &Expr, chain: &[AccessExpr]) -> Option<Expr> {
+        let mut parts = match root {
+            Expr::Identifier(ident) => vec![ident.clone()],
+            Expr::CompoundIdentifier(parts) => parts.clone(),
+            _ => return None,
+        };
+        let first = parts.len();
+        parts.extend(chain.iter().map_while(|access| match access {
+            AccessExpr::Dot(Expr::Identifier(ident)) => Some(ident.clone()),
+            _ => None,
+        }));
+        let (found, column) = (first.max(2)..=parts.len())
+            .rev()
+            .find_map(|len| Some((len, self.resolve_compound(parts.get(..len)?)?)))?;
+        let rest = chain.get(found - first..)?;
+        Some(match rest {
+            [] => column,
+            rest => Expr::CompoundFieldAccess {
+                root: Box::new(column),
+                access_chain: rest.to_vec(),
+            },
+        })
     }
 
     /// `ip.src` is a column; `p.ip.src` is that column of `p`, when a table is called `p`. What a

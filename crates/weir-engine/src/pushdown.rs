@@ -8,11 +8,13 @@ use datafusion::logical_expr::expr::{Between, InList, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator as SqlOperator};
 use weir_packet::Kind;
 use weir_tables::{
-    Column, Constant, DisplayFilter, Expression, Network, Operator, Origin, Predicate, Table,
+    Column, Constant, DisplayFilter, Expression, Network, Operator, Origin, Part, Predicate,
+    Search, Table,
 };
 
 use crate::function::{CIDR_MATCH, DISPLAY_FILTER};
 use crate::fuse::convert;
+use crate::payload;
 
 /// The filter as a predicate of the scan, with the same outcome on every row; `None` when the scan
 /// cannot decide it.
@@ -62,6 +64,10 @@ pub(crate) fn predicate(filter: &Expr, table: &Table) -> Option<Predicate> {
             let network = Network::parse(network.try_as_str()??)?;
             (column.kind == Kind::Address).then_some(Predicate::Within(column, network))
         }
+        Expr::ScalarFunction(function) if search(function).is_some() => {
+            let (column, part) = bytes(function.args.first()?, table)?;
+            Some(Predicate::Search(column, search(function)?.in_part(part)))
+        }
         Expr::ScalarFunction(ScalarFunction { func, args }) if func.name() == DISPLAY_FILTER => {
             let [Expr::Literal(text, _), number] = args.as_slice() else {
                 return None;
@@ -69,6 +75,111 @@ pub(crate) fn predicate(filter: &Expr, table: &Table) -> Option<Predicate> {
             display(text, &column(number, table)?)
         }
         _ => None,
+    }
+}
+
+/// What a function looks for in the bytes that are its first argument; `None` when it is none that looks for what
+/// is written.
+fn search(function: &ScalarFunction) -> Option<Search> {
+    let ScalarFunction { func, args } = function;
+    let written = |at: usize| match args.get(at) {
+        Some(Expr::Literal(value, _)) => Some(value),
+        _ => None,
+    };
+    let text = |at: usize| written(at)?.try_as_str()?;
+    let bytes = || match written(1)? {
+        ScalarValue::Binary(bytes)
+        | ScalarValue::BinaryView(bytes)
+        | ScalarValue::LargeBinary(bytes) => bytes.as_deref(),
+        _ => text(1).map(str::as_bytes),
+    };
+    match (func.name(), args.len()) {
+        ("contains", 2) => Some(Search::contains(bytes()?)),
+        ("starts_with", 2) => Some(Search::starts_with(bytes()?)),
+        ("ends_with", 2) => Some(Search::ends_with(bytes()?)),
+        (payload::LIKE, 4) => {
+            let escape = written(2)?.try_as_str()?;
+            let escape = escape.and_then(|escape| escape.chars().next());
+            let ignores_case = matches!(written(3)?, ScalarValue::Boolean(Some(true)));
+            Search::like(text(1)?, escape, ignores_case).ok()
+        }
+        ("regexp_like", 2) => Search::matches(text(1)?, false).ok(),
+        ("regexp_like", 3) if text(2)? == "i" => Search::matches(text(1)?, true).ok(),
+        _ => None,
+    }
+}
+
+/// A column of bytes, and which of them an expression takes.
+fn bytes(expr: &Expr, table: &Table) -> Option<(Column, Part)> {
+    let place = |expr: &Expr| match expr {
+        Expr::Literal(ScalarValue::Int64(place), _) => *place,
+        _ => None,
+    };
+    match expr {
+        Expr::ScalarFunction(ScalarFunction { func, args }) if func.name() == payload::PART => {
+            let [of, from, to] = args.as_slice() else {
+                return None;
+            };
+            let column = column(of, table).filter(|column| column.kind == Kind::Bytes)?;
+            let (from, to) = (Some(place(from)?), Some(place(to)?));
+            Some((column, Part { from, to }))
+        }
+        _ => {
+            let column = column(expr, table).filter(|column| column.kind == Kind::Bytes)?;
+            Some((column, Part::default()))
+        }
+    }
+}
+
+/// A comparison of a part of bytes, or of the number that bytes are, with what is written.
+fn compared(expr: &Expr, operator: Operator, constant: &Expr, table: &Table) -> Option<Predicate> {
+    let Expr::Literal(constant, _) = constant else {
+        return None;
+    };
+    let Expr::ScalarFunction(ScalarFunction { func, args }) = unwidened(expr) else {
+        return None;
+    };
+    let (of, is_number) = match (func.name(), args.as_slice()) {
+        (payload::PART, _) => (unwidened(expr), false),
+        (payload::TO_INT, [of]) => (of, true),
+        (payload::GET_BYTE, [of, Expr::Literal(ScalarValue::Int64(Some(place)), _)]) => {
+            // Counted from 0, and only ahead.
+            let (column, part) = bytes(of, table)?;
+            let place = place.checked_add(1).filter(|place| *place > 0)?;
+            let part = match part {
+                Part {
+                    from: None,
+                    to: None,
+                } => Part {
+                    from: Some(place),
+                    to: Some(place),
+                },
+                Part { from, to } if from == to && place == 1 => part,
+                _ => return None,
+            };
+            let search = Search::counts(operator, integer(constant)?);
+            return Some(Predicate::Search(column, search.in_part(part)));
+        }
+        _ => return None,
+    };
+    let (column, part) = bytes(of, table)?;
+    let search = match is_number {
+        true => Search::counts(operator, integer(constant)?),
+        false => match constant {
+            ScalarValue::Binary(Some(bytes))
+            | ScalarValue::BinaryView(Some(bytes))
+            | ScalarValue::LargeBinary(Some(bytes)) => Search::compares(operator, bytes),
+            _ => return None,
+        },
+    };
+    Some(Predicate::Search(column, search.in_part(part)))
+}
+
+/// A number that was made wider changes no comparison.
+fn unwidened(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Cast(cast) if cast.field.data_type().is_integer() => &cast.expr,
+        _ => expr,
     }
 }
 
@@ -98,6 +209,9 @@ fn binary_predicate(binary: &BinaryExpr, table: &Table) -> Option<Predicate> {
             if let Some(column) = column(expr, table) {
                 let constant = literal(constant, &column)?;
                 return Some(Predicate::Compare(column, operator, constant));
+            }
+            if let Some(compared) = compared(expr, operator, constant, table) {
+                return Some(compared);
             }
             let Expr::Literal(ScalarValue::Int64(Some(constant)), _) = constant.as_ref() else {
                 return None;

@@ -19,6 +19,7 @@ use crate::error::{Error, ErrorKind};
 use crate::names::{call, keep_written_names};
 use crate::number::DIV;
 use crate::root::Root;
+use crate::syntax;
 
 /// One statement of a query text, parsed but not planned: no file has been opened.
 #[derive(Clone, Debug)]
@@ -52,7 +53,7 @@ impl Statement {
         let dialect = WeirDialect;
         let tokens = Tokenizer::new(&dialect, sql)
             .tokenize_with_location()
-            .map_err(|error| Error::new(ErrorKind::Syntax, error.to_string()))?;
+            .map_err(|error| explained(sql, Error::new(ErrorKind::Syntax, error.to_string())))?;
         let tokens = with_described(with_null_columns(with_hex_numbers(with_numbers(
             with_and(tokens),
         )?)));
@@ -61,9 +62,7 @@ impl Statement {
             .build()
             .map_err(|error| Error::from_datafusion(ErrorKind::Syntax, error, &[]))?;
         let statements = parser.parse_statements().map_err(|error| {
-            Error::from_datafusion(ErrorKind::Syntax, error, &[]).with_hint(
-                "file names and text stand in single quotes: FROM 'trace.pcap' WHERE ip.src = '10.0.0.1'",
-            )
+            explained(sql, Error::from_datafusion(ErrorKind::Syntax, error, &[]))
         })?;
         Ok(statements
             .into_iter()
@@ -312,6 +311,14 @@ impl Statement {
         aliases
             .into_iter()
             .partition(|(name, _)| !given.contains(name))
+    }
+}
+
+/// The error with the hint for what is wrong with the text, when that is found.
+fn explained(sql: &str, error: Error) -> Error {
+    match syntax::hint(sql, &error.to_string()) {
+        Some(hint) => error.with_hint(hint),
+        None => error,
     }
 }
 

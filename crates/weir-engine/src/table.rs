@@ -7,7 +7,7 @@ use std::time::Duration;
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::internal_err;
+use datafusion::common::{internal_err, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_expr::PhysicalExpr;
@@ -87,6 +87,9 @@ impl TableProvider for CaptureTable {
             0 | 1 => predicates.pop(),
             _ => Some(Predicate::And(predicates)),
         };
+        if let Some(predicate) = &predicate {
+            self.read_messages(predicate)?;
+        }
         // The first rows are those of the first file, not those that come first: files are read
         // side by side only where all of them are read.
         let partitions_max = match limit {
@@ -105,6 +108,30 @@ impl TableProvider for CaptureTable {
             })?,
             None => Arc::new(scan(projection, limit)),
         })
+    }
+}
+
+impl CaptureTable {
+    /// Lets display filters read the messages that they ask for, ahead of the packets.
+    fn read_messages(&self, predicate: &Predicate) -> Result<()> {
+        let sources = &self.reading.sources;
+        let is_read_once = sources
+            .iter()
+            .any(|source| source.is_stdin() || source.is_growing());
+        let mut refused = None;
+        predicate.visit_filters(&mut |filter| {
+            if filter.has_messages() && is_read_once {
+                refused = Some(filter.to_string());
+            }
+            filter.read_messages_of(sources, &self.reading.decode);
+        });
+        match refused {
+            None => Ok(()),
+            Some(filter) => plan_err!(
+                "{filter} asks for fields of messages, which are read ahead of the packets: a file has them, not a \
+                 pipe or an interface, which is read once"
+            ),
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::block::{FIRST, Numbers, PlainBranch, ROWS, Records};
 use crate::groups::Groups;
 use crate::key::{Key, Words};
 use crate::program::{Column as OutputColumn, MeasurePlan, Mode, Output};
-use crate::{Column, Expression, Predicate, Row};
+use crate::{Column, Expression, Origin, Predicate, Row};
 
 pub use function::Function;
 use measure::{Measure, numbers};
@@ -173,11 +173,15 @@ impl Aggregate {
     }
 
     /// True when a file that is read in parts, which are then merged, gives the same to the last bit:
-    /// not for numbers of records, which a part does not know, nor for sums that are rounded.
+    /// not for numbers of records and times since others, which a part does not know, nor for sums that are
+    /// rounded.
     #[must_use]
     pub fn allows_parts(&self) -> bool {
         let mut knows_number = true;
-        self.visit_columns(&mut |column| knows_number &= &*column.name != "frame.number");
+        self.visit_columns(&mut |column| {
+            knows_number &=
+                &*column.name != "frame.number" && !matches!(column.origin, Origin::Since(_));
+        });
         let rounds = |measure: &Measure| match &measure.function {
             Function::SumFloat => true,
             // Sums of small numbers are whole, and exact below 2^53.

@@ -241,7 +241,10 @@ impl Assembler {
             }
             Predicate::IsNull(column) if !wanted => self.test(column, Test::Given, yes, no),
             // A value may be missing for reasons that are not seen here.
-            Predicate::IsNull(_) | Predicate::Calculated(..) | Predicate::Display(_) => {
+            Predicate::IsNull(_)
+            | Predicate::Calculated(..)
+            | Predicate::Search(..)
+            | Predicate::Display(_) => {
                 self.go(yes);
             }
         }

@@ -50,7 +50,32 @@ pub enum Origin {
     Item(usize),
     /// The record whole, see [`crate::RECORD_COLUMN`].
     Record,
+    /// The time since another record of the same file.
+    Since(Since),
 }
+
+/// The record of a file that a time is counted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// The first one.
+    First,
+    /// The one before.
+    Previous,
+}
+
+/// The columns of [`Origin::Since`], with what they mean.
+const SINCE: &[(&str, Since, &str)] = &[
+    (
+        "frame.time_relative",
+        Since::First,
+        "Seconds since the first record of the file; NULL where either has no time",
+    ),
+    (
+        "frame.time_delta",
+        Since::Previous,
+        "Seconds since the record before in the file, whichever rows are asked for; 0 for the first, NULL where either has no time",
+    ),
+];
 
 impl Table {
     /// The packets table: what every capture offers.
@@ -65,6 +90,18 @@ impl Table {
         };
         let mut columns: Vec<Column> = packet_columns().collect();
         columns.insert(0, file);
+        let time = columns
+            .iter()
+            .position(|column| &*column.name == "frame.time");
+        let since = SINCE.iter().map(|(name, since, doc)| Column {
+            name: (*name).into(),
+            kind: Kind::F64,
+            doc: (*doc).into(),
+            reference: "capture format".into(),
+            origin: Origin::Since(*since),
+        });
+        let behind = time.map_or(columns.len(), |time| time + 1);
+        columns.splice(behind..behind, since);
         Self::new(columns)
     }
 
@@ -219,7 +256,11 @@ impl Column {
     pub fn needs(&self) -> Needs {
         match self.origin {
             Origin::Packet(_, needs) => needs,
-            Origin::File | Origin::Layout(_) | Origin::Item(_) | Origin::Record => Needs::Record,
+            Origin::File
+            | Origin::Layout(_)
+            | Origin::Item(_)
+            | Origin::Record
+            | Origin::Since(_) => Needs::Record,
         }
     }
 
@@ -289,6 +330,7 @@ mod tests {
         for (name, kind) in [
             ("frame.file", Kind::Text),
             ("frame.time", Kind::Time),
+            ("frame.time_delta", Kind::F64),
             ("ip.src", Kind::Address),
             ("udp.dstport", Kind::U16),
         ] {

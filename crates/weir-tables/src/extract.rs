@@ -25,6 +25,7 @@ mod rtp;
 mod settings;
 mod sip;
 mod snmp;
+mod stream;
 mod stun;
 mod tls;
 mod value;
@@ -63,6 +64,7 @@ pub struct Extraction {
 pub const EXTRACTIONS: &[Extraction] = &[
     flows::EXTRACTION,
     flow_packets::EXTRACTION,
+    stream::EXTRACTION,
     sip::EXTRACTION,
     calls::EXTRACTION,
     h248::EXTRACTION,

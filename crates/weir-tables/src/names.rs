@@ -190,6 +190,16 @@ const fn of_flow(of: &'static str, name: &'static str, column: &'static str) -> 
     }
 }
 
+/// Where flows are numbered, that number.
+const fn of_flows(name: &'static str) -> Name {
+    Name {
+        name,
+        meaning: Meaning::Column("flow.id"),
+        of: "Wireshark",
+        with: Some("flow.id"),
+    }
+}
+
 /// All names.
 #[rustfmt::skip]
 pub const NAMES: &[Name] = &[
@@ -211,8 +221,6 @@ pub const NAMES: &[Name] = &[
     Name { name: "related.ip", meaning: Meaning::Sides(&["addr.src", "addr.dst"]), of: "ECS", with: None },
     // Wireshark's other names.
     Name { name: "frame.time_epoch", meaning: Meaning::Expression("extract(epoch FROM frame.time)"), of: "Wireshark", with: Some("frame.time") },
-    told("frame.time_relative", "it hangs on the first packet of all: write frame.time - min(frame.time) OVER () in SELECT; WHERE compares frame.time itself"),
-    told("frame.time_delta", "it hangs on the packet before: write frame.time - lag(frame.time) OVER (ORDER BY frame.number) in SELECT"),
     told("frame.time_delta_displayed", "it hangs on the row before: write frame.time - lag(frame.time) OVER (ORDER BY frame.number) in SELECT"),
     told("frame.protocols", "write frame.layers: the protocols from the link to the transport, 'eth:ip:tcp'; what is above them is flow.service of flows('trace.pcap')"),
     column("Wireshark", "frame.encap_type", "frame.link_type"),
@@ -221,7 +229,9 @@ pub const NAMES: &[Name] = &[
     told("tcp.seq", "Wireshark counts it from the first of its direction; what was sent is tcp.seq_raw, and relative it is tcp.seq_raw - first_value(tcp.seq_raw) OVER (PARTITION BY flow.id, flow.from_originator ORDER BY frame.number) FROM flow_packets('trace.pcap')"),
     told("tcp.ack", "Wireshark counts it from the first of the other direction; what was sent is tcp.ack_raw"),
     told("tcp.nxtseq", "write tcp.seq_raw + tcp.len"),
+    of_flows("tcp.stream"),
     told("tcp.stream", "flow.id numbers the connections, those of UDP too: FROM flow_packets('trace.pcap') has it of each packet, FROM flows('trace.pcap') a row for each"),
+    of_flows("udp.stream"),
     told("udp.stream", "flow.id numbers the conversations, those of TCP too: FROM flow_packets('trace.pcap') has it of each packet, FROM flows('trace.pcap') a row for each"),
     told("tcp.window_size", "write tcp.window_size_value, as it was sent; tcp.options.wscale.shift of the SYN says how far it is shifted"),
     told("tcp.window_size_scalefactor", "tcp.options.wscale.shift of the SYN says how far windows are shifted"),
@@ -492,8 +502,7 @@ mod tests {
             ("TCP.Stream", "flow_packets('trace.pcap')"),
             ("tcp.analysis.retransmission", "flow.retransmissions_src"),
             ("frame.protocols", "frame.layers"),
-            ("frame.time_relative", "min(frame.time) OVER ()"),
-            ("frame.time_delta", "lag(frame.time)"),
+            ("frame.time_delta_displayed", "lag(frame.time)"),
             ("sip.method", "sip('trace.pcap')"),
             ("sip.Call-ID", "sip('trace.pcap')"),
             ("dns.qry.name", "dns('trace.pcap')"),

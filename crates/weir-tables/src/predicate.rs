@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use weir_packet::{Address, Field, Get, Kind, Value};
 
-use crate::{Column, DisplayFilter, Expression, Origin, Row};
+use crate::{Column, DisplayFilter, Expression, Origin, Row, Search};
 
 /// A condition on a row, with SQL's three-valued logic.
 #[derive(Clone, Debug)]
@@ -17,6 +17,8 @@ pub enum Predicate {
     Calculated(Expression, Operator, i64),
     /// The column is one of the constants.
     In(Column, Vec<Constant>),
+    /// Of the bytes column, this holds.
+    Search(Column, Search),
     /// The address column lies in a network.
     Within(Column, Network),
     /// The column is true.
@@ -95,6 +97,9 @@ impl Predicate {
                 }
                 known.then_some(false)
             }
+            Self::Search(column, search) => {
+                with_bytes(column, row, |bytes| search.holds(bytes)).flatten()
+            }
             Self::Within(column, network) => {
                 with_bytes(column, row, |bytes| network.contains(bytes))
             }
@@ -129,11 +134,26 @@ impl Predicate {
         }
     }
 
+    /// Calls `visit` with every display filter that is asked.
+    pub fn visit_filters(&self, visit: &mut dyn FnMut(&DisplayFilter)) {
+        match self {
+            Self::Display(filter) => visit(filter),
+            Self::And(list) | Self::Or(list) => {
+                for predicate in list {
+                    predicate.visit_filters(visit);
+                }
+            }
+            Self::Not(predicate) => predicate.visit_filters(visit),
+            _ => {}
+        }
+    }
+
     /// Calls `visit` with every column that is read.
     pub fn visit_columns(&self, visit: &mut dyn FnMut(&Column)) {
         match self {
             Self::Compare(column, ..)
             | Self::In(column, _)
+            | Self::Search(column, _)
             | Self::Within(column, _)
             | Self::IsTrue(column)
             | Self::IsNull(column) => visit(column),
@@ -356,6 +376,7 @@ impl fmt::Display for Predicate {
                 }
                 f.write_str(")")
             }
+            Self::Search(column, search) => write!(f, "{}{search}", column.name),
             Self::Within(column, network) => write!(f, "{} in {network}", column.name),
             Self::IsTrue(column) => f.write_str(&column.name),
             Self::IsNull(column) => write!(f, "{} IS NULL", column.name),

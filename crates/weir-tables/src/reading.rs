@@ -1,5 +1,6 @@
 //! Reading sources: open, decode, hand on.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use weir_packet::{Decoder, Frame, LinkType, Needs, Options as DecodeOptions, Rea
 use crate::block::{Blocks, Look, Records};
 use crate::program::{Framing, Passed};
 use crate::records::{RawRecord, RecordReader};
+use crate::row::Times;
 use crate::source::{Bytes, Cause};
 use crate::{
     Column, Compile, Counters, Keeper, Origin, Parts, Predicate, Row, ScanOptions, Source,
@@ -128,6 +130,8 @@ struct CaptureFile {
     path: String,
     /// The format tells interfaces apart.
     has_interfaces: bool,
+    /// What times of its records are counted from.
+    times: Box<Cell<Times>>,
 }
 
 impl CaptureFile {
@@ -135,6 +139,7 @@ impl CaptureFile {
         Self {
             path: weir_capture::shown(source.path()).into_owned(),
             has_interfaces: reader.format() != Format::Pcap,
+            times: Box::default(),
         }
     }
 }
@@ -670,7 +675,9 @@ impl<S: Sink> Gather<S> {
                 output.totals.dropped += (stretch.len() - taken) as u64;
                 if let Some(row) = unusual {
                     let frame = records.frame(row);
-                    output.decode(path, &mut self.decoder, self.needs_headers, frame);
+                    // Who asks for times since other records has no blocks.
+                    let times = Times::default();
+                    output.decode(path, &mut self.decoder, self.needs_headers, frame, &times);
                 }
             }
             passed += found;
@@ -727,15 +734,30 @@ impl<S: Sink> Gather<S> {
         if let Some(order) = &mut self.order {
             order.watch(&frame);
         }
-        self.output
-            .decode(&file.path, &mut self.decoder, self.needs_headers, frame);
+        let mut times = file.times.get();
+        times.pass(frame.time_ns);
+        file.times.set(times);
+        self.output.decode(
+            &file.path,
+            &mut self.decoder,
+            self.needs_headers,
+            frame,
+            &times,
+        );
     }
 }
 
 impl<S: Sink> Output<S> {
     /// Decodes a packet and hands it on.
     #[inline]
-    fn decode(&mut self, path: &str, decoder: &mut Decoder, needs_headers: bool, frame: Frame<'_>) {
+    fn decode(
+        &mut self,
+        path: &str,
+        decoder: &mut Decoder,
+        needs_headers: bool,
+        frame: Frame<'_>,
+        times: &Times,
+    ) {
         let packet = match needs_headers {
             true => decoder.decode(frame),
             // Worth its line: a count over many small records is all overhead.
@@ -746,7 +768,7 @@ impl<S: Sink> Output<S> {
             self.totals.stopped += 1;
             self.totals.unknown_link += 1;
         }
-        self.push(&Row::new(path, &packet), false);
+        self.push(&Row::new(path, &packet).with_times(times), false);
     }
 
     /// Counts a row and hands it on.

@@ -3,8 +3,8 @@
 use weir_packet::layout::View;
 use weir_packet::{Packet, Value};
 
-use crate::Origin;
 use crate::extract::Item;
+use crate::{Origin, Since};
 
 /// A decoded record: what the columns of a table read their values from.
 #[derive(Clone, Copy)]
@@ -13,6 +13,41 @@ pub struct Row<'r> {
     pub(crate) packet: &'r Packet<'r>,
     pub(crate) view: Option<&'r View<'r>>,
     pub(crate) item: Option<&'r dyn Item>,
+    pub(crate) times: Option<&'r Times>,
+}
+
+/// When the record of a row was captured, and those of its file that times are counted from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Times {
+    has_begun: bool,
+    first_ns: Option<i64>,
+    previous_ns: Option<i64>,
+    own_ns: Option<i64>,
+}
+
+impl Times {
+    /// The times of the next record.
+    #[inline]
+    pub(crate) fn pass(&mut self, time_ns: Option<i64>) {
+        if self.has_begun {
+            self.previous_ns = self.own_ns;
+        } else {
+            (self.first_ns, self.previous_ns) = (time_ns, time_ns);
+            self.has_begun = true;
+        }
+        self.own_ns = time_ns;
+    }
+
+    /// The seconds since another record.
+    fn since(&self, since: Since) -> Option<f64> {
+        let then = match since {
+            Since::First => self.first_ns?,
+            Since::Previous => self.previous_ns?,
+        };
+        // A product with 1e-9 would be one bit off here and there.
+        let ns = i128::from(self.own_ns?) - i128::from(then);
+        Some(ns as f64 / 1e9)
+    }
 }
 
 impl<'r> Row<'r> {
@@ -24,6 +59,15 @@ impl<'r> Row<'r> {
             packet,
             view: None,
             item: None,
+            times: None,
+        }
+    }
+
+    /// The same row with the times of the record.
+    pub(crate) const fn with_times(self, times: &'r Times) -> Self {
+        Self {
+            times: Some(times),
+            ..self
         }
     }
 
@@ -50,6 +94,7 @@ impl<'r> Row<'r> {
         match origin {
             Origin::Layout(index) => self.view?.value(index),
             Origin::Item(index) => self.item?.value(index),
+            Origin::Since(since) => self.times?.since(since).map(Value::Float),
             Origin::File | Origin::Packet(..) | Origin::Record => None,
         }
     }

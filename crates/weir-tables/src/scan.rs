@@ -223,7 +223,11 @@ impl Gathering {
     /// Limits that were reached, and what was given up for them.
     pub(crate) fn notes(&self) -> Vec<String> {
         let extract = self.extract.as_ref();
-        extract.map_or_else(Vec::new, |extract| extract.notes())
+        let mut notes = extract.map_or_else(Vec::new, |extract| extract.notes());
+        if let Some(predicate) = &self.rows.predicate {
+            predicate.visit_filters(&mut |filter| notes.extend(filter.notes()));
+        }
+        notes
     }
 }
 

@@ -5,6 +5,7 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+mod carve;
 mod clf;
 mod documents;
 mod live;

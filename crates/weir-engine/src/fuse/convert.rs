@@ -152,7 +152,12 @@ impl Scope {
             };
             if function.name() == DISPLAY_FILTER {
                 let text = address.downcast_ref::<Literal>()?.value();
-                return display(text, &self.column(network)?);
+                // Messages are read out of files that a scan of its own knows.
+                return display(text, &self.column(network)?).filter(|predicate| {
+                    let mut has_messages = false;
+                    predicate.visit_filters(&mut |filter| has_messages |= filter.has_messages());
+                    !has_messages
+                });
             }
             let column = self.column(address)?;
             let network = network.downcast_ref::<Literal>()?.value();

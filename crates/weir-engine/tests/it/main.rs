@@ -54,6 +54,7 @@ slt_files!(
     names,
     numbers,
     order,
+    payload,
     pipes,
     prepared,
     records,

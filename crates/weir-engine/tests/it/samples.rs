@@ -42,6 +42,7 @@ fn write_small(dir: &Path) -> std::io::Result<()> {
     put("net.pcap", &pcap(link_type::ETHERNET, &net()))?;
     put("early.pcap", &pcap(link_type::ETHERNET, &every_other(0)))?;
     put("late.pcap", &pcap(link_type::ETHERNET, &every_other(1)))?;
+    put("bytes.pcap", &pcap(link_type::ETHERNET, &bytes()))?;
     let mut backwards = every_other(0);
     backwards.swap(1, 2);
     put("backwards.pcap", &pcap(link_type::ETHERNET, &backwards))?;
@@ -246,6 +247,28 @@ fn net() -> Vec<(u64, Vec<u8>)> {
     (0..)
         .map(|index| START_NS + index * 10 * MS)
         .zip(packets)
+        .collect()
+}
+
+/// Payloads of which the first is no text, and the last is none.
+fn bytes() -> Vec<(u64, Vec<u8>)> {
+    let payloads: [&[u8]; 6] = [
+        b"\xff\xfeGET /login HTTP/1.0\r\nHost: a.example\r\n\xff",
+        b"GET / HTTP/1.1\r\nHost: b.example\r\n",
+        b"\x12\x34\x00\x00\x00\x07rest",
+        b"plain text",
+        b"\x80",
+        b"",
+    ];
+    (0..)
+        .zip(payloads)
+        .map(|(index, payload)| {
+            let packet = udp4("10.0.0.1", "10.0.0.2", (6000 + index as u16, 9), payload);
+            (
+                START_NS + index * index * MS,
+                ethernet(B, A, ethertype::IPV4, &packet),
+            )
+        })
         .collect()
 }
 

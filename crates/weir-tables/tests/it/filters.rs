@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use arrow::array::AsArray;
 use arrow::datatypes::UInt64Type;
+use weir_packet::Options;
 use weir_tables::{DisplayFilter, Predicate, Scan, ScanOptions, Source, Table};
 
 use crate::captures::{self, Capture};
@@ -33,22 +34,56 @@ enum Right {
 }
 
 include!("filters/differences.rs");
+include!("filters/message_differences.rs");
 
-fn filters() -> Vec<&'static str> {
-    let text = include_str!("../filters.txt");
-    text.lines()
-        .filter(|line| !line.starts_with('#') && !line.is_empty())
-        .collect()
+/// Filters, and how tshark is asked.
+struct Filters {
+    text: &'static str,
+    least: usize,
+    preferences: &'static [&'static str],
+    differences: &'static [Difference],
+    /// So many of them may select nothing.
+    idle_max: usize,
 }
 
 #[test]
 fn display_filters_select_the_records_that_tshark_selects() {
+    agree(&Filters {
+        text: include_str!("../filters.txt"),
+        least: 200,
+        preferences: tshark::PREFERENCES,
+        differences: DIFFERENCES,
+        idle_max: IDLE_MAX,
+    });
+}
+
+/// Messages are put together of segments and fragments, which headers are asked without.
+#[test]
+fn display_filters_over_messages_select_the_records_that_tshark_selects() {
+    agree(&Filters {
+        text: include_str!("../filters_of_messages.txt"),
+        least: 80,
+        preferences: &[
+            "tcp.try_heuristic_first:TRUE",
+            "tcp.reassemble_out_of_order:TRUE",
+            "http.desegment_body:FALSE",
+        ],
+        differences: MESSAGE_DIFFERENCES,
+        idle_max: IDLE_MAX,
+    });
+}
+
+fn agree(asked: &Filters) {
     if !tshark::is_installed() {
         weir_testkit::missing("tshark", "nothing judges the display filters");
         return;
     }
-    let filters = filters();
-    assert!(filters.len() >= 200, "{}", filters.len());
+    let filters: Vec<&'static str> = asked
+        .text
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty())
+        .collect();
+    assert!(filters.len() >= asked.least, "{}", filters.len());
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/captures");
     let stride =
         std::env::var("WEIR_ORACLE_STRIDE").map_or(STRIDE, |stride| stride.parse().unwrap());
@@ -64,14 +99,6 @@ fn display_filters_select_the_records_that_tshark_selects() {
     let scratch = tempfile::tempdir().unwrap();
     let script = scratch.path().join("filters.lua");
     std::fs::write(&script, lua(&filters)).unwrap();
-    let ready: Vec<Predicate> = filters
-        .iter()
-        .map(|filter| {
-            let ready = DisplayFilter::new(filter);
-            let ready = ready.unwrap_or_else(|error| panic!("{filter}: {error}"));
-            Predicate::Display(Arc::new(ready))
-        })
-        .collect();
     let next = AtomicUsize::new(0);
     // Of each difference, how many records; and how many records passed.
     let found = Mutex::new((BTreeMap::new(), vec![0_usize; filters.len()], 0_usize));
@@ -79,11 +106,13 @@ fn display_filters_select_the_records_that_tshark_selects() {
         for _ in 0..WORKERS {
             scope.spawn(|| {
                 while let Some(capture) = captures.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let Some(theirs) = by_tshark(&script, &capture.path, filters.len()) else {
+                    let Some(theirs) =
+                        by_tshark(&script, asked.preferences, &capture.path, filters.len())
+                    else {
                         continue;
                     };
                     for (index, theirs) in theirs.iter().enumerate() {
-                        let ours = by_weir(&ready[index], &capture.path);
+                        let ours = by_weir(filters[index], &capture.path);
                         let mut found = found.lock().unwrap();
                         found.1[index] += theirs.len();
                         found.2 += 1;
@@ -100,7 +129,8 @@ fn display_filters_select_the_records_that_tshark_selects() {
         }
     });
     let (different, passed, pairs) = found.into_inner().unwrap();
-    let listed: BTreeMap<(&str, String), (Right, &str)> = DIFFERENCES
+    let listed: BTreeMap<(&str, String), (Right, &str)> = asked
+        .differences
         .iter()
         .flat_map(|difference| {
             let pair = |filter: &&'static str| {
@@ -151,7 +181,7 @@ fn display_filters_select_the_records_that_tshark_selects() {
             .map(|(filter, _)| *filter)
             .collect();
         assert!(
-            idle.len() <= IDLE_MAX,
+            idle.len() <= asked.idle_max,
             "filters that select nothing: {idle:?}"
         );
     }
@@ -176,10 +206,15 @@ fn lua(filters: &[&str]) -> String {
 }
 
 /// The records that pass each filter; `None` of a capture that tshark does not read.
-fn by_tshark(script: &Path, capture: &Path, filters: usize) -> Option<Vec<BTreeSet<u64>>> {
+fn by_tshark(
+    script: &Path,
+    preferences: &[&str],
+    capture: &Path,
+    filters: usize,
+) -> Option<Vec<BTreeSet<u64>>> {
     let mut command = Command::new("tshark");
     command.args(["-n", "-q"]);
-    for preference in tshark::PREFERENCES {
+    for preference in preferences {
         command.args(["-o", preference]);
     }
     command
@@ -207,14 +242,17 @@ fn by_tshark(script: &Path, capture: &Path, filters: usize) -> Option<Vec<BTreeS
     Some(found)
 }
 
-fn by_weir(filter: &Predicate, capture: &Path) -> BTreeSet<u64> {
+fn by_weir(filter: &str, capture: &Path) -> BTreeSet<u64> {
     let table = Table::packets();
     let number = table.position("frame.number").unwrap();
     let sources = vec![Source::capture(capture)];
+    let ready = DisplayFilter::new(filter);
+    let ready = ready.unwrap_or_else(|error| panic!("{filter}: {error}"));
+    ready.read_messages_of(&sources, &Options::default());
     let mut scan = Scan::new(
         &table,
         &[number],
-        Some(filter.clone()),
+        Some(Predicate::Display(Arc::new(ready))),
         sources,
         ScanOptions::default(),
     );

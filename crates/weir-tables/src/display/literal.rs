@@ -1,0 +1,202 @@
+//! Values as filters write them.
+
+use std::net::Ipv4Addr;
+
+use weir_filter::{Error, Operand, OperandKind};
+use weir_packet::Address;
+
+use super::{Literal, Type, calculated};
+use crate::predicate::Network;
+
+/// A literal as a value of this type.
+pub(super) fn literal(operand: &Operand, kind: Type) -> Result<Literal, Error> {
+    let wrong = |wanted: &str, hint: &str| {
+        let error = Error::new(format!("expected {wanted}"), operand.start, operand.end);
+        Err(if hint.is_empty() {
+            error
+        } else {
+            error.with_hint(hint)
+        })
+    };
+    let word = match &operand.kind {
+        OperandKind::Word(word) => word.as_str(),
+        OperandKind::Text(text) => match kind {
+            Type::Text | Type::Bytes => return Ok(Literal::Bytes(text.clone())),
+            Type::Open => return Ok(Literal::Bytes(text.clone())),
+            Type::Time => match std::str::from_utf8(text).ok().and_then(date) {
+                Some(ns) => return Ok(Literal::Number(ns)),
+                None => return wrong("a time", "frame.time >= \"2026-11-23 10:00:00\", in UTC"),
+            },
+            Type::Address => match std::str::from_utf8(text) {
+                Ok(text) => text,
+                Err(_) => return wrong("an address", ""),
+            },
+            Type::Number | Type::Flag | Type::Seconds => {
+                return wrong("a number", "numbers stand without quotes");
+            }
+        },
+        OperandKind::Character(byte) => {
+            return Ok(match kind {
+                Type::Number | Type::Flag | Type::Seconds => Literal::Number((*byte).into()),
+                _ => Literal::Bytes(vec![*byte]),
+            });
+        }
+        OperandKind::Calculated(calculation, left, right) => {
+            let both = (literal(left, Type::Number)?, literal(right, Type::Number)?);
+            let (Literal::Number(left), Literal::Number(right)) = both else {
+                return wrong("a number", "");
+            };
+            return match calculated(*calculation, left, right) {
+                Some(number) => Ok(Literal::Number(number)),
+                None => wrong("a number that can be calculated", ""),
+            };
+        }
+        _ => return wrong("a value", ""),
+    };
+    match kind {
+        Type::Number => match number(word) {
+            Some(number) => Ok(Literal::Number(number)),
+            None => wrong("a number", "443, 0x1bb or 0673"),
+        },
+        Type::Flag => match (word.to_ascii_lowercase().as_str(), number(word)) {
+            ("true", _) => Ok(Literal::Number(1)),
+            ("false", _) => Ok(Literal::Number(0)),
+            (_, Some(number)) => Ok(Literal::Number(i128::from(number != 0))),
+            _ => wrong("true or false", ""),
+        },
+        Type::Time => match seconds(word).or_else(|| date(word)) {
+            Some(ns) => Ok(Literal::Number(ns)),
+            None => wrong("a time", "frame.time >= \"2026-11-23 10:00:00\", in UTC"),
+        },
+        Type::Seconds => match seconds(word) {
+            Some(ns) => Ok(Literal::Number(ns)),
+            None => wrong(
+                "seconds",
+                "frame.time_delta >= 0.5, frame.time_epoch >= 1700000000.5",
+            ),
+        },
+        Type::Address => {
+            if word.contains('/') {
+                return match Network::parse(word) {
+                    Some(network) => Ok(Literal::Network(network)),
+                    None => wrong("a network", "10.0.0.0/8 or 2001:db8::/32"),
+                };
+            }
+            let address = word.parse::<Ipv4Addr>().map(|v4| v4.octets().to_vec());
+            let address = address.or_else(|_| {
+                let address = word.parse::<Address>();
+                address.map(|address| address.as_bytes().to_vec())
+            });
+            let bytes = || bytes(word).filter(|bytes| [6, 8].contains(&bytes.len()));
+            match address.ok().or_else(bytes) {
+                Some(bytes) => Ok(Literal::Bytes(bytes)),
+                None => wrong("an address", "10.0.0.1, 2001:db8::1 or 00:11:22:33:44:55"),
+            }
+        }
+        Type::Bytes | Type::Open => match bytes(word) {
+            Some(bytes) => Ok(Literal::Bytes(bytes)),
+            None => wrong("bytes or a text", "0d:0a, or \"text\" in double quotes"),
+        },
+        Type::Text => Ok(Literal::Bytes(word.as_bytes().to_vec())),
+    }
+}
+
+fn number(word: &str) -> Option<i128> {
+    let (negative, digits) = match word.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, word),
+    };
+    let lower = digits.to_ascii_lowercase();
+    let number = match lower.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).ok()?,
+        None => match lower.strip_prefix("0b") {
+            Some(bits) => u64::from_str_radix(bits, 2).ok()?,
+            None if lower.len() > 1 && lower.starts_with('0') => {
+                u64::from_str_radix(&lower, 8).ok()?
+            }
+            None => lower.parse().ok()?,
+        },
+    };
+    let number = i128::from(number);
+    Some(if negative { -number } else { number })
+}
+
+/// `00:11:22`, `00-11-22`, `0011.2233.4455` or `11`: bytes in hexadecimal.
+fn bytes(word: &str) -> Option<Vec<u8>> {
+    let pairs = |text: &str| -> Option<Vec<u8>> {
+        let digits: Vec<u8> = text
+            .chars()
+            .map(|c| c.to_digit(16).map(|digit| digit as u8))
+            .collect::<Option<_>>()?;
+        match digits.len() {
+            1 => Some(digits),
+            len if len > 0 && len % 2 == 0 => Some(
+                digits
+                    .chunks(2)
+                    .map(|pair| pair.iter().fold(0, |all, digit| all << 4 | digit))
+                    .collect(),
+            ),
+            _ => None,
+        }
+    };
+    let word = word.strip_prefix("0x").unwrap_or(word);
+    // With dots four digits stand together: otherwise it is a part of an address of IPv4.
+    if word.contains('.') && word.split('.').any(|part| part.len() != 4) {
+        return None;
+    }
+    let parts: Option<Vec<Vec<u8>>> = word.split([':', '-', '.']).map(pairs).collect();
+    parts.map(|parts| parts.concat())
+}
+
+pub(super) fn is_bytes(word: &str) -> bool {
+    word.contains([':', '-']) && bytes(word).is_some() || (word.len() == 2 && bytes(word).is_some())
+}
+
+/// Seconds since 1970, with a fraction, in nanoseconds.
+fn seconds(word: &str) -> Option<i128> {
+    let (whole, fraction) = word.split_once('.').unwrap_or((word, ""));
+    if fraction.len() > 9 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let whole: i64 = whole.parse().ok()?;
+    let nanoseconds: i128 = format!("{fraction:0<9}").parse().ok()?;
+    let whole_ns = i128::from(whole) * 1_000_000_000;
+    Some(if word.starts_with('-') {
+        whole_ns - nanoseconds
+    } else {
+        whole_ns + nanoseconds
+    })
+}
+
+/// `2026-11-23 10:00:00.5` in UTC, in nanoseconds since 1970.
+fn date(text: &str) -> Option<i128> {
+    let text = text.trim().trim_end_matches('Z');
+    let (day, time) = text.split_once([' ', 'T']).unwrap_or((text, "00:00:00"));
+    let mut day = day.splitn(3, '-').map(str::parse::<i64>);
+    let (year, month, day) = (day.next()?.ok()?, day.next()?.ok()?, day.next()?.ok()?);
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || !(0..=9999).contains(&year) {
+        return None;
+    }
+    let (clock, fraction) = time.split_once('.').unwrap_or((time, ""));
+    let mut clock = clock.splitn(3, ':').map(str::parse::<i64>);
+    let hour = clock.next()?.ok()?;
+    let minute = clock.next()?.ok()?;
+    let second = clock.next().unwrap_or(Ok(0)).ok()?;
+    if !(0..24).contains(&hour) || !(0..60).contains(&minute) || !(0..=60).contains(&second) {
+        return None;
+    }
+    if fraction.len() > 9 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    // Days from 1970-01-01 in the Gregorian calendar, years from March on.
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days = era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100
+        + day_of_year
+        - 719_468;
+    let nanoseconds: i128 = format!("{fraction:0<9}").parse().ok()?;
+    let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second;
+    Some(i128::from(seconds) * 1_000_000_000 + nanoseconds)
+}

@@ -1,0 +1,579 @@
+//! Fields of messages: columns of the tables of what packets carry, asked frame by frame.
+//!
+//! A message belongs to the frame that completed it, as in Wireshark. Which frames have one of which a relation holds
+//! is a bit each, so that a capture of a hundred million packets takes 12 MB for each relation.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::datatypes::{
+    DataType, Float64Type, Int64Type, TimestampNanosecondType, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
+};
+use weir_filter::Quantifier;
+use weir_packet::{Address, Kind, Options as DecodeOptions};
+
+use super::{At, Found, Test, Type, nanoseconds};
+use crate::{
+    Constant, EXTRACTIONS, Extraction, Operator, Origin, Predicate, Row, Scan, ScanOptions, Source,
+    Table,
+};
+
+/// A field of messages: where its values are.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct MessageField {
+    table: &'static Extraction,
+    /// Columns that have its values, each with the column that numbers the frame.
+    places: Vec<(String, &'static str)>,
+    /// Texts that are addresses.
+    is_address: bool,
+}
+
+impl MessageField {
+    /// The field of this name, in lower case, and what its values are.
+    pub(super) fn named(name: &str) -> Option<(Self, Type)> {
+        let name = name.replace('-', "_");
+        if let Some((_, table, places)) = PLACED.iter().find(|(known, ..)| *known == name) {
+            let places = places.iter();
+            let places = places.map(|(column, frame)| ((*column).to_owned(), *frame));
+            return Self::at(Extraction::named(table)?, places.collect());
+        }
+        let is_of_packets = PACKETS.iter().any(|prefix| name.starts_with(prefix));
+        if is_of_packets || !name.contains('.') || OWN.contains(&name.as_str()) {
+            return None;
+        }
+        let mut tables = EXTRACTIONS.iter();
+        tables.find_map(|table| {
+            let columns = (table.columns)();
+            let has = |wanted: &str| {
+                columns.iter().any(|column| {
+                    *column.name == *wanted && matches!(column.origin, Origin::Item(_))
+                })
+            };
+            let is_known = !APART.contains(&table.name) && has(FRAME) && has(&name);
+            is_known.then(|| Self::at(table, vec![(name.clone(), FRAME)]))?
+        })
+    }
+
+    /// What tells the frames with a message of a protocol.
+    pub(super) fn protocol(name: &str) -> Option<Self> {
+        let (_, table, frames) = PROTOCOLS.iter().find(|(known, ..)| *known == name)?;
+        let places = frames.iter().map(|frame| ((*frame).to_owned(), *frame));
+        Some(Self {
+            table: Extraction::named(table)?,
+            places: places.collect(),
+            is_address: false,
+        })
+    }
+
+    fn at(table: &'static Extraction, places: Vec<(String, &'static str)>) -> Option<(Self, Type)> {
+        let columns = (table.columns)();
+        let (first, _) = places.first()?;
+        let column = columns.iter().find(|column| *column.name == **first)?;
+        let is_address = ADDRESSES.contains(&first.as_str());
+        let kind = match column.kind {
+            _ if is_address => Type::Address,
+            Kind::Bool => Type::Flag,
+            Kind::U8 | Kind::U16 | Kind::U32 | Kind::U64 | Kind::I64 | Kind::Numbers => {
+                Type::Number
+            }
+            Kind::F64 => Type::Seconds,
+            Kind::Time => Type::Time,
+            Kind::Address => Type::Address,
+            Kind::Bytes => Type::Bytes,
+            Kind::Text | Kind::Texts => Type::Text,
+        };
+        let field = Self {
+            table,
+            places,
+            is_address,
+        };
+        Some((field, kind))
+    }
+
+    /// Where SQL has the field.
+    pub(super) fn in_sql(&self) -> String {
+        let column = self.places.first().map_or(FRAME, |(column, _)| column);
+        let name = self.table.name;
+        format!("SQL compares any two columns: SELECT {column} FROM {name}('trace.pcap') WHERE …")
+    }
+}
+
+/// The number of the frame that completed a message.
+const FRAME: &str = "frame.number";
+
+/// Tables whose rows are no messages, or are several at once; what of them are fields stands in [`PLACED`].
+const APART: &[&str] = &[
+    "flows",
+    "flow_packets",
+    "stream",
+    "calls",
+    "lookups",
+    "media",
+    "http",
+    "tls",
+];
+
+/// Beginnings of names that headers have.
+const PACKETS: &[&str] = &[
+    "frame.", "addr.", "port.", "ip.", "ipv6.", "tcp.", "udp.", "sctp.", "flow.", "eth.", "vlan.",
+];
+
+/// Columns of this project's, which Wireshark has by no such name or with another meaning.
+const OWN: &[&str] = &["dns.qry.names", "dns.qry.types"];
+
+/// Texts that are addresses.
+const ADDRESSES: &[&str] = &[
+    "dns.a",
+    "dns.aaaa",
+    "dhcp.option.router",
+    "dhcp.option.domain_name_server",
+    "stun.att.ipv4",
+    "stun.att.ipv6",
+];
+
+/// A field of Wireshark's, the table that has it, and the columns with its values, each with that of the frame's
+/// number.
+type Placed = (
+    &'static str,
+    &'static str,
+    &'static [(&'static str, &'static str)],
+);
+
+const REQUEST: &str = "http.request.frame";
+const RESPONSE: &str = "http.response.frame";
+const CLIENT: &str = "tls.client_hello.frame";
+const SERVER: &str = "tls.server_hello.frame";
+
+/// Fields that are not a column of their name beside `frame.number`. What a table has of requests only, and
+/// Wireshark of responses too, is not here: the answer would be half of what is asked.
+#[rustfmt::skip]
+const PLACED: &[Placed] = &[
+    ("dns.qry.name", "dns", &[("dns.qry.names", FRAME)]),
+    ("dns.qry.type", "dns", &[("dns.qry.types", FRAME)]),
+    ("http.request.method", "http", &[("http.request.method", REQUEST)]),
+    ("http.request.uri", "http", &[("http.request.uri", REQUEST)]),
+    ("http.request.full_uri", "http", &[("http.request.full_uri", REQUEST)]),
+    ("http.request.version", "http", &[("http.request.version", REQUEST)]),
+    ("http.request.line", "http", &[("http.request.line", REQUEST)]),
+    ("http.host", "http", &[("http.host", REQUEST)]),
+    ("http.user_agent", "http", &[("http.user_agent", REQUEST)]),
+    ("http.referer", "http", &[("http.referer", REQUEST)]),
+    ("http.cookie", "http", &[("http.cookie", REQUEST)]),
+    ("http.accept", "http", &[("http.accept", REQUEST)]),
+    ("http.accept_language", "http", &[("http.accept_language", REQUEST)]),
+    ("http.accept_encoding", "http", &[("http.accept_encoding", REQUEST)]),
+    ("http.authorization", "http", &[("http.authorization", REQUEST)]),
+    ("http.x_forwarded_for", "http", &[("http.x_forwarded_for", REQUEST)]),
+    ("http.response.code", "http", &[("http.response.code", RESPONSE)]),
+    ("http.response.phrase", "http", &[("http.response.phrase", RESPONSE)]),
+    ("http.response.version", "http", &[("http.response.version", RESPONSE)]),
+    ("http.response.line", "http", &[("http.response.line", RESPONSE)]),
+    ("http.server", "http", &[("http.server", RESPONSE)]),
+    ("http.location", "http", &[("http.location", RESPONSE)]),
+    ("http.last_modified", "http", &[("http.last_modified", RESPONSE)]),
+    ("http.set_cookie", "http", &[("http.set_cookie", RESPONSE)]),
+    ("http.www_authenticate", "http", &[("http.www_authenticate", RESPONSE)]),
+    ("http.content_type", "http", &[("http.request.content_type", REQUEST), ("http.content_type", RESPONSE)]),
+    ("http.content_length", "http", &[("http.request.content_length", REQUEST), ("http.content_length", RESPONSE)]),
+    ("http.time", "http", &[("http.time", RESPONSE)]),
+    ("http.request", "http", &[(REQUEST, REQUEST)]),
+    ("http.response", "http", &[(RESPONSE, RESPONSE)]),
+    ("tls.handshake.extensions_server_name", "tls", &[("tls.handshake.extensions_server_name", CLIENT)]),
+    ("tls.handshake.extensions_alpn_str", "tls", &[("tls.handshake.extensions_alpn_str", CLIENT), ("tls.next_protocol", SERVER)]),
+    ("tls.handshake.ciphersuite", "tls", &[("tls.handshake.ciphersuite", CLIENT), ("tls.cipher_number", SERVER)]),
+    ("tls.handshake.extension.type", "tls", &[("tls.handshake.extension.type", CLIENT), ("tls.server.extension.type", SERVER)]),
+    ("tls.handshake.version", "tls", &[("tls.handshake.version", CLIENT), ("tls.server.version", SERVER)]),
+    ("tls.handshake.extensions_supported_group", "tls", &[("tls.handshake.extensions_supported_group", CLIENT)]),
+    ("tls.handshake.ja3", "tls", &[("tls.handshake.ja3", CLIENT)]),
+    ("tls.handshake.ja3_full", "tls", &[("tls.handshake.ja3_full", CLIENT)]),
+    ("tls.handshake.ja3s", "tls", &[("tls.handshake.ja3s", SERVER)]),
+    ("tls.handshake.ja3s_full", "tls", &[("tls.handshake.ja3s_full", SERVER)]),
+    ("tls.handshake.ja4", "tls", &[("tls.handshake.ja4", CLIENT)]),
+];
+
+/// Rows that are of a protocol with other names in Wireshark: the table, a column, and its value in them.
+const EXCEPT: &[(&str, &str, &str)] = &[("tls", "tls.carrier", "dtls")];
+
+/// Protocols that a frame has when it has a message of theirs, with the columns that number such frames.
+const PROTOCOLS: &[(&str, &str, &[&str])] = &[
+    ("sip", "sip", &[FRAME]),
+    ("rtp", "rtp", &[FRAME]),
+    ("rtcp", "rtcp", &[FRAME]),
+    ("radius", "radius", &[FRAME]),
+    ("stun", "stun", &[FRAME]),
+    ("mqtt", "mqtt", &[FRAME]),
+];
+
+/// A relation that is asked of messages.
+#[derive(Debug)]
+pub(super) struct Asked {
+    field: MessageField,
+    test: Test,
+}
+
+impl Asked {
+    pub(super) const fn new(field: MessageField, test: Test) -> Self {
+        Self { field, test }
+    }
+
+    /// True when the relation must hold of all values that a frame has.
+    const fn is_of_all(&self) -> bool {
+        matches!(
+            self.test,
+            Test::Compare(Quantifier::All, ..)
+                | Test::Matches(Quantifier::All, ..)
+                | Test::In(Quantifier::All, ..)
+        )
+    }
+}
+
+/// What is asked of messages, and which frames of which file have some of which it holds.
+#[derive(Debug, Default)]
+pub(super) struct Messages {
+    asked: OnceLock<Vec<Asked>>,
+    files: OnceLock<(Vec<Source>, DecodeOptions)>,
+    /// The file that was asked about first, which mostly is the only one.
+    first: OnceLock<Answers>,
+    more: Mutex<HashMap<String, Arc<Answers>>>,
+    notes: Mutex<Vec<String>>,
+}
+
+/// The frames of a file, for each relation.
+#[derive(Debug)]
+struct Answers {
+    file: String,
+    frames: Vec<Frames>,
+}
+
+/// Numbers of frames.
+#[derive(Clone, Debug, Default)]
+struct Frames(Vec<u64>);
+
+impl Frames {
+    fn place(number: u64) -> Option<(usize, u32)> {
+        Some((usize::try_from(number / 64).ok()?, (number % 64) as u32))
+    }
+
+    fn insert(&mut self, number: u64) {
+        let Some((word, bit)) = Self::place(number) else {
+            return;
+        };
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        if let Some(word) = self.0.get_mut(word) {
+            *word |= 1 << bit;
+        }
+    }
+
+    fn contains(&self, number: u64) -> bool {
+        let word = Self::place(number).and_then(|(word, bit)| Some((self.0.get(word)?, bit)));
+        word.is_some_and(|(word, bit)| word >> bit & 1 == 1)
+    }
+
+    fn remove_all(&mut self, others: &Self) {
+        for (word, other) in self.0.iter_mut().zip(&others.0) {
+            *word &= !other;
+        }
+    }
+}
+
+impl Messages {
+    pub(super) fn ask(&self, asked: Vec<Asked>) {
+        self.asked.get_or_init(|| asked);
+    }
+
+    fn asked(&self) -> &[Asked] {
+        self.asked.get().map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.asked().is_empty()
+    }
+
+    pub(super) fn set_files(&self, files: &[Source], decode: &DecodeOptions) {
+        if !self.is_empty() {
+            self.files.get_or_init(|| (files.to_vec(), decode.clone()));
+        }
+    }
+
+    pub(super) fn notes(&self) -> Vec<String> {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *notes)
+    }
+
+    /// Whether the frame of a row has a message of which this holds.
+    pub(super) fn hold(&self, question: usize, row: &Row<'_>) -> bool {
+        let number = row.packet.frame().number;
+        let is_among = |answers: &Answers| {
+            let frames = answers.frames.get(question);
+            frames.is_some_and(|frames| frames.contains(number))
+        };
+        let first = self.first.get_or_init(|| self.read(row.file));
+        if first.file == row.file {
+            return is_among(first);
+        }
+        let mut more = self.more.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(answers) = more.get(row.file) {
+            return is_among(answers);
+        }
+        let answers = Arc::new(self.read(row.file));
+        more.insert(row.file.to_owned(), Arc::clone(&answers));
+        is_among(&answers)
+    }
+
+    /// Reads a file for all relations, each table once.
+    fn read(&self, file: &str) -> Answers {
+        let asked = self.asked();
+        let mut frames = vec![Frames::default(); asked.len()];
+        let source = self.files.get().and_then(|(files, decode)| {
+            let source = files
+                .iter()
+                .find(|source| weir_capture::shown(source.path()) == file)?;
+            Some((source, decode))
+        });
+        if let Some((source, decode)) = source {
+            let mut done: Vec<&str> = Vec::new();
+            for Asked { field, .. } in asked {
+                if !done.contains(&field.table.name) {
+                    done.push(field.table.name);
+                    self.read_table(field.table, source, decode, &mut frames);
+                }
+            }
+        }
+        Answers {
+            file: file.to_owned(),
+            frames,
+        }
+    }
+
+    fn read_table(
+        &self,
+        extraction: &'static Extraction,
+        source: &Source,
+        decode: &DecodeOptions,
+        frames: &mut [Frames],
+    ) {
+        let table = Table::extracted(extraction);
+        let mut projection: Vec<usize> = Vec::new();
+        let mut place = |name: &str| {
+            let position = table.position(name)?;
+            let known = projection.iter().position(|known| *known == position);
+            Some(known.unwrap_or_else(|| {
+                projection.push(position);
+                projection.len() - 1
+            }))
+        };
+        // Which relation, and the columns of its values and of their frames.
+        let mut questions: Vec<(usize, &Asked, usize, usize)> = Vec::new();
+        for (number, asked) in self.asked().iter().enumerate() {
+            if asked.field.table == extraction {
+                let places = asked.field.places.iter();
+                questions.extend(places.filter_map(|(column, frame)| {
+                    Some((number, asked, place(column)?, place(frame)?))
+                }));
+            }
+        }
+        let mut failed = vec![Frames::default(); frames.len()];
+        let options = ScanOptions {
+            decode: decode.clone(),
+            ..ScanOptions::default()
+        };
+        let wanted = EXCEPT
+            .iter()
+            .find(|(table, ..)| *table == extraction.name)
+            .and_then(|(_, column, word)| {
+                let column = table.columns().get(table.position(column)?)?.clone();
+                let word = Constant::Text((*word).to_owned());
+                Some(Predicate::Compare(column, Operator::NotEqual, word))
+            });
+        let mut scan = Scan::new(&table, &projection, wanted, vec![source.clone()], options);
+        loop {
+            match scan.next_batch() {
+                Ok(Some(batch)) => {
+                    for (number, asked, values, numbers) in &questions {
+                        let places = (*values, *numbers);
+                        let sets = (frames.get_mut(*number), failed.get_mut(*number));
+                        if let (Some(passed), Some(failed)) = sets {
+                            decide(asked, &batch, places, passed, failed);
+                        }
+                    }
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    self.note([format!("{}: {error}", extraction.name)]);
+                    break;
+                }
+            }
+        }
+        for (number, asked, ..) in &questions {
+            if let (true, Some(passed), Some(failed)) = (
+                asked.is_of_all(),
+                frames.get_mut(*number),
+                failed.get(*number),
+            ) {
+                passed.remove_all(failed);
+            }
+        }
+        // What is wrong with the file, who reads its packets says.
+        self.note(scan.notes());
+    }
+
+    fn note(&self, more: impl IntoIterator<Item = String>) {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        notes.extend(more);
+    }
+}
+
+/// Asks each message of a batch.
+fn decide(
+    asked: &Asked,
+    batch: &RecordBatch,
+    (values, numbers): (usize, usize),
+    passed: &mut Frames,
+    failed: &mut Frames,
+) {
+    let columns = batch.columns();
+    let (Some(values), Some(numbers)) = (columns.get(values), columns.get(numbers)) else {
+        return;
+    };
+    let Some(numbers) = numbers.as_primitive_opt::<UInt64Type>() else {
+        return;
+    };
+    for (row, number) in numbers.iter().enumerate() {
+        let Some(number) = number.filter(|_| values.is_valid(row)) else {
+            continue;
+        };
+        let cell = Cell {
+            values,
+            row,
+            is_address: asked.field.is_address,
+        };
+        match asked.test.holds(&At::Message(&cell)) {
+            true => passed.insert(number),
+            false => failed.insert(number),
+        }
+    }
+}
+
+/// A value of a column, or a list of them.
+pub(super) struct Cell<'a> {
+    values: &'a ArrayRef,
+    row: usize,
+    is_address: bool,
+}
+
+impl Cell<'_> {
+    /// Hands each value to `f` until that gives false. Gives false when it was stopped.
+    pub(super) fn each(&self, f: &mut dyn FnMut(Found<'_>) -> bool) -> bool {
+        let row = self.row;
+        match self.values.data_type() {
+            DataType::List(_) => {
+                let list = self.values.as_list::<i32>().value(row);
+                (0..list.len()).all(|at| one(&list, at, self.is_address, f))
+            }
+            _ => one(self.values, row, self.is_address, f),
+        }
+    }
+}
+
+fn one(
+    values: &ArrayRef,
+    row: usize,
+    is_address: bool,
+    f: &mut dyn FnMut(Found<'_>) -> bool,
+) -> bool {
+    if values.is_null(row) {
+        return true;
+    }
+    let text = match values.data_type() {
+        DataType::Utf8 => values.as_string::<i32>().value(row),
+        DataType::Utf8View => values.as_string_view().value(row),
+        DataType::BinaryView => return f(Found::Bytes(values.as_binary_view().value(row).into())),
+        kind => {
+            let number = match kind {
+                DataType::Boolean => i128::from(values.as_boolean().value(row)),
+                DataType::UInt8 => values.as_primitive::<UInt8Type>().value(row).into(),
+                DataType::UInt16 => values.as_primitive::<UInt16Type>().value(row).into(),
+                DataType::UInt32 => values.as_primitive::<UInt32Type>().value(row).into(),
+                DataType::UInt64 => values.as_primitive::<UInt64Type>().value(row).into(),
+                DataType::Int64 => values.as_primitive::<Int64Type>().value(row).into(),
+                DataType::Float64 => nanoseconds(values.as_primitive::<Float64Type>().value(row)),
+                DataType::Timestamp(..) => values
+                    .as_primitive::<TimestampNanosecondType>()
+                    .value(row)
+                    .into(),
+                _ => return true,
+            };
+            return f(Found::Number(number));
+        }
+    };
+    match is_address.then(|| text.parse::<Address>()) {
+        Some(Ok(address)) => f(Found::Bytes(address.as_bytes().into())),
+        Some(Err(_)) => true,
+        None => f(Found::Bytes(text.as_bytes().into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_messages_are_columns_that_are_there() {
+        for (field, table, places) in PLACED {
+            let columns = (Extraction::named(table).unwrap().columns)();
+            for name in places.iter().flat_map(|(column, frame)| [column, frame]) {
+                let is_there = columns.iter().any(|column| *column.name == **name);
+                assert!(is_there, "{field}: {name}");
+            }
+            assert!(MessageField::named(field).is_some(), "{field}");
+        }
+        for (name, table, frames) in PROTOCOLS {
+            let columns = (Extraction::named(table).unwrap().columns)();
+            for frame in *frames {
+                assert!(
+                    columns.iter().any(|column| &*column.name == *frame),
+                    "{name}"
+                );
+            }
+        }
+        for (name, kind) in [
+            ("sip.Method", Type::Text),
+            ("dns.flags.rcode", Type::Number),
+            ("dns.flags.response", Type::Flag),
+            ("dns.time", Type::Seconds),
+            ("dns.a", Type::Address),
+            ("radius.User_Name", Type::Text),
+        ] {
+            let found = MessageField::named(&name.to_ascii_lowercase());
+            assert_eq!(found.map(|(_, found)| found), Some(kind), "{name}");
+        }
+        for name in [
+            "tls.cipher",
+            "http.whole",
+            "flow.id",
+            "ip.src",
+            "tcp.port",
+            "lookup.query",
+        ] {
+            assert_eq!(MessageField::named(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn frames_are_a_set() {
+        let mut frames = Frames::default();
+        for number in [1, 64, 65, 1000] {
+            frames.insert(number);
+        }
+        assert!(frames.contains(64) && frames.contains(1000));
+        assert!(!frames.contains(63) && !frames.contains(u64::MAX));
+        let mut others = Frames::default();
+        others.insert(64);
+        frames.remove_all(&others);
+        assert!(!frames.contains(64) && frames.contains(65));
+    }
+}

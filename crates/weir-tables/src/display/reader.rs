@@ -1,0 +1,534 @@
+//! Which fields, protocols and values the words of a filter are.
+
+use std::sync::Arc;
+
+use regex::bytes::RegexBuilder;
+use weir_filter::{Calculation, Error, Filter, Operand, OperandKind, Quantifier, Relation, parse};
+use weir_packet::{Kind, Layer, Needs, PROTOCOLS};
+
+use super::literal::{is_bytes, literal};
+use super::messages::{Asked, MessageField, Messages};
+use super::{Sign, Source, Test, Type};
+use crate::names::{Meaning, Name, advice};
+use crate::{Column, Origin, Table};
+
+/// Finds what the words of a filter are.
+pub(super) struct Reader<'t> {
+    table: &'t Table,
+    columns: Vec<Column>,
+    messages: Arc<Messages>,
+    asked: Vec<Asked>,
+    /// The field of messages that the relation at hand asks for.
+    field: Option<MessageField>,
+}
+
+impl<'t> Reader<'t> {
+    pub(super) fn new(table: &'t Table) -> Self {
+        Self {
+            table,
+            columns: Vec::new(),
+            messages: Arc::default(),
+            asked: Vec::new(),
+            field: None,
+        }
+    }
+
+    /// What is read of packets, and what is asked of messages.
+    pub(super) fn finish(self) -> (Vec<Column>, Arc<Messages>) {
+        self.messages.ask(self.asked);
+        (self.columns, self.messages)
+    }
+
+    pub(super) fn test(&mut self, filter: &Filter) -> Result<Test, Error> {
+        let all = |reader: &mut Self, parts: &[Filter]| {
+            let parts = parts.iter().map(|part| reader.test(part));
+            parts.collect::<Result<Vec<_>, _>>()
+        };
+        Ok(match filter {
+            Filter::And(parts) => Test::All(all(self, parts)?),
+            Filter::Or(parts) => Test::One(all(self, parts)?),
+            Filter::Not(inner) => Test::Not(Box::new(self.test(inner)?)),
+            Filter::Exists(operand) => {
+                let columns = self.columns.len();
+                let test = self.exists(operand)?;
+                self.of_messages(test, columns, operand, operand)?
+            }
+            Filter::Compare {
+                quantifier,
+                left,
+                relation,
+                right,
+            } => {
+                let columns = self.columns.len();
+                let test = self.compare(*quantifier, left, *relation, right)?;
+                self.of_messages(test, columns, left, right)?
+            }
+            Filter::In {
+                quantifier,
+                operand,
+                set,
+            } => {
+                let columns = self.columns.len();
+                let (source, kind) = self.source(operand)?;
+                let mut literals = Vec::with_capacity(set.len());
+                for (first, last) in set {
+                    let last = match last {
+                        Some(last) => Some(literal(last, kind)?),
+                        None => None,
+                    };
+                    literals.push((literal(first, kind)?, last));
+                }
+                let test = Test::In(*quantifier, source, literals);
+                self.of_messages(test, columns, operand, operand)?
+            }
+        })
+    }
+
+    /// A relation as a question to messages, when it asks for a field of theirs; `columns` is how many of packets
+    /// were asked for before it.
+    fn of_messages(
+        &mut self,
+        test: Test,
+        columns: usize,
+        left: &Operand,
+        right: &Operand,
+    ) -> Result<Test, Error> {
+        let Some(field) = self.field.take() else {
+            return Ok(test);
+        };
+        if self.columns.len() > columns {
+            return Err(Error::new(
+                "a field of messages is compared with what is written, not with one of packets",
+                left.start,
+                right.end,
+            )
+            .with_hint(field.in_sql()));
+        }
+        self.asked.push(Asked::new(field, test));
+        Ok(Test::Message(
+            self.asked.len() - 1,
+            Arc::clone(&self.messages),
+        ))
+    }
+
+    /// Notes the field of messages that a relation asks for: one.
+    fn ask(&mut self, field: MessageField, operand: &Operand) -> Result<(), Error> {
+        match &self.field {
+            Some(known) if *known != field => Err(Error::new(
+                "two fields of messages are not compared with each other",
+                operand.start,
+                operand.end,
+            )
+            .with_hint(field.in_sql())),
+            _ => {
+                self.field = Some(field);
+                Ok(())
+            }
+        }
+    }
+
+    fn exists(&mut self, operand: &Operand) -> Result<Test, Error> {
+        if let OperandKind::Word(word) = &operand.kind {
+            let lower = word.to_ascii_lowercase();
+            if lower == "frame" {
+                return Ok(Test::Always);
+            }
+            if let Some(layer) = layer_named(&lower) {
+                return Ok(Test::Layer(layer));
+            }
+            if let Some(ports) = carried(&lower) {
+                return self.test(&parse(ports).map_err(|_| unknown(operand, word))?);
+            }
+            if let Some(field) = MessageField::protocol(&lower) {
+                self.ask(field, operand)?;
+                return Ok(Test::Always);
+            }
+        }
+        let (source, kind) = self.source(operand)?;
+        if kind == Type::Open {
+            return Err(unknown(operand, "a value alone is no condition"));
+        }
+        let is_calculated = matches!(operand.kind, OperandKind::Calculated(..));
+        Ok(Test::Exists(source, is_calculated))
+    }
+
+    fn compare(
+        &mut self,
+        quantifier: Quantifier,
+        left: &Operand,
+        relation: Relation,
+        right: &Operand,
+    ) -> Result<Test, Error> {
+        let sign = match relation {
+            Relation::Equal => Sign::Equal,
+            Relation::NotEqual => Sign::NotEqual,
+            Relation::Less => Sign::Less,
+            Relation::LessOrEqual => Sign::LessOrEqual,
+            Relation::Greater => Sign::Greater,
+            Relation::GreaterOrEqual => Sign::GreaterOrEqual,
+            Relation::Contains => Sign::Contains,
+            Relation::Matches => {
+                let (source, kind) = self.source(left)?;
+                let OperandKind::Text(pattern) = &right.kind else {
+                    return Err(Error::new("a pattern is a text", right.start, right.end)
+                        .with_hint("frame matches \"GET /[a-z]+\""));
+                };
+                if matches!(
+                    kind,
+                    Type::Number | Type::Flag | Type::Address | Type::Time | Type::Seconds
+                ) {
+                    return Err(Error::new(
+                        "a pattern is looked for in text or bytes",
+                        left.start,
+                        left.end,
+                    ));
+                }
+                let pattern = pattern_text(pattern);
+                let built = RegexBuilder::new(&pattern)
+                    .case_insensitive(true)
+                    .unicode(false)
+                    .size_limit(PATTERN_BYTES_MAX)
+                    .build();
+                let built = built.map_err(|error| {
+                    let text = error.to_string();
+                    let line = text.lines().last().unwrap_or_default().trim();
+                    let line = line.strip_prefix("error: ").unwrap_or(line).to_owned();
+                    Error::new(format!("no pattern: {line}"), right.start, right.end)
+                })?;
+                return Ok(Test::Matches(quantifier, source, built));
+            }
+        };
+        let open = (self.is_literal(left), self.is_literal(right));
+        let (left_source, right_source) = match open {
+            (false, true) => {
+                let (source, kind) = self.source(left)?;
+                let kind = match (sign, kind) {
+                    (Sign::Contains, Type::Address) => Type::Bytes,
+                    (_, kind) => kind,
+                };
+                if sign == Sign::Contains
+                    && matches!(kind, Type::Number | Type::Flag | Type::Time | Type::Seconds)
+                {
+                    return Err(
+                        Error::new("a number contains nothing", left.start, left.end)
+                            .with_hint("compare it with ==, or look at its bits: tcp.flags & 2"),
+                    );
+                }
+                (source, Source::Literal(literal(right, kind)?))
+            }
+            (true, false) => {
+                let (source, kind) = self.source(right)?;
+                (Source::Literal(literal(left, kind)?), source)
+            }
+            (true, true) => {
+                let word = match &left.kind {
+                    OperandKind::Word(word) => word.as_str(),
+                    _ => "two values",
+                };
+                return Err(unknown(left, word));
+            }
+            (false, false) => {
+                let (left_source, left_kind) = self.source(left)?;
+                let (right_source, right_kind) = self.source(right)?;
+                let is_number =
+                    |kind| matches!(kind, Type::Number | Type::Flag | Type::Time | Type::Seconds);
+                if is_number(left_kind) != is_number(right_kind) {
+                    return Err(Error::new(
+                        "a number is compared with bytes or text",
+                        left.start,
+                        right.end,
+                    ));
+                }
+                (left_source, right_source)
+            }
+        };
+        Ok(Test::Compare(quantifier, left_source, sign, right_source))
+    }
+
+    /// True of what is no field, protocol or function.
+    fn is_literal(&self, operand: &Operand) -> bool {
+        match &operand.kind {
+            OperandKind::Text(_) | OperandKind::Character(_) => true,
+            OperandKind::Word(word) => {
+                let lower = word.to_ascii_lowercase();
+                let is_known = lower == "frame"
+                    || layer_named(&lower).is_some()
+                    || self.fields(&lower).is_some()
+                    || MessageField::named(&lower).is_some();
+                // What looks like a name of a field is one that is not known.
+                let like_a_value = word
+                    .starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == ':')
+                    || word.contains([':', '/'])
+                    || is_bytes(word)
+                    || ["true", "false"].contains(&lower.as_str());
+                !is_known && like_a_value
+            }
+            OperandKind::Calculated(_, left, right) => {
+                self.is_literal(left) && self.is_literal(right)
+            }
+            _ => false,
+        }
+    }
+
+    fn source(&mut self, operand: &Operand) -> Result<(Source, Type), Error> {
+        Ok(match &operand.kind {
+            OperandKind::Word(word) => self.word(operand, word, None)?,
+            OperandKind::Layer(word, number) => self.word(operand, word, Some(*number))?,
+            OperandKind::Text(_) | OperandKind::Character(_) => {
+                (Source::Literal(literal(operand, Type::Text)?), Type::Open)
+            }
+            OperandKind::Slice(of, ranges) => {
+                let (source, kind) = self.source(of)?;
+                match kind {
+                    Type::Address | Type::Bytes => {
+                        (Source::Slice(Box::new(source), ranges.clone()), Type::Bytes)
+                    }
+                    Type::Text => (Source::Slice(Box::new(source), ranges.clone()), Type::Text),
+                    _ => {
+                        return Err(Error::new(
+                            "only bytes and text have slices",
+                            of.start,
+                            of.end,
+                        )
+                        .with_hint("bits of a number: tcp.flags & 0x02"));
+                    }
+                }
+            }
+            OperandKind::Call(name, arguments) => self.call(operand, name, arguments)?,
+            OperandKind::Calculated(calculation, left, right) => {
+                let side = |reader: &mut Self, operand: &Operand| match reader.is_literal(operand) {
+                    true if !matches!(operand.kind, OperandKind::Calculated(..)) => {
+                        Ok(Source::Literal(literal(operand, Type::Number)?))
+                    }
+                    _ => match reader.source(operand)? {
+                        (source, Type::Number | Type::Flag) => Ok(source),
+                        // Of bytes, the bits are looked at: eth.dst[0] & 1.
+                        (source, Type::Bytes) if *calculation == Calculation::And => Ok(source),
+                        _ => Err(Error::new(
+                            "only numbers are calculated with",
+                            operand.start,
+                            operand.end,
+                        )),
+                    },
+                };
+                let (left, right) = (side(self, left)?, side(self, right)?);
+                (
+                    Source::Calculated(*calculation, Box::new(left), Box::new(right)),
+                    Type::Number,
+                )
+            }
+        })
+    }
+
+    fn call(
+        &mut self,
+        operand: &Operand,
+        name: &str,
+        arguments: &[Operand],
+    ) -> Result<(Source, Type), Error> {
+        let lower = name.to_ascii_lowercase();
+        let [argument] = arguments else {
+            return Err(Error::new(
+                format!("{lower} takes one field"),
+                operand.start,
+                operand.end,
+            ));
+        };
+        if !["len", "count", "lower", "upper"].contains(&lower.as_str()) {
+            return Err(Error::new(
+                format!("there is no function {lower}"),
+                operand.start,
+                operand.end,
+            )
+            .with_hint("there are len, count, lower and upper"));
+        }
+        let (source, kind) = self.source(argument)?;
+        if lower == "count"
+            && let Some(field) = &self.field
+        {
+            let error = Error::new(
+                "how often a field of messages comes in a frame is not counted",
+                operand.start,
+                operand.end,
+            );
+            return Err(error.with_hint(field.in_sql()));
+        }
+        let source = Box::new(source);
+        let is_number = matches!(kind, Type::Number | Type::Flag | Type::Time | Type::Seconds);
+        match lower.as_str() {
+            "count" => Ok((Source::Count(source), Type::Number)),
+            "len" if !is_number => Ok((Source::Length(source), Type::Number)),
+            "lower" if kind == Type::Text => Ok((Source::Lower(source), kind)),
+            "upper" if kind == Type::Text => Ok((Source::Upper(source), kind)),
+            _ => {
+                let takes = if lower == "len" {
+                    "text or bytes"
+                } else {
+                    "text"
+                };
+                Err(Error::new(
+                    format!("{lower} takes {takes}"),
+                    argument.start,
+                    argument.end,
+                ))
+            }
+        }
+    }
+
+    fn word(
+        &mut self,
+        operand: &Operand,
+        word: &str,
+        number: Option<u32>,
+    ) -> Result<(Source, Type), Error> {
+        let lower = word.to_ascii_lowercase();
+        if lower == "frame" && number.is_none() {
+            return Ok((Source::Frame, Type::Bytes));
+        }
+        if let Some(layer) = layer_named(&lower) {
+            return Ok((Source::Header(layer, number), Type::Bytes));
+        }
+        let Some(columns) = self.fields(&lower) else {
+            let Some((field, kind)) = MessageField::named(&lower) else {
+                return Err(self.not_there(operand, word));
+            };
+            if number.is_some() {
+                return Err(Error::new(
+                    "messages are not numbered by headers",
+                    operand.start,
+                    operand.end,
+                ));
+            }
+            self.ask(field, operand)?;
+            return Ok((Source::Cell, kind));
+        };
+        let mut fields = Vec::new();
+        let (mut layer, mut kind) = (None, Type::Open);
+        for column in &columns {
+            match column.origin {
+                Origin::Packet(field, needs) => {
+                    fields.push(field);
+                    if let Needs::Layer(of) = needs {
+                        layer = Some(of);
+                    }
+                }
+                Origin::File => return Ok((Source::File, Type::Text)),
+                Origin::Since(since) => {
+                    self.columns.extend(columns);
+                    return Ok((Source::Since(since), Type::Seconds));
+                }
+                _ => return Err(self.not_there(operand, word)),
+            }
+            kind = match column.kind {
+                Kind::Bool => Type::Flag,
+                Kind::U8 | Kind::U16 | Kind::U32 | Kind::U64 | Kind::I64 => Type::Number,
+                Kind::Time if lower == "frame.time_epoch" => Type::Seconds,
+                Kind::Time => Type::Time,
+                Kind::Address => Type::Address,
+                Kind::Bytes => Type::Bytes,
+                Kind::Text => Type::Text,
+                Kind::F64 | Kind::Texts | Kind::Numbers => {
+                    return Err(self.not_there(operand, word));
+                }
+            };
+        }
+        if number.is_some() && layer.is_none() {
+            return Err(Error::new(
+                format!("{word} belongs to no header of one kind"),
+                operand.start,
+                operand.end,
+            ));
+        }
+        self.columns.extend(columns);
+        Ok((Source::Fields(fields, layer, number), kind))
+    }
+
+    /// The columns that a field is.
+    fn fields(&self, name: &str) -> Option<Vec<Column>> {
+        let column = |name: &str| {
+            let underscored = name.replace('-', "_");
+            let position = self
+                .table
+                .position(name)
+                .or(self.table.position(&underscored))?;
+            self.table.columns().get(position).cloned()
+        };
+        if let Some(column) = column(name) {
+            return Some(vec![column]);
+        }
+        let has = |name: &str| self.table.position(name).is_some();
+        let meaning =
+            Name::meanings(name).find(|known| known.of == "Wireshark" && known.fits(&has))?;
+        match meaning.meaning {
+            Meaning::Sides(columns) => columns.iter().map(|name| column(name)).collect(),
+            Meaning::Column(name) => Some(vec![column(name)?]),
+            Meaning::Expression(_) if name == "frame.time_epoch" => {
+                Some(vec![column("frame.time")?])
+            }
+            Meaning::Expression(_) | Meaning::Told(_) => None,
+        }
+    }
+
+    fn not_there(&self, operand: &Operand, word: &str) -> Error {
+        let has = |name: &str| self.table.position(name).is_some();
+        let error = unknown(operand, word);
+        match advice(word, &has) {
+            Some(advice) => error.with_hint(advice),
+            None => error.with_hint("weir fields lists the fields; text stands in double quotes"),
+        }
+    }
+}
+
+fn unknown(operand: &Operand, word: &str) -> Error {
+    Error::new(
+        format!("packets have no field {word}"),
+        operand.start,
+        operand.end,
+    )
+}
+
+/// The protocol of this name, as Wireshark calls it.
+fn layer_named(name: &str) -> Option<Layer> {
+    let index = PROTOCOLS
+        .iter()
+        .position(|protocol| protocol.name == name)?;
+    Layer::from_index(index)
+}
+
+/// Protocols above the transport that every packet from or to their port carries.
+fn carried(name: &str) -> Option<&'static str> {
+    let known = CARRIED.iter().find(|(known, _)| *known == name);
+    known.map(|(_, ports)| *ports)
+}
+
+/// See [`carried`]: what Wireshark too tells by the port alone.
+const CARRIED: &[(&str, &str)] = &[
+    (
+        "dns",
+        "(udp.port == 53 && udp.length > 8) || (tcp.port == 53 && tcp.len > 2)",
+    ),
+    ("mdns", "udp.port == 5353 && udp.length > 8"),
+    ("llmnr", "udp.port == 5355 && udp.length > 8"),
+    ("dhcp", "udp.port in {67, 68} && udp.length > 8"),
+    ("ntp", "udp.port == 123 && udp.length > 8"),
+    ("snmp", "udp.port in {161, 162} && udp.length > 8"),
+    ("tftp", "udp.port == 69 && udp.length > 8"),
+    ("syslog", "udp.port == 514 && udp.length > 8"),
+];
+
+/// A pattern with the bytes that are no ASCII as escapes: patterns look at bytes.
+fn pattern_text(pattern: &[u8]) -> String {
+    use std::fmt::Write as _;
+    let mut text = String::with_capacity(pattern.len());
+    for byte in pattern {
+        match byte.is_ascii() {
+            true => text.push(char::from(*byte)),
+            // Text takes up all that is written.
+            false => write!(text, "\\x{byte:02x}").unwrap_or_default(),
+        }
+    }
+    text
+}
+
+/// A pattern that needs more room is refused.
+const PATTERN_BYTES_MAX: usize = 1 << 20;

@@ -1,0 +1,185 @@
+//! What filters decide on one packet, and what is said of those that ask for what is not there.
+
+use weir_packet::{Decoder, Frame, LinkType};
+
+use super::*;
+
+/// An echo request of 10.0.0.1 in a tunnel of 9.0.0.1, on a VLAN.
+fn tunnel() -> Vec<u8> {
+    let ip = |protocol: u8, src: u8, payload: &[u8]| {
+        let len = (20 + payload.len()) as u16;
+        let mut header = vec![0x45, 0, 0, 0, 0, 1, 0, 0, 64, protocol, 0, 0];
+        header[2..4].copy_from_slice(&len.to_be_bytes());
+        header.extend([src, 0, 0, 1, src, 0, 0, 2]);
+        header.extend(payload);
+        header
+    };
+    let echo = [
+        8, 0, 0xf7, 0xff, 0, 0, 0, 0, b'H', b'e', b'l', b'l', b'o', 0xff,
+    ];
+    let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x81, 0, 0, 5, 8, 0];
+    frame.extend(ip(4, 9, &ip(1, 10, &echo)));
+    frame
+}
+
+fn passes(filter: &str) -> bool {
+    let data = tunnel();
+    let mut decoder = Decoder::default();
+    let mut frame = Frame::new(LinkType::ETHERNET, &data);
+    frame.time_ns = Some(1_500_000_000);
+    let packet = decoder.decode(frame);
+    let filter = DisplayFilter::new(filter).unwrap_or_else(|error| panic!("{filter}: {error:?}"));
+    filter.passes(&Row::new("x.pcap", &packet))
+}
+
+#[test]
+fn filters_ask_all_headers_of_a_packet() {
+    for filter in [
+        "ip",
+        "icmp",
+        "eth",
+        "frame",
+        "not tcp",
+        "!dns",
+        "vlan.id == 5",
+        "ip.addr == 9.0.0.1",
+        "ip.addr == 10.0.0.2",
+        "ip.src == 10.0.0.0/8",
+        "ip.src in {10.0.0.0/8}",
+        "ip.src#2 == 10.0.0.1",
+        "!(ip.src#1 == 10.0.0.1)",
+        "count(ip.src) == 2",
+        "count(ip.addr) == 4",
+        "ip.src != 11.0.0.1",
+        "!(ip.src != 10.0.0.1)",
+        "ip.src ~= 10.0.0.1",
+        "!(ip.src === 9.0.0.1)",
+        "all ip.src > 8.0.0.0",
+        "ip.src < ip.dst",
+        "ip.src[0] == 0a",
+        "eth.src[0:3] == 02:00:00",
+        "eth.src[-1] == 1",
+        "eth.addr == 02-00-00-00-00-01",
+        "frame contains \"Hello\"",
+        "icmp contains \"llo\"",
+        "frame matches \"hel+o\"",
+        "frame matches \"o\\xff$\"",
+        "frame[-1] == ff",
+        "len(eth.src) == 6",
+        "icmp.type == 8",
+        "icmp.type in {0, 8}",
+        "icmp.type in {7..9}",
+        "icmp.type & 8",
+        "ip.ttl == 0x40",
+        "ip.flags.df == 0",
+        "ip.flags.df == False",
+        "frame.time_epoch == 1.5",
+        "frame.time < \"2000-01-01\"",
+        "ip.len - 20 > 5",
+        "frame.time == \"1970-01-01 00:00:01.5\"",
+        "9.0.0.1 == ip.src",
+    ] {
+        assert!(passes(filter), "{filter}");
+    }
+    for filter in [
+        "tcp",
+        "ip.addr == 11.0.0.1",
+        "tcp.port != 80",
+        "tcp.port == 80",
+        "ip.src != 10.0.0.1",
+        "frame contains \"hello\"",
+        "frame[100] == 1",
+        "icmp.type & 1",
+        "count(tcp.port) == 0",
+        "ip.src not in {10.0.0.0/8}",
+        "eth.src[0:3] == 02:00:01",
+        "ip.src == ip.dst",
+        "ip.src != 10.0.0.0/8",
+    ] {
+        assert!(!passes(filter), "{filter}");
+    }
+}
+
+/// The filters that tshark is asked, too.
+#[test]
+fn the_filters_of_the_comparison_are_known() {
+    let text = include_str!("../../tests/filters.txt");
+    let filters = text.lines().filter(|line| !line.starts_with('#'));
+    let wrong: Vec<String> = filters
+        .filter_map(|filter| {
+            DisplayFilter::new(filter)
+                .err()
+                .map(|error| format!("{filter}: {error}"))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn what_packets_do_not_have_is_said_with_its_place() {
+    for (filter, message, start, hint) in [
+        (
+            "tcp.stream == 5",
+            "packets have no field tcp.stream",
+            0,
+            "flow.id",
+        ),
+        (
+            "ip && tls.handshake.random == 1",
+            "packets have no field tls.handshake.random",
+            6,
+            "tls('trace.pcap')",
+        ),
+        ("tls", "packets have no field tls", 0, ""),
+        (
+            "ip.id == dns.id",
+            "a field of messages is compared with what is written, not with one of packets",
+            0,
+            "FROM dns('trace.pcap')",
+        ),
+        (
+            "dns.id == dns.flags",
+            "two fields of messages are not compared with each other",
+            10,
+            "FROM dns('trace.pcap')",
+        ),
+        (
+            "count(dns.a) > 1",
+            "how often a field of messages comes in a frame is not counted",
+            0,
+            "FROM dns('trace.pcap')",
+        ),
+        ("dns.a == 300.0.0.1", "expected an address", 9, "10.0.0.1"),
+        ("tcp.port == http", "packets have no field http", 12, ""),
+        ("ip.src == 10.0.0", "expected an address", 10, "10.0.0.1"),
+        (
+            "tcp.port == \"80\"",
+            "expected a number",
+            12,
+            "without quotes",
+        ),
+        ("tcp.port contains 80", "a number contains nothing", 0, ""),
+        ("frame matches \"(\"", "no pattern: unclosed group", 14, ""),
+        (
+            "string(ip.src) == \"x\"",
+            "there is no function string",
+            0,
+            "len",
+        ),
+        (
+            "tcp.port[0] == 1",
+            "only bytes and text have slices",
+            0,
+            "tcp.flags & 0x02",
+        ),
+    ] {
+        let error = DisplayFilter::new(filter).unwrap_err();
+        assert_eq!(
+            (error.message.as_str(), error.start),
+            (message, start),
+            "{filter}"
+        );
+        let said = error.hint.unwrap_or_default();
+        assert!(said.contains(hint), "{filter}: {said}");
+    }
+}

@@ -1,0 +1,203 @@
+//! `stream(path)`: what flows carry, put in order: "follow this stream" as rows.
+
+use std::cell::OnceCell;
+use std::collections::VecDeque;
+
+use weir_flow::{Carried, Content, Interest, Payload, Payloads};
+use weir_packet::{Kind, Needs, Value};
+
+use super::messages::{Way, WithWay, columns_with_way};
+use super::value::number;
+use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
+use crate::scan::Rows;
+use crate::{Column, Row};
+
+/// See the module.
+pub(super) const EXTRACTION: Extraction = Extraction {
+    name: "stream",
+    doc: "one row a piece of a TCP stream, in order and without what was sent twice, or a datagram of UDP or SCTP",
+    columns: all_columns,
+    needs: &[Needs::Transport],
+    start: |_| Box::new(Pieces::default()),
+    arguments: &[],
+    aliases: &[],
+};
+
+/// A piece of what a flow carries.
+struct Piece<'p> {
+    offset: u64,
+    data: Option<&'p [u8]>,
+    missing: Option<u64>,
+    from_originator: Option<bool>,
+    text: OnceCell<String>,
+}
+
+impl<'p> Piece<'p> {
+    /// The piece that a payload is; `None` of what only says that a stream is over.
+    fn of(payload: &Payload<'p>) -> Option<Self> {
+        let (offset, data, missing, from_originator) = match payload.carried {
+            Carried::Datagram(bytes) | Carried::Message { bytes, .. } => {
+                (0, Some(bytes), None, None)
+            }
+            Carried::Stream(chunk) => {
+                let (data, missing) = match chunk.content {
+                    Content::Bytes(bytes) => (Some(bytes), None),
+                    Content::Gap(bytes) => (None, Some(bytes)),
+                    Content::End(_) => return None,
+                };
+                (chunk.offset, data, missing, Some(chunk.from_originator))
+            }
+            _ => return None,
+        };
+        Some(Self {
+            offset,
+            data,
+            missing,
+            from_originator,
+            text: OnceCell::new(),
+        })
+    }
+}
+
+type Get = for<'i> fn(&'i Piece<'_>) -> Option<Value<'i>>;
+
+#[rustfmt::skip]
+static FIELDS: &[ItemField<Get>] = &[
+    ItemField::new("flow.from_originator", Kind::Bool, |p| p.from_originator.map(Value::Bool),
+        "The flow's originator sent it, as far as was known then; NULL of datagrams", "weir"),
+    ItemField::new("stream.offset", Kind::U64, |p| number(p.offset),
+        "Bytes of this direction of the TCP stream before it", "RFC 9293, 3.4"),
+    ItemField::new("stream.missing", Kind::U64, |p| p.missing.and_then(number),
+        "Bytes of the stream that were not captured, in the place of bytes", "weir"),
+    ItemField::new("stream.data", Kind::Bytes, |p| p.data.map(Value::Bytes),
+        "The bytes", "RFC 9293, 3.1; RFC 768; RFC 9260"),
+    ItemField::new("stream.text", Kind::Text, |p| p.data.map(|data| Value::Text(p.text.get_or_init(|| lines(data)))),
+        "The bytes as text: lines stay lines, and a full stop stands for what is not to be printed", "weir"),
+];
+
+/// Bytes as text for people, of which lines stay lines.
+fn lines(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.extend(chunk.valid().chars().filter_map(|letter| match letter {
+            '\r' => None,
+            '\n' | '\t' => Some(letter),
+            letter if letter.is_control() => Some('.'),
+            letter => Some(letter),
+        }));
+        text.extend(chunk.invalid().iter().map(|_| '.'));
+    }
+    text
+}
+
+impl Item for Piece<'_> {
+    fn value(&self, index: usize) -> Option<Value<'_>> {
+        (FIELDS.get(index)?.get)(self)
+    }
+}
+
+fn all_columns() -> Vec<Column> {
+    columns_with_way(columns(&[], FIELDS))
+}
+
+/// Puts what packets carry in order.
+struct Pieces {
+    payloads: Payloads,
+    /// What was ready only when the capture ended.
+    last: Option<VecDeque<Kept>>,
+    file: String,
+}
+
+/// A piece that waits for its row.
+struct Kept {
+    way: Way,
+    offset: u64,
+    data: Option<Vec<u8>>,
+    missing: Option<u64>,
+    from_originator: Option<bool>,
+}
+
+impl Default for Pieces {
+    fn default() -> Self {
+        Self {
+            payloads: Payloads::new(),
+            last: None,
+            file: String::new(),
+        }
+    }
+}
+
+impl Extract for Pieces {
+    fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
+        if self.file != row.file {
+            row.file.clone_into(&mut self.file);
+        }
+        self.payloads.packet(row.packet, &mut |payload| {
+            if let Some(piece) = Piece::of(payload) {
+                let way = Way::of(payload);
+                let item = WithWay {
+                    way: &way,
+                    own: &piece,
+                };
+                rows.push_row(&row.with_item(&item));
+            }
+            Interest::Follow
+        });
+    }
+
+    fn finish(&mut self, rows: &mut Rows) -> bool {
+        let payloads = &mut self.payloads;
+        let last = self.last.get_or_insert_with(|| {
+            let mut last = VecDeque::new();
+            payloads.finish(&mut |payload| {
+                last.extend(Piece::of(payload).map(|piece| Kept {
+                    way: Way::of(payload),
+                    offset: piece.offset,
+                    data: piece.data.map(<[u8]>::to_vec),
+                    missing: piece.missing,
+                    from_originator: piece.from_originator,
+                }));
+                Interest::Follow
+            });
+            last
+        });
+        while !rows.is_full() {
+            let Some(kept) = last.pop_front() else {
+                return false;
+            };
+            let piece = Piece {
+                offset: kept.offset,
+                data: kept.data.as_deref(),
+                missing: kept.missing,
+                from_originator: kept.from_originator,
+                text: OnceCell::new(),
+            };
+            let item = WithWay {
+                way: &kept.way,
+                own: &piece,
+            };
+            push_item(rows, &self.file, &item);
+        }
+        true
+    }
+
+    fn notes(&self) -> Vec<String> {
+        in_words(self.payloads.given_up())
+            .map(|note| format!("stream: {note}"))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_stay_lines_and_bytes_become_full_stops() {
+        assert_eq!(
+            lines(b"GET / HTTP/1.1\r\n\x00\xff\tx"),
+            "GET / HTTP/1.1\n..\tx"
+        );
+        assert_eq!(lines("\u{fc}".as_bytes()), "\u{fc}");
+    }
+}
