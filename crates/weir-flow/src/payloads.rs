@@ -32,6 +32,21 @@ pub struct Payload<'a> {
     pub carried: Carried<'a>,
 }
 
+impl Payload<'_> {
+    /// The same payload with another piece of a stream: what a layer in between made of it.
+    #[must_use]
+    pub const fn with_stream<'a>(&'a self, chunk: &'a Chunk<'a>) -> Payload<'a> {
+        Payload {
+            flow: self.flow,
+            key: self.key,
+            sender: self.sender,
+            time_ns: self.time_ns,
+            frame: self.frame,
+            carried: Carried::Stream(chunk),
+        }
+    }
+}
+
 /// What a [`Payload`] is.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]

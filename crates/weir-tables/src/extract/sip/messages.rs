@@ -1,8 +1,10 @@
 //! The SIP messages of a capture: packets in, messages out.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
-use weir_flow::{Carried, Chunk, Content, Interest, Payload, Payloads};
+use weir_flow::{Carried, Chunk, Content, Interest, Payload};
+use weir_messages::tls::KeyLog;
 use weir_packet::Packet;
 use weir_sip::{Flow, Framer, FramerEvent, looks_like_sip};
 use weir_ws::{ConnectionEvent, Event, Opcode};
@@ -10,16 +12,17 @@ use weir_ws::{ConnectionEvent, Event, Opcode};
 use crate::extract::conversation::{Conversation, Cut, Piece};
 use crate::extract::followed::Followed;
 use crate::extract::in_words;
+use crate::extract::opened::OpenedPayloads;
 use crate::extract::websocket::{Connections, WebSocketSight, is_from_client};
 
 /// Finds the SIP messages of a capture, on any port: in datagrams of UDP (RFC 3261, 18), in TCP streams,
 /// cut by Content-Length (18.3), in messages of SCTP (RFC 4168) and of WebSocket connections (RFC 7118).
 ///
-/// Fragments and segments are put together, and tunnels looked into, as [`Payloads`] does. What streams
+/// Fragments and segments are put together, and tunnels looked into, as [`weir_flow::Payloads`] does. What streams
 /// keep besides is limited to 256 MiB of messages under way.
 #[derive(Debug, Default)]
 pub struct SipMessages {
-    payloads: Payloads,
+    payloads: OpenedPayloads,
     streams: SipFinder,
 }
 
@@ -110,6 +113,14 @@ impl SipMessages {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same; what TLS carries is read by these secrets.
+    pub(crate) fn with_keylog(log: Option<&Arc<KeyLog>>) -> Self {
+        Self {
+            payloads: OpenedPayloads::with_keylog(log),
+            ..Self::default()
+        }
     }
 
     /// Takes the next packet of the capture, decoded to its transport header, and hands on the messages

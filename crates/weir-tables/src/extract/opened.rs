@@ -1,0 +1,216 @@
+//! What packets carry, with what TLS seals opened where its secrets are known.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use weir_flow::{Carried, Chunk, Content, Interest, Payload, Payloads, Sender, StreamEnd};
+use weir_messages::tls::{Decryptor, KeyLog, Opened, begins_with_hello};
+use weir_packet::Packet;
+
+/// [`Payloads`], whose streams of TLS become the streams that they carry.
+#[derive(Debug, Default)]
+pub(crate) struct OpenedPayloads {
+    payloads: Payloads,
+    tls: Option<Tls>,
+}
+
+/// The connections that are read by a log of keys.
+#[derive(Debug)]
+struct Tls {
+    log: Arc<KeyLog>,
+    /// Those that carry TLS, and those that are known not to.
+    streams: HashMap<u64, Option<Box<Sealed>>>,
+    /// Octets of records and messages under way, of all connections.
+    held: usize,
+    closed: u64,
+    given_up: u64,
+}
+
+/// A connection of TLS.
+#[derive(Debug)]
+struct Sealed {
+    decryptor: Decryptor,
+    /// Octets of each side that were handed on.
+    offsets: [u64; 2],
+    was_opened: bool,
+}
+
+/// Octets of records and messages of the handshake under way, of all connections.
+const HELD_BYTES_MAX: usize = 256 << 20;
+
+/// Connections that are looked at at one time, at most.
+const CONNECTIONS_MAX: usize = 1 << 16;
+
+type Each<'e> = dyn FnMut(&Payload<'_>) -> Interest + 'e;
+
+impl OpenedPayloads {
+    /// With the secrets of these connections.
+    pub(crate) fn with_keylog(log: Option<&Arc<KeyLog>>) -> Self {
+        let tls = log.map(|log| Tls {
+            log: Arc::clone(log),
+            streams: HashMap::new(),
+            held: 0,
+            closed: 0,
+            given_up: 0,
+        });
+        Self {
+            payloads: Payloads::new(),
+            tls,
+        }
+    }
+
+    /// As [`Payloads::packet`].
+    pub(crate) fn packet(&mut self, packet: &Packet<'_>, each: &mut Each<'_>) {
+        match &mut self.tls {
+            None => self.payloads.packet(packet, each),
+            Some(tls) => self
+                .payloads
+                .packet(packet, &mut |payload| tls.payload(payload, each)),
+        }
+    }
+
+    /// As [`Payloads::finish`].
+    pub(crate) fn finish(&mut self, each: &mut Each<'_>) {
+        match &mut self.tls {
+            None => self.payloads.finish(each),
+            Some(tls) => self
+                .payloads
+                .finish(&mut |payload| tls.payload(payload, each)),
+        }
+    }
+
+    /// As [`Payloads::given_up`], and what of TLS could not be read.
+    pub(crate) fn given_up(&self) -> impl Iterator<Item = (u64, &'static str)> {
+        let [closed, given_up] = self
+            .tls
+            .as_ref()
+            .map_or([0, 0], |tls| [tls.closed, tls.given_up]);
+        let own = [
+            (
+                closed,
+                "directions of TLS were read and then not any more: bytes are missing, or their keys changed",
+            ),
+            (
+                given_up,
+                "TLS connections were not read because there were more than 65,536 at one time, or 256 MiB of them under way",
+            ),
+        ];
+        self.payloads.given_up().into_iter().chain(own)
+    }
+}
+
+impl Tls {
+    fn payload(&mut self, payload: &Payload<'_>, each: &mut Each<'_>) -> Interest {
+        let Carried::Stream(chunk) = payload.carried else {
+            return each(payload);
+        };
+        let Content::Bytes(bytes) = chunk.content else {
+            return self.rest(payload, chunk, each);
+        };
+        if !self.streams.contains_key(&chunk.connection) {
+            if self.streams.len() >= CONNECTIONS_MAX {
+                self.given_up = self.given_up.saturating_add(1);
+                return each(payload);
+            }
+            let sealed = begins_with_hello(bytes).then(|| {
+                Box::new(Sealed {
+                    decryptor: Decryptor::new(Arc::clone(&self.log)),
+                    offsets: [0; 2],
+                    was_opened: false,
+                })
+            });
+            self.streams.insert(chunk.connection, sealed);
+        }
+        let Some(Some(sealed)) = self.streams.get_mut(&chunk.connection) else {
+            return each(payload);
+        };
+        let side = usize::from(chunk.sender == Sender::High);
+        self.held = self.held.saturating_sub(sealed.decryptor.held());
+        let mut interest = Interest::Follow;
+        let mut closed = 0;
+        let Sealed {
+            decryptor,
+            offsets,
+            was_opened: is_opened,
+        } = &mut **sealed;
+        decryptor.take(side, bytes, &mut |opened| match opened {
+            Opened::Data(_, bytes) => {
+                *is_opened = true;
+                if interest == Interest::Follow && !bytes.is_empty() {
+                    let offset = offsets.get_mut(side);
+                    let before = offset.as_deref().copied().unwrap_or(0);
+                    if let Some(offset) = offset {
+                        *offset = before.saturating_add(bytes.len() as u64);
+                    }
+                    let content = Content::Bytes(bytes);
+                    interest = pass(payload, chunk, content, before, each);
+                }
+            }
+            Opened::Closed(_) => {
+                closed += 1;
+                let content = Content::End(StreamEnd::Forgotten);
+                if *is_opened {
+                    pass(payload, chunk, content, 0, each);
+                }
+            }
+        });
+        let is_opened = sealed.was_opened;
+        let is_over = sealed.decryptor.is_over();
+        self.closed += if is_opened { closed } else { 0 };
+        let held = self.held.saturating_add(sealed.decryptor.held());
+        let is_too_much = held > HELD_BYTES_MAX;
+        self.given_up += u64::from(is_too_much);
+        if is_over || is_too_much || interest == Interest::Ignore || chunk.is_last {
+            self.streams.remove(&chunk.connection);
+            return Interest::Ignore;
+        }
+        self.held = held;
+        interest
+    }
+
+    /// A gap or an end.
+    fn rest(&mut self, payload: &Payload<'_>, chunk: &Chunk<'_>, each: &mut Each<'_>) -> Interest {
+        let Some(known) = self.streams.get_mut(&chunk.connection) else {
+            return each(payload);
+        };
+        if let Some(sealed) = known
+            && let Content::Gap(_) = chunk.content
+        {
+            let side = usize::from(chunk.sender == Sender::High);
+            let was_opened = sealed.was_opened;
+            self.held = self.held.saturating_sub(sealed.decryptor.held());
+            sealed.decryptor.gap(side, &mut |_| {
+                self.closed += u64::from(was_opened);
+            });
+            self.held = self.held.saturating_add(sealed.decryptor.held());
+            if sealed.decryptor.is_over() {
+                self.streams.remove(&chunk.connection);
+                each(payload);
+                return Interest::Ignore;
+            }
+        }
+        if chunk.is_last {
+            let known = self.streams.remove(&chunk.connection).flatten();
+            let held = known.map_or(0, |sealed| sealed.decryptor.held());
+            self.held = self.held.saturating_sub(held);
+        }
+        each(payload)
+    }
+}
+
+/// Hands on what was opened in the place of what sealed it.
+fn pass(
+    payload: &Payload<'_>,
+    chunk: &Chunk<'_>,
+    content: Content<'_>,
+    offset: u64,
+    each: &mut Each<'_>,
+) -> Interest {
+    let chunk = Chunk {
+        content,
+        offset,
+        is_last: false,
+        ..*chunk
+    };
+    each(&payload.with_stream(&chunk))
+}
