@@ -8,7 +8,7 @@ use weir_messages::dns::{Dialect, Lookups, Message, NAME_OCTETS_MAX, Questions, 
 use weir_messages::http::{BODY_OCTETS_MAX, Connection, HEAD_OCTETS_MAX};
 use weir_messages::rtp::quality::{Impairment, Inputs, opinion, rating};
 use weir_messages::rtp::{Arrival, Measure, Packet as RtpPacket, rtcp};
-use weir_messages::{mqtt, radius, sdp, snmp, stun};
+use weir_messages::{hep, mqtt, radius, sdp, snmp, stun};
 use weir_messages::tls::{
     Carrier, Certificate, Decryptor, HANDSHAKE_OCTETS_MAX, KeyLog, Opened, Session, Stamp, begins_with_hello, is_quic_initial, ja3, ja3s, ja4,
 };
@@ -201,6 +201,10 @@ pub fn small(bytes: &[u8]) {
             assert!(packet.message.is_none_or(|message| message.len() < bytes.len()));
         }
     }
+    if let Some(hep) = hep::Hep::parse(bytes) {
+        assert!(hep.payload.len() < bytes.len());
+    }
+    black_box(hep::is_compressed(bytes));
     if let Some(message) = stun::Message::new(bytes) {
         for (kind, value) in message.attributes() {
             black_box(message.address(kind, value));

@@ -4,7 +4,7 @@
 //! says of captures decides.
 
 use weir_dict::Dict;
-use weir_packet::{Field, Get, Layer, Packet, fields};
+use weir_packet::{Field, Get, Packet, fields};
 
 use crate::key::{FlowKey, Sender};
 use crate::sighting::Sighting;
@@ -192,12 +192,6 @@ impl Analysis {
         number: u64,
     ) -> Option<Analyzed> {
         let segment = sighting.segment?;
-        let (tcp, frame) = (packet.bytes(Layer::Tcp)?, packet.frame());
-        let header_octets = usize::from(*tcp.get(12)? >> 4) * 4;
-        // What was captured whole and has less of the header than that says is no segment.
-        if tcp.len() < header_octets && frame.data.len() >= frame.wire_len as usize {
-            return None;
-        }
         let scale = match segment.flags & SYN {
             0 => None,
             _ => self.window_scale.and_then(|get| get(packet)),

@@ -1,9 +1,14 @@
-//! What packets carry, with what TLS seals opened where its secrets are known.
+//! What packets carry, with what TLS seals opened where its secrets are known, and what probes sent on by HEP in the
+//! place of what they sent.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use weir_flow::{Carried, Chunk, Content, Interest, Payload, Payloads, Sender, StreamEnd};
+use weir_flow::{
+    Carried, Chunk, Content, Endpoint, FlowKey, Interest, Payload, Payloads, Sender, StreamEnd,
+    is_sip,
+};
+use weir_messages::hep::{Hep, is_compressed};
 use weir_messages::tls::{Decryptor, KeyLog, Opened, begins_with_hello};
 use weir_packet::Packet;
 
@@ -12,6 +17,8 @@ use weir_packet::Packet;
 pub(crate) struct OpenedPayloads {
     payloads: Payloads,
     tls: Option<Tls>,
+    /// Datagrams of HEP whose message is compressed.
+    compressed: u64,
 }
 
 /// The connections that are read by a log of keys.
@@ -56,17 +63,22 @@ impl OpenedPayloads {
         Self {
             payloads: Payloads::new(),
             tls,
+            compressed: 0,
         }
     }
 
     /// As [`Payloads::packet`].
     pub(crate) fn packet(&mut self, packet: &Packet<'_>, each: &mut Each<'_>) {
-        match &mut self.tls {
-            None => self.payloads.packet(packet, each),
-            Some(tls) => self
-                .payloads
-                .packet(packet, &mut |payload| tls.payload(payload, each)),
-        }
+        let Self {
+            payloads,
+            tls,
+            compressed,
+        } = self;
+        payloads.packet(packet, &mut |payload| match (payload.carried, &mut *tls) {
+            (Carried::Datagram(bytes), _) => datagram(payload, bytes, compressed, each),
+            (_, Some(tls)) => tls.payload(payload, each),
+            _ => each(payload),
+        });
     }
 
     /// As [`Payloads::finish`].
@@ -87,6 +99,10 @@ impl OpenedPayloads {
             .map_or([0, 0], |tls| [tls.closed, tls.given_up]);
         let own = [
             (
+                self.compressed,
+                "messages that HEP carries are compressed, which is not read",
+            ),
+            (
                 closed,
                 "directions of TLS were read and then not any more: bytes are missing, or their keys changed",
             ),
@@ -97,6 +113,29 @@ impl OpenedPayloads {
         ];
         self.payloads.given_up().into_iter().chain(own)
     }
+}
+
+/// Hands on a datagram, or what a probe sent on in it: with the addresses between which that went.
+fn datagram(
+    payload: &Payload<'_>,
+    bytes: &[u8],
+    compressed: &mut u64,
+    each: &mut Each<'_>,
+) -> Interest {
+    let Some(hep) = Hep::parse(bytes) else {
+        *compressed += u64::from(is_compressed(bytes));
+        return each(payload);
+    };
+    // Two octets and a length are little to know version 1 and 2 by.
+    if hep.version < 3 && !is_sip(hep.payload) {
+        return each(payload);
+    }
+    let [source, destination] = [hep.source, hep.destination].map(|end| Endpoint {
+        address: end.ip(),
+        port: end.port(),
+    });
+    let (key, sender) = FlowKey::new(source, destination, hep.protocol, 0);
+    each(&payload.with_datagram(&key, sender, hep.payload))
 }
 
 impl Tls {

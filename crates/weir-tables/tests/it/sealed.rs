@@ -166,7 +166,7 @@ fn what_follows_a_missing_segment_is_not_made_up() {
     );
     assert_eq!(
         rows.iter().filter(|row| row.ends_with("true")).count(),
-        17,
+        18,
         "{rows:?}"
     );
 }

@@ -183,7 +183,12 @@ impl SipFinder {
         each: &mut dyn FnMut(&SipMessage<'_>),
     ) -> Interest {
         let (bytes, transport) = match payload.carried {
-            Carried::Datagram(bytes) => (bytes, SipTransport::Udp),
+            Carried::Datagram(bytes) => match payload.key.protocol() {
+                // A probe sent it on.
+                6 => (bytes, SipTransport::Tcp),
+                132 => (bytes, SipTransport::Sctp),
+                _ => (bytes, SipTransport::Udp),
+            },
             Carried::Message { bytes, .. } => (bytes, SipTransport::Sctp),
             Carried::Stream(chunk) => return self.chunk(payload, chunk, each),
             _ => return Interest::Ignore,
