@@ -144,8 +144,8 @@ fn options(query: &Query, global: Global) -> weir_engine::Options {
     options.threads = query.threads.map(NonZeroUsize::get);
     options.memory_limit_bytes = query.memory_limit;
     options.unfused = query.unfused;
-    if query.compile {
-        options.compile = Compile::Large;
+    if query.no_compile {
+        options.compile = Compile::Never;
     }
     options.merge = query.merge;
     options.lateness = query.lateness;

@@ -453,7 +453,6 @@ fn computed(
         Operation::Maximum => Fact::at_most(left.max.max(right.max)),
         Operation::AddSaturating => Fact::at_most(left.max.saturating_add(right.max)),
         Operation::Subtract
-        | Operation::AddSaturatingSigned
         | Operation::ShiftRightSigned
         | Operation::MinimumSigned
         | Operation::MaximumSigned => Fact::at_most(u64::MAX),

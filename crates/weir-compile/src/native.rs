@@ -515,7 +515,6 @@ impl<'w> Writer<'w> {
                 let most = self.constant(u64::MAX);
                 self.builder.ins().select(has_wrapped, most, sum)
             }
-            Operation::AddSaturatingSigned => self.add_saturating_signed(left, right),
             Operation::Subtract => ins.isub(left, right),
             Operation::Multiply => ins.imul(left, right),
             Operation::Divide => ins.udiv(left, right),
@@ -534,29 +533,6 @@ impl<'w> Writer<'w> {
             Operation::MinimumSigned => ins.smin(left, right),
             Operation::MaximumSigned => ins.smax(left, right),
         }
-    }
-
-    fn add_saturating_signed(&mut self, left: Value, right: Value) -> Value {
-        let sum = self.builder.ins().iadd(left, right);
-        // It has wrapped around where its sign is neither that of one number nor that of the other.
-        let of_left = self.builder.ins().bxor(sum, left);
-        let of_right = self.builder.ins().bxor(sum, right);
-        let of_both = self.builder.ins().band(of_left, of_right);
-        let zero = self.constant(0);
-        let ins = self.builder.ins();
-        let has_wrapped = ins.icmp(IntCC::SignedLessThan, of_both, zero);
-        // The least number for one below 0, the largest otherwise.
-        let last_bit = self.constant(63);
-        let most = self.constant(i64::MAX as u64);
-        let sign = self.builder.ins().sshr(left, last_bit);
-        let end = self.builder.ins().bxor(sign, most);
-        let sum = self.builder.ins().select(has_wrapped, end, sum);
-        // The largest and the least are neighbours.
-        let behind = self.builder.ins().isub(left, most);
-        let one = self.constant(1);
-        let ins = self.builder.ins();
-        let is_at_end = ins.icmp(IntCC::UnsignedLessThanOrEqual, behind, one);
-        self.builder.ins().select(is_at_end, left, sum)
     }
 
     fn end(&mut self, end: &End) {

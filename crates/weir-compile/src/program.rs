@@ -111,8 +111,6 @@ pub enum Operation {
     Add,
     /// Stays at the largest number where there is no room for more.
     AddSaturating,
-    /// As signed numbers; one that is the least or the largest stays that.
-    AddSaturatingSigned,
     Subtract,
     Multiply,
     /// By a constant that is not 0.
@@ -137,10 +135,9 @@ pub enum Operation {
 
 impl Operation {
     /// Every operation.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 18] = [
         Self::Add,
         Self::AddSaturating,
-        Self::AddSaturatingSigned,
         Self::Subtract,
         Self::Multiply,
         Self::Divide,
@@ -168,8 +165,6 @@ impl Operation {
         match self {
             Self::Add => left.wrapping_add(right),
             Self::AddSaturating => left.saturating_add(right),
-            Self::AddSaturatingSigned if matches!(left as i64, i64::MIN | i64::MAX) => left,
-            Self::AddSaturatingSigned => (left as i64).saturating_add(right as i64) as u64,
             Self::Subtract => left.wrapping_sub(right),
             Self::Multiply => left.wrapping_mul(right),
             Self::Divide => left / divisor,

@@ -678,6 +678,70 @@ mod tests {
         Ok(found)
     }
 
+    /// Whatever the bytes are, they are rows of the header's width or one error that says where.
+    #[test]
+    fn any_bytes_are_rows_or_an_error() {
+        let mut rng = weir_testkit::Rng::new(21);
+        let file = std::env::temp_dir().join(format!("weir-delimited-any-{}", std::process::id()));
+        let mut read = 0;
+        for _ in 0..4_000 {
+            let bytes: Vec<u8> = (0..rng.below(30))
+                .map(|_| b",\t\"\\\r\nabN\xff"[rng.below(10) as usize])
+                .collect();
+            std::fs::write(&file, &bytes).unwrap();
+            for dialect in [Dialect::Csv, Dialect::Tsv] {
+                let all = || -> Result<u64, String> {
+                    let mut rows = Rows::open(&file, dialect)?;
+                    let mut count = 0;
+                    while rows.next()? {
+                        assert_eq!(rows.fields.len(), rows.names.len());
+                        for index in 0..rows.fields.len() {
+                            rows.value(index)?;
+                        }
+                        count += 1;
+                    }
+                    Ok(count)
+                };
+                match all() {
+                    Ok(rows) => read += rows,
+                    Err(error) => assert!(error.contains(", line "), "{error}"),
+                }
+            }
+        }
+        std::fs::remove_file(file).unwrap();
+        assert!(read > 500, "{read}");
+    }
+
+    /// Any text that is written between quotes (RFC 4180, 2) is read as it was.
+    #[test]
+    fn quoted_values_come_back() {
+        let mut rng = weir_testkit::Rng::new(22);
+        for _ in 0..300 {
+            let width = 1 + rng.below(4) as usize;
+            let mut text = vec!["h"; width].join(",");
+            let mut expected = Vec::new();
+            for _ in 0..rng.below(6) {
+                let values: Vec<String> = (0..width)
+                    .map(|_| {
+                        (0..1 + rng.below(6))
+                            .map(|_| ['a', ',', '"', '\r', '\n', 'é', '\t'][rng.below(7) as usize])
+                            .collect()
+                    })
+                    .collect();
+                let quoted = values
+                    .iter()
+                    .map(|value| format!("\"{}\"", value.replace('"', "\"\"")));
+                text += &format!("\r\n{}", quoted.collect::<Vec<_>>().join(","));
+                expected.push(values.join("|"));
+            }
+            assert_eq!(
+                rows(&text, Dialect::Csv).unwrap()[1..],
+                expected,
+                "{text:?}"
+            );
+        }
+    }
+
     #[test]
     fn null_and_the_empty_text_are_told_apart() {
         for (text, expected) in [

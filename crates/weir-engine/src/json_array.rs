@@ -223,4 +223,47 @@ mod tests {
         let cut = Rows::new(&b"[{\"a\":1},"[..]).read_to_string(&mut found);
         assert_eq!(cut.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     }
+
+    /// Pieces that JSON gives a meaning to, in any order: nothing is added, lost or moved but that brackets and
+    /// commas become line feeds; and what serde_json takes for an array of rows comes out a row a line.
+    #[test]
+    fn any_bytes_pass_and_arrays_come_out_as_their_rows() {
+        let mut rng = weir_testkit::Rng::new(20);
+        let mut arrays = 0;
+        let pieces: [&[u8]; 12] = [
+            b"[",
+            b"]",
+            b"{}",
+            b"{\"a\":[1,{}]}",
+            b",",
+            b"\"],[\"",
+            b"1",
+            b" ",
+            b"\n",
+            b"\\",
+            b"\"",
+            b"\xff",
+        ];
+        for _ in 0..40_000 {
+            let text: Vec<u8> = (0..rng.below(8))
+                .flat_map(|_| pieces[rng.below(12) as usize].iter().copied())
+                .collect();
+            let mut found = Vec::new();
+            let outcome = Rows::new(text.as_slice()).read_to_end(&mut found);
+            assert_eq!(found.len(), text.len());
+            for (before, after) in text.iter().zip(&found) {
+                let taken_away = b"[],".contains(before) && *after == b'\n';
+                assert!(before == after || taken_away, "{text:?}");
+            }
+            let Ok(rows) = serde_json::from_slice::<Vec<serde_json::Value>>(&text) else {
+                continue;
+            };
+            outcome.unwrap();
+            let lines = serde_json::Deserializer::from_slice(&found).into_iter();
+            let lines: Vec<serde_json::Value> = lines.map(Result::unwrap).collect();
+            assert_eq!(lines, rows);
+            arrays += usize::from(!rows.is_empty());
+        }
+        assert!(arrays > 20, "{arrays}");
+    }
 }

@@ -86,12 +86,17 @@ impl Aggregate {
             }
             let mut filters = branches.iter().map(|branch| branch.filters.get(index));
             let is_filtered = filters.any(|filter| filter.is_some_and(Option::is_some));
+            let arguments = branches
+                .iter()
+                .flat_map(|branch| branch.arguments.get(index));
+            let mut widths = arguments.flatten().map(Expression::width);
             measures.push(Measure::new(
                 function.clone(),
                 kind,
                 index,
                 fresh.len(),
                 is_filtered,
+                widths.any(|width| width == u64::BITS),
             )?);
             fresh.push(function.fresh(kind));
             if matches!(function, Function::Average) {
@@ -278,8 +283,10 @@ impl Aggregate {
         let plans: Option<Vec<_>> = self
             .measures
             .iter()
-            .map(|measure| {
-                MeasurePlan::new(&measure.function, measure.kind, measure.at, measure.flag)
+            .map(|measure| match (&measure.function, measure.is_wide) {
+                // Whether it fits is asked of each.
+                (Function::Sum, true) => None,
+                (function, _) => MeasurePlan::new(function, measure.kind, measure.at, measure.flag),
             })
             .collect();
         let mode = match (&plans, self.groups.direct_bits()) {
@@ -607,7 +614,7 @@ impl Aggregate {
                 continue;
             }
             let states = groups.clone().map(|group| self.groups.state(group));
-            measure.check(states.clone())?;
+            measure.check(states.clone(), self.flags_at)?;
             match wants {
                 Wants::States => measure.state_arrays(states, self.flags_at, &mut arrays),
                 _ => arrays.push(measure.array(states, self.flags_at)),

@@ -37,11 +37,11 @@ pub struct ScanOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compile {
     /// Where the sources are so large that the compiler costs less than it saves.
+    #[default]
     Large,
     /// Whatever the size of the sources.
     Always,
     /// Never: records are taken up in blocks, or one by one.
-    #[default]
     Never,
 }
 

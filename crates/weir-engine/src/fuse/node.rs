@@ -15,7 +15,7 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
     SendableRecordBatchStream,
 };
-use weir_tables::{Aggregate, Branch, Compile, Function, Source, compiles};
+use weir_tables::{Aggregate, Branch, Function, Source, compiles};
 
 use super::work::{Question, Side, Work};
 use crate::ledger::Ledger;
@@ -48,9 +48,6 @@ impl Pass {
     /// Whether what is asked of the records is compiled, or why not; `None` where nobody would mind.
     fn compiles(&self, functions: &[Function]) -> Option<Result<(), &'static str>> {
         let reading = &self.side.reading;
-        if reading.compile == Compile::Never {
-            return None;
-        }
         let aggregate = Aggregate::new(self.branches.clone(), functions)?;
         compiles(&aggregate, &reading.sources, reading.compile)
     }

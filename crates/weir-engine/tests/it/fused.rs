@@ -119,7 +119,7 @@ const RECORDS: Material = Material {
 fn fused_aggregates_give_what_datafusion_gives() {
     samples::enter();
     let runner = |unfused, threads| {
-        let mut options = weir_engine::Options::default();
+        let mut options = Options::default();
         options.threads = Some(threads);
         options.unfused = unfused;
         Runner::new(&options)
@@ -172,14 +172,17 @@ fn compiled_questions_give_what_interpreted_and_unfused_ones_give() {
         ..OFFICE
     };
     let mut random = Rng::new(15);
+    let mut answers = 0;
     for material in [&WAN, &net, &RECORDS] {
         let before = compiled.totals().compiled;
         for _ in 0..40 {
             let sql = query(material, &mut random);
-            let expected = sorted(&plain, &sql);
-            assert_eq!(sorted(&interpreted, &sql), expected, "{sql}");
-            assert_eq!(sorted(&compiled, &sql), expected, "{sql}");
-            assert_eq!(sorted(&parallel, &sql), expected, "{sql}");
+            let expected = outcome(&plain, &sql);
+            // A sum may not fit, and then it fits in none.
+            answers += usize::from(expected.is_ok());
+            assert_eq!(outcome(&interpreted, &sql), expected, "{sql}");
+            assert_eq!(outcome(&compiled, &sql), expected, "{sql}");
+            assert_eq!(outcome(&parallel, &sql), expected, "{sql}");
         }
         let has_compiled = compiled.totals().compiled > before;
         // Those records have fields of several kinds.
@@ -187,6 +190,7 @@ fn compiled_questions_give_what_interpreted_and_unfused_ones_give() {
         assert_eq!(has_compiled, expected, "{}", material.table);
     }
     assert_eq!(interpreted.totals().compiled, 0);
+    assert!(answers > 100, "{answers}");
 }
 
 /// One thread whose files had no group, beside others with sketches, made the query panic.
@@ -201,7 +205,7 @@ fn files_without_groups_go_with_sketches_of_others() {
     assert!(sorted(&runner, sql).len() > 1);
 }
 
-/// EXPLAIN says what is compiled, or why nothing is; where nobody would mind, it says nothing.
+/// EXPLAIN says what is compiled, or why nothing is; of sources that are too small, it says nothing.
 #[test]
 fn explain_says_what_is_compiled() {
     samples::enter();
@@ -225,10 +229,11 @@ fn explain_says_what_is_compiled() {
     let found = explain(&always, layers);
     let why = "; not compiled=more than plain fields is asked for";
     assert!(found.contains(why), "{found}");
-    for compile in [Compile::Large, Compile::Never] {
-        let found = explain(&runner(compile), plain);
-        assert!(!found.contains("compiled="), "{found}");
-    }
+    let found = explain(&runner(Compile::Large), plain);
+    assert!(!found.contains("compiled="), "{found}");
+    let found = explain(&runner(Compile::Never), plain);
+    let why = "; not compiled=compiling is turned off";
+    assert!(found.contains(why), "{found}");
 }
 
 /// Under a limit the groups are read in parts, which DataFusion's own operator puts together.
@@ -236,7 +241,7 @@ fn explain_says_what_is_compiled() {
 fn groups_in_parts_give_what_datafusion_gives() {
     samples::enter();
     let runner = |unfused, threads| {
-        let mut options = weir_engine::Options::default();
+        let mut options = Options::default();
         options.threads = Some(threads);
         options.unfused = unfused;
         // Parts of 1 MiB, which the larger of these groups fill several times.
@@ -272,7 +277,7 @@ fn groups_in_parts_give_what_datafusion_gives() {
 fn what_is_spilled_is_told() {
     samples::enter();
     let runner = |memory_limit_bytes| {
-        let mut options = weir_engine::Options::default();
+        let mut options = Options::default();
         options.threads = Some(1);
         options.memory_limit_bytes = memory_limit_bytes;
         Runner::new(&options)
@@ -296,7 +301,7 @@ fn what_is_spilled_is_told() {
 fn sketches_are_as_good_as_those_of_datafusion() {
     samples::enter();
     let runner = |threads, unfused, memory_limit_bytes| {
-        let mut options = weir_engine::Options::default();
+        let mut options = Options::default();
         options.threads = Some(threads);
         options.unfused = unfused;
         options.memory_limit_bytes = memory_limit_bytes;
@@ -359,7 +364,7 @@ fn sketches_are_as_good_as_those_of_datafusion() {
 #[test]
 fn branches_over_the_same_file_read_it_once() {
     samples::enter();
-    let mut options = weir_engine::Options::default();
+    let mut options = Options::default();
     options.threads = Some(2);
     let runner = Runner::new(&options);
     let before = runner.totals();
@@ -389,7 +394,7 @@ fn groups_come_in_the_order_of_their_first_records_whatever_the_threads() {
         FROM packets('demo/office.pcapng', 'net.pcap', 'early.pcap', 'late.pcap', 'demo/wan.erf')
         GROUP BY 1, 2";
     let rows = |threads| {
-        let mut options = weir_engine::Options::default();
+        let mut options = Options::default();
         options.threads = Some(threads);
         Runner::new(&options).rows(sql).unwrap().rows
     };
@@ -401,12 +406,17 @@ fn groups_come_in_the_order_of_their_first_records_whatever_the_threads() {
 }
 
 fn sorted(runner: &Runner, sql: &str) -> Vec<String> {
-    let mut rows = match runner.rows(sql) {
-        Ok(rows) => rows.rows,
+    match outcome(runner, sql) {
+        Ok(rows) => rows,
         Err(error) => panic!("{error}: {sql}"),
-    };
+    }
+}
+
+/// The rows in an order of their own, or why there are none.
+fn outcome(runner: &Runner, sql: &str) -> Result<Vec<String>, String> {
+    let mut rows = runner.rows(sql).map_err(|error| error.to_string())?.rows;
     rows.sort();
-    rows
+    Ok(rows)
 }
 
 /// A query with some keys, some aggregates and perhaps conditions, over one table or two of them.

@@ -31,7 +31,12 @@ fn made(name: &str, make: impl FnOnce(BufWriter<File>)) -> String {
 fn answer(sql: &str) -> (Vec<String>, bool) {
     let one = runner(1);
     let expected = one.rows(sql).unwrap().rows;
-    let bytes = one.totals();
+    // Which records are interpreted before there is compiled code hangs on how many readers there are.
+    let totals = |runner: &Runner| {
+        let mut totals = runner.totals();
+        totals.compiled = 0;
+        totals
+    };
     for threads in 2..=3 {
         let several = runner(threads);
         let rows = several.rows(sql).unwrap().rows;
@@ -42,7 +47,7 @@ fn answer(sql: &str) -> (Vec<String>, bool) {
         assert_eq!(differing, None, "{threads} threads: {sql}");
         assert_eq!(rows.len(), expected.len(), "{threads} threads: {sql}");
         // What is read for nothing does not count.
-        assert_eq!(several.totals(), bytes, "{threads} threads: {sql}");
+        assert_eq!(totals(&several), totals(&one), "{threads} threads: {sql}");
     }
     let plan = runner(3)
         .rows(&format!("EXPLAIN {sql}"))

@@ -29,6 +29,8 @@ pub(super) struct Measure {
     pub(super) sketched: Option<Sketched>,
     /// Some branch leaves rows out of this aggregate alone.
     pub(super) is_filtered: bool,
+    /// Its argument may take all 64 bits: one value may be as large as the largest sum.
+    pub(super) is_wide: bool,
     /// The arguments of the rows that wait. Without an argument, whether they count.
     numbers: Numbers,
     /// Rows that a filter leaves out.
@@ -52,6 +54,7 @@ impl Measure {
         index: usize,
         at: usize,
         is_filtered: bool,
+        is_wide: bool,
     ) -> Option<Self> {
         if !function.takes(kind) {
             return None;
@@ -80,6 +83,7 @@ impl Measure {
             seen,
             sketched,
             is_filtered,
+            is_wide,
             numbers: Numbers::new(),
             is_out: Box::new([false; ROWS]),
         })
@@ -216,7 +220,8 @@ impl Measure {
                 self.add_floats(groups, numbers, flags_at);
             }
             Function::SumFloat => self.add_floats(groups, numbers, flags_at),
-            Function::Sum if signed => self.fold(groups, numbers, flags_at, add_signed),
+            Function::Sum if self.is_wide => self.add_wide(groups, numbers, flags_at),
+            // What is narrow fits: of no capture are there so many records. If it does not, it stays at the end.
             Function::Sum => self.fold(groups, numbers, flags_at, u64::saturating_add),
             Function::Minimum if signed => {
                 self.fold(groups, numbers, flags_at, |a, b| {
@@ -286,6 +291,30 @@ impl Measure {
         }
     }
 
+    /// Adds values that may be as large as a sum, and keeps whether one did not fit.
+    fn add_wide(&self, groups: &mut Groups, numbers: &[u32], flags_at: usize) {
+        let rows = self.numbers.values.iter().zip(&*self.numbers.there);
+        for (number, (value, there)) in numbers.iter().zip(rows) {
+            if *there {
+                let state = groups.state_mut(*number as usize);
+                let (sum, is_over) = self.sum(state[self.at], *value);
+                state[self.at] = sum;
+                state[flags_at] |= self.flag | if is_over { self.over_flag() } else { 0 };
+            }
+        }
+    }
+
+    /// A sum, and whether it does not fit.
+    const fn sum(&self, sum: u64, value: u64) -> (u64, bool) {
+        match self.kind {
+            Kind::I64 | Kind::Time => {
+                let (sum, is_over) = (sum as i64).overflowing_add(value as i64);
+                (sum as u64, is_over)
+            }
+            _ => sum.overflowing_add(value),
+        }
+    }
+
     /// The first or the last row of a group, NULL or not.
     fn add_in_order(&self, groups: &mut Groups, numbers: &[u32], flags_at: usize) {
         let null = self.null_flag();
@@ -311,7 +340,7 @@ impl Measure {
     fn combine(&self, ours: u64, theirs: u64) -> u64 {
         let signed = matches!(self.kind, Kind::I64 | Kind::Time);
         match &self.function {
-            Function::Sum if signed => add_signed(ours, theirs),
+            Function::Sum if self.is_wide => self.sum(ours, theirs).0,
             Function::Sum => ours.saturating_add(theirs),
             Function::Count | Function::CountRows => ours.wrapping_add(theirs),
             Function::SumFloat | Function::Average => {
@@ -347,6 +376,11 @@ impl Measure {
             Function::Average => ours[self.at + 1] += theirs[self.at + 1],
             Function::Count | Function::CountRows => {}
             _ if !seen => return,
+            Function::Sum if self.is_wide => {
+                let is_over = self.sum(ours[self.at], theirs[self.at]).1;
+                ours[flags_at] |= theirs[flags_at] & self.over_flag();
+                ours[flags_at] |= if is_over { self.over_flag() } else { 0 };
+            }
             _ => {}
         }
         ours[self.at] = self.combine(ours[self.at], theirs[self.at]);
@@ -357,17 +391,25 @@ impl Measure {
         self.flag.rotate_left(32)
     }
 
-    /// The error of a sum that 64 bits have no room for: [`add_signed`] leaves it at an end.
+    /// The bit that says that a sum did not fit, at a place where other functions say what is NULL.
+    const fn over_flag(&self) -> u64 {
+        self.null_flag()
+    }
+
+    /// The error of a sum that 64 bits have no room for.
     pub(super) fn check<'s>(
         &self,
         mut states: impl Iterator<Item = &'s [u64]>,
+        flags_at: usize,
     ) -> Result<(), ArrowError> {
-        let is_at_end: fn(u64) -> bool = match (&self.function, self.kind) {
-            (Function::Sum, Kind::I64) => |sum| [i64::MIN, i64::MAX].contains(&(sum as i64)),
-            (Function::Sum, _) => |sum| sum == u64::MAX,
-            _ => return Ok(()),
+        if !matches!(self.function, Function::Sum) {
+            return Ok(());
+        }
+        let is_over = |state: &[u64]| match self.is_wide {
+            true => state[flags_at] & self.over_flag() != 0,
+            false => state[self.at] == u64::MAX,
         };
-        match states.any(|state| is_at_end(state[self.at])) {
+        match states.any(is_over) {
             true => Err(ArrowError::ArithmeticOverflow(
                 "a sum does not fit 64 bits".to_owned(),
             )),
@@ -423,15 +465,6 @@ impl Measure {
                 states.map(|state| seen(state).then(|| state[at])),
             ),
         }
-    }
-}
-
-/// A signed sum, which stays at the least or the largest number once it came to it.
-#[inline]
-const fn add_signed(sum: u64, value: u64) -> u64 {
-    match sum as i64 {
-        i64::MIN | i64::MAX => sum,
-        sum => sum.saturating_add(value as i64) as u64,
     }
 }
 

@@ -69,7 +69,8 @@ impl MeasurePlan {
         let signed = matches!(kind, Kind::I64 | Kind::Time);
         let operation = match function {
             Function::CountRows | Function::Count => None,
-            Function::Sum if signed => Some(Operation::AddSaturatingSigned),
+            // Those that are signed may take all 64 bits, and are asked one by one whether they fit.
+            Function::Sum if signed => return None,
             Function::Sum => Some(Operation::AddSaturating),
             Function::Minimum if signed => Some(Operation::MinimumSigned),
             Function::Minimum => Some(Operation::Minimum),
