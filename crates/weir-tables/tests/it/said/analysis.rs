@@ -159,7 +159,7 @@ fn tshark_sees_the_same_in_tcp() {
                 let theirs: Vec<String> = theirs.into_iter().collect();
                 let ours = &ours[at];
                 let is_equal = match FLAGS.contains(&name) {
-                    true => !theirs.is_empty() == (ours[..] == ["true"]),
+                    true => theirs.is_empty() != (ours[..] == ["true"]),
                     // tshark has it only beside something else that it says.
                     false if name == "initial_rtt" => {
                         theirs.is_empty() || is_same_time(&theirs, ours)
