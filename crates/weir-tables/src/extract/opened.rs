@@ -25,8 +25,8 @@ pub(crate) struct OpenedPayloads {
 #[derive(Debug)]
 struct Tls {
     log: Arc<KeyLog>,
-    /// Those that carry TLS, and those that are known not to.
-    streams: HashMap<u64, Option<Box<Sealed>>>,
+    /// Those that begin with a hello, as long as something of them can be read.
+    streams: HashMap<u64, Box<Sealed>>,
     /// Octets of records and messages under way, of all connections.
     held: usize,
     closed: u64,
@@ -45,7 +45,7 @@ struct Sealed {
 /// Octets of records and messages of the handshake under way, of all connections.
 const HELD_BYTES_MAX: usize = 256 << 20;
 
-/// Connections that are looked at at one time, at most.
+/// Connections of TLS at one time, at most.
 const CONNECTIONS_MAX: usize = 1 << 16;
 
 type Each<'e> = dyn FnMut(&Payload<'_>) -> Interest + 'e;
@@ -146,21 +146,20 @@ impl Tls {
         let Content::Bytes(bytes) = chunk.content else {
             return self.rest(payload, chunk, each);
         };
-        if !self.streams.contains_key(&chunk.connection) {
+        let is_known = self.streams.contains_key(&chunk.connection);
+        if !is_known && chunk.offset == 0 && begins_with_hello(bytes) {
             if self.streams.len() >= CONNECTIONS_MAX {
                 self.given_up = self.given_up.saturating_add(1);
-                return each(payload);
+                return Interest::Ignore;
             }
-            let sealed = begins_with_hello(bytes).then(|| {
-                Box::new(Sealed {
-                    decryptor: Decryptor::new(Arc::clone(&self.log)),
-                    offsets: [0; 2],
-                    was_opened: false,
-                })
+            let sealed = Box::new(Sealed {
+                decryptor: Decryptor::new(Arc::clone(&self.log)),
+                offsets: [0; 2],
+                was_opened: false,
             });
             self.streams.insert(chunk.connection, sealed);
         }
-        let Some(Some(sealed)) = self.streams.get_mut(&chunk.connection) else {
+        let Some(sealed) = self.streams.get_mut(&chunk.connection) else {
             return each(payload);
         };
         let side = usize::from(chunk.sender == Sender::High);
@@ -209,12 +208,10 @@ impl Tls {
 
     /// A gap or an end.
     fn rest(&mut self, payload: &Payload<'_>, chunk: &Chunk<'_>, each: &mut Each<'_>) -> Interest {
-        let Some(known) = self.streams.get_mut(&chunk.connection) else {
+        let Some(sealed) = self.streams.get_mut(&chunk.connection) else {
             return each(payload);
         };
-        if let Some(sealed) = known
-            && let Content::Gap(_) = chunk.content
-        {
+        if let Content::Gap(_) = chunk.content {
             let side = usize::from(chunk.sender == Sender::High);
             let was_opened = sealed.was_opened;
             self.held = self.held.saturating_sub(sealed.decryptor.held());
@@ -229,7 +226,7 @@ impl Tls {
             }
         }
         if chunk.is_last {
-            let known = self.streams.remove(&chunk.connection).flatten();
+            let known = self.streams.remove(&chunk.connection);
             let held = known.map_or(0, |sealed| sealed.decryptor.held());
             self.held = self.held.saturating_sub(held);
         }
