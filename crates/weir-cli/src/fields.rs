@@ -111,7 +111,7 @@ fn tables() -> Vec<(&'static str, Table)> {
     let extracted = EXTRACTIONS
         .iter()
         .map(|extraction| (extraction.name, Table::extracted(extraction)));
-    [("packets", Table::packets())]
+    [("packets", Table::packets()), ("clf", Table::sip_log())]
         .into_iter()
         .chain(extracted)
         .collect()

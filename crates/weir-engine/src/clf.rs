@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayBuilder, ArrayRef, BooleanBuilder, RecordBatch, RecordBatchOptions, StringBuilder,
+    ArrayBuilder, ArrayRef, BooleanBuilder, RecordBatch, RecordBatchOptions, StringViewBuilder,
     TimestampNanosecondBuilder, UInt16Builder, UInt32Builder, UInt64Builder,
 };
-use arrow::datatypes::{DataType, Field as ArrowField, Schema, SchemaRef, TimeUnit};
+use arrow::datatypes::{DataType, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::ScalarValue;
@@ -29,7 +29,7 @@ use datafusion::physical_plan::{
     SendableRecordBatchStream,
 };
 use weir_clf::{Condition, Field, Found, Plan, Query, SearchOptions, Searcher, Target, Test, Time};
-use weir_tables::{Cause, SourceError};
+use weir_tables::{Cause, SourceError, Table};
 
 use crate::ledger::Ledger;
 
@@ -50,44 +50,31 @@ enum Value {
     Offset,
 }
 
-/// The columns, in their order.
-const COLUMNS: [(&str, Value); 22] = [
-    ("clf.time", Value::Time),
-    ("clf.response", Value::Response),
-    ("clf.sent", Value::Sent),
-    ("clf.encrypted", Value::Encrypted),
-    ("clf.transport", Value::Transport),
-    ("clf.flags", Value::Flags),
-    ("clf.cseq", Value::Number),
-    ("clf.method", Value::Method),
-    ("clf.status", Value::Status),
-    ("clf.r_uri", Value::Text(Field::RequestUri)),
-    ("clf.dst", Value::Text(Field::Destination)),
-    ("clf.src", Value::Text(Field::Source)),
-    ("clf.to_uri", Value::Text(Field::ToUri)),
-    ("clf.to_tag", Value::Text(Field::ToTag)),
-    ("clf.from_uri", Value::Text(Field::FromUri)),
-    ("clf.from_tag", Value::Text(Field::FromTag)),
-    ("clf.call_id", Value::Text(Field::CallId)),
-    ("clf.server_txn", Value::Text(Field::ServerTxn)),
-    ("clf.client_txn", Value::Text(Field::ClientTxn)),
-    ("clf.cseq_text", Value::Text(Field::CSeq)),
-    ("clf.segment", Value::Segment),
-    ("clf.offset", Value::Offset),
+/// What the columns of [`Table::sip_log`] give, in their order.
+const VALUES: [Value; 22] = [
+    Value::Time,
+    Value::Response,
+    Value::Sent,
+    Value::Encrypted,
+    Value::Transport,
+    Value::Flags,
+    Value::Number,
+    Value::Method,
+    Value::Status,
+    Value::Text(Field::RequestUri),
+    Value::Text(Field::Destination),
+    Value::Text(Field::Source),
+    Value::Text(Field::ToUri),
+    Value::Text(Field::ToTag),
+    Value::Text(Field::FromUri),
+    Value::Text(Field::FromTag),
+    Value::Text(Field::CallId),
+    Value::Text(Field::ServerTxn),
+    Value::Text(Field::ClientTxn),
+    Value::Text(Field::CSeq),
+    Value::Segment,
+    Value::Offset,
 ];
-
-impl Value {
-    fn data_type(self) -> DataType {
-        match self {
-            Self::Time => DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
-            Self::Response | Self::Sent | Self::Encrypted => DataType::Boolean,
-            Self::Number => DataType::UInt32,
-            Self::Status => DataType::UInt16,
-            Self::Offset => DataType::UInt64,
-            _ => DataType::Utf8,
-        }
-    }
-}
 
 /// A log, with all its segments.
 #[derive(Debug)]
@@ -99,13 +86,10 @@ pub(crate) struct ClfTable {
 
 impl ClfTable {
     pub(crate) fn new(paths: Vec<PathBuf>, ledger: Arc<Ledger>) -> Self {
-        let fields: Vec<ArrowField> = COLUMNS
-            .iter()
-            .map(|(name, value)| ArrowField::new(*name, value.data_type(), true))
-            .collect();
+        let schema = Arc::clone(Table::sip_log().schema());
         Self {
             paths,
-            schema: Arc::new(Schema::new(fields)),
+            schema,
             ledger,
         }
     }
@@ -147,7 +131,7 @@ impl TableProvider for ClfTable {
         });
         let projection = match projection {
             Some(projection) => projection.clone(),
-            None => (0..COLUMNS.len()).collect(),
+            None => (0..VALUES.len()).collect(),
         };
         let schema = Arc::new(self.schema.project(&projection)?);
         let searcher = Searcher::open(&self.paths, SearchOptions::default())
@@ -217,7 +201,7 @@ fn compare(query: Query, column: &Expr, op: Operator, literal: &ScalarValue) -> 
         },
         _ => return None,
     };
-    let (_, value) = COLUMNS.iter().find(|(known, _)| known == name)?;
+    let value = VALUES.get(Table::sip_log().position(name)?)?;
     let exact = |target, text: Vec<u8>| Condition::new(target, Test::Exact(text));
     match (value, op) {
         (Value::Time, _) => {
@@ -405,21 +389,22 @@ enum Builder {
     U16(UInt16Builder),
     U32(UInt32Builder),
     U64(UInt64Builder),
-    Text(StringBuilder),
+    Text(StringViewBuilder),
 }
 
 impl Rows {
     fn new(projection: &[usize], schema: SchemaRef, rows_max: usize) -> Self {
         let columns = projection
             .iter()
-            .filter_map(|position| COLUMNS.get(*position))
-            .map(|&(_, value)| {
-                let builder = match value.data_type() {
+            .filter_map(|position| VALUES.get(*position))
+            .zip(schema.fields())
+            .map(|(&value, field)| {
+                let builder = match field.data_type() {
                     DataType::Boolean => Builder::Flag(BooleanBuilder::new()),
                     DataType::UInt16 => Builder::U16(UInt16Builder::new()),
                     DataType::UInt32 => Builder::U32(UInt32Builder::new()),
                     DataType::UInt64 => Builder::U64(UInt64Builder::new()),
-                    DataType::Utf8 => Builder::Text(StringBuilder::new()),
+                    DataType::Utf8View => Builder::Text(StringViewBuilder::new()),
                     _ => Builder::Time(TimestampNanosecondBuilder::new().with_timezone("UTC")),
                 };
                 (value, builder)

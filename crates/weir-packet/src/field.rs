@@ -237,6 +237,21 @@ impl Field {
         matches!(self.described, Described::Exactly)
     }
 
+    /// The one protocol without whose header a packet has no value, be it in another form ([`Layer::form_of`]), of
+    /// a field that needs this; `None` when there is no such protocol, or not one alone.
+    #[must_use]
+    pub fn home(&self, needs: Needs) -> Option<Layer> {
+        match needs {
+            Needs::Layer(layer) => {
+                let home = layer.form_of();
+                let mut locations = self.locations.iter();
+                let is_one = locations.all(|location| location.layer.form_of() == home);
+                is_one.then_some(home)
+            }
+            _ => None,
+        }
+    }
+
     /// Bits that hold every value of a number that is never negative, and of an address every one.
     #[must_use]
     pub fn width(&self) -> u32 {

@@ -256,6 +256,20 @@ impl Layer {
         &PROTOCOLS[self as usize]
     }
 
+    /// The protocol that this one is another form of, whose columns it fills: itself for most.
+    #[must_use]
+    pub const fn form_of(self) -> Self {
+        match self {
+            Self::Sll2 => Self::Sll,
+            Self::SunAtm | Self::AtmPdu => Self::Atm,
+            Self::WlanOfController => Self::Wlan,
+            Self::UdpLite => Self::Udp,
+            Self::GtpPrime => Self::Gtp,
+            Self::CapwapControl => Self::Capwap,
+            other => other,
+        }
+    }
+
     /// The forms in which its header is plain, the first that matches counting; none for a protocol
     /// whose headers only its `decode` function reads.
     #[must_use]

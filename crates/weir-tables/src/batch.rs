@@ -1,27 +1,47 @@
 //! Rows gathered into an Arrow batch.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{
     ArrayRef, BinaryViewBuilder, BooleanBuilder, Float64Builder, Int64Builder, ListBuilder,
     RecordBatch, RecordBatchOptions, StringBuilder, StringViewBuilder, TimestampNanosecondBuilder,
-    UInt8Builder, UInt16Builder, UInt32Builder, UInt64Builder,
+    UInt8Builder, UInt16Builder, UInt32Builder, UInt64Builder, new_null_array,
 };
 use arrow::datatypes::{DataType, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
-use weir_packet::{Get, Kind, Value};
+use weir_packet::{Get, Kind, Layer, Value};
 
 use crate::{Column, Origin, Row, Table, kept};
 
 /// Rows on their way into a batch: one builder a projected column, reused from batch to batch.
+///
+/// Of many columns most are of protocols that a packet does not have. Those are asked only for the packets that have
+/// a header of the protocol, and are NULL for the packets between them.
 pub struct Batch {
     schema: SchemaRef,
     builders: Vec<(Column, Builder)>,
+    /// Columns that are asked for each row, by their place.
+    dense: Vec<usize>,
+    /// The others.
+    sparse: Vec<Sparse>,
+    /// Where in `sparse` the columns of a protocol are.
+    sparse_of: HashMap<Layer, usize>,
+    /// NULL in all rows of a batch, by type: for columns of protocols that no row has.
+    nulls: HashMap<DataType, ArrayRef>,
     rows: usize,
     /// Bytes of payloads and texts gathered so far.
     bytes: usize,
     /// A record whole, on its way into its column.
     packed: Vec<u8>,
+}
+
+/// Columns of which only packets with a header of one protocol have values.
+struct Sparse {
+    /// By their place.
+    columns: Vec<usize>,
+    /// Rows that they have so far.
+    rows: usize,
 }
 
 enum Builder {
@@ -46,7 +66,7 @@ impl Batch {
     /// When a position is not in the table.
     #[must_use]
     pub fn new(table: &Table, projection: &[usize]) -> Self {
-        let builders = projection
+        let builders: Vec<_> = projection
             .iter()
             .map(|position| {
                 let column = table.columns()[*position].clone();
@@ -58,9 +78,14 @@ impl Batch {
             .iter()
             .map(|position| Arc::clone(&table.schema().fields()[*position]))
             .collect();
+        let (dense, sparse, sparse_of) = homes(&builders);
         Self {
             schema: Arc::new(arrow::datatypes::Schema::new(fields)),
             builders,
+            dense,
+            sparse,
+            sparse_of,
+            nulls: HashMap::new(),
             rows: 0,
             bytes: 0,
             packed: Vec::new(),
@@ -88,10 +113,38 @@ impl Batch {
     /// Adds a row.
     #[inline]
     pub fn push(&mut self, row: &Row<'_>) {
-        for (column, builder) in &mut self.builders {
-            self.bytes += builder.push(column, row, &mut self.packed);
+        for column in &self.dense {
+            if let Some((column, builder)) = self.builders.get_mut(*column) {
+                self.bytes += builder.push(column, row, &mut self.packed);
+            }
+        }
+        if !self.sparse.is_empty() {
+            self.push_sparse(row);
         }
         self.rows += 1;
+    }
+
+    /// Adds what a row has of protocols that not every packet has.
+    fn push_sparse(&mut self, row: &Row<'_>) {
+        for layer in row.packet.layers() {
+            let Some(sparse) = self.sparse_of.get(&layer.form_of()) else {
+                continue;
+            };
+            let Some(sparse) = self.sparse.get_mut(*sparse) else {
+                continue;
+            };
+            // Another form of the same protocol may be in the packet as well.
+            let Some(missing) = self.rows.checked_sub(sparse.rows) else {
+                continue;
+            };
+            for column in &sparse.columns {
+                if let Some((column, builder)) = self.builders.get_mut(*column) {
+                    builder.push_nulls(missing);
+                    self.bytes += builder.push(column, row, &mut self.packed);
+                }
+            }
+            sparse.rows = self.rows + 1;
+        }
     }
 
     /// The rows gathered so far as a batch, and an empty `self` again.
@@ -99,17 +152,72 @@ impl Batch {
     /// # Errors
     /// Only when Arrow refuses the arrays, which would be a defect of this crate.
     pub fn finish(&mut self) -> Result<RecordBatch, ArrowError> {
-        let arrays: Vec<ArrayRef> = self
-            .builders
-            .iter_mut()
-            .map(|(_, builder)| builder.finish())
+        let rows = self.rows;
+        self.nulls.retain(|_, array| array.len() == rows);
+        let mut arrays: Vec<Option<ArrayRef>> = vec![None; self.builders.len()];
+        for sparse in &mut self.sparse {
+            let has_none = std::mem::take(&mut sparse.rows);
+            for column in &sparse.columns {
+                let Some((_, builder)) = self.builders.get_mut(*column) else {
+                    continue;
+                };
+                let array = if has_none == 0 {
+                    let data_type = self.schema.field(*column).data_type();
+                    let nulls = self.nulls.entry(data_type.clone());
+                    Arc::clone(nulls.or_insert_with_key(|of| new_null_array(of, rows)))
+                } else {
+                    builder.push_nulls(rows - has_none);
+                    builder.finish()
+                };
+                if let Some(place) = arrays.get_mut(*column) {
+                    *place = Some(array);
+                }
+            }
+        }
+        let builders = self.builders.iter_mut().zip(arrays);
+        let arrays = builders
+            .map(|((_, builder), array)| array.unwrap_or_else(|| builder.finish()))
             .collect();
-        let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
         self.rows = 0;
         self.bytes = 0;
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)
     }
 }
+
+/// Which columns are asked for each row, and which only for packets that have a header of their protocol, where there
+/// are so many that it pays.
+fn homes(builders: &[(Column, Builder)]) -> (Vec<usize>, Vec<Sparse>, HashMap<Layer, usize>) {
+    let home = |column: &Column| match column.origin {
+        Origin::Packet(field, needs) => field.home(needs),
+        _ => None,
+    };
+    let mut dense = Vec::new();
+    let mut sparse: Vec<Sparse> = Vec::new();
+    let mut sparse_of = HashMap::new();
+    let is_many = builders.len() >= SPARSE_COLUMNS_MIN;
+    for (place, (column, _)) in builders.iter().enumerate() {
+        let Some(layer) = home(column).filter(|_| is_many) else {
+            dense.push(place);
+            continue;
+        };
+        let of = *sparse_of.entry(layer).or_insert_with(|| {
+            sparse.push(Sparse {
+                columns: Vec::new(),
+                rows: 0,
+            });
+            sparse.len() - 1
+        });
+        if let Some(sparse) = sparse.get_mut(of) {
+            sparse.columns.push(place);
+        }
+    }
+    (dense, sparse, sparse_of)
+}
+
+/// Columns from which on those of missing protocols are left out: a query that names its columns mostly asks for some
+/// that all of its packets have.
+const SPARSE_COLUMNS_MIN: usize = 24;
 
 impl Builder {
     fn new(kind: Kind) -> Self {
@@ -236,6 +344,21 @@ impl Builder {
                 builder.append_value(numbers.iter().copied().map(Some));
             }
             (Self::Numbers(builder), _) => builder.append_null(),
+        }
+    }
+
+    /// Adds so many NULLs.
+    fn push_nulls(&mut self, count: usize) {
+        match self {
+            Self::Bool(builder) => builder.append_nulls(count),
+            Self::U8(builder) => builder.append_nulls(count),
+            Self::U16(builder) => builder.append_nulls(count),
+            Self::U32(builder) => builder.append_nulls(count),
+            Self::U64(builder) => builder.append_nulls(count),
+            Self::I64(builder) => builder.append_nulls(count),
+            Self::F64(builder) => builder.append_nulls(count),
+            Self::Time(builder) => builder.append_nulls(count),
+            _ => (0..count).for_each(|_| self.push_value(None)),
         }
     }
 

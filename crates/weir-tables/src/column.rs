@@ -95,7 +95,7 @@ impl Table {
         Self::new(columns)
     }
 
-    fn new(columns: Vec<Column>) -> Self {
+    pub(crate) fn new(columns: Vec<Column>) -> Self {
         let schema = Schema::new(columns.iter().map(Column::arrow_field).collect::<Vec<_>>());
         Self {
             columns: columns.into(),

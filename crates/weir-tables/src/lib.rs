@@ -46,6 +46,7 @@ mod records;
 mod row;
 mod scan;
 mod shared;
+mod sip_log;
 mod source;
 mod vocabulary;
 

@@ -18,7 +18,18 @@ fn read_all(frame: Frame<'_>, start: Option<Layer>) {
         }
         assert!(packet.layers().count() <= PROTOCOLS.len());
         fields()
-            .map(|(field, own)| (field.name, own, text(field, &packet)))
+            .map(|(field, own)| {
+                let text = text(field, &packet);
+                // Who has no header of a field's home need not ask for it.
+                let is_home = |home| packet.layers().any(|layer| layer.form_of() == home);
+                let is_there = field.home(own).is_none_or(is_home);
+                assert!(
+                    is_there || text.is_none(),
+                    "{} without its header",
+                    field.name
+                );
+                (field.name, own, text)
+            })
             .collect::<Vec<_>>()
     };
     let all = decode(Needs::All);

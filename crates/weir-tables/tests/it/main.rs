@@ -16,6 +16,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod captures;
+mod columns;
 mod compare;
 mod descriptions;
 mod differences;
