@@ -212,7 +212,7 @@ fn tshark_sees_the_same_in_tcp() {
         assert!(is_needed, "{} {} is no longer needed", entry.0, entry.1);
     }
     assert!(
-        all > 10_000 && different * 1_000 < all,
+        all > 10_000 && different * 100 < all,
         "{different} of {all}"
     );
     for name in [
