@@ -59,6 +59,10 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
     let bytes = weir_testkit::trace::ETHERNET_BYTES;
     let capture = text(&trace_file(&target, "ethernet", "pcap", bytes)?)?;
 
+    let large = text(&trace_file(&target, "ethernet", "pcap", bytes * LARGER)?)?;
+    let counter = peers.join("scan_count");
+    let more = records(&counter, &large)? - records(&counter, &capture)?;
+    let mut marginal = Marginal::new();
     let mut rows = Vec::new();
     for question in QUESTIONS {
         println!(
@@ -68,14 +72,28 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
         );
         let sql = question.sql.replace("{}", &capture);
         let program = text(&peers.join(question.program))?;
+        let over = |sql: &str, trace: &str| {
+            [
+                Subject::new(
+                    "weir, one thread",
+                    &weir,
+                    &["query", "--threads", "1", "--format", "csv", sql],
+                ),
+                Subject::new(
+                    "weir, all threads",
+                    &weir,
+                    &["query", "--format", "csv", sql],
+                ),
+                Subject::new("C, read", &program, &["read", trace]),
+                Subject::new("C, mmap", &program, &["mmap", trace]),
+            ]
+        };
+        let [one, all, read, mapped] = over(&sql, &capture);
         let subjects = [
-            Subject::new(
-                "weir",
-                &weir,
-                &["query", "--threads", "1", "--format", "csv", &sql],
-            ),
-            Subject::new("C, mmap", &program, &["mmap", &capture]),
-            Subject::new("C, read", &program, &["read", &capture]),
+            one,
+            all,
+            read,
+            mapped,
             Subject::new(
                 "dd",
                 "dd",
@@ -83,7 +101,7 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
             ),
         ];
         let results = alternate(&subjects, ROUNDS)?;
-        if sorted_rows(&results[0].1) != sorted_rows(&results[1].1) {
+        if sorted_rows(&results[0].1) != sorted_rows(&results[2].1) {
             bail!(
                 "weir and {} disagree on {}",
                 question.program,
@@ -111,8 +129,11 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
             ));
         }
         check_resident(question.name, weir_costs)?;
-        rows.extend(published(question, weir_costs, &results[3].0));
+        rows.extend(published(question, weir_costs, &results[4].0));
+        let over_large = over(&question.sql.replace("{}", &large), &large);
+        rows.extend(marginal.add(question.name, &results, &over_large, more)?);
     }
+    marginal.print();
     rows.extend(slow_peers(&weir, &capture)?);
     rows.extend(pipe(&weir, &capture)?);
     Ok(rows)
@@ -281,7 +302,92 @@ pub(crate) fn sorted_rows(csv: &str) -> Vec<&str> {
     rows
 }
 
-/// A trace, made unless it is there.
+/// What a program costs beyond starting: the same questions over a trace ten times as large.
+pub(crate) struct Marginal {
+    rows: Vec<(String, f64, f64)>,
+}
+
+/// Rounds over the large traces: each takes seconds.
+const ROUNDS_LARGE: usize = 3;
+/// How many times as large they are.
+pub(crate) const LARGER: u64 = 10;
+
+impl Marginal {
+    pub(crate) const fn new() -> Self {
+        Self { rows: Vec::new() }
+    }
+
+    /// Puts a question to the large trace. `small` are the subjects over the small one (weir on one thread, weir on
+    /// all, C by read, C by mmap) with their costs, and `large` the same over the large one, which has `records`
+    /// more.
+    pub(crate) fn add(
+        &mut self,
+        name: &str,
+        small: &[(Vec<Cost>, String)],
+        large: &[Subject],
+        records: f64,
+    ) -> Result<Vec<Comparison>> {
+        let results = alternate(large, ROUNDS_LARGE)?;
+        let expected = sorted_rows(&results[2].1);
+        for (subject, (_, output)) in large.iter().zip(&results) {
+            if sorted_rows(output) != expected {
+                bail!("{} and the program in C disagree on {name}", subject.name);
+            }
+        }
+        print(large, &results);
+        let cpu = |of: &[(Vec<Cost>, String)], index: usize| median(&of[index].0, |cost| cost.cpu);
+        let nanoseconds = |index| (cpu(&results, index) - cpu(small, index)) / records * 1e9;
+        let (ours, read, mapped) = (nanoseconds(0), nanoseconds(2), nanoseconds(3));
+        let peer = read.min(mapped);
+        println!(
+            "{name:<22} {ours:.2} ns a record, C {peer:.2}: {:.2}",
+            peer / ours
+        );
+        self.rows.push((name.to_owned(), ours, peer));
+        let wall = |index: usize| median(&results[index].0, |cost| cost.wall);
+        Ok(vec![
+            Comparison {
+                name: format!("{name}, cpu a record"),
+                ours,
+                peer,
+                peer_name: if read <= mapped { "C, read" } else { "C, mmap" }.to_owned(),
+                unit: "ns".to_owned(),
+            },
+            Comparison {
+                name: format!("{name}, wall, all threads, large trace"),
+                ours: wall(1),
+                peer: wall(0),
+                peer_name: "weir, one thread".to_owned(),
+                unit: "s".to_owned(),
+            },
+        ])
+    }
+
+    /// All of them, and their mean.
+    pub(crate) fn print(&self) {
+        println!(
+            "\nCPU a record in ns, one thread: the difference of two sizes; and the ratio of C to weir"
+        );
+        for (name, ours, peer) in &self.rows {
+            println!("{name:<8} {ours:>7.2} {peer:>7.2} {:>7.2}", peer / ours);
+        }
+        let logs = self.rows.iter().map(|(_, ours, peer)| (peer / ours).ln());
+        let mean = logs.sum::<f64>() / self.rows.len() as f64;
+        println!("geometric mean of the ratios: {:.2}", mean.exp());
+    }
+}
+
+/// The records of a trace, by the program in C that counts them.
+pub(crate) fn records(program: &Path, trace: &str) -> Result<f64> {
+    let (_, output) = Subject::new("count", &text(program)?, &["read", trace]).run()?;
+    let line = output.lines().nth(1).unwrap_or_default();
+    let count = line.split(',').next().unwrap_or_default();
+    count
+        .parse()
+        .with_context(|| format!("{line:?} is no count"))
+}
+
+/// A trace, made unless it is there; one of another size than the usual has that in its name.
 pub(crate) fn trace_file(
     target: &Path,
     kind: &str,
@@ -290,9 +396,10 @@ pub(crate) fn trace_file(
 ) -> Result<PathBuf> {
     let folder = target.join("bench");
     fs::create_dir_all(&folder)?;
-    let path = folder.join(format!("{kind}.{extension}"));
+    let size = if bytes >= 1_000_000_000 { "-large" } else { "" };
+    let path = folder.join(format!("{kind}{size}.{extension}"));
     if !path.is_file() {
-        let part = folder.join(format!("{kind}.part"));
+        let part = folder.join(format!("{kind}{size}.part"));
         trace::make(kind, bytes, fs::File::create(&part)?)?;
         fs::rename(&part, &path)?;
     }

@@ -8,7 +8,9 @@ use anyhow::{Result, bail};
 
 use crate::bench::Comparison;
 use crate::measure::{Cost, Subject, alternate, median};
-use crate::scan::{build, compare, print, sorted_rows, text, trace_file};
+use crate::scan::{
+    LARGER, Marginal, build, compare, print, records, sorted_rows, text, trace_file,
+};
 use crate::{root, target_dir};
 
 const QUERIES: [&str; 12] = [
@@ -17,6 +19,8 @@ const QUERIES: [&str; 12] = [
 ];
 const BYTES: u64 = 260_000_000;
 const ROUNDS: usize = 7;
+/// Bytes of a record of the trace of cells.
+const CELL_BYTES: u64 = 64;
 
 /// Runs the benchmark.
 pub(crate) fn run() -> Result<Vec<Comparison>> {
@@ -25,31 +29,60 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
     let folder = target.join("bench");
     let frames = text(&trace_file(&target, "frame-relay", "erf", BYTES)?)?;
     let cells = text(&trace_file(&target, "atm", "bin", BYTES)?)?;
+    let frames_large = text(&trace_file(&target, "frame-relay", "erf", BYTES * LARGER)?)?;
+    let cells_large = text(&trace_file(&target, "atm", "bin", BYTES * LARGER)?)?;
+    let counter = peers.join("frame1");
+    let more_frames = records(&counter, &frames_large)? - records(&counter, &frames)?;
+    let more_cells = (BYTES * (LARGER - 1) / CELL_BYTES) as f64;
     let queries = root()?.join("benchmarks/tribeca");
-    fs::copy(queries.join("atm.toml"), folder.join("atm.toml"))?;
+    // The queries name their traces; in a folder of their own the same names are those of the large ones.
+    let large_folder = folder.join("large");
+    fs::create_dir_all(&large_folder)?;
+    for (trace, name) in [
+        (&frames_large, "frame-relay.erf"),
+        (&cells_large, "atm.bin"),
+    ] {
+        let link = large_folder.join(name);
+        if !link.exists() {
+            fs::hard_link(trace, link)?;
+        }
+    }
+    for folder in [&folder, &large_folder] {
+        fs::copy(queries.join("atm.toml"), folder.join("atm.toml"))?;
+    }
+    let mut marginal = Marginal::new();
 
     let mut rows = Vec::new();
     let mut table = Vec::new();
     for name in QUERIES {
-        let trace = if name.starts_with("atm") {
-            &cells
+        let (trace, large, more) = if name.starts_with("atm") {
+            (&cells, &cells_large, more_cells)
         } else {
-            &frames
+            (&frames, &frames_large, more_frames)
         };
         let query = text(&queries.join(format!("{name}.sql")))?;
         let program = text(&peers.join(name))?;
-        let ours = |label: &str, threads: Option<&str>| {
+        let ours = |label: &str, threads: Option<&str>, folder: &Path| {
             let mut arguments = vec!["query", "--format", "csv", "--file", &query];
             if let Some(threads) = threads {
                 arguments.extend(["--threads", threads]);
             }
-            Subject::new(label, &weir, &arguments).within(&folder)
+            Subject::new(label, &weir, &arguments).within(folder)
         };
+        let over = |folder: &Path, trace: &str| {
+            [
+                ours("weir, one thread", Some("1"), folder),
+                ours("weir, all threads", None, folder),
+                Subject::new("C, read", &program, &["read", trace]),
+                Subject::new("C, mmap", &program, &["mmap", trace]),
+            ]
+        };
+        let [one, all, read, mapped] = over(&folder, trace);
         let subjects = [
-            ours("weir, one thread", Some("1")),
-            ours("weir, all threads", None),
-            Subject::new("C, read", &program, &["read", trace]),
-            Subject::new("C, mmap", &program, &["mmap", trace]),
+            one,
+            all,
+            read,
+            mapped,
             Subject::new(
                 "dd",
                 "dd",
@@ -82,6 +115,7 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
             peer_name: "weir, one thread".to_owned(),
             unit: "s".to_owned(),
         });
+        rows.extend(marginal.add(name, &results, &over(&large_folder, large), more)?);
         table.push((
             name,
             cpu(0) / cpu(4),
@@ -97,6 +131,7 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
     }
     let mean = table.iter().map(|(.., ratio)| ratio.ln()).sum::<f64>() / table.len() as f64;
     println!("geometric mean of the ratios: {:.2}", mean.exp());
+    marginal.print();
     rows.push(together(&weir, &folder, &queries)?);
     Ok(rows)
 }
