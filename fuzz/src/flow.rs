@@ -75,6 +75,7 @@ pub fn packets(bytes: &[u8]) {
     let mut decoder = Decoder::default();
     let mut defragmenter = Defragmenter::new(fragments.clone());
     let mut tracker = Tracker::with_fragments(options, fragments.clone());
+    tracker.analyze();
     let mut streams = Streams::with_fragments(limits, fragments);
     let mut sctp = SctpMessages::new(sctp_limits);
     let (mut begun, mut ended, mut time_ns) = (0_u64, 0_u64, 0_i64);
@@ -93,6 +94,8 @@ pub fn packets(bytes: &[u8]) {
         let seen = tracker.packet(&packet, |_| ended += 1);
         begun += u64::from(seen.is_some_and(|seen| seen.is_first));
         assert!(tracker.table().len() <= flows_max);
+        let (connections, waiting) = tracker.analysis().map_or((0, 0), |it| it.held());
+        assert!(connections <= flows_max + 1 && waiting <= 2_048);
         streams.packet(&packet, |_| Interest::Follow);
         assert!(streams.len() <= connections_max && streams.held() <= 8_192);
         sctp.packet(&packet, |message| assert!(message.bytes.len() <= 65_535));

@@ -1,14 +1,16 @@
 //! DNS, TLS with its relatives, HTTP/1, RTP with its reports, and small messages.
 
+use std::fmt::Write as _;
 use std::hint::black_box;
+use std::sync::Arc;
 
 use weir_messages::dns::{Dialect, Lookups, Message, NAME_OCTETS_MAX, Questions, Way, looks_like_dns};
 use weir_messages::http::{BODY_OCTETS_MAX, Connection, HEAD_OCTETS_MAX};
 use weir_messages::rtp::quality::{Impairment, Inputs, opinion, rating};
 use weir_messages::rtp::{Arrival, Measure, Packet as RtpPacket, rtcp};
-use weir_messages::{mqtt, radius, sdp, snmp, stun};
+use weir_messages::{hep, mqtt, radius, sdp, snmp, stun};
 use weir_messages::tls::{
-    Carrier, Certificate, HANDSHAKE_OCTETS_MAX, Session, Stamp, begins_with_hello, is_quic_initial, ja3, ja3s, ja4,
+    Carrier, Certificate, Decryptor, HANDSHAKE_OCTETS_MAX, KeyLog, Opened, Session, Stamp, begins_with_hello, is_quic_initial, ja3, ja3s, ja4,
 };
 
 use crate::bits::Bits;
@@ -45,6 +47,34 @@ pub fn dns(bytes: &[u8]) {
     }
 }
 
+/// A stream by the secrets of the hello that it may begin with: what is kept has an end, and what is closed stays so.
+fn opened(bytes: &[u8], piece: usize) {
+    black_box(KeyLog::parse(bytes).len());
+    let mut random = String::new();
+    for octet in bytes.get(11..43).unwrap_or_default() {
+        let _ = write!(random, "{octet:02x}");
+    }
+    let labels = [
+        "CLIENT_RANDOM",
+        "CLIENT_HANDSHAKE_TRAFFIC_SECRET",
+        "SERVER_HANDSHAKE_TRAFFIC_SECRET",
+        "CLIENT_TRAFFIC_SECRET_0",
+        "SERVER_TRAFFIC_SECRET_0",
+    ];
+    let lines: String = labels.map(|label| format!("{label} {random} {random}\n")).concat();
+    let log = Arc::new(KeyLog::parse(lines.as_bytes()));
+    let mut decryptor = Decryptor::new(log);
+    let mut closed = [false; 2];
+    for (at, piece) in bytes.chunks(piece).enumerate() {
+        decryptor.take(usize::from(at % 5 > 2), piece, &mut |opened| match opened {
+            Opened::Data(side, _) => assert!(!closed[side]),
+            Opened::Closed(side) => assert!(!std::mem::replace(&mut closed[side], true)),
+        });
+        assert!(decryptor.held() <= 4 * HANDSHAKE_OCTETS_MAX + 4 * (1 << 15));
+    }
+    assert_eq!(decryptor.is_over(), closed == [true; 2]);
+}
+
 /// Both sides of a stream, of DTLS and of QUIC, in pieces of any size.
 pub fn tls(bytes: &[u8]) {
     let mut bits = Bits(bytes);
@@ -52,6 +82,7 @@ pub fn tls(bytes: &[u8]) {
     let piece = 1 + usize::from(bits.u8());
     black_box(begins_with_hello(bits.0));
     black_box(is_quic_initial(bits.0));
+    opened(bits.0, piece);
     let carrier = match flags & 3 {
         0 | 1 => Carrier::Tls,
         2 => Carrier::Dtls,
@@ -170,6 +201,10 @@ pub fn small(bytes: &[u8]) {
             assert!(packet.message.is_none_or(|message| message.len() < bytes.len()));
         }
     }
+    if let Some(hep) = hep::Hep::parse(bytes) {
+        assert!(hep.payload.len() < bytes.len());
+    }
+    black_box(hep::is_compressed(bytes));
     if let Some(message) = stun::Message::new(bytes) {
         for (kind, value) in message.attributes() {
             black_box(message.address(kind, value));

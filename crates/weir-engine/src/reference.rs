@@ -244,7 +244,7 @@ impl Resolver<'_> {
             Reference::Extracted(extraction, patterns, reads, settings) => {
                 let sources = capture_paths(patterns, self.root)?;
                 let sources = self.sources(&sources, *reads)?;
-                let table = Table::extracted(extraction).with_settings(settings.clone());
+                let table = Table::extracted(extraction).with_settings(self.opened(settings)?);
                 let table = match self.records && extraction.is_of_packets() {
                     true => table.with_records(),
                     false => table,
@@ -264,6 +264,24 @@ impl Resolver<'_> {
                 self.table(Table::records(&layout), sources, *reads)
             }
         }))
+    }
+
+    /// The settings of a table with the files read that they name.
+    fn opened(&self, settings: &Settings) -> Result<Settings, Error> {
+        let mut settings = settings.clone();
+        let Some(name) = settings.keylog_name.take() else {
+            return Ok(settings);
+        };
+        let path = match self.root {
+            Some(root) => PathBuf::from(root.inside(&name)?),
+            None => PathBuf::from(&name),
+        };
+        if let Some(root) = self.root {
+            root.check(&path)?;
+        }
+        let failed = |message| Error::new(ErrorKind::Source, message);
+        settings.open_keylog(&path).map_err(failed)?;
+        Ok(settings)
     }
 
     fn captures(&self, paths: &[PathBuf], reads: Reads) -> Result<CaptureTable, Error> {

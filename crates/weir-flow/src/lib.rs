@@ -19,6 +19,7 @@
 //! - [`Defragmenter`] puts IPv4 and IPv6 packets together from their fragments;
 //! - [`FlowTable`] counts packets to flows, follows TCP connections as Zeek does, and gives each flow
 //!   out when it is over; [`Tracker`] does both and looks what the flows carry;
+//! - [`Analysis`] says of each TCP segment what is wrong with it, in Wireshark's terms;
 //! - [`Reassembler`] puts one direction of a TCP connection in order, and [`Streams`] those of all
 //!   connections of a capture;
 //! - [`Payloads`] hands on all that packets carry, with the flows that it belongs to;
@@ -32,6 +33,7 @@
 //!
 //! This crate deliberately does not know files, Arrow, SQL, or what the application protocols mean.
 
+mod analysis;
 mod community_id;
 mod detect;
 mod flow;
@@ -55,6 +57,7 @@ mod tcp;
 mod tracker;
 mod wheel;
 
+pub use analysis::{Analysis, Analyzed};
 pub use community_id::CommunityId;
 pub use detect::{Application, Context, detect, is_h248_text, is_sip, is_upgrade};
 pub use fragment::{Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Overlap};

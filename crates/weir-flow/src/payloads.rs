@@ -32,11 +32,46 @@ pub struct Payload<'a> {
     pub carried: Carried<'a>,
 }
 
+impl Payload<'_> {
+    /// A datagram that this payload carries from another sender: what a probe saw and sent on. It belongs to the flow of
+    /// the probe.
+    #[must_use]
+    pub const fn with_datagram<'a>(
+        &self,
+        key: &'a FlowKey,
+        sender: Sender,
+        bytes: &'a [u8],
+    ) -> Payload<'a> {
+        Payload {
+            flow: self.flow,
+            key,
+            sender,
+            time_ns: self.time_ns,
+            frame: self.frame,
+            carried: Carried::Datagram(bytes),
+        }
+    }
+
+    /// The same payload with another piece of a stream: what a layer in between made of it.
+    #[must_use]
+    pub const fn with_stream<'a>(&'a self, chunk: &'a Chunk<'a>) -> Payload<'a> {
+        Payload {
+            flow: self.flow,
+            key: self.key,
+            sender: self.sender,
+            time_ns: self.time_ns,
+            frame: self.frame,
+            carried: Carried::Stream(chunk),
+        }
+    }
+}
+
 /// What a [`Payload`] is.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Carried<'a> {
-    /// The bytes of a datagram of UDP or UDP-Lite.
+    /// The bytes of a datagram of UDP or UDP-Lite; of a message that a probe sent on, whatever carried it, which the key
+    /// has.
     Datagram(&'a [u8]),
     /// A piece of a TCP stream.
     Stream(&'a Chunk<'a>),

@@ -2,6 +2,7 @@
 
 use weir_packet::{Field, Get, Layer, Packet, fields};
 
+use crate::analysis::{Analysis, Analyzed};
 use crate::detect::{Application, Context, RtpHeader, detect};
 use crate::fragment::{
     Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Nested, frame_of,
@@ -18,6 +19,15 @@ pub struct Tracker {
     defragmenter: Defragmenter,
     nested: Nested,
     checksums: Vec<ChecksumField>,
+    analysis: Option<Box<Analyzing>>,
+}
+
+/// The analysis of TCP, and what it said of the last packet.
+#[derive(Debug)]
+struct Analyzing {
+    analysis: Analysis,
+    number: u64,
+    last: Option<Analyzed>,
 }
 
 /// A header, and whether its checksum holds, where that can be told.
@@ -50,7 +60,30 @@ impl Tracker {
             defragmenter: Defragmenter::new(fragments),
             nested: Nested::default(),
             checksums,
+            analysis: None,
         }
+    }
+
+    /// Analyses TCP from now on: see [`Self::analyzed`].
+    pub fn analyze(&mut self) {
+        let analysis = Analysis::new(self.table.options().flows_max);
+        self.analysis = Some(Box::new(Analyzing {
+            analysis,
+            number: 0,
+            last: None,
+        }));
+    }
+
+    /// The analysis, if there is one.
+    #[must_use]
+    pub fn analysis(&self) -> Option<&Analysis> {
+        self.analysis.as_deref().map(|it| &it.analysis)
+    }
+
+    /// What the analysis said of the packet that [`Self::packet`] took up last; `None` of what is not TCP.
+    #[must_use]
+    pub fn analyzed(&self) -> Option<Analyzed> {
+        self.analysis.as_deref()?.last
     }
 
     /// The flows.
@@ -75,19 +108,35 @@ impl Tracker {
         packet: &Packet<'_>,
         mut ended: impl FnMut(FlowRecord),
     ) -> Option<Seen> {
+        if let Some(analyzing) = &mut self.analysis {
+            analyzing.number = packet.frame().number;
+            analyzing.last = None;
+        }
         if self.table.options().tunnels == Tunnels::Inner {
             return self.innermost(packet, None, 0, &mut ended);
         }
         match self.defragmenter.packet(packet) {
             // The first of fragments that were cut by a snap length has the headers.
-            Fragmented::Whole | Fragmented::Cut => {
-                count(&mut self.table, &self.checksums, packet, None, ended)
-            }
+            Fragmented::Whole | Fragmented::Cut => count(
+                &mut self.table,
+                &self.checksums,
+                self.analysis.as_deref_mut(),
+                packet,
+                None,
+                ended,
+            ),
             Fragmented::Waits => None,
             Fragmented::Complete { bytes, layer } => {
                 let mut decoder = self.nested.take();
                 let packet = decoder.decode_as(frame_of(packet, bytes), layer);
-                let seen = count(&mut self.table, &self.checksums, &packet, None, ended);
+                let seen = count(
+                    &mut self.table,
+                    &self.checksums,
+                    self.analysis.as_deref_mut(),
+                    &packet,
+                    None,
+                    ended,
+                );
                 self.nested.put(decoder);
                 seen
             }
@@ -124,7 +173,14 @@ impl Tracker {
                 return seen;
             }
         }
-        count(&mut self.table, &self.checksums, packet, network, ended)
+        count(
+            &mut self.table,
+            &self.checksums,
+            self.analysis.as_deref_mut(),
+            packet,
+            network,
+            ended,
+        )
     }
 
     /// Gives out all flows: the capture is over.
@@ -137,6 +193,7 @@ impl Tracker {
 fn count(
     table: &mut FlowTable,
     checksums: &[ChecksumField],
+    analyzing: Option<&mut Analyzing>,
     packet: &Packet<'_>,
     network: Option<u32>,
     ended: impl FnMut(FlowRecord),
@@ -152,6 +209,12 @@ fn count(
         }
         let transport = packet.transport();
         sighting.bad_checksum = transport.is_some_and(|layer| is_wrong(checksums, packet, layer));
+    }
+    if let Some(analyzing) = analyzing
+        && !sighting.bad_checksum
+    {
+        let number = analyzing.number;
+        analyzing.last = analyzing.analysis.packet(packet, &sighting, number);
     }
     let seen = table.packet(&sighting, ended)?;
     if sighting.payload_bytes > 0 {

@@ -22,6 +22,7 @@
 
 pub mod dhcp;
 pub mod dns;
+pub mod hep;
 pub mod http;
 pub mod mqtt;
 pub mod ntp;

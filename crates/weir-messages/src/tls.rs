@@ -3,9 +3,11 @@
 //!
 //! A [`Session`] is fed with both directions of a stream, with datagrams of DTLS or of QUIC, and gathers what
 //! the handshake says. It keeps at most [`HANDSHAKE_OCTETS_MAX`] octets of a message under way in either
-//! direction, and passes over longer messages.
+//! direction, and passes over longer messages. A [`Decryptor`] reads what streams carry behind it, where a [`KeyLog`]
+//! has their secrets.
 
 mod certificate;
+mod decrypt;
 mod fingerprint;
 mod hello;
 mod quic;
@@ -15,6 +17,7 @@ mod suites;
 mod words;
 
 pub use certificate::Certificate;
+pub use decrypt::{Decryptor, KeyLog, Opened};
 pub use fingerprint::{ja3, ja3_text, ja3s, ja3s_text, ja4};
 pub use hello::{ClientHello, ServerHello};
 pub use quic::{QuicIds, is_initial as is_quic_initial};

@@ -19,6 +19,7 @@ mod media;
 mod messages;
 mod mqtt;
 mod ntp;
+mod opened;
 mod radius;
 mod rtcp;
 mod rtp;
@@ -119,7 +120,7 @@ impl Extraction {
         let known = self.arguments.iter().find(|(known, _)| *known == name);
         let (name, wants) = known.copied().ok_or("")?;
         match value {
-            Some(value) if settings.set_flows(name, value) => Ok(()),
+            Some(value) if settings.set_named(name, value) => Ok(()),
             _ => Err(wants),
         }
     }
@@ -140,6 +141,10 @@ impl fmt::Debug for Extraction {
 
 /// Makes rows out of packets.
 pub(crate) trait Extract: Send {
+    /// Is told before the first packet which columns are asked for, by rows or by the predicate: what only others need
+    /// does not have to be found out.
+    fn wants(&mut self, _columns: &[Column]) {}
+
     /// Takes up a packet, and pushes the rows that it completes. The time to push a row is once it is
     /// complete; a packet should not give more than a few.
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows);

@@ -365,8 +365,8 @@ pub const NAMES: &[Name] = &[
 const PREFIXES: &[(&str, &str)] = &[
     (
         "tcp.analysis",
-        "retransmissions and the like are counted by flow: flow.retransmissions_src, flow.out_of_order_src, \
-         flow.zero_windows_src and flow.rtt of flows('trace.pcap')",
+        "FROM flow_packets('trace.pcap') has it of each packet; flow.retransmissions_src, flow.out_of_order_src, \
+         flow.zero_windows_src and flow.rtt of flows('trace.pcap') count by flow",
     ),
     (
         "ip.geoip",
@@ -500,7 +500,7 @@ mod tests {
             ("tcp.seq", "tcp.seq_raw"),
             ("tcp.ack", "tcp.ack_raw"),
             ("TCP.Stream", "flow_packets('trace.pcap')"),
-            ("tcp.analysis.retransmission", "flow.retransmissions_src"),
+            ("tcp.analysis.retransmission", "flow_packets('trace.pcap')"),
             ("frame.protocols", "frame.layers"),
             ("frame.time_delta_displayed", "lag(frame.time)"),
             ("sip.method", "sip('trace.pcap')"),

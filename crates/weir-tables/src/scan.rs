@@ -198,7 +198,10 @@ impl Gathering {
             batch_rows: options.batch_rows.max(1),
             rows_left: options.limit.unwrap_or(usize::MAX),
         };
-        let extract = table.start();
+        let mut extract = table.start();
+        if let Some(extract) = &mut extract {
+            extract.wants(&wanted.columns);
+        }
         (Self { rows, extract }, wanted)
     }
 

@@ -13,6 +13,11 @@ fn every_query_about_windows_gives_rows() {
     assert!(queries_that_give_rows("windows.md") >= 9);
 }
 
+#[test]
+fn every_query_about_flows_gives_rows() {
+    assert!(queries_that_give_rows("../concepts/flows.md") >= 2);
+}
+
 /// Runs the queries of a page, and says how many there are.
 fn queries_that_give_rows(page: &str) -> usize {
     samples::enter();

@@ -16,6 +16,7 @@ mod guide;
 mod numbers;
 mod parts;
 mod samples;
+mod secrets;
 mod shared;
 mod slt;
 mod windows;

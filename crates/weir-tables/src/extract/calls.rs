@@ -18,8 +18,14 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row a call: a dialog that a SIP INVITE began, or was to begin",
     columns: || columns(&[], FIELDS),
     needs: &[Needs::All],
-    start: |_| Box::new(CallTable::default()),
-    arguments: &[],
+    start: |settings| {
+        let keylog = settings.keylog.as_ref();
+        Box::new(CallTable {
+            finder: Finder::of_announced().with_keylog(keylog),
+            ..CallTable::default()
+        })
+    },
+    arguments: super::settings::SECRETS,
     aliases: &[],
 };
 

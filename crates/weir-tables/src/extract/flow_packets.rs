@@ -1,10 +1,10 @@
 //! `flow_packets(path)`: one row a packet, with the flow that it belongs to.
 
-use weir_flow::Tracker;
+use weir_flow::{Analyzed, Tracker};
 use weir_packet::{Kind, Needs, Value};
 
-use super::value::number;
-use super::{Extract, Extraction, Item, ItemField, columns};
+use super::value::{number, seconds};
+use super::{Extract, Extraction, Item, ItemField, columns, in_words};
 use crate::scan::Rows;
 use crate::{Column, Row, Table};
 
@@ -30,6 +30,14 @@ fn own_and_packets() -> Vec<Column> {
 struct Counted {
     id: Option<u64>,
     from_originator: Option<bool>,
+    tcp: Option<Analyzed>,
+}
+
+impl Counted {
+    /// Whether any of `flags` applies; NULL of what is not TCP.
+    fn is(&self, flags: u32) -> Option<Value<'_>> {
+        self.tcp.map(|tcp| Value::Bool(tcp.is(flags)))
+    }
 }
 
 type Get = for<'i> fn(&'i Counted) -> Option<Value<'i>>;
@@ -49,7 +57,178 @@ const OWN: &[ItemField<Get>] = &[
         "The flow's originator sent it, as far as was known then",
         "weir",
     ),
+    ItemField::new(
+        "tcp.analysis.flags",
+        Kind::Bool,
+        |c| c.is(u32::MAX),
+        "Something is to be noticed: one of the flags that follow",
+        GUIDE,
+    ),
+    ItemField::new(
+        "tcp.analysis.retransmission",
+        Kind::Bool,
+        |c| c.is(Analyzed::RETRANSMISSION),
+        "Data, SYN or FIN that were sent before; fast and spurious ones too",
+        GUIDE,
+    ),
+    ItemField::new(
+        "tcp.analysis.fast_retransmission",
+        Kind::Bool,
+        |c| c.is(Analyzed::FAST_RETRANSMISSION),
+        "Sent again within 20 ms of the second or later duplicate acknowledgment that asks for it",
+        GUIDE,
+    ),
+    ItemField::new(
+        "tcp.analysis.spurious_retransmission",
+        Kind::Bool,
+        |c| c.is(Analyzed::SPURIOUS_RETRANSMISSION),
+        "Sent again though all of it was acknowledged",
+        GUIDE,
+    ),
+    ItemField::new(
+        "tcp.analysis.out_of_order",
+        Kind::Bool,
+        |c| c.is(Analyzed::OUT_OF_ORDER),
+        "Behind what was sent already, by less than the first round trip (3 ms where that was not seen)",
+        GUIDE,
+    ),
+    ItemField::new(
+        "tcp.analysis.lost_segment",
+        Kind::Bool,
+        |c| c.is(Analyzed::LOST_SEGMENT),
+        "Something before it was not captured",
+        GUIDE,
+    ),
+    ItemField::new(
+        "tcp.analysis.ack_lost_segment",
+        Kind::Bool,
+        |c| c.is(Analyzed::ACK_LOST_SEGMENT),
+        "Acknowledges what was not captured",
+        GUIDE,
+    ),
+    ItemField::new(
+        "tcp.analysis.window_update",
+        Kind::Bool,
+        |c| c.is(Analyzed::WINDOW_UPDATE),
+        "Nothing but another window",
+        GUIDE,
+    ),
+    ItemField::new(
+        "tcp.analysis.window_full",
+        Kind::Bool,
+        |c| c.is(Analyzed::WINDOW_FULL),
+        "Fills the receiver's window",
+        GUIDE,
+    ),
+    ItemField::new(
+        "tcp.analysis.keep_alive",
+        Kind::Bool,
+        |c| c.is(Analyzed::KEEP_ALIVE),
+        "At most one octet, the one before the next",
+        GUIDE,
+    ),
+    ItemField::new(
+        "tcp.analysis.keep_alive_ack",
+        Kind::Bool,
+        |c| c.is(Analyzed::KEEP_ALIVE_ACK),
+        "The answer to a keep-alive",
+        GUIDE,
+    ),
+    ItemField::new(
+        "tcp.analysis.duplicate_ack",
+        Kind::Bool,
+        |c| c.is(Analyzed::DUPLICATE_ACK),
+        "Acknowledges the same again, without data and with the same window",
+        GUIDE,
+    ),
+    ItemField::new(
+        "tcp.analysis.zero_window",
+        Kind::Bool,
+        |c| c.is(Analyzed::ZERO_WINDOW),
+        "The window is zero",
+        GUIDE,
+    ),
+    ItemField::new(
+        "tcp.analysis.zero_window_probe",
+        Kind::Bool,
+        |c| c.is(Analyzed::ZERO_WINDOW_PROBE),
+        "The next octet alone, as the receiver's window is zero",
+        GUIDE,
+    ),
+    ItemField::new(
+        "tcp.analysis.zero_window_probe_ack",
+        Kind::Bool,
+        |c| c.is(Analyzed::ZERO_WINDOW_PROBE_ACK),
+        "The answer to such a probe, with a window of zero",
+        GUIDE,
+    ),
+    ItemField::new(
+        "tcp.analysis.reused_ports",
+        Kind::Bool,
+        |c| c.is(Analyzed::REUSED_PORTS),
+        "A SYN with another initial sequence number than the connection of these ports had",
+        GUIDE,
+    ),
+    ItemField::new(
+        "tcp.analysis.duplicate_ack_num",
+        Kind::U32,
+        |c| number(c.tcp?.duplicate_ack?.0),
+        "How many acknowledgments before it said the same",
+        GUIDE,
+    ),
+    ItemField::new(
+        "tcp.analysis.duplicate_ack_frame",
+        Kind::U64,
+        |c| number(c.tcp?.duplicate_ack?.1),
+        "Number of the record that said it first",
+        GUIDE,
+    ),
+    ItemField::new(
+        "tcp.analysis.acks_frame",
+        Kind::U64,
+        |c| number(c.tcp?.acks?.0),
+        "Number of the record whose last octet it acknowledges",
+        GUIDE,
+    ),
+    ItemField::new(
+        "tcp.analysis.ack_rtt",
+        Kind::F64,
+        |c| {
+            seconds(c.tcp?.acks?.1).filter(|_| {
+                c.tcp
+                    .is_some_and(|tcp| tcp.acks.is_some_and(|acks| acks.1 != 0))
+            })
+        },
+        "Seconds since the record that it acknowledges; NULL for none",
+        GUIDE,
+    ),
+    ItemField::new(
+        "tcp.analysis.initial_rtt",
+        Kind::F64,
+        |c| seconds(c.tcp?.initial_rtt_ns?),
+        "Seconds from the SYN to the acknowledgment that ended the handshake, on every segment from then on",
+        GUIDE,
+    ),
+    ItemField::new(
+        "tcp.analysis.rto",
+        Kind::F64,
+        |c| seconds(c.tcp?.timeout?.0),
+        "Of a retransmission, seconds since the oldest record that was not acknowledged",
+        GUIDE,
+    ),
+    ItemField::new(
+        "tcp.analysis.rto_frame",
+        Kind::U64,
+        |c| number(c.tcp?.timeout?.1),
+        "Number of that record",
+        GUIDE,
+    ),
 ];
+
+/// How the names of columns begin for which connections have to be followed as Wireshark does.
+const ANALYSIS: &str = "tcp.analysis.";
+
+const GUIDE: &str = "Wireshark User's Guide, TCP Analysis";
 
 impl Item for Counted {
     fn value(&self, index: usize) -> Option<Value<'_>> {
@@ -61,12 +240,33 @@ impl Item for Counted {
 struct FlowPackets(Tracker);
 
 impl Extract for FlowPackets {
+    fn wants(&mut self, columns: &[Column]) {
+        if columns
+            .iter()
+            .any(|column| column.name.starts_with(ANALYSIS))
+        {
+            self.0.analyze();
+        }
+    }
+
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
         let seen = self.0.packet(row.packet, |_| {});
         let item = Counted {
             id: seen.map(|seen| seen.number),
             from_originator: seen.map(|seen| seen.from_originator),
+            tcp: self.0.analyzed(),
         };
         rows.push_row(&row.with_item(&item));
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let analysis = self.0.analysis();
+        let counted = analysis.map_or([0, 0], |it| [it.forgotten(), it.unnoted()]);
+        let words = [
+            "TCP connections that had been silent were forgotten: their next segments are analysed as if new",
+            "TCP segments were not kept for their acknowledgments",
+        ];
+        let notes = in_words(counted.into_iter().zip(words));
+        notes.map(|note| format!("flow_packets: {note}")).collect()
     }
 }

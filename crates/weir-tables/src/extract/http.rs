@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use weir_flow::{Carried, Chunk, Content, Interest, Payload, Payloads, Sender};
+use weir_flow::{Carried, Chunk, Content, Interest, Payload, Sender};
 use weir_messages::http::{Connection, Exchange, Request, Response, Told};
 use weir_messages::tls::Stamp;
 use weir_packet::{Kind, Needs, Value};
@@ -10,6 +10,7 @@ use weir_packet::{Kind, Needs, Value};
 use super::followed::Followed;
 use super::list::{Cache, List, Say};
 use super::messages::{Way, WithWay, columns_with_way};
+use super::opened::OpenedPayloads;
 use super::value::{filled, frame, number, seconds};
 use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
 use crate::Row;
@@ -20,8 +21,14 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row a request of HTTP/1.0 or 1.1 with its response, on any port",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
-    start: |_| Box::new(Http::default()),
-    arguments: &[],
+    start: |settings| {
+        let payloads = OpenedPayloads::with_keylog(settings.keylog.as_ref());
+        Box::new(Http {
+            payloads,
+            ..Http::default()
+        })
+    },
+    arguments: super::settings::SECRETS,
     aliases: &[],
 };
 
@@ -47,7 +54,7 @@ impl Item for HttpRow {
 
 #[derive(Default)]
 struct Http {
-    payloads: Payloads,
+    payloads: OpenedPayloads,
     found: Found,
     /// What was complete only when the capture ended.
     last: Option<VecDeque<(Exchange, Way)>>,

@@ -38,6 +38,9 @@ impl Way {
             transport: match payload.carried {
                 Carried::Stream(_) => "tcp",
                 Carried::Message { .. } => "sctp",
+                // A probe sent it on.
+                Carried::Datagram(_) if payload.key.protocol() == 6 => "tcp",
+                Carried::Datagram(_) if payload.key.protocol() == 132 => "sctp",
                 _ => "udp",
             },
             time_ns: payload.time_ns,

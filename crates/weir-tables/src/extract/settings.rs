@@ -1,8 +1,11 @@
 //! What the named arguments of a table function set.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use weir_flow::{Options, Scope, Tunnels};
+use weir_messages::tls::KeyLog;
 
 /// Settings of an extraction, with their defaults.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -10,6 +13,11 @@ use weir_flow::{Options, Scope, Tunnels};
 pub struct Settings {
     /// Limits and timeouts of `flows`.
     pub flows: Options,
+    /// The file with secrets of TLS connections that was named. Whoever knows where names lead opens it, with
+    /// [`Self::open_keylog`].
+    pub keylog_name: Option<String>,
+    /// Secrets of TLS connections, by which what they carry is read.
+    pub keylog: Option<Arc<KeyLog>>,
 }
 
 /// The value of a named argument.
@@ -43,13 +51,57 @@ pub(super) const FLOWS: &[(&str, &str)] = &[
     ("tunnels", "'outer' or 'inner'"),
 ];
 
+/// The argument that names a file of secrets.
+pub(super) const KEYLOG: &str = "keylog";
+
+/// The arguments of tables that read through TLS.
+pub(super) const SECRETS: &[(&str, &str)] =
+    &[(KEYLOG, "a file of SSLKEYLOGFILE's format: 'keys.log'")];
+
+/// Bytes of such a file, at most: some 300,000 connections.
+const KEYLOG_BYTES_MAX: u64 = 256 << 20;
+
 const INTERVAL: &str = "an interval without months: INTERVAL '30 seconds'";
 const NUMBER: &str = "a number above 0";
 const FLAG: &str = "true or false";
 
 impl Settings {
+    /// Reads the file of secrets at `path`.
+    ///
+    /// # Errors
+    /// When it cannot be read, is longer than 256 MiB, or has no secret in it: what is wrong, with the path.
+    pub fn open_keylog(&mut self, path: &Path) -> Result<(), String> {
+        let shown = path.display();
+        let failed = |error: std::io::Error| format!("{shown}: {error}");
+        let length = std::fs::metadata(path).map_err(failed)?.len();
+        if length > KEYLOG_BYTES_MAX {
+            return Err(format!(
+                "{shown}: a key log of more than 256 MiB is not read"
+            ));
+        }
+        let log = KeyLog::parse(&std::fs::read(path).map_err(failed)?);
+        if log.is_empty() {
+            return Err(format!(
+                "{shown}: no secret of SSLKEYLOGFILE's format is in it"
+            ));
+        }
+        self.keylog = Some(Arc::new(log));
+        Ok(())
+    }
+
+    /// Sets what an argument says; false when its value is of the wrong kind.
+    pub(super) fn set_named(&mut self, name: &str, value: Setting<'_>) -> bool {
+        match (name, value) {
+            (KEYLOG, Setting::Word(path)) => {
+                self.keylog_name = Some(path.to_owned());
+                true
+            }
+            _ => self.set_flows(name, value),
+        }
+    }
+
     /// Sets what an argument of `flows` says; false when its value is of the wrong kind.
-    pub(super) fn set_flows(&mut self, name: &str, value: Setting<'_>) -> bool {
+    fn set_flows(&mut self, name: &str, value: Setting<'_>) -> bool {
         let options = &mut self.flows;
         match (name, value) {
             (_, Setting::Duration(duration)) => {

@@ -22,8 +22,13 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row a SIP message, over UDP, TCP, SCTP or WebSocket, on any port",
     columns: || columns(&["frame.file"], FIELDS),
     needs: &[Needs::All],
-    start: |_| Box::new(Sip::default()),
-    arguments: &[],
+    start: |settings| {
+        Box::new(Sip {
+            messages: SipMessages::with_keylog(settings.keylog.as_ref()),
+            ..Sip::default()
+        })
+    },
+    arguments: super::settings::SECRETS,
     aliases: &[],
 };
 

@@ -22,8 +22,13 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row a WebSocket message",
     columns: || columns(&["frame.file"], FIELDS),
     needs: &[Needs::All],
-    start: |_| Box::new(WebSocket::default()),
-    arguments: &[],
+    start: |settings| {
+        Box::new(WebSocket {
+            sockets: WebSockets::with_keylog(settings.keylog.as_ref()),
+            ..WebSocket::default()
+        })
+    },
+    arguments: super::settings::SECRETS,
     aliases: &[],
 };
 

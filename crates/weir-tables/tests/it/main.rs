@@ -27,6 +27,7 @@ mod logs;
 mod oracle;
 mod robustness;
 mod said;
+mod sealed;
 mod sip;
 mod tally;
 mod transports;

@@ -10,6 +10,7 @@
 //! WEIR_ORACLE_CAPTURES=FOLDER                                 other captures, nothing listed: what is found is printed
 //! ```
 
+mod analysis;
 mod dns;
 mod http;
 mod media;

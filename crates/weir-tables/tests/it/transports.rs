@@ -190,6 +190,55 @@ fn sip_over_tcp_is_cut_into_the_messages_that_were_sent() {
     }
 }
 
+/// Each message as a probe at 10.9.9.9 sends it on to a collector.
+fn over_hep(sent: &[Sent], version: u8) -> Vec<Vec<u8>> {
+    let (probe, collector) = (Ipv4Addr::new(10, 9, 9, 9), Ipv4Addr::new(10, 9, 9, 1));
+    let datagram = |(from_client, bytes): &Sent| {
+        let ((from, from_port), (to, to_port)) = ends(*from_client, 5060);
+        let (from, to) = ((from, from_port).into(), (to, to_port).into());
+        let message = weir_messages::hep::write(version, from, to, 17, bytes);
+        let datagram = udp(probe.into(), collector.into(), 40_404, 9060, &message);
+        Ipv4::new(probe, collector, protocol::UDP).packet(&datagram)
+    };
+    sent.iter().map(datagram).collect()
+}
+
+#[test]
+fn messages_that_a_probe_sent_on_by_hep_have_the_addresses_between_which_they_went() {
+    let Some(sent) = messages(200) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = capture(&folder, "udp.pcap", &over_udp(&sent));
+    let (udp, calls) = (read("sip", &[&path], 1000), read("calls", &[&path], 1000));
+    for version in [2, 3] {
+        let path = capture(
+            &folder,
+            &format!("hep-{version}.pcap"),
+            &over_hep(&sent, version),
+        );
+        let (hep, notes) = read_with_notes("sip", &[&path], 1000);
+        assert_eq!((hep.num_rows(), notes.len()), (sent.len(), 0), "{notes:?}");
+        assert!(same(&hep) == same(&udp), "version {version}");
+        for name in [
+            "ip.src",
+            "ip.dst",
+            "udp.srcport",
+            "udp.dstport",
+            "sip.transport",
+        ] {
+            assert_eq!(column(&hep, name), column(&udp, name), "{name}");
+        }
+        let of_hep = read("calls", &[&path], 1000);
+        for name in [
+            "sip.call_id",
+            "call.state",
+            "call.messages",
+            "call.ended_by",
+        ] {
+            assert_eq!(column(&of_hep, name), column(&calls, name), "{name}");
+        }
+    }
+}
+
 #[test]
 fn a_message_with_a_missing_segment_is_lost_and_the_next_one_is_found() {
     let Some(sent) = messages(30) else { return };

@@ -4,13 +4,15 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use weir_flow::{Carried, Endpoint, Interest, Payload, Payloads};
+use weir_flow::{Carried, Endpoint, Interest, Payload};
 use weir_messages::rtp::{Codec, Packet as RtpPacket, is_in_use, rtcp};
 use weir_messages::sdp::{self, Media};
+use weir_messages::tls::KeyLog;
 use weir_packet::Packet;
 use weir_sip::{Digest, Limits, Message};
 
 use crate::extract::messages::Way;
+use crate::extract::opened::OpenedPayloads;
 use crate::extract::sip::{SipFinder, SipMessage};
 
 /// What announced media.
@@ -66,7 +68,7 @@ pub(in crate::extract) type Pair = (Endpoint, Endpoint);
 /// Finds RTP and RTCP.
 #[derive(Default)]
 pub(in crate::extract) struct Finder {
-    payloads: Payloads,
+    payloads: OpenedPayloads,
     sip: SipFinder,
     media: MediaFinder,
 }
@@ -77,6 +79,12 @@ impl Finder {
         let mut finder = Self::default();
         finder.media.only_announced = true;
         finder
+    }
+
+    /// The same; what TLS carries is read by these secrets.
+    pub(in crate::extract) fn with_keylog(mut self, log: Option<&Arc<KeyLog>>) -> Self {
+        self.payloads = OpenedPayloads::with_keylog(log);
+        self
     }
 
     /// Takes a packet, and hands on what it carries.

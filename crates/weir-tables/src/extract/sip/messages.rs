@@ -1,8 +1,10 @@
 //! The SIP messages of a capture: packets in, messages out.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
-use weir_flow::{Carried, Chunk, Content, Interest, Payload, Payloads};
+use weir_flow::{Carried, Chunk, Content, Interest, Payload};
+use weir_messages::tls::KeyLog;
 use weir_packet::Packet;
 use weir_sip::{Flow, Framer, FramerEvent, looks_like_sip};
 use weir_ws::{ConnectionEvent, Event, Opcode};
@@ -10,16 +12,17 @@ use weir_ws::{ConnectionEvent, Event, Opcode};
 use crate::extract::conversation::{Conversation, Cut, Piece};
 use crate::extract::followed::Followed;
 use crate::extract::in_words;
+use crate::extract::opened::OpenedPayloads;
 use crate::extract::websocket::{Connections, WebSocketSight, is_from_client};
 
 /// Finds the SIP messages of a capture, on any port: in datagrams of UDP (RFC 3261, 18), in TCP streams,
 /// cut by Content-Length (18.3), in messages of SCTP (RFC 4168) and of WebSocket connections (RFC 7118).
 ///
-/// Fragments and segments are put together, and tunnels looked into, as [`Payloads`] does. What streams
+/// Fragments and segments are put together, and tunnels looked into, as [`weir_flow::Payloads`] does. What streams
 /// keep besides is limited to 256 MiB of messages under way.
 #[derive(Debug, Default)]
 pub struct SipMessages {
-    payloads: Payloads,
+    payloads: OpenedPayloads,
     streams: SipFinder,
 }
 
@@ -112,6 +115,14 @@ impl SipMessages {
         Self::default()
     }
 
+    /// The same; what TLS carries is read by these secrets.
+    pub(crate) fn with_keylog(log: Option<&Arc<KeyLog>>) -> Self {
+        Self {
+            payloads: OpenedPayloads::with_keylog(log),
+            ..Self::default()
+        }
+    }
+
     /// Takes the next packet of the capture, decoded to its transport header, and hands on the messages
     /// that it completes.
     pub fn packet(&mut self, packet: &Packet<'_>, each: &mut dyn FnMut(&SipMessage<'_>)) {
@@ -172,7 +183,12 @@ impl SipFinder {
         each: &mut dyn FnMut(&SipMessage<'_>),
     ) -> Interest {
         let (bytes, transport) = match payload.carried {
-            Carried::Datagram(bytes) => (bytes, SipTransport::Udp),
+            Carried::Datagram(bytes) => match payload.key.protocol() {
+                // A probe sent it on.
+                6 => (bytes, SipTransport::Tcp),
+                132 => (bytes, SipTransport::Sctp),
+                _ => (bytes, SipTransport::Udp),
+            },
             Carried::Message { bytes, .. } => (bytes, SipTransport::Sctp),
             Carried::Stream(chunk) => return self.chunk(payload, chunk, each),
             _ => return Interest::Ignore,

@@ -1,6 +1,9 @@
 //! The WebSocket connections of a capture: packets in, handshakes, messages and violations out.
 
-use weir_flow::{Carried, Chunk, Content, Endpoint, Interest, Payloads, Sender};
+use std::sync::Arc;
+
+use weir_flow::{Carried, Chunk, Content, Endpoint, Interest, Sender};
+use weir_messages::tls::KeyLog;
 use weir_packet::Packet;
 use weir_ws::{
     Connection, ConnectionEvent, DecoderOptions, Direction, Handshake, Header, InflateOptions,
@@ -9,6 +12,7 @@ use weir_ws::{
 
 use crate::extract::followed::Followed;
 use crate::extract::in_words;
+use crate::extract::opened::OpenedPayloads;
 
 /// Finds WebSocket connections among the TCP connections of a capture and reads them: those whose
 /// handshake is there (RFC 6455 section 4), and those that began before the capture, by their frames.
@@ -17,7 +21,7 @@ use crate::extract::in_words;
 /// [`StreamLimits`](weir_flow::StreamLimits) says, a message as [`DecoderOptions`] says, and all messages and windows together.
 #[derive(Debug, Default)]
 pub struct WebSockets {
-    payloads: Payloads,
+    payloads: OpenedPayloads,
     followed: Connections,
 }
 
@@ -90,6 +94,14 @@ impl WebSockets {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same; what TLS carries is read by these secrets.
+    pub(crate) fn with_keylog(log: Option<&Arc<KeyLog>>) -> Self {
+        Self {
+            payloads: OpenedPayloads::with_keylog(log),
+            ..Self::default()
+        }
     }
 
     /// Takes the next packet of the capture, decoded to its transport header.

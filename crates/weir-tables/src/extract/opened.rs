@@ -1,0 +1,252 @@
+//! What packets carry, with what TLS seals opened where its secrets are known, and what probes sent on by HEP in the
+//! place of what they sent.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use weir_flow::{
+    Carried, Chunk, Content, Endpoint, FlowKey, Interest, Payload, Payloads, Sender, StreamEnd,
+    is_sip,
+};
+use weir_messages::hep::{Hep, is_compressed};
+use weir_messages::tls::{Decryptor, KeyLog, Opened, begins_with_hello};
+use weir_packet::Packet;
+
+/// [`Payloads`], whose streams of TLS become the streams that they carry.
+#[derive(Debug, Default)]
+pub(crate) struct OpenedPayloads {
+    payloads: Payloads,
+    tls: Option<Tls>,
+    /// Datagrams of HEP whose message is compressed.
+    compressed: u64,
+}
+
+/// The connections that are read by a log of keys.
+#[derive(Debug)]
+struct Tls {
+    log: Arc<KeyLog>,
+    /// Those that begin with a hello, as long as something of them can be read.
+    streams: HashMap<u64, Box<Sealed>>,
+    /// Octets of records and messages under way, of all connections.
+    held: usize,
+    closed: u64,
+    given_up: u64,
+}
+
+/// A connection of TLS.
+#[derive(Debug)]
+struct Sealed {
+    decryptor: Decryptor,
+    /// Octets of each side that were handed on.
+    offsets: [u64; 2],
+    was_opened: bool,
+}
+
+/// Octets of records and messages of the handshake under way, of all connections.
+const HELD_BYTES_MAX: usize = 256 << 20;
+
+/// Connections of TLS at one time, at most.
+const CONNECTIONS_MAX: usize = 1 << 16;
+
+type Each<'e> = dyn FnMut(&Payload<'_>) -> Interest + 'e;
+
+impl OpenedPayloads {
+    /// With the secrets of these connections.
+    pub(crate) fn with_keylog(log: Option<&Arc<KeyLog>>) -> Self {
+        let tls = log.map(|log| Tls {
+            log: Arc::clone(log),
+            streams: HashMap::new(),
+            held: 0,
+            closed: 0,
+            given_up: 0,
+        });
+        Self {
+            payloads: Payloads::new(),
+            tls,
+            compressed: 0,
+        }
+    }
+
+    /// As [`Payloads::packet`].
+    pub(crate) fn packet(&mut self, packet: &Packet<'_>, each: &mut Each<'_>) {
+        let Self {
+            payloads,
+            tls,
+            compressed,
+        } = self;
+        payloads.packet(packet, &mut |payload| match (payload.carried, &mut *tls) {
+            (Carried::Datagram(bytes), _) => datagram(payload, bytes, compressed, each),
+            (_, Some(tls)) => tls.payload(payload, each),
+            _ => each(payload),
+        });
+    }
+
+    /// As [`Payloads::finish`].
+    pub(crate) fn finish(&mut self, each: &mut Each<'_>) {
+        match &mut self.tls {
+            None => self.payloads.finish(each),
+            Some(tls) => self
+                .payloads
+                .finish(&mut |payload| tls.payload(payload, each)),
+        }
+    }
+
+    /// As [`Payloads::given_up`], and what of TLS could not be read.
+    pub(crate) fn given_up(&self) -> impl Iterator<Item = (u64, &'static str)> {
+        let [closed, given_up] = self
+            .tls
+            .as_ref()
+            .map_or([0, 0], |tls| [tls.closed, tls.given_up]);
+        let own = [
+            (
+                self.compressed,
+                "messages that HEP carries are compressed, which is not read",
+            ),
+            (
+                closed,
+                "directions of TLS were read and then not any more: bytes are missing, or their keys changed",
+            ),
+            (
+                given_up,
+                "TLS connections were not read because there were more than 65,536 at one time, or 256 MiB of them under way",
+            ),
+        ];
+        self.payloads.given_up().into_iter().chain(own)
+    }
+}
+
+/// Hands on a datagram, or what a probe sent on in it: with the addresses between which that went.
+fn datagram(
+    payload: &Payload<'_>,
+    bytes: &[u8],
+    compressed: &mut u64,
+    each: &mut Each<'_>,
+) -> Interest {
+    let Some(hep) = Hep::parse(bytes) else {
+        *compressed += u64::from(is_compressed(bytes));
+        return each(payload);
+    };
+    // Two octets and a length are little to know version 1 and 2 by.
+    if hep.version < 3 && !is_sip(hep.payload) {
+        return each(payload);
+    }
+    let [source, destination] = [hep.source, hep.destination].map(|end| Endpoint {
+        address: end.ip(),
+        port: end.port(),
+    });
+    let (key, sender) = FlowKey::new(source, destination, hep.protocol, 0);
+    each(&payload.with_datagram(&key, sender, hep.payload))
+}
+
+impl Tls {
+    fn payload(&mut self, payload: &Payload<'_>, each: &mut Each<'_>) -> Interest {
+        let Carried::Stream(chunk) = payload.carried else {
+            return each(payload);
+        };
+        let Content::Bytes(bytes) = chunk.content else {
+            return self.rest(payload, chunk, each);
+        };
+        let is_known = self.streams.contains_key(&chunk.connection);
+        if !is_known && chunk.offset == 0 && begins_with_hello(bytes) {
+            if self.streams.len() >= CONNECTIONS_MAX {
+                self.given_up = self.given_up.saturating_add(1);
+                return Interest::Ignore;
+            }
+            let sealed = Box::new(Sealed {
+                decryptor: Decryptor::new(Arc::clone(&self.log)),
+                offsets: [0; 2],
+                was_opened: false,
+            });
+            self.streams.insert(chunk.connection, sealed);
+        }
+        let Some(sealed) = self.streams.get_mut(&chunk.connection) else {
+            return each(payload);
+        };
+        let side = usize::from(chunk.sender == Sender::High);
+        self.held = self.held.saturating_sub(sealed.decryptor.held());
+        let mut interest = Interest::Follow;
+        let mut closed = 0;
+        let Sealed {
+            decryptor,
+            offsets,
+            was_opened: is_opened,
+        } = &mut **sealed;
+        decryptor.take(side, bytes, &mut |opened| match opened {
+            Opened::Data(_, bytes) => {
+                *is_opened = true;
+                if interest == Interest::Follow && !bytes.is_empty() {
+                    let offset = offsets.get_mut(side);
+                    let before = offset.as_deref().copied().unwrap_or(0);
+                    if let Some(offset) = offset {
+                        *offset = before.saturating_add(bytes.len() as u64);
+                    }
+                    let content = Content::Bytes(bytes);
+                    interest = pass(payload, chunk, content, before, each);
+                }
+            }
+            Opened::Closed(_) => {
+                closed += 1;
+                let content = Content::End(StreamEnd::Forgotten);
+                if *is_opened {
+                    pass(payload, chunk, content, 0, each);
+                }
+            }
+        });
+        let is_opened = sealed.was_opened;
+        let is_over = sealed.decryptor.is_over();
+        self.closed += if is_opened { closed } else { 0 };
+        let held = self.held.saturating_add(sealed.decryptor.held());
+        let is_too_much = held > HELD_BYTES_MAX;
+        self.given_up += u64::from(is_too_much);
+        if is_over || is_too_much || interest == Interest::Ignore || chunk.is_last {
+            self.streams.remove(&chunk.connection);
+            return Interest::Ignore;
+        }
+        self.held = held;
+        interest
+    }
+
+    /// A gap or an end.
+    fn rest(&mut self, payload: &Payload<'_>, chunk: &Chunk<'_>, each: &mut Each<'_>) -> Interest {
+        let Some(sealed) = self.streams.get_mut(&chunk.connection) else {
+            return each(payload);
+        };
+        if let Content::Gap(_) = chunk.content {
+            let side = usize::from(chunk.sender == Sender::High);
+            let was_opened = sealed.was_opened;
+            self.held = self.held.saturating_sub(sealed.decryptor.held());
+            sealed.decryptor.gap(side, &mut |_| {
+                self.closed += u64::from(was_opened);
+            });
+            self.held = self.held.saturating_add(sealed.decryptor.held());
+            if sealed.decryptor.is_over() {
+                self.streams.remove(&chunk.connection);
+                each(payload);
+                return Interest::Ignore;
+            }
+        }
+        if chunk.is_last {
+            let known = self.streams.remove(&chunk.connection);
+            let held = known.map_or(0, |sealed| sealed.decryptor.held());
+            self.held = self.held.saturating_sub(held);
+        }
+        each(payload)
+    }
+}
+
+/// Hands on what was opened in the place of what sealed it.
+fn pass(
+    payload: &Payload<'_>,
+    chunk: &Chunk<'_>,
+    content: Content<'_>,
+    offset: u64,
+    each: &mut Each<'_>,
+) -> Interest {
+    let chunk = Chunk {
+        content,
+        offset,
+        is_last: false,
+        ..*chunk
+    };
+    each(&payload.with_stream(&chunk))
+}

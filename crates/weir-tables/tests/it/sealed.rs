@@ -1,0 +1,197 @@
+//! What TLS carries, read by the secrets that OpenSSL logged, beside what was sent and what tshark reads.
+//! `tests/tls/make.py` made the sessions: TLS 1.2 and 1.3 with each suite, resumed, and with a second hello.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use arrow::array::RecordBatch;
+use arrow::compute::concat_batches;
+use weir_tables::{Extraction, Scan, ScanOptions, Setting, Settings, Source, Table};
+
+use crate::sip::column;
+use crate::tshark;
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/tls")
+        .join(name)
+}
+
+/// A table of a capture, with or without a file of secrets.
+fn read(table: &str, capture: &Path, keys: Option<&Path>) -> (RecordBatch, Vec<String>) {
+    let extraction = Extraction::named(table).unwrap();
+    let mut settings = Settings::default();
+    if let Some(keys) = keys {
+        let named = Some(Setting::Word("keys.log"));
+        extraction.set(&mut settings, "keylog", named).unwrap();
+        settings.open_keylog(keys).unwrap();
+    }
+    let table = Table::extracted(extraction).with_settings(settings);
+    let projection: Vec<usize> = (0..table.columns().len()).collect();
+    let sources = vec![Source::capture(capture)];
+    let mut scan = Scan::new(&table, &projection, None, sources, ScanOptions::default());
+    let mut batches = Vec::new();
+    while let Some(batch) = scan.next_batch().unwrap() {
+        batches.push(batch);
+    }
+    (
+        concat_batches(table.schema(), &batches).unwrap(),
+        scan.notes(),
+    )
+}
+
+/// What tshark says of `fields`, a line a packet.
+fn theirs(filter: &str, fields: &[&str]) -> Option<Vec<String>> {
+    if !tshark::is_installed() {
+        weir_testkit::missing("tshark", "nothing judges what is read through TLS");
+        return None;
+    }
+    let mut command = Command::new("tshark");
+    command.args(["-n", "-T", "fields", "-Y", filter, "-o"]);
+    command.arg(format!("tls.keylog_file:{}", file("keys.log").display()));
+    for field in fields {
+        command.args(["-e", field]);
+    }
+    let output = command
+        .arg("-r")
+        .arg(file("sessions.pcap"))
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    Some(text.lines().map(str::to_owned).collect())
+}
+
+fn lines(batch: &RecordBatch, names: &[&str]) -> Vec<String> {
+    let columns: Vec<Vec<String>> = names.iter().map(|name| column(batch, name)).collect();
+    let rows = 0..batch.num_rows();
+    rows.map(|row| {
+        let values: Vec<&str> = columns.iter().map(|column| &*column[row]).collect();
+        values.join("\t")
+    })
+    .collect()
+}
+
+#[test]
+fn http_is_read_through_every_suite_as_it_was_sent() {
+    let (sealed, _) = read("http", &file("sessions.pcap"), None);
+    assert_eq!(sealed.num_rows(), 0);
+    let (batch, notes) = read("http", &file("sessions.pcap"), Some(&file("keys.log")));
+    assert!(notes.is_empty(), "{notes:?}");
+    // Nine sessions of two requests each, and the one that a WebSocket begins with.
+    assert_eq!(batch.num_rows(), 19);
+    let uris = column(&batch, "http.request.uri");
+    let lengths = column(&batch, "http.response.body_len");
+    for (uri, length) in uris.iter().zip(lengths).filter(|(uri, _)| *uri != "/chat") {
+        let (name, number) = uri[1..].split_once('/').unwrap();
+        let times = if number == "1" { 20 } else { 1500 };
+        assert_eq!(length, (name.len() * times).to_string(), "{uri}");
+    }
+    let ours = lines(
+        &batch,
+        &[
+            "http.request.frame",
+            "http.request.method",
+            "http.request.uri",
+            "http.host",
+        ],
+    );
+    let fields = [
+        "frame.number",
+        "http.request.method",
+        "http.request.uri",
+        "http.host",
+    ];
+    if let Some(theirs) = theirs("http.request", &fields) {
+        assert_eq!(ours, theirs);
+    }
+    let mut suites = column(&read("tls", &file("sessions.pcap"), None).0, "tls.cipher");
+    suites.sort();
+    suites.dedup();
+    assert_eq!(suites.len(), 6, "{suites:?}");
+}
+
+#[test]
+fn sip_and_websocket_are_read_through_tls() {
+    let keys = file("keys.log");
+    let (sip, _) = read("sip", &file("sessions.pcap"), Some(&keys));
+    let ours = lines(&sip, &["frame.number", "sip.call_id", "sip.status_code"]);
+    assert_eq!(ours.len(), 2);
+    if let Some(theirs) = theirs("sip", &["frame.number", "sip.Call-ID", "sip.Status-Code"]) {
+        assert_eq!(ours, theirs);
+    }
+    let (messages, _) = read("websocket", &file("sessions.pcap"), Some(&keys));
+    let ours = lines(&messages, &["frame.number", "websocket.payload.text"]);
+    let said = ["asked in private", "answered in private"];
+    assert!(
+        ours.len() == 2
+            && ours
+                .iter()
+                .zip(said)
+                .all(|(ours, said)| ours.ends_with(said)),
+        "{ours:?}"
+    );
+    if let Some(theirs) = theirs("websocket", &["frame.number"]) {
+        assert_eq!(lines(&messages, &["frame.number"]), theirs);
+    }
+}
+
+#[test]
+fn what_follows_a_missing_segment_is_not_made_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gap.pcap");
+    let bytes = std::fs::read(file("sessions.pcap")).unwrap();
+    // The third segment of the first long response is left out.
+    let mut kept = bytes[..24].to_vec();
+    let (mut at, mut long) = (24, 0);
+    while at < bytes.len() {
+        let length = u32::from_le_bytes(bytes[at + 8..at + 12].try_into().unwrap()) as usize;
+        long += u32::from(length == 1440);
+        if !(long == 3 && length == 1440) {
+            kept.extend_from_slice(&bytes[at..at + 16 + length]);
+        }
+        at += 16 + length;
+    }
+    std::fs::write(&path, kept).unwrap();
+    let (batch, notes) = read("http", &path, Some(&file("keys.log")));
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(
+        notes[0].contains("directions of TLS were read and then not any more"),
+        "{notes:?}"
+    );
+    let rows = lines(&batch, &["http.request.uri", "http.whole"]);
+    assert_eq!(rows[0], "/two-aes128/1\ttrue");
+    assert!(
+        rows.contains(&"/two-aes128/2\tfalse".to_owned()),
+        "{rows:?}"
+    );
+    assert_eq!(
+        rows.iter().filter(|row| row.ends_with("true")).count(),
+        18,
+        "{rows:?}"
+    );
+}
+
+#[test]
+fn a_file_without_secrets_is_refused_and_a_wrong_secret_reads_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keys.log");
+    let mut settings = Settings::default();
+    std::fs::write(&path, "# nothing\nCLIENT_RANDOM 00 11\n").unwrap();
+    let refused = settings.open_keylog(&path).unwrap_err();
+    assert!(
+        refused.ends_with("no secret of SSLKEYLOGFILE's format is in it"),
+        "{refused}"
+    );
+    assert!(settings.open_keylog(&folder.path().join("none")).is_err());
+    let log = std::fs::read_to_string(file("keys.log")).unwrap();
+    let wrong: String = log
+        .lines()
+        .map(|line| {
+            let cut = line.len().saturating_sub(4);
+            format!("{}0000\n", &line[..cut])
+        })
+        .collect();
+    std::fs::write(&path, wrong).unwrap();
+    let (batch, _) = read("http", &file("sessions.pcap"), Some(&path));
+    assert_eq!(batch.num_rows(), 0);
+}
