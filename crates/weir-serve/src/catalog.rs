@@ -106,8 +106,11 @@ pub(crate) const VERSION: &str = concat!("16.6 (weir ", env!("CARGO_PKG_VERSION"
 struct Tables {
     house: Arc<House>,
     session: Session,
-    known: Mutex<HashMap<String, (u64, SystemTime, Option<SchemaRef>)>>,
+    known: Mutex<HashMap<String, Known>>,
 }
+
+/// A file as it was when it was looked at: its size, when it changed, and its columns where it is a table.
+type Known = (u64, SystemTime, Option<SchemaRef>);
 
 impl std::fmt::Debug for Tables {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

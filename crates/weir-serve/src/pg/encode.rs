@@ -408,15 +408,15 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
     match column {
         Column::Bool(array) if binary => sized(out, |out| out.put_u8(array.value(row).into())),
         Column::Bool(array) => sized(out, |out| {
-            out.put_u8(if array.value(row) { b't' } else { b'f' })
+            out.put_u8(if array.value(row) { b't' } else { b'f' });
         }),
         Column::I16(array) => {
             let value = array.as_primitive::<Int16Type>().value(row);
             sized(out, |out| {
                 if binary {
-                    out.put_i16(value)
+                    out.put_i16(value);
                 } else {
-                    text(out, value)
+                    text(out, value);
                 }
             })
         }
@@ -424,9 +424,9 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
             let value = array.as_primitive::<Int32Type>().value(row);
             sized(out, |out| {
                 if binary {
-                    out.put_i32(value)
+                    out.put_i32(value);
                 } else {
-                    text(out, value)
+                    text(out, value);
                 }
             })
         }
@@ -434,9 +434,9 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
             let value = array.as_primitive::<Int64Type>().value(row);
             sized(out, |out| {
                 if binary {
-                    out.put_i64(value)
+                    out.put_i64(value);
                 } else {
-                    text(out, value)
+                    text(out, value);
                 }
             })
         }
@@ -444,9 +444,9 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
             let value = array.as_primitive::<Float32Type>().value(row);
             sized(out, |out| {
                 if binary {
-                    out.put_f32(value)
+                    out.put_f32(value);
                 } else {
-                    float(out, value.into(), value)
+                    float(out, value.into(), value);
                 }
             })
         }
@@ -454,9 +454,9 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
             let value = array.as_primitive::<Float64Type>().value(row);
             sized(out, |out| {
                 if binary {
-                    out.put_f64(value)
+                    out.put_f64(value);
                 } else {
-                    float(out, value, value)
+                    float(out, value, value);
                 }
             })
         }
@@ -509,7 +509,7 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
             let value = micros.get(row).copied().unwrap_or_default();
             if binary {
                 return sized(out, |out| {
-                    out.put_i64(value.saturating_sub(POSTGRES_EPOCH_MICROS))
+                    out.put_i64(value.saturating_sub(POSTGRES_EPOCH_MICROS));
                 });
             }
             let instant = DateTime::from_timestamp_micros(value)
@@ -550,7 +550,7 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
             let days = array.as_primitive::<Date32Type>().value(row);
             if binary {
                 return sized(out, |out| {
-                    out.put_i32(days.saturating_sub(POSTGRES_EPOCH_DAYS))
+                    out.put_i32(days.saturating_sub(POSTGRES_EPOCH_DAYS));
                 });
             }
             let day = NaiveDate::from_epoch_days(days)
@@ -566,9 +566,9 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
             let micros = array.as_primitive::<Time64NanosecondType>().value(row) / 1000;
             sized(out, |out| {
                 if binary {
-                    out.put_i64(micros)
+                    out.put_i64(micros);
                 } else {
-                    clock(out, micros)
+                    clock(out, micros);
                 }
             })
         }
