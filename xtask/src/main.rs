@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         ["fuzz", rest @ ..] => fuzz::command(rest),
         ["sanitize"] => gate::sanitize(),
         ["python"] => python::check(python::Build::Alone),
-        ["page", rest @ ..] => page::check(rest),
+        ["page", rest @ ..] => page::check(python::Build::Alone, rest),
         ["web-vendor"] => web_vendor::command(web_vendor::Mode::Write),
         ["web-vendor", "--check"] => web_vendor::command(web_vendor::Mode::Check),
         ["trace", rest @ ..] => trace::run(rest),

@@ -9,11 +9,16 @@ use std::process::Command;
 use anyhow::{Result, bail};
 
 use crate::gate::missing;
+use crate::python::Build;
 use crate::{cargo, root, run, target_dir};
 
 /// Builds the command and drives its page; further words go to the script.
-pub(crate) fn check(words: &[&str]) -> Result<()> {
-    run(&mut cargo(&["build", "-p", "weir-cli"])?)?;
+pub(crate) fn check(build: Build, words: &[&str]) -> Result<()> {
+    let command: &[&str] = match build {
+        Build::Alone => &["build", "-p", "weir-cli"],
+        Build::WithAll => &["build", "--workspace", "--lib", "--bins", "--tests"],
+    };
+    run(&mut cargo(command)?)?;
     let folder = root()?.join("crates/weir-serve/tests/browser");
     let mut command = Command::new("python3");
     command

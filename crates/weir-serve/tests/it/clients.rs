@@ -10,7 +10,8 @@ fn python(served: &Served, modules: &str, script: &str) {
         .args(["-c", &format!("import {modules}")])
         .output();
     if !has.is_ok_and(|output| output.status.success()) {
-        weir_testkit::missing(modules, "the PostgreSQL protocol beside a client of Python");
+        let client = modules.split(['.', ',']).next().unwrap_or(modules);
+        weir_testkit::missing(client, "the PostgreSQL protocol beside a client of Python");
         return;
     }
     let output = Command::new("python3")
