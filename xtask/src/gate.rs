@@ -58,7 +58,9 @@ pub(crate) fn ci() -> Result<()> {
     step("python", || python::check(python::Build::WithAll))?;
     // The page by itself, over a stand-in that answers by the command line; without it `cargo xtask page` asks the
     // server.
-    step("page", || page::check(python::Build::WithAll, &["--double"]))?;
+    step("page", || {
+        page::check(python::Build::WithAll, &["--double"])
+    })?;
     step("doc", || {
         let docs = [
             "doc",

@@ -41,6 +41,7 @@ pub(crate) fn hint(sql: &str, message: &str) -> Option<String> {
             not.then(|| "what does not hold is written NOT (…)".to_owned())
         })
         .or_else(|| order(&words))
+        .or_else(|| ends_early(message, &words))
         .or_else(|| {
             let compares = code.contains(['=', '<', '>']);
             (is_word("from") && compares && !is_word("where") && !is_word("join")).then(|| {
@@ -83,6 +84,22 @@ fn without_texts(sql: &str) -> String {
         }
     }
     code
+}
+
+/// A statement that ends behind a word that something follows.
+fn ends_early(message: &str, words: &[&str]) -> Option<String> {
+    let last = words.last().filter(|_| message.contains("found: EOF"))?;
+    let last = last.to_ascii_uppercase();
+    match last.as_str() {
+        "FROM" | "JOIN" => Some(format!(
+            "a file or a table follows {last}: {last} 'trace.pcap'"
+        )),
+        "SELECT" | "WHERE" | "AND" | "OR" | "NOT" | "BY" | "ON" | "HAVING" | "IN" | "LIKE"
+        | "BETWEEN" | "LIMIT" | "AS" | "TO" | "WITH" => Some(format!(
+            "the statement ends behind {last}, which something has to follow"
+        )),
+        _ => None,
+    }
 }
 
 /// A statement that begins with no word that statements begin with.
@@ -341,6 +358,8 @@ mod tests {
                 "weir filter 'tcp.port == 443 && ip'",
             ),
             ("GIVE me packets", "a statement begins with SELECT"),
+            ("SELECT 1 FROM", "a file or a table follows FROM"),
+            ("SELECT a = 1 FROM 'x' WHERE", "ends behind WHERE"),
             (
                 "SELECT 1 FROM 'x' WHERE ip.addr == 10.0.0.0/8",
                 "cidr_match(ip.addr, '10.0.0.0/8')",

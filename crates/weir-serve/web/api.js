@@ -144,27 +144,3 @@ export function upload(file, onprogress) {
     request.send(file);
   });
 }
-
-/** Events of an interface, until the returned function is called. Fetched rather than an EventSource, which cannot carry a token. */
-export function live(parts, onevent, onend) {
-  const abort = new AbortController();
-  (async () => {
-    const response = await ask(`/live?${query(parts)}`, { signal: abort.signal, headers: { Accept: "text/event-stream" } });
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    let rest = "";
-    for (;;) {
-      const { value, done } = await reader.read();
-      if (done) break;
-      const events = (rest + value).replaceAll("\r\n", "\n").split("\n\n");
-      rest = events.pop();
-      for (const event of events) {
-        const lines = event.split("\n");
-        const data = lines.filter((line) => line.startsWith("data:")).map((line) => line.slice(5).trimStart()).join("\n");
-        const name = lines.find((line) => line.startsWith("event:"))?.slice(6).trim() ?? "message";
-        if (data) onevent(JSON.parse(data), name);
-      }
-    }
-    onend(null);
-  })().catch((error) => { if (!abort.signal.aborted) onend(error); });
-  return () => abort.abort();
-}

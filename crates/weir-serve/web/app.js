@@ -10,7 +10,6 @@ import * as packets from "./views/packets.js";
 import * as connections from "./views/connections.js";
 import * as calls from "./views/calls.js";
 import * as messages from "./views/messages.js";
-import * as live from "./views/live.js";
 
 /** The views: their name in the address, the key behind `g`, and what shows them. */
 const VIEWS = [
@@ -26,7 +25,6 @@ const VIEWS = [
   { name: "http", key: "h", title: "HTTP", show: messages.http },
   { name: "h248", key: "8", title: "H.248", show: messages.h248 },
   { name: "websocket", key: "w", title: "WebSocket", show: messages.websocket },
-  { name: "live", key: "l", title: "Live", show: live.show, group: "Interface" },
 ];
 
 const app = {
@@ -79,7 +77,7 @@ select.addEventListener("change", () => {
   app.choose(select.value);
   const { name, parameters } = where();
   // What a view shows of one capture has no meaning in another one.
-  if (name === "query" || name === "files" || name === "live") return;
+  if (name === "query" || name === "files") return;
   void parameters;
   app.go(name, { file: select.value });
 });

@@ -50,6 +50,7 @@ impl Door {
             .route("/ladder", get(views::ladder))
             .route("/call.pcap", get(views::call))
             .route("/packet", get(views::packet))
+            .route("/stream", get(views::stream))
             .route("/files", get(lists::files))
             .route("/fields", get(lists::fields))
             .route("/functions", get(lists::functions))

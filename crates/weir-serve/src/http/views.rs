@@ -151,6 +151,22 @@ pub(super) async fn call(
     State(house): State<Arc<House>>,
     Query(call): Query<Call>,
 ) -> Result<Response, Refusal> {
+    let path = quoted(&call.path);
+    let query = format!(
+        "SELECT p.* FROM packets({path}) p JOIN (SELECT DISTINCT frame.file AS of_file, frame.number AS of_number \
+         FROM sip({path}) WHERE sip.call_id = {}) m ON p.frame.number = m.of_number AND p.frame.file = m.of_file",
+        quoted(&call.call_id)
+    );
+    let bytes = captured(&house, &query).await?;
+    let headers = [
+        (CONTENT_TYPE, "application/vnd.tcpdump.pcap"),
+        (CONTENT_DISPOSITION, "attachment; filename=\"call.pcap\""),
+    ];
+    Ok((headers, bytes).into_response())
+}
+
+/// The packets of a query as a capture.
+async fn captured(house: &Arc<House>, query: &str) -> Result<Vec<u8>, Refusal> {
     let failed = |error: &dyn std::fmt::Display| {
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "run", error.to_string())
     };
@@ -160,27 +176,21 @@ pub(super) async fn call(
     options.root = Some(folder.path().to_path_buf());
     options.read_only = false;
     let engine = Arc::new(Engine::new(&options).map_err(Failure::from)?);
-    let path = quoted(&call.path);
-    let sql = format!(
-        "COPY (SELECT p.* FROM packets({path}) p JOIN (SELECT DISTINCT frame.file AS of_file, frame.number AS of_number \
-         FROM sip({path}) WHERE sip.call_id = {}) m ON p.frame.number = m.of_number AND p.frame.file = m.of_file) \
-         TO 'call.pcap'",
-        quoted(&call.call_id)
-    );
+    let sql = format!("COPY ({query}) TO 'some.pcap'");
     let statement: Option<Statement> = engine.parse(&sql).map_err(Failure::from)?.pop();
     let statement = statement.ok_or_else(|| failed(&"no statement"))?;
     let session = Session {
-        house: Arc::clone(&house),
+        house: Arc::clone(house),
         engine,
     };
     let mut answer = session.start(statement).await?;
     while answer.next().await?.is_some() {}
-    let written = folder.path().join("call.pcap");
+    let written = folder.path().join("some.pcap");
     let size = std::fs::metadata(&written)
         .map_err(|error| failed(&error))?
         .len();
-    if size > CALL_BYTES_MAX {
-        let message = format!("the call has {size} bytes, more than are given in one piece");
+    if size > CAPTURE_BYTES_MAX {
+        let message = format!("these packets have {size} bytes, more than are given in one piece");
         return Err(Refusal::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "limit",
@@ -191,11 +201,54 @@ pub(super) async fn call(
     let bytes = bytes
         .map_err(|error| failed(&error))?
         .map_err(|error| failed(&error))?;
-    let headers = [
-        (CONTENT_TYPE, "application/vnd.tcpdump.pcap"),
-        (CONTENT_DISPOSITION, "attachment; filename=\"call.pcap\""),
-    ];
-    Ok((headers, bytes).into_response())
+    Ok(bytes)
+}
+
+/// Which flow is followed.
+#[derive(Debug, Deserialize)]
+pub(super) struct Followed {
+    path: String,
+    flow: u64,
+}
+
+/// What a flow carries, piece by piece.
+pub(super) async fn stream(
+    State(house): State<Arc<House>>,
+    Query(followed): Query<Followed>,
+) -> Result<Json<Value>, Refusal> {
+    let sql = format!(
+        "SELECT CAST(frame.time AS TEXT), addr.src, port.src, stream.text, stream.data, stream.missing \
+         FROM stream({}) WHERE flow.id = {}",
+        quoted(&followed.path),
+        followed.flow
+    );
+    let (_, rows) = rows(&house, &sql, PIECES_MAX).await?;
+    let sender = |row: &Value| (row.get(1).cloned(), row.get(2).cloned());
+    // Who speaks first is called the client, as one who follows a stream expects.
+    let client = rows.first().map(sender);
+    let mut bytes = 0;
+    let mut pieces = Vec::new();
+    for row in &rows {
+        let text = |index: usize| row.get(index).and_then(Value::as_str).unwrap_or_default();
+        bytes += text(4).len() / 2;
+        if bytes > STREAM_BYTES_MAX {
+            break;
+        }
+        let from = if Some(sender(row)) == client {
+            "client"
+        } else {
+            "server"
+        };
+        pieces.push(json!({
+            "from": from,
+            "time": text(0),
+            "text": text(3),
+            "hex": text(4),
+            "missing": row.get(5),
+        }));
+    }
+    let truncated = rows.len() >= PIECES_MAX || pieces.len() < rows.len();
+    Ok(Json(json!({"pieces": pieces, "truncated": truncated})))
 }
 
 /// Which packet is meant.
@@ -242,9 +295,32 @@ pub(super) async fn packet(
         .into_iter()
         .map(|name| json!({"fields": layers.get(&name), "name": name}))
         .collect();
-    Ok(Json(json!({"layers": layers, "bytes": null})))
+    let query = format!(
+        "SELECT * FROM packets({path}) WHERE frame.number = {}",
+        which.number
+    );
+    let capture = captured(&house, &query).await?;
+    let failed = |error: weir_capture::Error| {
+        Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "run", error.to_string())
+    };
+    let mut reader = weir_capture::Reader::new(capture.as_slice()).map_err(failed)?;
+    let record = reader.next().map_err(failed)?;
+    let bytes = record.map(|record| hex(record.data));
+    Ok(Json(json!({"layers": layers, "bytes": bytes})))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// Messages of a call that are drawn.
 const MESSAGES_MAX: usize = 20_000;
-const CALL_BYTES_MAX: u64 = 256 << 20;
+/// Bytes of packets that are given as a capture in one piece.
+const CAPTURE_BYTES_MAX: u64 = 256 << 20;
+/// Pieces and bytes of a flow that are given: its beginning.
+const PIECES_MAX: usize = 20_000;
+const STREAM_BYTES_MAX: usize = 16 << 20;

@@ -39,7 +39,7 @@ VIEWS = [
     ("packets", {"file": "demo/voip.pcap", "number": "6"}), ("connections", {"file": "demo/voip.pcap", "flow": "2"}),
     ("calls", {"file": "demo/voip.pcap", "call": "udp-call"}), ("media", {"file": "demo/voip.pcap"}),
     ("dns", {"file": "demo/voip.pcap"}), ("tls", {"file": "demo/voip.pcap"}), ("http", {"file": "demo/voip.pcap"}),
-    ("h248", {"file": "demo/megaco.pcap"}), ("websocket", {"file": "demo/websocket.pcap"}), ("live", {}),
+    ("h248", {"file": "demo/megaco.pcap"}), ("websocket", {"file": "demo/websocket.pcap"}),
 ]
 
 
@@ -585,7 +585,7 @@ def check_requests(page):
     assert not away, away
     assert len(browser.requests) > 100, "requests are recorded"
     # A query that is not running any more, and one that is wrong, are answers; everything else is a complaint.
-    known = ("/query", "/live", "/packet", "favicon")
+    known = ("/query", "/packet", "favicon")
     said = [line for line in browser.complaints if not any(part in line for part in known)]
     assert not said, said
 

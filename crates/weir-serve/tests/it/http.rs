@@ -137,4 +137,20 @@ fn a_call_is_drawn_and_becomes_a_capture() {
     assert!(get(&format!("/call.pcap?path=voip.pcap&call_id={call}")).starts_with("HTTP/1.1 200"));
     let packet = body(&get("/packet?path=office.pcapng&number=1"));
     assert_eq!(packet["layers"][0]["name"], "frame", "{packet}");
+    let columns = packet["layers"][0]["fields"].as_array().unwrap();
+    let length = columns
+        .iter()
+        .find(|field| field["name"] == "frame.cap_len");
+    let length = length.unwrap()["value"].as_u64().unwrap();
+    assert_eq!(packet["bytes"].as_str().unwrap().len() as u64, 2 * length);
+    let stream = body(&get("/stream?path=websocket.pcap&flow=1"));
+    let pieces = stream["pieces"].as_array().unwrap();
+    assert_eq!(pieces[0]["from"], "client");
+    assert!(
+        pieces[0]["text"].as_str().unwrap().starts_with("GET "),
+        "{stream}"
+    );
+    assert!(pieces[0]["hex"].as_str().unwrap().starts_with("474554"));
+    assert!(pieces.iter().any(|piece| piece["from"] == "server"));
+    assert!(get("/stream?path=%2Fetc%2Fpasswd&flow=1").starts_with("HTTP/1.1 404"));
 }
