@@ -160,11 +160,12 @@ impl Files {
             }
         }
         found.sort_by(|one, other| one.name.cmp(&other.name));
-        // The file of an earlier root has the name; that of a later one is named whole.
+        // The file of an earlier root is meant by the name; that of a later one is named whole.
         let mut taken = std::collections::HashSet::new();
         for file in &mut found {
-            if !taken.insert(file.name.clone()) {
-                file.name.clone_from(&file.path);
+            match taken.insert(file.name.clone()) {
+                true => file.path.clone_from(&file.name),
+                false => file.name.clone_from(&file.path),
             }
         }
         found

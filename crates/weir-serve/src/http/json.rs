@@ -118,7 +118,14 @@ fn values(array: &ArrayRef, count: usize) -> Result<Vec<Value>, Failure> {
             all
         }
         _ => {
-            let options = FormatOptions::default().with_timestamp_format(None);
+            // All nine digits, so that times of a column are as long as each other and sort as texts.
+            let zoned = match array.data_type() {
+                DataType::Timestamp(_, Some(zone)) if &**zone == "UTC" => "%Y-%m-%dT%H:%M:%S%.9fZ",
+                _ => "%Y-%m-%dT%H:%M:%S%.9f%:z",
+            };
+            let options = FormatOptions::default()
+                .with_timestamp_format(Some("%Y-%m-%dT%H:%M:%S%.9f"))
+                .with_timestamp_tz_format(Some(zoned));
             let formatter = ArrayFormatter::try_new(array, &options).map_err(failed)?;
             let mut all = Vec::with_capacity(count);
             for row in 0..count {
