@@ -3,7 +3,9 @@
 use arrow::array::{
     Array, AsArray, BinaryViewArray, BooleanArray, PrimitiveArray, StringViewArray,
 };
-use arrow::datatypes::{TimestampNanosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
+use arrow::datatypes::{
+    Float64Type, TimestampNanosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
 use weir_packet::{Address, Kind};
 
 /// A column of a batch, typed once.
@@ -13,6 +15,7 @@ pub(crate) enum Values<'a> {
     U16(&'a PrimitiveArray<UInt16Type>),
     U32(&'a PrimitiveArray<UInt32Type>),
     U64(&'a PrimitiveArray<UInt64Type>),
+    F64(&'a PrimitiveArray<Float64Type>),
     Time(&'a PrimitiveArray<TimestampNanosecondType>),
     Address(&'a BinaryViewArray),
     Bytes(&'a BinaryViewArray),
@@ -25,6 +28,7 @@ pub(crate) enum Value<'a> {
     Null,
     Bool(bool),
     Number(u64),
+    Float(f64),
     Time(i64),
     Address(&'a [u8]),
     Bytes(&'a [u8]),
@@ -39,11 +43,12 @@ impl<'a> Values<'a> {
             Kind::U16 => Self::U16(array.as_primitive()),
             Kind::U32 => Self::U32(array.as_primitive()),
             Kind::U64 => Self::U64(array.as_primitive()),
+            Kind::F64 => Self::F64(array.as_primitive()),
             Kind::Time => Self::Time(array.as_primitive()),
             Kind::Address => Self::Address(array.as_binary_view()),
             Kind::Bytes => Self::Bytes(array.as_binary_view()),
             Kind::Text => Self::Text(array.as_string_view()),
-            Kind::I64 | Kind::F64 | Kind::Texts | Kind::Numbers => {
+            Kind::I64 | Kind::Texts | Kind::Numbers => {
                 panic!("no column of packets is of {kind:?}")
             }
         }
@@ -59,6 +64,7 @@ impl<'a> Values<'a> {
             Self::U16(array) => Value::Number(array.value(row).into()),
             Self::U32(array) => Value::Number(array.value(row).into()),
             Self::U64(array) => Value::Number(array.value(row)),
+            Self::F64(array) => Value::Float(array.value(row)),
             Self::Time(array) => Value::Time(array.value(row)),
             Self::Address(array) => Value::Address(array.value(row)),
             Self::Bytes(array) => Value::Bytes(array.value(row)),
@@ -73,6 +79,7 @@ impl<'a> Values<'a> {
             Self::U16(array) => *array,
             Self::U32(array) => *array,
             Self::U64(array) => *array,
+            Self::F64(array) => *array,
             Self::Time(array) => *array,
             Self::Address(array) | Self::Bytes(array) => *array,
             Self::Text(array) => *array,
@@ -87,6 +94,10 @@ impl Value<'_> {
             Self::Null => theirs.is_empty(),
             Self::Bool(ours) => flag(theirs) == Some(ours),
             Self::Number(ours) => number(theirs) == Some(ours),
+            // As near as two roundings of the same nanoseconds are.
+            Self::Float(ours) => theirs
+                .parse::<f64>()
+                .is_ok_and(|theirs| (ours - theirs).abs() <= f64::EPSILON * ours.abs()),
             Self::Time(ours) => time_ns(theirs) == Some(ours.into()),
             Self::Address(ours) => {
                 let theirs = theirs.parse::<Address>();
@@ -103,6 +114,7 @@ impl Value<'_> {
             Self::Null => String::new(),
             Self::Bool(ours) => u8::from(ours).to_string(),
             Self::Number(ours) => ours.to_string(),
+            Self::Float(ours) => format!("{ours:.9}"),
             Self::Time(ours) => ours.to_string(),
             Self::Address(ours) => Address::from_bytes(ours)
                 .map_or_else(|| format!("{ours:02x?}"), |address| address.to_string()),
