@@ -51,7 +51,7 @@ impl Label {
 pub struct SpaceId(pub(crate) u8);
 
 impl SpaceId {
-    /// The state: its first words are where the records begin ([`State`](crate::State)).
+    /// The state: its first words are where the records begin.
     pub const STATE: Self = Self(0);
 
     pub(crate) const fn index(self) -> usize {
