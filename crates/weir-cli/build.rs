@@ -1,5 +1,5 @@
 //! Tells the linker of a release to keep one of functions that are alike, and to pack the addresses that the
-//! loader has to fill in: the program gets smaller and starts with fewer pages. Measured in `benchmarks`.
+//! loader has to fill in: the program gets smaller and starts with fewer pages.
 
 use std::env;
 use std::process::Command;
