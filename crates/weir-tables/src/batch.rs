@@ -10,7 +10,7 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
-use weir_packet::{Get, Kind, Layer, Value};
+use weir_packet::{Get, Kind, PROTOCOLS, Value};
 
 use crate::{Column, Origin, Row, Table, kept};
 
@@ -25,8 +25,8 @@ pub struct Batch {
     dense: Vec<usize>,
     /// The others.
     sparse: Vec<Sparse>,
-    /// Where in `sparse` the columns of a protocol are.
-    sparse_of: HashMap<Layer, usize>,
+    /// Where in `sparse` the columns of a protocol are, by its place in [`PROTOCOLS`].
+    sparse_of: Vec<Option<usize>>,
     /// NULL in all rows of a batch, by type: for columns of protocols that no row has.
     nulls: HashMap<DataType, ArrayRef>,
     rows: usize,
@@ -127,7 +127,7 @@ impl Batch {
     /// Adds what a row has of protocols that not every packet has.
     fn push_sparse(&mut self, row: &Row<'_>) {
         for layer in row.packet.layers() {
-            let Some(sparse) = self.sparse_of.get(&layer.form_of()) else {
+            let Some(Some(sparse)) = self.sparse_of.get(layer.form_of() as usize) else {
                 continue;
             };
             let Some(sparse) = self.sparse.get_mut(*sparse) else {
@@ -187,21 +187,22 @@ impl Batch {
 
 /// Which columns are asked for each row, and which only for packets that have a header of their protocol, where there
 /// are so many that it pays.
-fn homes(builders: &[(Column, Builder)]) -> (Vec<usize>, Vec<Sparse>, HashMap<Layer, usize>) {
+fn homes(builders: &[(Column, Builder)]) -> (Vec<usize>, Vec<Sparse>, Vec<Option<usize>>) {
     let home = |column: &Column| match column.origin {
         Origin::Packet(field, needs) => field.home(needs),
         _ => None,
     };
     let mut dense = Vec::new();
     let mut sparse: Vec<Sparse> = Vec::new();
-    let mut sparse_of = HashMap::new();
+    let mut sparse_of = vec![None; PROTOCOLS.len()];
     let is_many = builders.len() >= SPARSE_COLUMNS_MIN;
     for (place, (column, _)) in builders.iter().enumerate() {
-        let Some(layer) = home(column).filter(|_| is_many) else {
+        let layer = home(column).filter(|_| is_many);
+        let Some(of) = layer.and_then(|layer| sparse_of.get_mut(layer as usize)) else {
             dense.push(place);
             continue;
         };
-        let of = *sparse_of.entry(layer).or_insert_with(|| {
+        let of = *of.get_or_insert_with(|| {
             sparse.push(Sparse {
                 columns: Vec::new(),
                 rows: 0,
