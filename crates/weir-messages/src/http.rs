@@ -1,4 +1,4 @@
-//! HTTP/1.0 and 1.1 (RFC 9112): requests with their responses, out of both directions of a connection.
+//! HTTP/1.0, 1.1 (RFC 9112) and 2 (RFC 9113): requests with their responses, out of both directions of a connection.
 //!
 //! [`Connection`] is fed with the octets of either side as they come and gives an [`Exchange`] for each
 //! request with its response, however they are pipelined and cut. Of a body only the first
@@ -6,10 +6,13 @@
 
 mod body;
 mod head;
+mod hpack;
+mod two;
 
 use std::collections::VecDeque;
 
 pub use head::{Head, RequestLine, StatusLine};
+pub use two::{BLOCK_OCTETS_MAX, FIELD_OCTETS_MAX, STREAMS_MAX};
 
 use crate::tls::Stamp;
 use body::{Body, Step};
@@ -57,6 +60,8 @@ pub struct Exchange {
     pub interim: Option<StatusLine>,
     /// Which exchange of its connection it is, from 1.
     pub depth: u64,
+    /// The stream of HTTP/2 that it is.
+    pub stream: Option<u32>,
     /// What is wrong with it.
     pub fault: Option<Fault>,
 }
@@ -71,6 +76,10 @@ pub enum Fault {
     Head,
     /// A chunk has no length.
     Chunk,
+    /// Its stream was reset.
+    Reset,
+    /// Fields of HTTP/2 are damaged, or more than are kept.
+    Fields,
 }
 
 impl Fault {
@@ -81,6 +90,8 @@ impl Fault {
             Self::Missing => "bytes were not captured",
             Self::Head => "what follows is no head",
             Self::Chunk => "a chunk without a length",
+            Self::Reset => "the stream was reset",
+            Self::Fields => "fields are damaged or too long",
         }
     }
 }
@@ -130,6 +141,8 @@ pub struct Connection {
     /// What gave way to a later request.
     evicted: Option<Exchange>,
     dropped: u64,
+    /// What it is once it is HTTP/2.
+    two: Option<Box<two::Connection>>,
 }
 
 /// True when these are the first octets of a request or a response.
@@ -155,8 +168,8 @@ impl Connection {
 
     /// Some request or response was found.
     #[must_use]
-    pub const fn is_found(&self) -> bool {
-        self.depth > 0
+    pub fn is_found(&self) -> bool {
+        self.depth > 0 || self.two.as_ref().is_some_and(|two| two.depth() > 0)
     }
 
     /// Octets that are kept.
@@ -164,19 +177,21 @@ impl Connection {
     pub fn held(&self) -> usize {
         let sides: usize = self.sides.iter().map(|side| side.begun.capacity()).sum();
         let waiting = self.exchanges.iter().map(Exchange::held);
-        sides.saturating_add(waiting.sum())
+        let two = self.two.as_ref().map_or(0, |two| two.held());
+        sides.saturating_add(waiting.sum()).saturating_add(two)
     }
 
     /// Requests that were given out without responses because too many waited for theirs.
     #[must_use]
-    pub const fn dropped(&self) -> u64 {
-        self.dropped
+    pub fn dropped(&self) -> u64 {
+        let two = self.two.as_ref().map_or(0, |two| two.dropped());
+        self.dropped.saturating_add(two)
     }
 
     /// The side that asks, 0 or 1, when it is known.
     #[must_use]
-    pub const fn client_side(&self) -> Option<usize> {
-        self.client
+    pub fn client_side(&self) -> Option<usize> {
+        self.two.as_ref().map(|two| two.client()).or(self.client)
     }
 
     /// Takes octets of a side, and hands on the exchanges that they complete.
@@ -187,9 +202,17 @@ impl Connection {
         stamp: Stamp,
         each: &mut dyn FnMut(Exchange),
     ) -> Told {
+        if let Some(two) = &mut self.two {
+            return two.take(side, bytes, stamp, each);
+        }
         let Some(place) = self.sides.get_mut(side) else {
             return Told::Over;
         };
+        // A server may begin before its client.
+        if self.depth == 0 && place.begun.is_empty() && two::begins_with_settings(bytes) {
+            self.two = Some(Box::new(two::Connection::new(1 - side, 0)));
+            return self.go_on(side, bytes, stamp, each);
+        }
         let mut this = std::mem::take(place);
         if matches!(this.state, State::Lost) {
             if !head::looks_like(bytes) {
@@ -211,6 +234,11 @@ impl Connection {
             begun.drain(..done.min(begun.len()));
             this.begun = begun;
         }
+        if self.two.is_some() {
+            let begun = std::mem::take(&mut this.begun);
+            self.put(side, this);
+            return self.go_on(side, &begun, stamp, each);
+        }
         if this.begun.len() > HEAD_OCTETS_MAX {
             this.begun = Vec::new();
             this.state = State::Lost;
@@ -223,6 +251,23 @@ impl Connection {
         }
     }
 
+    /// It is HTTP/2 from here on: hands over what is not read yet, these octets of a side and what waits of the other.
+    fn go_on(
+        &mut self,
+        side: usize,
+        bytes: &[u8],
+        stamp: Stamp,
+        each: &mut dyn FnMut(Exchange),
+    ) -> Told {
+        let other = self.sides.get_mut(1 - (side & 1));
+        let waiting = other.map_or_else(Vec::new, |other| std::mem::take(&mut other.begun));
+        let Some(two) = &mut self.two else {
+            return Told::More;
+        };
+        two.take(1 - (side & 1), &waiting, stamp, each);
+        two.take(side, bytes, stamp, each)
+    }
+
     fn put(&mut self, side: usize, this: Side) {
         if let Some(place) = self.sides.get_mut(side) {
             *place = this;
@@ -231,6 +276,9 @@ impl Connection {
 
     /// Octets of a side were not captured.
     pub fn gap(&mut self, side: usize, octets: u64, each: &mut dyn FnMut(Exchange)) {
+        if let Some(two) = &mut self.two {
+            return two.gap(side, octets, each);
+        }
         let Some(place) = self.sides.get_mut(side) else {
             return;
         };
@@ -271,6 +319,9 @@ impl Connection {
         for exchange in std::mem::take(&mut self.exchanges) {
             each(exchange);
         }
+        if let Some(two) = &mut self.two {
+            two.finish(each);
+        }
     }
 
     /// Reads what is whole; gives how many octets are done with.
@@ -287,6 +338,9 @@ impl Connection {
             if self.is_over {
                 return bytes.len();
             }
+            if self.two.is_some() {
+                return at;
+            }
             match state {
                 State::Lost => return bytes.len(),
                 State::Head => {
@@ -294,6 +348,13 @@ impl Connection {
                     if matches!(rest, [b'\r' | b'\n', ..]) {
                         at += 1;
                         continue;
+                    }
+                    let preface = rest.get(..two::PREFACE.len()).unwrap_or(rest);
+                    if two::PREFACE.starts_with(preface) {
+                        if preface.len() == two::PREFACE.len() {
+                            self.two = Some(Box::new(two::Connection::new(side, self.depth)));
+                        }
+                        return at;
                     }
                     match self.head(side, rest, stamp) {
                         Ok(Some((length, body))) => {
@@ -346,10 +407,6 @@ impl Connection {
             Parsed::Nothing => Err(Fault::Head),
             Parsed::Request(length, head) => {
                 self.client.get_or_insert(side);
-                if head.line.method == "PRI" {
-                    // HTTP/2 begins so.
-                    self.is_over = true;
-                }
                 let body = Body::of_request(&head);
                 let request = Request {
                     head,
@@ -386,7 +443,17 @@ impl Connection {
                     .map(|it| it.head.line.method.as_str());
                 let body = Body::of_response(&head, method);
                 let code = head.line.code;
-                if code / 100 == 1 && code != 101 {
+                let goes_on = head
+                    .field("upgrade")
+                    .is_some_and(|to| to.eq_ignore_ascii_case("h2c"));
+                if code == 101
+                    && goes_on
+                    && let Some(mut exchange) = self.exchanges.pop_front()
+                {
+                    exchange.interim = Some(head.line);
+                    let two = two::Connection::upgraded(1 - (side & 1), self.depth, exchange);
+                    self.two = Some(Box::new(two));
+                } else if code / 100 == 1 && code != 101 {
                     exchange.interim = Some(head.line);
                 } else {
                     let is_tunnel = method == Some("CONNECT") && code / 100 == 2;

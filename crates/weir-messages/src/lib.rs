@@ -20,17 +20,23 @@
 //! This crate performs no IO, asks no clock, and deliberately does not know packets, captures, flows or
 //! tables: who calls it says what came when, and on which connection.
 
+mod ber;
 pub mod dhcp;
+pub mod diameter;
 pub mod dns;
 pub mod hep;
 pub mod http;
+pub mod m3ua;
+pub mod mgcp;
 pub mod mqtt;
 pub mod ntp;
 pub mod radius;
 pub mod rtp;
+pub mod sccp;
 pub mod sdp;
 pub mod snmp;
 pub mod stun;
+pub mod tcap;
 mod text;
 pub mod tls;
 

@@ -1,16 +1,15 @@
 //! SNMP (RFC 1157, RFC 3416, RFC 3412): one message.
 
-use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
 use weir_bytes::u8_at;
+
+use crate::ber::{Ber, INTEGER, OBJECT, OCTETS, integer, object, unsigned};
 
 /// Ports of agents, and of those that get traps.
 pub const PORTS: [u16; 2] = [161, 162];
 /// Variables of a message that are kept.
 pub const VARIABLES_MAX: usize = 1_000;
-/// Octets of an octet string that are written in hexadecimal digits.
-const OCTETS_MAX: usize = 1_024;
 
 /// A message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -108,121 +107,14 @@ impl Value<'_> {
             Self::Object(name) => name.clone(),
             Self::Address(address) => address.to_string(),
             Self::Null => String::new(),
-            Self::Octets(octets) | Self::Other(octets) => {
-                let is_text = octets
-                    .iter()
-                    .all(|octet| octet.is_ascii_graphic() || octet.is_ascii_whitespace());
-                if is_text && matches!(self, Self::Octets(_)) {
-                    return String::from_utf8_lossy(octets).into_owned();
-                }
-                let kept = octets.get(..OCTETS_MAX).unwrap_or(octets);
-                kept.iter().fold(String::new(), |mut text, octet| {
-                    let _ = write!(text, "{octet:02x}");
-                    text
-                })
-            }
+            Self::Octets(octets) => crate::text::octets(octets),
+            Self::Other(octets) => crate::text::digits(octets),
         }
     }
-}
-
-/// Reads values of BER (X.690, 8.1) with definite lengths.
-#[derive(Clone, Copy)]
-struct Ber<'m>(&'m [u8]);
-
-impl<'m> Ber<'m> {
-    /// The next tag and its contents.
-    fn next(&mut self) -> Option<(u8, &'m [u8])> {
-        let (tag, length) = (u8_at(self.0, 0)?, u8_at(self.0, 1)?);
-        let (at, length) = match length {
-            0..=127 => (2, usize::from(length)),
-            0x81..=0x84 => {
-                let count = usize::from(length & 0x7f);
-                let octets = self.0.get(2..2 + count)?;
-                let length = octets
-                    .iter()
-                    .fold(0_u64, |sum, octet| sum << 8 | u64::from(*octet));
-                (2 + count, usize::try_from(length).ok()?)
-            }
-            _ => return None,
-        };
-        let end = at.checked_add(length)?;
-        let contents = self.0.get(at..end)?;
-        self.0 = self.0.get(end..)?;
-        Some((tag, contents))
-    }
-
-    fn of(&mut self, tag: u8) -> Option<&'m [u8]> {
-        let (found, contents) = self.next()?;
-        (found == tag).then_some(contents)
-    }
-
-    fn integer(&mut self) -> Option<i64> {
-        integer(self.of(INTEGER)?)
-    }
-
-    fn sequence(&mut self) -> Option<Self> {
-        self.of(SEQUENCE).map(Self)
-    }
-}
-
-const INTEGER: u8 = 0x02;
-const OCTETS: u8 = 0x04;
-const OBJECT: u8 = 0x06;
-const SEQUENCE: u8 = 0x30;
-
-fn integer(contents: &[u8]) -> Option<i64> {
-    let first = contents.first()?;
-    if contents.len() > 8 {
-        return None;
-    }
-    let sign = if first & 0x80 == 0 { 0 } else { -1 };
-    Some(
-        contents
-            .iter()
-            .fold(sign, |sum, octet| sum << 8 | i64::from(*octet)),
-    )
-}
-
-fn unsigned(contents: &[u8]) -> Option<u64> {
-    // A zero may stand before the highest bit.
-    let digits = match contents {
-        [0, rest @ ..] => rest,
-        all => all,
-    };
-    if digits.len() > 8 {
-        return None;
-    }
-    Some(
-        digits
-            .iter()
-            .fold(0, |sum, octet| sum << 8 | u64::from(*octet)),
-    )
 }
 
 fn small(number: i64) -> Option<i32> {
     i32::try_from(number).ok()
-}
-
-/// An object identifier with dots (X.690, 8.19).
-fn object(contents: &[u8]) -> Option<String> {
-    let mut text = String::new();
-    let mut number = 0_u64;
-    let mut is_first = true;
-    for octet in contents {
-        number = number.checked_mul(128)? | u64::from(octet & 0x7f);
-        if octet & 0x80 != 0 {
-            continue;
-        }
-        if is_first {
-            let top = (number / 40).min(2);
-            let _ = write!(text, "{top}.{}", number - top * 40);
-            is_first = false;
-        } else {
-            let _ = write!(text, ".{number}");
-        }
-        number = 0;
-    }
-    (!is_first).then_some(text)
 }
 
 fn value<'m>(tag: u8, contents: &'m [u8]) -> Option<Value<'m>> {

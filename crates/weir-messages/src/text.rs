@@ -1,5 +1,7 @@
 //! Bytes as text.
 
+use std::fmt::Write as _;
+
 /// Appends bytes that are to be a text, as Wireshark writes them: what is not to be printed as `\\` and three octal digits.
 pub(crate) fn write(bytes: &[u8], out: &mut String) {
     for chunk in bytes.utf8_chunks() {
@@ -28,3 +30,26 @@ fn push_octal(byte: u8, out: &mut String) {
         out.push(char::from(b'0' + (byte >> shift & 7)));
     }
 }
+
+/// Octets as a text: as they are where they are to be printed, otherwise in hexadecimal digits, [`OCTETS_MAX`] of them at most.
+pub(crate) fn octets(octets: &[u8]) -> String {
+    let is_text = octets
+        .iter()
+        .all(|octet| octet.is_ascii_graphic() || octet.is_ascii_whitespace());
+    if is_text {
+        return String::from_utf8_lossy(octets).into_owned();
+    }
+    digits(octets)
+}
+
+/// Octets in hexadecimal digits, [`OCTETS_MAX`] of them at most.
+pub(crate) fn digits(octets: &[u8]) -> String {
+    let kept = octets.get(..OCTETS_MAX).unwrap_or(octets);
+    kept.iter().fold(String::new(), |mut text, octet| {
+        let _ = write!(text, "{octet:02x}");
+        text
+    })
+}
+
+/// Octets of a text of hexadecimal digits.
+pub(crate) const OCTETS_MAX: usize = 1_024;

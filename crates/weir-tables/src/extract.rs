@@ -7,6 +7,7 @@ mod asked;
 mod calls;
 mod conversation;
 mod dhcp;
+mod diameter;
 mod dns;
 mod flow_packets;
 mod flows;
@@ -15,19 +16,23 @@ pub mod h248;
 mod http;
 mod list;
 mod lookups;
+mod m3ua;
 mod media;
 mod messages;
+mod mgcp;
 mod mqtt;
 mod ntp;
 mod opened;
 mod radius;
 mod rtcp;
 mod rtp;
+mod sccp;
 mod settings;
 mod sip;
 mod snmp;
 mod stream;
 mod stun;
+mod tcap;
 mod tls;
 mod value;
 mod websocket;
@@ -83,6 +88,11 @@ pub const EXTRACTIONS: &[Extraction] = &[
     snmp::EXTRACTION,
     mqtt::EXTRACTION,
     stun::EXTRACTION,
+    diameter::EXTRACTION,
+    mgcp::EXTRACTION,
+    m3ua::EXTRACTION,
+    sccp::EXTRACTION,
+    tcap::EXTRACTION,
 ];
 
 impl Extraction {

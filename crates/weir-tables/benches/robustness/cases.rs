@@ -223,16 +223,36 @@ fn telephone(file: fs::File) -> io::Result<()> {
             &b"\0\x01\0\x0c\x21\x12\xa4\x420123456789ab\0\x20\0\x08\0\x01\xa1\x47\xe1\x12\xa6\x43"
                 [..],
         ),
+        (2_427, MGCP),
     ] {
         packet(protocol::UDP, &datagram(port, bytes))?;
     }
+    packet(SCTP, M3UA)?;
     let segment = |seq: u32, flags: u8, bytes: &[u8]| {
         let tcp = Tcp::new(50_000, 1_883).numbers(seq, 1).flags(flags);
         tcp.segment(HERE.into(), THERE.into(), bytes)
     };
     packet(protocol::TCP, &segment(0, tcp_flags::SYN, b""))?;
-    packet(protocol::TCP, &segment(1, tcp_flags::ACK, MQTT))
+    packet(protocol::TCP, &segment(1, tcp_flags::ACK, MQTT))?;
+    let segment = |seq: u32, flags: u8, bytes: &[u8]| {
+        let tcp = Tcp::new(50_000, 3_868).numbers(seq, 1).flags(flags);
+        tcp.segment(HERE.into(), THERE.into(), bytes)
+    };
+    packet(protocol::TCP, &segment(0, tcp_flags::SYN, b""))?;
+    packet(protocol::TCP, &segment(1, tcp_flags::ACK, DIAMETER))
 }
+
+const SCTP: u8 = 132;
+const MGCP: &[u8] = b"DLCX 1210 a/1@x MGCP 1.0\r\nC: A3\r\nP: PS=1, PL=1\r\n.\r\n200 7 OK\r\n\r\nv=0\r\nc=IN IP4 10.0.0.9\r\n\
+    m=audio 3456 RTP/AVP 0\r\n";
+const DIAMETER: &[u8] =
+    b"\x01\0\0\x40\xc0\0\x01\x10\0\0\0\x04\0\0\0\x07\0\0\0\x08\0\0\x01\x07\x40\0\0\x0aab\0\0\
+    \0\0\x01\xbb\x40\0\0\x14\0\0\x01\xc2\x40\0\0\x0c\0\0\0\x01\0\0\x01\xa0\x40\0\0\x0c\0\0\0\x01";
+/// A message of M3UA that carries SCCP and TCAP, in a chunk of SCTP.
+const M3UA: &[u8] = b"\x0b\x59\x0b\x59\0\0\0\x07\0\0\0\0\0\x03\0\x54\0\0\0\x0a\0\x01\0\0\0\0\0\x03\
+    \x01\0\x01\x01\0\0\0\x44\0\x06\0\x08\0\0\0\x0a\x02\x10\0\x31\0\0\x04\x01\0\0\x08\x02\x03\x02\0\x05\
+    \x09\0\x03\x05\x09\x02\x42\x06\x04\x43\x01\x04\x08\x13\x62\x11\x48\x01\x07\x6c\x0c\xa1\x0a\x02\x01\x01\
+    \x02\x01\x02\x30\x02\x04\0\0\0\0";
 
 const REPORTS: &[u8] = b"\x81\xc9\0\x07\0\0\0\x07\0\0\0\x08\x10\xff\xff\xfe\0\x01\0\x05\0\0\0\x0c\x33\x44\x55\x66\0\x01\0\0\
     \x81\xca\0\x03\0\0\0\x07\x01\x03a@b\0\0\0\x81\xcb\0\x01\0\0\0\x07";

@@ -75,23 +75,38 @@ pub(crate) fn frames() -> Vec<Capture> {
         .collect()
 }
 
+/// Messages of protocols that no capture at hand speaks, made by another program: see `tests/messages/make.py`.
+pub(crate) fn messages() -> Vec<Capture> {
+    in_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/messages"))
+        .into_iter()
+        .map(|capture| capture.within("messages"))
+        .collect()
+}
+
 #[test]
-fn frames_are_what_their_program_makes() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/frames");
+fn frames_and_messages_are_what_their_programs_make() {
+    for folder in ["tests/frames", "tests/messages"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        made_by_its_program(&folder);
+    }
+}
+
+fn made_by_its_program(folder: &Path) {
     let python = |arguments: &[&str]| {
         let mut python = std::process::Command::new("python3");
-        let output = python.args(arguments).current_dir(&folder).output();
+        let output = python.args(arguments).current_dir(folder).output();
         output.ok().filter(|output| output.status.success())
     };
     let version = python(&["-c", "import scapy; print(scapy.VERSION)"]);
     // Other versions may fill in other values.
     if version.is_none_or(|version| version.stdout.trim_ascii() != SCAPY.as_bytes()) {
-        weir_testkit::missing("scapy", "whether tests/frames is what its program makes");
+        weir_testkit::missing("scapy", "whether captures are what their programs make");
         return;
     }
     assert!(
         python(&["make.py", "--check"]).is_some(),
-        "run tests/frames/make.py"
+        "run make.py in {}",
+        folder.display()
     );
 }
 

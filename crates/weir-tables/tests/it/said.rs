@@ -15,6 +15,7 @@ mod dns;
 mod http;
 mod media;
 mod small;
+mod telephone;
 mod tls;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +27,7 @@ use std::sync::{Mutex, OnceLock};
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
 
-use crate::captures::{Capture, in_folder};
+use crate::captures::{Capture, in_folder, messages};
 use crate::sip::{column, read_with_notes};
 use crate::tshark;
 
@@ -138,10 +139,13 @@ impl Comparison {
     /// that are equal, and all; `None` when nothing is to be judged.
     fn run(&self) -> Option<[u64; 2]> {
         let (folder, is_listed) = folder();
-        let captures = in_folder(&folder);
+        let mut captures = in_folder(&folder);
         if captures.is_empty() {
             weir_testkit::missing("captures", &folder.display().to_string());
             return None;
+        }
+        if is_listed {
+            captures.extend(messages());
         }
         let protocols = protocols(&captures);
         let (mut equal, mut all, mut read) = (0_u64, 0_u64, 0);

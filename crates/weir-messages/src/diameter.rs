@@ -1,0 +1,418 @@
+//! Diameter (RFC 6733): one message, its attribute-value pairs, and what they are called.
+
+mod words;
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use weir_bytes::{array_at, u8_at, u16_be_at, u32_be_at};
+
+pub use words::{Shape, application_word, command_word, definition};
+
+/// Port of peers, and that of peers over TLS.
+pub const PORTS: [u16; 2] = [3_868, 5_868];
+/// Octets of a header.
+const HEADER_OCTETS: usize = 20;
+/// Octets of a message that are read at most.
+pub const OCTETS_MAX: usize = 1 << 20;
+/// Groups within groups.
+pub const DEPTH_MAX: usize = 12;
+/// Seconds from 1900 to 1970.
+const EPOCH: i64 = 2_208_988_800;
+
+/// How long a message is that begins with these octets: `None` when four are not there yet.
+///
+/// # Errors
+/// When none begins here.
+#[must_use]
+pub fn length(bytes: &[u8]) -> Option<Result<usize, ()>> {
+    let [version, rest @ ..] = bytes else {
+        return None;
+    };
+    if *version != 1 {
+        return Some(Err(()));
+    }
+    let length = u24(rest, 0)? as usize;
+    let is_length = (HEADER_OCTETS..=OCTETS_MAX).contains(&length) && length.is_multiple_of(4);
+    Some(is_length.then_some(length).ok_or(()))
+}
+
+/// True when a message may begin here: a header whose flags fit together, and a first pair that a standard names.
+#[must_use]
+pub fn begins(bytes: &[u8]) -> bool {
+    let Some(Ok(length)) = length(bytes) else {
+        return false;
+    };
+    let Some(flags) = u8_at(bytes, 4) else {
+        return false;
+    };
+    let is_flags = flags & 0x0f == 0 && flags & 0xa0 != 0xa0;
+    let body = bytes.get(HEADER_OCTETS..bytes.len().min(length));
+    let first = body.and_then(|body| head(body).map(|(avp, _)| avp));
+    is_flags
+        && first.is_some_and(|avp| {
+            avp.length + HEADER_OCTETS <= length && avp.vendor.is_none() && avp.name().is_some()
+        })
+}
+
+/// A message whose header is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'m>(&'m [u8]);
+
+impl<'m> Message<'m> {
+    /// A view of a message; `None` when it is none.
+    #[must_use]
+    pub fn new(bytes: &'m [u8]) -> Option<Self> {
+        let length = length(bytes)?.ok()?;
+        (bytes.len() >= HEADER_OCTETS)
+            .then(|| bytes.get(..bytes.len().min(length)))?
+            .map(Self)
+    }
+
+    /// Version: 1.
+    #[must_use]
+    pub fn version(&self) -> u8 {
+        u8_at(self.0, 0).unwrap_or_default()
+    }
+
+    /// Octets, as the header says.
+    #[must_use]
+    pub fn length(&self) -> u32 {
+        u24(self.0, 1).unwrap_or_default()
+    }
+
+    /// Flags: 0x80 request, 0x40 proxyable, 0x20 error, 0x10 potentially sent again.
+    #[must_use]
+    pub fn flags(&self) -> u8 {
+        u8_at(self.0, 4).unwrap_or_default()
+    }
+
+    /// True for a request.
+    #[must_use]
+    pub fn is_request(&self) -> bool {
+        self.flags() & 0x80 != 0
+    }
+
+    /// What is asked for, or answered.
+    #[must_use]
+    pub fn command(&self) -> u32 {
+        u24(self.0, 5).unwrap_or_default()
+    }
+
+    /// The application that it belongs to.
+    #[must_use]
+    pub fn application(&self) -> u32 {
+        u32_be_at(self.0, 8).unwrap_or_default()
+    }
+
+    /// Number that request and answer share between two peers.
+    #[must_use]
+    pub fn hop_by_hop(&self) -> u32 {
+        u32_be_at(self.0, 12).unwrap_or_default()
+    }
+
+    /// Number that request and answer share from end to end.
+    #[must_use]
+    pub fn end_to_end(&self) -> u32 {
+        u32_be_at(self.0, 16).unwrap_or_default()
+    }
+
+    /// All pairs as far as they are whole; what a group holds follows the group.
+    #[must_use]
+    pub fn avps(&self) -> Avps<'m> {
+        let mut open = [&[][..]; DEPTH_MAX];
+        open[0] = self.0.get(HEADER_OCTETS..).unwrap_or_default();
+        Avps { open, depth: 0 }
+    }
+
+    /// The first pair of this code and vendor (0 for the base's).
+    #[must_use]
+    pub fn avp(&self, vendor: u32, code: u32) -> Option<Avp<'m>> {
+        self.all(vendor, code).next()
+    }
+
+    /// The pairs of this code and vendor (0 for the base's).
+    pub fn all(&self, vendor: u32, code: u32) -> impl Iterator<Item = Avp<'m>> + use<'m> {
+        let is_it = move |avp: &Avp<'m>| avp.code == code && avp.vendor.unwrap_or(0) == vendor;
+        self.avps().filter(is_it)
+    }
+}
+
+/// An attribute-value pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Avp<'m> {
+    /// Its code.
+    pub code: u32,
+    /// The vendor whose code it is (IANA): 10415 is 3GPP.
+    pub vendor: Option<u32>,
+    /// Flags: 0x80 of a vendor, 0x40 mandatory, 0x20 protected.
+    pub flags: u8,
+    /// Octets with the header.
+    pub length: usize,
+    /// Its data.
+    pub data: &'m [u8],
+}
+
+impl<'m> Avp<'m> {
+    /// What it is called.
+    #[must_use]
+    pub fn name(&self) -> Option<&'static str> {
+        Some(definition(self.vendor.unwrap_or(0), self.code)?.0)
+    }
+
+    /// Its form: as the standard says; of a code that is not known here, a group where pairs fill it to its last octet,
+    /// and octets otherwise.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        match definition(self.vendor.unwrap_or(0), self.code) {
+            Some((_, shape)) => shape,
+            None if fills(self.data) => Shape::Group,
+            None => Shape::Octets,
+        }
+    }
+
+    /// A number of 32 or 64 bits; an enumeration's is negative at times.
+    #[must_use]
+    pub fn number(&self) -> Option<i128> {
+        let (four, eight) = (self.data.try_into().ok(), self.data.try_into().ok());
+        match self.shape() {
+            Shape::Unsigned => four
+                .map(u32::from_be_bytes)
+                .map(i128::from)
+                .or_else(|| eight.map(u64::from_be_bytes).map(i128::from)),
+            Shape::Integer => four
+                .map(i32::from_be_bytes)
+                .map(i128::from)
+                .or_else(|| eight.map(i64::from_be_bytes).map(i128::from)),
+            _ => None,
+        }
+    }
+
+    /// An address (RFC 6733, 4.3.1), or four octets of one without its family.
+    #[must_use]
+    pub fn address(&self) -> Option<IpAddr> {
+        let v4 = |octets: &[u8]| Some(Ipv4Addr::from(<[u8; 4]>::try_from(octets).ok()?).into());
+        let v6 = |octets: &[u8]| Some(Ipv6Addr::from(<[u8; 16]>::try_from(octets).ok()?).into());
+        match (u16_be_at(self.data, 0), self.data.get(2..)) {
+            _ if self.data.len() == 4 => v4(self.data),
+            _ if self.data.len() == 16 => v6(self.data),
+            (Some(1), Some(octets)) => v4(octets),
+            (Some(2), Some(octets)) => v6(octets),
+            _ => None,
+        }
+    }
+
+    /// A time, in seconds since 1970.
+    #[must_use]
+    pub fn time(&self) -> Option<i64> {
+        let seconds: i64 = u32::from_be_bytes(self.data.try_into().ok()?).into();
+        // Times before 1968 are of the next era (RFC 5905, 6).
+        let era = if seconds & 0x8000_0000 == 0 {
+            1 << 32
+        } else {
+            0
+        };
+        Some(seconds + era - EPOCH)
+    }
+
+    /// What it says as a text; nothing of a group, and hexadecimal digits of octets that are not to be printed.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let said = match self.shape() {
+            Shape::Group => Some(String::new()),
+            Shape::Text => Some(crate::printable(self.data)),
+            Shape::Unsigned | Shape::Integer => self.number().map(|number| number.to_string()),
+            Shape::Address => self.address().map(|address| address.to_string()),
+            Shape::Time => self.time().map(|seconds| seconds.to_string()),
+            Shape::Octets => None,
+        };
+        said.unwrap_or_else(|| crate::text::octets(self.data))
+    }
+}
+
+/// The pairs of a message.
+#[derive(Clone, Copy, Debug)]
+pub struct Avps<'m> {
+    /// What is left of the message, and of each group that is open.
+    open: [&'m [u8]; DEPTH_MAX],
+    depth: usize,
+}
+
+impl<'m> Iterator for Avps<'m> {
+    type Item = Avp<'m>;
+
+    fn next(&mut self) -> Option<Avp<'m>> {
+        loop {
+            let rest = self.open.get_mut(self.depth)?;
+            if let Some((avp, padded)) = head(rest).filter(|(avp, _)| avp.length <= rest.len()) {
+                *rest = rest.get(padded..).unwrap_or_default();
+                if self.depth + 1 < DEPTH_MAX && avp.shape() == Shape::Group {
+                    self.depth += 1;
+                    *self.open.get_mut(self.depth)? = avp.data;
+                }
+                return Some(avp);
+            }
+            *rest = &[];
+            self.depth = self.depth.checked_sub(1)?;
+        }
+    }
+}
+
+/// The pair that begins here, its data as far as they are there, and its length with what fills it up to four octets.
+fn head(bytes: &[u8]) -> Option<(Avp<'_>, usize)> {
+    let code = u32_be_at(bytes, 0)?;
+    let flags = u8_at(bytes, 4)?;
+    let length = u24(bytes, 5)? as usize;
+    let (vendor, begin) = match flags & 0x80 {
+        0 => (None, 8),
+        _ => (Some(u32_be_at(bytes, 8)?), 12),
+    };
+    let data = bytes.get(begin..bytes.len().min(length))?;
+    let avp = Avp {
+        code,
+        vendor,
+        flags,
+        length,
+        data,
+    };
+    (length >= begin).then_some((avp, length.next_multiple_of(4)))
+}
+
+/// True when pairs fill these octets to the last one.
+fn fills(mut bytes: &[u8]) -> bool {
+    if bytes.is_empty() || !bytes.len().is_multiple_of(4) {
+        return false;
+    }
+    while !bytes.is_empty() {
+        let Some((avp, padded)) = head(bytes) else {
+            return false;
+        };
+        let padding = bytes.get(avp.length..padded);
+        let is_padded = padding.is_some_and(|octets| octets.iter().all(|octet| *octet == 0));
+        if !is_padded || avp.flags & 0x1f != 0 || avp.code == 0 {
+            return false;
+        }
+        bytes = bytes.get(padded..).unwrap_or_default();
+    }
+    true
+}
+
+/// A number of 24 bits.
+fn u24(bytes: &[u8], at: usize) -> Option<u32> {
+    let [high, middle, low] = array_at(bytes, at)?;
+    Some(u32::from_be_bytes([0, high, middle, low]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn avp(code: u32, vendor: Option<u32>, data: &[u8]) -> Vec<u8> {
+        let mut bytes = code.to_be_bytes().to_vec();
+        let octets = data.len() as u32 + if vendor.is_some() { 12 } else { 8 };
+        let flags: u32 = if vendor.is_some() { 0xc0 } else { 0x40 };
+        bytes.extend((flags << 24 | octets).to_be_bytes());
+        bytes.extend(vendor.into_iter().flat_map(u32::to_be_bytes));
+        bytes.extend(data);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    }
+
+    fn answer() -> Vec<u8> {
+        let result = [
+            avp(266, None, &[0, 0, 0x28, 0xaf]),
+            avp(298, None, &[0, 0, 0x15, 0xf0]),
+        ]
+        .concat();
+        let body = [
+            avp(263, None, b"a;1;2"),
+            avp(297, None, &result),
+            avp(264, None, b"hss.example"),
+            avp(257, None, &[0, 1, 192, 0, 2, 1]),
+            avp(55, None, &[0xee, 0, 0, 0]),
+            avp(601, Some(10_415), b"sip:a@b"),
+            // A group of a vendor that is not known here.
+            avp(7, Some(99), &avp(8, Some(99), b"in")),
+            avp(9, Some(99), &[1, 2]),
+        ]
+        .concat();
+        let mut bytes = vec![
+            1, 0, 0, 0, 0x40, 0, 1, 44, 1, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 8,
+        ];
+        bytes.extend(body);
+        let length = (bytes.len() as u32).to_be_bytes();
+        bytes[1..4].copy_from_slice(&length[1..]);
+        bytes
+    }
+
+    #[test]
+    fn an_answer_is_read() {
+        let bytes = answer();
+        assert!(begins(&bytes));
+        let message = Message::new(&bytes).unwrap();
+        let numbers = (
+            message.command(),
+            message.hop_by_hop(),
+            message.end_to_end(),
+        );
+        assert_eq!(numbers, (300, 7, 8));
+        assert_eq!(
+            (command_word(300), message.is_request()),
+            (Some("User-Authorization"), false)
+        );
+        assert_eq!(application_word(message.application()), Some("3GPP Cx"));
+        let said: Vec<_> = message
+            .avps()
+            .map(|it| (it.name().unwrap_or("?"), it.text()))
+            .collect();
+        let said: Vec<_> = said
+            .iter()
+            .map(|(name, text)| (*name, text.as_str()))
+            .collect();
+        assert_eq!(
+            said,
+            [
+                ("Session-Id", "a;1;2"),
+                ("Experimental-Result", ""),
+                ("Vendor-Id", "10415"),
+                ("Experimental-Result-Code", "5616"),
+                ("Origin-Host", "hss.example"),
+                ("Host-IP-Address", "192.0.2.1"),
+                ("Event-Timestamp", "1783988608"),
+                ("Public-Identity", "sip:a@b"),
+                ("?", ""),
+                ("?", "in"),
+                ("?", "0102"),
+            ]
+        );
+        assert_eq!(message.avp(10_415, 601).unwrap().data, b"sip:a@b");
+        assert_eq!(message.avp(0, 601), None);
+    }
+
+    #[test]
+    fn every_prefix_is_read_as_far_as_it_goes() {
+        let bytes = answer();
+        let mut before = 0;
+        for end in 0..bytes.len() {
+            let message = Message::new(&bytes[..end]);
+            assert_eq!(message.is_some(), end >= HEADER_OCTETS);
+            let pairs = message.map_or(0, |it| it.avps().count());
+            assert!((before..=11).contains(&pairs), "{end}");
+            before = pairs;
+        }
+    }
+
+    #[test]
+    fn groups_within_groups_have_an_end() {
+        let mut body = avp(266, None, &[0; 4]);
+        for _ in 0..100 {
+            body = avp(297, None, &body);
+        }
+        let mut bytes = vec![1, 0, 0, 0, 0x40, 0, 1, 44];
+        bytes.resize(HEADER_OCTETS, 0);
+        bytes.extend(body);
+        let length = (bytes.len() as u32).to_be_bytes();
+        bytes[1..4].copy_from_slice(&length[1..]);
+        let message = Message::new(&bytes).unwrap();
+        assert_eq!(message.avps().count(), DEPTH_MAX);
+    }
+}

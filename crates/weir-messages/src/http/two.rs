@@ -1,0 +1,582 @@
+//! HTTP/2 (RFC 9113): frames of both directions of a connection, and the exchanges that its streams are.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use weir_bytes::{array_at, u8_at, u32_be_at};
+
+use super::hpack::{Decoder, Field};
+use super::{Exchange, Fault, Head, Request, RequestLine, Response, StatusLine, Told};
+use crate::tls::Stamp;
+
+/// What a client begins with (RFC 9113, 3.4).
+pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// Octets of a block of fields as it is sent, with what continues it.
+pub const BLOCK_OCTETS_MAX: usize = 1 << 16;
+/// Octets of the fields of a head that are kept.
+pub const FIELD_OCTETS_MAX: usize = 1 << 16;
+/// Fields of a head that are kept.
+const FIELDS_MAX: usize = 256;
+/// Streams of a connection that wait for their responses, at most.
+pub const STREAMS_MAX: usize = 1_024;
+
+const FRAME_HEADER: usize = 9;
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const RESET: u8 = 3;
+const SETTINGS: u8 = 4;
+const PROMISE: u8 = 5;
+const CONTINUATION: u8 = 9;
+const END_STREAM: u8 = 1;
+const END_HEADERS: u8 = 4;
+const PADDED: u8 = 8;
+const PRIORITY: u8 = 0x20;
+
+/// True for the first octets of a server: settings, which come first (RFC 9113, 3.4).
+pub(super) fn begins_with_settings(bytes: &[u8]) -> bool {
+    let Some(header) = header(bytes) else {
+        return false;
+    };
+    header.kind == SETTINGS
+        && header.flags == 0
+        && header.stream == 0
+        && header.length <= 120
+        && header.length.is_multiple_of(6)
+}
+
+/// The header of a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Header {
+    length: usize,
+    kind: u8,
+    flags: u8,
+    stream: u32,
+}
+
+fn header(bytes: &[u8]) -> Option<Header> {
+    let [high, middle, low] = array_at(bytes, 0)?;
+    Some(Header {
+        length: u32::from_be_bytes([0, high, middle, low]) as usize,
+        kind: u8_at(bytes, 3)?,
+        flags: u8_at(bytes, 4)?,
+        stream: u32_be_at(bytes, 5)? & 0x7fff_ffff,
+    })
+}
+
+/// What one direction is in.
+#[derive(Debug, Default)]
+enum State {
+    /// The preface of a client, of which nothing is read yet.
+    Preface,
+    /// Between frames.
+    #[default]
+    Frame,
+    /// A frame that is kept until it is whole.
+    Kept(Header),
+    /// Data, and the padding behind them.
+    Data {
+        header: Header,
+        left: usize,
+        padding: usize,
+    },
+    /// What nobody asks for.
+    Passed(usize),
+    /// Frames or fields are lost: nothing more of this direction is read.
+    Lost,
+}
+
+#[derive(Debug, Default)]
+struct Side {
+    state: State,
+    begun: Vec<u8>,
+    fields: Decoder,
+    /// A block of fields that goes on, with the frame that it began with and the stream that it is about.
+    block: Option<(Header, u32, Vec<u8>)>,
+}
+
+/// A connection.
+#[derive(Debug)]
+pub(super) struct Connection {
+    sides: [Side; 2],
+    client: usize,
+    /// Streams that wait, in the order in which they began.
+    streams: VecDeque<Exchange>,
+    depth: u64,
+    dropped: u64,
+    is_over: bool,
+}
+
+impl Connection {
+    /// Before the first octets, of which `client` sends a preface. `depth` exchanges came before.
+    pub(super) fn new(client: usize, depth: u64) -> Self {
+        let mut sides = <[Side; 2]>::default();
+        if let Some(side) = sides.get_mut(client) {
+            side.state = State::Preface;
+        }
+        Self {
+            sides,
+            client,
+            streams: VecDeque::new(),
+            depth,
+            dropped: 0,
+            is_over: false,
+        }
+    }
+
+    /// The same after an upgrade, whose request is that of the first stream (RFC 7540, 3.2).
+    pub(super) fn upgraded(client: usize, depth: u64, mut exchange: Exchange) -> Self {
+        exchange.stream = Some(1);
+        let mut this = Self::new(client, depth);
+        this.streams.push_back(exchange);
+        this
+    }
+
+    pub(super) const fn depth(&self) -> u64 {
+        self.depth
+    }
+
+    pub(super) const fn client(&self) -> usize {
+        self.client
+    }
+
+    pub(super) const fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    pub(super) fn held(&self) -> usize {
+        let of_side = |side: &Side| {
+            let block = side
+                .block
+                .as_ref()
+                .map_or(0, |(.., block)| block.capacity());
+            side.begun.capacity() + side.fields.held() + block
+        };
+        let sides: usize = self.sides.iter().map(of_side).sum();
+        sides.saturating_add(self.streams.iter().map(Exchange::held).sum())
+    }
+
+    /// Takes octets of a side.
+    pub(super) fn take(
+        &mut self,
+        side: usize,
+        bytes: &[u8],
+        stamp: Stamp,
+        each: &mut dyn FnMut(Exchange),
+    ) -> Told {
+        let Some(place) = self.sides.get_mut(side) else {
+            return Told::Over;
+        };
+        let mut this = std::mem::take(place);
+        let mut rest = bytes;
+        while !rest.is_empty() && !self.is_over {
+            match &mut this.state {
+                State::Lost => break,
+                State::Preface => {
+                    let begun = fill(&mut this.begun, &mut rest, PREFACE.len());
+                    if !PREFACE.starts_with(&this.begun) {
+                        self.is_over = true;
+                    } else if begun {
+                        this.begun.clear();
+                        this.state = State::Frame;
+                    }
+                }
+                State::Frame => {
+                    if fill(&mut this.begun, &mut rest, FRAME_HEADER) {
+                        let header = header(&this.begun).unwrap_or_default();
+                        this.begun.clear();
+                        this.state = state_of(header, &this.block);
+                        if let State::Lost = this.state {
+                            self.lose(side, &mut this, Fault::Fields);
+                        } else if header.kind == RESET {
+                            self.reset(header.stream, each);
+                        }
+                        if header.length == 0 && !matches!(this.state, State::Lost) {
+                            self.frame_done(side, &mut this, header, stamp, each);
+                        }
+                    }
+                }
+                State::Kept(header) => {
+                    let header = *header;
+                    if fill(&mut this.begun, &mut rest, header.length) {
+                        self.frame_done(side, &mut this, header, stamp, each);
+                        this.begun = Vec::new();
+                    }
+                }
+                State::Data {
+                    header,
+                    left,
+                    padding,
+                } => {
+                    if *left == header.length
+                        && header.flags & PADDED != 0
+                        && let Some((first, behind)) = rest.split_first()
+                    {
+                        rest = behind;
+                        *left -= 1;
+                        *padding = usize::from(*first).min(*left);
+                        header.flags &= !PADDED;
+                    }
+                    let (taken, behind) = rest.split_at(rest.len().min(*left));
+                    let data = (*left).saturating_sub(*padding).min(taken.len());
+                    *left -= taken.len();
+                    rest = behind;
+                    let header = *header;
+                    let is_done = *left == 0;
+                    self.data(side, header.stream, taken.get(..data).unwrap_or_default());
+                    if is_done {
+                        this.state = State::Frame;
+                        self.ended(side, header, each);
+                    }
+                }
+                State::Passed(left) => {
+                    let passed = rest.len().min(*left);
+                    rest = rest.get(passed..).unwrap_or_default();
+                    *left -= passed;
+                    if *left == 0 {
+                        this.state = State::Frame;
+                    }
+                }
+            }
+        }
+        if let Some(place) = self.sides.get_mut(side) {
+            *place = this;
+        }
+        match self.is_over {
+            true => Told::Over,
+            false => Told::More,
+        }
+    }
+
+    /// Octets of a side were not captured: data may miss some, all else is lost with its frame.
+    pub(super) fn gap(&mut self, side: usize, octets: u64, each: &mut dyn FnMut(Exchange)) {
+        let Some(place) = self.sides.get_mut(side) else {
+            return;
+        };
+        let mut this = std::mem::take(place);
+        let gap = usize::try_from(octets).unwrap_or(usize::MAX);
+        match &mut this.state {
+            State::Data {
+                header,
+                left,
+                padding,
+            } if gap <= left.saturating_sub(*padding) => {
+                *left -= gap;
+                let (header, is_done) = (*header, *left == 0);
+                self.missing(side, header.stream, octets);
+                if is_done {
+                    this.state = State::Frame;
+                    self.ended(side, header, each);
+                }
+            }
+            State::Passed(left) if gap < *left => *left -= gap,
+            _ => self.lose(side, &mut this, Fault::Missing),
+        }
+        if let Some(place) = self.sides.get_mut(side) {
+            *place = this;
+        }
+    }
+
+    /// Nothing more comes at all: hands on what waits.
+    pub(super) fn finish(&mut self, each: &mut dyn FnMut(Exchange)) {
+        std::mem::take(&mut self.streams).into_iter().for_each(each);
+    }
+
+    fn lose(&mut self, side: usize, this: &mut Side, fault: Fault) {
+        this.state = State::Lost;
+        this.begun = Vec::new();
+        this.block = None;
+        for exchange in &mut self.streams {
+            let waits = match self.client == side {
+                true => exchange.request.as_ref().is_none_or(|it| !it.is_whole),
+                false => exchange.response.as_ref().is_none_or(|it| !it.is_whole),
+            };
+            if waits {
+                exchange.fault.get_or_insert(fault);
+            }
+        }
+    }
+
+    fn frame_done(
+        &mut self,
+        side: usize,
+        this: &mut Side,
+        header: Header,
+        stamp: Stamp,
+        each: &mut dyn FnMut(Exchange),
+    ) {
+        this.state = State::Frame;
+        let payload = std::mem::take(&mut this.begun);
+        match header.kind {
+            DATA => self.ended(side, header, each),
+            HEADERS | PROMISE | CONTINUATION => {
+                let is_read = self.block(side, this, header, &payload, stamp, each);
+                if is_read.is_none() {
+                    self.lose(side, this, Fault::Fields);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn reset(&mut self, stream: u32, each: &mut dyn FnMut(Exchange)) {
+        let place = self.streams.iter().position(|it| it.stream == Some(stream));
+        if let Some(mut exchange) = place.and_then(|place| self.streams.remove(place)) {
+            exchange.fault.get_or_insert(Fault::Reset);
+            each(exchange);
+        }
+    }
+
+    /// Part of a block of fields; `None` when it is none, and the fields of this direction are lost.
+    fn block(
+        &mut self,
+        side: usize,
+        this: &mut Side,
+        header: Header,
+        payload: &[u8],
+        stamp: Stamp,
+        each: &mut dyn FnMut(Exchange),
+    ) -> Option<()> {
+        let (first, stream, block) = if header.kind == CONTINUATION {
+            let (first, stream, mut block) = this.block.take()?;
+            block.extend_from_slice(payload);
+            (first, stream, block)
+        } else {
+            let mut rest = payload;
+            let mut padding = 0;
+            if header.flags & PADDED != 0 {
+                padding = usize::from(*rest.first()?);
+                rest = rest.get(1..)?;
+            }
+            let mut stream = header.stream;
+            if header.kind == PROMISE {
+                stream = u32_be_at(rest, 0)? & 0x7fff_ffff;
+                rest = rest.get(4..)?;
+            } else if header.flags & PRIORITY != 0 {
+                rest = rest.get(5..)?;
+            }
+            let end = rest.len().checked_sub(padding)?;
+            (header, stream, rest.get(..end)?.to_vec())
+        };
+        if block.len() > BLOCK_OCTETS_MAX {
+            return None;
+        }
+        if header.flags & END_HEADERS == 0 {
+            this.block = Some((first, stream, block));
+            return Some(());
+        }
+        let mut read = Fields::default();
+        this.fields
+            .read(&block, &mut |field| read.add(field))
+            .ok()?;
+        // A promise is a request that the server makes in the client's place.
+        let is_request = self.client == side || first.kind == PROMISE;
+        match is_request {
+            true => self.request(stream, read, stamp, each),
+            false => self.response(stream, read, stamp, each),
+        }
+        if first.kind == HEADERS {
+            self.ended(side, Header { stream, ..first }, each);
+        } else if let Some(request) = self.stream(stream).and_then(|it| it.request.as_mut()) {
+            request.is_whole = true;
+        }
+        Some(())
+    }
+
+    fn stream(&mut self, stream: u32) -> Option<&mut Exchange> {
+        self.streams
+            .iter_mut()
+            .rev()
+            .find(|it| it.stream == Some(stream))
+    }
+
+    /// The exchange of a stream, which begins where it is new.
+    fn begin(&mut self, stream: u32, each: &mut dyn FnMut(Exchange)) {
+        if self.streams.len() >= STREAMS_MAX
+            && let Some(oldest) = self.streams.pop_front()
+        {
+            self.dropped = self.dropped.saturating_add(1);
+            each(oldest);
+        }
+        self.depth += 1;
+        self.streams.push_back(Exchange {
+            depth: self.depth,
+            stream: Some(stream),
+            ..Exchange::default()
+        });
+    }
+
+    fn request(&mut self, stream: u32, read: Fields, stamp: Stamp, each: &mut dyn FnMut(Exchange)) {
+        let method = read.pseudo(":method");
+        // What follows a body has no method.
+        if self.stream(stream).is_none() && !method.is_empty() {
+            self.begin(stream, each);
+        }
+        let Some(exchange) = self.stream(stream) else {
+            return;
+        };
+        if read.is_cut {
+            exchange.fault.get_or_insert(Fault::Fields);
+        }
+        if exchange.request.is_some() {
+            return;
+        }
+        let line = RequestLine {
+            method,
+            target: read.pseudo(":path"),
+            ..RequestLine::default()
+        };
+        exchange.request = Some(Request {
+            head: Head {
+                line,
+                fields: read.fields,
+            },
+            stamp,
+            ..Request::default()
+        });
+    }
+
+    fn response(
+        &mut self,
+        stream: u32,
+        read: Fields,
+        stamp: Stamp,
+        each: &mut dyn FnMut(Exchange),
+    ) {
+        let status = read.pseudo(":status");
+        if self.stream(stream).is_none() && !status.is_empty() {
+            self.begin(stream, each);
+        }
+        let Some(exchange) = self.stream(stream) else {
+            return;
+        };
+        if read.is_cut {
+            exchange.fault.get_or_insert(Fault::Fields);
+        }
+        if exchange.response.is_some() {
+            return;
+        }
+        let line = StatusLine {
+            code: status.parse().unwrap_or_default(),
+            ..StatusLine::default()
+        };
+        if line.code / 100 == 1 {
+            exchange.interim = Some(line);
+            return;
+        }
+        exchange.response = Some(Response {
+            head: Head {
+                line,
+                fields: read.fields,
+            },
+            stamp,
+            ..Response::default()
+        });
+    }
+
+    fn data(&mut self, side: usize, stream: u32, octets: &[u8]) {
+        let is_client = self.client == side;
+        let Some(exchange) = self.stream(stream) else {
+            return;
+        };
+        match (is_client, &mut exchange.request, &mut exchange.response) {
+            (true, Some(request), _) => request.add(octets),
+            (false, _, Some(response)) => response.add(octets),
+            _ => {}
+        }
+    }
+
+    fn missing(&mut self, side: usize, stream: u32, octets: u64) {
+        let is_client = self.client == side;
+        let Some(exchange) = self.stream(stream) else {
+            return;
+        };
+        let missing = match (is_client, &mut exchange.request, &mut exchange.response) {
+            (true, Some(request), _) => &mut request.missing,
+            (false, _, Some(response)) => &mut response.missing,
+            _ => return,
+        };
+        *missing = missing.saturating_add(octets);
+    }
+
+    /// A frame is over: with the stream's end a response takes its exchange with it.
+    fn ended(&mut self, side: usize, header: Header, each: &mut dyn FnMut(Exchange)) {
+        if header.flags & END_STREAM == 0 {
+            return;
+        }
+        let is_client = self.client == side;
+        let place = self
+            .streams
+            .iter()
+            .rposition(|it| it.stream == Some(header.stream));
+        let Some(exchange) = place.and_then(|place| self.streams.get_mut(place)) else {
+            return;
+        };
+        if is_client {
+            if let Some(request) = &mut exchange.request {
+                request.is_whole = true;
+            }
+        } else if let Some(response) = &mut exchange.response {
+            response.is_whole = true;
+            if let Some(exchange) = place.and_then(|place| self.streams.remove(place)) {
+                each(exchange);
+            }
+        }
+    }
+}
+
+/// What becomes of a frame with this header.
+fn state_of(header: Header, block: &Option<(Header, u32, Vec<u8>)>) -> State {
+    // Between the parts of a block there is nothing else (RFC 9113, 6.10).
+    let goes_on = block.as_ref().map(|(first, ..)| first.stream);
+    let is_block = matches!(header.kind, HEADERS | PROMISE | CONTINUATION);
+    if goes_on.is_some_and(|stream| header.kind != CONTINUATION || header.stream != stream)
+        || goes_on.is_none() && header.kind == CONTINUATION
+        || is_block && header.length > BLOCK_OCTETS_MAX
+    {
+        return State::Lost;
+    }
+    match header.kind {
+        DATA => State::Data {
+            header,
+            left: header.length,
+            padding: 0,
+        },
+        HEADERS | PROMISE | CONTINUATION => State::Kept(header),
+        _ => State::Passed(header.length),
+    }
+}
+
+/// Moves octets until there are `count`; true when there are.
+fn fill(begun: &mut Vec<u8>, rest: &mut &[u8], count: usize) -> bool {
+    let wanted = count.saturating_sub(begun.len()).min(rest.len());
+    let (taken, behind) = rest.split_at(wanted);
+    begun.extend_from_slice(taken);
+    *rest = behind;
+    begun.len() >= count
+}
+
+/// The fields of a head, as many as are kept.
+#[derive(Default)]
+struct Fields {
+    fields: Vec<(String, String)>,
+    octets: usize,
+    is_cut: bool,
+}
+
+impl Fields {
+    fn add(&mut self, (name, value): Field) {
+        let octets = self.octets.saturating_add(name.len() + value.len());
+        if octets > FIELD_OCTETS_MAX || self.fields.len() >= FIELDS_MAX {
+            self.is_cut = true;
+            return;
+        }
+        self.octets = octets;
+        let text = |text: Arc<str>| text.as_ref().to_owned();
+        self.fields.push((text(name), text(value)));
+    }
+
+    fn pseudo(&self, wanted: &str) -> String {
+        let found = self.fields.iter().find(|(name, _)| name == wanted);
+        found.map_or_else(String::new, |(_, value)| value.clone())
+    }
+}

@@ -1,0 +1,200 @@
+//! M3UA (RFC 4666): one message, and what it carries of MTP3.
+
+use weir_bytes::{u8_at, u16_be_at, u32_be_at};
+
+/// Octets of a header.
+const HEADER_OCTETS: usize = 8;
+/// Parameters of a message that are read.
+pub const PARAMETERS_MAX: usize = 256;
+/// The service that SCCP is (Q.704, 14.2.1).
+pub const SCCP: u8 = 3;
+
+/// A message whose header is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'m>(&'m [u8]);
+
+impl<'m> Message<'m> {
+    /// A view of a message; `None` when it is none: its version, its class with its type and its length must be some
+    /// that there are.
+    #[must_use]
+    pub fn new(bytes: &'m [u8]) -> Option<Self> {
+        let message = Self(bytes);
+        let (version, reserved) = (u8_at(bytes, 0)?, u8_at(bytes, 1)?);
+        let length = u32_be_at(bytes, 4)? as usize;
+        // Some senders do not count what fills up the last parameter.
+        let is_length = length >= HEADER_OCTETS
+            && length.next_multiple_of(4) == bytes.len().next_multiple_of(4);
+        (version == 1 && reserved == 0 && is_length && message.name().is_some()).then_some(message)
+    }
+
+    /// Version: 1.
+    #[must_use]
+    pub fn version(&self) -> u8 {
+        u8_at(self.0, 0).unwrap_or_default()
+    }
+
+    /// Class: 0 management, 1 transfer, 2 network management, 3 state, 4 traffic, 9 routing keys.
+    #[must_use]
+    pub fn class(&self) -> u8 {
+        u8_at(self.0, 2).unwrap_or_default()
+    }
+
+    /// Type within the class.
+    #[must_use]
+    pub fn kind(&self) -> u8 {
+        u8_at(self.0, 3).unwrap_or_default()
+    }
+
+    /// Octets, as the header says.
+    #[must_use]
+    pub fn length(&self) -> u32 {
+        u32_be_at(self.0, 4).unwrap_or_default()
+    }
+
+    /// What it is called (RFC 4666, 3.1.2).
+    #[must_use]
+    pub fn name(&self) -> Option<&'static str> {
+        Some(match (self.class(), self.kind()) {
+            (0, 0) => "ERR",
+            (0, 1) => "NTFY",
+            (1, 1) => "DATA",
+            (2, 1) => "DUNA",
+            (2, 2) => "DAVA",
+            (2, 3) => "DAUD",
+            (2, 4) => "SCON",
+            (2, 5) => "DUPU",
+            (2, 6) => "DRST",
+            (3, 1) => "ASPUP",
+            (3, 2) => "ASPDN",
+            (3, 3) => "BEAT",
+            (3, 4) => "ASPUP_ACK",
+            (3, 5) => "ASPDN_ACK",
+            (3, 6) => "BEAT_ACK",
+            (4, 1) => "ASPAC",
+            (4, 2) => "ASPIA",
+            (4, 3) => "ASPAC_ACK",
+            (4, 4) => "ASPIA_ACK",
+            (9, 1) => "REG_REQ",
+            (9, 2) => "REG_RSP",
+            (9, 3) => "DEREG_REQ",
+            (9, 4) => "DEREG_RSP",
+            _ => return None,
+        })
+    }
+
+    /// Tags and values of the parameters, as far as they are whole.
+    pub fn parameters(&self) -> impl Iterator<Item = (u16, &'m [u8])> + use<'m> {
+        let mut rest = self.0.get(HEADER_OCTETS..).unwrap_or_default();
+        let all = std::iter::from_fn(move || {
+            let (tag, length) = (u16_be_at(rest, 0)?, usize::from(u16_be_at(rest, 2)?));
+            let value = rest.get(4..length)?;
+            rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+            Some((tag, value))
+        });
+        all.take(PARAMETERS_MAX)
+    }
+
+    /// The value of the first parameter with this tag.
+    #[must_use]
+    pub fn parameter(&self, tag: u16) -> Option<&'m [u8]> {
+        Some(self.parameters().find(|(known, _)| *known == tag)?.1)
+    }
+
+    /// The number that a parameter is.
+    #[must_use]
+    pub fn number(&self, tag: u16) -> Option<u32> {
+        u32_be_at(self.parameter(tag)?, 0)
+    }
+
+    /// What it carries of MTP3.
+    #[must_use]
+    pub fn transfer(&self) -> Option<Transfer<'m>> {
+        let value = self.parameter(PROTOCOL_DATA)?;
+        Some(Transfer {
+            opc: u32_be_at(value, 0)?,
+            dpc: u32_be_at(value, 4)?,
+            service: u8_at(value, 8)?,
+            network: u8_at(value, 9)?,
+            priority: u8_at(value, 10)?,
+            link: u8_at(value, 11)?,
+            user: value.get(12..)?,
+        })
+    }
+}
+
+/// A parameter of data.
+const PROTOCOL_DATA: u16 = 0x0210;
+
+/// A message of MTP3 (RFC 4666, 3.3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer<'m> {
+    /// Point code of the sender.
+    pub opc: u32,
+    /// Point code of the receiver.
+    pub dpc: u32,
+    /// Service: 3 SCCP, 5 ISUP, ….
+    pub service: u8,
+    /// Network: 0 international, 2 national.
+    pub network: u8,
+    /// Priority.
+    pub priority: u8,
+    /// Selection of a signalling link.
+    pub link: u8,
+    /// What the user of MTP3 sends.
+    pub user: &'m [u8],
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A message that carries this for SCCP.
+    pub(crate) fn carrying(user: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![1, 0, 1, 1, 0, 0, 0, 0];
+        bytes.extend(b"\0\x06\0\x08\0\0\0\x0a\x02\x10");
+        bytes.extend((16 + user.len() as u16).to_be_bytes());
+        bytes.extend(b"\0\0\x04\x01\0\0\x08\x02\x03\x02\0\x07");
+        bytes.extend(user);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        let length = (bytes.len() as u32).to_be_bytes();
+        bytes[4..8].copy_from_slice(&length);
+        bytes
+    }
+
+    #[test]
+    fn what_is_carried_is_read() {
+        let bytes = carrying(b"\x09\0\x03");
+        let message = Message::new(&bytes).unwrap();
+        assert_eq!(
+            (message.name(), message.number(6)),
+            (Some("DATA"), Some(10))
+        );
+        let transfer = message.transfer().unwrap();
+        assert_eq!(
+            (transfer.opc, transfer.dpc, transfer.link),
+            (0x0401, 0x0802, 7)
+        );
+        assert_eq!(
+            (transfer.service, transfer.user),
+            (SCCP, &b"\x09\0\x03"[..])
+        );
+    }
+
+    #[test]
+    fn every_prefix_and_what_is_alike_is_none() {
+        let bytes = carrying(b"\x09\0\x03\x05");
+        for end in 0..bytes.len() - 3 {
+            assert!(Message::new(&bytes[..end]).is_none());
+        }
+        let mut other = bytes.clone();
+        other[3] = 2;
+        assert!(Message::new(&other).is_none());
+        let mut many = vec![1, 0, 3, 3];
+        many.extend((8 + 40_000_u32).to_be_bytes());
+        many.extend(b"\0\x09\0\x04".repeat(10_000));
+        assert_eq!(
+            Message::new(&many).unwrap().parameters().count(),
+            PARAMETERS_MAX
+        );
+    }
+}

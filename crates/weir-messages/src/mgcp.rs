@@ -1,0 +1,243 @@
+//! MGCP (RFC 3435): the messages of a datagram.
+
+/// Ports of gateways and of call agents.
+pub const PORTS: [u16; 2] = [2_427, 2_727];
+/// Messages of a datagram that are read.
+pub const MESSAGES_MAX: usize = 256;
+
+/// A message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message<'m> {
+    /// What its first line says.
+    pub line: Line<'m>,
+    /// The number that command and response share, as it is written.
+    pub transaction: &'m [u8],
+    /// All of it.
+    pub bytes: &'m [u8],
+    parameters: &'m [u8],
+    /// What follows the empty line: a description of media.
+    pub body: &'m [u8],
+}
+
+/// The first line of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Line<'m> {
+    /// A command.
+    Command {
+        /// `CRCX`, `MDCX`, `DLCX`, `RQNT`, `NTFY`, ….
+        verb: &'m [u8],
+        /// The endpoint that it is about.
+        endpoint: &'m [u8],
+        /// `MGCP 1.0`, with a profile at times.
+        version: &'m [u8],
+    },
+    /// A response.
+    Response {
+        /// Its code: 200 done, 250 connection deleted, 5xx refused, ….
+        code: u16,
+        /// What follows the number of the transaction.
+        text: &'m [u8],
+    },
+}
+
+/// The messages of a datagram: lines with a full stop stand between them (RFC 3435, 3.5.5). What is none is passed
+/// over.
+pub fn messages(bytes: &[u8]) -> impl Iterator<Item = Message<'_>> {
+    let mut rest = Some(bytes);
+    let parts = std::iter::from_fn(move || {
+        let all = rest?;
+        let mut at = 0;
+        for line in all.split_inclusive(|byte| *byte == b'\n') {
+            if line.trim_ascii() == b"." {
+                rest = all.get(at + line.len()..);
+                return all.get(..at);
+            }
+            at += line.len();
+        }
+        rest = None;
+        Some(all)
+    });
+    parts.take(MESSAGES_MAX).filter_map(Message::new)
+}
+
+/// True when a datagram begins with a command, or between [`PORTS`] with a response.
+#[must_use]
+pub fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
+    match messages(bytes).next().map(|message| message.line) {
+        Some(Line::Command { .. }) => true,
+        Some(Line::Response { .. }) => ports.iter().any(|port| PORTS.contains(port)),
+        None => false,
+    }
+}
+
+impl<'m> Message<'m> {
+    /// Reads a message; `None` when its first line is none of MGCP's.
+    #[must_use]
+    pub fn new(bytes: &'m [u8]) -> Option<Self> {
+        let (first, rest) = line(bytes)?;
+        let (word, after) = word(first)?;
+        let (transaction, after) = self::word(after)?;
+        let is_number = transaction.len() <= 9 && transaction.iter().all(u8::is_ascii_digit);
+        if !is_number {
+            return None;
+        }
+        let line = match word {
+            [b'0'..=b'9', b'0'..=b'9', b'0'..=b'9'] => Line::Response {
+                code: std::str::from_utf8(word).ok()?.parse().ok()?,
+                text: after,
+            },
+            [_, _, _, _] if is_verb(word) => {
+                let (endpoint, version) = self::word(after)?;
+                let is_version = version.get(..5)?.eq_ignore_ascii_case(b"MGCP ");
+                is_version.then_some(Line::Command {
+                    verb: word,
+                    endpoint,
+                    version,
+                })?
+            }
+            _ => return None,
+        };
+        let (parameters, body) = halves(rest);
+        Some(Self {
+            line,
+            transaction,
+            bytes,
+            parameters,
+            body,
+        })
+    }
+
+    /// The number of the transaction.
+    #[must_use]
+    pub fn transaction(&self) -> Option<u32> {
+        std::str::from_utf8(self.transaction).ok()?.parse().ok()
+    }
+
+    /// The parameters: names and values.
+    pub fn parameters(&self) -> impl Iterator<Item = (&'m [u8], &'m [u8])> + use<'m> {
+        let lines = self.parameters.split(|byte| *byte == b'\n');
+        lines.filter_map(|line| {
+            let colon = line.iter().position(|byte| *byte == b':')?;
+            let (name, value) = line.split_at(colon);
+            let name = name.trim_ascii();
+            let value = value.get(1..)?.trim_ascii();
+            (!name.is_empty()).then_some((name, value))
+        })
+    }
+
+    /// The value of the first parameter of this name, in whatever case.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> Option<&'m [u8]> {
+        let mut parameters = self.parameters();
+        let found = parameters.find(|(known, _)| known.eq_ignore_ascii_case(name.as_bytes()))?;
+        Some(found.1)
+    }
+
+    /// A number of the connection's parameters (RFC 3435, 3.2.2.7): `PS` packets sent, `PL` packets lost, ….
+    #[must_use]
+    pub fn counted(&self, name: &str) -> Option<u32> {
+        let of_connection = self.parameter("P")?;
+        let mut parts = of_connection.split(|byte| *byte == b',');
+        parts.find_map(|part| {
+            let (known, value) = part.split_at(part.iter().position(|byte| *byte == b'=')?);
+            let is_it = known.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
+            let value = std::str::from_utf8(value.get(1..)?.trim_ascii()).ok()?;
+            value.parse().ok().filter(|_| is_it)
+        })
+    }
+}
+
+/// The commands (RFC 3435, 2.3), and those of experiments.
+fn is_verb(word: &[u8]) -> bool {
+    const VERBS: [&[u8]; 10] = [
+        b"EPCF", b"CRCX", b"MDCX", b"DLCX", b"RQNT", b"NTFY", b"AUEP", b"AUCX", b"RSIP", b"MESG",
+    ];
+    VERBS.iter().any(|verb| verb.eq_ignore_ascii_case(word))
+        || matches!(word, [b'X' | b'x', rest @ ..] if rest.iter().all(u8::is_ascii_alphabetic))
+}
+
+/// The first line without its end, and what follows; lines that are empty before it are passed over.
+fn line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let begin = bytes.iter().position(|byte| !byte.is_ascii_whitespace())?;
+    let bytes = bytes.get(begin..)?;
+    let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+    let (line, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
+    let rest = match rest {
+        [b'\r', b'\n', rest @ ..] | [_, rest @ ..] => rest,
+        [] => rest,
+    };
+    Some((line, rest))
+}
+
+/// The first word of a line, and what follows it.
+fn word(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let line = line.trim_ascii_start();
+    let end = line.iter().position(u8::is_ascii_whitespace);
+    let (word, rest) = line.split_at(end.unwrap_or(line.len()));
+    (!word.is_empty()).then_some((word, rest.trim_ascii()))
+}
+
+/// What stands before an empty line, and what behind it.
+fn halves(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let mut at = 0;
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        if line.trim_ascii().is_empty() {
+            let body = bytes.get(at + line.len()..).unwrap_or_default();
+            return (bytes.get(..at).unwrap_or_default(), body);
+        }
+        at += line.len();
+    }
+    (bytes, &[])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DATAGRAM: &[u8] = b"200 2005 OK\r\nI: FDE234C8\r\n\r\nv=0\r\nc=IN IP4 192.0.2.7\r\nm=audio 3456 RTP/AVP 0\r\n.\r\n\
+        DLCX 1210 aaln/1@rgw.example MGCP 1.0 NCS 1.0\r\nc: A3C47F\r\nP: PS=1245, PR=1244, PL=1, JI=20\r\n";
+
+    #[test]
+    fn the_messages_of_a_datagram_are_read() {
+        let all: Vec<_> = messages(DATAGRAM).collect();
+        assert_eq!(all.len(), 2);
+        assert_eq!(
+            all[0].line,
+            Line::Response {
+                code: 200,
+                text: b"OK"
+            }
+        );
+        assert_eq!(all[0].parameter("i"), Some(&b"FDE234C8"[..]));
+        assert_eq!(crate::sdp::media(all[0].body)[0].port, 3_456);
+        let (verb, endpoint) = (&b"DLCX"[..], &b"aaln/1@rgw.example"[..]);
+        let version = &b"MGCP 1.0 NCS 1.0"[..];
+        assert_eq!(
+            all[1].line,
+            Line::Command {
+                verb,
+                endpoint,
+                version
+            }
+        );
+        assert_eq!(
+            (all[1].transaction(), all[1].counted("PL")),
+            (Some(1_210), Some(1))
+        );
+        assert_eq!(all[1].parameter("C"), Some(&b"A3C47F"[..]));
+        assert!(begins(DATAGRAM, [1, 2_427]) && !begins(DATAGRAM, [1, 2]));
+        assert!(!begins(b"INVITE sip:a SIP/2.0\r\n\r\n", [1, 2_427]));
+        assert!(!begins(b"220 mail ready\r\n", [1, 2_427]));
+    }
+
+    #[test]
+    fn every_prefix_is_read_as_far_as_it_goes() {
+        for end in 0..DATAGRAM.len() {
+            assert!(messages(&DATAGRAM[..end]).count() <= 2);
+        }
+        assert_eq!(
+            messages(&b"200 1\n.\n".repeat(10_000)).count(),
+            MESSAGES_MAX
+        );
+    }
+}

@@ -1,0 +1,277 @@
+//! TCAP (ITU-T Q.773): one message, its dialogue and its components.
+
+use crate::ber::{Ber, INTEGER, OBJECT, integer, object};
+
+/// Components of a message that are read.
+pub const COMPONENTS_MAX: usize = 256;
+/// Transaction identifiers have four octets at most.
+const TRANSACTION_OCTETS_MAX: usize = 4;
+
+/// A message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Message<'m> {
+    /// Its tag: 0x61 unidirectional, 0x62 begin, 0x64 end, 0x65 continue, 0x67 abort.
+    pub kind: u8,
+    /// The sender's number of the transaction.
+    pub origin: Option<&'m [u8]>,
+    /// The receiver's number of the transaction.
+    pub destination: Option<&'m [u8]>,
+    /// Why the provider aborted.
+    pub abort_cause: Option<u8>,
+    /// The application's context: an object identifier.
+    pub context: Option<String>,
+    /// Whether the dialogue was accepted: 0, or rejected: 1.
+    pub result: Option<i64>,
+    /// What is invoked or answered.
+    pub components: Vec<Component>,
+}
+
+/// A component (Q.773, 3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Component {
+    /// 1 invoke, 2 last result, 3 error, 4 reject, 7 result that is not the last.
+    pub kind: u8,
+    /// The number that it shares with what it answers.
+    pub invoke: Option<i64>,
+    /// The number of what it belongs to.
+    pub linked: Option<i64>,
+    /// The operation: a number, where it is no object identifier.
+    pub operation: Option<i64>,
+    /// The error: a number, where it is no object identifier.
+    pub error: Option<i64>,
+}
+
+impl<'m> Message<'m> {
+    /// Reads a message, as far as its components are whole; `None` when it is none, or its transaction has no number.
+    #[must_use]
+    pub fn new(bytes: &'m [u8]) -> Option<Self> {
+        let (kind, contents) = Ber(bytes).next_of_any_length()?;
+        kind_word(kind)?;
+        let mut message = Self {
+            kind,
+            ..Self::default()
+        };
+        let mut fields = Ber(contents);
+        while let Some((tag, value)) = fields.next_of_any_length() {
+            match tag {
+                0x48 => message.origin = transaction(value),
+                0x49 => message.destination = transaction(value),
+                0x4a => message.abort_cause = value.first().copied(),
+                0x6b => {
+                    message.dialogue(value);
+                }
+                0x6c => message.components(value),
+                _ => {}
+            }
+        }
+        let is_numbered = match kind {
+            0x62 => message.origin.is_some(),
+            0x65 => message.origin.is_some() && message.destination.is_some(),
+            0x64 | 0x67 => message.destination.is_some(),
+            _ => !message.components.is_empty(),
+        };
+        is_numbered.then_some(message)
+    }
+
+    /// Reads the dialogue portion: an external whose single type is a request, a response or an abort.
+    fn dialogue(&mut self, bytes: &'m [u8]) -> Option<()> {
+        let (tag, external) = Ber(bytes).next_of_any_length()?;
+        let mut fields = Ber(external);
+        while let Some((inner, single)) = fields.next_of_any_length() {
+            if tag != 0x28 || inner != 0xa0 {
+                continue;
+            }
+            let (kind, pdu) = Ber(single).next_of_any_length()?;
+            let mut parts = Ber(pdu);
+            while let Some((part, value)) = parts.next_of_any_length() {
+                match (kind, part) {
+                    (0x60 | 0x61, 0xa1) => {
+                        self.context = Ber(value).of(OBJECT).and_then(object);
+                    }
+                    (0x61, 0xa2) => self.result = Ber(value).integer(),
+                    _ => {}
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn components(&mut self, bytes: &'m [u8]) {
+        let mut all = Ber(bytes);
+        while let Some((tag, contents)) = all.next_of_any_length() {
+            let kind = tag.wrapping_sub(0xa0);
+            if matches!(kind, 1..=4 | 7) && self.components.len() < COMPONENTS_MAX {
+                self.components.push(component(kind, contents));
+            }
+        }
+    }
+}
+
+fn transaction(value: &[u8]) -> Option<&[u8]> {
+    (1..=TRANSACTION_OCTETS_MAX)
+        .contains(&value.len())
+        .then_some(value)
+}
+
+fn component(kind: u8, contents: &[u8]) -> Component {
+    let mut component = Component {
+        kind,
+        invoke: None,
+        linked: None,
+        operation: None,
+        error: None,
+    };
+    let mut fields = Ber(contents);
+    while let Some((tag, value)) = fields.next_of_any_length() {
+        match (kind, tag) {
+            (_, INTEGER) if component.invoke.is_none() => component.invoke = integer(value),
+            (1, 0x80) => component.linked = integer(value),
+            (1, INTEGER) => component.operation = integer(value),
+            (2 | 7, 0x30) => component.operation = Ber(value).integer(),
+            (3, INTEGER) => component.error = integer(value),
+            _ => {}
+        }
+        // Parameters follow the operation and are not looked into.
+        if component.operation.is_some() || component.error.is_some() {
+            break;
+        }
+    }
+    component
+}
+
+/// The name of a type of messages.
+#[must_use]
+pub const fn kind_word(kind: u8) -> Option<&'static str> {
+    Some(match kind {
+        0x61 => "unidirectional",
+        0x62 => "begin",
+        0x64 => "end",
+        0x65 => "continue",
+        0x67 => "abort",
+        _ => return None,
+    })
+}
+
+/// The name of a type of components.
+#[must_use]
+pub const fn component_word(kind: u8) -> Option<&'static str> {
+    Some(match kind {
+        1 => "invoke",
+        2 => "returnResultLast",
+        3 => "returnError",
+        4 => "reject",
+        7 => "returnResultNotLast",
+        _ => return None,
+    })
+}
+
+/// The name of an operation of MAP (3GPP TS 29.002, 17.5).
+#[must_use]
+pub const fn map_word(operation: i64) -> Option<&'static str> {
+    Some(match operation {
+        2 => "updateLocation",
+        3 => "cancelLocation",
+        4 => "provideRoamingNumber",
+        7 => "insertSubscriberData",
+        8 => "deleteSubscriberData",
+        10 => "registerSS",
+        11 => "eraseSS",
+        12 => "activateSS",
+        13 => "deactivateSS",
+        14 => "interrogateSS",
+        17 => "registerPassword",
+        18 => "getPassword",
+        22 => "sendRoutingInfo",
+        23 => "updateGprsLocation",
+        24 => "sendRoutingInfoForGprs",
+        25 => "failureReport",
+        29 => "sendEndSignal",
+        33 => "processAccessSignalling",
+        34 => "forwardAccessSignalling",
+        37 => "reset",
+        38 => "forwardCheckSS-Indication",
+        43 => "checkIMEI",
+        44 => "mt-forwardSM",
+        45 => "sendRoutingInfoForSM",
+        46 => "mo-forwardSM",
+        47 => "reportSM-DeliveryStatus",
+        50 => "activateTraceMode",
+        51 => "deactivateTraceMode",
+        55 => "sendIdentification",
+        56 => "sendAuthenticationInfo",
+        57 => "restoreData",
+        58 => "sendIMSI",
+        59 => "processUnstructuredSS-Request",
+        60 => "unstructuredSS-Request",
+        61 => "unstructuredSS-Notify",
+        62 => "anyTimeSubscriptionInterrogation",
+        63 => "informServiceCentre",
+        64 => "alertServiceCentre",
+        65 => "anyTimeModification",
+        66 => "readyForSM",
+        67 => "purgeMS",
+        68 => "prepareHandover",
+        69 => "prepareSubsequentHandover",
+        70 => "provideSubscriberInfo",
+        71 => "anyTimeInterrogation",
+        72 => "ss-InvocationNotification",
+        75 => "statusReport",
+        83 => "provideSubscriberLocation",
+        85 => "sendRoutingInfoForLCS",
+        86 => "subscriberLocationReport",
+        87 => "ist-Alert",
+        88 => "ist-Command",
+        89 => "noteMM-Event",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEGIN: &[u8] = b"\x62\x39\x48\x04\x01\x02\x03\x04\x6b\x1a\x28\x18\x06\x07\0\x11\x86\x05\x01\x01\x01\xa0\x0d\
+        \x60\x0b\xa1\x09\x06\x07\x04\0\0\x01\0\x01\x03\x6c\x15\xa1\x06\x02\x01\x01\x02\x01\x02\xa3\x0b\x02\x01\xff\x02\x01\x01\
+        \x30\x03\x02\x01\x05";
+
+    #[test]
+    fn a_begin_is_read() {
+        let message = Message::new(BEGIN).unwrap();
+        assert_eq!(
+            (kind_word(message.kind), message.origin),
+            (Some("begin"), Some(&[1, 2, 3, 4][..]))
+        );
+        assert_eq!(message.context.as_deref(), Some("0.4.0.0.1.0.1.3"));
+        let [invoke, error] = message.components[..] else {
+            panic!("{message:?}")
+        };
+        assert_eq!(
+            (invoke.kind, invoke.invoke, invoke.operation),
+            (1, Some(1), Some(2))
+        );
+        assert_eq!(
+            (error.kind, error.invoke, error.error),
+            (3, Some(-1), Some(1))
+        );
+        assert_eq!(map_word(2), Some("updateLocation"));
+    }
+
+    #[test]
+    fn every_prefix_is_none() {
+        for end in 0..BEGIN.len() {
+            assert_eq!(Message::new(&BEGIN[..end]), None);
+        }
+    }
+
+    #[test]
+    fn a_flood_of_components_stays_within_its_limit() {
+        let components = b"\xa1\x06\x02\x01\x01\x02\x01\x02".repeat(5_000);
+        let mut bytes = b"\x62\x80\x48\x01\x07\x6c\x80".to_vec();
+        bytes.extend(components);
+        bytes.extend([0; 4]);
+        assert_eq!(
+            Message::new(&bytes).unwrap().components.len(),
+            COMPONENTS_MAX
+        );
+    }
+}

@@ -1,0 +1,131 @@
+//! `m3ua`: one row a message of M3UA.
+
+use weir_messages::m3ua::{Message, Transfer};
+use weir_messages::printable;
+use weir_packet::{Kind, Needs, Value};
+
+use super::list::{Cache, Say};
+use super::messages::{Messages, Protocol, Push, Way, columns_with_way};
+use super::value::number;
+use super::{Extraction, Item, ItemField, columns};
+
+pub(super) const EXTRACTION: Extraction = Extraction {
+    name: "m3ua",
+    doc: "one row a message of M3UA over SCTP",
+    columns: || columns_with_way(columns(&[], FIELDS)),
+    needs: &[Needs::All],
+    start: |_| Box::new(Messages::<M3ua>::default()),
+    arguments: &[],
+    aliases: &[],
+};
+
+#[derive(Default)]
+pub(super) struct M3ua;
+
+impl Protocol for M3ua {
+    const NAME: &'static str = "m3ua";
+
+    fn is_datagram(bytes: &[u8], _ports: [u16; 2]) -> bool {
+        Message::new(bytes).is_some()
+    }
+
+    fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
+        let is_message = way.transport == "sctp" && Message::new(bytes).is_some();
+        if is_message {
+            let item = M3uaItem {
+                said: Said(bytes.to_vec()),
+                cache: Cache::new(FIELDS.len()),
+            };
+            push(way, &item);
+        }
+        is_message
+    }
+}
+
+struct M3uaItem {
+    said: Said,
+    cache: Cache,
+}
+
+impl Item for M3uaItem {
+    fn value(&self, index: usize) -> Option<Value<'_>> {
+        self.cache.value(FIELDS, index, &self.said)
+    }
+}
+
+struct Said(Vec<u8>);
+
+impl Said {
+    fn message(&self) -> Option<Message<'_>> {
+        Message::new(&self.0)
+    }
+
+    fn transfer(&self) -> Option<Transfer<'_>> {
+        self.message()?.transfer()
+    }
+
+    fn number(&self, tag: u16) -> Option<Value<'static>> {
+        number(self.message()?.number(tag)?)
+    }
+
+    fn numbers(&self, tag: u16) -> Vec<u32> {
+        let value = self.message().and_then(|it| it.parameter(tag));
+        let words = value.unwrap_or_default().as_chunks::<4>().0;
+        words.iter().map(|word| u32::from_be_bytes(*word)).collect()
+    }
+
+    /// Half of a parameter of status.
+    fn status(&self, shift: u32) -> Option<Value<'static>> {
+        number(self.message()?.number(0x000d)? >> shift & 0xffff)
+    }
+}
+
+#[rustfmt::skip]
+static FIELDS: &[ItemField<Say<Said>>] = &[
+    ItemField::new("m3ua.version", Kind::U8, Say::Value(|s| number(s.message()?.version())),
+        "Version: 1", "RFC 4666, 3.1.1"),
+    ItemField::new("m3ua.message_class", Kind::U8, Say::Value(|s| number(s.message()?.class())),
+        "Class: 0 management, 1 transfer, 2 network management, 3 state, 4 traffic, 9 routing keys", "RFC 4666, 3.1.2"),
+    ItemField::new("m3ua.message_type", Kind::U8, Say::Value(|s| number(s.message()?.kind())),
+        "Type within the class", "RFC 4666, 3.1.2"),
+    ItemField::new("m3ua.message", Kind::Text, Say::Value(|s| s.message()?.name().map(Value::Text)),
+        "Class and type in a word: DATA, ASPUP, ASPAC_ACK, DUNA, …", "RFC 4666, 3.1.2"),
+    ItemField::new("m3ua.message_length", Kind::U32, Say::Value(|s| number(s.message()?.length())),
+        "Octets of the message", "RFC 4666, 3.1.4"),
+    ItemField::new("m3ua.parameter_tag", Kind::Numbers, Say::List(|s, list| s.message().into_iter().flat_map(|it| it.parameters()).for_each(|(tag, _)| list.number(tag))),
+        "Tags of the parameters", "RFC 4666, 3.2"),
+    ItemField::new("m3ua.network_appearance", Kind::U32, Say::Value(|s| s.number(0x0200)),
+        "Network that point codes are of", "RFC 4666, 3.3.1"),
+    ItemField::new("m3ua.routing_context", Kind::Numbers, Say::List(|s, list| list.numbers(&s.numbers(0x0006))),
+        "What the traffic belongs to", "RFC 4666, 1.4.2.4"),
+    ItemField::new("m3ua.protocol_data_opc", Kind::U32, Say::Value(|s| number(s.transfer()?.opc)),
+        "Point code of the sender", "RFC 4666, 3.3.1"),
+    ItemField::new("m3ua.protocol_data_dpc", Kind::U32, Say::Value(|s| number(s.transfer()?.dpc)),
+        "Point code of the receiver", "RFC 4666, 3.3.1"),
+    ItemField::new("m3ua.protocol_data_si", Kind::U8, Say::Value(|s| number(s.transfer()?.service)),
+        "What is carried: 3 SCCP, 5 ISUP, …", "RFC 4666, 3.3.1; ITU-T Q.704, 14.2.1"),
+    ItemField::new("m3ua.protocol_data_ni", Kind::U8, Say::Value(|s| number(s.transfer()?.network)),
+        "Network: 0 international, 2 national", "RFC 4666, 3.3.1"),
+    ItemField::new("m3ua.protocol_data_mp", Kind::U8, Say::Value(|s| number(s.transfer()?.priority)),
+        "Priority", "RFC 4666, 3.3.1"),
+    ItemField::new("m3ua.protocol_data_sls", Kind::U8, Say::Value(|s| number(s.transfer()?.link)),
+        "Selection of a signalling link", "RFC 4666, 3.3.1"),
+    ItemField::new("m3ua.protocol_data", Kind::Bytes, Say::Value(|s| Some(Value::Bytes(s.transfer()?.user))),
+        "What the user of MTP3 sends", "RFC 4666, 3.3.1"),
+    ItemField::new("m3ua.correlation_identifier", Kind::U32, Say::Value(|s| s.number(0x0013)),
+        "Number of the message when traffic moves", "RFC 4666, 3.3.1"),
+    ItemField::new("m3ua.traffic_mode_type", Kind::U32, Say::Value(|s| s.number(0x000b)),
+        "How servers share traffic: 1 one for the other, 2 shared, 3 all get it", "RFC 4666, 3.6.1"),
+    ItemField::new("m3ua.asp_identifier", Kind::U32, Say::Value(|s| s.number(0x0011)),
+        "Number of the server", "RFC 4666, 3.5.1"),
+    ItemField::new("m3ua.error_code", Kind::U32, Say::Value(|s| s.number(0x000c)),
+        "Error: 1 wrong version, 25 wrong routing context, …", "RFC 4666, 3.8.1"),
+    ItemField::new("m3ua.status_type", Kind::U16, Say::Value(|s| s.status(16)),
+        "What a notification is about: 1 the state of the servers, 2 other", "RFC 4666, 3.8.2"),
+    ItemField::new("m3ua.status_info", Kind::U16, Say::Value(|s| s.status(0)),
+        "The state that it tells", "RFC 4666, 3.8.2"),
+    ItemField::new("m3ua.affected_point_code_pc", Kind::Numbers, Say::List(|s, list| s.numbers(0x0012).iter().for_each(|code| list.number(code & 0x00ff_ffff))),
+        "Point codes that can be reached, cannot, or are congested", "RFC 4666, 3.4.1"),
+    ItemField::new("m3ua.info_string", Kind::Text, Say::Text(|s| s.message()?.parameter(0x0004).map(printable)),
+        "A text for people", "RFC 4666, 3.4.1"),
+];

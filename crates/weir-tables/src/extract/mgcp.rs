@@ -1,0 +1,197 @@
+//! `mgcp`: one row a message of MGCP.
+
+use weir_messages::mgcp::{Line, Message, begins, messages};
+use weir_messages::{printable, sdp};
+use weir_packet::{Kind, Needs, Value};
+
+use super::asked::{Asked, Requests};
+use super::list::{Cache, Say};
+use super::messages::{Messages, Protocol, Push, Way, columns_with_way};
+use super::value::{address, frame, number, seconds};
+use super::{Extraction, Item, ItemField, columns};
+
+pub(super) const EXTRACTION: Extraction = Extraction {
+    name: "mgcp",
+    doc: "one row a message of MGCP; several of a datagram are several rows",
+    columns: || columns_with_way(columns(&[], FIELDS)),
+    needs: &[Needs::All],
+    start: |_| Box::new(Messages::<Mgcp>::default()),
+    arguments: &[],
+    aliases: &[],
+};
+
+#[derive(Default)]
+struct Mgcp(Requests<u32>);
+
+impl Protocol for Mgcp {
+    const NAME: &'static str = "mgcp";
+
+    fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
+        begins(bytes, ports)
+    }
+
+    fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
+        let mut is_any = false;
+        for message in messages(bytes) {
+            let asked = match (message.line, message.transaction()) {
+                (Line::Response { .. }, Some(id)) => self.0.answer(way, id),
+                (Line::Command { .. }, Some(id)) => {
+                    self.0.ask(way, id);
+                    None
+                }
+                _ => None,
+            };
+            let said = Said {
+                bytes: message.bytes.to_vec(),
+                media: sdp::media(message.body).into_iter().next(),
+                time_ns: asked.and_then(|asked| asked.until(way)),
+                asked,
+            };
+            let cache = Cache::new(FIELDS.len());
+            push(way, &MgcpItem { said, cache });
+            is_any = true;
+        }
+        is_any
+    }
+
+    fn counted(&self) -> Vec<(u64, &'static str)> {
+        self.0.counted()
+    }
+}
+
+struct MgcpItem {
+    said: Said,
+    cache: Cache,
+}
+
+impl Item for MgcpItem {
+    fn value(&self, index: usize) -> Option<Value<'_>> {
+        self.cache.value(FIELDS, index, &self.said)
+    }
+}
+
+struct Said {
+    bytes: Vec<u8>,
+    media: Option<sdp::Media>,
+    asked: Option<Asked>,
+    time_ns: Option<i64>,
+}
+
+impl Said {
+    fn message(&self) -> Option<Message<'_>> {
+        Message::new(&self.bytes)
+    }
+
+    fn line(&self) -> Option<Line<'_>> {
+        Some(self.message()?.line)
+    }
+
+    fn parameter(&self, name: &str) -> Option<String> {
+        self.message()?.parameter(name).map(printable)
+    }
+
+    fn counted(&self, name: &str) -> Option<Value<'static>> {
+        number(self.message()?.counted(name)?)
+    }
+}
+
+/// A parameter as a text.
+macro_rules! parameter {
+    ($name:literal) => {
+        Say::Text(|s| s.parameter($name))
+    };
+}
+
+#[rustfmt::skip]
+static FIELDS: &[ItemField<Say<Said>>] = &[
+    ItemField::new("mgcp.req", Kind::Bool, Say::Value(|s| Some(Value::Bool(matches!(s.line()?, Line::Command { .. })))),
+        "It is a command, no response", "RFC 3435, 3.2"),
+    ItemField::new("mgcp.req.verb", Kind::Text, Say::Text(|s| match s.line()? {
+            Line::Command { verb, .. } => Some(printable(verb)),
+            Line::Response { .. } => None,
+        }), "What is to be done: CRCX, MDCX, DLCX, RQNT, NTFY, AUEP, AUCX, RSIP, EPCF", "RFC 3435, 3.2.1.1"),
+    ItemField::new("mgcp.req.endpoint", Kind::Text, Say::Text(|s| match s.line()? {
+            Line::Command { endpoint, .. } => Some(printable(endpoint)),
+            Line::Response { .. } => None,
+        }), "The endpoint that it is about", "RFC 3435, 3.2.1.3"),
+    ItemField::new("mgcp.version", Kind::Text, Say::Text(|s| match s.line()? {
+            Line::Command { version, .. } => Some(printable(version)),
+            Line::Response { .. } => None,
+        }), "Version, with a profile at times", "RFC 3435, 3.2.1.4"),
+    ItemField::new("mgcp.transid", Kind::Text, Say::Text(|s| Some(printable(s.message()?.transaction))),
+        "Number that command and response share, as it is written", "RFC 3435, 3.2.1.2"),
+    ItemField::new("mgcp.rsp.rspcode", Kind::U16, Say::Value(|s| match s.line()? {
+            Line::Response { code, .. } => number(code),
+            Line::Command { .. } => None,
+        }), "Code of a response: 200 done, 250 connection deleted, 4xx not now, 5xx not at all", "RFC 3435, 2.4"),
+    ItemField::new("mgcp.rsp.rspstring", Kind::Text, Say::Text(|s| match s.line()? {
+            Line::Response { text, .. } => Some(printable(text)).filter(|text| !text.is_empty()),
+            Line::Command { .. } => None,
+        }), "What follows the code", "RFC 3435, 3.3"),
+    ItemField::new("mgcp.time", Kind::F64, Say::Value(|s| seconds(s.time_ns?)),
+        "Seconds from the command to this response", "weir"),
+    ItemField::new("mgcp.reqframe", Kind::U64, Say::Value(|s| frame(s.asked?.frame)),
+        "Number of the record with the command that this answers", "weir"),
+    ItemField::new("mgcp.param.callid", Kind::Text, parameter!("C"),
+        "Call, as the call agent names it", "RFC 3435, 3.2.2.2"),
+    ItemField::new("mgcp.param.connectionid", Kind::Text, parameter!("I"),
+        "Connection, as the gateway names it", "RFC 3435, 3.2.2.5"),
+    ItemField::new("mgcp.param.connectionmode", Kind::Text, parameter!("M"),
+        "sendonly, recvonly, sendrecv, inactive, …", "RFC 3435, 3.2.2.6"),
+    ItemField::new("mgcp.param.notifiedentity", Kind::Text, parameter!("N"),
+        "The call agent that is to be told", "RFC 3435, 3.2.2.12"),
+    ItemField::new("mgcp.param.requestid", Kind::Text, parameter!("X"),
+        "Number of the request that notifications repeat", "RFC 3435, 3.2.2.18"),
+    ItemField::new("mgcp.param.reqevents", Kind::Text, parameter!("R"),
+        "Events that are to be told", "RFC 3435, 3.2.2.16"),
+    ItemField::new("mgcp.param.observedevents", Kind::Text, parameter!("O"),
+        "Events that happened: digits, on and off hook, …", "RFC 3435, 3.2.2.13"),
+    ItemField::new("mgcp.param.signalreq", Kind::Text, parameter!("S"),
+        "Signals that are to be given: dial tone, ringing, …", "RFC 3435, 3.2.2.21"),
+    ItemField::new("mgcp.param.detectedevents", Kind::Text, parameter!("T"),
+        "Events that are looked for during quarantine", "RFC 3435, 3.2.2.8"),
+    ItemField::new("mgcp.param.digitmap", Kind::Text, parameter!("D"),
+        "Digit map", "RFC 3435, 3.2.2.9"),
+    ItemField::new("mgcp.param.localconnectionoptions", Kind::Text, parameter!("L"),
+        "Options of the connection: codecs, packets, …", "RFC 3435, 3.2.2.10"),
+    ItemField::new("mgcp.param.connectionparam", Kind::Text, parameter!("P"),
+        "What was counted of a connection", "RFC 3435, 3.2.2.7"),
+    ItemField::new("mgcp.param.connectionparam.ps", Kind::U32, Say::Value(|s| s.counted("PS")),
+        "Packets sent", "RFC 3435, 3.2.2.7"),
+    ItemField::new("mgcp.param.connectionparam.os", Kind::U32, Say::Value(|s| s.counted("OS")),
+        "Octets sent", "RFC 3435, 3.2.2.7"),
+    ItemField::new("mgcp.param.connectionparam.pr", Kind::U32, Say::Value(|s| s.counted("PR")),
+        "Packets received", "RFC 3435, 3.2.2.7"),
+    ItemField::new("mgcp.param.connectionparam.or", Kind::U32, Say::Value(|s| s.counted("OR")),
+        "Octets received", "RFC 3435, 3.2.2.7"),
+    ItemField::new("mgcp.param.connectionparam.pl", Kind::U32, Say::Value(|s| s.counted("PL")),
+        "Packets lost", "RFC 3435, 3.2.2.7"),
+    ItemField::new("mgcp.param.connectionparam.ji", Kind::U32, Say::Value(|s| s.counted("JI")),
+        "Jitter in milliseconds", "RFC 3435, 3.2.2.7"),
+    ItemField::new("mgcp.param.connectionparam.la", Kind::U32, Say::Value(|s| s.counted("LA")),
+        "Latency in milliseconds", "RFC 3435, 3.2.2.7"),
+    ItemField::new("mgcp.param.reasoncode", Kind::Text, parameter!("E"),
+        "Why a connection was deleted or an endpoint restarts", "RFC 3435, 3.2.2.15"),
+    ItemField::new("mgcp.param.restartmethod", Kind::Text, parameter!("RM"),
+        "graceful, forced, restart, disconnected", "RFC 3435, 3.2.2.20"),
+    ItemField::new("mgcp.param.restartdelay", Kind::Text, parameter!("RD"),
+        "Seconds until the restart", "RFC 3435, 3.2.2.19"),
+    ItemField::new("mgcp.param.reqinfo", Kind::Text, parameter!("F"),
+        "What an audit asks for", "RFC 3435, 3.2.2.17"),
+    ItemField::new("mgcp.param.quarantinehandling", Kind::Text, parameter!("Q"),
+        "What becomes of events during quarantine", "RFC 3435, 3.2.2.14"),
+    ItemField::new("mgcp.param.specificendpointid", Kind::Text, parameter!("Z"),
+        "The endpoint that was taken for a wildcard", "RFC 3435, 3.2.2.22"),
+    ItemField::new("mgcp.param.secondendpointid", Kind::Text, parameter!("Z2"),
+        "The other endpoint of a connection between two of a gateway", "RFC 3435, 3.2.2.23"),
+    ItemField::new("mgcp.param.secondconnectionid", Kind::Text, parameter!("I2"),
+        "The connection there", "RFC 3435, 3.2.2.24"),
+    ItemField::new("mgcp.param.bearerinfo", Kind::Text, parameter!("B"),
+        "Coding of the bearer", "RFC 3435, 3.2.2.1"),
+    ItemField::new("mgcp.param.capabilities", Kind::Text, parameter!("A"),
+        "What the endpoint can do", "RFC 3435, 3.2.2.3"),
+    ItemField::new("sdp.connection_info.address", Kind::Address, Say::Value(|s| address(s.media.as_ref()?.address)),
+        "Where the description of media wants the first of them: address", "RFC 8866, 5.7"),
+    ItemField::new("sdp.media.port", Kind::U16, Say::Value(|s| number(s.media.as_ref()?.port)),
+        "The same: port", "RFC 8866, 5.14"),
+];

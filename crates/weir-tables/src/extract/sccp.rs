@@ -1,0 +1,169 @@
+//! `sccp`: one row a message of SCCP over M3UA.
+
+use weir_messages::m3ua::{self, SCCP, Transfer};
+use weir_messages::sccp::{Message, Party, kind_word};
+use weir_packet::{Kind, Needs, Value};
+
+use super::list::{Cache, Say};
+use super::messages::{Messages, Protocol, Push, Way, columns_with_way};
+use super::value::number;
+use super::{Extraction, Item, ItemField, columns};
+
+pub(super) const EXTRACTION: Extraction = Extraction {
+    name: "sccp",
+    doc: "one row a message of SCCP over M3UA, with the addresses of both parties",
+    columns: || columns_with_way(columns(&[], FIELDS)),
+    needs: &[Needs::All],
+    start: |_| Box::new(Messages::<Sccp>::default()),
+    arguments: &[],
+    aliases: &[],
+};
+
+#[derive(Default)]
+struct Sccp;
+
+/// What a message of M3UA carries for SCCP.
+pub(super) fn carried<'m>(bytes: &'m [u8], way: &Way) -> Option<Transfer<'m>> {
+    let transfer = m3ua::Message::new(bytes)?.transfer()?;
+    (transfer.service == SCCP && way.transport == "sctp").then_some(transfer)
+}
+
+impl Protocol for Sccp {
+    const NAME: &'static str = "sccp";
+
+    fn is_datagram(bytes: &[u8], _ports: [u16; 2]) -> bool {
+        m3ua::Message::new(bytes).is_some()
+    }
+
+    fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
+        let Some(transfer) = carried(bytes, way) else {
+            return false;
+        };
+        if Message::new(transfer.user).is_none() {
+            return false;
+        }
+        let item = SccpItem {
+            said: Said {
+                opc: transfer.opc,
+                dpc: transfer.dpc,
+                link: transfer.link,
+                bytes: transfer.user.to_vec(),
+            },
+            cache: Cache::new(FIELDS.len()),
+        };
+        push(way, &item);
+        true
+    }
+}
+
+struct SccpItem {
+    said: Said,
+    cache: Cache,
+}
+
+impl Item for SccpItem {
+    fn value(&self, index: usize) -> Option<Value<'_>> {
+        self.cache.value(FIELDS, index, &self.said)
+    }
+}
+
+struct Said {
+    opc: u32,
+    dpc: u32,
+    link: u8,
+    bytes: Vec<u8>,
+}
+
+impl Said {
+    fn message(&self) -> Option<Message<'_>> {
+        Message::new(&self.bytes)
+    }
+
+    fn called(&self) -> Option<Party<'_>> {
+        self.message()?.called
+    }
+
+    fn calling(&self) -> Option<Party<'_>> {
+        self.message()?.calling
+    }
+
+    /// Why, of messages of one of these types.
+    fn cause(&self, kinds: &[u8]) -> Option<Value<'static>> {
+        let message = self.message().filter(|it| kinds.contains(&it.kind))?;
+        number(message.cause?)
+    }
+}
+
+#[rustfmt::skip]
+static FIELDS: &[ItemField<Say<Said>>] = &[
+    ItemField::new("mtp3.opc", Kind::U32, Say::Value(|s| number(s.opc)),
+        "Point code of the sender", "ITU-T Q.704, 2.2.3"),
+    ItemField::new("mtp3.dpc", Kind::U32, Say::Value(|s| number(s.dpc)),
+        "Point code of the receiver", "ITU-T Q.704, 2.2.3"),
+    ItemField::new("mtp3.sls", Kind::U8, Say::Value(|s| number(s.link)),
+        "Selection of a signalling link", "ITU-T Q.704, 2.2.4"),
+    ItemField::new("sccp.message_type", Kind::U8, Say::Value(|s| number(s.message()?.kind)),
+        "Type: 9 unitdata, 17 extended unitdata, 1 connection request, …", "ITU-T Q.713, 2.1"),
+    ItemField::new("sccp.message", Kind::Text, Say::Value(|s| kind_word(s.message()?.kind).map(Value::Text)),
+        "Type in a word: UDT, UDTS, XUDT, CR, CC, DT1, …", "ITU-T Q.713, 2.1"),
+    ItemField::new("sccp.class", Kind::U8, Say::Value(|s| number(s.message()?.class?)),
+        "Class: 0 and 1 without, 2 and 3 with connections", "ITU-T Q.713, 3.6"),
+    ItemField::new("sccp.handling", Kind::U8, Say::Value(|s| number(s.message()?.handling?)),
+        "8: what cannot be delivered comes back", "ITU-T Q.713, 3.6"),
+    ItemField::new("sccp.slr", Kind::U32, Say::Value(|s| number(s.message()?.source_reference?)),
+        "The sender's number of the connection", "ITU-T Q.713, 3.3"),
+    ItemField::new("sccp.dlr", Kind::U32, Say::Value(|s| number(s.message()?.destination_reference?)),
+        "The receiver's number of the connection", "ITU-T Q.713, 3.2"),
+    ItemField::new("sccp.hops", Kind::U8, Say::Value(|s| number(s.message()?.hops?)),
+        "Relays that it may still pass", "ITU-T Q.713, 3.18"),
+    ItemField::new("sccp.return_cause", Kind::U8, Say::Value(|s| s.cause(&[10, 18, 20])),
+        "Why it came back: 1 no translation, 3 subsystem failed, …", "ITU-T Q.713, 3.12"),
+    ItemField::new("sccp.refusal_cause", Kind::U8, Say::Value(|s| s.cause(&[3])),
+        "Why a connection was refused", "ITU-T Q.713, 3.15"),
+    ItemField::new("sccp.release_cause", Kind::U8, Say::Value(|s| s.cause(&[4])),
+        "Why a connection was released", "ITU-T Q.713, 3.11"),
+    ItemField::new("sccp.reset_cause", Kind::U8, Say::Value(|s| s.cause(&[13])),
+        "Why a connection was reset", "ITU-T Q.713, 3.13"),
+    ItemField::new("sccp.error_cause", Kind::U8, Say::Value(|s| s.cause(&[15])),
+        "What was wrong", "ITU-T Q.713, 3.14"),
+    ItemField::new("sccp.called.ri", Kind::U8, Say::Value(|s| number(u8::from(s.called()?.by_subsystem))),
+        "Whom it is for: 1 routed by the subsystem, 0 by the global title", "ITU-T Q.713, 3.4.1"),
+    ItemField::new("sccp.called.pc", Kind::U16, Say::Value(|s| number(s.called()?.point_code?)),
+        "Whom it is for: point code", "ITU-T Q.713, 3.4.2.1"),
+    ItemField::new("sccp.called.ssn", Kind::U8, Say::Value(|s| number(s.called()?.subsystem?)),
+        "Whom it is for: subsystem, 6 HLR, 7 VLR, 8 MSC, 146 CAP, 149 SGSN, …", "ITU-T Q.713, 3.4.2.2"),
+    ItemField::new("sccp.called.gti", Kind::U8, Say::Value(|s| number(s.called()?.title_form)),
+        "Whom it is for: form of the global title, 0 none", "ITU-T Q.713, 3.4.1"),
+    ItemField::new("sccp.called.tt", Kind::U8, Say::Value(|s| number(s.called()?.translation?)),
+        "Whom it is for: translation type", "ITU-T Q.713, 3.4.2.3"),
+    ItemField::new("sccp.called.np", Kind::U8, Say::Value(|s| number(s.called()?.plan?)),
+        "Whom it is for: numbering plan", "ITU-T Q.713, 3.4.2.3.3"),
+    ItemField::new("sccp.called.nai", Kind::U8, Say::Value(|s| number(s.called()?.nature?)),
+        "Whom it is for: 3 a national, 4 an international number, …", "ITU-T Q.713, 3.4.2.3.1"),
+    ItemField::new("sccp.called.digits", Kind::Text, Say::Text(|s| s.called()?.digits()),
+        "Whom it is for: digits of the global title", "ITU-T Q.713, 3.4.2.3"),
+    ItemField::new("sccp.calling.ri", Kind::U8, Say::Value(|s| number(u8::from(s.calling()?.by_subsystem))),
+        "Who sent it: 1 routed by the subsystem, 0 by the global title", "ITU-T Q.713, 3.5"),
+    ItemField::new("sccp.calling.pc", Kind::U16, Say::Value(|s| number(s.calling()?.point_code?)),
+        "Who sent it: point code", "ITU-T Q.713, 3.5"),
+    ItemField::new("sccp.calling.ssn", Kind::U8, Say::Value(|s| number(s.calling()?.subsystem?)),
+        "Who sent it: subsystem", "ITU-T Q.713, 3.5"),
+    ItemField::new("sccp.calling.gti", Kind::U8, Say::Value(|s| number(s.calling()?.title_form)),
+        "Who sent it: form of the global title, 0 none", "ITU-T Q.713, 3.5"),
+    ItemField::new("sccp.calling.tt", Kind::U8, Say::Value(|s| number(s.calling()?.translation?)),
+        "Who sent it: translation type", "ITU-T Q.713, 3.5"),
+    ItemField::new("sccp.calling.np", Kind::U8, Say::Value(|s| number(s.calling()?.plan?)),
+        "Who sent it: numbering plan", "ITU-T Q.713, 3.5"),
+    ItemField::new("sccp.calling.nai", Kind::U8, Say::Value(|s| number(s.calling()?.nature?)),
+        "Who sent it: nature of the address", "ITU-T Q.713, 3.5"),
+    ItemField::new("sccp.calling.digits", Kind::Text, Say::Text(|s| s.calling()?.digits()),
+        "Who sent it: digits of the global title", "ITU-T Q.713, 3.5"),
+    ItemField::new("sccp.segmentation.first", Kind::Bool, Say::Value(|s| Some(Value::Bool(s.message()?.segment?.is_first))),
+        "The first of several parts", "ITU-T Q.713, 3.17"),
+    ItemField::new("sccp.segmentation.remaining", Kind::U8, Say::Value(|s| number(s.message()?.segment?.remaining)),
+        "Parts that are still to come", "ITU-T Q.713, 3.17"),
+    ItemField::new("sccp.segmentation.slr", Kind::U32, Say::Value(|s| number(s.message()?.segment?.reference)),
+        "Number that the parts share", "ITU-T Q.713, 3.17"),
+    ItemField::new("sccp.data", Kind::Bytes, Say::Value(|s| s.message()?.data.map(Value::Bytes)),
+        "What it carries", "ITU-T Q.713, 3.16"),
+];

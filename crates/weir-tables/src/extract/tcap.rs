@@ -1,0 +1,185 @@
+//! `tcap`: one row a message of TCAP over SCCP.
+
+use weir_messages::sccp::{self, Parts};
+use weir_messages::tcap::{Component, Message, component_word, kind_word, map_word};
+use weir_packet::{Kind, Needs, Value};
+
+use super::asked::{Asked, Requests};
+use super::list::{Cache, Say};
+use super::messages::{Messages, Protocol, Push, Way, columns_with_way};
+use super::value::{frame, number, seconds};
+use super::{Extraction, Item, ItemField, columns};
+
+pub(super) const EXTRACTION: Extraction = Extraction {
+    name: "tcap",
+    doc: "one row a message of TCAP over SCCP and M3UA: its transaction and its operations",
+    columns: || columns_with_way(columns(&[], FIELDS)),
+    needs: &[Needs::All],
+    start: |_| Box::new(Messages::<Tcap>::default()),
+    arguments: &[],
+    aliases: &[],
+};
+
+#[derive(Default)]
+struct Tcap {
+    /// By who sends to whom, and the number of the parts.
+    parts: Parts<(u32, u32, u32)>,
+    open: Requests<u64>,
+}
+
+impl Protocol for Tcap {
+    const NAME: &'static str = "tcap";
+
+    fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
+        <super::m3ua::M3ua as Protocol>::is_datagram(bytes, ports)
+    }
+
+    fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
+        let Some(transfer) = super::sccp::carried(bytes, way) else {
+            return false;
+        };
+        let Some(outer) = sccp::Message::new(transfer.user) else {
+            return false;
+        };
+        let reference = outer.segment.map_or(0, |segment| segment.reference);
+        let key = (transfer.opc, transfer.dpc, reference);
+        let whole = self.parts.take(key, &outer);
+        let Some(message) = whole.and_then(Message::new) else {
+            return false;
+        };
+        let asked = message.destination.map(transaction);
+        let asked = asked.and_then(|id| self.open.answer(way, id));
+        if let Some(id) = message.origin.map(transaction) {
+            self.open.ask(way, id);
+        }
+        let subsystem = |party: Option<sccp::Party<'_>>| party.and_then(|it| it.subsystem);
+        let digits = |party: Option<sccp::Party<'_>>| party.and_then(|it| it.digits());
+        let said = Said {
+            opc: transfer.opc,
+            dpc: transfer.dpc,
+            subsystems: [subsystem(outer.called), subsystem(outer.calling)],
+            digits: [digits(outer.called), digits(outer.calling)],
+            kind: message.kind,
+            origin: message.origin.map(<[u8]>::to_vec),
+            destination: message.destination.map(<[u8]>::to_vec),
+            abort_cause: message.abort_cause,
+            context: message.context,
+            result: message.result,
+            components: message.components,
+            time_ns: asked.and_then(|asked| asked.until(way)),
+            asked,
+        };
+        let cache = Cache::new(FIELDS.len());
+        push(way, &TcapItem { said, cache });
+        true
+    }
+
+    fn counted(&self) -> Vec<(u64, &'static str)> {
+        let mut counted = self.open.counted();
+        counted.push((
+            self.parts.given_up(),
+            "messages in parts were given up, because parts came out of order or more than 16,384 waited",
+        ));
+        counted
+    }
+}
+
+/// A transaction's number, whose length counts.
+fn transaction(octets: &[u8]) -> u64 {
+    let number = octets
+        .iter()
+        .take(4)
+        .fold(0, |sum, octet| sum << 8 | u64::from(*octet));
+    number | (octets.len() as u64) << 32
+}
+
+struct TcapItem {
+    said: Said,
+    cache: Cache,
+}
+
+impl Item for TcapItem {
+    fn value(&self, index: usize) -> Option<Value<'_>> {
+        self.cache.value(FIELDS, index, &self.said)
+    }
+}
+
+struct Said {
+    opc: u32,
+    dpc: u32,
+    /// Of whom it is for, and of who sent it.
+    subsystems: [Option<u8>; 2],
+    digits: [Option<String>; 2],
+    kind: u8,
+    origin: Option<Vec<u8>>,
+    destination: Option<Vec<u8>>,
+    abort_cause: Option<u8>,
+    context: Option<String>,
+    result: Option<i64>,
+    components: Vec<Component>,
+    asked: Option<Asked>,
+    time_ns: Option<i64>,
+}
+
+/// Subsystems of MAP (3GPP TS 23.003, 8).
+const MAP: [u8; 12] = [5, 6, 7, 8, 9, 10, 145, 147, 148, 149, 150, 251];
+
+impl Said {
+    fn is_map(&self) -> bool {
+        self.subsystems.iter().flatten().any(|it| MAP.contains(it))
+    }
+
+    fn first(&self, get: fn(&Component) -> Option<i64>) -> Option<Value<'static>> {
+        self.components.iter().find_map(get).map(Value::Signed)
+    }
+}
+
+#[rustfmt::skip]
+static FIELDS: &[ItemField<Say<Said>>] = &[
+    ItemField::new("mtp3.opc", Kind::U32, Say::Value(|s| number(s.opc)),
+        "Point code of the sender", "ITU-T Q.704, 2.2.3"),
+    ItemField::new("mtp3.dpc", Kind::U32, Say::Value(|s| number(s.dpc)),
+        "Point code of the receiver", "ITU-T Q.704, 2.2.3"),
+    ItemField::new("sccp.called.ssn", Kind::U8, Say::Value(|s| number(s.subsystems[0]?)),
+        "Whom it is for: subsystem, 6 HLR, 7 VLR, 8 MSC, 146 CAP, 149 SGSN, …", "ITU-T Q.713, 3.4.2.2"),
+    ItemField::new("sccp.called.digits", Kind::Text, Say::Value(|s| s.digits[0].as_deref().map(Value::Text)),
+        "Whom it is for: digits of the global title", "ITU-T Q.713, 3.4.2.3"),
+    ItemField::new("sccp.calling.ssn", Kind::U8, Say::Value(|s| number(s.subsystems[1]?)),
+        "Who sent it: subsystem", "ITU-T Q.713, 3.5"),
+    ItemField::new("sccp.calling.digits", Kind::Text, Say::Value(|s| s.digits[1].as_deref().map(Value::Text)),
+        "Who sent it: digits of the global title", "ITU-T Q.713, 3.5"),
+    ItemField::new("tcap.message", Kind::Text, Say::Value(|s| kind_word(s.kind).map(Value::Text)),
+        "begin, continue, end, abort or unidirectional", "ITU-T Q.773, 3.1"),
+    ItemField::new("tcap.otid", Kind::Bytes, Say::Value(|s| s.origin.as_deref().map(Value::Bytes)),
+        "The sender's number of the transaction", "ITU-T Q.773, 3.1"),
+    ItemField::new("tcap.dtid", Kind::Bytes, Say::Value(|s| s.destination.as_deref().map(Value::Bytes)),
+        "The receiver's number of the transaction", "ITU-T Q.773, 3.1"),
+    ItemField::new("tcap.p_abortcause", Kind::U8, Say::Value(|s| number(s.abort_cause?)),
+        "Why the provider aborted: 0 unknown type, 1 unknown transaction, …", "ITU-T Q.773, 3.1"),
+    ItemField::new("tcap.application_context_name", Kind::Text, Say::Value(|s| s.context.as_deref().map(Value::Text)),
+        "Context of the application: an object identifier, 0.4.0.0.1.0.… is MAP's", "ITU-T Q.773, 3.2"),
+    ItemField::new("tcap.result", Kind::I64, Say::Value(|s| s.result.map(Value::Signed)),
+        "What became of the dialogue: 0 accepted, 1 rejected", "ITU-T Q.773, 3.2"),
+    ItemField::new("tcap.component", Kind::Texts, Say::List(|s, list| s.components.iter().filter_map(|it| component_word(it.kind)).for_each(|word| list.text(word))),
+        "Components: invoke, returnResultLast, returnError, reject, returnResultNotLast", "ITU-T Q.773, 3.2"),
+    ItemField::new("tcap.invokeid", Kind::I64, Say::Value(|s| s.first(|it| it.invoke)),
+        "Number of the first component", "ITU-T Q.773, 3.2"),
+    ItemField::new("tcap.invokeids", Kind::Texts, Say::List(|s, list| s.components.iter().filter_map(|it| it.invoke).for_each(|id| list.text(id))),
+        "Numbers of all components", "ITU-T Q.773, 3.2"),
+    ItemField::new("tcap.linkedid", Kind::I64, Say::Value(|s| s.first(|it| it.linked)),
+        "Number of what the first component that says so belongs to", "ITU-T Q.773, 3.2"),
+    ItemField::new("tcap.opcode", Kind::I64, Say::Value(|s| s.first(|it| it.operation)),
+        "The first operation: of MAP 2 update location, 45 routing for a short message, …", "ITU-T Q.773, 3.2; 3GPP TS 29.002, 17.5"),
+    ItemField::new("tcap.opcodes", Kind::Texts, Say::List(|s, list| s.components.iter().filter_map(|it| it.operation).for_each(|code| list.text(code))),
+        "All operations", "ITU-T Q.773, 3.2"),
+    ItemField::new("tcap.operation", Kind::Text, Say::Value(|s| {
+            let operation = s.components.iter().find_map(|it| it.operation);
+            operation.filter(|_| s.is_map()).and_then(map_word).map(Value::Text)
+        }), "Name of the first operation, where a subsystem is one of MAP", "3GPP TS 29.002, 17.5"),
+    ItemField::new("tcap.errorcode", Kind::I64, Say::Value(|s| s.first(|it| it.error)),
+        "The first error", "ITU-T Q.773, 3.2; 3GPP TS 29.002, 17.5"),
+    ItemField::new("tcap.time", Kind::F64, Say::Value(|s| seconds(s.time_ns?)),
+        "Seconds from the first message of the other side with this transaction to this one", "weir"),
+    ItemField::new("tcap.response_to", Kind::U64, Say::Value(|s| frame(s.asked?.frame)),
+        "Number of the record with that message", "weir"),
+];
