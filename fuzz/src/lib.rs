@@ -71,6 +71,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("messages_http", messages::http),
     ("messages_rtp", messages::rtp),
     ("messages_small", messages::small),
+    ("messages_telephone", messages::telephone),
     ("h248_text", h248::text),
     ("h248_ber", h248::ber),
     ("h248_per", h248::per),

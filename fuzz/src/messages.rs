@@ -8,7 +8,7 @@ use weir_messages::dns::{Dialect, Lookups, Message, NAME_OCTETS_MAX, Questions, 
 use weir_messages::http::{BODY_OCTETS_MAX, Connection, HEAD_OCTETS_MAX};
 use weir_messages::rtp::quality::{Impairment, Inputs, opinion, rating};
 use weir_messages::rtp::{Arrival, Measure, Packet as RtpPacket, rtcp};
-use weir_messages::{hep, mqtt, radius, sdp, snmp, stun};
+use weir_messages::{diameter, hep, m3ua, mgcp, mqtt, radius, sccp, sdp, snmp, stun, tcap};
 use weir_messages::tls::{
     Carrier, Certificate, Decryptor, HANDSHAKE_OCTETS_MAX, KeyLog, Opened, Session, Stamp, begins_with_hello, is_quic_initial, ja3, ja3s, ja4,
 };
@@ -177,6 +177,46 @@ pub fn rtp(bytes: &[u8]) {
     });
     assert!((0.0..=100.0).contains(&rating), "{rating}");
     assert!((1.0..=4.5).contains(&opinion(rating)));
+}
+
+/// Diameter, MGCP, and M3UA with SCCP and TCAP: what is read is within the message, and lists within their limits.
+pub fn telephone(bytes: &[u8]) {
+    if let Some(message) = diameter::Message::new(bytes) {
+        let mut pairs = 0;
+        for avp in message.avps() {
+            assert!(avp.data.len() + 8 <= bytes.len());
+            black_box((avp.name(), avp.text()));
+            pairs += 1;
+        }
+        // A pair has eight octets at least, in each of the groups that it is in.
+        assert!(pairs * 8 <= bytes.len() * diameter::DEPTH_MAX);
+    }
+    black_box(diameter::begins(bytes));
+    let mut told = 0;
+    for message in mgcp::messages(bytes) {
+        assert!(message.bytes.len() <= bytes.len() && message.body.len() < bytes.len());
+        black_box((message.transaction(), message.counted("PL"), message.parameters().count()));
+        told += 1;
+    }
+    assert!(told <= mgcp::MESSAGES_MAX);
+    if let Some(message) = m3ua::Message::new(bytes) {
+        assert!(message.parameters().count() <= m3ua::PARAMETERS_MAX);
+        black_box(message.transfer());
+    }
+    let mut parts = sccp::Parts::default();
+    for piece in bytes.split(|octet| *octet == 0xff) {
+        let Some(message) = sccp::Message::new(piece) else {
+            continue;
+        };
+        for party in [message.called, message.calling].into_iter().flatten() {
+            assert!(party.digits().is_none_or(|digits| digits.len() <= 2 * bytes.len()));
+        }
+        if let Some(whole) = parts.take(7, &message) {
+            black_box(tcap::Message::new(whole));
+        }
+    }
+    let components = tcap::Message::new(bytes).map_or(0, |message| message.components.len());
+    assert!(components <= tcap::COMPONENTS_MAX);
 }
 
 /// RADIUS, SNMP, MQTT and STUN: what is read is within the message, and lists within their limits.

@@ -130,6 +130,26 @@ class Capture:
         """STUN messages."""
         return self._table("stun", merge, arguments)
 
+    def diameter(self, *, merge: bool = False, **arguments: object) -> Relation:
+        """Diameter messages."""
+        return self._table("diameter", merge, arguments)
+
+    def mgcp(self, *, merge: bool = False, **arguments: object) -> Relation:
+        """MGCP messages."""
+        return self._table("mgcp", merge, arguments)
+
+    def m3ua(self, *, merge: bool = False, **arguments: object) -> Relation:
+        """M3UA messages."""
+        return self._table("m3ua", merge, arguments)
+
+    def sccp(self, *, merge: bool = False, **arguments: object) -> Relation:
+        """SCCP messages over M3UA."""
+        return self._table("sccp", merge, arguments)
+
+    def tcap(self, *, merge: bool = False, **arguments: object) -> Relation:
+        """TCAP messages over SCCP."""
+        return self._table("tcap", merge, arguments)
+
     def table(self, name: str, *, merge: bool = False, **arguments: object) -> Relation:
         """The table of this name: one of the others, or one that is newer than they are."""
         return self._table(name, merge, arguments)

@@ -391,12 +391,9 @@ const PACKET_PREFIXES: &[&str] = &[
 /// Protocols that are not decoded: as Wireshark calls them, what they are, and which packets carry them.
 #[rustfmt::skip]
 const NOT_DECODED: &[(&str, &str, &str)] = &[
-    ("diameter", "Diameter", "tcp.port = 3868 OR sctp.port = 3868"),
     ("quic", "QUIC above its first packets", "udp.port = 443; tls('trace.pcap') reads its handshakes"),
-    ("http2", "HTTP/2", "tcp.port = 443"),
     ("http3", "HTTP/3", "udp.port = 443"),
     ("ssh", "SSH", "tcp.port = 22"),
-    ("mgcp", "MGCP", "udp.port IN (2427, 2727)"),
     ("ftp", "FTP", "tcp.port = 21"),
     ("smtp", "SMTP", "tcp.port IN (25, 587)"),
     ("imap", "IMAP", "tcp.port = 143"),
@@ -448,11 +445,8 @@ const NOT_DECODED: &[(&str, &str, &str)] = &[
     ("s1ap", "S1AP", "sctp.port = 36412"),
     ("ngap", "NGAP", "sctp.port = 38412"),
     ("x2ap", "X2AP", "sctp.port = 36422"),
-    ("m3ua", "M3UA", "sctp.port = 2905"),
     ("m2ua", "M2UA", "sctp.port = 2904"),
     ("m2pa", "M2PA", "sctp.port = 3565"),
-    ("sccp", "SCCP", "sctp.data_payload_proto_id = 3"),
-    ("tcap", "TCAP", "sctp.data_payload_proto_id = 3"),
     ("gsm_map", "MAP", "sctp.data_payload_proto_id = 3"),
     ("isup", "ISUP", "sctp.data_payload_proto_id = 3"),
     ("cflow", "NetFlow and IPFIX", "udp.port IN (2055, 4739)"),

@@ -18,6 +18,8 @@ pub(super) fn all() -> Vec<(&'static str, Vec<Seed>)> {
     let record = [&[22, 3, 1, 0, message.len() as u8][..], &message].concat();
     let page = "GET /a HTTP/1.1\r\nHost: weir.test\r\n\r\nHEAD /b HTTP/1.1\r\n\r\n\
         HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nweir\r\n0\r\n\r\n";
+    let two = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0\0\0\x04\x01\x01\0\0\0\x01\x82\x84\x86\x41\
+        \0\0\x03\x09\x04\0\0\0\x01\x01a\xbe\0\0\x02\0\x01\0\0\0\x03hi";
     vec![
         (
             "messages_dns",
@@ -35,6 +37,7 @@ pub(super) fn all() -> Vec<(&'static str, Vec<Seed>)> {
             vec![
                 named("page", &[&[1, 255][..], page.as_bytes()].concat()),
                 named("pieces", &[&[1, 2][..], page.as_bytes()].concat()),
+                named("two", &[&[0, 255][..], two].concat()),
             ],
         ),
         (
@@ -63,6 +66,29 @@ pub(super) fn all() -> Vec<(&'static str, Vec<Seed>)> {
                 ),
                 named("mqtt", b"\x82\x0c\0\x01\0\x01a\x01\0\x03b/#\0"),
                 named("stun", b"\x01\x01\0\x0c\x21\x12\xa4\x420123456789ab\0\x20\0\x08\0\x01\xa1\x47\xe1\x12\xa6\x43"),
+            ],
+        ),
+        (
+            "messages_telephone",
+            vec![
+                named(
+                    "diameter",
+                    b"\x01\0\0\x40\xc0\0\x01\x10\0\0\0\x04\0\0\0\x07\0\0\0\x08\0\0\x01\x07\x40\0\0\x0aab\0\0\
+                    \0\0\x01\xbb\x40\0\0\x14\0\0\x01\xc2\x40\0\0\x0c\0\0\0\x01\0\0\x01\xa0\x40\0\0\x0c\0\0\0\x01",
+                ),
+                named("mgcp", b"DLCX 1210 a/1@x MGCP 1.0\r\nC: A3\r\nP: PS=1, PL=1\r\n.\r\n200 7 OK\r\n\r\nv=0\r\n"),
+                named(
+                    "m3ua",
+                    b"\x01\0\x01\x01\0\0\0\x44\0\x06\0\x08\0\0\0\x0a\x02\x10\0\x31\0\0\x04\x01\0\0\x08\x02\x03\x02\0\x05\
+                    \x09\0\x03\x05\x09\x02\x42\x06\x04\x43\x01\x04\x08\x13\x62\x11\x48\x01\x07\x6c\x0c\xa1\x0a\x02\x01\x01\
+                    \x02\x01\x02\x30\x02\x04\0\0\0\0",
+                ),
+                named(
+                    "sccp",
+                    b"\x09\0\x03\x05\x09\x02\x42\x06\x04\x43\x01\x04\x08\x13\x62\x11\x48\x01\x07\x6c\x0c\xa1\x0a\x02\x01\x01\
+                    \x02\x01\x02\x30\x02\x04\0",
+                ),
+                named("tcap", b"\x62\x80\x48\x01\x07\x6c\x80\xa1\x06\x02\x01\x01\x02\x01\x02\0\0\0\0"),
             ],
         ),
     ]

@@ -120,8 +120,16 @@ const PACKETS: &[&str] = &[
     "frame.", "addr.", "port.", "ip.", "ipv6.", "tcp.", "udp.", "sctp.", "flow.", "eth.", "vlan.",
 ];
 
-/// Columns of this project's, which Wireshark has by no such name or with another meaning.
-const OWN: &[&str] = &["dns.qry.names", "dns.qry.types"];
+/// Columns of this project's, which Wireshark has by no such name, with another meaning or of more protocols.
+const OWN: &[&str] = &[
+    "dns.qry.names",
+    "dns.qry.types",
+    "mtp3.opc",
+    "mtp3.dpc",
+    "mtp3.sls",
+    "sdp.connection_info.address",
+    "sdp.media.port",
+];
 
 /// Texts that are addresses.
 const ADDRESSES: &[&str] = &[

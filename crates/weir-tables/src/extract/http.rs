@@ -1,4 +1,4 @@
-//! `http`: one row a request of HTTP/1 with its response.
+//! `http`: one row a request of HTTP/1 or HTTP/2 with its response.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ use crate::scan::Rows;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "http",
-    doc: "one row a request of HTTP/1.0 or 1.1 with its response, on any port",
+    doc: "one row a request of HTTP/1.0, 1.1 or 2 with its response, on any port",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
     start: |settings| {
@@ -254,8 +254,19 @@ fn response<T>(exchange: &Exchange, get: impl FnOnce(&Response) -> T) -> Option<
     exchange.response.as_ref().map(get)
 }
 
-fn version(minor: u8) -> Value<'static> {
-    Value::Text(if minor == 0 { "HTTP/1.0" } else { "HTTP/1.1" })
+/// The version of the request, which an upgrade leaves behind, or of the response.
+fn version(exchange: &Exchange, minor: u8, of_request: bool) -> Value<'static> {
+    let was_upgraded = exchange.interim.as_ref().is_some_and(|it| it.code == 101);
+    Value::Text(match exchange.stream {
+        Some(_) if !(of_request && was_upgraded) => "HTTP/2",
+        _ if minor == 0 => "HTTP/1.0",
+        _ => "HTTP/1.1",
+    })
+}
+
+/// The host that is asked: of HTTP/2 at times only the authority says it (RFC 9113, 8.3.1).
+fn host(exchange: &Exchange) -> Option<Value<'_>> {
+    of_request(exchange, "host").or_else(|| of_request(exchange, ":authority"))
 }
 
 /// Lines of fields, as they are written.
@@ -285,8 +296,11 @@ fn full_uri(exchange: &Exchange) -> Option<String> {
     if target.contains("://") {
         return Some(target.clone());
     }
-    let host = request.head.field("host")?;
-    Some(format!("http://{host}{target}"))
+    let Some(Value::Text(host)) = host(exchange) else {
+        return None;
+    };
+    let scheme = request.head.field(":scheme").unwrap_or("http");
+    Some(format!("{scheme}://{host}{target}"))
 }
 
 #[rustfmt::skip]
@@ -307,14 +321,14 @@ static FIELDS: &[ItemField<Say<Exchange>>] = &[
         "Number of the record that completed the response's head", "weir"),
     ItemField::new("http.request.method", Kind::Text, Say::Value(|e| Some(Value::Text(&e.request.as_ref()?.head.line.method))),
         "Method", "RFC 9110, 9"),
-    ItemField::new("http.host", Kind::Text, Say::Value(|e| of_request(e, "host")),
+    ItemField::new("http.host", Kind::Text, Say::Value(host),
         "Host that is asked", "RFC 9110, 7.2"),
     ItemField::new("http.request.uri", Kind::Text, Say::Value(|e| Some(Value::Text(&e.request.as_ref()?.head.line.target))),
         "What is asked for, as it is written", "RFC 9112, 3.2"),
     ItemField::new("http.request.full_uri", Kind::Text, Say::Text(full_uri),
         "What is asked for, with the host", "RFC 9112, 3.3"),
-    ItemField::new("http.request.version", Kind::Text, Say::Value(|e| request(e, |it| version(it.head.line.minor))),
-        "Version of the request", "RFC 9112, 2.3"),
+    ItemField::new("http.request.version", Kind::Text, Say::Value(|e| request(e, |it| version(e, it.head.line.minor, true))),
+        "Version of the request: HTTP/1.0, HTTP/1.1, HTTP/2", "RFC 9112, 2.3; RFC 9113"),
     ItemField::new("http.user_agent", Kind::Text, Say::Value(|e| of_request(e, "user-agent")),
         "Software of the client", "RFC 9110, 10.1.5"),
     ItemField::new("http.referer", Kind::Text, Say::Value(|e| of_request(e, "referer")),
@@ -353,8 +367,8 @@ static FIELDS: &[ItemField<Say<Exchange>>] = &[
         "Status code", "RFC 9110, 15"),
     ItemField::new("http.response.phrase", Kind::Text, Say::Value(|e| filled(e.response.as_ref()?.head.line.phrase.as_bytes())),
         "Phrase of the status", "RFC 9112, 4"),
-    ItemField::new("http.response.version", Kind::Text, Say::Value(|e| response(e, |it| version(it.head.line.minor))),
-        "Version of the response", "RFC 9112, 2.3"),
+    ItemField::new("http.response.version", Kind::Text, Say::Value(|e| response(e, |it| version(e, it.head.line.minor, false))),
+        "Version of the response", "RFC 9112, 2.3; RFC 9113"),
     ItemField::new("http.info_code", Kind::U16, Say::Value(|e| number(e.interim.as_ref()?.code)),
         "Status code of the last preliminary response", "RFC 9110, 15.2"),
     ItemField::new("http.server", Kind::Text, Say::Value(|e| of_response(e, "server")),
@@ -385,11 +399,13 @@ static FIELDS: &[ItemField<Say<Exchange>>] = &[
         "The first 256 octets of the response's body", "RFC 9112, 6"),
     ItemField::new("http.response.line", Kind::Texts, Say::List(|e, list| { response(e, |it| lines(&it.head.fields, list)); }),
         "All fields of the response", "RFC 9112, 5"),
+    ItemField::new("http2.streamid", Kind::U32, Say::Value(|e| number(e.stream?)),
+        "Stream of HTTP/2 that the exchange is", "RFC 9113, 5.1.1"),
     ItemField::new("http.whole", Kind::Bool, Say::Value(|e| Some(Value::Bool(
             request(e, |it| it.is_whole && it.missing == 0) == Some(true) && response(e, |it| it.is_whole && it.missing == 0) == Some(true)))),
         "Request and response were captured to their ends", "weir"),
     ItemField::new("http.missing", Kind::U64, Say::Value(|e| number(request(e, |it| it.missing).unwrap_or(0) + response(e, |it| it.missing).unwrap_or(0))),
         "Octets of both bodies that were not captured", "weir"),
     ItemField::new("http.fault", Kind::Text, Say::Value(|e| e.fault.map(|fault| Value::Text(fault.as_str()))),
-        "What is wrong: bytes were not captured, what follows is no head, a chunk without a length", "weir"),
+        "What is wrong: bytes were not captured, what follows is no head, a chunk without a length, the stream was reset, fields are damaged or too long", "weir"),
 ];

@@ -160,7 +160,7 @@ static FIELDS: &[ItemField<Say<Said>>] = &[
         "Context of the application: an object identifier, 0.4.0.0.1.0.… is MAP's", "ITU-T Q.773, 3.2"),
     ItemField::new("tcap.result", Kind::I64, Say::Value(|s| s.result.map(Value::Signed)),
         "What became of the dialogue: 0 accepted, 1 rejected", "ITU-T Q.773, 3.2"),
-    ItemField::new("tcap.component", Kind::Texts, Say::List(|s, list| s.components.iter().filter_map(|it| component_word(it.kind)).for_each(|word| list.text(word))),
+    ItemField::new("tcap.component_name", Kind::Texts, Say::List(|s, list| s.components.iter().filter_map(|it| component_word(it.kind)).for_each(|word| list.text(word))),
         "Components: invoke, returnResultLast, returnError, reject, returnResultNotLast", "ITU-T Q.773, 3.2"),
     ItemField::new("tcap.invokeid", Kind::I64, Say::Value(|s| s.first(|it| it.invoke)),
         "Number of the first component", "ITU-T Q.773, 3.2"),
@@ -168,15 +168,15 @@ static FIELDS: &[ItemField<Say<Said>>] = &[
         "Numbers of all components", "ITU-T Q.773, 3.2"),
     ItemField::new("tcap.linkedid", Kind::I64, Say::Value(|s| s.first(|it| it.linked)),
         "Number of what the first component that says so belongs to", "ITU-T Q.773, 3.2"),
-    ItemField::new("tcap.opcode", Kind::I64, Say::Value(|s| s.first(|it| it.operation)),
+    ItemField::new("tcap.localvalue", Kind::I64, Say::Value(|s| s.first(|it| it.operation)),
         "The first operation: of MAP 2 update location, 45 routing for a short message, …", "ITU-T Q.773, 3.2; 3GPP TS 29.002, 17.5"),
-    ItemField::new("tcap.opcodes", Kind::Texts, Say::List(|s, list| s.components.iter().filter_map(|it| it.operation).for_each(|code| list.text(code))),
+    ItemField::new("tcap.localvalues", Kind::Texts, Say::List(|s, list| s.components.iter().filter_map(|it| it.operation).for_each(|code| list.text(code))),
         "All operations", "ITU-T Q.773, 3.2"),
     ItemField::new("tcap.operation", Kind::Text, Say::Value(|s| {
             let operation = s.components.iter().find_map(|it| it.operation);
             operation.filter(|_| s.is_map()).and_then(map_word).map(Value::Text)
         }), "Name of the first operation, where a subsystem is one of MAP", "3GPP TS 29.002, 17.5"),
-    ItemField::new("tcap.errorcode", Kind::I64, Say::Value(|s| s.first(|it| it.error)),
+    ItemField::new("tcap.error", Kind::I64, Say::Value(|s| s.first(|it| it.error)),
         "The first error", "ITU-T Q.773, 3.2; 3GPP TS 29.002, 17.5"),
     ItemField::new("tcap.time", Kind::F64, Say::Value(|s| seconds(s.time_ns?)),
         "Seconds from the first message of the other side with this transaction to this one", "weir"),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the captures beside this file: messages of protocols that no captured traffic at hand has.
 
-They were made with scapy 2.8.0 (Diameter by its own layer) and h2 4.3.0; MGCP, M3UA, SCCP and TCAP, which scapy has
+They were made with scapy 2.8.0 (Diameter by its own layer) and h2 4.4.1 (HTTP/2); MGCP, M3UA, SCCP and TCAP, which scapy has
 not, are written down by their standards. tshark judges what the tables read from them (`it/said`).
 
     python3 make.py            writes the captures
@@ -12,6 +12,9 @@ import struct
 import sys
 from pathlib import Path
 
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.settings import SettingCodes
 from scapy.contrib.diameter import AVP, DiamAns, DiamReq
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
@@ -316,7 +319,91 @@ def sigtran():
     return capture
 
 
-CAPTURES = {"diameter.pcap": diameter, "mgcp.pcap": mgcp, "sigtran.pcap": sigtran}
+class Two:
+    """Both ends of a connection of HTTP/2."""
+
+    def __init__(self, stream, upgrade=False):
+        self.stream = stream
+        ends = [H2Connection(H2Configuration(client_side=side == 0, header_encoding="utf-8")) for side in (0, 1)]
+        self.ends = ends
+        if upgrade:
+            settings = ends[0].initiate_upgrade_connection()
+            stream.send(0, b"GET /upgraded HTTP/1.1\r\nHost: weir.test\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+                           b"Upgrade: h2c\r\nHTTP2-Settings: " + settings + b"\r\n\r\n")
+            ends[1].initiate_upgrade_connection(settings)
+            stream.send(1, b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n")
+            self.flush(1)
+            self.flush(0)
+        else:
+            ends[0].initiate_connection()
+            ends[1].initiate_connection()
+            self.flush(0)
+            self.flush(1)
+        self.flush(0)
+        self.flush(1)
+
+    def flush(self, side, piece=1400, parts=1):
+        data = self.ends[side].data_to_send()
+        if parts > 1:
+            # The head is one frame: it goes on in others.
+            payload, flags = data[9:], data[4]
+            size = -(-len(payload) // parts)
+            pieces = [payload[at:at + size] for at in range(0, len(payload), size)]
+            data = b"".join(
+                len(piece).to_bytes(3, "big") + bytes([9 if at else 1, (0 if at else flags & ~4) | (4 if at == parts - 1 else 0)])
+                + data[5:9] + piece for at, piece in enumerate(pieces))
+        if data:
+            self.stream.send(side, data, piece)
+            self.ends[1 - side].receive_data(data)
+
+    def request(self, number, path, *fields, method="GET", body=b"", piece=1400, parts=1):
+        head = [(":method", method), (":path", path), (":scheme", "http"), (":authority", "weir.test"), *fields]
+        self.ends[0].send_headers(number, head, end_stream=not body)
+        if body:
+            self.ends[0].send_data(number, body, end_stream=True, pad_length=5)
+        self.flush(0, piece, parts)
+
+    def response(self, number, status, *fields, body=b"", trailers=()):
+        self.ends[1].send_headers(number, [(":status", status), *fields], end_stream=not body)
+        if body:
+            self.ends[1].send_data(number, body, end_stream=not trailers)
+        if trailers:
+            self.ends[1].send_headers(number, list(trailers), end_stream=True)
+        self.flush(1)
+
+
+def http2():
+    capture = Capture()
+    two = Two(Stream(capture, 80))
+    agent = ("user-agent", "weir/1")
+    two.request(1, "/", agent, ("accept", "*/*"))
+    two.request(3, "/post", agent, ("content-type", "text/plain"), method="POST", body=b"hello " * 50)
+    two.response(3, "201", ("server", "h2"), ("location", "/post/1"), ("content-length", "6"), body=b"thanks")
+    two.response(1, "200", ("server", "h2"), ("content-type", "text/html"), body=b"<p>" * 2000, trailers=[("x-sum", "7")])
+    # The table gets larger, fields come again by their numbers, and a head goes on in other frames.
+    two.ends[1].update_settings({SettingCodes.HEADER_TABLE_SIZE: 16384})
+    two.flush(1)
+    two.flush(0)
+    for number in range(5, 25, 2):
+        two.request(number, f"/page/{number}", agent, ("accept", "*/*"), ("referer", "http://weir.test/"),
+                    ("cookie", "a=" + "b" * number), piece=40 if number == 7 else 1400)
+    for number in range(23, 3, -2):
+        two.response(number, "404" if number == 9 else "200", ("server", "h2"), ("date", "Mon, 23 Nov 2026 07:00:00 GMT"))
+    long = [(f"x-{number}", chr(97 + number) * 300) for number in range(4)]
+    two.request(25, "/long", agent, *long, piece=200, parts=3)
+    two.response(25, "431", ("server", "h2"))
+    two.request(27, "/reset", agent)
+    two.ends[1].reset_stream(27)
+    two.flush(1)
+    # After an upgrade.
+    two = Two(Stream(capture, 80, client_port=50_002), upgrade=True)
+    two.response(1, "200", ("server", "h2c"), body=b"up")
+    two.request(3, "/next", agent)
+    two.response(3, "204")
+    return capture
+
+
+CAPTURES = {"http2.pcap": http2, "diameter.pcap": diameter, "mgcp.pcap": mgcp, "sigtran.pcap": sigtran}
 
 if __name__ == "__main__":
     wrong = []

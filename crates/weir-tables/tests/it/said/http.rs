@@ -4,13 +4,14 @@ use super::Comparison;
 
 #[test]
 fn tshark_reads_the_same_in_http() {
-    let part = |frame, filter, fields, differences| Comparison {
+    let part = |frame, filter, fields, version, differences| Comparison {
         table: "http",
         frame,
         protocols: &["http"],
         filter,
         fields,
-        without: None,
+        // HTTP/2 is compared below.
+        without: Some((version, "HTTP/2")),
         // A message counts where its head ends, on any port.
         preferences: &["http.desegment_body:FALSE", "tcp.try_heuristic_first:TRUE"],
         differences,
@@ -20,12 +21,14 @@ fn tshark_reads_the_same_in_http() {
             "http.request.frame",
             "http.request && tcp && !icmp && !icmpv6",
             REQUEST,
+            "http.request.version",
             REQUEST_DIFFERENCES,
         ),
         part(
             "http.response.frame",
             "http.response && tcp && !icmp && !icmpv6",
             RESPONSE,
+            "http.response.version",
             RESPONSE_DIFFERENCES,
         ),
     ]);
@@ -64,6 +67,68 @@ const RESPONSE: &[(&str, &str)] = &[
     ("http.www_authenticate", "http.www_authenticate"),
     ("http.time", "http.time"),
 ];
+
+#[test]
+fn tshark_reads_the_same_in_http_2() {
+    let part = |frame, filter, fields, version, differences| Comparison {
+        table: "http",
+        frame,
+        protocols: &["http2"],
+        filter,
+        fields,
+        without: Some((version, "HTTP/1.1")),
+        preferences: &[],
+        differences,
+    };
+    Comparison::few(&[
+        part(
+            "http.request.frame",
+            "http2.headers.method",
+            REQUEST_2,
+            "http.request.version",
+            REQUEST_2_DIFFERENCES,
+        ),
+        part(
+            "http.response.frame",
+            "http2.headers.status",
+            RESPONSE_2,
+            "http.response.version",
+            &[],
+        ),
+    ]);
+}
+
+const REQUEST_2: &[(&str, &str)] = &[
+    ("http.request.method", "http2.headers.method"),
+    ("http.request.uri", "http2.headers.path"),
+    ("http.host", "http2.headers.authority"),
+    ("http.user_agent", "http2.headers.user_agent"),
+    ("http.accept", "http2.headers.accept"),
+    ("http.referer", "http2.headers.referer"),
+    ("http.cookie", "http2.headers.cookie"),
+    ("http.request.content_type", "http2.headers.content_type"),
+];
+
+const RESPONSE_2: &[(&str, &str)] = &[
+    ("http.response.code", "http2.headers.status"),
+    ("http.server", "http2.headers.server"),
+    ("http.content_type", "http2.headers.content_type"),
+    ("http.location", "http2.headers.location"),
+    ("http.date", "http2.headers.date"),
+];
+
+const BEGUN: &str =
+    "tshark tells the fields of a head that goes on in other frames with its first one";
+
+const REQUEST_2_DIFFERENCES: &[(&str, &str, &str)] = &[
+    ("messages/http2.pcap", "http.request.method", BEGUN),
+    ("messages/http2.pcap", "http.request.uri", BEGUN),
+    ("messages/http2.pcap", "http.host", BEGUN),
+    ("messages/http2.pcap", "http.user_agent", BEGUN),
+];
+
+const SWITCHED: &str =
+    "the response that switches to HTTP/2 is http.info_code of the row of its request";
 
 const SPACES: &str = "tshark ends a target at its first space";
 const ZERO_NINE: &str = "HTTP/0.9 is not read";
@@ -155,6 +220,10 @@ const REQUEST_DIFFERENCES: &[(&str, &str, &str)] = &[
     ),
 ];
 const RESPONSE_DIFFERENCES: &[(&str, &str, &str)] = &[
+    ("messages/http2.pcap", "http.response.code", SWITCHED),
+    ("messages/http2.pcap", "http.response.phrase", SWITCHED),
+    ("messages/http2.pcap", "http.response.version", SWITCHED),
+    ("messages/http2.pcap", "http.time", SWITCHED),
     (
         "ndpi/tests__cfgs__default__pcap__http_invalid_server.pcap",
         "http.server",

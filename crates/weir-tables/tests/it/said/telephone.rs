@@ -268,8 +268,8 @@ fn tshark_reads_the_same_in_tcap() {
         part("tcap && !icmp", TCAP, None),
         part(
             "tcap && gsm_old.invoke_element",
-            &[("tcap.opcodes", "gsm_old.localValue")],
-            Some(("tcap.opcode", "")),
+            &[("tcap.localvalues", "gsm_old.localValue")],
+            Some(("tcap.localvalue", "")),
         ),
     ]);
 }
