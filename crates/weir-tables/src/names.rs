@@ -506,7 +506,8 @@ mod tests {
             ("flow.rtt", "flows('trace.pcap')"),
             ("id.orig_h", "addr.src"),
             ("radius.User_Name", "radius('trace.pcap')"),
-            ("mgcp.req.verb", "udp.port IN (2427, 2727)"),
+            ("mgcp.req.verb", "mgcp('trace.pcap')"),
+            ("imap.request", "tcp.port = 143"),
             ("_ws.col.Info", "weir tables"),
         ] {
             let found = advice(name, &packets).unwrap_or_default();

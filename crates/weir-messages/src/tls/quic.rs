@@ -19,6 +19,8 @@ pub struct QuicIds {
     pub destination: Vec<u8>,
     /// Source of it.
     pub source: Vec<u8>,
+    /// Source of the server's first packet, once it came.
+    pub server: Option<Vec<u8>>,
 }
 
 /// Octets of an identifier, at most (RFC 9000, 17.2).
@@ -303,7 +305,14 @@ impl Initials {
             };
             let frames =
                 Keys::of(long.version, &ids.destination, label).and_then(|keys| keys.open(long));
-            if frames.is_some() || side != self.client {
+            let is_server = side != self.client;
+            if frames.is_some()
+                && is_server
+                && let Some(ids) = &mut self.ids
+            {
+                ids.server.get_or_insert_with(|| long.source.to_vec());
+            }
+            if frames.is_some() || is_server {
                 return frames;
             }
         }
@@ -314,6 +323,7 @@ impl Initials {
             version: long.version,
             destination: long.destination.to_vec(),
             source: long.source.to_vec(),
+            server: None,
         });
         Some(frames)
     }

@@ -1,4 +1,4 @@
-//! `lookups`, `tls` and `http` against the logs that Zeek's own tests expect, for the selection of them beside
+//! `lookups`, `tls`, `http` and `snmp` against the logs that Zeek's own tests expect, for the selection of them beside
 //! the checkout: line by line, field by field.
 //!
 //! What differs must be listed by test and field, with a reason; the test fails as well when an entry is no
@@ -374,6 +374,84 @@ const HTTP_DIFFERENCES: &[(&str, &str, &str)] = &[
     ("http.x-gzip", "response_body_len", INFLATED),
     ("ssl.decryption", "a line", "key logs are not read"),
 ];
+
+#[test]
+fn first_packets_are_those_of_zeeks_quic_log() {
+    let is_quic = |values: &Values<'_>| values.text("tls.carrier") == "quic";
+    compare("quic.log", "tls", QUIC, is_quic, QUIC_DIFFERENCES);
+}
+
+/// Zeek's history has a letter for each packet, which a row of a handshake has not.
+const QUIC: &[Field] = &[
+    ("version", |v| v.text("quic.version")),
+    ("client_initial_dcid", |v| of_quic(v, "quic.dcid")),
+    ("client_scid", |v| of_quic(v, "quic.scid")),
+    ("server_scid", |v| of_quic(v, "quic.server_scid")),
+    ("server_name", |v| {
+        v.text("tls.handshake.extensions_server_name")
+    }),
+    // The first one that the client offers.
+    ("client_protocol", |v| {
+        v.text("tls.handshake.extensions_alpn_str")
+    }),
+];
+
+/// An identifier; Zeek writes `(empty)` for the empty one.
+fn of_quic(values: &Values<'_>, name: &str) -> String {
+    match values.text(name) {
+        empty if empty.is_empty() => "-".to_owned(),
+        id => id,
+    }
+}
+
+const QUIC_DIFFERENCES: &[(&str, &str, &str)] = &[(
+    "quic.vector-max-size-crash",
+    "a line",
+    "a version that nobody knows: there is no handshake to read",
+)];
+
+/// Zeek's line is a connection: counted are its messages, requests for the next variable with the others.
+#[test]
+fn messages_are_counted_as_in_zeeks_snmp_log() {
+    let cases = zeek::cases("snmp.log", "snmp with Zeek's snmp.log").unwrap();
+    let mut compared = 0;
+    for case in &cases {
+        let (batch, _) = read_with_notes("snmp", &[&case.capture], 100_000);
+        let columns = columns(&batch);
+        let rows = || {
+            (0..batch.num_rows()).map(|row| Values {
+                columns: &columns,
+                row,
+            })
+        };
+        for theirs in &case.expected {
+            let of_line = |values: &Values<'_>| {
+                let ports = [values.text("port.src"), values.text("port.dst")];
+                ports.contains(&theirs["id.orig_p"]) && ports.contains(&theirs["id.resp_p"])
+            };
+            let count = |kinds: &[&str]| {
+                // Zeek does not count the request for an engine's name, which has no user.
+                let all = rows().filter(of_line);
+                let all = all.filter(|it| it.text("snmp.msgusername") != "-");
+                let of_kind = all.filter(|it| kinds.contains(&&*it.text("snmp.data")));
+                of_kind.count().to_string()
+            };
+            let user = rows()
+                .filter(of_line)
+                .map(|it| it.text("snmp.msgusername"))
+                .find(|user| user != "-");
+            let version = rows().find(of_line).map(|it| it.text("snmp.version"));
+            assert_eq!(version.as_ref(), Some(&theirs["version"]), "{}", case.name);
+            assert_eq!(user.as_ref(), Some(&theirs["community"]), "{}", case.name);
+            assert_eq!(count(&["0", "1"]), theirs["get_requests"], "{}", case.name);
+            assert_eq!(count(&["5"]), theirs["get_bulk_requests"], "{}", case.name);
+            assert_eq!(count(&["2"]), theirs["get_responses"], "{}", case.name);
+            assert_eq!(count(&["3"]), theirs["set_requests"], "{}", case.name);
+            compared += 1;
+        }
+    }
+    assert!(compared > 0 || cases.is_empty());
+}
 
 /// What is compared is there.
 #[test]

@@ -165,6 +165,8 @@ pub(super) static FIELDS: &[ItemField<Say<Session>>] = &[
         "QUIC: destination of the client's first packet", "RFC 9000, 17.2.2"),
     ItemField::new("quic.scid", Kind::Text, Say::Text(|s| hex(&s.quic()?.source)),
         "QUIC: source of the client's first packet", "RFC 9000, 17.2.2"),
+    ItemField::new("quic.server_scid", Kind::Text, Say::Text(|s| hex(s.quic()?.server.as_ref()?)),
+        "QUIC: source of the server's first packet", "RFC 9000, 17.2.2"),
 ];
 
 fn chain(certificates: &[Certificate], list: &mut List) {
