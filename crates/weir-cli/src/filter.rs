@@ -50,7 +50,7 @@ pub(crate) struct Carve {
     /// Packets of the flow with this number, as flows() and flow_packets() count
     #[arg(long, value_name = "ID", group = "what")]
     pub(crate) flow: Vec<u64>,
-    /// Packets that carry SIP messages with this Call-ID
+    /// Packets of the call with this Call-ID: its SIP messages, its RTP and RTCP
     #[arg(long, value_name = "ID", group = "what")]
     pub(crate) call_id: Option<String>,
     /// Packets that pass this display filter
@@ -113,22 +113,10 @@ pub(crate) fn carve(
     global: Global,
     messages: Messages,
 ) -> Result<ExitCode, Failure> {
-    if !is_capture_name(&carve.output) {
-        return Err(Refusal::usage(
-            format!("{} is no name of a capture", carve.output.display()),
-            "-o x.pcap, x.pcapng, or either with .gz or .zst behind it",
-        )
-        .into());
-    }
+    named_as_capture(&carve.output)?;
     let captures = list(&carve.captures);
     let select = match (&carve.call_id, &carve.filter) {
-        (Some(call_id), _) => format!(
-            "SELECT p.* FROM packets({captures}) p JOIN (SELECT frame.file AS of_file, frame.number AS of_number FROM \
-             sip({captures}) WHERE sip.call_id = {call_id} UNION SELECT frame.file, frame.number FROM rtp({captures}) \
-             WHERE sip.call_id = {call_id}) m ON p.frame.number = m.of_number AND p.frame.file = m.of_file ORDER BY \
-             p.frame.file, p.frame.number",
-            call_id = text(call_id)
-        ),
+        (Some(call_id), _) => weir_engine::packets_of_call(&captures, &text(call_id)),
         (None, Some(filter)) => {
             format!(
                 "SELECT * FROM packets({captures}) WHERE display_filter({})",
@@ -151,6 +139,30 @@ pub(crate) fn carve(
         }
     };
     copied(&select, &carve.output, global, messages)
+}
+
+/// Writes the packets of a call as a capture.
+pub(crate) fn call(
+    captures: &[String],
+    call_id: &str,
+    path: &Path,
+    global: Global,
+    messages: Messages,
+) -> Result<ExitCode, Failure> {
+    named_as_capture(path)?;
+    let select = weir_engine::packets_of_call(&list(captures), &text(call_id));
+    copied(&select, path, global, messages)
+}
+
+fn named_as_capture(path: &Path) -> Result<(), Failure> {
+    if is_capture_name(path) {
+        return Ok(());
+    }
+    Err(Refusal::usage(
+        format!("{} is no name of a capture", path.display()),
+        "-o x.pcap, x.pcapng, or either with .gz or .zst behind it",
+    )
+    .into())
 }
 
 /// Writes the packets of a query as a capture.

@@ -1,5 +1,7 @@
 //! `weir sip`: what can be done with SIP calls beside asking SQL.
 
+mod export;
+
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -7,7 +9,7 @@ use std::process::ExitCode;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Int64Type, UInt32Type};
+use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt32Type};
 use clap::{Args, Subcommand, ValueEnum};
 use weir_packet::Address;
 use weir_sip::{Caption, Ladder, Step};
@@ -30,6 +32,7 @@ pub(crate) struct Sip {
 enum SipCommand {
     // What it says of itself stands at its type.
     Ladder(LadderArgs),
+    Export(export::ExportArgs),
 }
 
 /// `weir sip ladder`.
@@ -38,7 +41,8 @@ enum SipCommand {
     about = "Draw the messages of a call as a ladder",
     long_about = "Draw the messages of a call as a ladder.\n\n\
         A column for each address and port, an arrow for each SIP message over UDP, TCP or SCTP that \
-        has the Call-ID, with the seconds since the first. Messages that repeat another are drawn dotted.",
+        has the Call-ID, with the seconds since the first. Messages that repeat another are drawn dotted. The streams of \
+        sound and video that their SDP announced are bars, where they begin, with loss and MOS.",
     after_help = LADDER_EXAMPLES
 )]
 struct LadderArgs {
@@ -87,6 +91,7 @@ impl LadderFormat {
 pub(crate) fn run(sip: &Sip, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
     match &sip.command {
         SipCommand::Ladder(args) => ladder(args, global, messages),
+        SipCommand::Export(args) => export::run(args, global, messages),
     }
 }
 
@@ -106,25 +111,32 @@ fn ladder(args: &LadderArgs, global: Global, messages: Messages) -> Result<ExitC
     };
     let session = Session::new(&weir_engine::Options::default(), messages, false)?;
     let mut ladder = Ladder::new(&format!("Call-ID {}", args.call_id));
-    let mut found = 0_u64;
+    let failed = |error: arrow::error::ArrowError| Failure::running(error.to_string());
+    let mut all = Vec::new();
     for statement in session.parse(&statement(args))? {
         session.batches(statement, |batch| {
-            let steps = steps(batch).map_err(|error| Failure::running(error.to_string()))?;
-            for step in steps {
-                found += 1;
-                ladder.push(step);
-            }
+            // Beyond its limit the ladder only counts.
+            let steps = steps(batch).map_err(failed)?;
+            let room = (2 * Ladder::STEPS_MAX).saturating_sub(all.len());
+            all.extend(steps.into_iter().take(room));
             Ok(())
         })?;
     }
-    if found == 0 {
+    if all.is_empty() {
         // What was found damaged may be why.
         session.close(false);
-        let message = format!("no SIP message with Call-ID '{}'", args.call_id);
-        return Err(Failure::running(message).with_hint(format!(
-            "weir query \"SELECT sip.call_id, call.state FROM calls({})\" lists the calls",
-            paths(&args.files)
-        )));
+        return Err(no_call(&args.files, &args.call_id));
+    }
+    let columns: Vec<String> = all.iter().map(|step| step.from.clone()).collect();
+    for statement in session.parse(&media_statement(args))? {
+        session.batches(statement, |batch| {
+            all.extend(bars(batch, &columns).map_err(failed)?);
+            Ok(())
+        })?;
+    }
+    all.sort_by_key(|step| step.time_ns);
+    for step in all {
+        ladder.push(step);
     }
     let drawn = match format {
         LadderFormat::Text => ladder.text(),
@@ -157,6 +169,88 @@ fn statement(args: &LadderArgs) -> String {
         },
         quoted(&args.call_id)
     )
+}
+
+/// What the bars are made of.
+fn media_statement(args: &LadderArgs) -> String {
+    format!(
+        "SELECT media.start AS time, addr.src AS src, port.src AS src_port, addr.dst AS dst, port.dst AS dst_port, \
+         media.codec AS codec, media.lost_percent AS lost, media.mos AS mos FROM media({}{}) WHERE sip.call_id = {}",
+        paths(&args.files),
+        if args.files.len() > 1 {
+            ", merge => true"
+        } else {
+            ""
+        },
+        quoted(&args.call_id)
+    )
+}
+
+/// The streams of a batch of [`media_statement`]. Who sent SIP from the same address has its column.
+fn bars(batch: &RecordBatch, columns: &[String]) -> Result<Vec<Step>, arrow::error::ArrowError> {
+    let column = |name: &str| -> Result<&ArrayRef, arrow::error::ArrowError> {
+        let missing = || arrow::error::ArrowError::SchemaError(format!("no column {name}"));
+        batch.column_by_name(name).ok_or_else(missing)
+    };
+    let number = |name: &str| cast(column(name)?, &DataType::UInt32);
+    let share = |name: &str| cast(column(name)?, &DataType::Float64);
+    let text = |name: &str| texts(column(name)?);
+    let times = cast(column("time")?, &DataType::Int64)?;
+    let times = times.as_primitive::<Int64Type>();
+    let (src, dst, codec) = (text("src")?, text("dst")?, text("codec")?);
+    let (src_port, dst_port) = (number("src_port")?, number("dst_port")?);
+    let (lost, mos) = (share("lost")?, share("mos")?);
+    let (lost, mos) = (
+        lost.as_primitive::<Float64Type>(),
+        mos.as_primitive::<Float64Type>(),
+    );
+    let bars = (0..batch.num_rows()).map(|row| {
+        let (from, to) = (at(&src, row), at(&dst, row));
+        let of_sip = (column_of(columns, from), column_of(columns, to));
+        let (from, to) = match of_sip {
+            (Some(from), Some(to)) if from != to => (from.clone(), to.clone()),
+            _ => (
+                socket(from, number_at(&src_port, row)),
+                socket(to, number_at(&dst_port, row)),
+            ),
+        };
+        let mut label = format!("RTP {}", at(&codec, row).unwrap_or("?"));
+        if lost.is_valid(row) {
+            label.push_str(&format!(", {:.1} % lost", lost.value(row).max(0.0)));
+        }
+        if mos.is_valid(row) {
+            label.push_str(&format!(", MOS {:.1}", mos.value(row)));
+        }
+        Step {
+            time_ns: times.is_valid(row).then(|| times.value(row)),
+            from,
+            to,
+            label,
+            is_repeat: false,
+            is_media: true,
+        }
+    });
+    Ok(bars.collect())
+}
+
+/// The first column of an address.
+fn column_of<'c>(columns: &'c [String], address: Option<&str>) -> Option<&'c String> {
+    let address = address?;
+    columns.iter().find(|column| {
+        let known = column
+            .rsplit_once(':')
+            .map_or(column.as_str(), |(known, _)| known);
+        known.trim_matches(['[', ']']) == address
+    })
+}
+
+/// There is no such call.
+fn no_call(files: &[String], call_id: &str) -> Failure {
+    let message = format!("no SIP message with Call-ID '{call_id}'");
+    Failure::running(message).with_hint(format!(
+        "weir query \"SELECT sip.call_id, call.state FROM calls({})\" lists the calls",
+        paths(files)
+    ))
 }
 
 fn paths(files: &[String]) -> String {
@@ -199,6 +293,7 @@ fn steps(batch: &RecordBatch) -> Result<Vec<Step>, arrow::error::ArrowError> {
         }
         .label(),
         is_repeat: resend.is_valid(row) && resend.value(row),
+        is_media: false,
     });
     Ok(steps.collect())
 }

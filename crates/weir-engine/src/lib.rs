@@ -23,6 +23,7 @@
 
 mod address;
 mod answer;
+mod call;
 mod clf;
 mod copy;
 mod delimited;
@@ -62,6 +63,7 @@ mod window;
 mod zone;
 
 pub use answer::{Answer, Glance};
+pub use call::packets_of_call;
 pub use copy::{EncodeError, RowEncoder, RowFormat, RowWriter};
 pub use embedded::{Parameter, sql_type};
 pub use engine::{Engine, Options, Planned};

@@ -443,15 +443,15 @@ impl Connection {
                     .map(|it| it.head.line.method.as_str());
                 let body = Body::of_response(&head, method);
                 let code = head.line.code;
-                let goes_on = head
-                    .field("upgrade")
-                    .is_some_and(|to| to.eq_ignore_ascii_case("h2c"));
-                if code == 101
-                    && goes_on
-                    && let Some(mut exchange) = self.exchanges.pop_front()
-                {
+                let is_upgrade = code == 101
+                    && head
+                        .field("upgrade")
+                        .is_some_and(|to| to.eq_ignore_ascii_case("h2c"));
+                if is_upgrade {
                     exchange.interim = Some(head.line);
-                    let two = two::Connection::upgraded(1 - (side & 1), self.depth, exchange);
+                    let exchange = self.exchanges.pop_front().unwrap_or_default();
+                    let client = 1 - (side & 1);
+                    let two = two::Connection::upgraded(client, self.depth, exchange);
                     self.two = Some(Box::new(two));
                 } else if code / 100 == 1 && code != 101 {
                     exchange.interim = Some(head.line);

@@ -1,6 +1,7 @@
 //! RTP (RFC 3550): one packet; its reports ([`rtcp`]), what a stream of them went through ([`Measure`]), and what
 //! that sounds like ([`quality`]).
 
+pub mod audio;
 mod measure;
 pub mod quality;
 pub mod rtcp;

@@ -127,6 +127,7 @@ pub(crate) fn sip_ladder(title: &str, steps: Vec<Given>) -> (String, String, Str
             to,
             label,
             is_repeat,
+            is_media: false,
         });
     }
     (ladder.text(), ladder.svg(), ladder.html())

@@ -18,6 +18,8 @@ pub struct Step {
     pub label: String,
     /// It repeats an earlier one.
     pub is_repeat: bool,
+    /// It is a stream of media, drawn as a bar.
+    pub is_media: bool,
 }
 
 /// What the label of a [`Step`] is made of.
@@ -87,6 +89,7 @@ impl<'a> Caption<'a> {
 ///     to: "10.0.0.2:5060".into(),
 ///     label: "INVITE".into(),
 ///     is_repeat: false,
+///     is_media: false,
 /// });
 /// assert!(ladder.text().contains("INVITE"));
 /// assert!(ladder.svg().starts_with("<svg"));
@@ -106,6 +109,7 @@ struct Rung {
     to: usize,
     label: String,
     is_repeat: bool,
+    is_media: bool,
 }
 
 impl Ladder {
@@ -139,6 +143,7 @@ impl Ladder {
             to,
             label: shown(step.label.as_bytes()),
             is_repeat: step.is_repeat,
+            is_media: step.is_media,
         });
     }
 
@@ -205,6 +210,7 @@ mod tests {
                 to: to.into(),
                 label: label.into(),
                 is_repeat,
+                is_media: false,
             });
         }
         ladder
@@ -219,6 +225,7 @@ mod tests {
             to: "to".into(),
             label: String::new(),
             is_repeat: false,
+            is_media: false,
         };
         for from in 0..Ladder::STEPS_MAX + 40 {
             ladder.push(step(from % 40));

@@ -77,3 +77,123 @@ fn a_call_is_carved_with_its_sound() {
     let packed = std::fs::read(folder.join("one.pcap.zst")).unwrap();
     assert!(packed.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
 }
+
+/// A call whose sides both speak, with RTCP; a packet of the called one is missing.
+fn spoken() -> Vec<u8> {
+    let invite = message("INVITE sip:b@x SIP/2.0", "spoken", CALLER, 4_000);
+    let answer = message("SIP/2.0 200 OK", "spoken", CALLED, 4_002);
+    let mut packets = vec![
+        datagram(CALLER, CALLED, (5060, 5060), &invite),
+        datagram(CALLED, CALLER, (5060, 5060), &answer),
+    ];
+    let rtp = |number: u8, ssrc: u8, octet: u8| {
+        let stamp = (u32::from(number) * 160).to_be_bytes();
+        let mut rtp = vec![0x80, 0, 0, number];
+        rtp.extend(stamp);
+        rtp.extend([0, 0, 0, ssrc]);
+        rtp.extend([octet; 160]);
+        rtp
+    };
+    for number in 0..10 {
+        // What the called one says comes first.
+        if number != 5 {
+            packets.push(datagram(
+                CALLED,
+                CALLER,
+                (4_002, 4_000),
+                &rtp(number, 7, 0x80),
+            ));
+        }
+        packets.push(datagram(
+            CALLER,
+            CALLED,
+            (4_000, 4_002),
+            &rtp(number, 8, 0x00),
+        ));
+    }
+    let report = [0x80, 0xc9, 0, 1, 0, 0, 0, 7];
+    packets.push(datagram(CALLED, CALLER, (4_003, 4_001), &report));
+    packets.push(datagram(CALLED, CALLER, (9, 9), b"other"));
+    let (variant, endian) = (PcapVariant::Micro, Endian::Little);
+    let mut writer =
+        PcapWriter::new(Vec::new(), link_type::ETHERNET, 65_535, variant, endian).unwrap();
+    for (time_ns, bytes) in (0..).map(|index| index * 10_000_000).zip(&packets) {
+        writer.packet(time_ns, bytes.len() as u32, bytes).unwrap();
+    }
+    writer.into_inner()
+}
+
+#[test]
+fn a_call_is_exported_with_its_sound_on_both_sides() {
+    let folder = folder("a_call_is_exported_with_its_sound_on_both_sides");
+    std::fs::write(folder.join("spoken.pcap"), spoken()).unwrap();
+    let ended = run(
+        "weir sip export spoken.pcap --call-id spoken -o call.pcap --audio call.wav",
+        &folder,
+    );
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let asked = run(
+        "weir query \"SELECT count(*), (SELECT count(*) FROM rtcp('call.pcap')) FROM 'call.pcap'\" --format csv -q | tail -1",
+        &folder,
+    );
+    assert_eq!(asked.stdout.trim(), "22,1", "{}", asked.stderr);
+    let wave = std::fs::read(folder.join("call.wav")).unwrap();
+    let at = wave
+        .windows(4)
+        .position(|window| window == b"data")
+        .unwrap()
+        + 8;
+    let samples: Vec<i16> = wave[at..]
+        .chunks_exact(2)
+        .map(|pair| i16::from_le_bytes([pair[0], pair[1]]))
+        .collect();
+    let track = |side: usize| samples.iter().skip(side).step_by(2).copied();
+    // The caller, who says -32,124, is on the left; the called one, who says 32,124, on the right, silent where a packet is missing.
+    assert!(track(0).all(|sample| sample == -32_124 || sample == 0));
+    assert_eq!(track(0).filter(|sample| *sample != 0).count(), 1_600);
+    assert!(track(1).all(|sample| sample == 32_124 || sample == 0));
+    assert_eq!(track(1).filter(|sample| *sample != 0).count(), 9 * 160);
+    assert_eq!(
+        track(1)
+            .skip(800)
+            .take(160)
+            .filter(|sample| *sample == 0)
+            .count(),
+        160
+    );
+    let drawn = run("weir sip ladder spoken.pcap --call-id spoken", &folder);
+    let bars: Vec<&str> = drawn
+        .stdout
+        .lines()
+        .filter(|line| line.contains("="))
+        .collect();
+    assert_eq!(bars.len(), 2, "{}", drawn.stdout);
+    assert!(
+        bars[0].contains("<") && bars[0].contains("RTP PCMU, 10.0 % lost, MOS "),
+        "{}",
+        bars[0]
+    );
+    assert!(
+        bars[1].contains(">") && bars[1].contains("RTP PCMU, 0.0 % lost, MOS 4.4"),
+        "{}",
+        bars[1]
+    );
+    for (line, code) in [
+        (
+            "weir sip export spoken.pcap --call-id nobody --audio none.wav",
+            3,
+        ),
+        (
+            "weir sip export spoken.pcap --call-id nobody -o none.pcap",
+            3,
+        ),
+        ("weir sip export spoken.pcap --call-id spoken", 2),
+        (
+            "weir sip export spoken.pcap --call-id spoken --audio call.mp3",
+            2,
+        ),
+    ] {
+        assert_eq!(run(line, &folder).code, Some(code), "{line}");
+    }
+    assert!(!folder.join("none.wav").exists() && !folder.join("none.pcap").exists());
+}

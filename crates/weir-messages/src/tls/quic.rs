@@ -379,6 +379,7 @@ pub(super) fn tests_only_open(packet: &[u8], destination: &[u8]) -> Option<super
             version: 1,
             destination: destination.to_vec(),
             source: Vec::new(),
+            server: None,
         }),
         ..Initials::default()
     };

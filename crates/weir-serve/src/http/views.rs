@@ -131,6 +131,7 @@ pub(super) async fn ladder(
             to,
             label,
             is_repeat,
+            is_media: false,
         });
     }
     Ok(match call.format {
@@ -146,17 +147,13 @@ pub(super) async fn ladder(
     })
 }
 
-/// The packets that carry the messages of a call, as a capture.
+/// The packets of a call, its messages and its sound, as a capture.
 pub(super) async fn call(
     State(house): State<Arc<House>>,
     Query(call): Query<Call>,
 ) -> Result<Response, Refusal> {
     let path = quoted(&call.path);
-    let query = format!(
-        "SELECT p.* FROM packets({path}) p JOIN (SELECT DISTINCT frame.file AS of_file, frame.number AS of_number \
-         FROM sip({path}) WHERE sip.call_id = {}) m ON p.frame.number = m.of_number AND p.frame.file = m.of_file",
-        quoted(&call.call_id)
-    );
+    let query = weir_engine::packets_of_call(&path, &quoted(&call.call_id));
     let bytes = captured(&house, &query).await?;
     let headers = [
         (CONTENT_TYPE, "application/vnd.tcpdump.pcap"),

@@ -50,10 +50,10 @@ impl Ladder {
     fn rung(&self, svg: &mut String, row: usize, rung: &Rung, first: Option<f64>) {
         let y = row_y(row);
         let (from, to) = (column_x(rung.from), column_x(rung.to));
-        let class = if rung.is_repeat {
-            "rung repeat"
-        } else {
-            "rung"
+        let class = match (rung.is_media, rung.is_repeat) {
+            (true, _) => "rung media",
+            (false, true) => "rung repeat",
+            (false, false) => "rung",
         };
         let time = match (rung.seconds, first) {
             (Some(at), Some(first)) => format!("{:.6}", at - first),
@@ -139,7 +139,7 @@ const TIP: usize = 9;
 const STYLE: &str = ".back{fill:#fff}text{font:12px ui-monospace,monospace;fill:#222}\
 .name{font-weight:bold;text-anchor:middle}.middle{text-anchor:middle}.time{fill:#666}\
 .pillar{stroke:#bbb}.rung line{stroke:#1b5e9e;stroke-width:1.5}.rung path,.rung circle{fill:#1b5e9e}\
-.repeat{opacity:.55}.repeat line{stroke-dasharray:4 3}";
+.repeat{opacity:.55}.repeat line{stroke-dasharray:4 3}.media line{stroke-width:6;stroke-opacity:.4}";
 
 #[cfg(test)]
 mod tests {

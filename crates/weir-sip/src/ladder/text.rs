@@ -94,7 +94,11 @@ fn arrow(canvas: &mut [char], rung: &Rung, margin: usize, pitch: usize) {
         return draw(canvas, label, start, label.len());
     }
     let width = pillar(margin, pitch, right).saturating_sub(start);
-    let line = if rung.is_repeat { '.' } else { '-' };
+    let line = match (rung.is_media, rung.is_repeat) {
+        (true, _) => '=',
+        (false, true) => '.',
+        (false, false) => '-',
+    };
     draw(canvas, &vec![line; width], start, width);
     let tip = if rung.from < rung.to {
         (start.saturating_add(width).saturating_sub(1), '>')
@@ -115,6 +119,23 @@ const PITCH_MAX: usize = 72;
 
 #[cfg(test)]
 mod tests {
+    use crate::{Ladder, Step};
+
+    #[test]
+    fn media_are_bars() {
+        let mut ladder = Ladder::new("x");
+        ladder.push(Step {
+            time_ns: Some(0),
+            from: "a".into(),
+            to: "b".into(),
+            label: "RTP PCMU, 1 % lost".into(),
+            is_repeat: false,
+            is_media: true,
+        });
+        assert!(ladder.text().contains("|== RTP PCMU, 1 % lost ==>|"));
+        assert!(ladder.svg().contains("class=\"rung media\""));
+    }
+
     #[test]
     fn arrows_point_from_sender_to_receiver() {
         let text = super::super::tests::sample().text();

@@ -96,7 +96,7 @@ impl Extract for CallTable {
             &mut |message| followed.take(message),
             &mut |sight| match sight {
                 Sight::Rtp(sight) => streams.rtp(sight),
-                Sight::Rtcp(bytes, way) => streams.rtcp(bytes, way),
+                Sight::Rtcp(bytes, way, _) => streams.rtcp(bytes, way),
             },
         );
         self.push(row.file, rows);

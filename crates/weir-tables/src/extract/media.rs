@@ -81,7 +81,7 @@ impl Extract for Media {
             Sight::Rtp(sight) => {
                 streams.rtp(sight, &mut |stream| told.push_back(stream));
             }
-            Sight::Rtcp(bytes, way) => streams.rtcp(bytes, way),
+            Sight::Rtcp(bytes, way, _) => streams.rtcp(bytes, way),
         });
         self.push(rows);
     }

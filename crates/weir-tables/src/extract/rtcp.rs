@@ -32,12 +32,13 @@ impl Extract for Rtcp {
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
         let Self { finder, trips } = self;
         finder.packet(row.packet, &mut |sight| {
-            let Sight::Rtcp(bytes, way) = sight else {
+            let Sight::Rtcp(bytes, way, announced) = sight else {
                 return;
             };
             reports(bytes, &mut |report| {
                 let own = ReportItem {
                     report: *report,
+                    call_id: announced.and_then(|it| it.call_id.as_deref()),
                     round_trip_ms: trips.take(report, way),
                     name: OnceCell::new(),
                     text: OnceCell::new(),
@@ -56,6 +57,8 @@ impl Extract for Rtcp {
 
 struct ReportItem<'p> {
     report: Report<'p>,
+    /// Of the call whose description announced the media.
+    call_id: Option<&'p str>,
     round_trip_ms: Option<f64>,
     name: OnceCell<String>,
     text: OnceCell<String>,
@@ -183,6 +186,8 @@ static FIELDS: &[ItemField<Get>] = &[
         "Listening quality, 1 to 5; NULL where it is not known", "RFC 3611, 4.7.5"),
     ItemField::new("rtcp.xr.voipmetrics.moscq", Kind::F64, |r| r.voice()?.conversing().map(Value::Float),
         "Conversational quality, 1 to 5; NULL where it is not known", "RFC 3611, 4.7.5"),
+    ItemField::new("sip.call_id", Kind::Text, |r| r.call_id.map(Value::Text),
+        "Call-ID of the call whose SDP announced the media", "RFC 3261, 20.8"),
     ItemField::new("rtcp.xr.voipmetrics.jbnominal", Kind::U16, |r| number(r.voice()?.buffer_ms()),
         "Nominal delay of the buffer, in milliseconds", "RFC 3611, 4.7.7"),
 ];

@@ -57,7 +57,8 @@ impl RtpSight<'_> {
 /// Something that was found.
 pub(in crate::extract) enum Sight<'p> {
     Rtp(&'p RtpSight<'p>),
-    Rtcp(&'p [u8], Way),
+    /// A packet of RTCP, which way it came, and what announced its media.
+    Rtcp(&'p [u8], Way, Option<&'p Announcement>),
 }
 
 type Each<'e> = dyn FnMut(&Sight<'_>) + 'e;
@@ -259,7 +260,7 @@ impl MediaFinder {
             .map(Arc::clone);
         let is_sure = announced.is_some() || self.known.contains_key(&pair);
         if rtcp::is_rtcp(bytes, is_sure) {
-            return each(&Sight::Rtcp(bytes, way));
+            return each(&Sight::Rtcp(bytes, way, announced.as_deref()));
         }
         let Some(packet) = RtpPacket::new(bytes) else {
             return;

@@ -1,0 +1,302 @@
+//! `weir sip export`: a call as a capture, and what was said as sound.
+
+use std::io::Cursor;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int64Type};
+use clap::Args;
+use weir_messages::rtp::audio::{Law, SAMPLE_RATE, Track};
+
+use super::{at, no_call, number_at, paths, quoted, socket, texts};
+use crate::args::Global;
+use crate::message::Messages;
+use crate::refusal::Refusal;
+use crate::session::{Failure, Session};
+use crate::target::Target;
+
+/// `weir sip export`.
+#[derive(Args, Debug)]
+#[command(
+    about = "Write a call's packets, or what was said, to files",
+    long_about = "Write a call's packets, or what was said, to files.\n\n\
+        The capture has the SIP messages with the Call-ID and the RTP and RTCP that their SDP announced. The sound has G.711 \
+        (A-law and µ-law) of one side on the left and of the other on the right, gaps as silence, up to an hour; the \
+        caller is on the left where SIP came from the address that sound goes to or comes from.",
+    after_help = EXAMPLES
+)]
+pub(super) struct ExportArgs {
+    /// Captures; the sound of several is merged in the order of time
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<String>,
+    /// The Call-ID, as it is written in the messages
+    #[arg(long, value_name = "ID")]
+    call_id: String,
+    /// The capture to write: x.pcap or x.pcapng
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The sound to write: x.wav
+    #[arg(long, value_name = "FILE")]
+    audio: Option<PathBuf>,
+}
+
+/// Runs `weir sip export`.
+pub(super) fn run(
+    args: &ExportArgs,
+    global: Global,
+    messages: Messages,
+) -> Result<ExitCode, Failure> {
+    if args.output.is_none() && args.audio.is_none() {
+        return Err(Refusal::usage(
+            "nothing says what to write",
+            "-o call.pcap, --audio call.wav, or both",
+        )
+        .into());
+    }
+    if let Some(path) = &args.audio
+        && path
+            .extension()
+            .is_none_or(|extension| !extension.eq_ignore_ascii_case("wav"))
+    {
+        return Err(Refusal::usage(
+            format!("the sound is a WAV file: {} would be none", path.display()),
+            "name it x.wav",
+        )
+        .into());
+    }
+    let mut code = ExitCode::SUCCESS;
+    if let Some(path) = &args.audio {
+        code = sound(args, path, global, messages)?;
+    }
+    if let Some(path) = &args.output {
+        if args.audio.is_none() {
+            let session = Session::new(&weir_engine::Options::default(), messages, false)?;
+            caller(&session, args)?;
+        }
+        code = crate::filter::call(&args.files, &args.call_id, path, global, messages)?;
+    }
+    Ok(code)
+}
+
+/// The address that sent the first message; an error when there is none.
+fn caller(session: &Session, args: &ExportArgs) -> Result<String, Failure> {
+    let sql = format!(
+        "SELECT addr.src AS src FROM sip({}) WHERE sip.call_id = {} LIMIT 1",
+        paths(&args.files),
+        quoted(&args.call_id)
+    );
+    let mut found = None;
+    for statement in session.parse(&sql)? {
+        session.batches(statement, |batch| {
+            let sources = texts(batch.column(0)).map_err(failed)?;
+            found = found.take().or_else(|| at(&sources, 0).map(str::to_owned));
+            Ok(())
+        })?;
+    }
+    found.ok_or_else(|| no_call(&args.files, &args.call_id))
+}
+
+fn sound(
+    args: &ExportArgs,
+    path: &std::path::Path,
+    global: Global,
+    messages: Messages,
+) -> Result<ExitCode, Failure> {
+    let target = Target::new(path, global)?;
+    let session = Session::new(&weir_engine::Options::default(), messages, false)?;
+    let mut heard = Heard {
+        caller: caller(&session, args)?,
+        ..Heard::default()
+    };
+    let sql = format!(
+        "SELECT frame.time AS time, addr.src AS src, port.src AS src_port, addr.dst AS dst, port.dst AS dst_port, \
+         rtp.ssrc AS ssrc, rtp.timestamp AS timestamp, rtp.codec AS codec, rtp.payload AS payload \
+         FROM rtp({}{}) WHERE sip.call_id = {}",
+        paths(&args.files),
+        if args.files.len() > 1 {
+            ", merge => true"
+        } else {
+            ""
+        },
+        quoted(&args.call_id)
+    );
+    for statement in session.parse(&sql)? {
+        session.batches(statement, |batch| heard.take(batch).map_err(failed))?;
+    }
+    if heard.packets == 0 {
+        session.close(false);
+        let message = format!(
+            "no sound in G.711 of the call with Call-ID '{}'",
+            args.call_id
+        );
+        return Err(Failure::running(message).with_hint(format!(
+            "weir query \"SELECT media.codec, media.secure, media.packets FROM media({}) WHERE sip.call_id = {}\" lists its \
+             streams",
+            paths(&args.files),
+            quoted(&args.call_id)
+        )));
+    }
+    let wave = heard
+        .wave()
+        .map_err(|error| Failure::running(error.to_string()))?;
+    target.put(&wave)?;
+    if heard.others > 0 {
+        messages.note(&format!(
+            "{} packets of sound in other codings than G.711 were left out",
+            heard.others
+        ));
+    }
+    let dropped: u64 = heard.tracks.iter().map(Track::dropped).sum();
+    if dropped > 0 {
+        messages.note(&format!(
+            "{dropped} packets of sound were left out, because they came more than an hour after the first"
+        ));
+    }
+    Ok(session.close(false))
+}
+
+fn failed(error: arrow::error::ArrowError) -> Failure {
+    Failure::running(error.to_string())
+}
+
+/// One end of a direction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct End {
+    address: String,
+    socket: String,
+}
+
+/// What was said.
+#[derive(Debug, Default)]
+struct Heard {
+    /// Who called, by the address of its messages.
+    caller: String,
+    /// Whose sound is on the left.
+    left: Option<End>,
+    begin_ns: Option<i64>,
+    tracks: [Track; 2],
+    packets: u64,
+    others: u64,
+}
+
+impl Heard {
+    /// 0 for the left, 1 for the right.
+    fn side(&mut self, src: &End, dst: &End) -> usize {
+        let left = self.left.get_or_insert_with(|| {
+            let is_answer = dst.address == self.caller && src.address != self.caller;
+            if is_answer { dst } else { src }.clone()
+        });
+        let is_left = if src.address == dst.address {
+            src.socket == left.socket
+        } else {
+            src.address == left.address
+        };
+        usize::from(!is_left)
+    }
+
+    fn take(&mut self, batch: &RecordBatch) -> Result<(), arrow::error::ArrowError> {
+        let column = |name: &str| {
+            let missing = || arrow::error::ArrowError::SchemaError(format!("no column {name}"));
+            batch.column_by_name(name).ok_or_else(missing)
+        };
+        let number = |name: &str| cast(column(name)?, &DataType::UInt32);
+        let times = cast(column("time")?, &DataType::Int64)?;
+        let times = times.as_primitive::<Int64Type>();
+        let (src, dst, codec) = (
+            texts(column("src")?)?,
+            texts(column("dst")?)?,
+            texts(column("codec")?)?,
+        );
+        let (src_port, dst_port) = (number("src_port")?, number("dst_port")?);
+        let (ssrc, timestamp) = (number("ssrc")?, number("timestamp")?);
+        let payload = cast(column("payload")?, &DataType::Binary)?;
+        let payload = payload.as_binary::<i32>();
+        for row in 0..batch.num_rows() {
+            let Some(law) = at(&codec, row).and_then(Law::of_codec) else {
+                // Keys and comfort noise are no speech.
+                let is_speech = at(&codec, row).is_none_or(|codec| {
+                    !["telephone-event", "CN"]
+                        .iter()
+                        .any(|it| codec.eq_ignore_ascii_case(it))
+                });
+                self.others = self.others.saturating_add(u64::from(is_speech));
+                continue;
+            };
+            if times.is_null(row) || payload.is_null(row) {
+                continue;
+            }
+            let end = |address: Option<&str>, port| End {
+                address: address.unwrap_or_default().to_owned(),
+                socket: socket(address, port),
+            };
+            let from = end(at(&src, row), number_at(&src_port, row));
+            let to = end(at(&dst, row), number_at(&dst_port, row));
+            let side = self.side(&from, &to);
+            let begin_ns = *self.begin_ns.get_or_insert(times.value(row));
+            let since_ns = times.value(row).saturating_sub(begin_ns);
+            let ssrc = number_at(&ssrc, row).unwrap_or_default();
+            let timestamp = number_at(&timestamp, row).unwrap_or_default();
+            if let Some(track) = self.tracks.get_mut(side) {
+                track.push(since_ns, ssrc, timestamp, law, payload.value(row));
+                self.packets = self.packets.saturating_add(1);
+            }
+        }
+        Ok(())
+    }
+
+    /// The sound as a WAV file.
+    fn wave(&self) -> Result<Vec<u8>, hound::Error> {
+        let format = hound::WavSpec {
+            channels: 2,
+            sample_rate: SAMPLE_RATE,
+            bits_per_sample: 16,
+            sample_format: hound::SampleFormat::Int,
+        };
+        let mut file = Cursor::new(Vec::new());
+        let mut writer = hound::WavWriter::new(&mut file, format)?;
+        let [left, right] =
+            [0, 1].map(|side| self.tracks.get(side).map_or(&[][..], Track::samples));
+        for at in 0..left.len().max(right.len()) {
+            for track in [left, right] {
+                writer.write_sample(track.get(at).copied().unwrap_or(0))?;
+            }
+        }
+        writer.finalize()?;
+        Ok(file.into_inner())
+    }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  weir sip export trace.pcap --call-id 1-23716@127.0.0.1 -o call.pcap
+  weir sip export west.pcap east.pcap --call-id 1-23716@127.0.0.1 --audio call.wav";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn end(address: &str, port: u16) -> End {
+        End {
+            address: address.to_owned(),
+            socket: format!("{address}:{port}"),
+        }
+    }
+
+    #[test]
+    fn the_caller_is_on_the_left_whoever_is_heard_first() {
+        let (caller, called) = (end("10.0.0.1", 4_000), end("10.0.0.2", 4_002));
+        let mut heard = Heard {
+            caller: "10.0.0.1".to_owned(),
+            ..Heard::default()
+        };
+        assert_eq!(heard.side(&called, &caller), 1);
+        assert_eq!(heard.side(&caller, &called), 0);
+        // On one machine, ports tell.
+        let (one, other) = (end("127.0.0.1", 6_000), end("127.0.0.1", 6_002));
+        let mut heard = Heard::default();
+        assert_eq!(heard.side(&one, &other), 0);
+        assert_eq!(heard.side(&other, &one), 1);
+    }
+}
