@@ -6,7 +6,7 @@ use std::fs;
 use anyhow::{Result, bail};
 use serde_json::json;
 
-use crate::{cargo, crate_bench, live, memory, robustness, root, scan, tribeca, ws};
+use crate::{cargo, crate_bench, live, memory, robustness, root, scan, tables, tribeca, ws};
 
 /// A benchmark by name.
 struct Bench {
@@ -25,6 +25,11 @@ const BENCHES: &[Bench] = &[
         name: "tribeca",
         what: "the twelve queries of Tribeca over 260 MB and 2.6 GB of frame relay and of ATM, beside C (5.8 GB of disk)",
         run: tribeca::run,
+    },
+    Bench {
+        name: "tables",
+        what: "rows a second of dns, tls, http and rtp over seeded traces, beside tshark with the same fields",
+        run: tables::run,
     },
     Bench {
         name: "memory",

@@ -11,6 +11,7 @@ mod page;
 mod python;
 mod robustness;
 mod scan;
+mod tables;
 mod tidy;
 mod trace;
 mod tribeca;
