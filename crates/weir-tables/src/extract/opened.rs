@@ -17,8 +17,19 @@ use weir_packet::Packet;
 pub(crate) struct OpenedPayloads {
     payloads: Payloads,
     tls: Option<Tls>,
-    /// Datagrams of HEP whose message is compressed.
+    relayed: Relayed,
+}
+
+/// What came by HEP.
+#[derive(Debug, Default)]
+struct Relayed {
+    /// Messages that are compressed.
     compressed: u64,
+    /// Connections of TCP that begin with a message: the one under way of each side.
+    streams: HashMap<u64, [Vec<u8>; 2]>,
+    /// Octets of messages under way.
+    held: usize,
+    given_up: u64,
 }
 
 /// The connections that are read by a log of keys.
@@ -63,7 +74,7 @@ impl OpenedPayloads {
         Self {
             payloads: Payloads::new(),
             tls,
-            compressed: 0,
+            relayed: Relayed::default(),
         }
     }
 
@@ -72,23 +83,21 @@ impl OpenedPayloads {
         let Self {
             payloads,
             tls,
-            compressed,
+            relayed,
         } = self;
-        payloads.packet(packet, &mut |payload| match (payload.carried, &mut *tls) {
-            (Carried::Datagram(bytes), _) => datagram(payload, bytes, compressed, each),
-            (_, Some(tls)) => tls.payload(payload, each),
-            _ => each(payload),
+        payloads.packet(packet, &mut |payload| {
+            opened(payload, tls.as_mut(), relayed, each)
         });
     }
 
     /// As [`Payloads::finish`].
     pub(crate) fn finish(&mut self, each: &mut Each<'_>) {
-        match &mut self.tls {
-            None => self.payloads.finish(each),
-            Some(tls) => self
-                .payloads
-                .finish(&mut |payload| tls.payload(payload, each)),
-        }
+        let Self {
+            payloads,
+            tls,
+            relayed,
+        } = self;
+        payloads.finish(&mut |payload| opened(payload, tls.as_mut(), relayed, each));
     }
 
     /// As [`Payloads::given_up`], and what of TLS could not be read.
@@ -99,8 +108,12 @@ impl OpenedPayloads {
             .map_or([0, 0], |tls| [tls.closed, tls.given_up]);
         let own = [
             (
-                self.compressed,
+                self.relayed.compressed,
                 "messages that HEP carries are compressed, which is not read",
+            ),
+            (
+                self.relayed.given_up,
+                "TCP connections of HEP were not read to their ends because there were more than 65,536 at one time, or 256 MiB of them under way",
             ),
             (
                 closed,
@@ -112,6 +125,93 @@ impl OpenedPayloads {
             ),
         ];
         self.payloads.given_up().into_iter().chain(own)
+    }
+}
+
+/// Hands on what is in a payload.
+fn opened(
+    payload: &Payload<'_>,
+    tls: Option<&mut Tls>,
+    relayed: &mut Relayed,
+    each: &mut Each<'_>,
+) -> Interest {
+    match payload.carried {
+        Carried::Datagram(bytes) => datagram(payload, bytes, &mut relayed.compressed, each),
+        Carried::Stream(chunk) => match relayed.chunk(payload, chunk, each) {
+            Some(interest) => interest,
+            None => match tls {
+                Some(tls) => tls.payload(payload, each),
+                None => each(payload),
+            },
+        },
+        _ => each(payload),
+    }
+}
+
+/// Octets before the length of a message of HEP's version 3 ends.
+const HEP_HEADER: usize = 6;
+
+impl Relayed {
+    /// Takes a piece of a stream; `None` when HEP has nothing to do with it.
+    fn chunk(
+        &mut self,
+        payload: &Payload<'_>,
+        chunk: &Chunk<'_>,
+        each: &mut Each<'_>,
+    ) -> Option<Interest> {
+        let begins = |bytes: &[u8]| bytes.starts_with(b"HEP3");
+        if !self.streams.contains_key(&chunk.connection) {
+            let is_hep = matches!(chunk.content, Content::Bytes(bytes) if begins(bytes));
+            if !is_hep || chunk.offset > 0 {
+                return None;
+            }
+            if self.streams.len() >= CONNECTIONS_MAX {
+                self.given_up = self.given_up.saturating_add(1);
+                return Some(Interest::Ignore);
+            }
+            self.streams.insert(chunk.connection, Default::default());
+        }
+        let side = usize::from(chunk.sender == Sender::High);
+        let begun = self.streams.get_mut(&chunk.connection)?.get_mut(side)?;
+        self.held = self.held.saturating_sub(begun.capacity());
+        let mut under_way = std::mem::take(begun);
+        match chunk.content {
+            // Behind what is missing, a piece that begins with a message is where it goes on.
+            Content::Bytes(bytes) if !under_way.is_empty() || begins(bytes) => {
+                under_way.extend_from_slice(bytes);
+            }
+            Content::Bytes(_) => {}
+            _ => under_way = Vec::new(),
+        }
+        let mut rest = under_way.as_slice();
+        while let [b'H', b'E', b'P', b'3', high, low, ..] = rest {
+            let length = usize::from(u16::from_be_bytes([*high, *low])).max(HEP_HEADER);
+            let Some((message, behind)) = rest.split_at_checked(length) else {
+                break;
+            };
+            datagram(payload, message, &mut self.compressed, &mut |found| {
+                // What is no message stays unread: it is part of no other stream.
+                match found.carried {
+                    Carried::Stream(_) => Interest::Follow,
+                    _ => each(found),
+                }
+            });
+            rest = behind;
+        }
+        let is_lost = rest.len() >= HEP_HEADER && !begins(rest);
+        let kept = if is_lost { Vec::new() } else { rest.to_vec() };
+        let held = self.held.saturating_add(kept.capacity());
+        let is_too_much = held > HELD_BYTES_MAX;
+        self.given_up = self.given_up.saturating_add(u64::from(is_too_much));
+        if is_too_much || chunk.is_last {
+            for side in self.streams.remove(&chunk.connection).into_iter().flatten() {
+                self.held = self.held.saturating_sub(side.capacity());
+            }
+            return Some(Interest::Ignore);
+        }
+        self.held = held;
+        *self.streams.get_mut(&chunk.connection)?.get_mut(side)? = kept;
+        Some(Interest::Follow)
     }
 }
 

@@ -97,10 +97,16 @@ fn made_by_its_program(folder: &Path) {
         let output = python.args(arguments).current_dir(folder).output();
         output.ok().filter(|output| output.status.success())
     };
-    let version = python(&["-c", "import scapy; print(scapy.VERSION)"]);
+    let version = python(&[
+        "-c",
+        "import scapy, h2; print(scapy.VERSION, h2.__version__)",
+    ]);
     // Other versions may fill in other values.
-    if version.is_none_or(|version| version.stdout.trim_ascii() != SCAPY.as_bytes()) {
-        weir_testkit::missing("scapy", "whether captures are what their programs make");
+    if version.is_none_or(|version| version.stdout.trim_ascii() != MAKERS.as_bytes()) {
+        weir_testkit::missing(
+            "scapy and h2",
+            "whether captures are what their programs make",
+        );
         return;
     }
     assert!(
@@ -110,8 +116,8 @@ fn made_by_its_program(folder: &Path) {
     );
 }
 
-/// The version of scapy that made the frames.
-const SCAPY: &str = "2.8.0";
+/// The versions of scapy and h2 that made the captures.
+const MAKERS: &str = "2.8.0 4.4.1";
 
 /// Enough for each kind of packet of a trace to come up several times.
 const TRACE_BYTES: u64 = 500_000;

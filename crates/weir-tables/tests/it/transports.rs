@@ -239,6 +239,54 @@ fn messages_that_a_probe_sent_on_by_hep_have_the_addresses_between_which_they_we
     }
 }
 
+/// The same over TCP, as many senders do: messages are cut and joined anyhow.
+#[test]
+fn messages_that_a_probe_sent_on_by_hep_over_tcp_are_read_as_over_udp() {
+    let Some(sent) = messages(200) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let udp = read(
+        "sip",
+        &[&capture(&folder, "udp.pcap", &over_udp(&sent))],
+        1000,
+    );
+    let mut random = Rng::new(7);
+    for most in [7, 300, 1_400] {
+        let mut packets = Vec::new();
+        let (probe, collector) = (Ipv4Addr::new(10, 9, 9, 9), Ipv4Addr::new(10, 9, 9, 1));
+        let mut connection = Connection::open((probe, 40_404), (collector, 9060), &mut packets);
+        for three in sent.chunks(3) {
+            let joined: Vec<u8> = three
+                .iter()
+                .flat_map(|(from_client, bytes)| {
+                    let ((from, from_port), (to, to_port)) = ends(*from_client, 5060);
+                    let (from, to) = ((from, from_port).into(), (to, to_port).into());
+                    weir_messages::hep::write(3, from, to, 17, bytes)
+                })
+                .collect();
+            connection.send(true, &joined, most, &mut random, &mut packets);
+        }
+        let path = capture(&folder, "hep.pcap", &packets);
+        let (hep, notes) = read_with_notes("sip", &[&path], 1000);
+        assert_eq!((hep.num_rows(), notes.len()), (sent.len(), 0), "{notes:?}");
+        assert!(same(&hep) == same(&udp), "up to {most}");
+        for name in [
+            "ip.src",
+            "ip.dst",
+            "udp.srcport",
+            "udp.dstport",
+            "sip.transport",
+        ] {
+            assert_eq!(column(&hep, name), column(&udp, name), "{name}");
+        }
+        // Without a segment the messages in it are lost, and others are found again.
+        packets.remove(packets.len() / 2);
+        let path = capture(&folder, "gap.pcap", &packets);
+        let (batch, _) = read_with_notes("sip", &[&path], 1000);
+        let lost = sent.len() - batch.num_rows();
+        assert!((1..=12).contains(&lost), "{lost} of those up to {most}");
+    }
+}
+
 #[test]
 fn a_message_with_a_missing_segment_is_lost_and_the_next_one_is_found() {
     let Some(sent) = messages(30) else { return };
