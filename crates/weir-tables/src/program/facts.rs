@@ -17,7 +17,12 @@ pub(super) const fn is_link(layer: Layer) -> bool {
 /// Whether a plain header of a protocol carries no header that a program goes on to.
 pub(super) fn is_last(layer: Layer) -> bool {
     let mut shapes = layer.shapes().iter();
-    shapes.all(|shape| matches!(shape.next, NextHeader::Payload | NextHeader::UdpPorts { .. }))
+    shapes.all(|shape| {
+        matches!(
+            shape.next,
+            NextHeader::Payload | NextHeader::UdpPorts { .. }
+        )
+    })
 }
 
 /// Whether a test holds of a header, where that follows from its shape, which it has, and from tests that are
