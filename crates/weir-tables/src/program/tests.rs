@@ -97,7 +97,10 @@ fn read(
     if way != Way::Decoded && program.is_none() {
         return None;
     }
-    let groups = aggregates.iter_mut().map(Aggregate::keys_and_states).collect();
+    let groups = aggregates
+        .iter_mut()
+        .map(Aggregate::keys_and_states)
+        .collect();
     let outcome = Outcome {
         groups,
         records,

@@ -390,7 +390,7 @@ def http2():
     for number in range(23, 3, -2):
         two.response(number, "404" if number == 9 else "200", ("server", "h2"), ("date", "Mon, 23 Nov 2026 07:00:00 GMT"))
     long = [(f"x-{number}", chr(97 + number) * 300) for number in range(4)]
-    two.request(25, "/long", agent, *long, piece=200, parts=3)
+    two.request(25, "/long", agent, *long, parts=3)
     two.response(25, "431", ("server", "h2"))
     two.request(27, "/reset", agent)
     two.ends[1].reset_stream(27)
