@@ -267,7 +267,7 @@ fn tshark_reads_the_same_in_tcap() {
     Comparison::few(&[
         part("tcap && !icmp", TCAP, None),
         part(
-            "tcap && gsm_old.invoke_element",
+            "tcap && !gsm_old.returnError_element",
             &[("tcap.localvalues", "gsm_old.localValue")],
             Some(("tcap.localvalue", "")),
         ),
