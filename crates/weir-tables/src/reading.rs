@@ -90,7 +90,8 @@ enum Compiling {
     Never,
     /// It is made behind so many records: a small source is done before it would be.
     Behind(u64),
-    Ready,
+    /// It is for records that are told apart so.
+    Ready((Framing, LinkType)),
 }
 
 /// Reads sources into a sink.
@@ -607,7 +608,13 @@ impl<S: Sink> Gather<S> {
         if self.compiling == Compiling::Behind(0) {
             self.compile(input, layout);
         }
-        if self.compiling == Compiling::Ready {
+        if let Compiling::Ready(records) = self.compiling
+            && input.framing() != Some(records)
+        {
+            // Another section of the file has other records.
+            self.compiling = Compiling::Never;
+        }
+        if let Compiling::Ready(_) = self.compiling {
             let (window, number, ports) = input.window();
             let sink = &mut self.output.sink;
             let passed = sink.run_program(window, number, ports, most as u64);
@@ -644,7 +651,7 @@ impl<S: Sink> Gather<S> {
                 .sink
                 .prepare_program(records, layout, &self.options, self.compile);
         self.compiling = match prepared {
-            Prepared::Ready => Compiling::Ready,
+            Prepared::Ready => Compiling::Ready(records),
             Prepared::Unasked => Compiling::Never,
             Prepared::Refused => {
                 self.output.totals.compile_refused += 1;
