@@ -43,6 +43,11 @@ pub(crate) trait Sink {
         None
     }
 
+    /// A program may pass over records for which [`Sink::wanted`] does not hold.
+    fn may_select(&self) -> bool {
+        false
+    }
+
     /// Prepares a program for [`Sink::run_program`] over records that are told apart like these.
     fn prepare_program(
         &mut self,
@@ -430,7 +435,8 @@ impl<S: Sink> Reading<S> {
         let gather = &mut self.gather;
         gather.source_bytes = gather.source_bytes.saturating_add(len.unwrap_or_default());
         // Who keeps records looks at each.
-        let may_compile = gather.blocks.is_some() && gather.output.tee.is_none();
+        let has_program = gather.blocks.is_some() || plain && gather.output.sink.may_select();
+        let may_compile = has_program && gather.output.tee.is_none();
         gather.compiling = match gather.compile {
             Compile::Large | Compile::Always if !may_compile => Compiling::Never,
             Compile::Always => Compiling::Behind(0),
@@ -625,6 +631,8 @@ impl<S: Sink> Gather<S> {
             totals.compiled += passed.compiled;
             if passed.is_refused {
                 totals.compile_refused += 1;
+            }
+            if passed.is_refused || passed.is_useless {
                 self.compiling = Compiling::Never;
             }
             return usize::try_from(passed.records).unwrap_or(most);

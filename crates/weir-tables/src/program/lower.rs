@@ -218,6 +218,8 @@ impl Lowering<'_> {
             self.builder.write(pending.label);
             match pending.target {
                 Target::Header(layer) => self.header(layer, &pending.path),
+                // Rows are made of decoded records.
+                Target::Rows if self.outputs.is_empty() => self.builder.jump(self.leave),
                 Target::Rows => self.give(&pending.path),
             }
         }

@@ -2,6 +2,7 @@
 
 use std::io::Cursor;
 use std::path::Path;
+use std::sync::Arc;
 
 use weir_capture::{Options as ReadOptions, Reader};
 use weir_packet::{Decoder, Field, Frame, Kind, LinkType, Needs, Options};
@@ -10,8 +11,8 @@ use weir_testkit::{Rng, trace};
 use super::*;
 use crate::block::Look;
 use crate::{
-    Branch, Calculation, Column, Constant, Expression, Function, Network, Operator, Origin,
-    Predicate, Row, Table,
+    Branch, Calculation, Column, Constant, Counters, Expression, Function, Network, Operator,
+    Origin, Predicate, Row, Scan, ScanOptions, Table,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -598,6 +599,105 @@ fn packets_of_pcapng_go_through_programs() {
             passed * 10 > decoded.records * 8,
             "{passed} of {}",
             decoded.records
+        );
+    }
+}
+
+/// What a program passes over is what the predicate drops.
+#[test]
+fn rows_that_a_program_selects_are_those_of_the_decoder() {
+    let mut questioner = Questioner::new(77);
+    let folder = tempfile::tempdir().unwrap();
+    let captures: Vec<_> = captures().into_iter().take(GENERATED).collect();
+    let table = Table::packets();
+    let shown = [
+        "frame.number",
+        "frame.time",
+        "ip.src",
+        "port.dst",
+        "frame.len",
+    ];
+    let projection: Vec<usize> = shown.map(|name| table.position(name).unwrap()).to_vec();
+    let (mut compiled, mut records) = (0, 0);
+    for round in 0..ROUNDS / 2 {
+        let Some(predicate) = questioner.conditions() else {
+            continue;
+        };
+        let (name, bytes) = &captures[round % GENERATED];
+        let path = folder.path().join(format!("{}", round % GENERATED));
+        if round < GENERATED || !path.exists() {
+            std::fs::write(&path, bytes).unwrap();
+        }
+        let limit = (round % 5 == 0).then_some(40);
+        let read = |compile| {
+            let counters = Arc::new(Counters::default());
+            let options = ScanOptions {
+                compile,
+                limit,
+                batch_rows: 100,
+                ..ScanOptions::default()
+            };
+            let sources = vec![Source::capture(&path)];
+            let scan = Scan::new(
+                &table,
+                &projection,
+                Some(predicate.clone()),
+                sources,
+                options,
+            );
+            let mut scan = scan.with_counters(Arc::clone(&counters));
+            let mut batches = Vec::new();
+            while let Some(batch) = scan.next_batch().unwrap() {
+                batches.push(batch);
+            }
+            let errors: Vec<_> = scan.take_errors().iter().map(ToString::to_string).collect();
+            (batches, errors, counters.totals())
+        };
+        let (expected, damage, of_decoder) = read(Compile::Never);
+        let (found, other, of_program) = read(Compile::Always);
+        assert!(expected == found, "round {round}: {name}: {predicate:?}");
+        assert_eq!(damage, other, "{name}");
+        assert_eq!(of_decoder.compiled, 0);
+        if limit.is_none() {
+            assert_eq!(
+                (of_decoder.records, of_decoder.dropped),
+                (of_program.records, of_program.dropped),
+                "round {round}: {name}: {predicate:?}"
+            );
+        }
+        compiled += of_program.compiled;
+        records += of_program.records;
+    }
+    eprintln!("{compiled} of {records} records went through programs");
+    assert!(compiled * 4 > records, "{compiled} of {records}");
+}
+
+/// A link type that is not decoded is told, whoever reads.
+#[test]
+fn records_of_an_unknown_link_type_are_counted() {
+    let mut pcap = Vec::new();
+    trace::ethernet_pcap(&mut pcap, 5, 50_000).unwrap();
+    pcap[20..24].copy_from_slice(&147_u32.to_le_bytes());
+    let table = Table::packets();
+    let port = table.columns()[table.position("udp.dstport").unwrap()].clone();
+    let is_dns = Predicate::Compare(port, Operator::Equal, Constant::Integer(53));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.pcap");
+    std::fs::write(&path, pcap).unwrap();
+    for compile in [Compile::Never, Compile::Always] {
+        let counters = Arc::new(Counters::default());
+        let options = ScanOptions {
+            compile,
+            ..ScanOptions::default()
+        };
+        let sources = vec![Source::capture(&path)];
+        let scan = Scan::new(&table, &[0], Some(is_dns.clone()), sources, options);
+        let mut scan = scan.with_counters(Arc::clone(&counters));
+        assert!(scan.next_batch().unwrap().is_none());
+        let totals = counters.totals();
+        assert!(
+            totals.records > 10 && totals.unknown_link == totals.records,
+            "{totals:?}"
         );
     }
 }
