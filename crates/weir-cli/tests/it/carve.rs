@@ -128,16 +128,16 @@ fn a_call_is_exported_with_its_sound_on_both_sides() {
     let folder = folder("a_call_is_exported_with_its_sound_on_both_sides");
     std::fs::write(folder.join("spoken.pcap"), spoken()).unwrap();
     let ended = run(
-        "weir sip export spoken.pcap --call-id spoken -o call.pcap --audio call.wav",
+        "weir sip export spoken.pcap --call-id spoken -o out.pcap --audio out.wav",
         &folder,
     );
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let asked = run(
-        "weir query \"SELECT count(*), (SELECT count(*) FROM rtcp('call.pcap')) FROM 'call.pcap'\" --format csv -q | tail -1",
+        "weir query \"SELECT count(*), (SELECT count(*) FROM rtcp('out.pcap')) FROM 'out.pcap'\" --format csv -q | tail -1",
         &folder,
     );
     assert_eq!(asked.stdout.trim(), "22,1", "{}", asked.stderr);
-    let wave = std::fs::read(folder.join("call.wav")).unwrap();
+    let wave = std::fs::read(folder.join("out.wav")).unwrap();
     let at = wave
         .windows(4)
         .position(|window| window == b"data")
