@@ -756,7 +756,7 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
         "hint: ",
     ),
     (
-        "weir query \"SELECT 1 FROM mgcp('call.pcap')\"",
+        "weir query \"SELECT 1 FROM imap('call.pcap')\"",
         2,
         "error: ",
         "",
