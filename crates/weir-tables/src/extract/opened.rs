@@ -148,7 +148,9 @@ fn opened(
     }
 }
 
-/// Octets before the length of a message of HEP's version 3 ends.
+/// What a message of HEP's version 3 begins with.
+const MAGIC: &[u8] = b"HEP3";
+/// Octets of such a message before its chunks.
 const HEP_HEADER: usize = 6;
 
 impl Relayed {
@@ -159,9 +161,8 @@ impl Relayed {
         chunk: &Chunk<'_>,
         each: &mut Each<'_>,
     ) -> Option<Interest> {
-        let begins = |bytes: &[u8]| bytes.starts_with(b"HEP3");
         if !self.streams.contains_key(&chunk.connection) {
-            let is_hep = matches!(chunk.content, Content::Bytes(bytes) if begins(bytes));
+            let is_hep = matches!(chunk.content, Content::Bytes(bytes) if bytes.starts_with(MAGIC));
             if !is_hep || chunk.offset > 0 {
                 return None;
             }
@@ -176,15 +177,16 @@ impl Relayed {
         self.held = self.held.saturating_sub(begun.capacity());
         let mut under_way = std::mem::take(begun);
         match chunk.content {
-            // Behind what is missing, a piece that begins with a message is where it goes on.
-            Content::Bytes(bytes) if !under_way.is_empty() || begins(bytes) => {
-                under_way.extend_from_slice(bytes);
-            }
-            Content::Bytes(_) => {}
+            Content::Bytes(bytes) => under_way.extend_from_slice(bytes),
             _ => under_way = Vec::new(),
         }
         let mut rest = under_way.as_slice();
-        while let [b'H', b'E', b'P', b'3', high, low, ..] = rest {
+        // Behind what is missing the next message is looked for.
+        while let Some(at) = memchr::memmem::find(rest, MAGIC) {
+            rest = rest.get(at..).unwrap_or_default();
+            let [_, _, _, _, high, low, ..] = rest else {
+                break;
+            };
             let length = usize::from(u16::from_be_bytes([*high, *low])).max(HEP_HEADER);
             let Some((message, behind)) = rest.split_at_checked(length) else {
                 break;
@@ -198,8 +200,9 @@ impl Relayed {
             });
             rest = behind;
         }
-        let is_lost = rest.len() >= HEP_HEADER && !begins(rest);
-        let kept = if is_lost { Vec::new() } else { rest.to_vec() };
+        // What may be the first octets of a message is kept as well.
+        let is_kept = rest.starts_with(MAGIC) || MAGIC.starts_with(rest);
+        let kept = if is_kept { rest.to_vec() } else { Vec::new() };
         let held = self.held.saturating_add(kept.capacity());
         let is_too_much = held > HELD_BYTES_MAX;
         self.given_up = self.given_up.saturating_add(u64::from(is_too_much));
