@@ -231,7 +231,7 @@ mod tests {
     fn read(decoder: &mut Decoder, block: &[u8]) -> Result<Vec<String>, Broken> {
         let mut found = Vec::new();
         decoder.read(block, &mut |(name, value)| {
-            found.push(format!("{name}: {value}"))
+            found.push(format!("{name}: {value}"));
         })?;
         Ok(found)
     }

@@ -249,13 +249,13 @@ fn an_upgraded_request_has_its_response_on_the_first_stream() {
         let mut connection = Connection::default();
         let mut found = Vec::new();
         connection.take(0, &client[..request.len()], Stamp::default(), &mut |it| {
-            found.push(it)
+            found.push(it);
         });
         for piece in server.chunks(size) {
             connection.take(1, piece, Stamp::default(), &mut |it| found.push(it));
         }
         connection.take(0, &client[request.len()..], Stamp::default(), &mut |it| {
-            found.push(it)
+            found.push(it);
         });
         let exchange = &found[0];
         assert_eq!(exchange.request.as_ref().unwrap().head.line.target, "/up");
@@ -292,11 +292,11 @@ fn what_is_missing_of_data_is_counted_and_what_is_missing_of_fields_ends_the_dir
     let mut found = Vec::new();
     connection.take(0, &client, Stamp::default(), &mut |it| found.push(it));
     connection.take(1, &server[..data + 2], Stamp::default(), &mut |it| {
-        found.push(it)
+        found.push(it);
     });
     connection.gap(1, 3, &mut |it| found.push(it));
     connection.take(1, &server[data + 5..], Stamp::default(), &mut |it| {
-        found.push(it)
+        found.push(it);
     });
     let response = found[0].response.as_ref().unwrap();
     assert_eq!(
