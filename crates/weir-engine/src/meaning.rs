@@ -280,6 +280,32 @@ impl Meanings<'_> {
         }
     }
 
+    /// `sip.Call-ID`: a name of Wireshark's with a hyphen, which SQL takes for a difference.
+    fn with_hyphens(&self, expr: &mut Expr) {
+        let Expr::BinaryOp {
+            left,
+            op: BinaryOperator::Minus,
+            ..
+        } = expr
+        else {
+            return;
+        };
+        let has = |name: &str| self.scope.columns.contains(name);
+        let first = hyphenated(left).map(|name| name.to_ascii_lowercase());
+        let name = hyphenated(expr).filter(|name| name.contains('.'));
+        let (Some(first), Some(name)) = (first, name) else {
+            return;
+        };
+        let name = name.to_ascii_lowercase().replace('-', "_");
+        // What is a column by itself is subtracted from.
+        if has(&first) || self.scope.tables.contains_key(&first) {
+            return;
+        }
+        if has(&name) || weir_tables::names::is_column(&name) {
+            *expr = Expr::Identifier(Ident::with_quote('"', name));
+        }
+    }
+
     /// `tcp.flags.syn = 1`: flags are true and false, and 1 and 0.
     fn with_flags(&self, expr: &mut Expr) {
         match expr {
@@ -500,6 +526,7 @@ impl VisitorMut for Meanings<'_> {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        self.with_hyphens(expr);
         // Both sides of a comparison may be such names.
         while let Some(apart) = self.taken_apart(expr) {
             *expr = Expr::Nested(Box::new(apart));
@@ -512,6 +539,23 @@ impl VisitorMut for Meanings<'_> {
             *expr = meant;
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// A name with hyphens, of the differences that the parser made of it.
+fn hyphenated(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Identifier(ident) => Some(ident.value.clone()),
+        Expr::CompoundIdentifier(parts) => {
+            let parts: Vec<&str> = parts.iter().map(|part| part.value.as_str()).collect();
+            Some(parts.join("."))
+        }
+        Expr::BinaryOp {
+            left,
+            op: BinaryOperator::Minus,
+            right,
+        } => Some(format!("{}-{}", hyphenated(left)?, hyphenated(right)?)),
+        _ => None,
     }
 }
 
