@@ -23,7 +23,7 @@ const STATUSES: [(u8, &str, &str); 74] = [
     (0, "weir clf write call.pcap -o new.clf", "records"),
     (0, "weir clf search calls.clf --count", ""),
     (0, "weir clf search calls.clf --call-id nobody", ""),
-    (0, "weir clf convert calls.clf --form json", ""),
+    (0, "weir clf convert calls.clf --format json", ""),
     (0, "weir clf anonymize calls.clf --key-file key", ""),
     (0, "weir clf index calls.clf", ""),
     (0, "weir clf check calls.clf", ""),
@@ -70,7 +70,7 @@ const STATUSES: [(u8, &str, &str); 74] = [
     ),
     (
         1,
-        "(cat calls.clf; echo garbage) > bad.clf; weir clf convert bad.clf --form json",
+        "(cat calls.clf; echo garbage) > bad.clf; weir clf convert bad.clf --format json",
         "error: ",
     ),
     (
@@ -148,13 +148,13 @@ const STATUSES: [(u8, &str, &str); 74] = [
     (2, "weir clf search nothing.clf", "no such log"),
     (
         2,
-        "weir clf convert nothing.clf --form json",
+        "weir clf convert nothing.clf --format json",
         "No such file",
     ),
-    (2, "weir clf convert notes.txt --form json", "notes.txt"),
+    (2, "weir clf convert notes.txt --format json", "notes.txt"),
     (
         2,
-        "weir clf convert calls.clf --form jsn",
+        "weir clf convert calls.clf --format jsn",
         "did you mean 'json'?",
     ),
     (2, "weir clf check nothing.clf", "No such file"),
@@ -167,7 +167,7 @@ const STATUSES: [(u8, &str, &str); 74] = [
     ),
     (
         2,
-        "weir h248 compare message.txt --html missing/m.html",
+        "weir h248 compare message.txt -o missing/m.html",
         "No such file",
     ),
     (2, "weir ws stats nothing.pcap", "No such file"),
@@ -193,7 +193,7 @@ const STATUSES: [(u8, &str, &str); 74] = [
     (3, "weir query 'SELECT 1' -o /dev/full", "No space left"),
     (
         3,
-        "weir clf convert calls.clf --form json -o /dev/full",
+        "weir clf convert calls.clf --format json -o /dev/full",
         "No space left",
     ),
     (3, "weir ws stats call.pcap > /dev/full", "No space left"),
@@ -363,19 +363,13 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
         "weir clf convert calls.clf --to json",
         2,
         "unexpected argument '--to'",
-        "did you mean '--form'?",
+        "did you mean '--format'?",
     ),
     (
-        "weir clf convert calls.clf --format json",
+        "weir clf search calls.clf --as json",
         2,
-        "unexpected argument '--format'",
-        "did you mean '--form'?",
-    ),
-    (
-        "weir clf search calls.clf --format json",
-        2,
-        "unexpected argument '--format'",
-        "'weir clf search --help'",
+        "unexpected argument '--as'",
+        "did you mean '--format'?",
     ),
     ("weir clf search", 2, "<LOG>...", "'weir clf search --help'"),
     (
