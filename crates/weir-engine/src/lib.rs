@@ -22,6 +22,7 @@
 //! This crate deliberately does not know the terminal, output formats or command-line arguments.
 
 mod address;
+mod anonymous;
 mod answer;
 mod clf;
 mod copy;
@@ -35,7 +36,9 @@ mod follow;
 mod function;
 mod functions;
 mod fuse;
+mod geoip;
 mod grammar;
+mod json;
 mod json_array;
 mod ledger;
 mod live;
@@ -48,6 +51,7 @@ mod payload;
 mod prepared;
 mod pushdown;
 mod reference;
+mod registries;
 mod root;
 mod sample;
 mod scan;
