@@ -378,7 +378,7 @@ impl Writer<'_> {
         self.mend(checksum_at, at, end, pseudo.0);
         // Zeros would say that there is none.
         let mended = self.new.get(checksum_at..checksum_at.saturating_add(2));
-        if mended == Some(&[0, 0]) {
+        if mended == Some(&[0, 0][..]) {
             self.put(checksum_at, &[0xff, 0xff]);
         }
     }

@@ -195,7 +195,7 @@ const QUESTIONS: &[(&str, Answer)] = &[
     ("subset as pcap", Cookbook("How do I cut packets out?")),
     ("packets of a flow as pcap", Cookbook("How do I cut a connection out?")),
     ("merge files", Cookbook("How do I put captures together?")),
-    ("windows", Cookbook("What happened in each half minute?")),
+    ("windows", Cookbook("What happened in each ten seconds?")),
     ("top per group", Cookbook("What is the largest flow of each service?")),
     ("CTE, recursive, pipes", Cookbook("How do I build a question step by step?")),
     ("local time", Cookbook("What time was that here?")),
