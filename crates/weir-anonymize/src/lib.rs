@@ -211,7 +211,7 @@ mod tests {
         let anonymizer = Anonymizer::new(b"key");
         let shared = |a: u32, b: u32| (a ^ b).leading_zeros();
         let mut number = 1_u32;
-        for _ in 0..20 {
+        for _ in 0..100 {
             number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             for bit in 0..32 {
                 let other = number ^ (1 << bit);

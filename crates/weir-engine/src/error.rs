@@ -201,6 +201,16 @@ fn arithmetic_hint(error: &ArrowError) -> Option<String> {
 
 /// The planner's message and a hint. It says these things in text only.
 fn in_own_words(message: &str, columns: &[String]) -> (String, Option<String>) {
+    // What a function of ours says of its arguments: it knows how it is called.
+    if let Some((_, said)) = message.split_once("user-defined coercion failed with: ") {
+        let said = said.split(" No function matches").next().unwrap_or(said);
+        if let Some(said) = said.strip_prefix("Error during planning: ") {
+            return match said.split_once(": ") {
+                Some((what, example)) => (what.to_owned(), Some(example.to_owned())),
+                None => (said.to_owned(), None),
+            };
+        }
+    }
     if let Some((_, rest)) =
         message.split_once("No function matches the given name and argument types '")
         && let Some((call, _)) = rest.split_once('\'')
@@ -259,7 +269,7 @@ fn in_own_words(message: &str, columns: &[String]) -> (String, Option<String>) {
     if let Some(rest) = message.strip_prefix("Cannot cast string '")
         && let Some((text, _)) = rest.split_once("' to value of ")
     {
-        let hint = "the column is a number; names of protocols are in proto, and columns that end in _name have words";
+        let hint = "names of protocols are in proto, their numbers in ip.proto";
         return (format!("'{text}' is not a number"), Some(hint.to_owned()));
     }
     if message.starts_with("Cannot infer common argument type") && message.contains("BinaryView") {

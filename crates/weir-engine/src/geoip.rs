@@ -130,8 +130,7 @@ impl ScalarUDFImpl for OfDatabase {
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         if self.databases.0.is_empty() {
             return plan_err!(
-                "{} asks a database of addresses, and none is named: --geoip GeoLite2-Country.mmdb does, or the variable \
-                 WEIR_GEOIP",
+                "{} asks a database of addresses, and none is named: --geoip FILE.mmdb does, or the variable WEIR_GEOIP",
                 self.name
             );
         }

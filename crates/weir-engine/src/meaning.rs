@@ -10,9 +10,9 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    Array, BinaryOperator, CaseWhen, ExcludeSelectItem, Expr, FunctionArg, FunctionArgExpr,
-    FunctionArguments, Ident, ObjectName, Query, SelectItem, SelectItemQualifiedWildcardKind,
-    SetExpr, Value, VisitorMut, WildcardAdditionalOptions,
+    AccessExpr, Array, BinaryOperator, CaseWhen, ExcludeSelectItem, Expr, FunctionArg,
+    FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query, SelectItem,
+    SelectItemQualifiedWildcardKind, SetExpr, Value, VisitorMut, WildcardAdditionalOptions,
 };
 use weir_tables::DisplayFilter;
 use weir_tables::names::{Meaning, Name};
@@ -526,6 +526,7 @@ impl VisitorMut for Meanings<'_> {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        join_name(expr);
         self.with_hyphens(expr);
         // Both sides of a comparison may be such names.
         while let Some(apart) = self.taken_apart(expr) {
@@ -542,6 +543,36 @@ impl VisitorMut for Meanings<'_> {
     }
 }
 
+/// `vlan.id[2]`: the parts of a name in front of a bracket are one name, not names by themselves.
+fn join_name(expr: &mut Expr) {
+    let Expr::CompoundFieldAccess { root, access_chain } = expr else {
+        return;
+    };
+    let mut parts = match root.as_ref() {
+        Expr::Identifier(ident) => vec![ident.clone()],
+        Expr::CompoundIdentifier(parts) => parts.clone(),
+        _ => return,
+    };
+    let is_part = |access: &AccessExpr| matches!(access, AccessExpr::Dot(Expr::Identifier(_)));
+    let count = access_chain
+        .iter()
+        .take_while(|access| is_part(access))
+        .count();
+    for access in access_chain.drain(..count) {
+        if let AccessExpr::Dot(Expr::Identifier(ident)) = access {
+            parts.push(ident);
+        }
+    }
+    let name = match <[Ident; 1]>::try_from(parts) {
+        Ok([ident]) => Expr::Identifier(ident),
+        Err(parts) => Expr::CompoundIdentifier(parts),
+    };
+    match access_chain.is_empty() {
+        true => *expr = name,
+        false => **root = name,
+    }
+}
+
 /// A name with hyphens, of the differences that the parser made of it.
 fn hyphenated(expr: &Expr) -> Option<String> {
     match expr {
@@ -555,6 +586,10 @@ fn hyphenated(expr: &Expr) -> Option<String> {
             op: BinaryOperator::Minus,
             right,
         } => Some(format!("{}-{}", hyphenated(left)?, hyphenated(right)?)),
+        // The parser holds names that end in `user` for functions that need no parentheses.
+        Expr::Function(function) if function.args == FunctionArguments::None => {
+            Some(function.name.to_string())
+        }
         _ => None,
     }
 }

@@ -152,7 +152,9 @@ fn protocol(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
         return None;
     }
     let packets = match is_filter {
-        true => format!("display_filter('{name}') selects the packets of {name}"),
+        true => format!(
+            "display_filter('{name}') selects the packets of {name}; text stands in single quotes"
+        ),
         false => String::new(),
     };
     Some(match (table, is_filter) {
@@ -164,24 +166,19 @@ fn protocol(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
     })
 }
 
-/// Columns of which the name, or a part of it behind a full stop, differs in how it is written only: capitals,
-/// hyphens, underscores. Each with its table.
+/// Columns of which the name differs in how it is written only (capitals, hyphens, underscores), or that begin with
+/// it. Each with its table.
 fn alike(name: &str) -> Vec<String> {
     let letters = |text: &str| -> String {
         let letters = text.chars().filter(char::is_ascii_alphanumeric);
         letters.map(|letter| letter.to_ascii_lowercase()).collect()
     };
-    let Some((prefix, last)) = name.rsplit_once('.') else {
-        return Vec::new();
-    };
-    let (prefix, wanted) = (prefix.split('.').next().unwrap_or(prefix), letters(last));
-    if wanted.len() < 3 {
-        return Vec::new();
-    }
+    let wanted = letters(name);
     columns_of_tables(|column| {
-        column
-            .split_once('.')
-            .is_some_and(|(first, rest)| first == prefix && letters(rest).contains(&wanted))
+        let begins = column
+            .strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with(['.', '_']));
+        begins || letters(column) == wanted
     })
 }
 

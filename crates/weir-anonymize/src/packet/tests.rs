@@ -166,7 +166,7 @@ fn what_is_kept_is_where_it_was() {
 fn every_prefix_and_random_bytes_are_survived() {
     let anonymizer = Anonymizer::new(b"key");
     for packet in packets() {
-        for len in (0..packet.len()).step_by(5) {
+        for len in 0..packet.len() {
             for link_type in [0, 1, 9, 12, 101, 108, 113, 228, 229, 276, 9_999] {
                 let mut cut = packet[..len].to_vec();
                 let known = anonymizer.packet(link_type, &mut cut);
@@ -176,7 +176,7 @@ fn every_prefix_and_random_bytes_are_survived() {
         }
     }
     let mut seed = 7_u64;
-    for _ in 0..2_000 {
+    for _ in 0..20_000 {
         let mut bytes = [0_u8; 80];
         for byte in &mut bytes {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -192,7 +192,7 @@ fn every_prefix_and_random_bytes_are_survived() {
 fn a_cut_packet_has_no_address_either() {
     let anonymizer = Anonymizer::new(b"key");
     for packet in packets() {
-        for len in (0..packet.len()).step_by(3) {
+        for len in 0..packet.len() {
             let mut cut = packet[..len].to_vec();
             anonymizer.packet(1, &mut cut);
             assert!(!holds(&cut, &A.octets()) && !holds(&cut, &CARDS[0]));

@@ -46,7 +46,7 @@ const NAMES: &[(&str, &str, Expected)] = &[
     ("eth.type == 0x0800", VOIP, Rows(40)),
     ("vlan.id[2] = 11", "'demo/services.pcap'", Rows(3)),
     ("tcp.stream == 2", FLOW_PACKETS, Rows(12)),
-    ("tcp.analysis.retransmission", FLOW_PACKETS, Rows(1)),
+    ("tcp.analysis.retransmission", FLOW_PACKETS, Rows(3)),
     ("sip.Method == 'INVITE'", SIP, Rows(2)),
     ("sip.Call-ID == 'udp-call'", SIP, Rows(6)),
     ("sip.CSeq.method == 'BYE'", SIP, Rows(2)),
