@@ -280,30 +280,32 @@ impl Meanings<'_> {
         }
     }
 
-    /// `sip.Call-ID`: a name of Wireshark's with a hyphen, which SQL takes for a difference.
-    fn with_hyphens(&self, expr: &mut Expr) {
+    /// `sip.Call-ID`: a name of Wireshark's with a hyphen, which SQL takes for a difference. True when it was one.
+    fn with_hyphens(&self, expr: &mut Expr) -> bool {
         let Expr::BinaryOp {
             left,
             op: BinaryOperator::Minus,
             ..
         } = expr
         else {
-            return;
+            return false;
         };
         let has = |name: &str| self.scope.columns.contains(name);
         let first = hyphenated(left).map(|name| name.to_ascii_lowercase());
         let name = hyphenated(expr).filter(|name| name.contains('.'));
         let (Some(first), Some(name)) = (first, name) else {
-            return;
+            return false;
         };
         let name = name.to_ascii_lowercase().replace('-', "_");
         // What is a column by itself is subtracted from.
         if has(&first) || self.scope.tables.contains_key(&first) {
-            return;
+            return false;
         }
-        if has(&name) || weir_tables::names::is_column(&name) {
+        let is_name = has(&name) || weir_tables::names::is_column(&name);
+        if is_name {
             *expr = Expr::Identifier(Ident::with_quote('"', name));
         }
+        is_name
     }
 
     /// `tcp.flags.syn = 1`: flags are true and false, and 1 and 0.
@@ -500,6 +502,14 @@ impl VisitorMut for Meanings<'_> {
                 SetExpr::Select(select) => {
                     self.with_wildcards(&mut select.projection);
                     for item in &mut select.projection {
+                        // The answer's column was named as a difference is written.
+                        if let SelectItem::ExprWithAlias { expr, alias } = item
+                            && alias.value == expr.to_string()
+                            && let Some(written) = hyphenated(expr)
+                            && self.with_hyphens(expr)
+                        {
+                            *alias = Ident::with_quote('"', written);
+                        }
                         if let SelectItem::UnnamedExpr(expr) = item
                             && let Some(meant) = self.meant(expr)
                             && meant.expr().is_some()
