@@ -1,3 +1,5 @@
+//! Packets of all kinds that are known, before and after.
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use weir_testkit::packet::checksum::{internet, transport};
