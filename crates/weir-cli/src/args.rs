@@ -156,6 +156,16 @@ pub(crate) struct Query {
             1000 [default: no limit]"
     )]
     pub(crate) memory_limit: Option<usize>,
+    /// Databases of addresses in MaxMind's format, for geoip_country, geoip_city, asn and as_org; may be repeated
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "WEIR_GEOIP",
+        hide_env_values = true,
+        value_delimiter = ',',
+        help_heading = "Resources"
+    )]
+    pub(crate) geoip: Vec<PathBuf>,
     /// Leave aggregates to DataFusion's own operators
     #[arg(
         long,
@@ -265,6 +275,16 @@ pub(crate) struct Live {
         help_heading = "Output"
     )]
     pub(crate) time_zone: Option<String>,
+    /// Databases of addresses in MaxMind's format, for geoip_country, geoip_city, asn and as_org; may be repeated
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "WEIR_GEOIP",
+        hide_env_values = true,
+        value_delimiter = ',',
+        help_heading = "Resources"
+    )]
+    pub(crate) geoip: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) capture: InterfaceArgs,
     /// List the interfaces
@@ -506,6 +526,45 @@ pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Cli, Ref
     let line: Vec<OsString> = line.into_iter().map(no_option).collect();
     Cli::try_parse_from(&line).map_err(|error| refuse(error, &line))
 }
+
+/// What to write in place of what a line says in an old way, which goes on working.
+pub(crate) fn outdated(line: &[OsString]) -> Vec<String> {
+    let words: Vec<&str> = line.iter().filter_map(|word| word.to_str()).collect();
+    let command = words.get(1).copied().unwrap_or_default();
+    let mut told = Vec::new();
+    for (number, word) in words.iter().enumerate() {
+        let (flag, value) = match word.split_once('=') {
+            Some((flag, value)) => (flag, Some(value)),
+            None => (*word, words.get(number + 1).copied()),
+        };
+        for (of, old, new) in RENAMED {
+            if *of == command && *old == flag {
+                told.push(format!("{old} is called {new} now"));
+            }
+        }
+        for (of, with_unit, unit) in UNITS {
+            if *of == command
+                && *with_unit == flag
+                && let Some(value) = value.filter(|value| value.parse::<u64>().is_ok())
+            {
+                told.push(format!(
+                    "a number alone is taken as {value}{unit}: write {flag} {value}{unit}"
+                ));
+            }
+        }
+    }
+    told
+}
+
+/// Options that were called otherwise: the command, the old name and the new one.
+const RENAMED: &[(&str, &str, &str)] = &[("clf", "--form", "--format"), ("h248", "--html", "-o")];
+
+/// Times that once had no unit: the command, the option, and the unit of a number alone.
+const UNITS: &[(&str, &str, &str)] = &[
+    ("clf", "--fsync", "ms"),
+    ("clf", "--rotate-every", "s"),
+    ("h248", "--time", "us"),
+];
 
 fn refuse(error: clap::Error, line: &[OsString]) -> Refusal {
     if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {

@@ -9,6 +9,7 @@ use crate::args::{Demo, Global};
 use crate::message::Messages;
 use crate::output::{Format, Options};
 use crate::session::{Failure, Reader, Session};
+use crate::sip;
 use crate::target::{guard, put_one_of_many};
 use crate::watch::Refresh;
 
@@ -70,6 +71,18 @@ pub(crate) fn run(demo: &Demo, global: Global, messages: Messages) -> Result<Exi
             {
                 return Ok(ExitCode::SUCCESS);
             }
+        }
+    }
+    let calls = [dir.join("calls.pcap").display().to_string()];
+    if let Some(ladder) = sip::drawn(&session, &calls, "voice-call")? {
+        let [calls] = calls;
+        let heading = "\n-- What did the telephones say to each other?\n";
+        let picture = format!(
+            "{heading}$ weir sip ladder {calls} --call-id voice-call\n{}",
+            ladder.text()
+        );
+        if stdout.write_all(picture.as_bytes()).is_err() {
+            return Ok(ExitCode::SUCCESS);
         }
     }
     let next = format!(

@@ -266,7 +266,7 @@ Examples:
       every message of a capture as a file of BER
   weir h248 check gateway/*.txt
       what does not keep to the standard, and where
-  weir h248 compare messages --html report.html
+  weir h248 compare messages -o report.html
       what the messages cost in every encoding
   weir query \"SELECT h248.command, count(*), avg(h248.delay) FROM h248('trace.pcap') GROUP BY 1\"
       the commands of a capture as a table";

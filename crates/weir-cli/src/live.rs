@@ -51,6 +51,7 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
     options.encoder = Some(Arc::new(FileEncoder));
     options.stop = stop.clone();
     options.time_zone = live.time_zone.clone();
+    options.geoip.clone_from(&live.geoip);
     let session = Session::new(&options, messages, false)?;
     let mut statements = VecDeque::from(session.parse(sql)?);
     if statements.len() != 1 {

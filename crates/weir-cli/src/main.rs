@@ -38,11 +38,15 @@ use session::Failure;
 
 fn main() -> ExitCode {
     signals::heed();
-    let cli = match args::parse(std::env::args_os()) {
+    let line: Vec<_> = std::env::args_os().collect();
+    let cli = match args::parse(line.iter().cloned()) {
         Ok(cli) => cli,
         Err(refusal) => return refusal.report(Messages::new(ColorChoice::Auto, false)),
     };
     let messages = Messages::new(cli.global.color, cli.global.quiet);
+    for outdated in args::outdated(&line) {
+        messages.note(&outdated);
+    }
     match run(&cli, messages) {
         Ok(code) => code,
         Err(failure) => failure.report(messages),

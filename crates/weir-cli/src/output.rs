@@ -22,6 +22,7 @@ mod binary;
 mod column;
 mod error;
 mod layout;
+mod line;
 mod markdown;
 mod pipe;
 mod plan;
@@ -62,6 +63,9 @@ pub(crate) enum Format {
     /// A Markdown table
     #[value(alias = "md")]
     Markdown,
+    /// A column a line, for rows that are looked at one by one
+    #[value(alias = "vertical")]
+    Line,
     /// Apache Parquet, compressed with zstd
     Parquet,
     /// Arrow IPC file
@@ -102,7 +106,10 @@ impl Format {
     /// True when several results need an empty line between them. JSON does not: programs read
     /// one value after the other.
     pub(crate) fn is_set_apart(self) -> bool {
-        matches!(self, Self::Table | Self::Csv | Self::Tsv | Self::Markdown)
+        matches!(
+            self,
+            Self::Table | Self::Csv | Self::Tsv | Self::Markdown | Self::Line
+        )
     }
 
     /// The name that `--format` takes.
@@ -114,6 +121,7 @@ impl Format {
             Self::Json => "json",
             Self::Ndjson => "ndjson",
             Self::Markdown => "markdown",
+            Self::Line => "line",
             Self::Parquet => "parquet",
             Self::Arrow => "arrow",
             Self::Arrows => "arrows",
@@ -216,6 +224,7 @@ impl Writer {
             Format::Json => Box::new(rows::Rows::new(rows::Json::array(&schema), pipe)),
             Format::Ndjson => Box::new(rows::Rows::new(rows::Json::lines(&schema), pipe)),
             Format::Markdown => Box::new(rows::Rows::new(markdown::Markdown::new(&schema), pipe)),
+            Format::Line => Box::new(rows::Rows::new(line::Line::new(options, &schema), pipe)),
             Format::Parquet => Box::new(binary::Parquet::new(&schema, pipe)),
             Format::Arrow => Box::new(binary::Arrow::file(&schema, pipe)),
             Format::Arrows => Box::new(binary::Arrow::stream(&schema, pipe)),

@@ -40,18 +40,18 @@ enum SipCommand {
 #[command(
     about = "Draw the messages of a call as a ladder",
     long_about = "Draw the messages of a call as a ladder.\n\n\
-        A column for each address and port, an arrow for each SIP message over UDP, TCP or SCTP that \
-        has the Call-ID, with the seconds since the first. Messages that repeat another are drawn dotted. The streams of \
-        sound and video that their SDP announced are bars, where they begin, with loss and MOS.",
+        A column for each address and port, an arrow for each SIP message over UDP, TCP, SCTP or WebSocket \
+        that has the Call-ID, with the seconds since the first. Messages that repeat another are drawn dotted. The streams \
+        of sound and video that their SDP announced are bars, where they begin, with loss and MOS.",
     after_help = LADDER_EXAMPLES
 )]
 struct LadderArgs {
     /// Captures; several are merged in the order of time
     #[arg(value_name = "FILE", required = true)]
     files: Vec<String>,
-    /// The Call-ID, as it is written in the messages
+    /// The Call-ID, as it is written in the messages; not needed where there is one call
     #[arg(long, value_name = "ID")]
-    call_id: String,
+    call_id: Option<String>,
     /// How the ladder is drawn [default: by the name of the output file, or text]
     #[arg(long, value_name = "FORMAT")]
     format: Option<LadderFormat>,
@@ -110,34 +110,15 @@ fn ladder(args: &LadderArgs, global: Global, messages: Messages) -> Result<ExitC
         None => None,
     };
     let session = Session::new(&weir_engine::Options::default(), messages, false)?;
-    let mut ladder = Ladder::new(&format!("Call-ID {}", args.call_id));
-    let failed = |error: arrow::error::ArrowError| Failure::running(error.to_string());
-    let mut all = Vec::new();
-    for statement in session.parse(&statement(args))? {
-        session.batches(statement, |batch| {
-            // Beyond its limit the ladder only counts.
-            let steps = steps(batch).map_err(failed)?;
-            let room = (2 * Ladder::STEPS_MAX).saturating_sub(all.len());
-            all.extend(steps.into_iter().take(room));
-            Ok(())
-        })?;
-    }
-    if all.is_empty() {
+    let call_id = match &args.call_id {
+        Some(call_id) => call_id.clone(),
+        None => only_call(&session, &args.files)?,
+    };
+    let Some(ladder) = drawn(&session, &args.files, &call_id)? else {
         // What was found damaged may be why.
         session.close(false);
-        return Err(no_call(&args.files, &args.call_id));
-    }
-    let columns: Vec<String> = all.iter().map(|step| step.from.clone()).collect();
-    for statement in session.parse(&media_statement(args))? {
-        session.batches(statement, |batch| {
-            all.extend(bars(batch, &columns).map_err(failed)?);
-            Ok(())
-        })?;
-    }
-    all.sort_by_key(|step| step.time_ns);
-    for step in all {
-        ladder.push(step);
-    }
+        return Err(no_call(&args.files, &call_id));
+    };
     let drawn = match format {
         LadderFormat::Text => ladder.text(),
         LadderFormat::Svg => ladder.svg(),
@@ -152,8 +133,106 @@ fn ladder(args: &LadderArgs, global: Global, messages: Messages) -> Result<ExitC
     Ok(session.close(false))
 }
 
+/// The ladder of a call; `None` when no message has its Call-ID.
+///
+/// # Errors
+/// When the captures cannot be read.
+pub(crate) fn drawn(
+    session: &Session,
+    files: &[String],
+    call_id: &str,
+) -> Result<Option<Ladder>, Failure> {
+    let failed = |error: arrow::error::ArrowError| Failure::running(error.to_string());
+    let mut all = Vec::new();
+    for statement in session.parse(&statement(files, call_id))? {
+        session.batches(statement, |batch| {
+            // Beyond its limit the ladder only counts.
+            let steps = steps(batch).map_err(failed)?;
+            let room = (2 * Ladder::STEPS_MAX).saturating_sub(all.len());
+            all.extend(steps.into_iter().take(room));
+            Ok(())
+        })?;
+    }
+    if all.is_empty() {
+        return Ok(None);
+    }
+    let columns: Vec<String> = all.iter().map(|step| step.from.clone()).collect();
+    for statement in session.parse(&media_statement(files, call_id))? {
+        session.batches(statement, |batch| {
+            all.extend(bars(batch, &columns).map_err(failed)?);
+            Ok(())
+        })?;
+    }
+    all.sort_by_key(|step| step.time_ns);
+    let mut ladder = Ladder::new(&format!("Call-ID {call_id}"));
+    for step in all {
+        ladder.push(step);
+    }
+    Ok(Some(ladder))
+}
+
+/// The Call-ID of the one call of captures.
+fn only_call(session: &Session, files: &[String]) -> Result<String, Failure> {
+    let merge = merged(files);
+    let sql = format!(
+        "SELECT sip.call_id AS id, call.from.user AS caller, call.to.user AS callee, call.state AS state \
+         FROM calls({}{merge})",
+        paths(files)
+    );
+    let mut calls = Vec::new();
+    let mut count = 0_u64;
+    for statement in session.parse(&sql)? {
+        session.batches(statement, |batch| {
+            let failed = |error: arrow::error::ArrowError| Failure::running(error.to_string());
+            let columns = batch.columns().iter().map(texts);
+            let columns: Vec<StringArray> = columns.collect::<Result<_, _>>().map_err(failed)?;
+            for row in 0..batch.num_rows() {
+                count += 1;
+                if calls.len() < CALLS_SHOWN {
+                    let values = columns.iter().map(|column| at(column, row).unwrap_or("-"));
+                    calls.push(values.map(str::to_owned).collect::<Vec<_>>());
+                }
+            }
+            Ok(())
+        })?;
+    }
+    match calls.as_slice() {
+        [] => Err(Failure::running("no call is in the captures").with_hint(
+            "a call begins with INVITE; SELECT DISTINCT sip.call_id FROM sip('trace.pcap') lists what else is there",
+        )),
+        [call] => Ok(call.first().cloned().unwrap_or_default()),
+        calls => {
+            let lines = calls.iter().map(|call| match call.as_slice() {
+                [id, caller, callee, state] => format!("\n  {id}  {caller} -> {callee}  {state}"),
+                other => other.join(" "),
+            });
+            let lines: String = lines.collect();
+            let more = match count.saturating_sub(calls.len() as u64) {
+                0 => String::new(),
+                more => format!("\n  and {more} more"),
+            };
+            Err(Refusal::usage(
+                format!("{count} calls are in the captures: --call-id says which"),
+                format!("they are{lines}{more}"),
+            )
+            .into())
+        }
+    }
+}
+
+/// Calls that are listed where one has to be chosen.
+const CALLS_SHOWN: usize = 10;
+
+/// Several captures are read in the order of time.
+fn merged(files: &[String]) -> &'static str {
+    match files.len() {
+        0 | 1 => "",
+        _ => ", merge => true",
+    }
+}
+
 /// What the steps are made of.
-fn statement(args: &LadderArgs) -> String {
+fn statement(files: &[String], call_id: &str) -> String {
     format!(
         "SELECT frame.time AS time, addr.src AS src, port.src AS src_port, \
          addr.dst AS dst, port.dst AS dst_port, sip.method AS method, sip.status_code AS status, \
@@ -161,28 +240,20 @@ fn statement(args: &LadderArgs) -> String {
          sip.resend AS resend, \
          lower(sip.content_type) LIKE 'application/sdp%' AND sip.msg_body IS NOT NULL AS sdp \
          FROM sip({}{}) WHERE sip.call_id = {}",
-        paths(&args.files),
-        if args.files.len() > 1 {
-            ", merge => true"
-        } else {
-            ""
-        },
-        quoted(&args.call_id)
+        paths(files),
+        merged(files),
+        quoted(call_id)
     )
 }
 
 /// What the bars are made of.
-fn media_statement(args: &LadderArgs) -> String {
+fn media_statement(files: &[String], call_id: &str) -> String {
     format!(
         "SELECT media.start AS time, addr.src AS src, port.src AS src_port, addr.dst AS dst, port.dst AS dst_port, \
          media.codec AS codec, media.lost_percent AS lost, media.mos AS mos FROM media({}{}) WHERE sip.call_id = {}",
-        paths(&args.files),
-        if args.files.len() > 1 {
-            ", merge => true"
-        } else {
-            ""
-        },
-        quoted(&args.call_id)
+        paths(files),
+        merged(files),
+        quoted(call_id)
     )
 }
 
@@ -332,8 +403,8 @@ fn socket(address: Option<&str>, port: Option<u32>) -> String {
 
 const LADDER_EXAMPLES: &str = "\
 Examples:
-  The calls of a capture, with their Call-IDs:
-    weir query \"SELECT sip.call_id, call.from.user, call.to.user, call.state FROM calls('trace.pcap')\"
+  The call of a capture, or a list of its calls with their Call-IDs:
+    weir sip ladder trace.pcap
   One of them in the terminal:
     weir sip ladder trace.pcap --call-id 1-23716@127.0.0.1
   As a page for a ticket, out of the captures of both sides:

@@ -45,6 +45,22 @@ FROM flows('{demo}/voip.pcap') GROUP BY flow.service, flow.state ORDER BY packet
 SELECT call.from.user, call.to.user, call.state, call.setup_delay, call.duration
 FROM calls('{demo}/voip.pcap') ORDER BY call.number;
 
+-- How good was its voice? Streams of RTP, with the calls that set them up.
+SELECT sip.call_id, addr.src, media.codec, media.packets, media.lost, round(media.jitter_max, 1) AS jitter, media.mos
+FROM media('{demo}/calls.pcap') ORDER BY addr.src;
+
+-- What did a gateway and its controller say of a call? Megaco, a command a row.
+SELECT h248.transaction_id, h248.command, h248.termination_ids, h248.reply_time
+FROM h248('{demo}/megaco.pcap') WHERE h248.kind = 'request' LIMIT 4;
+
+-- Which names were looked up, and which servers spoke TLS or QUIC?
+SELECT lookup.query, lookup.rcode_name, lookup.answers FROM lookups('{demo}/services.pcap') LIMIT 3;
+SELECT addr.dst, tls.version, tls.handshake.extensions_server_name, tls.handshake.ja4 FROM tls('{demo}/services.pcap');
+
+-- Who tries many ports?
+SELECT addr.src, count(DISTINCT port.dst) AS ports FROM flows('{demo}/voip.pcap')
+WHERE flow.state IN ('S0', 'REJ') GROUP BY addr.src HAVING count(DISTINCT port.dst) > 3;
+
 -- Two captures as one, in the order of time.
 SELECT frame.file, frame.number, frame.time, frame.len
 FROM packets('{demo}/framerelay.pcap', '{demo}/sunatm.pcap', merge => true)

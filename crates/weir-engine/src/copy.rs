@@ -20,6 +20,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::sql::parser::{CopyToSource, CopyToStatement};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use weir_anonymize::Anonymizer;
 use weir_capture::{WriteError, Writer};
 use weir_file::{NewFile, NewFolder};
 use weir_tables::{RECORD_COLUMN, kept_record};
@@ -142,6 +143,7 @@ pub(crate) fn prepared(
         copy.source = CopyToSource::Query(query);
     }
     let overwrite = take_overwrite(copy)? || options.overwrite;
+    let anonymizer = take_anonymizer(copy)?;
     let path = PathBuf::from(&copy.target);
     if !overwrite && !is_explain && weir_capture::is_capture_at(&path) {
         let path = path.display();
@@ -150,8 +152,13 @@ pub(crate) fn prepared(
             "OPTIONS (overwrite true), or --overwrite, replaces it; another name keeps both",
         ));
     }
-    if let Some(copy) = CaptureCopy::of(copy, is_explain)? {
+    if let Some(mut copy) = CaptureCopy::of(copy, is_explain)? {
+        copy.anonymizer = anonymizer;
         return Ok((statement.without_copy(), Some(Copy::Capture(copy))));
+    }
+    if anonymizer.is_some() {
+        let error = Error::new(ErrorKind::Plan, "only captures are anonymized");
+        return Err(error.with_hint("of rows, SELECT anonymize_ip(ip.src, 'secret')"));
     }
     if is_explain {
         return Ok((statement, None));
@@ -212,6 +219,26 @@ fn take_overwrite(copy: &mut CopyToStatement) -> Result<bool, Error> {
             ErrorKind::Plan,
             format!("overwrite is true or false, not {found}"),
         )),
+    }
+}
+
+/// `OPTIONS (anonymize 'secret')`, which is not DataFusion's either.
+fn take_anonymizer(copy: &mut CopyToStatement) -> Result<Option<Anonymizer>, Error> {
+    let mut key = None;
+    copy.options.retain(|(name, value)| {
+        let is_it = name.eq_ignore_ascii_case("anonymize");
+        if is_it {
+            key = Some(value.clone().into_string().unwrap_or_default());
+        }
+        !is_it
+    });
+    match key {
+        None => Ok(None),
+        Some(key) if key.is_empty() => Err(Error::new(
+            ErrorKind::Plan,
+            "anonymize takes a key: OPTIONS (anonymize 'secret')",
+        )),
+        Some(key) => Ok(Some(Anonymizer::new(key.as_bytes()))),
     }
 }
 
@@ -324,6 +351,8 @@ pub(crate) struct CaptureCopy {
     path: PathBuf,
     format: Format,
     packing: Packing,
+    /// Replaces what says who took part.
+    anonymizer: Option<Anonymizer>,
     /// `None` for what is only explained.
     file: Option<NewFile>,
 }
@@ -406,6 +435,7 @@ impl CaptureCopy {
             path: path.to_owned(),
             format,
             packing,
+            anonymizer: None,
             file,
         }))
     }
@@ -441,17 +471,40 @@ impl CaptureCopy {
             Format::Pcap => Writer::pcap(out),
             Format::Pcapng => Writer::pcapng(out),
         };
+        let mut data = Vec::new();
         while let Some(batch) = answer.next().await? {
             let records = batch.columns().first().and_then(as_bytes);
             for packed in records.into_iter().flatten().flatten() {
-                let record = kept_record(packed)
+                let mut record = kept_record(packed)
                     .ok_or_else(|| Error::new(ErrorKind::Run, "a record is not whole any more"))?;
+                if let Some(anonymizer) = &self.anonymizer {
+                    data.clear();
+                    data.extend_from_slice(record.data);
+                    if !anonymizer.packet(record.link_type, &mut data) {
+                        let link = record.link_type;
+                        let message = format!(
+                            "packets of link type {link} are not anonymized: nothing would be left of them"
+                        );
+                        return Err(self.refused(&message));
+                    }
+                    record.data = &data;
+                    record.interface_name = None;
+                    record.comment = None;
+                }
                 writer.write(&record).map_err(|error| self.failed(error))?;
             }
         }
         let written = writer.records();
         writer.finish().map_err(|error| self.failed(error))?;
         Ok(written)
+    }
+
+    fn refused(&self, message: &str) -> Error {
+        let error = Error::new(
+            ErrorKind::Run,
+            format!("{}: {message}", self.path.display()),
+        );
+        error.with_hint("Ethernet, raw IP, PPP, BSD loopback and Linux cooked captures are")
     }
 
     fn failed(&self, error: WriteError) -> Error {

@@ -21,6 +21,7 @@ use weir_packet::Options as DecodeOptions;
 use weir_tables::{CaptureTee, Compile, Feed, Stop};
 
 use crate::address;
+use crate::anonymous;
 use crate::answer::{Answer, Snapshot};
 use crate::copy::{self, Copy, CopyOptions, RowEncoder};
 use crate::distinct::DistinctAsKeys;
@@ -29,7 +30,9 @@ use crate::follow;
 use crate::function;
 use crate::functions::{self, FunctionEntry};
 use crate::fuse::FuseAggregates;
+use crate::geoip::{self, Databases};
 use crate::grammar;
+use crate::json::{self, JsonPlanner};
 use crate::live::{self, Live};
 use crate::meaning::Meanings;
 use crate::names::Scope;
@@ -39,6 +42,7 @@ use crate::number;
 use crate::payload::{self, PayloadPlanner};
 use crate::prepared::{self, PreparedStatements};
 use crate::reference::Resolver;
+use crate::registries;
 use crate::root::Root;
 use crate::sample::{Planner, SamplePlanner};
 use crate::scan_report::ScanReport;
@@ -89,6 +93,9 @@ pub struct Options {
     pub root: Option<PathBuf>,
     /// More folders that statements may read from: a name is looked for in each, in their order.
     pub roots: Vec<PathBuf>,
+    /// Databases in MaxMind's format that `geoip_country`, `geoip_city`, `asn` and `as_org` ask, the first that has an
+    /// answer giving it.
+    pub geoip: Vec<PathBuf>,
     /// Refuses statements that write files, open them by DataFusion's own means, or change how the engine
     /// works: what a server lets strangers ask.
     pub read_only: bool,
@@ -136,7 +143,8 @@ impl Engine {
     /// An engine with these options.
     ///
     /// # Errors
-    /// When the place for spilled data cannot be made ready, or the time zone is not known.
+    /// When the place for spilled data cannot be made ready, the time zone is not known, or a database of addresses
+    /// cannot be read.
     pub fn new(options: &Options) -> Result<Self, Error> {
         let scan_report = Arc::new(ScanReport::default());
         let live = Arc::new(Live::new(options.tee.clone()));
@@ -197,7 +205,8 @@ impl Engine {
             logical_rules.insert(place.unwrap_or(0), Arc::new(DistinctAsKeys));
         }
         // The first planner that knows what to do does it.
-        let mut planners: Vec<Arc<dyn ExprPlanner>> = vec![Arc::new(PayloadPlanner)];
+        let mut planners: Vec<Arc<dyn ExprPlanner>> =
+            vec![Arc::new(PayloadPlanner), Arc::new(JsonPlanner)];
         planners.extend(SessionStateDefaults::default_expr_planners());
         let state = SessionStateBuilder::new()
             .with_config(config)
@@ -212,6 +221,14 @@ impl Engine {
         let context = SessionContext::new_with_state(state);
         let functions = function::all().into_iter().chain(window::function::all());
         for function in functions.chain(payload::all()).chain(networks::all()) {
+            context.register_udf(function);
+        }
+        let databases = Databases::open(&options.geoip)?;
+        for function in registries::all().into_iter().chain(geoip::all(&databases)) {
+            context.register_udf(function);
+        }
+        context.register_udf(anonymous::anonymize_ip());
+        for function in json::all() {
             context.register_udf(function);
         }
         context.register_udf(number::div());
@@ -531,6 +548,7 @@ impl Engine {
             ordered: in_order(&resolved.columns),
             flags: std::mem::take(&mut resolved.flags),
             given,
+            ..Scope::default()
         };
         let mut meanings = Meanings {
             scope: &scope,
@@ -543,7 +561,9 @@ impl Engine {
         statement.visit_mut(&mut scope.resolver());
         // What is written as a capture has its record whole, which nobody names.
         let names = narrow::words(&statement).filter(|_| !records);
-        resolver.register(&mut resolved, names.as_ref())?;
+        let headers = scope.headers.into_inner();
+        let headers = headers.unwrap_or_else(PoisonError::into_inner);
+        resolver.register(&mut resolved, names.as_ref(), &headers)?;
         let state = self.context.state();
         let zone = state.config().options().execution.time_zone.clone();
         let mut origins = Vec::new();

@@ -131,7 +131,25 @@ impl Error {
                     ArrowError::DivideByZero => "a division by zero".to_owned(),
                     ArrowError::ArithmeticOverflow(message) => overflowed(message),
                     ArrowError::CastError(message) | ArrowError::ComputeError(message) => {
-                        message.clone()
+                        let (message, hint) = in_own_words(message, columns);
+                        return Self {
+                            kind,
+                            message,
+                            hint: hint.or_else(|| arithmetic_hint(error)),
+                            source: None,
+                        };
+                    }
+                    ArrowError::ParseError(message) if message.contains("timestamp") => {
+                        let written = message.split('\'').nth(1).unwrap_or_default();
+                        return Self {
+                            kind,
+                            message: format!("'{written}' is not a time"),
+                            hint: Some(
+                                "write it like '2026-01-01 10:00:00' or '2026-01-01T10:00:00Z'"
+                                    .to_owned(),
+                            ),
+                            source: None,
+                        };
                     }
                     other => other.to_string(),
                 },
@@ -183,6 +201,16 @@ fn arithmetic_hint(error: &ArrowError) -> Option<String> {
 
 /// The planner's message and a hint. It says these things in text only.
 fn in_own_words(message: &str, columns: &[String]) -> (String, Option<String>) {
+    // What a function of ours says of its arguments: it knows how it is called.
+    if let Some((_, said)) = message.split_once("user-defined coercion failed with: ") {
+        let said = said.split(" No function matches").next().unwrap_or(said);
+        if let Some(said) = said.strip_prefix("Error during planning: ") {
+            return match said.split_once(": ") {
+                Some((what, example)) => (what.to_owned(), Some(example.to_owned())),
+                None => (said.to_owned(), None),
+            };
+        }
+    }
     if let Some((_, rest)) =
         message.split_once("No function matches the given name and argument types '")
         && let Some((call, _)) = rest.split_once('\'')
@@ -219,6 +247,30 @@ fn in_own_words(message: &str, columns: &[String]) -> (String, Option<String>) {
                 "GROUP BY {column}, or take one value of it: min({column})"
             )),
         );
+    }
+    if message.starts_with("Cannot infer common argument type")
+        && message.contains("Timestamp")
+        && message.contains("Int")
+    {
+        let hint = "frame.time_epoch counts seconds: frame.time_epoch > 1767225600; a time is written as text: \
+                    frame.time > '2026-01-01T00:00:00Z'";
+        return (
+            "a time is not compared with a number".to_owned(),
+            Some(hint.to_owned()),
+        );
+    }
+    if message.contains("string concat operation Boolean")
+        || (message.starts_with("Cannot infer common argument type")
+            && message.contains("comparison operation Boolean = "))
+    {
+        let hint = "|| puts texts together: write OR, and AND for &&";
+        return (message.to_owned(), Some(hint.to_owned()));
+    }
+    if let Some(rest) = message.strip_prefix("Cannot cast string '")
+        && let Some((text, _)) = rest.split_once("' to value of ")
+    {
+        let hint = "names of protocols are in proto, their numbers in ip.proto";
+        return (format!("'{text}' is not a number"), Some(hint.to_owned()));
     }
     if message.starts_with("Cannot infer common argument type") && message.contains("BinaryView") {
         return (

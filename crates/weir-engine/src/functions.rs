@@ -170,6 +170,86 @@ const OWN: &[(&str, &str, &str)] = &[
         "Whether an address is that of a group",
     ),
     (
+        "oui",
+        "oui(eth.src)",
+        "Who made a card, by the IEEE's registry of 2022-08; NULL for addresses that are made up",
+    ),
+    (
+        "service_name",
+        "service_name(port.dst, proto)",
+        "What IANA registered a port for; without a protocol that of TCP, or else of another",
+    ),
+    (
+        "geoip_country",
+        "geoip_country(ip.src)",
+        "ISO code of the country, by the database that --geoip names",
+    ),
+    (
+        "geoip_city",
+        "geoip_city(ip.src)",
+        "English name of the city, by the database that --geoip names",
+    ),
+    (
+        "asn",
+        "asn(ip.src)",
+        "Number of the autonomous system, by the database that --geoip names",
+    ),
+    (
+        "as_org",
+        "as_org(ip.src)",
+        "Whose autonomous system it is, by the database that --geoip names",
+    ),
+    (
+        "anonymize_ip",
+        "anonymize_ip(ip.src, 'secret')",
+        "An address in the place of another, by Crypto-PAn: as many first bits in common as before",
+    ),
+    (
+        "json_get",
+        "json_get(websocket.payload.text, 'a', 0), or ->",
+        "A part of JSON, as JSON; numbers count elements from 0",
+    ),
+    (
+        "json_as_text",
+        "json_as_text(websocket.payload.text, 'a'), or ->>",
+        "A value of JSON as text, of whatever type it is",
+    ),
+    (
+        "json_get_str",
+        "json_get_str(websocket.payload.text, 'name')",
+        "A text of JSON; NULL for what is none",
+    ),
+    (
+        "json_get_int",
+        "json_get_int(websocket.payload.text, 'id')",
+        "A whole number of JSON; NULL for what is none",
+    ),
+    (
+        "json_get_float",
+        "json_get_float(mqtt.msg, 't')",
+        "A number of JSON; NULL for what is none",
+    ),
+    (
+        "json_get_bool",
+        "json_get_bool(websocket.payload.text, 'ok')",
+        "A truth of JSON; NULL for what is none",
+    ),
+    (
+        "json_contains",
+        "json_contains(websocket.payload.text, 'a')",
+        "Whether JSON has a key, or an element of this number",
+    ),
+    (
+        "json_length",
+        "json_length(websocket.payload.text)",
+        "How many elements an array or an object of JSON has",
+    ),
+    (
+        "json_object_keys",
+        "json_object_keys(websocket.payload.text)",
+        "The keys of an object of JSON, as a list",
+    ),
+    (
         "get_byte",
         "get_byte(tcp.payload, 0)",
         "One of the bytes as a number, counted from 0; NULL beyond the end. tcp.payload[1] counts from 1",

@@ -22,6 +22,7 @@
 //! This crate deliberately does not know the terminal, output formats or command-line arguments.
 
 mod address;
+mod anonymous;
 mod answer;
 mod call;
 mod clf;
@@ -36,7 +37,9 @@ mod follow;
 mod function;
 mod functions;
 mod fuse;
+mod geoip;
 mod grammar;
+mod json;
 mod json_array;
 mod live;
 mod meaning;
@@ -48,6 +51,7 @@ mod payload;
 mod prepared;
 mod pushdown;
 mod reference;
+mod registries;
 mod root;
 mod sample;
 mod scan;

@@ -10,9 +10,9 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    Array, BinaryOperator, CaseWhen, ExcludeSelectItem, Expr, FunctionArg, FunctionArgExpr,
-    FunctionArguments, Ident, ObjectName, Query, SelectItem, SelectItemQualifiedWildcardKind,
-    SetExpr, Value, VisitorMut, WildcardAdditionalOptions,
+    AccessExpr, Array, BinaryOperator, CaseWhen, ExcludeSelectItem, Expr, FunctionArg,
+    FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query, SelectItem,
+    SelectItemQualifiedWildcardKind, SetExpr, Value, VisitorMut, WildcardAdditionalOptions,
 };
 use weir_tables::DisplayFilter;
 use weir_tables::names::{Meaning, Name};
@@ -280,6 +280,34 @@ impl Meanings<'_> {
         }
     }
 
+    /// `sip.Call-ID`: a name of Wireshark's with a hyphen, which SQL takes for a difference. True when it was one.
+    fn with_hyphens(&self, expr: &mut Expr) -> bool {
+        let Expr::BinaryOp {
+            left,
+            op: BinaryOperator::Minus,
+            ..
+        } = expr
+        else {
+            return false;
+        };
+        let has = |name: &str| self.scope.columns.contains(name);
+        let first = hyphenated(left).map(|name| name.to_ascii_lowercase());
+        let name = hyphenated(expr).filter(|name| name.contains('.'));
+        let (Some(first), Some(name)) = (first, name) else {
+            return false;
+        };
+        let name = name.to_ascii_lowercase().replace('-', "_");
+        // What is a column by itself is subtracted from.
+        if has(&first) || self.scope.tables.contains_key(&first) {
+            return false;
+        }
+        let is_name = has(&name) || weir_tables::names::is_column(&name);
+        if is_name {
+            *expr = Expr::Identifier(Ident::with_quote('"', name));
+        }
+        is_name
+    }
+
     /// `tcp.flags.syn = 1`: flags are true and false, and 1 and 0.
     fn with_flags(&self, expr: &mut Expr) {
         match expr {
@@ -474,6 +502,14 @@ impl VisitorMut for Meanings<'_> {
                 SetExpr::Select(select) => {
                     self.with_wildcards(&mut select.projection);
                     for item in &mut select.projection {
+                        // The answer's column was named as a difference is written.
+                        if let SelectItem::ExprWithAlias { expr, alias } = item
+                            && alias.value == expr.to_string()
+                            && let Some(written) = hyphenated(expr)
+                            && self.with_hyphens(expr)
+                        {
+                            *alias = Ident::with_quote('"', written);
+                        }
                         if let SelectItem::UnnamedExpr(expr) = item
                             && let Some(meant) = self.meant(expr)
                             && meant.expr().is_some()
@@ -500,6 +536,8 @@ impl VisitorMut for Meanings<'_> {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        join_name(expr);
+        self.with_hyphens(expr);
         // Both sides of a comparison may be such names.
         while let Some(apart) = self.taken_apart(expr) {
             *expr = Expr::Nested(Box::new(apart));
@@ -512,6 +550,57 @@ impl VisitorMut for Meanings<'_> {
             *expr = meant;
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// `vlan.id[2]`: the parts of a name in front of a bracket are one name, not names by themselves.
+fn join_name(expr: &mut Expr) {
+    let Expr::CompoundFieldAccess { root, access_chain } = expr else {
+        return;
+    };
+    let mut parts = match root.as_ref() {
+        Expr::Identifier(ident) => vec![ident.clone()],
+        Expr::CompoundIdentifier(parts) => parts.clone(),
+        _ => return,
+    };
+    let is_part = |access: &AccessExpr| matches!(access, AccessExpr::Dot(Expr::Identifier(_)));
+    let count = access_chain
+        .iter()
+        .take_while(|access| is_part(access))
+        .count();
+    for access in access_chain.drain(..count) {
+        if let AccessExpr::Dot(Expr::Identifier(ident)) = access {
+            parts.push(ident);
+        }
+    }
+    let name = match <[Ident; 1]>::try_from(parts) {
+        Ok([ident]) => Expr::Identifier(ident),
+        Err(parts) => Expr::CompoundIdentifier(parts),
+    };
+    match access_chain.is_empty() {
+        true => *expr = name,
+        false => **root = name,
+    }
+}
+
+/// A name with hyphens, of the differences that the parser made of it.
+fn hyphenated(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Identifier(ident) => Some(ident.value.clone()),
+        Expr::CompoundIdentifier(parts) => {
+            let parts: Vec<&str> = parts.iter().map(|part| part.value.as_str()).collect();
+            Some(parts.join("."))
+        }
+        Expr::BinaryOp {
+            left,
+            op: BinaryOperator::Minus,
+            right,
+        } => Some(format!("{}-{}", hyphenated(left)?, hyphenated(right)?)),
+        // The parser holds names that end in `user` for functions that need no parentheses.
+        Expr::Function(function) if function.args == FunctionArguments::None => {
+            Some(function.name.to_string())
+        }
+        _ => None,
     }
 }
 

@@ -2,14 +2,16 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
 
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, DuplicateTreatment, Expr, ExprWithAlias, ExprWithAliasAndOrderBy, Function,
     FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList, FunctionArguments,
-    Ident, ObjectName, PipeOperator, Query, Select, SelectItem, SetExpr, Value, VisitMut,
-    VisitorMut,
+    Ident, ObjectName, PipeOperator, Query, Select, SelectItem, SetExpr, Subscript, UnaryOperator,
+    Value, VisitMut, VisitorMut,
 };
 use weir_packet::Address;
+use weir_tables::Table;
 
 use crate::function::{ADDRESS, ADDRESS_TEXT, MIXING_FUNCTIONS, OCTET_LENGTH, TEXT_FUNCTIONS};
 
@@ -37,6 +39,8 @@ pub(crate) struct Scope {
     pub(crate) flags: HashSet<String>,
     /// Names that the statement gives in a SELECT, in lower case.
     pub(crate) given: HashSet<String>,
+    /// The columns over repeated headers that the statement asks for, such as `vlan.id[2]`.
+    pub(crate) headers: Mutex<HashSet<String>>,
 }
 
 /// Puts a column in the place of its other name.
@@ -123,6 +127,16 @@ impl Scope {
             .rev()
             .find_map(|len| Some((len, self.resolve_compound(parts.get(..len)?)?)))?;
         let rest = chain.get(found - first..)?;
+        let (column, rest) = match rest {
+            [AccessExpr::Subscript(subscript), behind @ ..] => {
+                match self.header(&column, subscript) {
+                    Some((header, true)) => (header, behind),
+                    Some((list, false)) => (list, rest),
+                    None => (column, rest),
+                }
+            }
+            rest => (column, rest),
+        };
         Some(match rest {
             [] => column,
             rest => Expr::CompoundFieldAccess {
@@ -130,6 +144,41 @@ impl Scope {
                 access_chain: rest.to_vec(),
             },
         })
+    }
+
+    /// The column over repeated headers that brackets behind a field of a header mean, and whether that is all that
+    /// they say: `vlan.id[2]` is one, `vlan.id[1:2]` is a part of the list `vlan.id[:]`.
+    fn header(&self, column: &Expr, subscript: &Subscript) -> Option<(Expr, bool)> {
+        let base = column_name(column)?;
+        let number = match subscript {
+            Subscript::Index { index } => number_of(index),
+            Subscript::Slice { .. } => None,
+        };
+        let is_whole = match subscript {
+            Subscript::Index { .. } => number.is_some(),
+            Subscript::Slice {
+                lower_bound,
+                upper_bound,
+                stride,
+            } => lower_bound.is_none() && upper_bound.is_none() && stride.is_none(),
+        };
+        let name = match number {
+            Some(number) => format!("{base}[{number}]"),
+            None => format!("{base}[:]"),
+        };
+        Table::packets().header_column(&name)?;
+        let mut headers = self.headers.lock().unwrap_or_else(PoisonError::into_inner);
+        headers.insert(name.clone());
+        let ident = Ident::with_quote('"', name);
+        let column = match column {
+            Expr::CompoundIdentifier(parts) => {
+                let mut parts = parts.clone();
+                *parts.last_mut()? = ident;
+                Expr::CompoundIdentifier(parts)
+            }
+            _ => Expr::Identifier(ident),
+        };
+        Some((column, is_whole))
     }
 
     /// `ip.src` is a column; `p.ip.src` is that column of `p`, when a table is called `p`. What a
@@ -277,6 +326,22 @@ pub(crate) fn find(parts: &[Ident], is_known: impl Fn(&str) -> bool) -> Option<S
     [written, lower, underscored]
         .into_iter()
         .find(|name| is_known(name))
+}
+
+/// The whole number of a literal, with its sign.
+fn number_of(expr: &Expr) -> Option<i64> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::Number(number, _) => number.parse().ok(),
+            _ => None,
+        },
+        Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr,
+        } => number_of(expr)?.checked_neg(),
+        Expr::Nested(inner) => number_of(inner),
+        _ => None,
+    }
 }
 
 /// The text of a literal.

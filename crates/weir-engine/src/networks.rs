@@ -47,16 +47,7 @@ impl ScalarUDFImpl for OfAddress {
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         let wanted = if self.name == NETWORK { 2 } else { 1 };
-        let of_address = |kind: &DataType| match kind {
-            DataType::Binary | DataType::BinaryView | DataType::LargeBinary => {
-                Some(DataType::BinaryView)
-            }
-            DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8 | DataType::Null => {
-                Some(DataType::Utf8View)
-            }
-            _ => None,
-        };
-        match types.first().and_then(of_address) {
+        match types.first().and_then(taken) {
             Some(first) if types.len() == wanted => {
                 let mut takes = vec![first];
                 takes.extend((wanted == 2).then_some(DataType::Int64));
@@ -128,8 +119,21 @@ impl ScalarUDFImpl for OfAddress {
     }
 }
 
+/// The type that a function of an address takes in place of one; `None` where there can be none.
+pub(crate) fn taken(kind: &DataType) -> Option<DataType> {
+    match kind {
+        DataType::Binary | DataType::BinaryView | DataType::LargeBinary => {
+            Some(DataType::BinaryView)
+        }
+        DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8 | DataType::Null => {
+            Some(DataType::Utf8View)
+        }
+        _ => None,
+    }
+}
+
 /// The addresses of a column of bytes, or of text that spells them.
-fn read(array: &ArrayRef) -> Result<Vec<Option<Address>>> {
+pub(crate) fn read(array: &ArrayRef) -> Result<Vec<Option<Address>>> {
     Ok(match array.as_binary_view_opt() {
         Some(bytes) => bytes
             .iter()

@@ -8,7 +8,7 @@
 mod arithmetic;
 mod sum;
 
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
@@ -97,9 +97,52 @@ fn widen_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 }))),
             }
         }
+        Expr::ScalarFunction(ScalarFunction { func, args }) if func.name() == DATE_PART => {
+            match seconds(&args, schema) {
+                Some(seconds) => Ok(Transformed::yes(seconds)),
+                None => Ok(Transformed::no(Expr::ScalarFunction(ScalarFunction {
+                    func,
+                    args,
+                }))),
+            }
+        }
         expr => Ok(Transformed::no(expr)),
     }
 }
+
+/// `extract(epoch FROM a - b)`: the seconds of a duration with their fraction, which the engine's own function drops
+/// from a second on.
+fn seconds(args: &[Expr], schema: &DFSchema) -> Option<Expr> {
+    let [Expr::Literal(part, _), duration] = args else {
+        return None;
+    };
+    let is_epoch = part
+        .try_as_str()
+        .flatten()
+        .is_some_and(|part| part.eq_ignore_ascii_case("epoch"));
+    let kind = duration.get_type(schema).ok()?;
+    let DataType::Duration(unit) = &kind else {
+        return None;
+    };
+    if !is_epoch {
+        return None;
+    }
+    let in_a_second = match unit {
+        TimeUnit::Second => 1.0,
+        TimeUnit::Millisecond => 1e3,
+        TimeUnit::Microsecond => 1e6,
+        TimeUnit::Nanosecond => 1e9,
+    };
+    let units = cast(duration.clone(), &kind, &DataType::Int64);
+    Some(Expr::BinaryExpr(BinaryExpr {
+        left: Box::new(cast(units, &DataType::Int64, &DataType::Float64)),
+        op: Operator::Divide,
+        right: Box::new(Expr::Literal(ScalarValue::Float64(Some(in_a_second)), None)),
+    }))
+}
+
+/// What EXTRACT is.
+const DATE_PART: &str = "date_part";
 
 /// Decimals as real numbers; all else as it is.
 fn of_reals(args: Vec<Expr>, schema: &DFSchema) -> Vec<Expr> {

@@ -256,7 +256,12 @@ fn column(expr: &Expr, table: &Table) -> Option<Column> {
         Expr::Column(column) => {
             let position = table.position(&column.name)?;
             let column = table.columns().get(position).cloned();
-            column.filter(|column| !matches!(column.origin, Origin::Record))
+            column.filter(|column| {
+                !matches!(
+                    (column.origin, column.kind),
+                    (Origin::Record, _) | (Origin::Header(_), Kind::Texts | Kind::Numbers)
+                )
+            })
         }
         Expr::Cast(cast) => {
             let column = column(&cast.expr, table)?;

@@ -190,8 +190,15 @@ impl Resolver<'_> {
         &self,
         resolved: &mut Resolved,
         names: Option<&HashSet<String>>,
+        headers: &HashSet<String>,
     ) -> Result<(), Error> {
         for (table, made) in resolved.made.drain(..) {
+            let made = match made {
+                Made::Capture(table) if !headers.is_empty() => {
+                    Made::Capture(table.with_headers(headers))
+                }
+                made => made,
+            };
             let provider: Arc<dyn TableProvider> = match (made, names) {
                 (Made::Capture(table), Some(names)) => Arc::new(table.narrowed(names)),
                 (Made::Capture(table), None) => Arc::new(table),

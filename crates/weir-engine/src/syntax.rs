@@ -5,6 +5,7 @@
 //! mistake costs more than none.
 
 use datafusion::sql::sqlparser::keywords::ALL_KEYWORDS;
+use regex::Regex;
 use weir_packet::Address;
 use weir_tables::{DisplayFilter, Network};
 
@@ -25,6 +26,7 @@ pub(crate) fn hint(sql: &str, message: &str) -> Option<String> {
         .collect();
     let is_word = |wanted: &str| words.iter().any(|word| word.eq_ignore_ascii_case(wanted));
     first_word(sql, &words)
+        .or_else(|| tcpdump(&code))
         .or_else(|| bare_address(&words))
         .or_else(|| infix(&code, &words))
         .or_else(|| bare_path(&words))
@@ -218,6 +220,28 @@ const BEGINNINGS: &[&str] = &[
     "throw",
 ];
 
+/// `host 10.0.0.1`, `tcp port 80`: the language of tcpdump.
+fn tcpdump(code: &str) -> Option<String> {
+    let pattern = Regex::new(
+        r"(?i)\b(?:(src|dst|tcp|udp|sctp)\s+)?(host|net|port)\s+([0-9][0-9a-f.:/]*)(?:\s|$|\))",
+    );
+    let found = pattern.ok()?.captures(code)?;
+    let part = |number| found.get(number).map(|part| part.as_str());
+    let before = part(1).map(str::to_ascii_lowercase);
+    let side = match before.as_deref() {
+        Some(side @ ("src" | "dst")) => side,
+        _ => "any",
+    };
+    let (kind, value) = (part(2)?.to_ascii_lowercase(), part(3)?);
+    let meant = match (kind.as_str(), before.as_deref()) {
+        ("port", Some(protocol @ ("tcp" | "udp" | "sctp"))) => format!("{protocol}.port = {value}"),
+        ("port", _) => format!("port.{side} = {value}"),
+        ("host", _) => format!("addr.{side} = '{value}'"),
+        _ => format!("cidr_match(addr.{side}, '{value}')"),
+    };
+    Some(format!("that is tcpdump's language: in SQL it is {meant}"))
+}
+
 /// An address or a network without quotes.
 fn bare_address(words: &[&str]) -> Option<String> {
     words.iter().enumerate().find_map(|(at, word)| {
@@ -375,6 +399,16 @@ mod tests {
             (
                 "SELECT 1 FROM 'x' WHERE eth.src = 00:11:22:33:44:55",
                 "eth.src = '00:11:22:33:44:55'",
+            ),
+            ("SELECT 1 FROM 'x' WHERE port 53", "port.any = 53"),
+            ("SELECT 1 FROM 'x' WHERE tcp port 80", "tcp.port = 80"),
+            (
+                "SELECT 1 FROM 'x' WHERE src host 10.1.0.5",
+                "addr.src = '10.1.0.5'",
+            ),
+            (
+                "SELECT 1 FROM 'x' WHERE net 10.0.0.0/8",
+                "cidr_match(addr.any, '10.0.0.0/8')",
             ),
             (
                 "SELECT 1 FROM 'x' WHERE frame contains 'x'",

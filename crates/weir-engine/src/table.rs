@@ -32,6 +32,16 @@ impl CaptureTable {
         Self { table, reading }
     }
 
+    /// The same table with these columns over repeated headers, as far as it has their fields.
+    pub(crate) fn with_headers(&self, headers: &HashSet<String>) -> Self {
+        let mut names: Vec<&str> = headers.iter().map(String::as_str).collect();
+        names.sort_unstable();
+        Self {
+            table: self.table.with_header_columns(names.into_iter()),
+            reading: self.reading.clone(),
+        }
+    }
+
     /// The same table with the columns only that have one of these names, in lower case, and those that
     /// are asked for without being named.
     pub(crate) fn narrowed(&self, names: &HashSet<String>) -> Self {

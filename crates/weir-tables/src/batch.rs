@@ -10,8 +10,9 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
-use weir_packet::{Get, Kind, PROTOCOLS, Value};
+use weir_packet::{Get, Kind, PROTOCOLS, Packet, Value};
 
+use crate::header::Which;
 use crate::{Column, Origin, Row, Table, kept};
 
 /// Rows on their way into a batch: one builder a projected column, reused from batch to batch.
@@ -245,12 +246,19 @@ impl Builder {
     #[inline]
     fn push(&mut self, column: &Column, row: &Row<'_>, packed: &mut Vec<u8>) -> usize {
         match column.origin {
-            Origin::Packet(field, _) => self.push_field(field.get, row),
+            Origin::Packet(field, _) => self.push_field(field.get, row.packet),
             // The same text is stored once a batch.
             Origin::File => {
                 self.push_value(Some(Value::Text(row.file)));
                 0
             }
+            Origin::Header(header) => match header.which {
+                Which::Number(_) => {
+                    self.push_value(header.copied(row.packet));
+                    0
+                }
+                Which::All => self.push_list(header.all(row.packet)),
+            },
             Origin::Record => {
                 kept::pack(row.packet.frame(), packed);
                 self.push_value(Some(Value::Bytes(packed)));
@@ -271,8 +279,7 @@ impl Builder {
     }
 
     #[inline]
-    fn push_field(&mut self, get: Get, row: &Row<'_>) -> usize {
-        let packet = row.packet;
+    fn push_field(&mut self, get: Get, packet: &Packet<'_>) -> usize {
         let mut copied = 0;
         match (self, get) {
             (Self::Bool(builder), Get::Bool(get)) => builder.append_option(get(packet)),
@@ -305,6 +312,32 @@ impl Builder {
             (builder, _) => builder.push_value(None),
         }
         copied
+    }
+
+    /// Adds the values of all headers of a protocol, NULL when there is none.
+    fn push_list(&mut self, values: Option<Vec<Option<Value<'_>>>>) -> usize {
+        let Some(values) = values else {
+            self.push_value(None);
+            return 0;
+        };
+        let bytes = size_of_val(values.as_slice());
+        match self {
+            Self::Numbers(builder) => {
+                builder.append_value(values.into_iter().map(|value| match value? {
+                    Value::Bool(flag) => Some(u32::from(flag)),
+                    Value::Unsigned(number) => u32::try_from(number).ok(),
+                    _ => None,
+                }));
+            }
+            Self::Texts(builder) => {
+                builder.append_value(values.into_iter().map(|value| match value? {
+                    Value::Address(address) => Some(address.to_string()),
+                    _ => None,
+                }));
+            }
+            builder => builder.push_value(None),
+        }
+        bytes
     }
 
     /// Adds a value of a record layout; one that does not fit the column's type becomes NULL.

@@ -7,6 +7,7 @@ use weir_flow::Tunnels;
 use weir_packet::{Field, Kind, Layer, Needs, fields};
 
 use crate::extract::Extract;
+use crate::header::Header;
 use crate::vocabulary::{VOCABULARY_KEY, Vocabulary};
 use crate::{Extraction, Settings, kept};
 
@@ -52,6 +53,8 @@ pub enum Origin {
     Record,
     /// The time since another record of the same file.
     Since(Since),
+    /// A field of one of the headers of a protocol that a packet has several of, or of all of them.
+    Header(Header),
 }
 
 /// The record of a file that a time is counted from.
@@ -191,6 +194,28 @@ impl Table {
         }
     }
 
+    /// The column of this name over repeated headers, such as `vlan.id[2]` or `mpls.label[:]`: see
+    /// [`Header`]. `None` when the name in front of the brackets is no field of a header.
+    #[must_use]
+    pub fn header_column(&self, name: &str) -> Option<Column> {
+        let (base, _) = name.split_once('[')?;
+        let base = self.columns.get(self.position(base)?)?;
+        Header::column(base, name)
+    }
+
+    /// The same table with such of these names as its last columns as are columns over repeated headers.
+    #[must_use]
+    pub fn with_header_columns<'n>(&self, names: impl Iterator<Item = &'n str>) -> Self {
+        let mut columns = self.columns.to_vec();
+        columns.extend(names.filter_map(|name| self.header_column(name)));
+        Self {
+            extraction: self.extraction,
+            settings: Arc::clone(&self.settings),
+            is_whole: self.is_whole,
+            ..Self::new(columns)
+        }
+    }
+
     /// True when no columns were left out.
     #[must_use]
     pub const fn is_whole(&self) -> bool {
@@ -261,6 +286,7 @@ impl Column {
             | Origin::Item(_)
             | Origin::Record
             | Origin::Since(_) => Needs::Record,
+            Origin::Header(_) => Needs::All,
         }
     }
 

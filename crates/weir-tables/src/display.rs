@@ -171,6 +171,12 @@ impl DisplayFilter {
         })
     }
 
+    /// True when the name is a condition by itself: `tcp`, `dns`.
+    #[must_use]
+    pub fn is_protocol(name: &str) -> bool {
+        reader::is_protocol(name)
+    }
+
     /// True when it asks for fields of messages, which are read ahead of the packets: out of the files that
     /// [`Self::read_messages_of`] names.
     #[must_use]

@@ -34,6 +34,7 @@ mod display;
 mod expression;
 mod extract;
 mod groups;
+mod header;
 mod kept;
 mod key;
 mod live;
@@ -61,6 +62,7 @@ pub use extract::{
     EXTRACTIONS, Extraction, Setting, Settings, SipMessage, SipMessages, SipTransport, SipWay,
     WebSocketEnds, WebSocketSight, WebSockets, h248,
 };
+pub use header::Header;
 pub use kept::{RECORD_COLUMN, kept_record};
 pub use live::{CaptureTee, Feed, Stop};
 pub use parts::Parts;

@@ -4,7 +4,7 @@
 //! `tcp.stream` is a number that a packet alone does not have. This is the table of such names: what they mean
 //! here, or what to write. It is data; who knows SQL puts the meanings into statements.
 
-use crate::{EXTRACTIONS, Table};
+use crate::{DisplayFilter, EXTRACTIONS, Table};
 
 /// A name that is no column, or not of every table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,21 @@ impl Name {
 /// `has` says which columns the statement's tables have.
 #[must_use]
 pub fn advice(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
-    let lower = name.to_ascii_lowercase().replace('-', "_");
+    let mut lower = name.to_ascii_lowercase().replace('-', "_");
+    if let Some((old, new)) = RENAMED.iter().find(|(old, _)| {
+        lower
+            .strip_prefix(old)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }) {
+        lower.replace_range(..old.len(), new);
+        if has(&lower) {
+            return Some(format!("it is called {lower} now"));
+        }
+    }
+    let lower = lower;
+    if let Some(told) = protocol(&lower, has) {
+        return Some(told);
+    }
     if let Some(Meaning::Told(told)) = Name::meanings(&lower)
         .find(|name| name.fits(has))
         .map(|name| name.meaning)
@@ -109,11 +123,101 @@ pub fn advice(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
     });
     if let Some(extraction) = with_prefix.filter(|_| !PACKET_PREFIXES.contains(&prefix)) {
         let name = extraction.name;
+        let near = alike(&lower);
+        if !near.is_empty() {
+            return Some(format!("did you mean {}?", near.join(", ")));
+        }
         return Some(format!(
             "what {prefix} says is in {name}('trace.pcap'), which has no column of this name: weir fields {prefix}. lists them"
         ));
     }
-    not_decoded(prefix).filter(|_| lower.contains('.'))
+    if lower.contains('.') {
+        return not_decoded(prefix);
+    }
+    // `user_agent`, `ja3`: the end of names of columns.
+    let near = match PACKET_PREFIXES.contains(&prefix) {
+        true => Vec::new(),
+        false => ending(&lower),
+    };
+    (!near.is_empty()).then(|| format!("did you mean {}?", near.join(", ")))
+}
+
+/// What to write where the name of a protocol stands alone, which is a condition of display filters.
+fn protocol(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
+    let table = EXTRACTIONS
+        .iter()
+        .find(|extraction| extraction.name == name);
+    let is_filter = DisplayFilter::is_protocol(name);
+    if name.contains('.') || has(name) || !(is_filter || table.is_some()) {
+        return None;
+    }
+    let packets = match is_filter {
+        true => format!(
+            "display_filter('{name}') selects the packets of {name}; text stands in single quotes"
+        ),
+        false => String::new(),
+    };
+    Some(match (table, is_filter) {
+        (Some(_), true) => {
+            format!("{packets}; what they say is a table: FROM {name}('trace.pcap')")
+        }
+        (Some(_), false) => format!("{name} is a table: FROM {name}('trace.pcap')"),
+        (None, _) => packets,
+    })
+}
+
+/// Columns of which the name differs in how it is written only (capitals, hyphens, underscores), or that begin with
+/// it. Each with its table.
+fn alike(name: &str) -> Vec<String> {
+    let letters = |text: &str| -> String {
+        let letters = text.chars().filter(char::is_ascii_alphanumeric);
+        letters.map(|letter| letter.to_ascii_lowercase()).collect()
+    };
+    let wanted = letters(name);
+    columns_of_tables(|column| {
+        let begins = column
+            .strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with(['.', '_']));
+        begins || letters(column) == wanted
+    })
+}
+
+/// Columns of tables whose names end with this, each with its table.
+fn ending(name: &str) -> Vec<String> {
+    let ends = |column: &str| {
+        let before = column.strip_suffix(name);
+        before.is_some_and(|before| before.ends_with(['.', '_']))
+    };
+    let packets = Table::packets();
+    let is_of_packets = packets.columns().iter().any(|column| ends(&column.name));
+    match name.len() >= 3 && !is_of_packets {
+        true => columns_of_tables(ends),
+        false => Vec::new(),
+    }
+}
+
+/// The columns of tables that are wanted, the shortest names first, three at most.
+fn columns_of_tables(is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut found: Vec<(String, &str)> = Vec::new();
+    for extraction in EXTRACTIONS {
+        for column in (extraction.columns)() {
+            let is_new = found.iter().all(|(known, _)| **known != *column.name);
+            if is_new && is_wanted(&column.name) {
+                found.push((column.name.to_string(), extraction.name));
+            }
+        }
+    }
+    found.sort_by_key(|(column, _)| column.len());
+    let shown = found.into_iter().take(3);
+    shown
+        .map(|(column, table)| format!("{column} of {table}('trace.pcap')"))
+        .collect()
+}
+
+/// True for a column of packets or of what they carry.
+#[must_use]
+pub fn is_column(name: &str) -> bool {
+    elsewhere(name).is_some()
 }
 
 /// What is said of a protocol that is not decoded: which packets carry it.
@@ -250,8 +354,19 @@ pub const NAMES: &[Name] = &[
     told("ip.host", "addresses are not looked up; write ip.addr"),
     told("ip.src_host", "addresses are not looked up; write ip.src"),
     told("ip.dst_host", "addresses are not looked up; write ip.dst"),
-    told("eth.src_resolved", "makers of cards are not looked up; write eth.src"),
-    told("eth.dst_resolved", "makers of cards are not looked up; write eth.dst"),
+    told("eth.src_resolved", "write eth.src; oui(eth.src) is who made the card"),
+    told("eth.dst_resolved", "write eth.dst; oui(eth.dst) is who made the card"),
+    told("eth.src.oui_resolved", "write oui(eth.src)"),
+    told("eth.dst.oui_resolved", "write oui(eth.dst)"),
+    told("eth.addr.oui_resolved", "write oui(eth.src)"),
+    told("ip.checksum.status", "write ip.checksum_ok, which is true or false; NULL where there is nothing to compute it of"),
+    told("tcp.checksum.status", "write tcp.checksum_ok, which is true or false; NULL where a part of the segment is missing"),
+    told("udp.checksum.status", "write udp.checksum_ok, which is true or false; NULL where a part of the datagram is missing"),
+    told("tcp.completeness", "flow.state and flow.history of flows('trace.pcap') say how far a connection came"),
+    told("ip.proto_name", "write proto"),
+    told("wlan.ssid", "the frames of management of wireless networks are not decoded further than their header: wlan.bssid says which network"),
+    told("wlan.sa_resolved", "write wlan.sa; oui(wlan.sa) is who made the card"),
+    told("ip.reassembled_in", "datagrams in fragments are put together in the tables of messages; frame.number and ip.id are those of each fragment"),
     column("Wireshark", "icmp.resp_to", "icmp.ident"),
     told("data", "write tcp.payload or udp.payload"),
     told("data.data", "write tcp.payload or udp.payload"),
@@ -359,6 +474,27 @@ pub const NAMES: &[Name] = &[
     column("tcpdump", "dst_mac", "eth.dst"),
     column("tcpdump", "ether.src", "eth.src"),
     column("tcpdump", "ether.dst", "eth.dst"),
+    column("tcpdump", "src", "addr.src"),
+    column("tcpdump", "dst", "addr.dst"),
+    column("tcpdump", "source", "addr.src"),
+    column("tcpdump", "destination", "addr.dst"),
+    column("tcpdump", "timestamp", "frame.time"),
+    column("tcpdump", "len", "frame.len"),
+    column("tcpdump", "length", "frame.len"),
+    column("tcpdump", "frame.length", "frame.len"),
+    column("tcpdump", "protocol", "proto"),
+    column("tcpdump", "vlan", "vlan.id"),
+    column("tcpdump", "ttl", "ip.ttl"),
+    told("time", "write frame.time"),
+    told("info", "it is text for Wireshark's screen; the tables dns, tls, http, sip and others have its facts as columns: weir tables lists them"),
+];
+
+/// Protocols that were called otherwise, and what their fields begin with now.
+const RENAMED: &[(&str, &str)] = &[
+    ("bootp", "dhcp"),
+    ("ssl", "tls"),
+    ("megaco", "h248"),
+    ("gquic", "quic"),
 ];
 
 /// Families of names of which none is a column, with what to write.
@@ -370,7 +506,11 @@ const PREFIXES: &[(&str, &str)] = &[
     ),
     (
         "ip.geoip",
-        "there is no table of places; join one of your own: ON cidr_match(p.ip.src, t.network)",
+        "write geoip_country(ip.src), geoip_city(ip.src) or asn(ip.src), of the databases that --geoip names",
+    ),
+    (
+        "ipv6.geoip",
+        "write geoip_country(ipv6.src), geoip_city(ipv6.src) or asn(ipv6.src), of the databases that --geoip names",
     ),
     (
         "_ws.expert",
@@ -509,6 +649,16 @@ mod tests {
             ("mgcp.req.verb", "mgcp('trace.pcap')"),
             ("imap.request", "tcp.port = 143"),
             ("_ws.col.Info", "weir tables"),
+            ("bootp.option.hostname", "dhcp.option.hostname"),
+            ("ssl.handshake.type", "tls("),
+            ("megaco.transid", "h248("),
+            ("wlan.ssid", "wlan.bssid"),
+            ("tcp.checksum.status", "tcp.checksum_ok"),
+            ("tcp", "display_filter('tcp')"),
+            ("dns", "FROM dns('trace.pcap')"),
+            ("user_agent", "http.user_agent of http('trace.pcap')"),
+            ("ja3", "tls.handshake.ja3 of tls('trace.pcap')"),
+            ("server_name", "tls.handshake.extensions_server_name"),
         ] {
             let found = advice(name, &packets).unwrap_or_default();
             assert!(found.contains(part), "{name}: {found}");

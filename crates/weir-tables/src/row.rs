@@ -95,6 +95,7 @@ impl<'r> Row<'r> {
             Origin::Layout(index) => self.view?.value(index),
             Origin::Item(index) => self.item?.value(index),
             Origin::Since(since) => self.times?.since(since).map(Value::Float),
+            Origin::Header(header) => header.copied(self.packet),
             Origin::File | Origin::Packet(..) | Origin::Record => None,
         }
     }

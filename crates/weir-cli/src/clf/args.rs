@@ -8,7 +8,7 @@ use regex::bytes::Regex;
 use weir_clf::{Condition, Field, Form, Fsync, Query, Target, Test, Time, parse_time};
 
 use crate::interface::InterfaceArgs;
-use crate::quantity::parse_size;
+use crate::quantity::{parse_period, parse_size};
 use crate::refusal::Refusal;
 
 /// `weir clf`.
@@ -35,7 +35,7 @@ pub(crate) enum ClfCommand {
     Search(Search),
     /// Write a log in another form, and say what that form cannot carry
     #[command(
-        after_help = "Examples:\n  weir clf convert calls.clf --form json -o calls.ndjson\n  weir clf convert old.txt --form rfc6873 -o calls.clf"
+        after_help = "Examples:\n  weir clf convert calls.clf --format json -o calls.ndjson\n  weir clf convert old.txt --format rfc6873 -o calls.clf"
     )]
     Convert(Convert),
     /// Make the sidecar index of a log anew
@@ -43,7 +43,7 @@ pub(crate) enum ClfCommand {
     Index(Logs),
     /// Show the newest records, and with -f those that follow, also across rotation
     #[command(
-        after_help = "Examples:\n  weir clf tail calls.clf\n  weir clf tail -f calls.clf --method INVITE --form json"
+        after_help = "Examples:\n  weir clf tail calls.clf\n  weir clf tail -f calls.clf --method INVITE --format json"
     )]
     Tail(Tail),
     /// Check the structure of every record; exit status 1 when something is wrong
@@ -96,17 +96,23 @@ pub(crate) struct Write {
     #[arg(short, long, value_name = "LOG")]
     pub(crate) output: PathBuf,
     /// The form of the log
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(
+        long = "format",
+        alias = "form",
+        value_name = "FORMAT",
+        value_enum,
+        default_value_t
+    )]
     pub(crate) form: FormName,
-    /// When records are forced to the disk: never, always, or every so many milliseconds
+    /// When records are forced to the disk: never, always, or every so often: 500ms, 1s
     #[arg(long, value_name = "WHEN", default_value = "never", value_parser = parse_fsync)]
     pub(crate) fsync: Fsync,
     /// Begin a new segment before the log grows beyond this size: 100m, 1g
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) rotate_size: Option<usize>,
-    /// Begin a new segment after so many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) rotate_every: Option<u64>,
+    /// Begin a new segment after so long: 10m, 1h
+    #[arg(long, value_name = "TIME", value_parser = parse_period)]
+    pub(crate) rotate_every: Option<Duration>,
     /// Compress sealed segments with zstd at this level
     #[arg(long, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "3", value_parser = clap::value_parser!(i32).range(1..=19))]
     pub(crate) compress: Option<i32>,
@@ -231,7 +237,13 @@ pub(crate) struct Search {
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
     /// The form in which records are given
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(
+        long = "format",
+        alias = "form",
+        value_name = "FORMAT",
+        value_enum,
+        default_value_t
+    )]
     pub(crate) form: FormName,
     /// Only the files that are named, not their sealed segments
     #[arg(long)]
@@ -256,7 +268,7 @@ pub(crate) struct Convert {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// The form to write
-    #[arg(long, value_enum)]
+    #[arg(long = "format", alias = "form", value_name = "FORMAT", value_enum)]
     pub(crate) form: FormName,
 }
 
@@ -291,7 +303,13 @@ pub(crate) struct Tail {
     #[command(flatten)]
     pub(crate) filter: Filter,
     /// The form in which records are given
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(
+        long = "format",
+        alias = "form",
+        value_name = "FORMAT",
+        value_enum,
+        default_value_t
+    )]
     pub(crate) form: FormName,
 }
 
@@ -307,7 +325,13 @@ pub(crate) struct Anonymize {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// The form to write
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(
+        long = "format",
+        alias = "form",
+        value_name = "FORMAT",
+        value_enum,
+        default_value_t
+    )]
     pub(crate) form: FormName,
 }
 
@@ -315,9 +339,13 @@ fn parse_fsync(text: &str) -> Result<Fsync, String> {
     match text {
         "never" => Ok(Fsync::Never),
         "always" => Ok(Fsync::Always),
+        // A number alone has always been milliseconds here.
         _ => match text.parse() {
             Ok(milliseconds) => Ok(Fsync::Every(Duration::from_millis(milliseconds))),
-            Err(_) => Err("never, always, or a number of milliseconds".to_owned()),
+            Err(_) => match parse_period(text) {
+                Ok(period) => Ok(Fsync::Every(period)),
+                Err(_) => Err("expected never, always, or a time such as 500ms or 1s".to_owned()),
+            },
         },
     }
 }
@@ -338,7 +366,7 @@ const WRITE_EXAMPLES: &str = "\
 Examples:
   weir clf write trace.pcap -o calls.clf
   weir clf write *.pcapng -o calls.clf --header User-Agent --rotate-size 1g --compress
-  weir clf write -i eth0 -o calls.clf --fsync 1000 --rotate-size 1g
+  weir clf write -i eth0 -o calls.clf --fsync 1s --rotate-size 1g
   tcpdump -w - -U port 5060 | weir clf write - -o calls.clf
 
 Ctrl-C, or --duration, ends capturing: the log then has every packet that arrived. SIGHUP makes a running command open the log anew, after logrotate has moved it.";
@@ -348,4 +376,4 @@ Examples:
   weir clf search calls.clf --call-id f81-d4-f6@example.com
   weir clf search calls.clf --user alice --method INVITE --since 2026-11-22 --dialog
   weir clf search calls.clf --status '^5' --regex --count
-  weir clf search calls.clf --from alice --form json | jq .call_id";
+  weir clf search calls.clf --from alice --format json | jq .call_id";

@@ -126,7 +126,7 @@ fn refused(path: &Path, error: &std::io::Error) -> Failure {
         return Failure::file(path, error);
     }
     let hint = format!(
-        "weir clf convert {} --form text -o LOG writes them out",
+        "weir clf convert {} --format text -o LOG writes them out",
         path.display()
     );
     Refusal::usage(format!("{}: {error}", path.display()), hint).into()

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use weir_clf::{Appender, Extras, Losses, Passage, Recorder, Time, Writer, WriterOptions};
 use weir_sip::{Digest, Framer, FramerEvent, Limits, Message};
@@ -155,7 +154,7 @@ fn open(write: &Write, messages: Messages) -> Result<Log, Failure> {
     options.form = write.form.form();
     options.fsync = write.fsync;
     options.rotate_bytes = write.rotate_size.map(|size| size as u64);
-    options.rotate_every = write.rotate_every.map(Duration::from_secs);
+    options.rotate_every = write.rotate_every;
     options.compress = write.compress;
     options.index = !write.no_index;
     let (writer, repair) = Writer::open(path, options).map_err(failed)?;

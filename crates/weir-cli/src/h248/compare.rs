@@ -11,6 +11,7 @@ use weir_h248::{Arena, DecodeOptions, decode};
 use super::decode::report;
 use super::input::{self, Found, Next};
 use super::{Context, InputArgs, exit, print};
+use crate::quantity::parse_period;
 use crate::session::Failure;
 use crate::target::Target;
 
@@ -31,11 +32,17 @@ pub(super) struct Compare {
     )]
     format: Format,
     /// Write a page with the plots of size, encode, decode and total time
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(
+        short,
+        long = "output",
+        alias = "html",
+        value_name = "FILE",
+        help_heading = "Output"
+    )]
     html: Option<PathBuf>,
-    /// Microseconds that one measurement lasts at least; each is made five times, the median counts
-    #[arg(long, value_name = "MICROSECONDS", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
-    time: u64,
+    /// How long one measurement lasts at least: 200us, 1ms; each is made five times, the median counts
+    #[arg(long, value_name = "TIME", default_value = "200us", value_parser = parse_measurement)]
+    time: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -46,6 +53,21 @@ enum Format {
     Json,
 }
 
+/// A time; a number alone has always been microseconds here.
+fn parse_measurement(text: &str) -> Result<Duration, String> {
+    let time = match text.parse() {
+        Ok(microseconds) => Duration::from_micros(microseconds),
+        Err(_) => parse_period(text)?,
+    };
+    match time {
+        Duration::ZERO => Err("expected more than no time at all".to_owned()),
+        time if time > MEASUREMENT_MAX => Err("expected ten seconds at most".to_owned()),
+        time => Ok(time),
+    }
+}
+
+const MEASUREMENT_MAX: Duration = Duration::from_secs(10);
+
 /// Studies every message, then writes what was asked for.
 pub(super) fn run(args: &Compare, context: Context) -> Result<ExitCode, Failure> {
     let page = args.html.as_deref();
@@ -53,7 +75,7 @@ pub(super) fn run(args: &Compare, context: Context) -> Result<ExitCode, Failure>
         .map(|path| Target::new(path, context.global))
         .transpose()?;
     let mut study = Study::new();
-    let mut clock = Stopwatch::new(Duration::from_micros(args.time));
+    let mut clock = Stopwatch::new(args.time);
     let mut damaged = false;
     let mut each = |found: Found| {
         let arena = Arena::new();
@@ -119,7 +141,7 @@ impl Stopwatch {
 const EXAMPLES: &str = "\
 Examples:
   weir h248 compare trace.pcap
-  weir h248 compare messages --html report.html
+  weir h248 compare messages -o report.html
   weir h248 compare messages --format json > figures.json
 
 Times are those of this machine and this build; averages are over the messages that an encoding can

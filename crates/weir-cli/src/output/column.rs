@@ -9,9 +9,10 @@ use arrow::array::{
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::{
     ArrowTimestampType, DataType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
-    DecimalType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    TimeUnit, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
-    TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    DecimalType, DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType,
+    DurationSecondType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, TimeUnit, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow::error::ArrowError;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -47,7 +48,9 @@ enum Values<'a> {
     ),
     /// The row of the inner column that holds the value.
     Dictionary(Vec<usize>, Box<Column<'a>>),
-    /// What Arrow knows how to format: dates, times, durations, intervals, unions…
+    /// As Arrow formats it (ISO 8601), and the nanoseconds that it is.
+    Duration(ArrayFormatter<'a>, Box<dyn Fn(usize) -> i128 + 'a>),
+    /// What Arrow knows how to format: dates, times, intervals, unions…
     Other(ArrayFormatter<'a>),
 }
 
@@ -87,16 +90,17 @@ impl<'a> Column<'a> {
                     values.push_text(key, out);
                 }
             }
-            Values::Other(formatter) => {
+            Values::Duration(formatter, _) | Values::Other(formatter) => {
                 let _ = write!(out, "{}", formatter.value(row));
             }
         }
     }
 
-    /// As [`Self::push_text`], with floats rounded for the eye.
+    /// As [`Self::push_text`], with floats rounded for the eye and durations in units that people read.
     pub(super) fn push_rounded(&self, row: usize, out: &mut String) {
         match &self.values {
             Values::Float(_, value) if !self.is_null(row) => push_rounded(out, value(row)),
+            Values::Duration(_, value) if !self.is_null(row) => push_duration(out, value(row)),
             Values::Dictionary(keys, values) if !self.is_null(row) => {
                 if let Some(&key) = keys.get(row) {
                     values.push_rounded(key, out);
@@ -150,7 +154,9 @@ impl<'a> Column<'a> {
                 Some(&key) => values.push_json(key, out),
                 None => out.push_str("null"),
             },
-            Values::Other(formatter) => push_json_string(out, &formatter.value(row).to_string()),
+            Values::Duration(formatter, _) | Values::Other(formatter) => {
+                push_json_string(out, &formatter.value(row).to_string());
+            }
         }
     }
 }
@@ -193,6 +199,10 @@ impl<'a> Values<'a> {
             DataType::FixedSizeBinary(_) => {
                 let array = array.as_fixed_size_binary();
                 Self::Bytes(Box::new(|row| array.value(row)))
+            }
+            DataType::Duration(unit) => {
+                let formatter = ArrayFormatter::try_new(array, &FormatOptions::new())?;
+                Self::Duration(formatter, nanoseconds(array, *unit))
             }
             DataType::Timestamp(unit, zone) => timestamp(array, *unit, Zone::of(zone.as_deref())),
             DataType::List(_) => list(array.as_list::<i32>())?,
@@ -362,9 +372,88 @@ fn push_rounded(out: &mut String, value: f64) {
     }
 }
 
+/// The nanoseconds of durations of this unit.
+fn nanoseconds(array: &dyn Array, unit: TimeUnit) -> Box<dyn Fn(usize) -> i128 + '_> {
+    fn of<T: ArrowPrimitiveType<Native = i64>>(
+        array: &dyn Array,
+        scale: i128,
+    ) -> Box<dyn Fn(usize) -> i128 + '_> {
+        let array = array.as_primitive::<T>();
+        Box::new(move |row| i128::from(array.value(row)) * scale)
+    }
+    match unit {
+        TimeUnit::Second => of::<DurationSecondType>(array, 1_000_000_000),
+        TimeUnit::Millisecond => of::<DurationMillisecondType>(array, 1_000_000),
+        TimeUnit::Microsecond => of::<DurationMicrosecondType>(array, 1_000),
+        TimeUnit::Nanosecond => of::<DurationNanosecondType>(array, 1),
+    }
+}
+
+/// `15 µs`, `3.25 ms`, `59.986 s`, `1:02:03.5`, `2 d 03:04:05`: with all digits that there are.
+fn push_duration(out: &mut String, nanoseconds: i128) {
+    let sign = if nanoseconds < 0 { "-" } else { "" };
+    let size = nanoseconds.unsigned_abs();
+    let fraction = |part: u128, of: u128| {
+        let width = of.ilog10() as usize;
+        let digits = format!("{part:0width$}");
+        match digits.trim_end_matches('0') {
+            "" => String::new(),
+            digits => format!(".{digits}"),
+        }
+    };
+    let with_unit = |of: u128, unit: &str| {
+        let tail = match of {
+            1 => String::new(),
+            of => fraction(size % of, of),
+        };
+        format!("{sign}{}{tail} {unit}", size / of)
+    };
+    let text = match size {
+        0 => "0 s".to_owned(),
+        size if size < 1_000 => with_unit(1, "ns"),
+        size if size < 1_000_000 => with_unit(1_000, "µs"),
+        size if size < NS_IN_S => with_unit(1_000_000, "ms"),
+        size if size < 60 * NS_IN_S => with_unit(NS_IN_S, "s"),
+        _ => {
+            let seconds = size / NS_IN_S;
+            let tail = fraction(size % NS_IN_S, NS_IN_S);
+            let (days, hours) = (seconds / 86_400, seconds / 3_600 % 24);
+            let (minutes, seconds) = (seconds / 60 % 60, seconds % 60);
+            match days {
+                0 => format!("{sign}{hours}:{minutes:02}:{seconds:02}{tail}"),
+                days => format!("{sign}{days} d {hours:02}:{minutes:02}:{seconds:02}{tail}"),
+            }
+        }
+    };
+    out.push_str(&text);
+}
+
+const NS_IN_S: u128 = 1_000_000_000;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_are_written_for_the_eye() {
+        for (nanoseconds, expected) in [
+            (0, "0 s"),
+            (7, "7 ns"),
+            (15_000, "15 µs"),
+            (3_250_000, "3.25 ms"),
+            (-3_000_000, "-3 ms"),
+            (1_000_000_000, "1 s"),
+            (59_986_000_000, "59.986 s"),
+            (90 * 60 * 1_000_000_000, "1:30:00"),
+            (61_500_000_000, "0:01:01.5"),
+            (184_280_863_461_183_000, "2132 d 21:07:43.461183"),
+            (i128::from(i64::MIN), "-106751 d 23:47:16.854775808"),
+        ] {
+            let mut out = String::new();
+            push_duration(&mut out, nanoseconds);
+            assert_eq!(out, expected);
+        }
+    }
 
     #[test]
     fn floats_are_rounded_for_the_eye() {

@@ -57,13 +57,14 @@ impl Write for Leaving {
     }
 }
 
-const FORMATS: [Format; 9] = [
+const FORMATS: [Format; 10] = [
     Format::Table,
     Format::Csv,
     Format::Tsv,
     Format::Json,
     Format::Ndjson,
     Format::Markdown,
+    Format::Line,
     Format::Parquet,
     Format::Arrow,
     Format::Arrows,
@@ -269,6 +270,26 @@ ip.src\tpackets\tmean\tsynced
 {"ip.src":null,"packets":18446744073709551615,"mean":null,"synced":false}
 {"ip.src":"","packets":null,"mean":null,"synced":null}
 "#,
+        ),
+        (
+            Format::Line,
+            "\
+-- row 1
+ip.src   10.0.0.1
+packets  12
+mean     283.456789
+synced   true
+-- row 2
+ip.src   NULL
+packets  18446744073709551615
+mean     NULL
+synced   false
+-- row 3
+ip.src   \"\"
+packets  NULL
+mean     NaN
+synced   NULL
+",
         ),
         (
             Format::Markdown,
@@ -636,6 +657,7 @@ fn an_empty_result_still_names_its_columns() {
             Format::Markdown,
             "| ip.src | packets | mean | synced |\n| --- | ---: | ---: | --- |\n",
         ),
+        (Format::Line, ""),
     ] {
         check(&Options::plain(format), &empty, expected);
         let (bytes, _) = bytes_of(&Options::plain(format), empty.schema(), &[]);
@@ -664,6 +686,7 @@ fn rows_without_columns_are_counted() {
         (Format::Json, "[\n{},\n{}\n]\n"),
         (Format::Ndjson, "{}\n{}\n"),
         (Format::Markdown, ""),
+        (Format::Line, "-- row 1\n-- row 2\n"),
     ] {
         let (text, summary) = text_of(&Options::plain(format), std::slice::from_ref(&none));
         assert_eq!((text.as_str(), summary.rows), (expected, 2));

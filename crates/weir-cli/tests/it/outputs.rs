@@ -70,7 +70,7 @@ fn input_may_be_output() {
     }
     let log = std::fs::read(folder.join("calls.clf")).unwrap();
     let ended = run(
-        "weir clf convert calls.clf --form rfc6873 -o calls.clf",
+        "weir clf convert calls.clf --format rfc6873 -o calls.clf",
         &folder,
     );
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
@@ -242,11 +242,11 @@ fn captures_are_not_overwritten_unless_one_says_so() {
         "weir query \"SELECT 1\" -o named.pcapng --format json",
         "weir query \"SELECT * FROM 'nothing.pcap'\" -o disguised.csv",
         "weir fields -o disguised.csv",
-        "weir clf convert calls.clf --form json -o cut.pcap",
+        "weir clf convert calls.clf --format json -o cut.pcap",
         "weir clf anonymize calls.clf --key-file key -o cut.pcap",
         "weir clf write call.pcap -o cut.pcap",
         "weir h248 convert message.txt --to ber -o cut.pcap",
-        "weir h248 compare message.txt --html cut.pcap",
+        "weir h248 compare message.txt -o cut.pcap",
         "weir ws stats call.pcap -o cut.pcap",
         "weir ws study lines.txt --sample -o disguised.csv",
         "weir sip ladder call.pcap --call-id \"it's-1@10.0.0.1\" -o cut.pcap",
@@ -351,7 +351,7 @@ const WRITERS: [(&str, &str); 24] = [
     ),
     ("weir fields -o out/fields.csv", "fields.csv"),
     (
-        "weir clf convert calls.clf --form json -o out/c.clf",
+        "weir clf convert calls.clf --format json -o out/c.clf",
         "c.clf",
     ),
     (

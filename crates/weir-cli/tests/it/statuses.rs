@@ -4,7 +4,7 @@
 use crate::shell::{folder, run};
 
 /// Commands by causes: exit status, and a part of what is said.
-const STATUSES: [(u8, &str, &str); 74] = [
+const STATUSES: [(u8, &str, &str); 79] = [
     // Done.
     (0, "weir query 'SELECT 1'", ""),
     (0, "weir query \"SELECT count(*) FROM 'call.pcap'\"", ""),
@@ -23,7 +23,28 @@ const STATUSES: [(u8, &str, &str); 74] = [
     (0, "weir clf write call.pcap -o new.clf", "records"),
     (0, "weir clf search calls.clf --count", ""),
     (0, "weir clf search calls.clf --call-id nobody", ""),
-    (0, "weir clf convert calls.clf --form json", ""),
+    (0, "weir clf convert calls.clf --format json", ""),
+    // What was called otherwise before goes on working, and says so.
+    (
+        0,
+        "weir clf convert calls.clf --form json",
+        "--form is called --format now",
+    ),
+    (
+        0,
+        "weir clf write call.pcap -o every.clf --fsync 1000 --rotate-every 60",
+        "--fsync 1000ms",
+    ),
+    (
+        0,
+        "weir clf write call.pcap -o units.clf --fsync 1s --rotate-every 10m",
+        "records",
+    ),
+    (
+        0,
+        "weir h248 compare message.txt --html m.html --time 50",
+        "--html is called -o now",
+    ),
     (0, "weir clf anonymize calls.clf --key-file key", ""),
     (0, "weir clf index calls.clf", ""),
     (0, "weir clf check calls.clf", ""),
@@ -43,6 +64,8 @@ const STATUSES: [(u8, &str, &str); 74] = [
         "weir sip ladder call.pcap --call-id \"it's-1@10.0.0.1\"",
         "",
     ),
+    // One call needs no name.
+    (0, "weir sip ladder call.pcap", ""),
     (0, "weir completions bash", ""),
     (0, "weir man", ""),
     (0, "weir --help", ""),
@@ -70,7 +93,7 @@ const STATUSES: [(u8, &str, &str); 74] = [
     ),
     (
         1,
-        "(cat calls.clf; echo garbage) > bad.clf; weir clf convert bad.clf --form json",
+        "(cat calls.clf; echo garbage) > bad.clf; weir clf convert bad.clf --format json",
         "error: ",
     ),
     (
@@ -148,13 +171,13 @@ const STATUSES: [(u8, &str, &str); 74] = [
     (2, "weir clf search nothing.clf", "no such log"),
     (
         2,
-        "weir clf convert nothing.clf --form json",
+        "weir clf convert nothing.clf --format json",
         "No such file",
     ),
-    (2, "weir clf convert notes.txt --form json", "notes.txt"),
+    (2, "weir clf convert notes.txt --format json", "notes.txt"),
     (
         2,
-        "weir clf convert calls.clf --form jsn",
+        "weir clf convert calls.clf --format jsn",
         "did you mean 'json'?",
     ),
     (2, "weir clf check nothing.clf", "No such file"),
@@ -167,7 +190,7 @@ const STATUSES: [(u8, &str, &str); 74] = [
     ),
     (
         2,
-        "weir h248 compare message.txt --html missing/m.html",
+        "weir h248 compare message.txt -o missing/m.html",
         "No such file",
     ),
     (2, "weir ws stats nothing.pcap", "No such file"),
@@ -193,7 +216,7 @@ const STATUSES: [(u8, &str, &str); 74] = [
     (3, "weir query 'SELECT 1' -o /dev/full", "No space left"),
     (
         3,
-        "weir clf convert calls.clf --form json -o /dev/full",
+        "weir clf convert calls.clf --format json -o /dev/full",
         "No space left",
     ),
     (3, "weir ws stats call.pcap > /dev/full", "No space left"),
@@ -239,7 +262,7 @@ fn help_says_how_commands_end() {
 
 /// What a newcomer typed: the exit status, a part of the error, a part of the hint. Where a hint of SQL or
 /// of names may become a better one, only that there is one is asked for.
-const WRONG: [(&str, u8, &str, &str); 104] = [
+const WRONG: [(&str, u8, &str, &str); 103] = [
     // The command line.
     ("weir", 2, "Usage: weir", ""),
     (
@@ -363,19 +386,13 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
         "weir clf convert calls.clf --to json",
         2,
         "unexpected argument '--to'",
-        "did you mean '--form'?",
+        "did you mean '--format'?",
     ),
     (
-        "weir clf convert calls.clf --format json",
+        "weir clf search calls.clf --as json",
         2,
-        "unexpected argument '--format'",
-        "did you mean '--form'?",
-    ),
-    (
-        "weir clf search calls.clf --format json",
-        2,
-        "unexpected argument '--format'",
-        "'weir clf search --help'",
+        "unexpected argument '--as'",
+        "did you mean '--format'?",
     ),
     ("weir clf search", 2, "<LOG>...", "'weir clf search --help'"),
     (
@@ -451,10 +468,10 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
         "'weir ws study --help'",
     ),
     (
-        "weir sip ladder call.pcap",
+        "weir sip ladder demo/calls.pcap",
         2,
-        "--call-id <ID>",
-        "'weir sip ladder --help'",
+        "3 calls are in the captures",
+        "voice-call  alice -> bob  completed",
     ),
     (
         "weir sip ladder call.pcap --call-id \"it's-1@10.0.0.1\" -o call.png",

@@ -32,11 +32,14 @@ pub(crate) struct Scope {
 
 impl Scope {
     pub(crate) fn of_scan(scan: &CaptureScan) -> Self {
-        // A record whole is no value to compute with.
-        let columns = scan.columns().cloned().map(|column| match column.origin {
-            Origin::Record => None,
-            _ => Some(Expression::Column(column)),
-        });
+        // A record whole is no value to compute with, and lists of headers are made for rows only.
+        let columns = scan
+            .columns()
+            .cloned()
+            .map(|column| match (column.origin, column.kind) {
+                (Origin::Record, _) | (Origin::Header(_), Kind::Texts | Kind::Numbers) => None,
+                _ => Some(Expression::Column(column)),
+            });
         let columns: Vec<_> = columns.collect();
         Self {
             floats: vec![None; columns.len()],

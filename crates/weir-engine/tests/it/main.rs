@@ -11,7 +11,9 @@ mod copy;
 mod distinct;
 mod duckdb;
 mod filters;
+mod first_hour;
 mod fused;
+mod giving_away;
 mod guide;
 mod numbers;
 mod parts;
@@ -50,6 +52,7 @@ slt_files!(
     errors,
     explain,
     flows,
+    functions,
     honoured,
     joins,
     names,

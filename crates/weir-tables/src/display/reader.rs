@@ -495,6 +495,11 @@ fn layer_named(name: &str) -> Option<Layer> {
     Layer::from_index(index)
 }
 
+/// True of what tells packets by its name alone.
+pub(super) fn is_protocol(name: &str) -> bool {
+    layer_named(name).is_some() || carried(name).is_some() || MessageField::protocol(name).is_some()
+}
+
 /// Protocols above the transport that every packet from or to their port carries.
 fn carried(name: &str) -> Option<&'static str> {
     let known = CARRIED.iter().find(|(known, _)| *known == name);

@@ -185,6 +185,14 @@ impl<'m, 'a> MessageItem<'m, 'a> {
         text(self.message.headers().value(name)?)
     }
 
+    /// The headers without the start line and the empty line behind them.
+    fn head(&self) -> Option<Value<'_>> {
+        let bytes = self.message.bytes();
+        let head = bytes.get(..self.message.headers_end())?.trim_ascii_start();
+        let first = head.iter().position(|byte| *byte == b'\n')?;
+        text(head.get(first + 1..)?.trim_ascii_end())
+    }
+
     /// The start line without its line end.
     fn start_line(&self) -> &[u8] {
         let bytes = self.message.bytes().trim_ascii_start();
@@ -354,6 +362,14 @@ static FIELDS: &[ItemField<Get>] = &[
         "User-Agent: software of the client, or of both sides", "RFC 3261, 20.41"),
     ItemField::new("sip.server", Kind::Text, |m| m.header(HeaderName::Server),
         "Server: software of the server", "RFC 3261, 20.35"),
+    ItemField::new("sip.p_asserted_identity", Kind::Text, |m| m.header(HeaderName::PAssertedIdentity),
+        "The first P-Asserted-Identity: who calls, as a network that is trusted says", "RFC 3325, 9.1"),
+    ItemField::new("sip.diversion", Kind::Text, |m| m.header(HeaderName::Diversion),
+        "The first Diversion: who was called before, and why not any more", "RFC 5806"),
+    ItemField::new("sip.reason", Kind::Text, |m| m.header(HeaderName::Reason),
+        "The first Reason: why a call ends or fails", "RFC 3326"),
+    ItemField::new("sip.msg_hdr", Kind::Text, |m| m.head(),
+        "All headers, a line each, as they are written: for those that have no column", "RFC 3261, 7.3"),
     ItemField::new("sip.expires", Kind::U32, |m| m.digest.expires.and_then(|it| u32::try_from(it).ok()).and_then(number),
         "Expires, in seconds", "RFC 3261, 20.19"),
     ItemField::new("sip.content_type", Kind::Text, |m| text(m.digest.content_type?),

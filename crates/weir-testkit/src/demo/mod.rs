@@ -1,9 +1,11 @@
 //! The sample captures of `weir demo`: small, believable, the same every time.
 
 mod atm;
+mod calls;
 mod megaco;
 mod office;
 mod recorder;
+mod services;
 mod talk;
 mod voip;
 mod wan;
@@ -66,7 +68,7 @@ pub fn demo_files() -> io::Result<Vec<(DemoFile, Vec<u8>)>> {
 /// Makes a file's bytes and counts its records.
 type Make = fn(&mut Rng) -> io::Result<(Vec<u8>, u64)>;
 
-const FILES: [(&str, &str, Make); 11] = [
+const FILES: [(&str, &str, Make); 13] = [
     (
         "office.pcapng",
         "an office network on two interfaces: VLANs, IPv4 and IPv6, TCP, UDP, SCTP, ICMP, tunnels",
@@ -119,6 +121,16 @@ const FILES: [(&str, &str, Make); 11] = [
         "messages.ndjson",
         "such messages, one a line",
         websocket::messages,
+    ),
+    (
+        "calls.pcap",
+        "telephones that register, and three calls, of which one has its voice (RTP, RTCP)",
+        calls::calls_pcap,
+    ),
+    (
+        "services.pcap",
+        "a small site: DHCP, ARP, DNS, NTP, SNMP, RADIUS, MQTT, HTTP, TLS, QUIC, tags, and a machine that calls home",
+        services::services_pcap,
     ),
 ];
 

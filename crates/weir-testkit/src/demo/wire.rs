@@ -31,6 +31,11 @@ impl Wire {
             .push((at_ms, ethernet(dst, src, ethertype::IPV4, &packet)));
     }
 
+    /// A frame that was made whole.
+    pub(super) fn frame(&mut self, at_ms: u64, frame: Vec<u8>) {
+        self.packets.push((at_ms, frame));
+    }
+
     pub(super) fn datagram(&mut self, at_ms: u64, from: End, to: End, payload: &[u8]) {
         let datagram = udp(from.0.into(), to.0.into(), from.1, to.1, payload);
         self.ip(at_ms, from.0, to.0, protocol::UDP, &datagram);

@@ -132,6 +132,8 @@ voip.pcap 40 942e65641a30505d
 megaco.pcap 126 95595bb384715c37
 websocket.pcap 162 4c6fd5e4a42de268
 messages.ndjson 0 66cd3d1caf3a6d27
+calls.pcap 825 ed1e5aed8774e2ba
+services.pcap 130 2ef2f7d5551ac950
 ";
 
 const COVERED: &[(&str, &str)] = &[
@@ -203,5 +205,27 @@ const COVERED: &[(&str, &str)] = &[
         "websocket.opcode == 8 && websocket.mask == 1",
     ),
     ("sunatm.pcap", "lane && tcp"),
+    ("calls.pcap", "sip.Method == \"REGISTER\""),
+    ("calls.pcap", "rtp.p_type == 0 && rtp.ssrc == 0x0b0b0000"),
+    ("calls.pcap", "rtcp.pt == 200"),
+    ("services.pcap", "dhcp.option.dhcp == 5"),
+    ("services.pcap", "arp.duplicate-address-detected"),
+    ("services.pcap", "dns.flags.rcode == 3"),
+    ("services.pcap", "ntp.stratum == 2"),
+    ("services.pcap", "snmp.value.timeticks"),
+    ("services.pcap", "radius.code == 3"),
+    ("services.pcap", "mqtt.topic == \"site/4/air\""),
+    ("services.pcap", "http.response.code == 404"),
+    (
+        "services.pcap",
+        "tls.handshake.type == 11 && x509sat.uTF8String == \"shop.example.org\"",
+    ),
+    (
+        "services.pcap",
+        "quic && tls.handshake.extensions_server_name == \"video.example.org\"",
+    ),
+    ("services.pcap", "icmp.code == 3 && udp.dstport == 9101"),
+    ("services.pcap", "vlan.id == 100 && vlan.id == 11"),
+    ("services.pcap", "mpls.label == 26 && udp"),
     ("sunatm.pcap", "llc && ipv6"),
 ];

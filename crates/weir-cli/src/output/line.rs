@@ -1,0 +1,81 @@
+//! A row as lines: one column a line, for rows of which one looks at one at a time, such as packets.
+//!
+//! ```text
+//! -- row 1
+//! frame.number  1
+//! ip.src        10.1.0.5
+//! ```
+//!
+//! A terminal is spared the columns that are NULL in a row; elsewhere they are `NULL`. An empty text is `""`. What would
+//! break a line is escaped.
+
+use arrow::datatypes::Schema;
+use unicode_width::UnicodeWidthStr;
+
+use super::column::Column;
+use super::rows::RowFormat;
+use super::text::push_escaped;
+use super::{Format, Options};
+
+pub(super) struct Line {
+    names: Vec<String>,
+    /// How wide the widest name is.
+    width: usize,
+    /// Columns that are NULL are left out.
+    spare: bool,
+    rows: u64,
+    scratch: String,
+}
+
+impl Line {
+    pub(super) fn new(options: &Options, schema: &Schema) -> Self {
+        let names = schema.fields().iter().map(|field| {
+            let mut name = String::new();
+            push_escaped(&mut name, field.name());
+            name
+        });
+        let names: Vec<String> = names.collect();
+        Self {
+            width: names.iter().map(|name| name.width()).max().unwrap_or(0),
+            names,
+            spare: options.terminal && !options.all_columns,
+            rows: 0,
+            scratch: String::new(),
+        }
+    }
+}
+
+impl RowFormat for Line {
+    fn format(&self) -> Format {
+        Format::Line
+    }
+
+    fn push_head(&mut self, _out: &mut String) {}
+
+    fn push_row(&mut self, columns: &[Column<'_>], row: usize, out: &mut String) {
+        self.rows += 1;
+        out.push_str(&format!("-- row {}\n", self.rows));
+        for (name, column) in self.names.iter().zip(columns) {
+            let is_null = column.is_null(row);
+            if is_null && self.spare {
+                continue;
+            }
+            out.push_str(name);
+            let padding = self.width.saturating_sub(name.width()) + 2;
+            out.extend(std::iter::repeat_n(' ', padding));
+            if is_null {
+                out.push_str("NULL");
+            } else {
+                self.scratch.clear();
+                column.push_text(row, &mut self.scratch);
+                match self.scratch.as_str() {
+                    "" => out.push_str("\"\""),
+                    text => push_escaped(out, text),
+                }
+            }
+            out.push('\n');
+        }
+    }
+
+    fn push_tail(&mut self, _out: &mut String) {}
+}

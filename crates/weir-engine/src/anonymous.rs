@@ -1,0 +1,105 @@
+//! `anonymize_ip(ip, 'key')`: an address in the place of another, whose prefixes are kept (weir-anonymize).
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, StringViewBuilder};
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
+use datafusion::common::{ScalarValue, exec_err, plan_err};
+use datafusion::error::Result;
+use datafusion::logical_expr::{
+    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+use weir_anonymize::Anonymizer;
+use weir_packet::Address;
+
+use crate::networks;
+
+const ANONYMIZE_IP: &str = "anonymize_ip";
+
+pub(crate) fn anonymize_ip() -> ScalarUDF {
+    ScalarUDF::from(AnonymizeIp {
+        signature: Signature::user_defined(Volatility::Immutable),
+    })
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct AnonymizeIp {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for AnonymizeIp {
+    fn name(&self) -> &str {
+        ANONYMIZE_IP
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        match types {
+            [address, _] if networks::taken(address).is_some() => {
+                let address = networks::taken(address);
+                Ok(address.into_iter().chain([DataType::Utf8View]).collect())
+            }
+            _ => {
+                plan_err!("anonymize_ip takes an address and a key: anonymize_ip(ip.src, 'secret')")
+            }
+        }
+    }
+
+    fn return_type(&self, _types: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Utf8View)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let is_scalar = args
+            .args
+            .iter()
+            .all(|argument| matches!(argument, ColumnarValue::Scalar(_)));
+        let rows = args.number_rows;
+        let given = ColumnarValue::values_to_arrays(&args.args)?;
+        let [addresses, keys] = given.as_slice() else {
+            return exec_err!("anonymize_ip got {} arguments", given.len());
+        };
+        let addresses = networks::read(addresses)?;
+        let keys = cast(keys, &DataType::Utf8View)?;
+        let mut texts = StringViewBuilder::with_capacity(rows);
+        let mut last: Option<(&str, Anonymizer)> = None;
+        for (address, key) in addresses.into_iter().zip(keys.as_string_view()) {
+            let (Some(address), Some(key)) = (address, key) else {
+                texts.append_null();
+                continue;
+            };
+            let (_, anonymizer) = match last.take() {
+                Some(known) if known.0 == key => last.insert(known),
+                _ => last.insert((key, Anonymizer::new(key.as_bytes()))),
+            };
+            texts.append_value(replaced(anonymizer, address).to_string());
+        }
+        let result: ArrayRef = Arc::new(texts.finish());
+        Ok(match is_scalar && rows > 0 {
+            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?),
+            false => ColumnarValue::Array(result),
+        })
+    }
+}
+
+/// The address in the place of one of any kind; identifiers of 8 bytes are no addresses of anybody here, and become
+/// a MAC address's with their ends.
+fn replaced(anonymizer: &Anonymizer, address: Address) -> Address {
+    let bytes = address.as_bytes();
+    let other = if let Ok(four) = <[u8; 4]>::try_from(bytes) {
+        Address::from_bytes(&anonymizer.ipv4(Ipv4Addr::from(four)).octets())
+    } else if let Ok(sixteen) = <[u8; 16]>::try_from(bytes) {
+        Address::from_bytes(&anonymizer.ipv6(Ipv6Addr::from(sixteen)).octets())
+    } else {
+        bytes
+            .first_chunk::<6>()
+            .and_then(|card| Address::from_bytes(&anonymizer.mac(*card)))
+    };
+    // All lengths that an address has are above.
+    other.unwrap_or(address)
+}

@@ -1,0 +1,274 @@
+//! SQL functions of registries: who made a card, and what a port is for.
+//!
+//! The registries are built in (`data/README.md` says where they come from) and unpacked when they are first asked.
+
+use std::io::Read as _;
+use std::sync::{Arc, OnceLock};
+
+use arrow::array::{ArrayRef, AsArray, StringViewBuilder};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int64Type};
+use datafusion::common::{ScalarValue, exec_err, plan_err};
+use datafusion::error::Result;
+use datafusion::logical_expr::{
+    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+
+use crate::networks;
+
+/// `oui(eth.src)`: who made the card.
+const OUI: &str = "oui";
+/// `service_name(443, 'tcp')`: what IANA registered the port for.
+const SERVICE_NAME: &str = "service_name";
+
+pub(crate) fn all() -> [ScalarUDF; 2] {
+    [OUI, SERVICE_NAME].map(|name| {
+        ScalarUDF::from(OfRegistry {
+            name,
+            signature: Signature::user_defined(Volatility::Immutable),
+        })
+    })
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct OfRegistry {
+    name: &'static str,
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for OfRegistry {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        match (self.name, types) {
+            (OUI, [kind]) => match networks::taken(kind) {
+                Some(kind) => Ok(vec![kind]),
+                None => plan_err!("oui takes a MAC address: oui(eth.src)"),
+            },
+            (SERVICE_NAME, [port]) if port.is_integer() || port.is_null() => {
+                Ok(vec![DataType::Int64])
+            }
+            (SERVICE_NAME, [port, _]) if port.is_integer() || port.is_null() => {
+                Ok(vec![DataType::Int64, DataType::Utf8View])
+            }
+            (OUI, _) => plan_err!("oui takes a MAC address: oui(eth.src)"),
+            _ => plan_err!(
+                "service_name takes a port, and a protocol if you like: service_name(port.dst), service_name(443, 'tcp')"
+            ),
+        }
+    }
+
+    fn return_type(&self, _types: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Utf8View)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let is_scalar = args
+            .args
+            .iter()
+            .all(|argument| matches!(argument, ColumnarValue::Scalar(_)));
+        let rows = args.number_rows;
+        let given = ColumnarValue::values_to_arrays(&args.args)?;
+        let mut names = StringViewBuilder::with_capacity(rows).with_deduplicate_strings();
+        match (self.name, given.as_slice()) {
+            (OUI, [addresses]) => {
+                for address in networks::read(addresses)? {
+                    names.append_option(address.and_then(|address| maker(address.as_bytes())));
+                }
+            }
+            (SERVICE_NAME, [ports]) => {
+                for port in cast(ports, &DataType::Int64)?.as_primitive::<Int64Type>() {
+                    names.append_option(port.and_then(|port| service(port, None)));
+                }
+            }
+            (SERVICE_NAME, [ports, protocols]) => {
+                let ports = cast(ports, &DataType::Int64)?;
+                let protocols = cast(protocols, &DataType::Utf8View)?;
+                let protocols = protocols.as_string_view();
+                for (port, protocol) in ports.as_primitive::<Int64Type>().iter().zip(protocols) {
+                    let both = port.zip(protocol);
+                    names.append_option(
+                        both.and_then(|(port, protocol)| service(port, Some(protocol))),
+                    );
+                }
+            }
+            _ => return exec_err!("{} got {} arguments", self.name, given.len()),
+        }
+        let result: ArrayRef = Arc::new(names.finish());
+        Ok(match is_scalar && rows > 0 {
+            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?),
+            false => ColumnarValue::Array(result),
+        })
+    }
+}
+
+/// Who has the prefix of a MAC address; the longest prefix counts. `None` for addresses that nobody registered, as
+/// those are that a system makes up.
+fn maker(address: &[u8]) -> Option<&'static str> {
+    let [first, rest @ ..] = address.first_chunk::<6>()?;
+    // Addresses of 4 and 16 bytes are of IP.
+    if !matches!(address.len(), 6 | 8) {
+        return None;
+    }
+    // Groups have their maker's prefix with the lowest bit set.
+    let mut number = u64::from(first & 0xfe);
+    for byte in rest {
+        number = number << 8 | u64::from(*byte);
+    }
+    let makers = MAKERS.get_or_init(Makers::unpack);
+    PREFIX_DIGITS.iter().rev().find_map(|digits| {
+        let prefix = number >> (48 - digits * 4);
+        let wanted = (*digits, prefix);
+        let found = makers
+            .prefixes
+            .binary_search_by_key(&wanted, |(digits, prefix, _)| (*digits, *prefix))
+            .ok()?;
+        let (_, _, name) = makers.prefixes.get(found)?;
+        makers.names.get(*name as usize).map(String::as_str)
+    })
+}
+
+/// How many hexadecimal digits prefixes have: MA-L, MA-M, MA-S and IAB.
+const PREFIX_DIGITS: [u32; 3] = [6, 7, 9];
+
+/// What IANA calls a port: of this protocol, or of the first of TCP, UDP, SCTP and DCCP that has a name for it.
+fn service(port: i64, protocol: Option<&str>) -> Option<&'static str> {
+    let port = u16::try_from(port).ok()?;
+    let services = SERVICES.get_or_init(unpack_services);
+    let of = |protocol: u8| {
+        let found = services
+            .binary_search_by_key(&(port, protocol), |(port, protocol, _)| (*port, *protocol))
+            .ok()?;
+        services.get(found).map(|(_, _, name)| name.as_str())
+    };
+    match protocol {
+        None => (0..PROTOCOLS.len() as u8).find_map(of),
+        Some(protocol) => {
+            let place = PROTOCOLS
+                .iter()
+                .position(|known| known.eq_ignore_ascii_case(protocol.trim()))?;
+            of(place as u8)
+        }
+    }
+}
+
+/// In the order in which a port without a protocol is looked up.
+const PROTOCOLS: [&str; 4] = ["tcp", "udp", "sctp", "dccp"];
+
+/// Prefixes of MAC addresses.
+struct Makers {
+    names: Vec<String>,
+    /// How many digits, the prefix, and the place of the name; in this order.
+    prefixes: Vec<(u32, u64, u32)>,
+}
+
+impl Makers {
+    fn unpack() -> Self {
+        let (mut names, mut prefixes) = (Vec::new(), Vec::new());
+        for line in unpack(include_bytes!("../data/makers.zst")).lines() {
+            let mut parts = line.split('\t');
+            let Some(name) = parts.next() else { continue };
+            for prefix in parts {
+                if let Ok(number) = u64::from_str_radix(prefix, 16) {
+                    prefixes.push((prefix.len() as u32, number, names.len() as u32));
+                }
+            }
+            names.push(name.to_owned());
+        }
+        prefixes.sort_unstable();
+        Self { names, prefixes }
+    }
+}
+
+static MAKERS: OnceLock<Makers> = OnceLock::new();
+/// Port, place of the protocol in [`PROTOCOLS`], name; in this order.
+static SERVICES: OnceLock<Vec<(u16, u8, String)>> = OnceLock::new();
+
+fn unpack_services() -> Vec<(u16, u8, String)> {
+    let text = unpack(include_bytes!("../data/services.zst"));
+    let services = text.lines().filter_map(|line| {
+        let mut parts = line.split('\t');
+        let port = parts.next()?.parse().ok()?;
+        let protocol = parts.next()?;
+        let protocol = PROTOCOLS.iter().position(|known| *known == protocol)?;
+        Some((port, protocol as u8, parts.next()?.to_owned()))
+    });
+    let mut services: Vec<_> = services.collect();
+    services.sort_unstable();
+    services
+}
+
+/// A registry's text. It is part of the program: a test reads both whole.
+fn unpack(packed: &[u8]) -> String {
+    let mut text = String::new();
+    if let Ok(mut reader) = zstd::Decoder::new(packed) {
+        // What cannot be read is not there; nothing is made up.
+        let _ = reader.read_to_string(&mut text);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_registries_are_whole() {
+        let makers = MAKERS.get_or_init(Makers::unpack);
+        assert!(makers.names.len() > 20_000, "{}", makers.names.len());
+        assert!(makers.prefixes.len() > 35_000, "{}", makers.prefixes.len());
+        let services = SERVICES.get_or_init(unpack_services);
+        assert!(services.len() > 10_000, "{}", services.len());
+    }
+
+    #[test]
+    fn a_card_has_the_maker_of_its_longest_prefix() {
+        for (address, expected) in [
+            (
+                &[0xb8, 0x27, 0xeb, 1, 2, 3][..],
+                Some("Raspberry Pi Foundation"),
+            ),
+            (
+                &[0xb8, 0x27, 0xeb, 0xff, 0xfe, 1, 2, 3],
+                Some("Raspberry Pi Foundation"),
+            ),
+            (&[0x00, 0x00, 0x0c, 0, 0, 1], Some("Cisco Systems, Inc")),
+            // The group addresses of IPv4 are of a prefix of IANA's.
+            (&[0x01, 0x00, 0x5e, 0, 0, 1], Some("ICANN, IANA Department")),
+            // 70-B3-D5 is shared by those that have 36 bits, and nobody has all of it.
+            (&[0x70, 0xb3, 0xd5, 0x00, 0x3f, 1], Some("ANYROAM")),
+            (&[0x70, 0xb3, 0xd5, 0xff, 0xff, 1], None),
+            (&[0x02, 0x42, 0xac, 0x11, 0, 2], None),
+            (&[0xff; 6], None),
+            (&[10, 0, 0, 1], None),
+            (&[0x20; 16], None),
+        ] {
+            assert_eq!(maker(address), expected, "{address:02x?}");
+        }
+    }
+
+    #[test]
+    fn a_port_has_the_name_that_iana_gave_it() {
+        for (port, protocol, expected) in [
+            (80, None, Some("http")),
+            (443, Some("TCP"), Some("https")),
+            (53, Some("udp"), Some("domain")),
+            (5060, Some("sctp"), Some("sip")),
+            (3868, None, Some("diameter")),
+            (514, Some("udp"), Some("syslog")),
+            (514, Some("tcp"), Some("shell")),
+            (22, Some("icmp"), None),
+            (65_535, None, None),
+            (-1, None, None),
+            (70_000, None, None),
+        ] {
+            assert_eq!(service(port, protocol), expected, "{port} {protocol:?}");
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! What somebody asks in the first hour: names that come from other tools, and forty questions about a network.
+//!
+//! Each name either answers or says exactly what to write; each question of a protocol that is decoded stands in the
+//! cookbook, whose test runs its query.
+
+use weir_tables::EXTRACTIONS;
+
+use crate::samples;
+use crate::slt::Runner;
+
+/// What becomes of a condition.
+enum Expected {
+    /// So many rows pass.
+    Rows(u64),
+    /// The error and its hint say this.
+    Told(&'static str),
+}
+
+use Expected::{Rows, Told};
+
+const VOIP: &str = "'demo/voip.pcap'";
+const FLOWS: &str = "flows('demo/voip.pcap')";
+const FLOW_PACKETS: &str = "flow_packets('demo/voip.pcap')";
+const SIP: &str = "sip('demo/voip.pcap')";
+
+/// Conditions as people write them who know Wireshark, tcpdump, Zeek, ECS or IPFIX.
+#[rustfmt::skip]
+const NAMES: &[(&str, &str, Expected)] = &[
+    // Wireshark's, of headers.
+    ("ip.addr == '10.1.0.5'", VOIP, Rows(23)),
+    ("ipv6.addr == '::1'", VOIP, Rows(0)),
+    ("eth.addr == '02:00:00:00:00:02'", VOIP, Rows(40)),
+    ("tcp.port == 80", VOIP, Rows(12)),
+    ("udp.port == 5060", VOIP, Rows(6)),
+    ("sctp.port = 2905", VOIP, Rows(0)),
+    ("IP.SRC == '10.1.0.5'", VOIP, Rows(12)),
+    ("tcp.flags.syn = 1", VOIP, Rows(12)),
+    ("tcp.flags.syn == 1 && tcp.flags.ack == 0", VOIP, Rows(10)),
+    ("tcp.flags == 0x02", VOIP, Rows(10)),
+    ("tcp.flags.rst", VOIP, Rows(5)),
+    ("frame.time_epoch > 1484319030", VOIP, Rows(40)),
+    ("frame.time_relative < 10", VOIP, Rows(31)),
+    ("frame.time_delta > 1", VOIP, Rows(3)),
+    ("tcp.payload[1:3] = 'GET'", VOIP, Rows(1)),
+    ("ip.version == 4", VOIP, Rows(40)),
+    ("eth.type == 0x0800", VOIP, Rows(40)),
+    ("vlan.id[2] = 11", "'demo/services.pcap'", Rows(3)),
+    ("tcp.stream == 2", FLOW_PACKETS, Rows(12)),
+    ("tcp.analysis.retransmission", FLOW_PACKETS, Rows(3)),
+    ("sip.Method == 'INVITE'", SIP, Rows(2)),
+    ("sip.Call-ID == 'udp-call'", SIP, Rows(6)),
+    ("sip.CSeq.method == 'BYE'", SIP, Rows(2)),
+    ("sip.Status-Code == 486", SIP, Rows(1)),
+    ("sip.r-uri.user == 'bob'", SIP, Rows(5)),
+    ("tcp.seq = 1", VOIP, Told("tcp.seq_raw")),
+    ("tcp.ack = 1", VOIP, Told("tcp.ack_raw")),
+    ("tcp.stream = 0", VOIP, Told("flow_packets('trace.pcap')")),
+    ("tcp.analysis.zero_window", VOIP, Told("FROM flow_packets('trace.pcap')")),
+    ("tcp.window_size = 1", VOIP, Told("tcp.window_size_value")),
+    ("tcp.checksum.status = 1", VOIP, Told("tcp.checksum_ok")),
+    ("tcp.completeness = 31", VOIP, Told("flow.history")),
+    ("frame.protocols = 'eth:ethertype:ip:tcp'", VOIP, Told("frame.layers")),
+    ("_ws.col.Info LIKE '%INVITE%'", VOIP, Told("weir tables")),
+    ("_ws.col.Protocol = 'SIP'", VOIP, Told("proto")),
+    ("ip.geoip.country = 'DE'", VOIP, Told("geoip_country(ip.src)")),
+    ("wlan.ssid = 'home'", VOIP, Told("wlan.bssid")),
+    // Wireshark's, of what packets carry.
+    ("http.host = 'www.example.org'", VOIP, Told("FROM http('trace.pcap')")),
+    ("http.request.method = 'GET'", VOIP, Told("FROM http('trace.pcap')")),
+    ("http.response.code = 200", VOIP, Told("FROM http('trace.pcap')")),
+    ("dns.qry.name = 'www.example.org'", VOIP, Told("FROM dns('trace.pcap')")),
+    ("dns.flags.rcode = 3", VOIP, Told("FROM dns('trace.pcap')")),
+    ("tls.handshake.extensions_server_name = 'x'", VOIP, Told("FROM tls('trace.pcap')")),
+    ("tls.handshake.type = 1", VOIP, Told("tls('trace.pcap')")),
+    ("ssl.handshake.type = 1", VOIP, Told("tls('trace.pcap')")),
+    ("sip.Method = 'INVITE'", VOIP, Told("FROM sip('trace.pcap')")),
+    ("sip.Call-ID = 'udp-call'", VOIP, Told("sip.call_id is a column of")),
+    ("rtp.ssrc = 1", VOIP, Told("FROM rtp('trace.pcap')")),
+    ("quic.version = 1", VOIP, Told("FROM tls('trace.pcap')")),
+    ("radius.User_Name = 'ann'", VOIP, Told("FROM radius('trace.pcap')")),
+    ("bootp.option.hostname = 'x'", VOIP, Told("FROM dhcp('trace.pcap')")),
+    ("megaco.transid = 1", VOIP, Told("h248('trace.pcap')")),
+    ("mgcp.req.verb = 'CRCX'", VOIP, Told("udp.port IN (2427, 2727)")),
+    // Filters that are no SQL.
+    ("tcp", VOIP, Told("display_filter('tcp')")),
+    ("not arp", VOIP, Told("display_filter('arp')")),
+    ("dns", VOIP, Told("display_filter('dns')")),
+    ("ip.src == 10.0.0.0/8", VOIP, Told("cidr_match(ip.src, '10.0.0.0/8')")),
+    ("ip.src == 10.1.0.5", VOIP, Told("ip.src = '10.1.0.5'")),
+    ("frame contains \"GET\"", VOIP, Told("display_filter('frame contains \"text\"')")),
+    ("tcp.payload contains 'GET'", VOIP, Told("contains(tcp.payload, 'text')")),
+    ("tcp.flags.syn == true || tcp.flags.reset", VOIP, Told("write OR")),
+    ("ip.src == '10.1.0.5' || ip.dst == '10.1.0.5'", VOIP, Told("write OR")),
+    ("!(tcp.flags.syn)", VOIP, Told("NOT (…)")),
+    ("host 10.1.0.5", VOIP, Told("addr.any = '10.1.0.5'")),
+    ("tcp port 80", VOIP, Told("tcp.port = 80")),
+    ("frame.time > 1484319030", VOIP, Told("frame.time_epoch")),
+    ("frame.time > '2017-02-01 10:00'", VOIP, Told("'2026-01-01 10:00:00'")),
+    ("ip.proto = 'tcp'", VOIP, Told("proto")),
+    // tcpdump's, and what everybody tries.
+    ("port = 5060", VOIP, Rows(13)),
+    ("host = '10.1.0.5'", VOIP, Rows(23)),
+    ("proto = 'TCP'", VOIP, Rows(32)),
+    ("proto = 6", VOIP, Rows(32)),
+    ("src_ip = '10.1.0.5'", VOIP, Rows(12)),
+    ("src = '10.1.0.5'", VOIP, Rows(12)),
+    ("dst_port = 53", VOIP, Rows(1)),
+    ("length > 100", VOIP, Rows(14)),
+    ("user_agent = 'x'", VOIP, Told("http.user_agent of http('trace.pcap')")),
+    ("ja3 = 'x'", VOIP, Told("tls.handshake.ja3 of tls('trace.pcap')")),
+    ("flow.rtt > 1", VOIP, Told("FROM flows('trace.pcap')")),
+    ("flow.service = 'sip'", FLOWS, Rows(2)),
+    // Zeek's, ECS's, IPFIX's.
+    ("id.orig_h = '10.1.0.5'", FLOWS, Rows(4)),
+    ("id.resp_p = 53", FLOWS, Rows(1)),
+    ("conn_state = 'S0'", FLOWS, Rows(1)),
+    ("id.orig_h = '10.1.0.5'", VOIP, Told("addr.src")),
+    ("uid = 'x'", VOIP, Told("flow.community_id")),
+    ("source.ip = '10.1.0.5'", VOIP, Rows(12)),
+    ("destination.port = 53", VOIP, Rows(1)),
+    ("sourceIPv4Address = '10.1.0.5'", VOIP, Rows(12)),
+];
+
+#[test]
+fn names_of_other_tools_answer_or_say_what_to_write() {
+    samples::enter();
+    assert!(NAMES.len() >= 55);
+    let runner = Runner::new(&weir_engine::Options::default());
+    let mut wrong = String::new();
+    for (condition, table, expected) in NAMES {
+        let sql = format!("SELECT count(*) FROM {table} WHERE {condition}");
+        let found = match runner.rows(&sql) {
+            Ok(answer) => Ok(answer.rows.concat()),
+            Err(error) => Err(format!("{error}: {}", error.hint().unwrap_or_default())),
+        };
+        let is_right = match (expected, &found) {
+            (Rows(rows), Ok(found)) => *found == rows.to_string(),
+            (Told(part), Err(said)) => said.contains(part),
+            _ => false,
+        };
+        if !is_right {
+            wrong.push_str(&format!("{condition} of {table}: {found:?}\n"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// Where a question has its answer.
+enum Answer {
+    /// Under this heading of the cookbook.
+    Cookbook(&'static str),
+    /// The protocol is not decoded, and the name of a column of it says so; it is in the cookbook once it is.
+    NotDecoded(&'static str, &'static str),
+}
+
+use Answer::{Cookbook, NotDecoded};
+
+/// The forty questions.
+#[rustfmt::skip]
+const QUESTIONS: &[(&str, Answer)] = &[
+    ("top talkers, both directions", Cookbook("Who moves most, in both directions?")),
+    ("top ports", Cookbook("Which ports are asked most?")),
+    ("failed handshakes", Cookbook("Which connections failed, and how?")),
+    ("retransmissions", Cookbook("Which packets were sent again?")),
+    ("RTT, p95", Cookbook("How long does a round trip take, at the worst?")),
+    ("DNS names", Cookbook("Who asked for that name, and what was the answer?")),
+    ("NXDOMAIN", Cookbook("Which names are not there?")),
+    ("unanswered DNS", Cookbook("Which questions to name servers had no answer?")),
+    ("SNI", Cookbook("Which servers are asked for by name over TLS and QUIC?")),
+    ("TLS versions, certificates", Cookbook("Which versions of TLS are spoken, and with which certificates?")),
+    ("JA3/JA4", Cookbook("Which programs are clients of TLS?")),
+    ("HTTP hosts", Cookbook("Which pages were slow?")),
+    ("HTTP status", Cookbook("Which pages failed?")),
+    ("DHCP leases", Cookbook("Who was given which address?")),
+    ("ARP spoofing", Cookbook("Which address has two cards?")),
+    ("VLANs", Cookbook("What is in the inner VLANs?")),
+    ("ICMP unreachable, for which port", Cookbook("Which ports were not there, as ICMP says?")),
+    ("SYN scans", Cookbook("Who tries many ports?")),
+    ("beacons", Cookbook("Who calls home?")),
+    ("Mbit/s per second", Cookbook("How many megabits a second?")),
+    ("calls, states, delays", Cookbook("How long did callers wait, and how long did they talk?")),
+    ("registrations", Cookbook("Which telephones registered, and which were refused?")),
+    ("RTP loss, jitter, MOS", Cookbook("How good was the voice?")),
+    ("P-Asserted-Identity, Diversion, raw message", Cookbook("Who calls really, and who handed the call on?")),
+    ("RADIUS users", Cookbook("Who was let in, and who was not?")),
+    ("Diameter codes", NotDecoded("diameter", "diameter.Result-Code")),
+    ("QUIC version, SNI", Cookbook("Which clients speak QUIC, and with whom?")),
+    ("NTP", Cookbook("Whose clock is that?")),
+    ("SNMP", Cookbook("What was read of SNMP, and with which community?")),
+    ("WebSocket texts", Cookbook("What do WebSockets say?")),
+    ("MQTT", Cookbook("What do sensors say?")),
+    ("payload contains / regex", Cookbook("Who sends passwords that anybody can read?")),
+    ("threat list CSV, CIDR list", Cookbook("Who talks to somebody on a list?")),
+    ("join with Parquet", Cookbook("How do I keep an answer for other programs?")),
+    ("subset as pcap", Cookbook("How do I cut packets out?")),
+    ("packets of a flow as pcap", Cookbook("How do I cut a connection out?")),
+    ("merge files", Cookbook("How do I put captures together?")),
+    ("windows", Cookbook("What happened in each ten seconds?")),
+    ("top per group", Cookbook("What is the largest flow of each service?")),
+    ("CTE, recursive, pipes", Cookbook("How do I build a question step by step?")),
+    ("local time", Cookbook("What time was that here?")),
+    ("human units, GeoIP, OUI, SSID, entropy", Cookbook("Who made these machines?")),
+];
+
+#[test]
+fn the_forty_questions_have_one_query_each_in_the_cookbook() {
+    let path = format!("{}/../../docs/cookbook.md", env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(path).unwrap();
+    assert!(QUESTIONS.len() >= 40);
+    for (question, answer) in QUESTIONS {
+        match answer {
+            Cookbook(heading) => {
+                let section = page.split("\n## ").find(|section| {
+                    let title = section.lines().next().unwrap_or_default();
+                    title
+                        .split_once(". ")
+                        .is_some_and(|(_, title)| title == *heading)
+                });
+                let section = section.unwrap_or_else(|| panic!("{question}: {heading}"));
+                assert_eq!(section.matches("```sql\n").count(), 1, "{question}");
+            }
+            NotDecoded(protocol, name) => {
+                let is_decoded = EXTRACTIONS.iter().any(|table| table.name == *protocol);
+                if is_decoded {
+                    assert!(page.contains(&format!("{protocol}('demo/")), "{question}");
+                } else {
+                    let told = weir_tables::names::advice(name, &|_| false).unwrap();
+                    assert!(told.contains("not decoded"), "{told}");
+                }
+            }
+        }
+    }
+}
