@@ -624,16 +624,22 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
         "unzip -p FILE",
     ),
     (
-        "weir query \"SELECT 1 FROM 'http://example.org/a.pcap'\"",
+        "weir query \"SELECT 1 FROM 'http://127.0.0.1:9/a.pcap?signature=SECRET'\"",
         2,
-        "no file matches http://",
-        "curl -L URL | weir query",
+        "http://127.0.0.1:9/a.pcap?…: it cannot be reached",
+        "check the network",
     ),
     (
-        "weir query \"SELECT 1 FROM 's3://bucket/a.pcap'\"",
+        "weir query \"SELECT 1 FROM 's3://key:secret@bucket/a.pcap'\"",
         2,
-        "no file matches s3://",
-        "local files are read",
+        "s3://…@bucket/a.pcap: no credentials stand in the address",
+        "the environment",
+    ),
+    (
+        "weir query \"SELECT 1 FROM 'https://example.org/*.pcap'\"",
+        2,
+        "has no list of files",
+        "name each",
     ),
     (
         "weir query \"SELECT 1 FROM '~/a.pcap'\"",
