@@ -15,7 +15,7 @@ use crate::records::{RawRecord, RecordReader};
 use crate::row::Times;
 use crate::source::{Bytes, Cause};
 use crate::{
-    Column, Compile, Counters, Keeper, Origin, Parts, Predicate, Row, ScanOptions, Source,
+    CaptureTee, Column, Compile, Counters, Origin, Parts, Predicate, Row, ScanOptions, Source,
     SourceError, Totals, kept,
 };
 
@@ -164,7 +164,7 @@ struct Gather<S> {
 /// Where decoded rows go, and how many: apart from the decoder, from which they borrow.
 struct Output<S> {
     sink: S,
-    keeper: Option<Keeper>,
+    tee: Option<CaptureTee>,
     totals: Totals,
 }
 
@@ -209,7 +209,7 @@ impl<S: Sink> Reading<S> {
                 order: options.sorted.then(Order::default),
                 output: Output {
                     sink,
-                    keeper: options.keeper,
+                    tee: options.tee,
                     totals: Totals::default(),
                 },
             },
@@ -255,8 +255,8 @@ impl<S: Sink> Reading<S> {
             Ok(Fill::End) => self.ended = self.input.take(),
             Err(error) if error.is_pause() => {
                 self.paused = true;
-                if let Some(keeper) = &self.gather.output.keeper {
-                    keeper.flush().map_err(keeping_failed)?;
+                if let Some(tee) = &self.gather.output.tee {
+                    tee.flush().map_err(keeping_failed)?;
                 }
             }
             // Who writes the file has not come to the end of the record: no damage.
@@ -421,7 +421,7 @@ impl<S: Sink> Reading<S> {
         // Who watches the order looks at every record.
         let plain = self.gather.order.is_none();
         let blocks = plain.then(|| sink.prepare_blocks(layout)).flatten();
-        self.gather.blocks = match (blocks, &self.gather.output.keeper) {
+        self.gather.blocks = match (blocks, &self.gather.output.tee) {
             // Whether it has enough is asked record by record.
             (Some(_), Some(_)) => Some(Blocks::new(1, true)),
             (blocks, _) => blocks,
@@ -429,7 +429,7 @@ impl<S: Sink> Reading<S> {
         let gather = &mut self.gather;
         gather.source_bytes = gather.source_bytes.saturating_add(len.unwrap_or_default());
         // Who keeps records looks at each.
-        let may_compile = gather.blocks.is_some() && gather.output.keeper.is_none();
+        let may_compile = gather.blocks.is_some() && gather.output.tee.is_none();
         gather.compiling = match gather.compile {
             Compile::Large | Compile::Always if !may_compile => Compiling::Never,
             Compile::Always => Compiling::Behind(0),
@@ -668,8 +668,8 @@ impl<S: Sink> Gather<S> {
             }
             for (stretch, unusual) in records.stretches() {
                 let taken = output.sink.push_block(&records, &stretch);
-                if let (Some(keeper), 1) = (&output.keeper, taken) {
-                    keeper.keep(&records.to_write(0));
+                if let (Some(tee), 1) = (&output.tee, taken) {
+                    tee.keep(&records.to_write(0));
                 }
                 output.totals.records += stretch.len() as u64;
                 output.totals.dropped += (stretch.len() - taken) as u64;
@@ -785,14 +785,14 @@ impl<S: Sink> Output<S> {
         }
         if !self.sink.push(row) {
             self.totals.dropped += 1;
-        } else if let Some(keeper) = &self.keeper {
-            keeper.keep(&kept::to_write(row.packet.frame()));
+        } else if let Some(tee) = &self.tee {
+            tee.keep(&kept::to_write(row.packet.frame()));
         }
     }
 
-    /// The keeper has enough.
+    /// The tee has enough.
     fn is_satisfied(&self) -> bool {
-        self.keeper.as_ref().is_some_and(Keeper::is_full)
+        self.tee.as_ref().is_some_and(CaptureTee::is_full)
     }
 }
 

@@ -8,7 +8,7 @@ use weir_packet::{Needs, Options as DecodeOptions};
 
 use crate::extract::Extract;
 use crate::reading::{Reading, Sink};
-use crate::{Batch, Column, Counters, Keeper, Predicate, Row, Source, SourceError, Table};
+use crate::{Batch, CaptureTee, Column, Counters, Predicate, Row, Source, SourceError, Table};
 
 /// How a scan reads.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct ScanOptions {
     /// The records are said to be in the order of time: the scan fails when they are not.
     pub sorted: bool,
     /// Keeps the records that are taken up, and says when there are enough.
-    pub keeper: Option<Keeper>,
+    pub tee: Option<CaptureTee>,
     /// How ambiguous traffic is decoded.
     pub decode: DecodeOptions,
     /// A capture that is slow to read, or compressed, is read ahead on a thread of its own.
@@ -52,7 +52,7 @@ impl Default for ScanOptions {
             limit: None,
             merge: false,
             sorted: false,
-            keeper: None,
+            tee: None,
             decode: DecodeOptions::default(),
             read_ahead: false,
             compile: Compile::default(),

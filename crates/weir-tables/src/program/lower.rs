@@ -19,7 +19,7 @@ use weir_packet::{
 };
 
 use super::ask::{Asked, From, Value};
-use super::facts::{LINKS, bit, decided, has_number, is_link, is_possible};
+use super::facts::{LINKS, bit, decided, has_number, is_last, is_link, is_possible};
 use super::output::{Mode, Output};
 use crate::Calculation;
 use crate::block::{NumberRange as Range, ROWS, Test};
@@ -108,6 +108,9 @@ pub(super) struct Lowering<'l> {
     leave: Label,
     pending: Vec<Pending>,
 }
+
+/// Tags of virtual LANs, which stand behind each other.
+const TAGS: u128 = bit(Layer::Vlan) | bit(Layer::ServiceVlan);
 
 /// Numbers of a kind that lead to a header.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -295,7 +298,8 @@ impl Lowering<'_> {
         let rank = |target: &Target| match target {
             // In front of what they carry, whatever their place in the list.
             Target::Header(Layer::Erf) => 0,
-            Target::Header(layer) => 1 + *layer as u16,
+            Target::Header(Layer::ServiceVlan) => 2 * Layer::Vlan as u16,
+            Target::Header(layer) => 1 + 2 * *layer as u16,
             Target::Rows => u16::MAX,
         };
         let first =
@@ -311,10 +315,13 @@ impl Lowering<'_> {
 
     fn label_of(&mut self, target: Target, mut path: Path) -> Label {
         // Which headers stand in front of what networks carry matters no more there: behind it, none like them is
-        // looked for. Behind all headers, none is at all.
+        // looked for. Behind a last header, and behind all, none is at all.
         match target {
+            Target::Header(layer) if is_last(layer) => path.layers = 0,
             Target::Header(layer) if !is_link(layer) => path.layers |= LINKS,
             Target::Header(Layer::Vlan) => path.layers |= LINKS & !bit(Layer::Vlan),
+            // A provider's tag stands in front of a customer's.
+            Target::Header(Layer::ServiceVlan) => path.layers |= LINKS & !TAGS,
             Target::Header(_) => {}
             Target::Rows => path.layers = 0,
         }
@@ -871,7 +878,7 @@ impl Lowering<'_> {
     fn is_plain(&self, layer: Layer, path: &Path) -> bool {
         let is_ip = |layers: u128| layers & (bit(Layer::Ipv4) | bit(Layer::Ipv6)) != 0;
         let is_in_another = path.layers & LINKS & !bit(Layer::Erf) != 0;
-        let is_tunnelled = is_link(layer) && layer != Layer::Vlan && is_in_another;
+        let is_tunnelled = is_link(layer) && TAGS & bit(layer) == 0 && is_in_another;
         path.layers & bit(layer) == 0
             && !(is_ip(bit(layer)) && is_ip(path.layers))
             && !is_tunnelled
