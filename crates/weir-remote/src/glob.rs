@@ -80,6 +80,10 @@ impl Keys {
                 continue;
             }
             let fits = |key: &str| {
+                // A key may hold such characters itself.
+                if key == self.text {
+                    return true;
+                }
                 let last = key.rsplit('/').next().unwrap_or(key);
                 match step {
                     Step::Literal(wanted) => wanted == last,

@@ -148,7 +148,10 @@ impl RemoteObject {
                 let made = Self::new(place, version, true, head, limits, ahead);
                 Ok(made)
             }
-            Err(error @ object_store::Error::Generic { .. }) if !is_transport(&error) => {
+            Err(
+                error @ (object_store::Error::Generic { .. }
+                | object_store::Error::NotSupported { .. }),
+            ) if !is_transport(&error) => {
                 // A server may know no ranges, and an object without bytes has none.
                 match place
                     .store

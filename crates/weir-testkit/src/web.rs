@@ -345,8 +345,11 @@ impl Moto {
     fn request(&self, method: &str, path: &str, body: &[u8]) -> Option<u16> {
         let mut stream = TcpStream::connect(&self.address).ok()?;
         let (host, length) = (&self.address, body.len());
+        // It asks who one is, and not for a proof.
         let head = format!(
-            "{method} /{path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+            "{method} /{path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\nConnection: close\r\n\
+             Authorization: AWS4-HMAC-SHA256 Credential=KEYOFTHEBUCKET/20261123/us-east-1/s3/aws4_request, \
+             SignedHeaders=host, Signature=0\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).ok()?;
         stream.write_all(body).ok()?;

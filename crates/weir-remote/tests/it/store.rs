@@ -89,6 +89,7 @@ fn an_object_is_there_when_it_is_whole_and_not_before() {
         let mut file = stores.create(&address).unwrap();
         file.write_all(&content).unwrap();
         file.keep().unwrap();
+        assert!(moto.has(key), "{key}");
         assert!(whole(&one(&stores, &address)).unwrap() == content, "{key}");
         assert_eq!(stores.exists(&address).unwrap(), size > 0);
     }
