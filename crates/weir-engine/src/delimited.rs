@@ -66,11 +66,8 @@ impl Delimited {
                     names = own;
                 }
                 _ if own != names => {
-                    return Err(format!(
-                        "{}: its columns are not those of {}",
-                        path,
-                        files.first().map_or(path, |first| first)
-                    ));
+                    let first = files.first().map_or(path, |first| first);
+                    return Err(format!("{path}: its columns are not those of {first}"));
                 }
                 _ => {}
             }
@@ -160,7 +157,7 @@ impl PartitionStream for Part {
         builder.spawn_blocking(move || {
             let mut rows = Rows::open(&path, dialect).map_err(DataFusionError::Execution)?;
             if rows.names.len() != columns {
-                let message = format!("{}: its columns have changed", path);
+                let message = format!("{path}: its columns have changed");
                 return Err(DataFusionError::Execution(message));
             }
             loop {
@@ -205,7 +202,7 @@ struct Rows {
 
 impl Rows {
     fn open(path: &Location, dialect: Dialect) -> Result<Self, String> {
-        let failed = |error: io::Error| format!("{}: {error}", path);
+        let failed = |error: io::Error| format!("{path}: {error}");
         let input: Box<dyn Read + Send> = path.open().map_err(failed)?;
         let mut rows = Self {
             path: path.clone(),

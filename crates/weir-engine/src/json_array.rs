@@ -38,7 +38,7 @@ impl JsonArrays {
     pub(crate) fn open(files: &[Location]) -> Result<Self, String> {
         let mut schemas = Vec::new();
         for path in files {
-            let failed = |error: &dyn fmt::Display| format!("{}: {error}", path);
+            let failed = |error: &dyn fmt::Display| format!("{path}: {error}");
             let rows = rows(path).map_err(|error| failed(&error))?;
             let (schema, _) = infer_json_schema(rows, None).map_err(|error| failed(&error))?;
             schemas.push(schema);
@@ -104,7 +104,7 @@ impl PartitionStream for Part {
         let (path, schema) = (self.path.clone(), Arc::clone(&self.schema));
         builder.spawn_blocking(move || {
             let failed =
-                |error: &dyn fmt::Display| DataFusionError::Execution(format!("{}: {error}", path));
+                |error: &dyn fmt::Display| DataFusionError::Execution(format!("{path}: {error}"));
             let rows = rows(&path).map_err(|error| failed(&error))?;
             let batches = ReaderBuilder::new(schema).build(rows);
             for batch in batches.map_err(|error| failed(&error))? {
