@@ -335,7 +335,7 @@ impl Aggregate {
 
     /// Keys and states of all groups, in their order.
     #[cfg(test)]
-    pub(crate) fn snapshot(&mut self) -> Vec<(Vec<u64>, Vec<u64>)> {
+    pub(crate) fn groups_as_words(&mut self) -> Vec<(Vec<u64>, Vec<u64>)> {
         self.flush();
         let groups = 0..self.groups.len();
         groups

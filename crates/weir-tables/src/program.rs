@@ -1,6 +1,6 @@
-//! Questions as programs: what aggregates ask of each record becomes one loop over the bytes as they lie in the
-//! buffer, which is compiled to machine code. A record that is not plain is left where it is, for the
-//! decoder, and the loop goes on behind it.
+//! Questions as programs: what aggregates, or the predicate of rows, ask of each record becomes one loop over the bytes as
+//! they lie in the buffer, which is compiled to machine code. A record that is not plain is left where it is, for the
+//! decoder, and so is one that becomes a row; the loop goes on behind it.
 
 mod ask;
 mod facts;
@@ -10,12 +10,13 @@ mod output;
 #[cfg(test)]
 mod tests;
 
+use weir_capture::RecordFraming;
 use weir_compile::{Exit, Refusal, Runner};
 use weir_packet::layout::Layout;
-use weir_packet::{LinkType, Options};
+use weir_packet::{LinkType, NextTable, Options};
 
 use crate::reading::COMPILED_BYTES_MIN;
-use crate::{Aggregate, Compile, Source};
+use crate::{Aggregate, Branch, Compile, Predicate, Source};
 use ask::Asked;
 pub(crate) use lower::Framing;
 use lower::{FIRST_FREE_WORD, LEAVE_FULL, LEAVE_RARE, NUMBER_WORD, PORTS_WORD, TAKEN_WORD};
@@ -55,12 +56,8 @@ pub fn compiles(
     sources: &[Source],
     compile: Compile,
 ) -> Option<Result<(), &'static str>> {
-    let lens = sources.iter().filter_map(Source::len);
-    let is_large = lens.fold(0, u64::saturating_add) >= COMPILED_BYTES_MIN;
-    match compile {
-        Compile::Never => return Some(Err("compiling is turned off")),
-        Compile::Large if !is_large => return None,
-        Compile::Large | Compile::Always => {}
+    if let Some(not) = not_compiled(sources, compile) {
+        return not.map(Err);
     }
     let layout = sources.first().and_then(Source::layout);
     let asked = match aggregate.is_plain() {
@@ -76,6 +73,73 @@ pub fn compiles(
         }
         Some(_) => Ok(()),
     })
+}
+
+/// Whether the rows of sources that a predicate holds for are found by a compiled program, as [`compiles`] has it.
+#[must_use]
+pub fn selects(
+    predicate: &Predicate,
+    sources: &[Source],
+    compile: Compile,
+) -> Option<Result<(), &'static str>> {
+    if let Some(not) = not_compiled(sources, compile) {
+        return not.map(Err);
+    }
+    Some(match plain_part(predicate) {
+        Some(asked) if is_small(&asked, 1) => Ok(()),
+        Some(_) => Err("too much is asked for at once"),
+        None => Err("more than plain fields is asked for"),
+    })
+}
+
+/// Why nothing that is asked of sources is compiled, if anything could be; inside, `None` where they are too small for
+/// that to matter.
+fn not_compiled(sources: &[Source], compile: Compile) -> Option<Option<&'static str>> {
+    let lens = sources.iter().filter_map(Source::len);
+    let is_large = lens.fold(0, u64::saturating_add) >= COMPILED_BYTES_MIN;
+    match compile {
+        Compile::Never => Some(Some("compiling is turned off")),
+        Compile::Large if !is_large => Some(None),
+        Compile::Large | Compile::Always => None,
+    }
+}
+
+/// What a predicate asks of plain fields, without which it does not hold.
+fn plain_part(predicate: &Predicate) -> Option<Asked> {
+    let branch = |predicate: &Predicate| Branch {
+        predicate: Some(predicate.clone()),
+        keys: Vec::new(),
+        arguments: Vec::new(),
+        filters: Vec::new(),
+    };
+    let asked = |predicate: &Predicate| Asked::new(&[&[branch(predicate)]], None);
+    match predicate {
+        Predicate::And(parts) => {
+            let plain: Vec<_> = parts
+                .iter()
+                .filter(|part| asked(part).is_some())
+                .cloned()
+                .collect();
+            (!plain.is_empty()).then(|| asked(&Predicate::And(plain)))?
+        }
+        one => asked(one),
+    }
+}
+
+/// Records of a capture whose data begins with a header that the link type names.
+fn is_plain_capture(framing: Framing, link_type: LinkType) -> bool {
+    match framing {
+        Framing::Fixed(_) => false,
+        // The card's header counts in the length of the record.
+        Framing::Capture(RecordFraming::Erf) => link_type == LinkType::ERF,
+        Framing::Capture(_) => link_type != LinkType::ERF && link_type.pseudo_header_len(&[]) == 0,
+    }
+}
+
+/// Headers are asked for only where they are decoded: the decoder counts the records of other link types.
+fn is_decoded(asked: &Asked, link_type: LinkType, layout: Option<&Layout>) -> bool {
+    let is_known = || NextTable::LinkType.layer(link_type.0.into()).is_some();
+    asked.fields.is_empty() || layout.is_some() || is_known()
 }
 
 /// What is asked makes no program that is too large.
@@ -96,6 +160,8 @@ pub(crate) struct Passed {
     pub(crate) compiled: u64,
     /// The system gives no memory for machine code: the records were interpreted.
     pub(crate) is_refused: bool,
+    /// It passes over too few records to be worth it.
+    pub(crate) is_useless: bool,
 }
 
 impl Questions {
@@ -111,16 +177,9 @@ impl Questions {
         if !aggregates.iter().all(Aggregate::is_plain) || aggregates.is_empty() {
             return None;
         }
-        let is_plain = match (framing, layout) {
-            (Framing::Fixed(_), Some(_)) => true,
-            // The card's header counts in the length of the record.
-            (Framing::Capture(weir_capture::RecordFraming::Erf), None) => {
-                link_type == LinkType::ERF
-            }
-            (Framing::Capture(_), None) => {
-                link_type != LinkType::ERF && link_type.pseudo_header_len(&[]) == 0
-            }
-            _ => false,
+        let is_plain = match layout {
+            Some(_) => matches!(framing, Framing::Fixed(_)),
+            None => is_plain_capture(framing, link_type),
         };
         let branches: Vec<_> = aggregates.iter().map(Aggregate::branches).collect();
         let count: usize = branches.iter().map(|branches| branches.len()).sum();
@@ -128,7 +187,7 @@ impl Questions {
             return None;
         }
         let asked = Asked::new(&branches, layout)?;
-        if !is_small(&asked, count) {
+        if !is_small(&asked, count) || !is_decoded(&asked, link_type, layout) {
             return None;
         }
         let mut word = FIRST_FREE_WORD;
@@ -153,6 +212,30 @@ impl Questions {
             sample: Sample::default(),
             state: vec![0; word as usize],
             outputs,
+        })
+    }
+
+    /// The program that passes over records for which a predicate does not hold, as far as that asks for plain fields,
+    /// and leaves all others to the decoder, which asks again; `None` when it asks for none.
+    pub(crate) fn selecting(
+        predicate: &Predicate,
+        framing: Framing,
+        link_type: LinkType,
+        options: &Options,
+    ) -> Option<Self> {
+        let asked = plain_part(predicate)?;
+        let is_plain = is_plain_capture(framing, link_type) && is_decoded(&asked, link_type, None);
+        if !is_plain || !is_small(&asked, 1) {
+            return None;
+        }
+        let program =
+            lower::lower(&asked, &[], FIRST_FREE_WORD, framing, link_type, options).ok()?;
+        Some(Self {
+            whole: Runner::interpreted(program),
+            narrow: None,
+            sample: Sample::default(),
+            state: vec![0; FIRST_FREE_WORD as usize],
+            outputs: Vec::new(),
         })
     }
 

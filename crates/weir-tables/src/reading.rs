@@ -43,6 +43,11 @@ pub(crate) trait Sink {
         None
     }
 
+    /// A program may pass over records for which [`Sink::wanted`] does not hold.
+    fn may_select(&self) -> bool {
+        false
+    }
+
     /// Prepares a program for [`Sink::run_program`] over records that are told apart like these.
     fn prepare_program(
         &mut self,
@@ -90,7 +95,8 @@ enum Compiling {
     Never,
     /// It is made behind so many records: a small source is done before it would be.
     Behind(u64),
-    Ready,
+    /// It is for records that are told apart so.
+    Ready((Framing, LinkType)),
 }
 
 /// Reads sources into a sink.
@@ -429,7 +435,8 @@ impl<S: Sink> Reading<S> {
         let gather = &mut self.gather;
         gather.source_bytes = gather.source_bytes.saturating_add(len.unwrap_or_default());
         // Who keeps records looks at each.
-        let may_compile = gather.blocks.is_some() && gather.output.tee.is_none();
+        let has_program = gather.blocks.is_some() || plain && gather.output.sink.may_select();
+        let may_compile = has_program && gather.output.tee.is_none();
         gather.compiling = match gather.compile {
             Compile::Large | Compile::Always if !may_compile => Compiling::Never,
             Compile::Always => Compiling::Behind(0),
@@ -607,7 +614,13 @@ impl<S: Sink> Gather<S> {
         if self.compiling == Compiling::Behind(0) {
             self.compile(input, layout);
         }
-        if self.compiling == Compiling::Ready {
+        if let Compiling::Ready(records) = self.compiling
+            && input.framing() != Some(records)
+        {
+            // Another section of the file has other records.
+            self.compiling = Compiling::Never;
+        }
+        if let Compiling::Ready(_) = self.compiling {
             let (window, number, ports) = input.window();
             let sink = &mut self.output.sink;
             let passed = sink.run_program(window, number, ports, most as u64);
@@ -618,6 +631,8 @@ impl<S: Sink> Gather<S> {
             totals.compiled += passed.compiled;
             if passed.is_refused {
                 totals.compile_refused += 1;
+            }
+            if passed.is_refused || passed.is_useless {
                 self.compiling = Compiling::Never;
             }
             return usize::try_from(passed.records).unwrap_or(most);
@@ -644,7 +659,7 @@ impl<S: Sink> Gather<S> {
                 .sink
                 .prepare_program(records, layout, &self.options, self.compile);
         self.compiling = match prepared {
-            Prepared::Ready => Compiling::Ready,
+            Prepared::Ready => Compiling::Ready(records),
             Prepared::Unasked => Compiling::Never,
             Prepared::Refused => {
                 self.output.totals.compile_refused += 1;
