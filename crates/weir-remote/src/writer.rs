@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
 
 use object_store::{MultipartUpload, ObjectStoreExt as _, PutPayload};
 
@@ -18,7 +19,8 @@ pub struct RemoteFile {
     place: Place,
     /// The part that is being filled.
     part: Vec<u8>,
-    upload: Option<Box<dyn MultipartUpload>>,
+    /// Nobody waits for it: it is what lets references be sent to other threads.
+    upload: Mutex<Option<Box<dyn MultipartUpload>>>,
     under_way: VecDeque<Task<Result<(), Error>>>,
     parts: usize,
     is_failed: bool,
@@ -29,7 +31,7 @@ impl RemoteFile {
         Self {
             place,
             part: Vec::new(),
-            upload: None,
+            upload: Mutex::new(None),
             under_way: VecDeque::new(),
             parts: 0,
             is_failed: false,
@@ -52,14 +54,20 @@ impl RemoteFile {
         }
         let kept = self.finish();
         if kept.is_ok() {
-            self.upload = None;
+            *self.upload() = None;
         }
         kept
     }
 
+    fn upload(&mut self) -> &mut Option<Box<dyn MultipartUpload>> {
+        self.upload
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn finish(&mut self) -> io::Result<()> {
         let name = self.place.name.clone();
-        if self.upload.is_none() {
+        if self.upload().is_none() {
             let (store, path) = (
                 std::sync::Arc::clone(&self.place.store),
                 self.place.path.clone(),
@@ -75,14 +83,14 @@ impl RemoteFile {
         while let Some(task) = self.under_way.pop_front() {
             task.wait()?.map_err(Error::into_io)?;
         }
-        let Some(mut upload) = self.upload.take() else {
+        let Some(mut upload) = self.upload().take() else {
             return Ok(());
         };
         let (upload, completed) = wait(async move {
             let completed = upload.complete().await;
             (upload, completed)
         })?;
-        self.upload = Some(upload);
+        *self.upload() = Some(upload);
         completed.map_err(|error| Error::of_store(&name, &error).into_io())?;
         Ok(())
     }
@@ -90,13 +98,14 @@ impl RemoteFile {
     /// Sends the part that is full.
     fn send(&mut self) -> io::Result<()> {
         let name = self.place.name.clone();
-        if self.upload.is_none() {
+        if self.upload().is_none() {
             let (store, path) = (
                 std::sync::Arc::clone(&self.place.store),
                 self.place.path.clone(),
             );
             let begun = wait(async move { store.put_multipart(&path).await })?;
-            self.upload = Some(begun.map_err(|error| Error::of_store(&name, &error).into_io())?);
+            let begun = begun.map_err(|error| Error::of_store(&name, &error).into_io())?;
+            *self.upload() = Some(begun);
         }
         let bytes_max = part_bytes(self.parts);
         let tasks_max = (UNDER_WAY_BYTES_MAX / bytes_max).max(1);
@@ -105,10 +114,11 @@ impl RemoteFile {
         {
             task.wait()?.map_err(Error::into_io)?;
         }
-        let Some(upload) = &mut self.upload else {
+        let payload = PutPayload::from(std::mem::take(&mut self.part));
+        let Some(upload) = self.upload() else {
             return Ok(());
         };
-        let part = upload.put_part(PutPayload::from(std::mem::take(&mut self.part)));
+        let part = upload.put_part(payload);
         self.parts += 1;
         let task = spawn(async move {
             let put = part.await;
@@ -144,7 +154,7 @@ impl Write for RemoteFile {
 impl Drop for RemoteFile {
     fn drop(&mut self) {
         self.under_way.clear();
-        if let Some(mut upload) = self.upload.take() {
+        if let Some(mut upload) = self.upload().take() {
             // Whether the store lets go of the parts now or by its own rules is all that hangs on it.
             let _ = wait(async move {
                 let _ = tokio::time::timeout(ABORT_TIME_MAX, upload.abort()).await;
