@@ -239,7 +239,7 @@ fn help_says_how_commands_end() {
 
 /// What a newcomer typed: the exit status, a part of the error, a part of the hint. Where a hint of SQL or
 /// of names may become a better one, only that there is one is asked for.
-const WRONG: [(&str, u8, &str, &str); 104] = [
+const WRONG: [(&str, u8, &str, &str); 105] = [
     // The command line.
     ("weir", 2, "Usage: weir", ""),
     (
