@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use arrow::compute::kernels::cast_utils::parse_interval_month_day_nano;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
+use arrow::ipc::reader::{FileReader, StreamReader};
 use datafusion::catalog::TableProvider;
 use datafusion::common::{ScalarValue, TableReference};
 use datafusion::execution::options::{ArrowReadOptions, JsonReadOptions, ParquetReadOptions};
@@ -17,7 +18,7 @@ use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, ObjectNamePart, TableFactor, Value,
     VisitorMut,
 };
-use weir_capture::{is_remote, redacted, shown};
+use weir_capture::{Object, is_remote, redacted, shown};
 use weir_packet::Options as DecodeOptions;
 use weir_packet::layout::Layout;
 use weir_tables::{
@@ -416,8 +417,14 @@ impl Resolver<'_> {
                 context.read_parquet(names, options).await
             }
             FileKind::Arrow => {
+                // DataFusion's own look at a file that is not local takes the padding of aligned ones for a schema.
+                let schema = match paths.first() {
+                    Some(Location::Object(object)) => Some(arrow_schema(object.as_ref())?),
+                    _ => None,
+                };
                 let options = ArrowReadOptions {
                     file_extension: &extension,
+                    schema: schema.as_deref(),
                     ..Default::default()
                 };
                 context.read_arrow(names, options).await
@@ -785,6 +792,22 @@ fn expand(pattern: &str, root: Option<&Root>) -> Result<Vec<PathBuf>, Error> {
             None => converted,
         }
     })
+}
+
+/// The columns of an Arrow file or stream.
+fn arrow_schema(object: &dyn Object) -> Result<SchemaRef, Error> {
+    let failed = |error: &dyn std::fmt::Display| {
+        Error::new(ErrorKind::Source, format!("{}: {error}", object.name()))
+    };
+    if object.is_ranged() {
+        let bytes = object.open(0..0).map_err(|error| failed(&error))?;
+        if let Ok(reader) = FileReader::try_new(BufReader::new(bytes), None) {
+            return Ok(reader.schema());
+        }
+    }
+    let bytes = object.open(0..u64::MAX).map_err(|error| failed(&error))?;
+    let reader = StreamReader::try_new(bytes, None).map_err(|error| failed(&error))?;
+    Ok(reader.schema())
 }
 
 /// The last part of a name, without what stands behind it in an address.

@@ -113,7 +113,7 @@ impl Stores {
                 if web.url.path().contains('*') {
                     let what = "an address of the web has no list of files";
                     return Err(Error::new(ErrorKind::Unsupported, pattern, what).with_hint(
-                        "name each of them: FROM ('https://…/a.pcap', 'https://…/b.pcap')",
+                        "name each of them: FROM ['https://…/a.pcap', 'https://…/b.pcap']",
                     ));
                 }
                 let place = self.web_place(web)?;
