@@ -4,6 +4,7 @@ use std::{
     borrow::Cow,
     fmt::Write as _,
     fs::File,
+    io::Read,
     path::{Path, PathBuf},
 };
 
@@ -11,6 +12,7 @@ use crate::{
     Compression, Error, ErrorKind, Format, Options, Reader,
     buffer::Buffer,
     detect::detect,
+    object::redacted,
     pattern::{Pattern, WILD},
 };
 
@@ -56,11 +58,19 @@ fn open_file(path: &Path) -> Result<File, Error> {
 /// # Errors
 /// When the file cannot be opened or read.
 pub fn sniff_path(path: &Path) -> Result<Option<(Format, Compression)>, Error> {
+    sniff_reader(open_file(path)?)
+}
+
+/// As [`sniff_path`], for anything that is read from its beginning.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn sniff_reader<R: Read>(source: R) -> Result<Option<(Format, Compression)>, Error> {
     let options = Options {
         buffer_bytes: SNIFF_BUFFER_BYTES,
         ..Options::default()
     };
-    let mut buffer = Buffer::new(open_file(path)?, &options)?;
+    let mut buffer = Buffer::new(source, &options)?;
     match detect(&mut buffer) {
         Ok(format) => Ok(Some((format, buffer.compression()))),
         Err(error) if error.kind() == ErrorKind::Io => Err(error),
@@ -79,13 +89,18 @@ pub fn is_capture_at(path: &Path) -> bool {
         return false;
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
+    is_capture_name(&name) || sniff_path(path).is_ok_and(|found| found.is_some())
+}
+
+/// True for the name of a file that says that it is a capture, compressed or not.
+#[must_use]
+pub fn is_capture_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let plain = COMPRESSED_ENDINGS
         .iter()
         .find_map(|ending| name.strip_suffix(ending))
         .unwrap_or(&name);
     CAPTURE_ENDINGS.iter().any(|ending| plain.ends_with(ending))
-        || sniff_path(path).is_ok_and(|found| found.is_some())
 }
 
 /// The files that `pattern` means, sorted: the path itself, or all that match `*`, `?`, `[...]` and
@@ -106,7 +121,7 @@ pub fn expand(pattern: &str) -> Result<Vec<PathBuf>, Error> {
     }
     let elsewhere = match pattern {
         _ if pattern.contains("://") => Some(
-            "local files are read: fetch it first, or pipe it into FROM '-' (curl -L URL | weir query \"…\")",
+            "local files are read here: fetch it first; FROM of SQL reads s3, gs, az, https and http",
         ),
         _ if pattern.starts_with('~') => {
             Some("within quotes the shell leaves ~ as it is: $HOME stands for the home folder")
@@ -114,7 +129,7 @@ pub fn expand(pattern: &str) -> Result<Vec<PathBuf>, Error> {
         _ => None,
     };
     if let Some(hint) = elsewhere {
-        return Err(Error::not_found(pattern, hint));
+        return Err(Error::not_found(&redacted(pattern), hint));
     }
     if !pattern.contains(WILD) {
         return Err(Error::not_found(

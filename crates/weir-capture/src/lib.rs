@@ -22,7 +22,8 @@
 //!
 //! This crate deliberately does not know what is in a packet (that is weir-packet's question), nor
 //! about tables, threads or standard input: anything that implements [`Read`](std::io::Read) is a
-//! source, and anything that implements [`Write`](std::io::Write) is where a [`Writer`] puts records.
+//! source, and anything that implements [`Write`](std::io::Write) is where a [`Writer`] puts records. It opens files
+//! and nothing else: what lies elsewhere is an [`Object`] that someone else has found.
 
 mod block;
 mod buffer;
@@ -32,6 +33,7 @@ mod error;
 mod files;
 mod input;
 mod merge;
+mod object;
 mod options;
 mod pattern;
 mod pcap;
@@ -45,9 +47,14 @@ mod write;
 pub use block::{Block, RecordFraming};
 pub use detect::{other_compression, sniff};
 pub use error::{Error, ErrorKind, Location, Reason};
-pub use files::{CaptureFile, expand, is_capture_at, open, open_with, shown, sniff_path};
+pub use files::{
+    CaptureFile, expand, is_capture_at, is_capture_name, open, open_with, shown, sniff_path,
+    sniff_reader,
+};
 pub use merge::{FileError, Merge};
+pub use object::{Object, ReadObject, is_remote, redacted};
 pub use options::{Options, record_bytes_max_of};
+pub use pattern::NamePattern;
 pub use reader::Reader;
 pub use record::{Compression, Format, Interface, Record};
 pub use split::{PartSource, Split};

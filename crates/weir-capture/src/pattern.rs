@@ -23,6 +23,7 @@ enum Step {
     Name(Vec<Token>),
 }
 
+#[derive(Clone, Debug)]
 enum Token {
     Unit(u32),
     Any,
@@ -70,6 +71,39 @@ impl Pattern {
         // `**/**` leads to a file on several ways.
         found.dedup();
         Ok(found)
+    }
+}
+
+/// A name or part of a path with wildcards, for what is no folder of files: the keys of objects.
+///
+/// ```
+/// let name = weir_capture::NamePattern::parse("day-[12]*.pcap")?;
+/// assert!(name.matches("day-1a.pcap") && !name.matches("day-3.pcap"));
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct NamePattern(Vec<Token>);
+
+impl NamePattern {
+    /// Reads a pattern of one name, which has `*`, `?` and `[…]`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(name: &str) -> Result<Self, String> {
+        let wrong = |(at, what): (usize, &str)| format!("{what} at character {}", at + 1);
+        tokens(name).map(Self).map_err(wrong)
+    }
+
+    /// Whether a name is meant.
+    #[must_use]
+    pub fn matches(&self, name: &str) -> bool {
+        matches(&self.0, &units(OsStr::new(name)))
+    }
+
+    /// Whether a text has wildcards at all.
+    #[must_use]
+    pub fn is_wild(text: &str) -> bool {
+        text.contains(WILD)
     }
 }
 

@@ -137,6 +137,13 @@ impl Split {
         self.starts.len()
     }
 
+    /// Where part number `part` begins, and where it ends unless it is read on.
+    #[must_use]
+    pub fn range(&self, part: usize) -> std::ops::Range<u64> {
+        let start = self.starts.get(part).copied().unwrap_or(u64::MAX);
+        start..self.stop(part)
+    }
+
     /// The bytes of part number `part`, from 0, for [`Split::reader`].
     ///
     /// # Errors

@@ -758,6 +758,8 @@ Examples:
     weir query \"FROM 'trace.pcap' |> WHERE udp.dstport = 53 |> AGGREGATE count(*) GROUP BY ip.src\"
   All captures of a day, compressed or not, as Parquet:
     weir query \"SELECT * FROM 'day/*.pcap.gz'\" -o day.parquet
+  From an object store or the web, with the keys of the environment (AWS_…, GOOGLE_…, AZURE_…):
+    weir query \"SELECT count(*) FROM 's3://bucket/day/*.pcap.zst'\"
   From a pipe, for another program:
     tcpdump -w - | weir query \"SELECT frame.time, ip.src FROM '-'\" --format ndjson
   Two answers, two files:

@@ -34,6 +34,9 @@ pub(crate) struct Serve {
     /// A folder that is read from; several may be given [default: the current one]
     #[arg(long = "root", value_name = "DIR", help_heading = "Reading")]
     roots: Vec<PathBuf>,
+    /// A folder of an object store or of the web that may be read too: s3://bucket/day/
+    #[arg(long = "remote", value_name = "ADDRESS", help_heading = "Reading")]
+    remotes: Vec<String>,
     /// Let statements write files below the first root
     #[arg(long, help_heading = "Reading")]
     allow_write: bool,
@@ -136,6 +139,7 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
     options.limits.queries_max = serve.max_queries;
     options.limits.text_bytes_max = serve.max_text;
     options.limits.upload_bytes_max = serve.max_upload as u64;
+    options.engine.remote_roots.clone_from(&serve.remotes);
     options.engine.threads = serve.threads.map(NonZeroUsize::get);
     options.engine.memory_limit_bytes = Some(serve.memory_limit);
     options.engine.encoder = Some(Arc::new(FileEncoder));

@@ -54,12 +54,12 @@ impl Failure {
 
     /// Output cannot be written on.
     pub(crate) fn written(path: &Path, error: &io::Error) -> Self {
-        Self::running(format!("cannot write {}: {error}", path.display()))
+        Self::running(format!("cannot write {}: {error}", shown(path)))
     }
 
     /// A file or folder cannot be used.
     pub(crate) fn file(path: &Path, error: &io::Error) -> Self {
-        Self::environment(format!("{}: {error}", path.display()))
+        Self::environment(format!("{}: {error}", shown(path)))
     }
 
     /// Says it and gives the exit status.
@@ -70,6 +70,11 @@ impl Failure {
         }
         ExitCode::from(self.code)
     }
+}
+
+/// A path in a message; it may be an address.
+fn shown(path: &Path) -> String {
+    weir_capture::redacted(&path.display().to_string()).into_owned()
 }
 
 impl From<weir_engine::Error> for Failure {

@@ -7,6 +7,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use weir_capture::{is_remote, redacted};
+use weir_engine::NewOutput;
 use weir_file::{GrowingFile, NewFile};
 
 use crate::args::Global;
@@ -21,7 +23,7 @@ pub(crate) struct Target {
 }
 
 enum State {
-    New(BufWriter<NewFile>),
+    New(BufWriter<NewOutput>),
     /// Made with its first byte: a question that fails before leaves nothing.
     Waiting,
     Growing(BufWriter<GrowingFile>),
@@ -31,18 +33,31 @@ enum State {
 impl Target {
     /// The file at `path`, once it is whole.
     pub(crate) fn new(path: &Path, global: Global) -> Result<Self, Failure> {
+        if let Some(address) = path.to_str().filter(|path| is_remote(path)) {
+            let mut options = weir_engine::Options::default();
+            options.overwrite = global.overwrite;
+            let object = NewOutput::object(address, &options)?;
+            return Ok(Self::with(path, State::New(BufWriter::new(object))));
+        }
         guard(path, global)?;
-        let file = NewFile::create(path).map_err(|error| Failure::file(path, &error))?;
+        let file = NewOutput::file(path).map_err(|error| Failure::file(path, &error))?;
         Ok(Self::with(path, State::New(BufWriter::new(file))))
     }
 
     /// The file at `path`, which others may see growing, and whose beginning is worth keeping.
     pub(crate) fn growing(path: &Path, global: Global) -> Result<Self, Failure> {
+        if let Some(address) = path.to_str().filter(|path| is_remote(path)) {
+            let address = redacted(address);
+            let message = format!("{address}: what grows is written to a local file");
+            return Err(Failure::environment(message).with_hint(
+                "an object in a store is there when it is whole: copy the file there at the end",
+            ));
+        }
         guard(path, global)?;
         // Whether it can be written is known before anything is read. A pipe is opened once.
         let file = NewFile::create(path).map_err(|error| Failure::file(path, &error))?;
         Ok(match file.is_direct() {
-            true => Self::with(path, State::New(BufWriter::new(file))),
+            true => Self::with(path, State::New(BufWriter::new(file.into()))),
             false => Self::with(path, State::Waiting),
         })
     }
@@ -58,7 +73,7 @@ impl Target {
     pub(crate) fn keep(&self) -> Result<(), Failure> {
         let state = self.with_state(|state| std::mem::replace(state, State::Done));
         let kept = match state {
-            State::New(file) => into_inner(file).and_then(NewFile::keep),
+            State::New(file) => into_inner(file).and_then(NewOutput::keep),
             State::Growing(file) => into_inner(file).and_then(GrowingFile::keep),
             State::Waiting => NewFile::create(&self.path).and_then(NewFile::keep),
             State::Done => Ok(()),

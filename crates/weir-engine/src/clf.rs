@@ -361,7 +361,7 @@ impl ExecutionPlan for ClfScan {
                 );
                 scan_report.add_errors(vec![SourceError {
                     // Sealed segments come first, the log that they are of last.
-                    path: paths.last().map(PathBuf::from).unwrap_or_default(),
+                    path: paths.last().cloned().unwrap_or_default(),
                     cause: Cause::Io(cause),
                 }]);
             }

@@ -21,12 +21,13 @@ use datafusion::sql::parser::{CopyToSource, CopyToStatement};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use weir_anonymize::Anonymizer;
-use weir_capture::{WriteError, Writer};
-use weir_file::{NewFile, NewFolder};
+use weir_capture::{WriteError, Writer, is_remote, redacted};
+use weir_file::NewFolder;
 use weir_tables::{RECORD_COLUMN, kept_record};
 
 use crate::answer::Answer;
 use crate::error::{Error, ErrorKind};
+use crate::remote::{NewOutput, Remote};
 use crate::statement::Statement;
 
 /// A file of rows that a [`RowEncoder`] may write.
@@ -121,6 +122,7 @@ pub(crate) struct CopyOptions<'o> {
     pub(crate) encoder: Option<&'o Arc<dyn RowEncoder>>,
     /// Captures that are there may be replaced.
     pub(crate) overwrite: bool,
+    pub(crate) remote: &'o Remote,
 }
 
 /// Makes ready what a statement copies into, and leaves of the statement what is to be planned. Nothing has
@@ -145,14 +147,11 @@ pub(crate) fn prepared(
     let overwrite = take_overwrite(copy)? || options.overwrite;
     let anonymizer = take_anonymizer(copy)?;
     let path = PathBuf::from(&copy.target);
-    if !overwrite && !is_explain && weir_capture::is_capture_at(&path) {
-        let path = path.display();
-        let message = format!("{path} is a capture, and stays as it is");
-        return Err(Error::new(ErrorKind::Source, message).with_hint(
-            "OPTIONS (overwrite true), or --overwrite, replaces it; another name keeps both",
-        ));
+    if !overwrite && !is_explain {
+        let hint = "OPTIONS (overwrite true), or --overwrite, replaces it; another name keeps both";
+        guard(&copy.target, options.remote, hint)?;
     }
-    if let Some(mut copy) = CaptureCopy::of(copy, is_explain)? {
+    if let Some(mut copy) = CaptureCopy::of(copy, is_explain, options.remote)? {
         copy.anonymizer = anonymizer;
         return Ok((statement.without_copy(), Some(Copy::Capture(copy))));
     }
@@ -174,14 +173,23 @@ pub(crate) fn prepared(
     if let (Some(encoder), Some(format), true, true) = (options.encoder, format, is_file, is_plain)
         && matches!(copy.source, CopyToSource::Query(_))
     {
-        let file = NewFile::create(&path).map_err(|error| unmade(&path, &error))?;
+        let file = NewOutput::create(&copy.target, options.remote)?;
         let copy = RowsCopy {
-            path,
+            path: redacted(&copy.target).into_owned(),
             file,
             format,
             encoder: Arc::clone(encoder),
         };
         return Ok((statement.without_copy(), Some(Copy::Rows(copy))));
+    }
+    if is_remote(&copy.target) {
+        let message = format!(
+            "{}: one file is written into a store, by its name",
+            copy.target
+        );
+        return Err(Error::new(ErrorKind::Plan, message).with_hint(
+            "leave OPTIONS and PARTITIONED BY out, and let the name end in .parquet, .csv, .json, .ndjson, .arrow or .pcap",
+        ));
     }
     let name = match (is_file, extension) {
         (true, Some(extension)) => format!("out.{extension}"),
@@ -196,6 +204,19 @@ pub(crate) fn prepared(
         copy.target.push('/');
     }
     Ok((statement, Some(Copy::Staged(StagedCopy { path, folder }))))
+}
+
+/// Refuses to replace a capture: packets cannot be had again.
+pub(crate) fn guard(target: &str, remote: &Remote, hint: &str) -> Result<(), Error> {
+    let is_capture = match is_remote(target) {
+        true => remote.is_capture_at(target)?,
+        false => weir_capture::is_capture_at(Path::new(target)),
+    };
+    if !is_capture {
+        return Ok(());
+    }
+    let message = format!("{target} is a capture, and stays as it is");
+    Err(Error::new(ErrorKind::Source, message).with_hint(hint))
 }
 
 /// `OPTIONS (overwrite true)`, which is not DataFusion's.
@@ -256,8 +277,9 @@ fn counted(count: u64) -> Result<RecordBatch, Error> {
 /// Where the rows of a query go, in one file.
 #[derive(Debug)]
 pub(crate) struct RowsCopy {
-    path: PathBuf,
-    file: NewFile,
+    /// As it is shown.
+    path: String,
+    file: NewOutput,
     format: RowFormat,
     encoder: Arc<dyn RowEncoder>,
 }
@@ -270,8 +292,7 @@ impl RowsCopy {
             format,
             encoder,
         } = self;
-        let failed =
-            |error: EncodeError| Error::new(ErrorKind::Run, format!("{}: {error}", path.display()));
+        let failed = |error: EncodeError| Error::new(ErrorKind::Run, format!("{path}: {error}"));
         let io = |error: io::Error| failed(error.into());
         let file = Shared(Arc::new(Mutex::new(Some(BufWriter::new(file)))));
         let mut writer = encoder
@@ -293,16 +314,16 @@ impl RowsCopy {
 
 /// The file, held by the writer of its format and by who gives it its name.
 #[derive(Clone)]
-struct Shared(Arc<Mutex<Option<BufWriter<NewFile>>>>);
+struct Shared(Arc<Mutex<Option<BufWriter<NewOutput>>>>);
 
 impl Shared {
-    fn take(&self) -> Option<BufWriter<NewFile>> {
+    fn take(&self) -> Option<BufWriter<NewOutput>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     fn with<T>(
         &self,
-        work: impl FnOnce(&mut BufWriter<NewFile>) -> io::Result<T>,
+        work: impl FnOnce(&mut BufWriter<NewOutput>) -> io::Result<T>,
     ) -> io::Result<T> {
         let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match file.as_mut() {
@@ -348,13 +369,14 @@ impl StagedCopy {
 /// Where the packets of a query go.
 #[derive(Debug)]
 pub(crate) struct CaptureCopy {
-    path: PathBuf,
+    /// As it is shown.
+    path: String,
     format: Format,
     packing: Packing,
     /// Replaces what says who took part.
     anonymizer: Option<Anonymizer>,
     /// `None` for what is only explained.
-    file: Option<NewFile>,
+    file: Option<NewOutput>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -399,7 +421,11 @@ impl CaptureCopy {
     ///
     /// # Errors
     /// When it asks of a capture what only other files have.
-    fn of(copy: &CopyToStatement, is_explain: bool) -> Result<Option<Self>, Error> {
+    fn of(
+        copy: &CopyToStatement,
+        is_explain: bool,
+        remote: &Remote,
+    ) -> Result<Option<Self>, Error> {
         let path = Path::new(&copy.target);
         let (packing, unpacked) = Packing::of(path);
         let extension = unpacked
@@ -429,10 +455,10 @@ impl CaptureCopy {
         }
         let file = match is_explain {
             true => None,
-            false => Some(NewFile::create(path).map_err(|error| unmade(path, &error))?),
+            false => Some(NewOutput::create(&copy.target, remote)?),
         };
         Ok(Some(Self {
-            path: path.to_owned(),
+            path: redacted(&copy.target).into_owned(),
             format,
             packing,
             anonymizer: None,
@@ -502,13 +528,13 @@ impl CaptureCopy {
     fn refused(&self, message: &str) -> Error {
         let error = Error::new(
             ErrorKind::Run,
-            format!("{}: {message}", self.path.display()),
+            format!("{}: {message}", self.path),
         );
         error.with_hint("Ethernet, raw IP, PPP, BSD loopback and Linux cooked captures are")
     }
 
     fn failed(&self, error: WriteError) -> Error {
-        let message = Error::new(ErrorKind::Run, format!("{}: {error}", self.path.display()));
+        let message = Error::new(ErrorKind::Run, format!("{}: {error}", self.path));
         match error.hint() {
             Some(hint) => message.with_hint(hint),
             None => message,

@@ -14,10 +14,8 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StringArray, StringBuilder};
@@ -32,6 +30,7 @@ use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
+use weir_tables::Location;
 
 /// How fields are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +44,7 @@ pub(crate) enum Dialect {
 /// Files of one schema.
 #[derive(Debug)]
 pub(crate) struct Delimited {
-    files: Vec<PathBuf>,
+    files: Vec<Location>,
     dialect: Dialect,
     schema: SchemaRef,
 }
@@ -55,7 +54,7 @@ impl Delimited {
     ///
     /// # Errors
     /// When one cannot be read or has rows that are none, or when they have different columns.
-    pub(crate) fn open(files: &[PathBuf], dialect: Dialect) -> Result<Self, String> {
+    pub(crate) fn open(files: &[Location], dialect: Dialect) -> Result<Self, String> {
         let mut names: Vec<String> = Vec::new();
         let mut guesses: Vec<Guess> = Vec::new();
         for (index, path) in files.iter().enumerate() {
@@ -67,11 +66,8 @@ impl Delimited {
                     names = own;
                 }
                 _ if own != names => {
-                    return Err(format!(
-                        "{}: its columns are not those of {}",
-                        path.display(),
-                        files.first().map_or(path, |first| first).display()
-                    ));
+                    let first = files.first().map_or(path, |first| first);
+                    return Err(format!("{path}: its columns are not those of {first}"));
                 }
                 _ => {}
             }
@@ -117,7 +113,7 @@ impl TableProvider for Delimited {
             None => (0..self.schema.fields().len()).collect(),
         };
         let schema = Arc::new(self.schema.project(&projection)?);
-        let part = |path: &PathBuf| -> Arc<dyn PartitionStream> {
+        let part = |path: &Location| -> Arc<dyn PartitionStream> {
             Arc::new(Part {
                 path: path.clone(),
                 dialect: self.dialect,
@@ -134,7 +130,7 @@ impl TableProvider for Delimited {
 
 /// One file.
 struct Part {
-    path: PathBuf,
+    path: Location,
     dialect: Dialect,
     /// That the file is to have.
     columns: usize,
@@ -144,7 +140,7 @@ struct Part {
 
 impl fmt::Debug for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.path.display())
+        write!(f, "{}", self.path)
     }
 }
 
@@ -161,7 +157,7 @@ impl PartitionStream for Part {
         builder.spawn_blocking(move || {
             let mut rows = Rows::open(&path, dialect).map_err(DataFusionError::Execution)?;
             if rows.names.len() != columns {
-                let message = format!("{}: its columns have changed", path.display());
+                let message = format!("{path}: its columns have changed");
                 return Err(DataFusionError::Execution(message));
             }
             loop {
@@ -191,7 +187,7 @@ enum Value<'a> {
 
 /// The rows of a file, one after the other.
 struct Rows {
-    path: PathBuf,
+    path: Location,
     input: BufReader<Box<dyn Read + Send>>,
     dialect: Dialect,
     names: Vec<String>,
@@ -205,11 +201,11 @@ struct Rows {
 }
 
 impl Rows {
-    fn open(path: &Path, dialect: Dialect) -> Result<Self, String> {
-        let failed = |error: io::Error| format!("{}: {error}", path.display());
-        let input: Box<dyn Read + Send> = Box::new(File::open(path).map_err(failed)?);
+    fn open(path: &Location, dialect: Dialect) -> Result<Self, String> {
+        let failed = |error: io::Error| format!("{path}: {error}");
+        let input: Box<dyn Read + Send> = path.open().map_err(failed)?;
         let mut rows = Self {
-            path: path.to_owned(),
+            path: path.clone(),
             input: BufReader::with_capacity(BUFFER_BYTES, input),
             dialect,
             names: Vec::new(),
@@ -271,7 +267,7 @@ impl Rows {
             }
             return Err(format!(
                 "{}, line {}: {} fields, where the first line has {wanted}",
-                self.path.display(),
+                self.path,
                 self.line,
                 self.fields.len()
             ));
@@ -294,8 +290,7 @@ impl Rows {
             Ok(text) => Ok(Value::Text(text)),
             Err(_) => Err(format!(
                 "{}, line {}: a value is no UTF-8",
-                self.path.display(),
-                self.line
+                self.path, self.line
             )),
         }
     }
@@ -356,7 +351,7 @@ impl Rows {
             None => Ok(array),
             Some(row) => Err(format!(
                 "{}, line {}: '{}' is no {}, which {} has in all rows that its type was taken from",
-                self.path.display(),
+                self.path,
                 lines.get(row).copied().unwrap_or_default(),
                 texts.value(row),
                 match field.data_type() {
@@ -386,13 +381,12 @@ impl Rows {
             let available = self
                 .input
                 .fill_buf()
-                .map_err(|error| format!("{}: {error}", self.path.display()))?;
+                .map_err(|error| format!("{}: {error}", self.path))?;
             if available.is_empty() {
                 if state == State::Quoted {
                     return Err(format!(
                         "{}, line {}: a quote is opened and not closed",
-                        self.path.display(),
-                        self.line
+                        self.path, self.line
                     ));
                 }
                 let nothing = self.fields.is_empty() && state == State::Start;
@@ -460,14 +454,13 @@ impl Rows {
             if self.fields.len() > FIELDS_MAX {
                 return Err(format!(
                     "{}, line {}: more than {FIELDS_MAX} fields",
-                    self.path.display(),
-                    self.line
+                    self.path, self.line
                 ));
             }
             if self.text.len() > RECORD_BYTES_MAX {
                 return Err(format!(
                     "{}, line {}: a row of more than {} MiB; is a quote not closed?",
-                    self.path.display(),
+                    self.path,
                     self.line,
                     RECORD_BYTES_MAX >> 20
                 ));
@@ -664,7 +657,7 @@ mod tests {
             std::thread::current().id()
         ));
         std::fs::write(&file, text).unwrap();
-        let mut rows = Rows::open(&file, dialect)?;
+        let mut rows = Rows::open(&(&file).into(), dialect)?;
         let mut found = vec![rows.names.join("|")];
         while rows.next()? {
             let values = (0..rows.fields.len()).map(|index| match rows.value(index).unwrap() {
@@ -691,7 +684,7 @@ mod tests {
             std::fs::write(&file, &bytes).unwrap();
             for dialect in [Dialect::Csv, Dialect::Tsv] {
                 let all = || -> Result<u64, String> {
-                    let mut rows = Rows::open(&file, dialect)?;
+                    let mut rows = Rows::open(&(&file).into(), dialect)?;
                     let mut count = 0;
                     while rows.next()? {
                         assert_eq!(rows.fields.len(), rows.names.len());

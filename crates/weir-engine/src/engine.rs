@@ -43,6 +43,7 @@ use crate::payload::{self, PayloadPlanner};
 use crate::prepared::{self, PreparedStatements};
 use crate::reference::Resolver;
 use crate::registries;
+use crate::remote::Remote;
 use crate::root::Root;
 use crate::sample::{Planner, SamplePlanner};
 use crate::scan_report::ScanReport;
@@ -96,6 +97,12 @@ pub struct Options {
     /// Databases in MaxMind's format that `geoip_country`, `geoip_city`, `asn` and `as_org` ask, the first that has an
     /// answer giving it.
     pub geoip: Vec<PathBuf>,
+    /// Folders of object stores or of the web (`s3://bucket/day/`) that statements may read from, and from nowhere else
+    /// but files. When there are none, statements that are kept in folders read no addresses, and others read all.
+    pub remote_roots: Vec<String>,
+    /// Options of object stores beside those of the environment, by the names of the crate object_store, such as
+    /// `aws_region`.
+    pub remote_settings: Vec<(String, String)>,
     /// Refuses statements that write files, open them by DataFusion's own means, or change how the engine
     /// works: what a server lets strangers ask.
     pub read_only: bool,
@@ -136,6 +143,7 @@ pub struct Engine {
     live: Arc<Live>,
     prepared: Mutex<PreparedStatements>,
     root: Option<Root>,
+    remote: Remote,
     options: Options,
 }
 
@@ -234,7 +242,10 @@ impl Engine {
         context.register_udf(number::div());
         context.register_udaf(number::sum());
         context.register_udaf(top_k::approx_top_k());
+        let remote = Remote::new(options)?;
+        remote.register(&context)?;
         Ok(Self {
+            remote,
             context,
             scan_report,
             live,
@@ -428,6 +439,7 @@ impl Engine {
         let options = CopyOptions {
             encoder: self.options.encoder.as_ref(),
             overwrite: self.options.overwrite,
+            remote: &self.remote,
         };
         let (statement, copy) = copy::prepared(statement, &options)?;
         let logical = match &copy {
@@ -524,6 +536,7 @@ impl Engine {
             follow: self.options.follow,
             stop: &self.options.stop,
             root: self.root.as_ref(),
+            remote: &self.remote,
         };
         if let Some(feed) = &self.options.feed {
             resolver.register_live(feed)?;

@@ -5,6 +5,7 @@ use std::fmt;
 use arrow::error::ArrowError;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
+use weir_capture::redacted;
 use weir_tables::names::advice;
 use weir_tables::{FilterError, SourceError};
 
@@ -39,7 +40,7 @@ impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
-            message: message.into(),
+            message: redacted(&message.into()).into_owned(),
             hint: None,
             source: None,
         }
@@ -67,7 +68,7 @@ impl Error {
     }
 
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+        self.hint = Some(redacted(&hint.into()).into_owned());
         self
     }
 
@@ -114,6 +115,10 @@ impl Error {
                 hint: found.hint(),
                 source: None,
             };
+        }
+        #[cfg(feature = "remote")]
+        if let Some(found) = of_store(&error) {
+            return found;
         }
         let (message, hint) = match error.find_root() {
             DataFusionError::SQL(parser_error, _) => {
@@ -171,13 +176,31 @@ impl Error {
             ),
             root => (root.strip_backtrace(), None),
         };
+        // What is below may name addresses with all that they hold, and no one may print it then.
+        let has_address = error.to_string().contains("://");
+        let made = Self::new(kind, message);
+        let made = match hint {
+            Some(hint) => made.with_hint(hint),
+            None => made,
+        };
         Self {
-            kind,
-            message,
-            hint,
-            source: Some(Box::new(error)),
+            source: (!has_address).then(|| Box::new(error)),
+            ..made
         }
     }
+}
+
+/// What an object in a store could not give.
+#[cfg(feature = "remote")]
+fn of_store(error: &DataFusionError) -> Option<Error> {
+    let mut found: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = found {
+        if let Some(of_store) = error.downcast_ref::<weir_remote::Error>() {
+            return Some(Error::from(of_store));
+        }
+        found = error.source();
+    }
+    None
 }
 
 /// Arrow's message names the two numbers, or is ours of a sum.

@@ -6,9 +6,7 @@
 //! are read as one.
 
 use std::fmt;
-use std::fs::File;
 use std::io::{self, BufReader, Read};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::datatypes::{Schema, SchemaRef};
@@ -23,11 +21,12 @@ use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
+use weir_tables::Location;
 
 /// Files of one schema.
 #[derive(Debug)]
 pub(crate) struct JsonArrays {
-    files: Vec<PathBuf>,
+    files: Vec<Location>,
     schema: SchemaRef,
 }
 
@@ -36,10 +35,10 @@ impl JsonArrays {
     ///
     /// # Errors
     /// When one cannot be read or is no JSON, or when a column is one thing here and another there.
-    pub(crate) fn open(files: &[PathBuf]) -> Result<Self, String> {
+    pub(crate) fn open(files: &[Location]) -> Result<Self, String> {
         let mut schemas = Vec::new();
         for path in files {
-            let failed = |error: &dyn fmt::Display| format!("{}: {error}", path.display());
+            let failed = |error: &dyn fmt::Display| format!("{path}: {error}");
             let rows = rows(path).map_err(|error| failed(&error))?;
             let (schema, _) = infer_json_schema(rows, None).map_err(|error| failed(&error))?;
             schemas.push(schema);
@@ -69,7 +68,7 @@ impl TableProvider for JsonArrays {
         _filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let part = |path: &PathBuf| -> Arc<dyn PartitionStream> {
+        let part = |path: &Location| -> Arc<dyn PartitionStream> {
             Arc::new(Part {
                 path: path.clone(),
                 schema: Arc::clone(&self.schema),
@@ -84,13 +83,13 @@ impl TableProvider for JsonArrays {
 
 /// One file.
 struct Part {
-    path: PathBuf,
+    path: Location,
     schema: SchemaRef,
 }
 
 impl fmt::Debug for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.path.display())
+        write!(f, "{}", self.path)
     }
 }
 
@@ -104,9 +103,8 @@ impl PartitionStream for Part {
         let sender = builder.tx();
         let (path, schema) = (self.path.clone(), Arc::clone(&self.schema));
         builder.spawn_blocking(move || {
-            let failed = |error: &dyn fmt::Display| {
-                DataFusionError::Execution(format!("{}: {error}", path.display()))
-            };
+            let failed =
+                |error: &dyn fmt::Display| DataFusionError::Execution(format!("{path}: {error}"));
             let rows = rows(&path).map_err(|error| failed(&error))?;
             let batches = ReaderBuilder::new(schema).build(rows);
             for batch in batches.map_err(|error| failed(&error))? {
@@ -123,10 +121,10 @@ impl PartitionStream for Part {
 }
 
 /// The rows of a file, each in a line or more of its own.
-fn rows(path: &Path) -> io::Result<BufReader<Rows<File>>> {
+fn rows(path: &Location) -> io::Result<BufReader<Rows<Box<dyn Read + Send>>>> {
     Ok(BufReader::with_capacity(
         BUFFER_BYTES,
-        Rows::new(File::open(path)?),
+        Rows::new(path.open()?),
     ))
 }
 

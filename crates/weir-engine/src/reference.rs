@@ -1,7 +1,6 @@
 //! What stands in FROM: paths, globs, lists and table functions become tables.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
 use std::io::{BufReader, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -10,6 +9,7 @@ use std::time::Duration;
 
 use arrow::compute::kernels::cast_utils::parse_interval_month_day_nano;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
+use arrow::ipc::reader::{FileReader, StreamReader};
 use datafusion::catalog::TableProvider;
 use datafusion::common::{ScalarValue, TableReference};
 use datafusion::execution::options::{ArrowReadOptions, JsonReadOptions, ParquetReadOptions};
@@ -18,11 +18,12 @@ use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, ObjectNamePart, TableFactor, Value,
     VisitorMut,
 };
-use weir_capture::shown;
+use weir_capture::{Object, is_remote, redacted, shown};
 use weir_packet::Options as DecodeOptions;
 use weir_packet::layout::Layout;
 use weir_tables::{
-    Compile, EXTRACTIONS, Extraction, Feed, Setting, Settings, Source, Stop, Table, is_address,
+    Compile, EXTRACTIONS, Extraction, Feed, Location, Setting, Settings, Source, Stop, Table,
+    is_address,
 };
 
 use crate::clf::ClfTable;
@@ -30,6 +31,7 @@ use crate::delimited::{Delimited, Dialect};
 use crate::error::{Error, ErrorKind};
 use crate::json_array::JsonArrays;
 use crate::names::similar;
+use crate::remote::Remote;
 use crate::root::Root;
 use crate::scan::Reading;
 use crate::scan_report::ScanReport;
@@ -79,6 +81,7 @@ pub(crate) struct Resolver<'e> {
     pub(crate) stop: &'e Stop,
     /// The folder that files are in, if they have to be in one.
     pub(crate) root: Option<&'e Root>,
+    pub(crate) remote: &'e Remote,
 }
 
 /// What a statement's references gave.
@@ -146,6 +149,7 @@ impl Resolver<'_> {
     /// table will have ([`Resolver::register`]).
     pub(crate) async fn resolve(&self, statement: &mut Statement) -> Result<Resolved, Error> {
         let mut resolved = Resolved::default();
+        let mut names = Names::default();
         for factor in statement.table_factors() {
             let TableFactor::Table {
                 name, alias, args, ..
@@ -167,20 +171,21 @@ impl Resolver<'_> {
                 resolved.aliases.extend(aliases);
             }
             resolved.note(alias, &made.schema());
-            resolved.made.push((reference_name(&factor), made));
+            let name = names.shown(reference_name(&factor));
+            resolved.made.push((name, made));
         }
         if let Some(name) = statement.described()
             && let Some(reference) = Reference::described(name)?
         {
             let made = self.make(&reference).await?;
-            let table = name_of(name);
+            let table = names.shown(name_of(name));
             *name = ObjectName::from(vec![Ident::with_quote('"', table.clone())]);
             resolved.made.push((table, made));
         }
         for alias in statement.aliases() {
             resolved.tables.insert(alias.to_ascii_lowercase(), None);
         }
-        statement.visit_mut(&mut Replacer);
+        statement.visit_mut(&mut Replacer(names));
         Ok(resolved)
     }
 
@@ -239,17 +244,17 @@ impl Resolver<'_> {
     async fn make(&self, reference: &Reference) -> Result<Made, Error> {
         Ok(Made::Capture(match reference {
             Reference::Files(patterns) => {
-                let paths = expand(patterns, self.root)?;
+                let paths = self.expand(patterns)?;
                 match kind(&paths)? {
                     FileKind::Capture => self.captures(&paths, Reads::default())?,
                     other => return self.foreign(other, &paths).await.map(Made::Other),
                 }
             }
             Reference::Packets(patterns, reads) => {
-                self.captures(&capture_paths(patterns, self.root)?, *reads)?
+                self.captures(&self.capture_paths(patterns)?, *reads)?
             }
             Reference::Extracted(extraction, patterns, reads, settings) => {
-                let sources = capture_paths(patterns, self.root)?;
+                let sources = self.capture_paths(patterns)?;
                 let sources = self.sources(&sources, *reads)?;
                 let table = Table::extracted(extraction).with_settings(self.opened(settings)?);
                 let table = match self.records && extraction.is_of_packets() {
@@ -267,13 +272,44 @@ impl Resolver<'_> {
             }
             Reference::Records(patterns, layout, reads) => {
                 let layout = Arc::new(load_layout(layout, self.root)?);
-                let sources = expand(patterns, self.root)?
+                let sources = self
+                    .expand(patterns)?
                     .into_iter()
                     .map(|path| Source::records(path, Arc::clone(&layout)))
                     .collect();
                 self.table(Table::records(&layout), sources, *reads)
             }
         }))
+    }
+
+    /// Where the files are that the patterns name.
+    fn expand(&self, patterns: &[String]) -> Result<Vec<Location>, Error> {
+        let mut found = Vec::new();
+        for pattern in patterns {
+            // What is allowed of it is the stores' to say: it is in no folder.
+            match is_remote(pattern) {
+                true => found.extend(self.remote.expand(pattern)?),
+                false => found.extend(expand(pattern, self.root)?.into_iter().map(Location::from)),
+            }
+        }
+        match found.is_empty() {
+            true => Err(Error::new(ErrorKind::Source, "no file is named")),
+            false => Ok(found),
+        }
+    }
+
+    /// The files that the patterns name, which are to be captures.
+    fn capture_paths(&self, patterns: &[String]) -> Result<Vec<Location>, Error> {
+        let paths = self.expand(patterns)?;
+        match kind(&paths)? {
+            FileKind::Capture => Ok(paths),
+            _ => {
+                let first = paths.first().map(|path| path.shown().into_owned());
+                let first = first.unwrap_or_default();
+                let error = Error::new(ErrorKind::Source, format!("{first} is not a capture"));
+                Err(error.with_hint(format!("FROM '{first}' reads it as what it is")))
+            }
+        }
     }
 
     /// The settings of a table with the files read that they name.
@@ -294,13 +330,13 @@ impl Resolver<'_> {
         Ok(settings)
     }
 
-    fn captures(&self, paths: &[PathBuf], reads: Reads) -> Result<CaptureTable, Error> {
+    fn captures(&self, paths: &[Location], reads: Reads) -> Result<CaptureTable, Error> {
         let sources = self.sources(paths, reads)?;
         Ok(self.table(self.packets(), sources, reads))
     }
 
     /// The captures at `paths`, followed when that is asked for.
-    fn sources(&self, paths: &[PathBuf], reads: Reads) -> Result<Vec<Source>, Error> {
+    fn sources(&self, paths: &[Location], reads: Reads) -> Result<Vec<Source>, Error> {
         let sources = paths.iter().map(Source::capture);
         if !(reads.follow || self.follow) {
             return Ok(sources.collect());
@@ -355,21 +391,28 @@ impl Resolver<'_> {
     async fn foreign(
         &self,
         kind: FileKind,
-        paths: &[PathBuf],
+        paths: &[Location],
     ) -> Result<Arc<dyn TableProvider>, Error> {
         let mut names = Vec::new();
         for path in paths {
-            let Some(name) = path.to_str() else {
-                let message = format!("{}: the name is not UTF-8", shown(path));
+            if let Location::Object(object) = path {
+                // Text is read from the object itself.
+                if kind != FileKind::Csv {
+                    names.push(self.remote.url_of(object.as_ref())?);
+                }
+                continue;
+            }
+            let Some(name) = path.as_file().and_then(Path::to_str) else {
+                let message = format!("{path}: the name is not UTF-8");
                 let hint = "captures may have any name; link or rename other files";
                 return Err(Error::new(ErrorKind::Source, message).with_hint(hint));
             };
             names.push(name.to_owned());
         }
-        let extension = paths[0]
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned())
-            .and_then(|name| name.rfind('.').map(|dot| name[dot..].to_owned()))
+        let extension = paths.first().map(file_name).unwrap_or_default();
+        let extension = extension
+            .rfind('.')
+            .map(|dot| extension[dot..].to_owned())
             .unwrap_or_default();
         let context = self.context;
         let frame = match kind {
@@ -381,8 +424,14 @@ impl Resolver<'_> {
                 context.read_parquet(names, options).await
             }
             FileKind::Arrow => {
+                // DataFusion's own look at a file that is not local takes the padding of aligned ones for a schema.
+                let schema = match paths.first() {
+                    Some(Location::Object(object)) => Some(arrow_schema(object.as_ref())?),
+                    _ => None,
+                };
                 let options = ArrowReadOptions {
                     file_extension: &extension,
+                    schema: schema.as_deref(),
                     ..Default::default()
                 };
                 context.read_arrow(names, options).await
@@ -659,8 +708,30 @@ fn name_of(name: &ObjectName) -> String {
     }
 }
 
+/// The names that tables have in plans: without what references keep secret.
+#[derive(Default)]
+struct Names(Vec<(String, String)>);
+
+impl Names {
+    /// The name of the table that a reference means. References that would be shown alike get numbers.
+    fn shown(&mut self, reference: String) -> String {
+        if let Some((_, name)) = self.0.iter().find(|(known, _)| *known == reference) {
+            return name.clone();
+        }
+        let shown = redacted(&reference).into_owned();
+        let mut name = shown.clone();
+        let mut number = 1;
+        while self.0.iter().any(|(_, taken)| *taken == name) {
+            number += 1;
+            name = format!("{shown}({number})");
+        }
+        self.0.push((reference, name.clone()));
+        name
+    }
+}
+
 /// Replaces references by the names of their tables.
-struct Replacer;
+struct Replacer(Names);
 
 impl VisitorMut for Replacer {
     type Break = ();
@@ -670,6 +741,7 @@ impl VisitorMut for Replacer {
         if let TableFactor::Table { name, args, .. } = factor {
             let arguments = args.as_ref().map(|args| args.args.as_slice());
             if let Ok(Some(_)) = Reference::read(name, arguments) {
+                let table = self.0.shown(table);
                 *args = None;
                 *name = ObjectName::from(vec![Ident::with_quote('"', table)]);
             }
@@ -678,23 +750,16 @@ impl VisitorMut for Replacer {
     }
 }
 
-/// The files that the patterns name, which are to be captures.
-fn capture_paths(patterns: &[String], root: Option<&Root>) -> Result<Vec<PathBuf>, Error> {
-    let paths = expand(patterns, root)?;
-    match kind(&paths)? {
-        FileKind::Capture => Ok(paths),
-        _ => {
-            let first = paths.first().map(|path| shown(path).into_owned());
-            let first = first.unwrap_or_default();
-            let error = Error::new(ErrorKind::Source, format!("{first} is not a capture"));
-            Err(error.with_hint(format!("FROM '{first}' reads it as what it is")))
-        }
-    }
-}
-
 /// The files of SIP logs, sealed segments first. What a glob finds beside them is no log.
 fn log_paths(patterns: &[String], root: Option<&Root>) -> Result<Vec<PathBuf>, Error> {
-    let mut named = expand(patterns, root)?;
+    let mut named = Vec::new();
+    for pattern in patterns {
+        if is_remote(pattern) {
+            let message = format!("{pattern}: logs are read from local files");
+            return Err(Error::new(ErrorKind::Source, message).with_hint("fetch it first"));
+        }
+        named.extend(expand(pattern, root)?);
+    }
     named.retain(|path| {
         path.extension()
             .is_none_or(|extension| extension != "index")
@@ -713,36 +778,53 @@ fn log_paths(patterns: &[String], root: Option<&Root>) -> Result<Vec<PathBuf>, E
     Ok(paths)
 }
 
-fn expand(patterns: &[String], root: Option<&Root>) -> Result<Vec<PathBuf>, Error> {
-    let mut paths = Vec::new();
-    for pattern in patterns {
-        if let Some(root) = root {
-            // What stands outside is not even looked for: a message would tell whether it is there.
-            let inside = root.inside(pattern)?;
-            let found = weir_capture::expand(&inside).map_err(|error| not_opened(&error))?;
-            for path in found {
-                root.check(&path)?;
-                paths.push(path);
-            }
-            continue;
+/// The local files that a pattern means.
+fn expand(pattern: &str, root: Option<&Root>) -> Result<Vec<PathBuf>, Error> {
+    if let Some(root) = root {
+        // What stands outside is not even looked for: a message would tell whether it is there.
+        let inside = root.inside(pattern)?;
+        let found = weir_capture::expand(&inside).map_err(|error| not_opened(&error))?;
+        for path in &found {
+            root.check(path)?;
         }
-        if pattern == "-" {
-            paths.push(PathBuf::from("-"));
-            continue;
+        return Ok(found);
+    }
+    if pattern == "-" {
+        return Ok(vec![PathBuf::from("-")]);
+    }
+    weir_capture::expand(pattern).map_err(|error| {
+        let converted = not_opened(&error);
+        match near_file(pattern) {
+            Some(near) => converted.with_hint(format!("did you mean '{near}'?")),
+            None => converted,
         }
-        let found = weir_capture::expand(pattern).map_err(|error| {
-            let converted = not_opened(&error);
-            match near_file(pattern) {
-                Some(near) => converted.with_hint(format!("did you mean '{near}'?")),
-                None => converted,
-            }
-        })?;
-        paths.extend(found);
+    })
+}
+
+/// The columns of an Arrow file or stream.
+fn arrow_schema(object: &dyn Object) -> Result<SchemaRef, Error> {
+    let failed = |error: &dyn std::fmt::Display| {
+        Error::new(ErrorKind::Source, format!("{}: {error}", object.name()))
+    };
+    if object.is_ranged() {
+        let bytes = object.open(0..0).map_err(|error| failed(&error))?;
+        if let Ok(reader) = FileReader::try_new(BufReader::new(bytes), None) {
+            return Ok(reader.schema());
+        }
     }
-    if paths.is_empty() {
-        return Err(Error::new(ErrorKind::Source, "no file is named"));
-    }
-    Ok(paths)
+    let bytes = object.open(0..u64::MAX).map_err(|error| failed(&error))?;
+    let reader = StreamReader::try_new(bytes, None).map_err(|error| failed(&error))?;
+    Ok(reader.schema())
+}
+
+/// The last part of a name, without what stands behind it in an address.
+fn file_name(location: &Location) -> String {
+    let shown = location.shown();
+    let shown = match location {
+        Location::Object(_) => shown.split("?…").next().unwrap_or_default(),
+        _ => &shown,
+    };
+    shown.rsplit('/').next().unwrap_or_default().to_owned()
 }
 
 fn not_opened(error: &weir_capture::Error) -> Error {
@@ -784,7 +866,7 @@ enum FileKind {
 
 /// What the files are: by their content, and for text by their names. The first file that says it
 /// speaks for all; a file that is otherwise is reported when it is read.
-fn kind(paths: &[PathBuf]) -> Result<FileKind, Error> {
+fn kind(paths: &[Location]) -> Result<FileKind, Error> {
     let mut first_error = None;
     for path in paths {
         match kind_of(path) {
@@ -797,28 +879,28 @@ fn kind(paths: &[PathBuf]) -> Result<FileKind, Error> {
     Err(first_error.unwrap_or_else(|| Error::new(ErrorKind::Source, "no file is named")))
 }
 
-fn kind_of(path: &Path) -> Result<FileKind, Error> {
-    if path.as_os_str() == "-" {
+fn kind_of(path: &Location) -> Result<FileKind, Error> {
+    if path.is_stdin() {
         return Ok(FileKind::Capture);
     }
     let mut start = Vec::new();
-    let io =
-        |error: std::io::Error| Error::new(ErrorKind::Source, format!("{}: {error}", shown(path)));
-    let file = File::open(path).map_err(io)?;
-    if file.metadata().map_err(io)?.is_dir() {
-        let message = format!("{} is a folder", shown(path));
-        let hint = format!("'{}/*.pcap' reads the captures in it", shown(path));
+    let io = |error: std::io::Error| Error::new(ErrorKind::Source, format!("{path}: {error}"));
+    if path.as_file().is_some_and(Path::is_dir) {
+        let message = format!("{path} is a folder");
+        let hint = format!("'{path}/*.pcap' reads the captures in it");
         return Err(Error::new(ErrorKind::Source, message).with_hint(hint));
     }
-    file.take(8).read_to_end(&mut start).map_err(io)?;
+    let mut bytes = path.open().map_err(io)?;
+    bytes.by_ref().take(8).read_to_end(&mut start).map_err(io)?;
     if start.starts_with(b"PAR1") {
         return Ok(FileKind::Parquet);
     }
     if start.starts_with(b"ARROW1") || start.starts_with(&[0xff, 0xff, 0xff, 0xff]) {
         return Ok(FileKind::Arrow);
     }
-    let found = weir_capture::sniff_path(path).map_err(|error| {
-        let converted = Error::new(ErrorKind::Source, format!("{}: {error}", shown(path)));
+    let bytes = start.as_slice().chain(bytes);
+    let found = weir_capture::sniff_reader(bytes).map_err(|error| {
+        let converted = Error::new(ErrorKind::Source, format!("{path}: {error}"));
         match error.hint() {
             Some(hint) => converted.with_hint(hint),
             None => converted,
@@ -827,7 +909,7 @@ fn kind_of(path: &Path) -> Result<FileKind, Error> {
     if found.is_some() {
         return Ok(FileKind::Capture);
     }
-    let name = path.to_string_lossy().to_ascii_lowercase();
+    let name = file_name(path).to_ascii_lowercase();
     if [".csv", ".tsv", ".tab"]
         .iter()
         .any(|end| name.ends_with(end))
@@ -841,18 +923,17 @@ fn kind_of(path: &Path) -> Result<FileKind, Error> {
         return Ok(FileKind::Json);
     }
     if start.is_empty() {
-        let message = format!("{} is empty", shown(path));
+        let message = format!("{path} is empty");
         return Err(Error::new(ErrorKind::Source, message).with_hint(
             "a capture has a header even when it has no packets: was it written whole?",
         ));
     }
     if let Some((name, hint)) = weir_capture::other_compression(&start) {
-        let message = format!("{} is compressed with {name}", path.display());
+        let message = format!("{path} is compressed with {name}");
         return Err(Error::new(ErrorKind::Source, message).with_hint(hint));
     }
     let message = format!(
-        "{} is not a capture (pcap, pcapng or ERF, plain, gzip or zstd), nor Parquet, Arrow, CSV or JSON",
-        shown(path)
+        "{path} is not a capture (pcap, pcapng or ERF, plain, gzip or zstd), nor Parquet, Arrow, CSV or JSON"
     );
     Err(Error::new(ErrorKind::Source, message).with_hint(
         "editcap converts other captures; records(path, 'layout.toml') reads private formats; weir demo makes samples",
@@ -860,11 +941,9 @@ fn kind_of(path: &Path) -> Result<FileKind, Error> {
 }
 
 /// Whether the first thing in a file is a bracket: one array of rows, and not a row a line.
-fn is_json_array(path: &Path) -> Result<bool, Error> {
-    let failed = |error: std::io::Error| {
-        Error::new(ErrorKind::Source, format!("{}: {error}", path.display()))
-    };
-    let file = File::open(path).map_err(failed)?;
+fn is_json_array(path: &Location) -> Result<bool, Error> {
+    let failed = |error: std::io::Error| Error::new(ErrorKind::Source, format!("{path}: {error}"));
+    let file = path.open().map_err(failed)?;
     for byte in BufReader::new(file).bytes() {
         let byte = byte.map_err(failed)?;
         if !byte.is_ascii_whitespace() {

@@ -229,9 +229,7 @@ pub(crate) fn decodes(needs: Vec<Needs>) -> String {
 /// The files, for EXPLAIN.
 pub(crate) fn described(sources: &[Source]) -> String {
     let first = sources.first();
-    let first = first.map_or_else(String::new, |source| {
-        weir_capture::shown(source.path()).into_owned()
-    });
+    let first = first.map_or_else(String::new, |source| source.shown().into_owned());
     match sources.len() {
         0 | 1 => first,
         count => format!("{first} and {} more", count - 1),

@@ -56,7 +56,7 @@ impl Shared {
         report.totals.unknown_link = now.unknown_link.saturating_sub(self.before.unknown_link);
         let errors = scan_report.take_errors();
         report.faults.extend(errors.iter().map(|error| {
-            let path = error.path.display().to_string();
+            let path = error.path.clone();
             (path, error.to_string(), error.hint())
         }));
         report.notes.extend(scan_report.take_notes());

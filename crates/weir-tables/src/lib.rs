@@ -72,6 +72,6 @@ pub use row::Row;
 pub use scan::{Compile, Scan, ScanOptions};
 pub use search::{Part, Search, number_of};
 pub use shared::{SharedScan, WantedRows};
-pub use source::{Cause, Source, SourceError};
+pub use source::{Cause, Location, Source, SourceError};
 pub use vocabulary::{VOCABULARY_KEY, Vocabulary};
 pub use weir_filter::Error as FilterError;

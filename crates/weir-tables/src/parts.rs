@@ -1,14 +1,14 @@
 //! One file read in parts side by side, into one aggregate.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::Read;
+use std::ops::Range;
 use std::sync::Arc;
 
 use weir_capture::{Reader, Split};
 use weir_packet::layout::Layout;
 
 use crate::records::RecordReader;
-use crate::source::{Bytes, Cause};
+use crate::source::{Bytes, Cause, Location, Ranged};
 use crate::{Source, SourceError};
 
 /// Where the parts of a file begin.
@@ -43,14 +43,14 @@ impl Parts {
             return Ok(None);
         };
         let parts = parts.min(usize::try_from(len / PART_BYTES_MIN).unwrap_or(usize::MAX));
-        if parts < 2 {
+        if parts < 2 || !Self::is_ranged(source) {
             return Ok(None);
         }
         let cut = match source.layout() {
             Some(layout) => Cut::records(layout, len, parts),
             None => {
                 let options = weir_capture::Options::default();
-                let file = open(source)?;
+                let file = open(source, 0..0)?;
                 Split::new(file, parts, &options)
                     .map_err(|error| source.error(Cause::Capture(error)))?
                     .map(|split| Cut::Capture(Arc::new(split)))
@@ -65,12 +65,22 @@ impl Parts {
     /// True when a file of this kind and size is worth cutting, as far as can be told without reading it.
     #[must_use]
     pub fn may_be_of(source: &Source) -> bool {
-        let large = source.len().is_some_and(|len| len >= 2 * PART_BYTES_MIN);
+        let large =
+            Self::is_ranged(source) && source.len().is_some_and(|len| len >= 2 * PART_BYTES_MIN);
         large
             && !source.is_growing()
             && source
                 .layout()
                 .is_none_or(|layout| layout.plain_record_len().is_some())
+    }
+
+    /// It can be read from any place.
+    fn is_ranged(source: &Source) -> bool {
+        match source.location() {
+            Location::Object(object) => object.is_ranged(),
+            Location::File(_) => true,
+            Location::Stdin => false,
+        }
     }
 
     /// How many parts there are: at least two.
@@ -92,7 +102,8 @@ impl Parts {
             return Ok(None);
         };
         let io = |error| self.source.error(Cause::Io(error));
-        let file = split.source(part, open(&self.source)?).map_err(io)?;
+        let file = open(&self.source, split.range(part))?;
+        let file = split.source(part, file).map_err(io)?;
         let bytes: Bytes = Box::new(file);
         let reader = split.reader(part, bytes, &weir_capture::Options::default());
         reader
@@ -117,10 +128,12 @@ impl Parts {
             0 => 0,
             _ => header.saturating_add(before.saturating_mul(*record_len)),
         };
-        let mut file = open(&self.source)?;
-        file.seek(SeekFrom::Start(start))
-            .map_err(|error| self.source.error(Cause::Io(error)))?;
         let len = records.saturating_mul(*record_len);
+        let end = match part + 1 < *parts {
+            true => start.saturating_add(len).saturating_add(header),
+            false => u64::MAX,
+        };
+        let file = open(&self.source, start..end)?;
         let bytes: Bytes = match part {
             // Not a byte of the next part, or the last record would look cut.
             0 => Box::new(file.take(len.saturating_add(header))),
@@ -169,8 +182,10 @@ impl Cut {
     }
 }
 
-fn open(source: &Source) -> Result<File, SourceError> {
-    File::open(source.path()).map_err(|error| source.error(Cause::Io(error)))
+fn open(source: &Source, range: Range<u64>) -> Result<Ranged, SourceError> {
+    let failed = |error| source.error(Cause::Io(error));
+    let opened = source.location().open_range(range).map_err(failed)?;
+    opened.ok_or_else(|| failed(std::io::ErrorKind::NotSeekable.into()))
 }
 
 /// A part below this is not worth a thread and a look for its beginning.

@@ -143,7 +143,7 @@ struct CaptureFile {
 impl CaptureFile {
     fn new(source: &Source, reader: &Reader<Bytes>) -> Self {
         Self {
-            path: weir_capture::shown(source.path()).into_owned(),
+            path: source.shown().into_owned(),
             has_interfaces: reader.format() != Format::Pcap,
             times: Box::default(),
         }
@@ -415,7 +415,7 @@ impl<S: Sink> Reading<S> {
 
     fn of_records(&mut self, source: Source, layout: &Layout, reader: RecordReader) -> Input {
         self.prepare(Some(layout), source.len());
-        let file = weir_capture::shown(source.path()).into_owned();
+        let file = source.shown().into_owned();
         let row = layout.row_for(&self.layout_columns, self.gather.needs_headers);
         Input::Records(source, file, Box::new(reader), row)
     }

@@ -1,22 +1,198 @@
 //! What a scan reads, described so that another process could open it too.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use weir_capture::{Compression, Reader, Reason};
+use weir_capture::{Compression, Object, ReadObject, Reader, Reason};
 use weir_packet::layout::Layout;
 
 use crate::Predicate;
 use crate::live::{Feed, Follow, Stop};
 
-/// Something that a scan reads: a path or standard input, and how its bytes are to be understood.
+/// Where bytes lie that are read.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum Location {
+    /// Standard input, which can be read once only.
+    Stdin,
+    /// A local file.
+    File(PathBuf),
+    /// An object in a store, or an address of the web.
+    Object(Arc<dyn Object>),
+}
+
+impl Location {
+    /// Its name as it is shown: in columns and in messages. No secret is in it.
+    #[must_use]
+    pub fn shown(&self) -> Cow<'_, str> {
+        match self {
+            Self::Stdin => Cow::Borrowed("-"),
+            Self::File(path) => weir_capture::shown(path),
+            Self::Object(object) => Cow::Borrowed(object.name()),
+        }
+    }
+
+    /// The path of a local file.
+    #[must_use]
+    pub fn as_file(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Stdin | Self::Object(_) => None,
+        }
+    }
+
+    /// True for standard input, which can be read once only.
+    #[must_use]
+    pub const fn is_stdin(&self) -> bool {
+        matches!(self, Self::Stdin)
+    }
+
+    /// Bytes that reading it will take, when that is known.
+    #[must_use]
+    pub fn len(&self) -> Option<u64> {
+        match self {
+            Self::Stdin => None,
+            Self::File(path) => {
+                let metadata = std::fs::metadata(path).ok()?;
+                metadata.is_file().then_some(metadata.len())
+            }
+            Self::Object(object) => object.len(),
+        }
+    }
+
+    /// True when it is known to have no bytes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == Some(0)
+    }
+
+    /// Opens it from its beginning on.
+    ///
+    /// # Errors
+    /// When it is not there, or cannot be read.
+    pub fn open(&self) -> io::Result<Box<dyn Read + Send>> {
+        match self {
+            Self::Stdin => Ok(Box::new(io::stdin())),
+            Self::File(path) => Ok(Box::new(File::open(path)?)),
+            Self::Object(object) => Ok(Box::new(object.open(0..u64::MAX)?)),
+        }
+    }
+
+    /// Opens what can be read from any place, for reads of `range` to begin with; `None` for what cannot.
+    pub(crate) fn open_range(&self, range: Range<u64>) -> io::Result<Option<Ranged>> {
+        match self {
+            Self::Stdin => Ok(None),
+            Self::File(path) => {
+                let mut file = File::open(path)?;
+                file.seek(SeekFrom::Start(range.start))?;
+                Ok(Some(Ranged::File(file)))
+            }
+            Self::Object(object) if object.is_ranged() => {
+                Ok(Some(Ranged::Object(object.open(range)?)))
+            }
+            Self::Object(_) => Ok(None),
+        }
+    }
+}
+
+impl From<PathBuf> for Location {
+    /// The file at a path; `-` is standard input.
+    fn from(path: PathBuf) -> Self {
+        match path.as_os_str() == "-" {
+            true => Self::Stdin,
+            false => Self::File(path),
+        }
+    }
+}
+
+impl From<&Path> for Location {
+    fn from(path: &Path) -> Self {
+        path.to_owned().into()
+    }
+}
+
+impl From<&PathBuf> for Location {
+    fn from(path: &PathBuf) -> Self {
+        path.clone().into()
+    }
+}
+
+impl From<&Location> for Location {
+    fn from(location: &Location) -> Self {
+        location.clone()
+    }
+}
+
+impl From<&str> for Location {
+    fn from(path: &str) -> Self {
+        PathBuf::from(path).into()
+    }
+}
+
+impl From<String> for Location {
+    fn from(path: String) -> Self {
+        PathBuf::from(path).into()
+    }
+}
+
+/// The same bytes. Keys of objects are compared as they are: paths would take `a//b` and `a/b` for the same.
+impl PartialEq for Location {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Stdin, Self::Stdin) => true,
+            (Self::File(ours), Self::File(theirs)) => ours == theirs,
+            (Self::Object(ours), Self::Object(theirs)) => ours.identity() == theirs.identity(),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Debug for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown())
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown())
+    }
+}
+
+/// What is read from a place in it.
+pub(crate) enum Ranged {
+    File(File),
+    Object(Box<dyn ReadObject>),
+}
+
+impl Read for Ranged {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.read(out),
+            Self::Object(object) => object.read(out),
+        }
+    }
+}
+
+impl Seek for Ranged {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        match self {
+            Self::File(file) => file.seek(to),
+            Self::Object(object) => object.seek(to),
+        }
+    }
+}
+
+/// Something that a scan reads: where it lies, and how its bytes are to be understood.
 #[derive(Clone)]
 pub struct Source {
-    path: PathBuf,
+    location: Location,
     layout: Option<Arc<Layout>>,
     growth: Growth,
 }
@@ -37,26 +213,31 @@ impl PartialEq for Source {
             (Some(ours), Some(theirs)) => Arc::ptr_eq(ours, theirs),
             _ => false,
         };
-        same_layout && self.path == other.path && self.is_growing() == other.is_growing()
+        let same_place = match (&self.growth, &other.growth) {
+            (Growth::Feeds(ours), Growth::Feeds(theirs)) => ours.name() == theirs.name(),
+            (Growth::Feeds(_), _) | (_, Growth::Feeds(_)) => false,
+            _ => self.location == other.location,
+        };
+        same_layout && same_place && self.is_growing() == other.is_growing()
     }
 }
 
 impl Source {
-    /// The capture at `path`; `-` is standard input.
+    /// The capture at this place; the path `-` is standard input.
     #[must_use]
-    pub fn capture(path: impl Into<PathBuf>) -> Self {
+    pub fn capture(location: impl Into<Location>) -> Self {
         Self {
-            path: path.into(),
+            location: location.into(),
             layout: None,
             growth: Growth::Ends,
         }
     }
 
-    /// The file of records at `path`, read by `layout`; `-` is standard input.
+    /// The file of records at this place, read by `layout`; the path `-` is standard input.
     #[must_use]
-    pub fn records(path: impl Into<PathBuf>, layout: Arc<Layout>) -> Self {
+    pub fn records(location: impl Into<Location>, layout: Arc<Layout>) -> Self {
         Self {
-            path: path.into(),
+            location: location.into(),
             layout: Some(layout),
             growth: Growth::Ends,
         }
@@ -75,7 +256,7 @@ impl Source {
     #[must_use]
     pub fn feed(feed: Arc<dyn Feed>) -> Self {
         Self {
-            path: feed.name().into(),
+            location: Location::File(feed.name().into()),
             layout: None,
             growth: Growth::Feeds(feed),
         }
@@ -87,10 +268,16 @@ impl Source {
         !matches!(self.growth, Growth::Ends)
     }
 
-    /// The path; `-` for standard input.
+    /// Where it lies; the name of packets as they arrive is that of a file.
     #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
+    pub const fn location(&self) -> &Location {
+        &self.location
+    }
+
+    /// Its name as it is shown; `-` for standard input.
+    #[must_use]
+    pub fn shown(&self) -> Cow<'_, str> {
+        self.location.shown()
     }
 
     /// The record layout, unless this is a capture.
@@ -102,7 +289,7 @@ impl Source {
     /// True for standard input, which can be read once only.
     #[must_use]
     pub fn is_stdin(&self) -> bool {
-        self.path.as_os_str() == "-" && !matches!(self.growth, Growth::Feeds(_))
+        self.location.is_stdin()
     }
 
     /// Bytes that reading it will take, when that is known.
@@ -111,8 +298,7 @@ impl Source {
         if self.is_growing() {
             return None;
         }
-        let metadata = std::fs::metadata(&self.path).ok()?;
-        metadata.is_file().then_some(metadata.len())
+        self.location.len()
     }
 
     /// True when it is known to have no bytes.
@@ -122,13 +308,8 @@ impl Source {
     }
 
     pub(crate) fn open_bytes(&self) -> Result<Bytes, SourceError> {
-        if self.is_stdin() {
-            return Ok(Box::new(io::stdin()));
-        }
-        match File::open(&self.path) {
-            Ok(file) => Ok(Box::new(file)),
-            Err(error) => Err(self.error(Cause::Io(error))),
-        }
+        let opened = self.location.open();
+        opened.map_err(|error| self.error(Cause::Io(error)))
     }
 
     /// Opens the capture; `readers` of them are open at once and share the memory for buffers. Records
@@ -144,7 +325,11 @@ impl Source {
             Growth::Ends => self.open_bytes()?,
             Growth::Feeds(feed) => feed.start(wanted).map_err(failed)?,
             Growth::Follows(stop) => {
-                let follow = Follow::open(&self.path, stop.clone()).map_err(failed)?;
+                let Some(path) = self.location.as_file() else {
+                    let reason = "only a local file is read on as it grows";
+                    return Err(failed(io::Error::other(reason)));
+                };
+                let follow = Follow::open(path, stop.clone()).map_err(failed)?;
                 may_pause = Some(Arc::clone(follow.may_pause()));
                 Box::new(follow)
             }
@@ -166,7 +351,7 @@ impl Source {
 
     pub(crate) fn error(&self, cause: Cause) -> SourceError {
         SourceError {
-            path: self.path.clone(),
+            path: self.shown().into_owned(),
             cause,
         }
     }
@@ -176,15 +361,15 @@ pub(crate) type Bytes = Box<dyn Read + Send>;
 
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&weir_capture::shown(&self.path))
+        f.write_str(&self.shown())
     }
 }
 
 /// A source could not be opened, or is damaged.
 #[derive(Debug)]
 pub struct SourceError {
-    /// Which one.
-    pub path: PathBuf,
+    /// Which one, as it is shown.
+    pub path: String,
     /// What is wrong with it, and where.
     pub cause: Cause,
 }
@@ -232,7 +417,7 @@ impl SourceError {
 
 impl fmt::Display for SourceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", weir_capture::shown(&self.path))?;
+        write!(f, "{}: ", self.path)?;
         match &self.cause {
             Cause::Io(error) => error.fmt(f),
             Cause::Capture(error) => error.fmt(f),

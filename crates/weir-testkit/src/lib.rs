@@ -7,6 +7,7 @@
 //! - [`mutate`] makes damaged captures of good ones;
 //! - [`demo`] makes the sample captures of `weir demo`;
 //! - [`trace`] streams traces of hundreds of megabytes for benchmarks;
+//! - [`web`] serves objects over HTTP, with the faults that it is told, and starts a stand-in of S3;
 //! - [`zeek`] finds the captures of Zeek's own tests, with the logs that they expect;
 //! - [`missing`] says that a peer is not there that judges a test, or fails where it has to be.
 //!
@@ -35,6 +36,7 @@ pub mod packet;
 mod require;
 mod rng;
 pub mod trace;
+pub mod web;
 mod words;
 pub mod zeek;
 

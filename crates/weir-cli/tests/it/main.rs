@@ -10,6 +10,7 @@ mod clf;
 mod documents;
 mod live;
 mod outputs;
+mod remote;
 mod shell;
 mod statuses;
 mod transcript;

@@ -262,7 +262,7 @@ fn help_says_how_commands_end() {
 
 /// What a newcomer typed: the exit status, a part of the error, a part of the hint. Where a hint of SQL or
 /// of names may become a better one, only that there is one is asked for.
-const WRONG: [(&str, u8, &str, &str); 103] = [
+const WRONG: [(&str, u8, &str, &str); 104] = [
     // The command line.
     ("weir", 2, "Usage: weir", ""),
     (
@@ -641,16 +641,22 @@ const WRONG: [(&str, u8, &str, &str); 103] = [
         "unzip -p FILE",
     ),
     (
-        "weir query \"SELECT 1 FROM 'http://example.org/a.pcap'\"",
+        "weir query \"SELECT 1 FROM 'http://127.0.0.1:9/a.pcap?signature=SECRET'\"",
         2,
-        "no file matches http://",
-        "curl -L URL | weir query",
+        "http://127.0.0.1:9/a.pcap?…: it cannot be reached",
+        "check the network",
     ),
     (
-        "weir query \"SELECT 1 FROM 's3://bucket/a.pcap'\"",
+        "weir query \"SELECT 1 FROM 's3://key:secret@bucket/a.pcap'\"",
         2,
-        "no file matches s3://",
-        "local files are read",
+        "s3://…@bucket/a.pcap: no credentials stand in the address",
+        "the environment",
+    ),
+    (
+        "weir query \"SELECT 1 FROM 'https://example.org/*.pcap'\"",
+        2,
+        "has no list of files",
+        "name each",
     ),
     (
         "weir query \"SELECT 1 FROM '~/a.pcap'\"",

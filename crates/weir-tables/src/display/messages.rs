@@ -337,9 +337,7 @@ impl Messages {
         let asked = self.asked();
         let mut frames = vec![Frames::default(); asked.len()];
         let source = self.files.get().and_then(|(files, decode)| {
-            let source = files
-                .iter()
-                .find(|source| weir_capture::shown(source.path()) == file)?;
+            let source = files.iter().find(|source| source.shown() == file)?;
             Some((source, decode))
         });
         if let Some((source, decode)) = source {

@@ -1,0 +1,240 @@
+//! Addresses of objects in stores and on the web (`s3://…`), wherever a path stands.
+//!
+//! Captures and text are read from the objects themselves. What DataFusion reads (Parquet, Arrow, JSON a line) it reads
+//! from a store that has just the objects which statements named, under names without queries and credentials: so
+//! no plan holds an address, and nothing else can be reached by one.
+//!
+//! Without the feature `remote` all of this is one refusal.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+#[cfg(feature = "remote")]
+use std::sync::Arc;
+
+#[cfg(feature = "remote")]
+use datafusion::execution::object_store::ObjectStoreUrl;
+use datafusion::prelude::SessionContext;
+use weir_capture::{Object, is_remote};
+use weir_file::NewFile;
+use weir_tables::Location;
+
+use crate::engine::Options;
+use crate::error::{Error, ErrorKind};
+
+/// What a session reads and writes that is no local file.
+#[derive(Debug)]
+pub(crate) struct Remote {
+    #[cfg(feature = "remote")]
+    stores: weir_remote::Stores,
+    /// What DataFusion reads.
+    #[cfg(feature = "remote")]
+    table: Arc<weir_remote::ObjectTable>,
+}
+
+#[cfg(feature = "remote")]
+impl Remote {
+    /// Reaches objects as the options say. A session that is kept in folders reads only what it is allowed to.
+    ///
+    /// # Errors
+    /// When an option of a store, or the address of what is allowed, is none.
+    pub(crate) fn new(options: &Options) -> Result<Self, Error> {
+        let mut of_stores = weir_remote::Options::default();
+        of_stores.settings.clone_from(&options.remote_settings);
+        let is_kept_in = options.root.is_some() || !options.roots.is_empty();
+        if is_kept_in || !options.remote_roots.is_empty() {
+            of_stores.allowed = Some(options.remote_roots.clone());
+        }
+        let stores = weir_remote::Stores::new(&of_stores).map_err(|error| Error::from(&error))?;
+        let table = Arc::default();
+        Ok(Self { stores, table })
+    }
+
+    /// Lets DataFusion read the objects that statements name.
+    pub(crate) fn register(&self, context: &SessionContext) -> Result<(), Error> {
+        let url = ObjectStoreUrl::parse(TABLE_URL)
+            .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &[]))?;
+        let table: Arc<weir_remote::ObjectTable> = Arc::clone(&self.table);
+        context
+            .runtime_env()
+            .register_object_store(url.as_ref(), table);
+        Ok(())
+    }
+
+    /// The objects that an address or a pattern means.
+    pub(crate) fn expand(&self, pattern: &str) -> Result<Vec<Location>, Error> {
+        let found = self.stores.expand(pattern);
+        let found = found.map_err(|error| Error::from(&error))?;
+        let mut locations = Vec::new();
+        for object in found {
+            locations.push(Location::Object(object));
+        }
+        Ok(locations)
+    }
+
+    /// The name by which DataFusion finds an object that [`Self::expand`] found.
+    pub(crate) fn url_of(&self, object: &dyn Object) -> Result<String, Error> {
+        match object.as_any().downcast_ref() {
+            Some(object) => Ok(format!("{TABLE_URL}{}", self.table.insert(object))),
+            None => Err(Error::new(
+                ErrorKind::Source,
+                format!("{} was not found here", object.name()),
+            )),
+        }
+    }
+
+    fn create(&self, address: &str) -> Result<NewOutput, Error> {
+        let created = self.stores.create(address);
+        let created = created.map_err(|error| Error::from(&error))?;
+        Ok(NewOutput(Output::Object(created)))
+    }
+
+    /// True when there is a capture at this address, which would be lost if something else were written there.
+    pub(crate) fn is_capture_at(&self, address: &str) -> Result<bool, Error> {
+        let name = address.rsplit('/').next().unwrap_or_default();
+        let exists = self.stores.exists(address);
+        let exists = exists.map_err(|error| Error::from(&error))?;
+        if !exists || weir_capture::is_capture_name(name) {
+            return Ok(exists);
+        }
+        let found = self.expand(address)?;
+        let opened = found.first().and_then(|location| location.open().ok());
+        Ok(opened.is_some_and(|bytes| {
+            weir_capture::sniff_reader(bytes).is_ok_and(|found| found.is_some())
+        }))
+    }
+}
+
+#[cfg(not(feature = "remote"))]
+impl Remote {
+    pub(crate) fn new(_: &Options) -> Result<Self, Error> {
+        Ok(Self {})
+    }
+
+    pub(crate) fn register(&self, _: &SessionContext) -> Result<(), Error> {
+        Ok(())
+    }
+
+    pub(crate) fn expand(&self, pattern: &str) -> Result<Vec<Location>, Error> {
+        Err(refusal(pattern))
+    }
+
+    pub(crate) fn url_of(&self, object: &dyn Object) -> Result<String, Error> {
+        Err(refusal(object.name()))
+    }
+
+    pub(crate) fn is_capture_at(&self, address: &str) -> Result<bool, Error> {
+        Err(refusal(address))
+    }
+
+    fn create(&self, address: &str) -> Result<NewOutput, Error> {
+        Err(refusal(address))
+    }
+}
+
+#[cfg(not(feature = "remote"))]
+fn refusal(address: &str) -> Error {
+    let message = format!("{address}: this weir was built without stores");
+    let hint = "build it with the feature remote, or fetch the file first";
+    Error::new(ErrorKind::Source, message).with_hint(hint)
+}
+
+#[cfg(feature = "remote")]
+impl From<&weir_remote::Error> for Error {
+    fn from(error: &weir_remote::Error) -> Self {
+        let kind = match error.kind() {
+            weir_remote::ErrorKind::Refused => ErrorKind::Refused,
+            _ => ErrorKind::Source,
+        };
+        let made = Self::new(kind, error.to_string());
+        match error.hint() {
+            Some(hint) => made.with_hint(hint),
+            None => made,
+        }
+    }
+}
+
+/// What is written: a file, or an object in a store. Either takes its name when it is whole ([`Self::keep`]).
+#[derive(Debug)]
+pub struct NewOutput(Output);
+
+#[derive(Debug)]
+enum Output {
+    File(NewFile),
+    #[cfg(feature = "remote")]
+    Object(weir_remote::RemoteFile),
+}
+
+impl NewOutput {
+    /// What is to be at a path.
+    ///
+    /// # Errors
+    /// As [`NewFile::create`].
+    pub fn file(path: &Path) -> io::Result<Self> {
+        NewFile::create(path).map(|file| Self(Output::File(file)))
+    }
+
+    /// What is to be at the address of an object, which is reached as the options say. A capture that is there is not
+    /// replaced unless they say so.
+    ///
+    /// # Errors
+    /// When nothing can be written there, or a capture would be lost.
+    pub fn object(address: &str, options: &Options) -> Result<Self, Error> {
+        let remote = Remote::new(options)?;
+        if !options.overwrite {
+            let hint = "--overwrite replaces it, another name keeps both";
+            crate::copy::guard(address, &remote, hint)?;
+        }
+        remote.create(address)
+    }
+
+    /// What is to be at a path or at an address.
+    pub(crate) fn create(target: &str, remote: &Remote) -> Result<Self, Error> {
+        if !is_remote(target) {
+            let path = PathBuf::from(target);
+            return Self::file(&path).map_err(|error| {
+                Error::new(ErrorKind::Source, format!("{}: {error}", path.display()))
+            });
+        }
+        remote.create(target)
+    }
+
+    /// It is whole: it takes its name, in place of what had it.
+    ///
+    /// # Errors
+    /// When the disk or the store does not take it; what had the name stays then.
+    pub fn keep(self) -> io::Result<()> {
+        match self.0 {
+            Output::File(file) => file.keep(),
+            #[cfg(feature = "remote")]
+            Output::Object(file) => file.keep(),
+        }
+    }
+}
+
+impl From<NewFile> for NewOutput {
+    fn from(file: NewFile) -> Self {
+        Self(Output::File(file))
+    }
+}
+
+impl Write for NewOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Output::File(file) => file.write(bytes),
+            #[cfg(feature = "remote")]
+            Output::Object(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.0 {
+            Output::File(file) => file.flush(),
+            #[cfg(feature = "remote")]
+            Output::Object(file) => file.flush(),
+        }
+    }
+}
+
+/// Where DataFusion finds the objects that were named.
+#[cfg(feature = "remote")]
+const TABLE_URL: &str = "remote://objects/";

@@ -1,0 +1,266 @@
+//! What can go wrong, in words that hold no secret.
+
+use std::{fmt, io};
+
+use object_store::client::{HttpError, HttpErrorKind};
+use weir_capture::redacted;
+
+/// An object could not be found, read or written.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Error {
+    kind: ErrorKind,
+    name: String,
+    what: String,
+    hint: Option<&'static str>,
+}
+
+/// The kind of an [`Error`], to branch on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The address, or an option, cannot be understood.
+    Address,
+    /// Nothing is there.
+    NotFound,
+    /// Credentials are missing, or do not let one in.
+    Denied,
+    /// The object has changed since it was found.
+    Changed,
+    /// The other side cannot be reached, or does not answer.
+    Unreachable,
+    /// The other side answers with an error, or with what is no answer.
+    Server,
+    /// The other side, or this crate, does not do it.
+    Unsupported,
+    /// Who embeds this does not allow it.
+    Refused,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, name: &str, what: impl Into<String>) -> Self {
+        Self {
+            kind,
+            name: redacted(name).into_owned(),
+            what: redacted(&what.into()).into_owned(),
+            hint: None,
+        }
+    }
+
+    pub(crate) const fn with_hint(mut self, hint: &'static str) -> Self {
+        self.hint = Some(hint);
+        self
+    }
+
+    pub(crate) fn changed(name: &str) -> Self {
+        Self::new(
+            ErrorKind::Changed,
+            name,
+            "it has changed since it was found",
+        )
+        .with_hint("ask again: what was read so far is of the version before")
+    }
+
+    pub(crate) fn interrupted(name: &str) -> Self {
+        Self::new(ErrorKind::Unreachable, name, "the request was interrupted")
+    }
+
+    /// Of the object `name`. Nothing of the store's own text is taken but the status and the code of an answer:
+    /// texts have addresses with signatures in them, and answers repeat what was signed.
+    pub(crate) fn of_store(name: &str, error: &object_store::Error) -> Self {
+        use object_store::Error as E;
+        let (kind, what) = match error {
+            E::NotFound { .. } => (ErrorKind::NotFound, "there is no such object".to_owned()),
+            E::PermissionDenied { .. } => (ErrorKind::Denied, "access is denied (403)".to_owned()),
+            E::Unauthenticated { .. } => (
+                ErrorKind::Denied,
+                "credentials are asked for (401)".to_owned(),
+            ),
+            E::Precondition { .. } | E::NotModified { .. } => return Self::changed(name),
+            E::InvalidPath { .. } => (
+                ErrorKind::Address,
+                "the key has a part that is empty, . or ..".to_owned(),
+            ),
+            E::NotSupported { .. } | E::NotImplemented { .. } => (
+                ErrorKind::Unsupported,
+                "the store cannot do that".to_owned(),
+            ),
+            E::JoinError { .. } => return Self::interrupted(name),
+            other => of_transport(other),
+        };
+        let mut made = Self::new(kind, name, what);
+        if let Some(code) = code_of(error) {
+            made.what = format!("{}: {code}", made.what);
+        }
+        made.hint = match kind {
+            ErrorKind::Denied => denied_hint(name),
+            ErrorKind::NotFound => Some(
+                "check the address; an empty answer of a store may also mean another region or endpoint",
+            ),
+            ErrorKind::Unreachable => {
+                Some("check the network, the name of the host and the endpoint")
+            }
+            _ => None,
+        };
+        made
+    }
+
+    /// The kind, to branch on.
+    #[must_use]
+    pub const fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// The object, as its address may be shown.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What is wrong, without the name.
+    #[must_use]
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// The next thing to try, where it is known.
+    #[must_use]
+    pub const fn hint(&self) -> Option<&'static str> {
+        self.hint
+    }
+
+    /// As an error of a read or a write, whose reader says itself what it reads.
+    pub(crate) fn into_io(self) -> io::Error {
+        let kind = match self.kind {
+            ErrorKind::NotFound => io::ErrorKind::NotFound,
+            ErrorKind::Denied | ErrorKind::Refused => io::ErrorKind::PermissionDenied,
+            ErrorKind::Unsupported => io::ErrorKind::Unsupported,
+            _ => io::ErrorKind::Other,
+        };
+        io::Error::new(kind, Unnamed(self))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.what)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// An error whose message does not begin with the name.
+#[derive(Debug)]
+struct Unnamed(Error);
+
+impl fmt::Display for Unnamed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.what)
+    }
+}
+
+impl std::error::Error for Unnamed {}
+
+/// What happened on the way there and back.
+fn of_transport(error: &object_store::Error) -> (ErrorKind, String) {
+    if let Some(status) = status_of(error) {
+        return (ErrorKind::Server, format!("the server answers {status}"));
+    }
+    let Some(http) = find::<HttpError>(error) else {
+        return (
+            ErrorKind::Server,
+            "the answer of the server is not understood".to_owned(),
+        );
+    };
+    let reason = root(http).to_string();
+    match http.kind() {
+        HttpErrorKind::Timeout => (
+            ErrorKind::Unreachable,
+            "it does not answer in time".to_owned(),
+        ),
+        HttpErrorKind::Connect => (
+            ErrorKind::Unreachable,
+            format!("it cannot be reached: {reason}"),
+        ),
+        _ => (
+            ErrorKind::Unreachable,
+            format!("the connection broke: {reason}"),
+        ),
+    }
+}
+
+/// What the store's own crate says while it is made ready, which is before any request.
+pub(crate) fn of_making(name: &str, error: &object_store::Error) -> Error {
+    let said = root(error).to_string();
+    Error::new(ErrorKind::Address, name, said)
+}
+
+/// The error under all others.
+fn root<'e>(error: &'e (dyn std::error::Error + 'static)) -> &'e (dyn std::error::Error + 'static) {
+    let mut found = error;
+    while let Some(source) = found.source() {
+        found = source;
+    }
+    found
+}
+
+/// True when no answer has come at all.
+pub(crate) fn is_transport(error: &object_store::Error) -> bool {
+    find::<HttpError>(error).is_some()
+}
+
+fn find<'e, E: std::error::Error + 'static>(
+    error: &'e (dyn std::error::Error + 'static),
+) -> Option<&'e E> {
+    let mut found = Some(error);
+    while let Some(error) = found {
+        if let Some(wanted) = error.downcast_ref::<E>() {
+            return Some(wanted);
+        }
+        found = error.source();
+    }
+    None
+}
+
+/// `503 Service Unavailable`. The type that has it as a number is private to object_store, so that it is taken from
+/// the text, for messages only.
+fn status_of(error: &object_store::Error) -> Option<String> {
+    let text = root(error).to_string();
+    let (_, behind) = text.split_once("status code: ")?;
+    let (status, _) = behind.split_once(':')?;
+    let is_plain = status.len() <= STATUS_BYTES_MAX
+        && status.starts_with(|c: char| c.is_ascii_digit())
+        && status
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, ' ' | '-' | '\''));
+    is_plain.then(|| status.to_owned())
+}
+
+/// The code that a store gives an error, such as `NoSuchBucket`.
+fn code_of(error: &object_store::Error) -> Option<String> {
+    let text = root(error).to_string();
+    let (_, behind) = text.split_once("<Code>")?;
+    let (code, _) = behind.split_once("</Code>")?;
+    let is_plain =
+        code.len() <= STATUS_BYTES_MAX && code.chars().all(|c| c.is_ascii_alphanumeric());
+    is_plain.then(|| code.to_owned())
+}
+
+fn denied_hint(name: &str) -> Option<&'static str> {
+    let (scheme, _) = name.split_once("://")?;
+    Some(match scheme {
+        "s3" => {
+            "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are the credentials, AWS_REGION the region; AWS_SKIP_SIGNATURE=true reads what is public"
+        }
+        "gs" => {
+            "GOOGLE_APPLICATION_CREDENTIALS names the file with the credentials; GOOGLE_SKIP_SIGNATURE=true reads what is public"
+        }
+        "az" => {
+            "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY, or AZURE_STORAGE_SAS_KEY, are the credentials"
+        }
+        _ => "a signed address may have expired",
+    })
+}
+
+/// Longer ones are none.
+const STATUS_BYTES_MAX: usize = 64;

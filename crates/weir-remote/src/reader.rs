@@ -1,0 +1,166 @@
+//! The bytes of an object in their order, several requests ahead.
+
+use std::collections::VecDeque;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::Error;
+use crate::object::Inner;
+use crate::runtime::{Task, spawn};
+
+/// Reads an object by ranges.
+///
+/// What is held at any moment is the range that is given out and those under way, at most as many as
+/// [`Limits`](crate::Limits) says. All readers together stay within its `ahead_bytes_max`, except for one range each,
+/// without which a reader could wait for ever for others that wait for it.
+pub(crate) struct RangeReader {
+    object: Arc<Inner>,
+    /// Of the next byte that is given.
+    position: u64,
+    /// As far as is read ahead.
+    ahead_until: u64,
+    /// Where the next request begins.
+    next: u64,
+    /// Bytes of the next request.
+    step: u64,
+    under_way: VecDeque<Fetch>,
+    /// What is left of the range at hand, and its share of the memory.
+    chunk: Bytes,
+    held: Option<OwnedSemaphorePermit>,
+    /// Bytes given since the last seek.
+    given: u64,
+}
+
+/// A request that was sent.
+struct Fetch {
+    task: Task<Result<Bytes, Error>>,
+    held: Option<OwnedSemaphorePermit>,
+}
+
+impl RangeReader {
+    pub(crate) fn new(object: Arc<Inner>, range: Range<u64>) -> Self {
+        Self {
+            position: range.start,
+            ahead_until: range.end,
+            next: range.start,
+            step: object.limits.first_bytes(),
+            object,
+            under_way: VecDeque::new(),
+            chunk: Bytes::new(),
+            held: None,
+            given: 0,
+        }
+    }
+
+    /// Goes on elsewhere.
+    fn go_to(&mut self, position: u64) {
+        self.under_way.clear();
+        self.chunk = Bytes::new();
+        self.held = None;
+        self.position = position;
+        self.next = position;
+        self.step = self.object.limits.first_bytes();
+        self.given = 0;
+    }
+
+    /// Gets the bytes at the position; none at the end.
+    fn refill(&mut self) -> io::Result<()> {
+        self.held = None;
+        let size = self.object.version.size;
+        if self.position >= size {
+            return Ok(());
+        }
+        let head = self.object.head();
+        if self.under_way.is_empty()
+            && let Ok(at) = usize::try_from(self.position)
+            && at < head.len()
+        {
+            self.chunk = head.slice(at..);
+            self.next = self.position.saturating_add(self.chunk.len() as u64);
+            return Ok(());
+        }
+        if self.position >= self.ahead_until {
+            // More is read than was foreseen: as much again may follow.
+            let more = self.given.max(self.step);
+            self.ahead_until = self.position.saturating_add(more);
+        }
+        self.send(size)?;
+        if let Some(fetch) = self.under_way.pop_front() {
+            let fetched = fetch.task.wait()?;
+            self.chunk = fetched.map_err(Error::into_io)?;
+            self.held = fetch.held;
+        }
+        Ok(())
+    }
+
+    /// Sends requests as far as limits allow.
+    fn send(&mut self, size: u64) -> io::Result<()> {
+        let limits = self.object.limits;
+        while self.under_way.len() < limits.ranges_max.max(1) {
+            let is_first = self.under_way.is_empty();
+            let until = match is_first {
+                true => size,
+                false => size.min(self.ahead_until),
+            };
+            let bytes = self.step.min(until.saturating_sub(self.next));
+            if bytes == 0 {
+                break;
+            }
+            let share = u32::try_from(bytes.div_ceil(crate::stores::SHARE_BYTES));
+            let share = share.unwrap_or(u32::MAX);
+            let held = Arc::clone(&self.object.ahead)
+                .try_acquire_many_owned(share)
+                .ok();
+            if held.is_none() && !is_first {
+                break;
+            }
+            let range = self.next..self.next.saturating_add(bytes);
+            self.next = range.end;
+            self.step = limits.step_after(self.step);
+            let object = Arc::clone(&self.object);
+            let task = spawn(async move { object.fetch(range).await })?;
+            self.under_way.push_back(Fetch { task, held });
+        }
+        Ok(())
+    }
+}
+
+impl Read for RangeReader {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if out.is_empty() {
+            return Ok(0);
+        }
+        if self.chunk.is_empty() {
+            self.refill()?;
+        }
+        let count = self.chunk.len().min(out.len());
+        let given = self.chunk.split_to(count);
+        if let Some(out) = out.get_mut(..count) {
+            out.copy_from_slice(&given);
+        }
+        self.position = self.position.saturating_add(count as u64);
+        self.given = self.given.saturating_add(count as u64);
+        Ok(count)
+    }
+}
+
+impl Seek for RangeReader {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let position = match to {
+            SeekFrom::Start(position) => Some(position),
+            SeekFrom::End(by) => self.object.version.size.checked_add_signed(by),
+            SeekFrom::Current(by) => self.position.checked_add_signed(by),
+        };
+        let Some(position) = position else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        if position != self.position {
+            self.go_to(position);
+        }
+        Ok(position)
+    }
+}

@@ -1,0 +1,302 @@
+//! All stores that a program uses, and what it may do with them.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use object_store::ObjectStore;
+use object_store::path::Path;
+use tokio::sync::Semaphore;
+
+use crate::address::{Address, StoreAddress, WebAddress};
+use crate::glob::{Keys, is_wild};
+use crate::object::{Place, RemoteObject};
+use crate::runtime::wait;
+use crate::store::{self, Settings};
+use crate::writer::RemoteFile;
+use crate::{Error, ErrorKind};
+
+/// How objects are reached.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// Options of stores beside the environment, by object_store's names: `aws_endpoint_url`.
+    pub settings: Vec<(String, String)>,
+    /// Nothing is read but what lies in these folders, and nothing is written; `None` for no such limit.
+    pub allowed: Option<Vec<String>>,
+    /// How much is under way at once.
+    pub limits: Limits,
+}
+
+/// How much of objects is held and under way at once.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Requests under way for one reader.
+    pub ranges_max: usize,
+    /// Bytes of one request.
+    pub range_bytes_max: u64,
+    /// Bytes that all readers of one [`Stores`] hold beyond one range each.
+    pub ahead_bytes_max: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            ranges_max: 8,
+            range_bytes_max: 4 << 20,
+            ahead_bytes_max: 256 << 20,
+        }
+    }
+}
+
+impl Limits {
+    /// Bytes of the first request of a reader: small, for those who want little.
+    pub(crate) fn first_bytes(&self) -> u64 {
+        FIRST_BYTES.min(self.range_bytes_max).max(1)
+    }
+
+    /// Bytes of the request behind one of `step` bytes.
+    pub(crate) fn step_after(&self, step: u64) -> u64 {
+        step.saturating_mul(2).min(self.range_bytes_max).max(1)
+    }
+}
+
+/// Where objects are found, read and written.
+pub struct Stores {
+    settings: Settings,
+    allowed: Option<Vec<Address>>,
+    limits: Limits,
+    ahead: Arc<Semaphore>,
+    made: Mutex<Made>,
+}
+
+/// What is made once.
+#[derive(Default)]
+struct Made {
+    stores: HashMap<String, Arc<dyn ObjectStore>>,
+    client: Option<reqwest::Client>,
+    /// Addresses of the web by the names that they are shown by, which say nothing of their queries.
+    named: HashMap<String, Vec<String>>,
+}
+
+impl Stores {
+    /// Stores that are asked as these options say. Nothing is asked yet.
+    ///
+    /// # Errors
+    /// When an option is not known, or a folder is no address.
+    pub fn new(options: &Options) -> Result<Self, Error> {
+        let allowed = options.allowed.as_ref().map(|folders| {
+            let folders = folders.iter().map(|folder| Address::parse(folder));
+            folders.collect::<Result<Vec<_>, _>>()
+        });
+        let shares = options.limits.ahead_bytes_max / SHARE_BYTES;
+        let shares = usize::try_from(shares).unwrap_or(Semaphore::MAX_PERMITS);
+        Ok(Self {
+            settings: Settings::parse(&options.settings)?,
+            allowed: allowed.transpose()?,
+            limits: options.limits,
+            ahead: Arc::new(Semaphore::new(shares.min(Semaphore::MAX_PERMITS))),
+            made: Mutex::default(),
+        })
+    }
+
+    /// The objects that an address means, in the order of their keys: one, or all whose keys match `*`, `?`, `[…]`
+    /// and `**`. An object whose key holds such characters is found by its key first.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be reached or is not allowed.
+    pub fn expand(&self, pattern: &str) -> Result<Vec<Arc<RemoteObject>>, Error> {
+        let address = self.address(pattern)?;
+        match &address {
+            Address::Web(web) => {
+                if web.url.path().contains('*') {
+                    let what = "an address of the web has no list of files";
+                    return Err(Error::new(ErrorKind::Unsupported, pattern, what).with_hint(
+                        "name each of them: FROM ['https://…/a.pcap', 'https://…/b.pcap']",
+                    ));
+                }
+                let place = self.web_place(web)?;
+                self.find(place).map(|object| vec![object])
+            }
+            Address::Store(of) if is_wild(&of.key) => self.listed(of),
+            Address::Store(of) if of.key.is_empty() || of.key.ends_with('/') => {
+                let shown = address.shown();
+                let what = "this is a folder";
+                Err(Error::new(ErrorKind::NotFound, &shown, what)
+                    .with_hint("a pattern such as s3://bucket/day/*.pcap reads what is in it"))
+            }
+            Address::Store(of) => {
+                let place = self.place(of, &of.key)?;
+                self.find(place).map(|object| vec![object])
+            }
+        }
+    }
+
+    /// The address that a text is, if it is allowed to read it.
+    fn address(&self, text: &str) -> Result<Address, Error> {
+        let address = Address::parse(text)?;
+        match &self.allowed {
+            Some(folders) if !folders.iter().any(|folder| address.is_below(folder)) => {
+                let what = "this place is not among those that may be read";
+                Err(Error::new(ErrorKind::Refused, &address.shown(), what))
+            }
+            _ => Ok(address),
+        }
+    }
+
+    fn find(&self, place: Place) -> Result<Arc<RemoteObject>, Error> {
+        let (limits, ahead) = (self.limits, Arc::clone(&self.ahead));
+        let name = place.name.clone();
+        let found = wait(async move { RemoteObject::find(place, limits, &ahead).await });
+        match found {
+            Ok(found) => found.map(Arc::new),
+            Err(_) => Err(Error::interrupted(&name)),
+        }
+    }
+
+    fn listed(&self, address: &StoreAddress) -> Result<Vec<Arc<RemoteObject>>, Error> {
+        let shown = address.shown(&address.key);
+        let keys = Keys::parse(&address.key).map_err(|what| {
+            Error::new(
+                ErrorKind::Address,
+                &shown,
+                format!("the pattern cannot be read: {what}"),
+            )
+        })?;
+        let store = self.store(address)?;
+        let name = shown.clone();
+        let found = wait(async move { keys.list(store, &name).await });
+        let found = found.map_err(|_| Error::interrupted(&shown))??;
+        if found.is_empty() {
+            let what = "no object matches";
+            return Err(Error::new(ErrorKind::NotFound, &shown, what)
+                .with_hint("check the bucket and the folder; ** looks in folders below"));
+        }
+        let object = |meta: &object_store::ObjectMeta| {
+            let place = self.place(address, meta.location.as_ref())?;
+            let object = RemoteObject::listed(place, meta, self.limits, &self.ahead);
+            Ok(Arc::new(object))
+        };
+        found.iter().map(object).collect()
+    }
+
+    /// A file that is to become the object at an address.
+    ///
+    /// # Errors
+    /// When objects may not be written, or not there.
+    pub fn create(&self, address: &str) -> Result<RemoteFile, Error> {
+        let of = self.target(address)?;
+        Ok(RemoteFile::new(self.place(&of, &of.key)?))
+    }
+
+    /// True when there is an object with bytes at an address.
+    ///
+    /// # Errors
+    /// As [`Self::create`], and when the store does not say.
+    pub fn exists(&self, address: &str) -> Result<bool, Error> {
+        let of = self.target(address)?;
+        let place = self.place(&of, &of.key)?;
+        match self.find(place) {
+            Ok(object) => Ok(object.0.version.size > 0),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The address of what is written.
+    fn target(&self, text: &str) -> Result<StoreAddress, Error> {
+        let address = Address::parse(text)?;
+        let shown = address.shown();
+        if self.allowed.is_some() {
+            let what = "objects are read here, and not written";
+            return Err(Error::new(ErrorKind::Refused, &shown, what));
+        }
+        match address {
+            Address::Store(of) if of.key.is_empty() || of.key.ends_with('/') => {
+                Err(Error::new(ErrorKind::Address, &shown, "this is a folder"))
+            }
+            Address::Store(of) => Ok(of),
+            Address::Web(_) => {
+                let what = "nothing is written to an address of the web";
+                Err(Error::new(ErrorKind::Unsupported, &shown, what)
+                    .with_hint("s3://, gs:// and az:// are written to"))
+            }
+        }
+    }
+
+    fn place(&self, of: &StoreAddress, key: &str) -> Result<Place, Error> {
+        let name = of.shown(key);
+        let path = Path::parse(key).map_err(|_| {
+            let what = "the key has a part that is empty, . or .., or a control character";
+            Error::new(ErrorKind::Address, &name, what)
+        })?;
+        Ok(Place {
+            store: self.store(of)?,
+            path,
+            address: name.clone(),
+            name,
+        })
+    }
+
+    fn web_place(&self, web: &WebAddress) -> Result<Place, Error> {
+        let url = web.url.as_str();
+        // Who asks is part of what is answered.
+        let address = match &web.authorization {
+            Some(value) => format!("{url} {}", value.to_str().unwrap_or_default()),
+            None => url.to_owned(),
+        };
+        let shown = Address::Web(web.clone()).shown();
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let client = match &made.client {
+            Some(client) => client.clone(),
+            None => {
+                let client = store::client(self.allowed.is_none())?;
+                made.client.insert(client).clone()
+            }
+        };
+        let named = made.named.entry(shown.clone()).or_default();
+        let number = match named.iter().position(|known| *known == address) {
+            Some(at) => at,
+            None => {
+                named.push(address.clone());
+                named.len() - 1
+            }
+        };
+        // Two signed addresses of one path are two objects, and are told apart.
+        let name = match number {
+            0 => shown,
+            more => format!("{shown}({})", more + 1),
+        };
+        Ok(Place {
+            store: store::web(web, &client)?,
+            path: Path::ROOT,
+            name,
+            address,
+        })
+    }
+
+    fn store(&self, of: &StoreAddress) -> Result<Arc<dyn ObjectStore>, Error> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(store) = made.stores.get(&of.base) {
+            return Ok(Arc::clone(store));
+        }
+        let store = store::store(of, &self.settings)?;
+        made.stores.insert(of.base.clone(), Arc::clone(&store));
+        Ok(store)
+    }
+}
+
+impl fmt::Debug for Stores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stores")
+            .field("allowed", &self.allowed)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The first request of a reader; each further one asks for twice as much.
+const FIRST_BYTES: u64 = 256 << 10;
+/// What memory that readers share is counted in.
+pub(crate) const SHARE_BYTES: u64 = 4 << 10;

@@ -1,0 +1,183 @@
+//! An object that is written.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
+
+use object_store::{MultipartUpload, ObjectStoreExt as _, PutPayload};
+
+use crate::Error;
+use crate::object::Place;
+use crate::runtime::{Task, spawn, wait};
+
+/// What is to become an object when it is whole ([`Self::keep`]); until then, and when it is dropped before, whatever
+/// has the name stays as it is.
+///
+/// What is small is put in one request. What is larger goes up in parts, some of them at once, which the store makes an
+/// object of at the end. Parts of a program that was killed stay with some stores until their own rules remove them.
+pub struct RemoteFile {
+    place: Place,
+    /// The part that is being filled.
+    part: Vec<u8>,
+    /// Nobody waits for it: it is what lets references be sent to other threads.
+    upload: Mutex<Option<Box<dyn MultipartUpload>>>,
+    under_way: VecDeque<Task<Result<(), Error>>>,
+    parts: usize,
+    is_failed: bool,
+}
+
+impl RemoteFile {
+    pub(crate) const fn new(place: Place) -> Self {
+        Self {
+            place,
+            part: Vec::new(),
+            upload: Mutex::new(None),
+            under_way: VecDeque::new(),
+            parts: 0,
+            is_failed: false,
+        }
+    }
+
+    /// The address as it may be shown.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.place.name
+    }
+
+    /// All has been written: makes it the object at the address, in place of what was there.
+    ///
+    /// # Errors
+    /// When the store does not take it; what was there stays then.
+    pub fn keep(mut self) -> io::Result<()> {
+        if self.is_failed {
+            return Err(io::Error::other("an earlier part was not taken"));
+        }
+        let kept = self.finish();
+        if kept.is_ok() {
+            *self.upload() = None;
+        }
+        kept
+    }
+
+    fn upload(&mut self) -> &mut Option<Box<dyn MultipartUpload>> {
+        self.upload
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        let name = self.place.name.clone();
+        if self.upload().is_none() {
+            let (store, path) = (
+                std::sync::Arc::clone(&self.place.store),
+                self.place.path.clone(),
+            );
+            let payload = PutPayload::from(std::mem::take(&mut self.part));
+            let put = wait(async move { store.put(&path, payload).await })?;
+            put.map_err(|error| Error::of_store(&name, &error).into_io())?;
+            return Ok(());
+        }
+        if !self.part.is_empty() {
+            self.send()?;
+        }
+        while let Some(task) = self.under_way.pop_front() {
+            task.wait()?.map_err(Error::into_io)?;
+        }
+        let Some(mut upload) = self.upload().take() else {
+            return Ok(());
+        };
+        let (upload, completed) = wait(async move {
+            let completed = upload.complete().await;
+            (upload, completed)
+        })?;
+        *self.upload() = Some(upload);
+        completed.map_err(|error| Error::of_store(&name, &error).into_io())?;
+        Ok(())
+    }
+
+    /// Sends the part that is full.
+    fn send(&mut self) -> io::Result<()> {
+        let name = self.place.name.clone();
+        if self.upload().is_none() {
+            let (store, path) = (
+                std::sync::Arc::clone(&self.place.store),
+                self.place.path.clone(),
+            );
+            let begun = wait(async move { store.put_multipart(&path).await })?;
+            let begun = begun.map_err(|error| Error::of_store(&name, &error).into_io())?;
+            *self.upload() = Some(begun);
+        }
+        let bytes_max = part_bytes(self.parts);
+        let tasks_max = (UNDER_WAY_BYTES_MAX / bytes_max).max(1);
+        while self.under_way.len() >= tasks_max
+            && let Some(task) = self.under_way.pop_front()
+        {
+            task.wait()?.map_err(Error::into_io)?;
+        }
+        let payload = PutPayload::from(std::mem::take(&mut self.part));
+        let Some(upload) = self.upload() else {
+            return Ok(());
+        };
+        let part = upload.put_part(payload);
+        self.parts += 1;
+        let task = spawn(async move {
+            let put = part.await;
+            put.map_err(|error| Error::of_store(&name, &error))
+        })?;
+        self.under_way.push_back(task);
+        Ok(())
+    }
+}
+
+impl Write for RemoteFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.is_failed {
+            return Err(io::Error::other("an earlier part was not taken"));
+        }
+        let bytes_max = part_bytes(self.parts);
+        let free = bytes_max.saturating_sub(self.part.len());
+        let count = free.min(bytes.len());
+        self.part
+            .extend_from_slice(bytes.get(..count).unwrap_or_default());
+        if self.part.len() >= bytes_max {
+            self.send().inspect_err(|_| self.is_failed = true)?;
+        }
+        Ok(count)
+    }
+
+    /// A part that is not full waits for the rest.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for RemoteFile {
+    fn drop(&mut self) {
+        self.under_way.clear();
+        if let Some(mut upload) = self.upload().take() {
+            // Whether the store lets go of the parts now or by its own rules is all that hangs on it.
+            let _ = wait(async move {
+                let _ = tokio::time::timeout(ABORT_TIME_MAX, upload.abort()).await;
+            });
+        }
+    }
+}
+
+impl std::fmt::Debug for RemoteFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.place.name)
+    }
+}
+
+/// Bytes of a part. Stores take 10,000 parts: so that there is no end to what is written, later ones are larger.
+const fn part_bytes(parts: usize) -> usize {
+    let doubled = parts / PARTS_OF_A_SIZE;
+    PART_BYTES << if doubled > 6 { 6 } else { doubled }
+}
+
+/// 8 MiB; the last parts of the largest object have 512 MiB.
+const PART_BYTES: usize = 8 << 20;
+const PARTS_OF_A_SIZE: usize = 1_000;
+/// Of parts that go up at once.
+const UNDER_WAY_BYTES_MAX: usize = 64 << 20;
+const ABORT_TIME_MAX: std::time::Duration = std::time::Duration::from_secs(5);

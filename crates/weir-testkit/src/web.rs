@@ -1,0 +1,368 @@
+//! Servers on this machine that objects are read from: one that fails as it is told, and a stand-in of S3.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// How the server answers, beside the objects that it has.
+#[derive(Clone, Debug)]
+pub struct Faults {
+    /// Before the first byte of each answer.
+    pub delay: Duration,
+    /// Every so many bodies ends in its middle, with the connection; 0 for none.
+    pub break_every: usize,
+    /// It gives parts of objects.
+    pub ranges: bool,
+    /// Answers say which version they are of.
+    pub e_tags: bool,
+    /// It looks at the version that is asked for (RFC 9110, 13.1.1).
+    pub if_match: bool,
+    /// All answers have this status.
+    pub status: Option<u16>,
+    /// Where requests are sent on to.
+    pub location: Option<String>,
+}
+
+impl Default for Faults {
+    fn default() -> Self {
+        Self {
+            delay: Duration::ZERO,
+            break_every: 0,
+            ranges: true,
+            e_tags: true,
+            if_match: true,
+            status: None,
+            location: None,
+        }
+    }
+}
+
+/// A server of objects over HTTP/1.1, on a port of this machine. It ends when it is dropped.
+#[derive(Debug)]
+pub struct WebServer {
+    address: String,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    objects: Mutex<HashMap<String, (Arc<Vec<u8>>, u64)>>,
+    faults: Mutex<Faults>,
+    requests: AtomicUsize,
+    bodies: AtomicUsize,
+    bytes: AtomicU64,
+    /// All request lines and headers.
+    heard: Mutex<String>,
+    is_over: AtomicBool,
+}
+
+impl WebServer {
+    /// Starts one without objects.
+    ///
+    /// # Panics
+    /// When the machine has no port to give.
+    #[must_use]
+    pub fn start(faults: Faults) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port of this machine");
+        let address = listener.local_addr().expect("it is bound");
+        let shared = Arc::new(Shared::default());
+        *lock(&shared.faults) = faults;
+        let of_thread = Arc::clone(&shared);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                if of_thread.is_over.load(Ordering::Relaxed) {
+                    break;
+                }
+                let shared = Arc::clone(&of_thread);
+                if let Ok(stream) = stream {
+                    thread::spawn(move || serve(&stream, &shared));
+                }
+            }
+        });
+        Self {
+            address: address.to_string(),
+            shared,
+        }
+    }
+
+    /// Its host and port.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        &self.address
+    }
+
+    /// The address of an object.
+    #[must_use]
+    pub fn url(&self, name: &str) -> String {
+        format!("http://{}/{name}", self.address)
+    }
+
+    /// Makes the object of this name be these bytes, as another version than before.
+    pub fn put(&self, name: &str, bytes: Vec<u8>) {
+        let mut objects = lock(&self.shared.objects);
+        let version = objects.get(name).map_or(1, |(_, version)| version + 1);
+        objects.insert(name.to_owned(), (Arc::new(bytes), version));
+    }
+
+    /// Removes an object.
+    pub fn remove(&self, name: &str) {
+        lock(&self.shared.objects).remove(name);
+    }
+
+    /// Answers in another way from now on.
+    pub fn set(&self, faults: Faults) {
+        *lock(&self.shared.faults) = faults;
+    }
+
+    /// Requests so far.
+    #[must_use]
+    pub fn requests(&self) -> usize {
+        self.shared.requests.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of bodies that were given out so far.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.shared.bytes.load(Ordering::Relaxed)
+    }
+
+    /// The request lines and headers so far.
+    #[must_use]
+    pub fn heard(&self) -> String {
+        lock(&self.shared.heard).clone()
+    }
+}
+
+impl Drop for WebServer {
+    fn drop(&mut self) {
+        self.shared.is_over.store(true, Ordering::Relaxed);
+        // It waits for who comes next.
+        let _ = TcpStream::connect(&self.address);
+    }
+}
+
+fn lock<T>(held: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One connection, until it ends.
+fn serve(stream: &TcpStream, shared: &Shared) {
+    let mut reader = BufReader::new(stream);
+    loop {
+        let mut head = String::new();
+        loop {
+            let before = head.len();
+            match reader.read_line(&mut head) {
+                Ok(read) if read > 0 => {}
+                _ => return,
+            }
+            if head
+                .get(before..)
+                .is_some_and(|line| line.trim().is_empty())
+            {
+                break;
+            }
+        }
+        shared.requests.fetch_add(1, Ordering::Relaxed);
+        lock(&shared.heard).push_str(&head);
+        let faults = lock(&shared.faults).clone();
+        thread::sleep(faults.delay);
+        if answer(stream, shared, &faults, &head).is_none() {
+            let _ = stream.shutdown(Shutdown::Both);
+            return;
+        }
+    }
+}
+
+/// Answers one request; `None` when that ends the connection.
+fn answer(mut stream: &TcpStream, shared: &Shared, faults: &Faults, head: &str) -> Option<()> {
+    let target = head.split(' ').nth(1).unwrap_or_default();
+    let path = target.split('?').next().unwrap_or_default();
+    let name = path.trim_start_matches('/');
+    let plain = |status: &str, more: &str, body: &str| {
+        let length = body.len();
+        format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n{more}\r\n{body}")
+    };
+    if let Some(location) = &faults.location {
+        let more = format!("Location: {location}\r\n");
+        return stream
+            .write_all(plain("302 Found", &more, "").as_bytes())
+            .ok();
+    }
+    if let Some(status) = faults.status {
+        let body = "<Error><Code>AccessDenied</Code><StringToSign>SECRET</StringToSign></Error>";
+        let status = format!("{status} Status");
+        return stream.write_all(plain(&status, "", body).as_bytes()).ok();
+    }
+    let found = lock(&shared.objects).get(name).cloned();
+    let Some((bytes, version)) = found else {
+        return stream
+            .write_all(plain("404 Not Found", "", "SECRET").as_bytes())
+            .ok();
+    };
+    let tag = format!("\"{version}\"");
+    let header = |wanted: &str| {
+        head.lines().find_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            name.eq_ignore_ascii_case(wanted).then(|| value.trim())
+        })
+    };
+    if faults.if_match && header("if-match").is_some_and(|wanted| wanted != tag) {
+        return stream
+            .write_all(plain("412 Precondition Failed", "", "").as_bytes())
+            .ok();
+    }
+    let size = bytes.len();
+    let range = header("range").filter(|_| faults.ranges);
+    let range = range.and_then(|range| {
+        let (start, end) = range.strip_prefix("bytes=")?.split_once('-')?;
+        let start: usize = start.parse().ok()?;
+        let end = end.parse::<usize>().map_or(size, |end| end + 1);
+        Some((start, end.min(size)))
+    });
+    let mut more = String::new();
+    if faults.e_tags {
+        more += &format!("ETag: {tag}\r\n");
+    }
+    more += &format!("Last-Modified: Mon, 23 Nov 2026 07:00:{version:02} GMT\r\n");
+    let (status, start, end) = match range {
+        Some((start, end)) if start < end => {
+            let last = end - 1;
+            more += &format!("Content-Range: bytes {start}-{last}/{size}\r\n");
+            ("206 Partial Content", start, end)
+        }
+        Some(_) => {
+            let more = format!("Content-Range: bytes */{size}\r\n");
+            let text = plain("416 Range Not Satisfiable", &more, "");
+            return stream.write_all(text.as_bytes()).ok();
+        }
+        None => ("200 OK", 0, size),
+    };
+    let length = end - start;
+    let head_text = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n{more}\r\n");
+    stream.write_all(head_text.as_bytes()).ok()?;
+    if head.starts_with("HEAD") {
+        return Some(());
+    }
+    let number = shared.bodies.fetch_add(1, Ordering::Relaxed) + 1;
+    let breaks = faults.break_every > 0 && number.is_multiple_of(faults.break_every);
+    let given = if breaks { length / 2 } else { length };
+    let body = bytes.get(start..start + given)?;
+    for piece in body.chunks(64 << 10) {
+        stream.write_all(piece).ok()?;
+        shared
+            .bytes
+            .fetch_add(piece.len() as u64, Ordering::Relaxed);
+    }
+    (!breaks).then_some(())
+}
+
+/// moto, a stand-in of S3 in Python (`pip install 'moto[server]'`), with one bucket. It ends when it is dropped.
+#[derive(Debug)]
+pub struct Moto {
+    child: Child,
+    address: String,
+}
+
+impl Moto {
+    /// Starts it; `None` where it is not installed.
+    ///
+    /// # Panics
+    /// When it is, and does not answer.
+    #[must_use]
+    pub fn start() -> Option<Self> {
+        let known = Command::new("python3")
+            .args(["-c", "import moto.server"])
+            .stderr(Stdio::null())
+            .status();
+        if !known.is_ok_and(|status| status.success()) {
+            return None;
+        }
+        let free = TcpListener::bind("127.0.0.1:0").expect("a port of this machine");
+        let address = free.local_addr().expect("it is bound");
+        drop(free);
+        let child = Command::new("python3")
+            .args(["-m", "moto.server", "-H", "127.0.0.1", "-p"])
+            .arg(address.port().to_string())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it was found");
+        let moto = Self {
+            child,
+            address: address.to_string(),
+        };
+        for _ in 0..600 {
+            if moto
+                .request("PUT", "bucket", &[])
+                .is_some_and(|status| status == 200)
+            {
+                return Some(moto);
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        panic!("moto does not answer");
+    }
+
+    /// Its address.
+    #[must_use]
+    pub fn endpoint(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// What the environment says to programs that read from it.
+    #[must_use]
+    pub fn environment(&self) -> [(&'static str, String); 5] {
+        [
+            ("AWS_ENDPOINT_URL", self.endpoint()),
+            ("AWS_ALLOW_HTTP", "true".to_owned()),
+            ("AWS_ACCESS_KEY_ID", "KEYOFTHEBUCKET".to_owned()),
+            ("AWS_SECRET_ACCESS_KEY", "SECRETOFTHEBUCKET".to_owned()),
+            ("AWS_REGION", "us-east-1".to_owned()),
+        ]
+    }
+
+    /// Makes an object of `bucket`.
+    ///
+    /// # Panics
+    /// When it is not taken.
+    pub fn put(&self, key: &str, bytes: &[u8]) {
+        let status = self.request("PUT", &format!("bucket/{key}"), bytes);
+        assert_eq!(status, Some(200), "{key}");
+    }
+
+    /// True when `bucket` has an object of this key.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        self.request("HEAD", &format!("bucket/{key}"), &[]) == Some(200)
+    }
+
+    fn request(&self, method: &str, path: &str, body: &[u8]) -> Option<u16> {
+        let mut stream = TcpStream::connect(&self.address).ok()?;
+        let (host, length) = (&self.address, body.len());
+        // It asks who one is, and not for a proof.
+        let head = format!(
+            "{method} /{path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\nConnection: close\r\n\
+             Authorization: AWS4-HMAC-SHA256 Credential=KEYOFTHEBUCKET/20261123/us-east-1/s3/aws4_request, \
+             SignedHeaders=host, Signature=0\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).ok()?;
+        stream.write_all(body).ok()?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).ok()?;
+        let answer = String::from_utf8_lossy(&answer);
+        answer.split(' ').nth(1)?.parse().ok()
+    }
+}
+
+impl Drop for Moto {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
