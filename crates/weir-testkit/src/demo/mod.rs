@@ -1,6 +1,7 @@
 //! The sample captures of `weir demo`: small, believable, the same every time.
 
 mod atm;
+mod call;
 mod megaco;
 mod office;
 mod recorder;
@@ -14,6 +15,8 @@ use crate::Rng;
 use std::io;
 use std::net::Ipv6Addr;
 use std::path::Path;
+
+pub use call::call_pcap;
 
 /// The record layout of recorder.bin, as `records(...)` reads it.
 pub const RECORDER_LAYOUT: &str = include_str!("recorder.toml");
