@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import subprocess
@@ -262,3 +263,73 @@ def test_studies_of_websockets_have_a_table_and_a_plot() -> None:
     plot = study.plot()
     plot.altair()
     assert vl_convert.vegalite_to_svg(plot.spec).startswith("<svg")
+
+
+def test_the_tutorial_runs_and_shows_what_it_shows(tmp_path: Path) -> None:
+    """`WEIR_BLESS=1` writes its outputs anew."""
+    import nbformat
+    from nbclient import NotebookClient
+
+    path = ROOT / "docs/notebooks/first-look.ipynb"
+    stored = nbformat.read(path, as_version=4)
+    executed = nbformat.from_dict(json.loads(json.dumps(stored)))
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = str(Path(weir.__file__).parent.parent)
+    try:
+        client = NotebookClient(
+            executed, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+        )
+        client.execute()
+    finally:
+        os.environ.pop("PYTHONPATH")
+        if before is not None:
+            os.environ["PYTHONPATH"] = before
+    for cell in executed.cells:
+        cell.metadata.pop("execution", None)
+    if os.environ.get("WEIR_BLESS"):
+        executed.metadata["language_info"] = {"name": "python"}
+        path.write_text(nbformat.writes(executed) + "\n")
+        return
+    plots = 0
+    for was, now in zip(stored.cells, executed.cells, strict=True):
+        told = [_told(cell) for cell in (was, now)]
+        assert told[0] == told[1], now.source
+        plots += sum(bool(output.get("data", {}).get(_plot._MIME)) for output in now.get("outputs", []))
+    # From a capture to a plot of a call's quality.
+    assert plots >= 1
+    assert (tmp_path / "quality.svg").read_text().startswith("<svg")
+
+
+def _told(cell: Any) -> list[Any]:
+    """What a cell shows, but for pictures, whose making is another's."""
+    told = []
+    for output in cell.get("outputs", []):
+        data = {kind: value for kind, value in output.get("data", {}).items() if kind != "image/svg+xml"}
+        told.append((output["output_type"], output.get("text"), data))
+    return told
+
+
+def test_what_the_page_for_newcomers_names_is_there(home: Path) -> None:
+    """Each expression of weir in the tables of the page, over a capture of the demo."""
+    page = (ROOT / "docs/guide/from-scapy-pyshark-nfstream.md").read_text()
+    names = {"weir": weir, "f": VOIP, "data": Path(VOIP).read_bytes(), "result": weir.sql("SELECT 1")}
+    ran = 0
+    for line in page.splitlines():
+        cells = line.split(" | ")
+        if len(cells) != 2 or not line.startswith("| "):
+            continue
+        for code in re.findall(r"`([^`]+)`", cells[1]):
+            code = code.replace("'f'", f"'{VOIP}'").replace("…", "frame.number", 1)
+            if code.startswith("for ") and "live" not in code:
+                exec(f"{code}: break", dict(names))
+            elif code.startswith("weir.") and "live" not in code and "fields" not in code:
+                eval(code, dict(names))
+            elif code.startswith("SELECT"):
+                weir.sql(code.replace("frame.number FROM flows", "flow.id FROM flows"))
+            elif code.startswith("WHERE"):
+                table = f"flows('{VOIP}')" if "proto" in code else f"'{VOIP}'"
+                weir.sql(f"SELECT 1 FROM {table} {code.split(':')[0]}")
+            else:
+                continue
+            ran += 1
+    assert ran >= 10

@@ -63,9 +63,15 @@ fn compare(python: &str, weir: &str, folder: &Path) -> Result<Vec<Comparison>> {
             continue;
         }
         let theirs = rate(python, name, &traced(folder, bytes)?)?;
-        println!("{name}: {theirs:.0} packets a second; weir {:.0} times", ours / theirs);
+        println!(
+            "{name}: {theirs:.0} packets a second; weir {:.0} times",
+            ours / theirs
+        );
         if ours < times * theirs {
-            broken.push(format!("{:.1} times {name}, {times} promised", ours / theirs));
+            broken.push(format!(
+                "{:.1} times {name}, {times} promised",
+                ours / theirs
+            ));
         }
         comparisons.push(Comparison {
             name: "a packet into a frame of Polars".to_owned(),
@@ -78,7 +84,10 @@ fn compare(python: &str, weir: &str, folder: &Path) -> Result<Vec<Comparison>> {
     let path = traced(folder, STREAM_BYTES)?;
     let (cost, said) = Subject::new("stream", python, &["-c", STREAM, &path]).run()?;
     let resident = megabytes(cost.resident);
-    println!("1 GB in batches: {} packets, {resident:.0} MB resident", said.trim());
+    println!(
+        "1 GB in batches: {} packets, {resident:.0} MB resident",
+        said.trim()
+    );
     if cost.resident > STREAM_RESIDENT_MAX {
         broken.push(format!("{resident:.0} MB resident while 1 GB is streamed"));
     }
@@ -100,9 +109,14 @@ fn compare(python: &str, weir: &str, folder: &Path) -> Result<Vec<Comparison>> {
             }
         }
         let [ours, theirs] = costs.map(|costs| median(&costs));
-        println!("{name}: {ours:.3} s of processor time from Python, {theirs:.3} s by the command line");
+        println!(
+            "{name}: {ours:.3} s of processor time from Python, {theirs:.3} s by the command line"
+        );
         if ours > CPU_MAX * theirs {
-            broken.push(format!("{name}: {:.2} times the command line's", ours / theirs));
+            broken.push(format!(
+                "{name}: {:.2} times the command line's",
+                ours / theirs
+            ));
         }
         comparisons.push(Comparison {
             name: name.to_string(),
@@ -123,7 +137,8 @@ fn rate(python: &str, name: &str, path: &str) -> Result<f64> {
     let script = root()?.join("benchmarks/python/peers.py");
     let script = script.to_string_lossy();
     let (_, said) = Subject::new(name, python, &[&script, name, path]).run()?;
-    let said: Value = serde_json::from_str(said.trim()).with_context(|| format!("{name}: {said}"))?;
+    let said: Value =
+        serde_json::from_str(said.trim()).with_context(|| format!("{name}: {said}"))?;
     let packets = said["packets"].as_f64().unwrap_or_default();
     let wall = said["wall"].as_f64().unwrap_or(f64::NAN);
     Ok(packets / wall)
