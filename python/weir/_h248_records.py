@@ -101,6 +101,8 @@ _FIELDS = {
     "TransactionPending": "id",
     "TransactionReply": "id imm_ack_required result segment_number:3 segmentation_complete:3",
     "TransactionRequest": "id actions",
+    # As Erlang's megaco has it: wildcards are words in lists, for each octet.
+    "megaco_term_id": "contains_wildcards id",
 }
 
 

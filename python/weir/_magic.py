@@ -17,8 +17,6 @@ def load(shell: Any) -> None:
 
     connection = Connection()
 
-    # IPython would put the text of a variable in the place of its name: into SQL, without quotes.
-    @no_var_expand
     def sql(line: str, cell: str | None = None) -> Result | None:
         """``%sql QUERY``, or ``%%sql [NAME <<]`` above a query of several lines."""
         name = None
@@ -34,6 +32,8 @@ def load(shell: Any) -> None:
         shell.user_ns[name] = result
         return None
 
+    # IPython would put the text of a variable in the place of its name: into SQL, without quotes.
+    sql = no_var_expand(sql)
     shell.register_magic_function(sql, magic_kind="line_cell", magic_name="sql")
 
 

@@ -70,6 +70,86 @@ pub(crate) fn wheel() -> Result<()> {
     Ok(())
 }
 
+/// Builds the extension module with the address sanitizer, which takes a nightly toolchain, and runs the tests with it.
+pub(crate) fn asan(arguments: &[&str]) -> Result<()> {
+    let python = env::var_os("WEIR_PYTHON").unwrap_or_else(|| "python3".into());
+    let target = target_dir()?.join("asan");
+    let host = "x86_64-unknown-linux-gnu";
+    run(&mut cargo(&["build", "-p", "weir-cli"])?)?;
+    // What builds the build scripts is left as it is: only what is for the target is instrumented.
+    let mut build = Command::new("rustup");
+    build.args([
+        "run",
+        "nightly",
+        "cargo",
+        "build",
+        "-p",
+        "weir-python",
+        "--target",
+        host,
+    ]);
+    build
+        .env("CARGO_TARGET_DIR", &target)
+        .env("RUSTFLAGS", "-Zsanitizer=address")
+        // Fewer octets on disk; stacks have their functions' names all the same.
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
+        .env_remove("CARGO")
+        .env_remove("RUSTUP_TOOLCHAIN")
+        .current_dir(root()?);
+    run(&mut build)?;
+    let place_of = target.join("package");
+    let package = place_of.join("weir");
+    fs::create_dir_all(&package)?;
+    let sources = root()?.join("python");
+    for entry in fs::read_dir(sources.join("weir"))? {
+        let path = entry?.path();
+        let is_source = path.extension().is_some_and(|found| found != "so");
+        if let (true, Some(name)) = (is_source && path.is_file(), path.file_name()) {
+            fs::copy(&path, package.join(name))?;
+        }
+    }
+    place(
+        &target.join(host).join("debug/lib_weir.so"),
+        &package.join("_weir.abi3.so"),
+    )?;
+    let runtime = Command::new("cc")
+        .arg("-print-file-name=libasan.so")
+        .output()?;
+    let runtime = String::from_utf8(runtime.stdout)?;
+    let mut tests = Command::new(&python);
+    tests
+        .args([
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--import-mode",
+            "importlib",
+        ])
+        .arg("-c")
+        .arg(sources.join("pyproject.toml"))
+        .arg("--rootdir")
+        .arg(&sources)
+        .arg(sources.join("tests"))
+        // Memory that stays is what the sanitizer holds back on purpose.
+        .args([
+            "--deselect",
+            "tests/test_process.py::test_a_thousand_queries_leave_nothing_behind",
+        ])
+        .args(arguments)
+        // The package that was built here is what is imported, not the sources beside the tests.
+        .current_dir(&place_of)
+        .env("LD_PRELOAD", runtime.trim())
+        // What Python and its libraries keep until the end is theirs.
+        .env("ASAN_OPTIONS", "detect_leaks=0:abort_on_error=1")
+        .env("PYTHONMALLOC", "malloc")
+        .env("PYTHONPATH", &place_of)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("WEIR_PROGRAM", target_dir()?.join("debug/weir"));
+    run(&mut tests)
+}
+
 /// Extras of the wheel, and what the README's examples then have to have run with.
 const ENVIRONMENTS: &[(&str, &[&str])] = &[
     ("", &[]),

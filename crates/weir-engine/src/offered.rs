@@ -59,7 +59,7 @@ impl Engine {
         let plan = self.logical_checked(statement).await?.plan;
         let schema = Arc::new(plan.schema().as_arrow().clone());
         for (at, field) in schema.fields().iter().enumerate() {
-            if schema.index_of(field.name()) != Ok(at) {
+            if schema.index_of(field.name()).ok() != Some(at) {
                 let message = format!("two columns of the table are named {}", field.name());
                 let error = Error::new(ErrorKind::Plan, message);
                 return Err(error.with_hint("AS gives a column another name"));
@@ -107,16 +107,19 @@ impl fmt::Debug for Offered {
 }
 
 impl Offered {
-    /// The column of this name, as an expression over the query.
-    fn column(&self, index: usize) -> Expr {
-        Expr::Column(self.plan.schema().columns().swap_remove(index))
+    /// A column of the table, as an expression over the query.
+    fn column(&self, index: usize) -> Result<Expr> {
+        let Some(column) = self.plan.schema().columns().into_iter().nth(index) else {
+            return plan_err!("the table has no column {index}");
+        };
+        Ok(Expr::Column(column))
     }
 
     /// The condition of another session, over the query's own columns.
     fn condition(&self, filter: &Expr) -> Result<Expr> {
         let own = filter.clone().transform(|part| match &part {
             Expr::Column(column) => match self.schema.index_of(&column.name) {
-                Ok(index) => Ok(Transformed::yes(self.column(index))),
+                Ok(index) => Ok(Transformed::yes(self.column(index)?)),
                 Err(_) => plan_err!("no column named {}", column.name),
             },
             _ => Ok(Transformed::no(part)),
@@ -162,7 +165,8 @@ impl TableProvider for Offered {
             builder = builder.filter(self.condition(filter)?)?;
         }
         if let Some(columns) = projection {
-            builder = builder.project(columns.iter().map(|index| self.column(*index)))?;
+            let columns: Result<Vec<Expr>> = columns.iter().map(|at| self.column(*at)).collect();
+            builder = builder.project(columns?)?;
         }
         if limit.is_some() {
             builder = builder.limit(0, limit)?;
