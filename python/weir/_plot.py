@@ -217,7 +217,9 @@ def wanted(kind: Kind, columns: Sequence[Column], rows: Sequence[_Row]) -> Choic
         return Choice("bars", tuple(names) or (first,), (y,))
     if kind == "histogram":
         return Choice("histogram", (next(iter(found.ys), numbers[-1]),)) if numbers else None
-    by = found.by if found.by is not None else next((at for at in others if at not in found.ys), None)
+    by = found.by
+    if by is None:
+        by = next((at for at in others if at not in found.ys[:1]), next(iter(others), None))
     if time is None or by is None:
         return None
     value = [at for at in numbers if at != by]
@@ -507,6 +509,7 @@ def _heat(
             "type": "ordinal",
             "title": _title(columns[by]),
             "sort": "descending" if ordered else levels,
+            **({"axis": {"labelExpr": "format(datum.value, '.4~g')", "labelOverlap": True}} if ordered else {}),
         },
         # The eye tells apart small amounts better when the scale is that of a root.
         "color": {"field": "value", "type": "quantitative", "title": amount, "scale": {"type": "sqrt"}},
