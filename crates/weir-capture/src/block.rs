@@ -45,6 +45,18 @@ pub enum RecordFraming {
     },
     /// ERF: the header is part of the data, and has its length in the big-endian word at 10.
     Erf,
+    /// pcapng: enhanced packet blocks of the interfaces that [`Reader::ports`](crate::Reader::ports) has a bit for. All
+    /// other blocks are left to the reader.
+    Pcapng {
+        /// Numbers have their last byte first.
+        is_little: bool,
+        /// A larger captured length is damage.
+        captured_max: u32,
+        /// More bytes of options, with what fills up the data, are beyond a limit.
+        options_max: u32,
+        /// Nanoseconds in one unit of time, which counts from 1970; not 0.
+        tick_ns: u64,
+    },
 }
 
 /// Where a record lies in the window that it was found in.

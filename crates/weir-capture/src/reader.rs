@@ -180,7 +180,7 @@ impl<R: Read> Reader<R> {
         match &self.parser {
             Parser::Pcap(pcap) => Some(pcap.framing()),
             Parser::Erf(_) => Some(RecordFraming::Erf),
-            Parser::Pcapng(_) => None,
+            Parser::Pcapng(pcapng) => pcapng.framing(),
         }
     }
 
@@ -200,12 +200,14 @@ impl<R: Read> Reader<R> {
         self.stream.number + 1
     }
 
-    /// Of ERF, a bit for each port that had a record: those of others are not passed over.
+    /// Of ERF, a bit for each port that had a record; of pcapng, for each of the first eight interfaces whose packets are
+    /// as those of the first. Records of others are not passed over.
     #[must_use]
     pub fn ports(&self) -> u8 {
         match &self.parser {
             Parser::Erf(erf) => erf.ports(),
-            _ => 0,
+            Parser::Pcapng(pcapng) => pcapng.alike(&self.stream.interfaces),
+            Parser::Pcap(_) => 0,
         }
     }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use weir_capture::{WriteError, Writer};
 use weir_file::GrowingFile;
 use weir_live::{Counts, Interface};
-use weir_tables::{Feed, Keeper, Predicate, Stop};
+use weir_tables::{CaptureTee, Feed, Predicate, Stop};
 
 use crate::args::{Global, Live};
 use crate::encoder::FileEncoder;
@@ -37,7 +37,7 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
     let interface = live.capture.open(name)?;
     let counts = Arc::clone(interface.counts());
     let stop = Stop::default();
-    let (keeper, kept) = keeper(live, &interface, global)?;
+    let (tee, kept) = tee(live, &interface, global)?;
     let feed = InterfaceFeed {
         name: name.clone(),
         interface: Mutex::new(Some(interface)),
@@ -46,7 +46,7 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
     };
     let mut options = weir_engine::Options::default();
     options.feed = Some(Arc::new(feed));
-    options.keeper.clone_from(&keeper);
+    options.tee.clone_from(&tee);
     options.overwrite = global.overwrite;
     options.encoder = Some(Arc::new(FileEncoder));
     options.stop = stop.clone();
@@ -93,9 +93,9 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
             Err(_) => target.give_up(messages),
         }
     }
-    report(name, &counts, live, keeper.as_ref(), messages)?;
+    report(name, &counts, live, tee.as_ref(), messages)?;
     if let (Some(file), Some(path)) = (kept, &live.write) {
-        close(file, path, outcome.is_ok(), keeper.as_ref(), messages)?;
+        close(file, path, outcome.is_ok(), tee.as_ref(), messages)?;
     }
     outcome.map(|_| code)
 }
@@ -106,10 +106,10 @@ fn close(
     file: GrowingFile,
     path: &Path,
     whole: bool,
-    keeper: Option<&Keeper>,
+    tee: Option<&CaptureTee>,
     messages: Messages,
 ) -> Result<(), Failure> {
-    let came = keeper.map_or(0, Keeper::records);
+    let came = tee.map_or(0, CaptureTee::records);
     if whole {
         return file.keep().map_err(|error| Failure::written(path, &error));
     }
@@ -133,11 +133,11 @@ fn list() -> Result<ExitCode, Failure> {
 }
 
 /// Where the packets go that are taken up, and how many there may be.
-fn keeper(
+fn tee(
     live: &Live,
     interface: &Interface,
     global: Global,
-) -> Result<(Option<Keeper>, Option<GrowingFile>), Failure> {
+) -> Result<(Option<CaptureTee>, Option<GrowingFile>), Failure> {
     let mut kept = None;
     let writer = match &live.write {
         None => None,
@@ -152,7 +152,7 @@ fn keeper(
         }
     };
     let wanted = writer.is_some() || live.count.is_some();
-    Ok((wanted.then(|| Keeper::new(writer, live.count)), kept))
+    Ok((wanted.then(|| CaptureTee::new(writer, live.count)), kept))
 }
 
 fn kept_badly(live: &Live, error: &WriteError) -> Failure {
@@ -165,14 +165,14 @@ fn report(
     name: &str,
     counts: &Counts,
     live: &Live,
-    keeper: Option<&Keeper>,
+    tee: Option<&CaptureTee>,
     messages: Messages,
 ) -> Result<(), Failure> {
     let remedy = "--buffer gives them more room, and a narrower WHERE less to do";
     interface::tell_counts(name, counts, remedy, messages);
-    if let (Some(keeper), Some(path)) = (keeper, &live.write) {
-        keeper.flush().map_err(|error| kept_badly(live, &error))?;
-        let kept = grouped(keeper.records());
+    if let (Some(tee), Some(path)) = (tee, &live.write) {
+        tee.flush().map_err(|error| kept_badly(live, &error))?;
+        let kept = grouped(tee.records());
         messages.note(&format!("{kept} packets kept in {}", path.display()));
     }
     Ok(())

@@ -180,7 +180,7 @@ impl Session {
 
     /// Keeps statements from reading standard input, which gives the SQL.
     pub(crate) fn take_stdin(&self) {
-        self.engine.ledger().take_stdin();
+        self.engine.scan_report().take_stdin();
     }
 
     /// The first Ctrl-C brings sources without an end to theirs, so that the final answer is given; the
@@ -209,10 +209,10 @@ impl Session {
         out: Box<dyn Write + Send>,
         refresh: Refresh,
     ) -> Result<Reader, Failure> {
-        let ledger = Arc::clone(self.engine.ledger());
+        let scan_report = Arc::clone(self.engine.scan_report());
         let progress = Progress::start(self.progress, move || {
-            let totals = ledger.counters().totals();
-            let planned = ledger.planned_bytes();
+            let totals = scan_report.counters().totals();
+            let planned = scan_report.planned_bytes();
             Done {
                 bytes: totals.source_bytes,
                 records: totals.records,
@@ -225,7 +225,7 @@ impl Session {
             if answer.is_growing() {
                 progress.finish();
                 self.end_on_interrupt();
-                let when = match (answer.streams(), answer.glance().is_some()) {
+                let when = match (answer.streams(), answer.snapshot().is_some()) {
                     (true, _) => "rows are given as they come",
                     (false, true) if refresh.every.is_some() => "groups are shown as they stand",
                     _ => "the answer is given at the end",
@@ -271,11 +271,11 @@ impl Session {
 
     /// Says what was found damaged, and with `stats` what was read; gives the exit status.
     pub(crate) fn close(self, stats: bool) -> ExitCode {
-        let totals = self.engine.ledger().counters().totals();
-        for note in self.engine.ledger().take_notes() {
+        let totals = self.engine.scan_report().counters().totals();
+        for note in self.engine.scan_report().take_notes() {
             self.messages.note(&note);
         }
-        let mut errors = self.engine.ledger().take_errors();
+        let mut errors = self.engine.scan_report().take_errors();
         // Files are read side by side; what is said of them must not differ from run to run.
         errors.sort_by(|one, other| one.path.cmp(&other.path));
         for error in &errors {

@@ -31,7 +31,7 @@ pub(crate) async fn write(
     refresh: Refresh,
 ) -> Result<Summary, Failure> {
     let mut options = options.clone();
-    let Some((glance, every)) = answer.glance().zip(refresh.every) else {
+    let Some((snapshot, every)) = answer.snapshot().zip(refresh.every) else {
         if answer.streams() {
             // Rows are shown as they come, however many.
             options.prompt = true;
@@ -49,7 +49,7 @@ pub(crate) async fn write(
         tokio::select! {
             first = answer.next() => break first?,
             _ = ticks.recv() => {
-                let Some(batches) = glance.rows().await? else {
+                let Some(batches) = snapshot.rows().await? else {
                     continue;
                 };
                 if screen.show(&answer, &options, &batches)? == Flow::Closed {

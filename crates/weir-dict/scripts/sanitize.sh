@@ -1,6 +1,7 @@
 #!/bin/sh
-# Runs the dictionary's tests, and those of compiled programs, under the address sanitizer, under valgrind and,
-# where it is installed, the dictionary's under miri, which runs no machine code. The gate runs it as `cargo xtask sanitize`.
+# Runs the tests of the dictionary and of compiled programs under the address sanitizer and valgrind, those of live
+# interfaces under the address sanitizer and, where it is installed, the dictionary's under miri, which runs no machine
+# code and knows no sockets. The gate runs it as `cargo xtask sanitize`.
 #
 #     crates/weir-dict/scripts/sanitize.sh [address|valgrind|miri]...     # all by default
 #
@@ -35,7 +36,7 @@ address() {
     fi
     # The allocator of the tests is in the way of no check: it hands on to the system's.
     RUSTFLAGS=-Zsanitizer=address PROPTEST_CASES="${PROPTEST_CASES:-16}" \
-        cargo "+$toolchain" test --quiet -p weir-dict -p weir-compile --lib --tests --target "$target"
+        cargo "+$toolchain" test --quiet -p weir-dict -p weir-compile -p weir-live --lib --tests --target "$target"
 }
 
 valgrind_run() {

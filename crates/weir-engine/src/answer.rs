@@ -12,8 +12,8 @@ use tokio::task::JoinSet;
 
 use crate::copy::{self, Copy};
 use crate::error::{Error, ErrorKind};
-use crate::ledger::Ledger;
 use crate::live::{Live, with_groups};
+use crate::scan_report::ScanReport;
 
 /// The answer to a statement: batches of rows, as they come.
 ///
@@ -25,7 +25,7 @@ pub struct Answer {
     current: Option<Receiver<Result<RecordBatch, Error>>>,
     growing: bool,
     streams: bool,
-    glance: Option<Glance>,
+    snapshot: Option<Snapshot>,
     /// What runs, to be asked at the end what it spilled.
     spills: Option<Spills>,
     // Dropping the answer stops what still runs.
@@ -40,7 +40,7 @@ impl Answer {
     ) -> Result<Self, Error> {
         let spills = Spills {
             plan: Arc::clone(&plan),
-            ledger: context.session_config().get_extension().unwrap_or_default(),
+            scan_report: context.session_config().get_extension().unwrap_or_default(),
         };
         let streams = execute_stream_partitioned(plan, Arc::clone(context))
             .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &[]))?;
@@ -65,7 +65,7 @@ impl Answer {
             current: None,
             growing: false,
             streams: true,
-            glance: None,
+            snapshot: None,
             spills: Some(spills),
             tasks,
         })
@@ -85,7 +85,7 @@ impl Answer {
             current: None,
             growing: false,
             streams: true,
-            glance: None,
+            snapshot: None,
             // The records tell of them.
             spills: None,
             tasks,
@@ -93,11 +93,11 @@ impl Answer {
     }
 
     /// The answer over a source that has no end of its own.
-    pub(crate) fn growing(self, glance: Option<Glance>, streams: bool) -> Self {
+    pub(crate) fn growing(self, snapshot: Option<Snapshot>, streams: bool) -> Self {
         Self {
             growing: true,
             streams,
-            glance,
+            snapshot,
             ..self
         }
     }
@@ -116,8 +116,8 @@ impl Answer {
 
     /// A way to look at the answer as it stands, for groups over a source without an end.
     #[must_use]
-    pub fn glance(&self) -> Option<Glance> {
-        self.glance.clone()
+    pub fn snapshot(&self) -> Option<Snapshot> {
+        self.snapshot.clone()
     }
 
     /// The columns of the answer: plain Arrow types, addresses as text.
@@ -166,7 +166,7 @@ impl Answer {
 /// What a plan keeps on disk because it may not have the memory for it.
 struct Spills {
     plan: Arc<dyn ExecutionPlan>,
-    ledger: Arc<Ledger>,
+    scan_report: Arc<ScanReport>,
 }
 
 impl Spills {
@@ -182,7 +182,7 @@ impl Spills {
             plans.extend(plan.children().into_iter().cloned());
         }
         if files > 0 {
-            self.ledger.add_notes(vec![format!(
+            self.scan_report.add_notes(vec![format!(
                 "{:.1} MiB were spilled to disk, in {files} files, to stay within the memory limit",
                 bytes as f64 / f64::from(1 << 20)
             )]);
@@ -192,13 +192,13 @@ impl Spills {
 
 /// Looks at an answer before its end: the whole of it, as if the source had ended now.
 #[derive(Clone)]
-pub struct Glance {
+pub struct Snapshot {
     live: Arc<Live>,
     plan: Arc<dyn ExecutionPlan>,
     context: Arc<TaskContext>,
 }
 
-impl Glance {
+impl Snapshot {
     pub(crate) const fn new(
         live: Arc<Live>,
         plan: Arc<dyn ExecutionPlan>,

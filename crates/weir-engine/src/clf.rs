@@ -31,7 +31,7 @@ use datafusion::physical_plan::{
 use weir_clf::{Condition, Field, Found, Plan, Query, SearchOptions, Searcher, Target, Test, Time};
 use weir_tables::{Cause, SourceError, Table};
 
-use crate::ledger::Ledger;
+use crate::scan_report::ScanReport;
 
 /// What a column gives.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,16 +81,16 @@ const VALUES: [Value; 22] = [
 pub(crate) struct ClfTable {
     paths: Vec<PathBuf>,
     schema: SchemaRef,
-    ledger: Arc<Ledger>,
+    scan_report: Arc<ScanReport>,
 }
 
 impl ClfTable {
-    pub(crate) fn new(paths: Vec<PathBuf>, ledger: Arc<Ledger>) -> Self {
+    pub(crate) fn new(paths: Vec<PathBuf>, scan_report: Arc<ScanReport>) -> Self {
         let schema = Arc::clone(Table::sip_log().schema());
         Self {
             paths,
             schema,
-            ledger,
+            scan_report,
         }
     }
 }
@@ -139,7 +139,7 @@ impl TableProvider for ClfTable {
         let plan = searcher
             .plan(&query)
             .map_err(|error| DataFusionError::Execution(error.to_string()))?;
-        self.ledger.plan_bytes(plan.bytes().1);
+        self.scan_report.plan_bytes(plan.bytes().1);
         let properties = PlanProperties::new(
             EquivalenceProperties::new(Arc::clone(&schema)),
             Partitioning::UnknownPartitioning(1),
@@ -322,7 +322,7 @@ impl ExecutionPlan for ClfScan {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let config = context.session_config();
-        let ledger = config.get_extension::<Ledger>().unwrap_or_default();
+        let scan_report = config.get_extension::<ScanReport>().unwrap_or_default();
         let mut rows = Rows::new(
             &self.projection,
             Arc::clone(&self.schema),
@@ -359,7 +359,7 @@ impl ExecutionPlan for ClfScan {
                     io::ErrorKind::InvalidData,
                     format!("{damage}; weir clf check says where"),
                 );
-                ledger.add_errors(vec![SourceError {
+                scan_report.add_errors(vec![SourceError {
                     // Sealed segments come first, the log that they are of last.
                     path: paths.last().map(PathBuf::from).unwrap_or_default(),
                     cause: Cause::Io(cause),

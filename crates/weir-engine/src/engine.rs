@@ -18,10 +18,10 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use weir_packet::Options as DecodeOptions;
-use weir_tables::{Compile, Feed, Keeper, Stop};
+use weir_tables::{CaptureTee, Compile, Feed, Stop};
 
 use crate::address;
-use crate::answer::{Answer, Glance};
+use crate::answer::{Answer, Snapshot};
 use crate::copy::{self, Copy, CopyOptions, RowEncoder};
 use crate::distinct::DistinctAsKeys;
 use crate::error::{Error, ErrorKind};
@@ -30,7 +30,6 @@ use crate::function;
 use crate::functions::{self, FunctionEntry};
 use crate::fuse::FuseAggregates;
 use crate::grammar;
-use crate::ledger::Ledger;
 use crate::live::{self, Live};
 use crate::meaning::Meanings;
 use crate::names::Scope;
@@ -42,6 +41,7 @@ use crate::prepared::{self, PreparedStatements};
 use crate::reference::Resolver;
 use crate::root::Root;
 use crate::sample::{Planner, SamplePlanner};
+use crate::scan_report::ScanReport;
 use crate::share::{self, ShareReadings};
 use crate::statement::Statement;
 use crate::top_k;
@@ -75,7 +75,7 @@ pub struct Options {
     /// What the table `live` is.
     pub feed: Option<Arc<dyn Feed>>,
     /// Keeps the packets of sources without an end that are taken up.
-    pub keeper: Option<Keeper>,
+    pub tee: Option<CaptureTee>,
     /// Brings sources without an end to theirs.
     pub stop: Stop,
     /// Lets `COPY … TO` take the place of captures that are there.
@@ -125,7 +125,7 @@ impl Planned {
 /// Answers SQL over captures. Cheap to make; views that a statement creates live as long as it.
 pub struct Engine {
     context: SessionContext,
-    ledger: Arc<Ledger>,
+    scan_report: Arc<ScanReport>,
     live: Arc<Live>,
     prepared: Mutex<PreparedStatements>,
     root: Option<Root>,
@@ -138,14 +138,14 @@ impl Engine {
     /// # Errors
     /// When the place for spilled data cannot be made ready, or the time zone is not known.
     pub fn new(options: &Options) -> Result<Self, Error> {
-        let ledger = Arc::new(Ledger::default());
-        let live = Arc::new(Live::new(options.keeper.clone()));
+        let scan_report = Arc::new(ScanReport::default());
+        let live = Arc::new(Live::new(options.tee.clone()));
         let mut config = SessionConfig::new()
             .with_information_schema(true)
             // Batches dealt out to several threads would come back in another order, and cost
             // more than most of what is done with them; scans run side by side file by file.
             .with_round_robin_repartition(false)
-            .with_extension(Arc::clone(&ledger))
+            .with_extension(Arc::clone(&scan_report))
             .with_extension(Arc::clone(&live));
         // It loses columns: a join key computed from a field of a struct is not found any more.
         config
@@ -219,7 +219,7 @@ impl Engine {
         context.register_udaf(top_k::approx_top_k());
         Ok(Self {
             context,
-            ledger,
+            scan_report,
             live,
             prepared: Mutex::default(),
             root: Root::of(
@@ -248,8 +248,8 @@ impl Engine {
 
     /// What the scans have read and found damaged so far.
     #[must_use]
-    pub const fn ledger(&self) -> &Arc<Ledger> {
-        &self.ledger
+    pub const fn scan_report(&self) -> &Arc<ScanReport> {
+        &self.scan_report
     }
 
     /// Brings sources without an end to theirs, once it is asked.
@@ -306,7 +306,7 @@ impl Engine {
     fn announce(&self, plans: &[Arc<dyn ExecutionPlan>]) -> Result<(), Error> {
         let bytes = share::bytes(plans)
             .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &[]))?;
-        self.ledger.plan_bytes(bytes);
+        self.scan_report.plan_bytes(bytes);
         Ok(())
     }
 
@@ -462,15 +462,16 @@ impl Engine {
             origins: _,
         } = planned;
         if live::growing(&plan) > 0 && !is_explain {
-            let plan = live::prepared(plan, self.options.keeper.is_some())?;
+            let plan = live::prepared(plan, self.options.tee.is_some())?;
             let answer = Answer::start(schema, Arc::clone(&plan), &context)?;
             return Ok(match copy {
                 Some(copy) => Answer::copied(answer, copy).growing(None, false),
                 None => {
                     let streams = live::is_streaming(&plan);
                     let groups = live::has_groups(&plan);
-                    let glance = groups.then(|| Glance::new(Arc::clone(&self.live), plan, context));
-                    answer.growing(glance, streams)
+                    let snapshot =
+                        groups.then(|| Snapshot::new(Arc::clone(&self.live), plan, context));
+                    answer.growing(snapshot, streams)
                 }
             });
         }
@@ -492,7 +493,7 @@ impl Engine {
     async fn logical(&self, mut statement: Statement, records: bool) -> Result<Logical, Error> {
         let resolver = Resolver {
             context: &self.context,
-            ledger: &self.ledger,
+            scan_report: &self.scan_report,
             decode: &self.options.decode,
             merge: self.options.merge,
             compile: self.options.compile,
@@ -545,7 +546,7 @@ impl Engine {
             .statement_to_plan(statement.inner)
             .await
             .and_then(address::coerce)
-            .and_then(|plan| vocabulary::coerce(plan, &self.ledger))
+            .and_then(|plan| vocabulary::coerce(plan, &self.scan_report))
             .and_then(number::widen)
             .and_then(window::with_keys)
             .inspect(|plan| origins = address::origins(plan))

@@ -2,7 +2,7 @@
 //!
 //! A rule of the physical optimiser turns an aggregate over scans of captures, with filters,
 //! projections and UNION ALL in between, into one [`FusedAggregate`]: each record is decoded as far
-//! as the question needs, decided on, and added to its group, without an Arrow array in between.
+//! as the spec needs, decided on, and added to its group, without an Arrow array in between.
 //! Scans of the same files become branches of one pass. What the operator does not know stays as it
 //! is, so that every query has an answer, and the same one.
 
@@ -35,7 +35,7 @@ use crate::scan::CaptureScan;
 use convert::{Scope, Types};
 pub(crate) use node::{FusedAggregate, Pass};
 use sketch::Borrowed;
-pub(crate) use work::{Kept, Question, Side, Work};
+pub(crate) use work::{AggregateSpec, Kept, ScanInput, Work};
 
 /// See the module. Stands in front of the rules that deal out partitions, so that they see one
 /// operator that reads side by side by itself.
@@ -157,17 +157,17 @@ fn fused(
         let branch = branch(bottom, &functions, &scan)?;
         let known = passes
             .iter_mut()
-            .find(|pass| pass.side.reading == *scan.scan.reading());
+            .find(|pass| pass.scan_input.reading == *scan.scan.reading());
         match known {
             Some(pass) => pass.branches.push(branch),
             None => passes.push(Pass {
-                side: Side {
+                scan_input: ScanInput {
                     reading: scan.scan.reading().clone(),
                     partitions: scan.scan.partitions().to_vec(),
                     parts: 1,
                 },
                 branches: vec![branch],
-                seat: None,
+                consumer: None,
             }),
         }
     }
@@ -181,7 +181,7 @@ fn fused(
         if partial_bytes.is_some() {
             aggregate = aggregate.giving_states()?;
         }
-        pass.side.parts = parts(pass, &aggregate, threads);
+        pass.scan_input.parts = parts(pass, &aggregate, threads);
     }
     let same_types = |pass: &Pass| {
         let first = passes.first().and_then(|pass| pass.branches.first());
@@ -208,7 +208,7 @@ fn fused(
 
 /// Parts of its one file that a pass may read side by side.
 fn parts(pass: &Pass, aggregate: &Aggregate, threads: usize) -> usize {
-    let reading = &pass.side.reading;
+    let reading = &pass.scan_input.reading;
     let [source] = reading.sources.as_slice() else {
         return 1;
     };

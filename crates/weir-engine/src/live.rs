@@ -10,7 +10,7 @@ use datafusion::physical_plan::execution_plan::EmissionType;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use tokio::sync::oneshot::{Receiver, Sender, channel};
-use weir_tables::{Keeper, Source};
+use weir_tables::{CaptureTee, Source};
 
 use crate::error::{Error, ErrorKind};
 use crate::fuse::FusedAggregate;
@@ -19,7 +19,7 @@ use crate::scan::CaptureScan;
 /// What the scans of a session share about sources without an end.
 #[derive(Debug, Default)]
 pub(crate) struct Live {
-    pub(crate) keeper: Option<Keeper>,
+    pub(crate) tee: Option<CaptureTee>,
     asked: Mutex<Asked>,
 }
 
@@ -34,9 +34,9 @@ enum Asked {
 }
 
 impl Live {
-    pub(crate) fn new(keeper: Option<Keeper>) -> Self {
+    pub(crate) fn new(tee: Option<CaptureTee>) -> Self {
         Self {
-            keeper,
+            tee,
             ..Self::default()
         }
     }

@@ -32,7 +32,7 @@ use crate::engine::{Engine, Logical, Planned};
 use crate::error::{Error, ErrorKind};
 use crate::statement::Statement;
 
-/// What is done when a reading of such a table has come to its end, with all that the ledger knows by then. Its error
+/// What is done when a reading of such a table has come to its end, with all that the scan report knows by then. Its error
 /// ends the reading.
 pub type Ended = Arc<dyn Fn() -> std::result::Result<(), String> + Send + Sync>;
 

@@ -29,10 +29,10 @@ use crate::clf::ClfTable;
 use crate::delimited::{Delimited, Dialect};
 use crate::error::{Error, ErrorKind};
 use crate::json_array::JsonArrays;
-use crate::ledger::Ledger;
 use crate::names::similar;
 use crate::root::Root;
 use crate::scan::Reading;
+use crate::scan_report::ScanReport;
 use crate::statement::Statement;
 use crate::table::CaptureTable;
 use crate::window::nanoseconds;
@@ -67,7 +67,7 @@ const LIVE: &str = "live";
 /// Turns references into tables.
 pub(crate) struct Resolver<'e> {
     pub(crate) context: &'e SessionContext,
-    pub(crate) ledger: &'e Arc<Ledger>,
+    pub(crate) scan_report: &'e Arc<ScanReport>,
     pub(crate) decode: &'e DecodeOptions,
     pub(crate) merge: bool,
     pub(crate) compile: Compile,
@@ -252,7 +252,10 @@ impl Resolver<'_> {
                 self.table(table, sources, *reads)
             }
             Reference::Clf(patterns) => {
-                let table = ClfTable::new(log_paths(patterns, self.root)?, Arc::clone(self.ledger));
+                let table = ClfTable::new(
+                    log_paths(patterns, self.root)?,
+                    Arc::clone(self.scan_report),
+                );
                 return Ok(Made::Other(Arc::new(table)));
             }
             Reference::Records(patterns, layout, reads) => {

@@ -27,9 +27,9 @@ use weir_tables::{
     Column, Compile, Counters, Predicate, Scan, ScanOptions, Source, Table, WantedRows,
 };
 
-use crate::ledger::Ledger;
 use crate::live::Live;
-use crate::share::RowsSeat;
+use crate::scan_report::ScanReport;
+use crate::share::RowsConsumer;
 
 /// What is read, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,7 +72,7 @@ pub(crate) struct CaptureScan {
     limit: Option<usize>,
     partitions: Vec<Vec<Source>>,
     /// Where others take up rows of the same reading.
-    seat: Option<RowsSeat>,
+    consumer: Option<RowsConsumer>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -110,7 +110,7 @@ impl CaptureScan {
             reading,
             limit,
             partitions,
-            seat: None,
+            consumer: None,
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
         }
@@ -166,11 +166,11 @@ impl CaptureScan {
 
     /// Others take up rows of the same reading.
     pub(crate) const fn is_shared(&self) -> bool {
-        self.seat.is_some()
+        self.consumer.is_some()
     }
 
     /// The same scan, which shares its reading with others or does not.
-    pub(crate) fn seated(&self, seat: Option<RowsSeat>) -> Self {
+    pub(crate) fn shared(&self, consumer: Option<RowsConsumer>) -> Self {
         let mut scan = Self::new(
             self.table.clone(),
             self.projection.clone(),
@@ -179,7 +179,7 @@ impl CaptureScan {
             self.limit,
             self.partitions.len(),
         );
-        scan.seat = seat;
+        scan.consumer = consumer;
         scan
     }
 
@@ -239,9 +239,9 @@ pub(crate) fn described(sources: &[Source]) -> String {
 }
 
 /// Standard input can be read once only: fails when `sources` have it and someone else took it.
-pub(crate) fn take_stdin(sources: &[Source], ledger: &Ledger) -> Result<bool> {
+pub(crate) fn take_stdin(sources: &[Source], scan_report: &ScanReport) -> Result<bool> {
     let from_stdin = sources.iter().any(Source::is_stdin);
-    if from_stdin && !ledger.take_stdin() {
+    if from_stdin && !scan_report.take_stdin() {
         return Err(DataFusionError::Plan(
             "standard input can be read once only: what else reads it has it".to_owned(),
         ));
@@ -335,8 +335,8 @@ impl DisplayAs for CaptureScan {
         if self.partitions.len() > 1 {
             write!(f, "{separate}side by side{assign}{}", self.partitions.len())?;
         }
-        if let Some(seat) = &self.seat {
-            write!(f, "{separate}{}", seat.described())?;
+        if let Some(consumer) = &self.consumer {
+            write!(f, "{separate}{}", consumer.described())?;
         }
         Ok(())
     }
@@ -374,25 +374,25 @@ impl ExecutionPlan for CaptureScan {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let ledger = context
+        let scan_report = context
             .session_config()
-            .get_extension::<Ledger>()
+            .get_extension::<ScanReport>()
             .unwrap_or_default();
         let sources = self.partitions.get(partition).cloned().unwrap_or_default();
-        let seat = match &self.seat {
-            Some(seat) if seat.sit(&ledger)? => Some(seat.clone()),
+        let consumer = match &self.consumer {
+            Some(consumer) if consumer.attach(&scan_report)? => Some(consumer.clone()),
             _ => None,
         };
-        let from_stdin = match &seat {
+        let from_stdin = match &consumer {
             Some(_) => sources.iter().any(Source::is_stdin),
-            None => take_stdin(&sources, &ledger)?,
+            None => take_stdin(&sources, &scan_report)?,
         };
         let mut options = self.reading.options();
         options.batch_rows = context.session_config().batch_size();
         options.limit = self.limit;
         let growing = sources.iter().any(Source::is_growing);
         if growing && let Some(live) = context.session_config().get_extension::<Live>() {
-            options.keeper.clone_from(&live.keeper);
+            options.tee.clone_from(&live.tee);
         }
         let metrics = Metrics::new(&self.metrics, partition);
         let counters = Arc::new(Counters::default());
@@ -405,16 +405,16 @@ impl ExecutionPlan for CaptureScan {
         );
         let alone = Steps {
             scan: scan
-                .with_counters(Arc::clone(&ledger.counters))
+                .with_counters(Arc::clone(&scan_report.counters))
                 .with_counters(Arc::clone(&counters)),
-            ledger,
+            scan_report,
             metrics,
             counters,
             is_again: false,
         };
-        let steps: Box<dyn Iterator<Item = _> + Send> = match seat {
+        let steps: Box<dyn Iterator<Item = _> + Send> = match consumer {
             None => Box::new(alone),
-            Some(seat) => Box::new(seat.rows(alone, &context)),
+            Some(consumer) => Box::new(consumer.rows(alone, &context)),
         };
         if from_stdin || growing {
             // A read from a pipe may block for long: keep it away from the threads of the plan.
@@ -445,7 +445,7 @@ impl ExecutionPlan for CaptureScan {
 /// A scan as an iterator of batches that keeps the books.
 pub(crate) struct Steps {
     scan: Scan,
-    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) scan_report: Arc<ScanReport>,
     pub(crate) metrics: Metrics,
     pub(crate) counters: Arc<Counters>,
     /// What is wrong with the sources was said before.
@@ -470,14 +470,14 @@ impl Iterator for Steps {
         };
         let errors = self.scan.take_errors();
         if !errors.is_empty() && !self.is_again {
-            self.ledger.add_errors(errors);
+            self.scan_report.add_errors(errors);
         }
         self.metrics.update(&self.counters);
         match batch {
             Ok(Some(batch)) => Some(Ok(batch.record_output(&self.metrics.baseline))),
             Ok(None) => {
                 if !self.is_again {
-                    self.ledger.add_notes(self.scan.notes());
+                    self.scan_report.add_notes(self.scan.notes());
                 }
                 None
             }

@@ -1,9 +1,9 @@
 //! One reading for all that a statement, or several, want of the same sources.
 //!
-//! Scans and fused aggregates over the same files, read the same way, take their seats at one
-//! reading. Where all want groups, who comes first reads for all ([`GroupsTable`]). Where someone
-//! wants rows, all go through the records together, and rows wait for who is not there yet
-//! ([`RowsTable`]); who lets more wait than there is room for reads alone, later.
+//! Scans and fused aggregates over the same files, read the same way, become consumers of one shared scan. Where
+//! all consumers want groups, the first that runs reads for all ([`SharedGroups`]). Where one of them wants rows, all go
+//! through the records together, and rows queue for a consumer that does not run yet ([`SharedRows`]); a consumer whose
+//! queued rows exceed 64 MiB is detached and rescans the files.
 
 mod groups;
 mod rows;
@@ -19,13 +19,13 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use weir_tables::{Source, WantedRows};
 
-use crate::fuse::{FusedAggregate, Question, Side};
-use crate::ledger::Ledger;
+use crate::fuse::{AggregateSpec, FusedAggregate, ScanInput};
 use crate::scan::{CaptureScan, Reading, take_stdin};
-pub(crate) use groups::GroupsSeat;
-use groups::GroupsTable;
-pub(crate) use rows::RowsSeat;
-use rows::RowsTable;
+use crate::scan_report::ScanReport;
+pub(crate) use groups::GroupsConsumer;
+use groups::SharedGroups;
+pub(crate) use rows::RowsConsumer;
+use rows::SharedRows;
 
 /// See the module. Stands behind all other rules, which see scans as they are.
 #[derive(Debug)]
@@ -53,29 +53,31 @@ impl PhysicalOptimizerRule for ShareReadings {
 
 /// Gives the same reading to all that read the same in these plans, which run one after the other.
 pub(crate) fn share(plans: &mut [Arc<dyn ExecutionPlan>]) -> Result<()> {
-    let mut tables: Vec<Guests> = Vec::new();
+    let mut scans: Vec<ConsumersOfReading> = Vec::new();
     for plan in plans.iter() {
         plan.apply(|node| {
             if let Some(scan) = node.downcast_ref::<CaptureScan>() {
                 if let Some(rows) = scan.wanted() {
-                    add(&mut tables, scan.reading(), |guests| guests.rows.push(rows));
+                    add(&mut scans, scan.reading(), |consumers| {
+                        consumers.rows.push(rows)
+                    });
                 }
             } else if let Some(fused) = whole(node) {
-                for (side, question) in fused.questions() {
-                    add(&mut tables, &side.reading, |guests| {
-                        guests.sides.push(side.clone());
-                        guests.questions.push(question);
+                for (scan_input, spec) in fused.specs() {
+                    add(&mut scans, &scan_input.reading, |consumers| {
+                        consumers.scan_inputs.push(scan_input.clone());
+                        consumers.specs.push(spec);
                     });
                 }
             }
             Ok(below(node))
         })?;
     }
-    let mut tables: Vec<(Reading, Option<Seats>)> = tables
+    let mut scans: Vec<(Reading, Option<Consumers>)> = scans
         .into_iter()
-        .map(|guests| (guests.reading.clone(), guests.seated()))
+        .map(|consumers| (consumers.reading.clone(), consumers.shared()))
         .collect();
-    if tables.iter().all(|(_, seats)| seats.is_none()) {
+    if scans.iter().all(|(_, consumers)| consumers.is_none()) {
         return Ok(());
     }
     for plan in plans {
@@ -84,17 +86,19 @@ pub(crate) fn share(plans: &mut [Arc<dyn ExecutionPlan>]) -> Result<()> {
                 let below = below(&node);
                 let changed: Option<Arc<dyn ExecutionPlan>> =
                     if let Some(scan) = node.downcast_ref::<CaptureScan>() {
-                        let seat = scan
+                        let consumer = scan
                             .wanted()
-                            .and_then(|_| seats(&mut tables, scan.reading())?.next_rows());
-                        seat.map(|seat| Arc::new(scan.seated(Some(seat))) as _)
+                            .and_then(|_| consumers(&mut scans, scan.reading())?.next_rows());
+                        consumer.map(|consumer| Arc::new(scan.shared(Some(consumer))) as _)
                     } else if let Some(fused) = whole(&node) {
                         let taken: Vec<_> = fused
-                            .questions()
-                            .map(|(side, _)| seats(&mut tables, &side.reading)?.next_groups())
+                            .specs()
+                            .map(|(scan_input, _)| {
+                                consumers(&mut scans, &scan_input.reading)?.next_groups()
+                            })
                             .collect();
                         let any = taken.iter().any(Option::is_some);
-                        any.then(|| Arc::new(fused.seated(taken)) as _)
+                        any.then(|| Arc::new(fused.shared(taken)) as _)
                     } else {
                         None
                     };
@@ -141,12 +145,12 @@ pub(crate) fn bytes(plans: &[Arc<dyn ExecutionPlan>]) -> Result<u64> {
     Ok(bytes)
 }
 
-fn seats<'t>(
-    tables: &'t mut [(Reading, Option<Seats>)],
+fn consumers<'t>(
+    scans: &'t mut [(Reading, Option<Consumers>)],
     reading: &Reading,
-) -> Option<&'t mut Seats> {
-    let table = tables.iter_mut().find(|(known, _)| known == reading);
-    table.and_then(|(_, seats)| seats.as_mut())
+) -> Option<&'t mut Consumers> {
+    let scan = scans.iter_mut().find(|(known, _)| known == reading);
+    scan.and_then(|(_, consumers)| consumers.as_mut())
 }
 
 /// Whether to look below a node: what is run again and again reads again each time.
@@ -157,122 +161,130 @@ fn below(node: &Arc<dyn ExecutionPlan>) -> TreeNodeRecursion {
     }
 }
 
-/// All that want something of one reading.
-struct Guests {
+/// The consumers of one reading, while the plans are searched.
+struct ConsumersOfReading {
     reading: Reading,
-    sides: Vec<Side>,
-    questions: Vec<Question>,
+    scan_inputs: Vec<ScanInput>,
+    specs: Vec<AggregateSpec>,
     rows: Vec<WantedRows>,
 }
 
-fn add(tables: &mut Vec<Guests>, reading: &Reading, guest: impl FnOnce(&mut Guests)) {
-    // Who reads what is still to come must read it as it comes.
+fn add(
+    scans: &mut Vec<ConsumersOfReading>,
+    reading: &Reading,
+    consumer: impl FnOnce(&mut ConsumersOfReading),
+) {
+    // A consumer of a growing source has to read it as it grows.
     if reading.sources.iter().any(Source::is_growing) {
         return;
     }
-    let known = tables.iter().position(|guests| guests.reading == *reading);
+    let known = scans
+        .iter()
+        .position(|consumers| consumers.reading == *reading);
     let place = known.unwrap_or_else(|| {
-        tables.push(Guests {
+        scans.push(ConsumersOfReading {
             reading: reading.clone(),
-            sides: Vec::new(),
-            questions: Vec::new(),
+            scan_inputs: Vec::new(),
+            specs: Vec::new(),
             rows: Vec::new(),
         });
-        tables.len() - 1
+        scans.len() - 1
     });
-    guest(&mut tables[place]);
+    consumer(&mut scans[place]);
 }
 
-impl Guests {
-    /// Their seats; `None` for one alone.
-    fn seated(self) -> Option<Seats> {
-        if self.questions.len() + self.rows.len() < 2 {
+impl ConsumersOfReading {
+    /// The shared scan of these consumers; `None` where there is one consumer only.
+    fn shared(self) -> Option<Consumers> {
+        if self.specs.len() + self.rows.len() < 2 {
             return None;
         }
-        let table = match self.rows.is_empty() {
+        let scan = match self.rows.is_empty() {
             true => {
-                let mut sides = self.sides.into_iter();
-                let mut side = sides.next()?;
-                // Parts for all, or for none.
-                side.parts = sides.fold(side.parts, |parts, side| parts.min(side.parts));
-                Table::Groups(Arc::new(GroupsTable::new(side, self.questions)))
+                let mut scan_inputs = self.scan_inputs.into_iter();
+                let mut scan_input = scan_inputs.next()?;
+                // The file is read in parts only where every consumer may have it so.
+                scan_input.parts = scan_inputs.fold(scan_input.parts, |parts, scan_input| {
+                    parts.min(scan_input.parts)
+                });
+                SharedScan::Groups(Arc::new(SharedGroups::new(scan_input, self.specs)))
             }
-            false => Table::Rows(Arc::new(RowsTable::new(
+            false => SharedScan::Rows(Arc::new(SharedRows::new(
                 self.reading,
-                self.questions,
+                self.specs,
                 self.rows,
             ))),
         };
-        Some(Seats {
-            table,
+        Some(Consumers {
+            scan,
             groups: 0,
             rows: 0,
         })
     }
 }
 
-/// The seats of one reading, given out in the order in which they were asked for.
-struct Seats {
-    table: Table,
+/// A shared scan, whose consumers are handed out in the order in which the plans have them.
+struct Consumers {
+    scan: SharedScan,
     groups: usize,
     rows: usize,
 }
 
-enum Table {
-    Groups(Arc<GroupsTable>),
-    Rows(Arc<RowsTable>),
+enum SharedScan {
+    Groups(Arc<SharedGroups>),
+    Rows(Arc<SharedRows>),
 }
 
-impl Seats {
-    fn next_groups(&mut self) -> Option<GroupsSeat> {
+impl Consumers {
+    fn next_groups(&mut self) -> Option<GroupsConsumer> {
         let number = self.groups;
         self.groups += 1;
-        Some(match &self.table {
-            Table::Groups(table) => GroupsSeat::Groups(Arc::clone(table), number),
-            Table::Rows(table) => GroupsSeat::Rows(Arc::clone(table), number),
+        Some(match &self.scan {
+            SharedScan::Groups(scan) => GroupsConsumer::Groups(Arc::clone(scan), number),
+            SharedScan::Rows(scan) => GroupsConsumer::Rows(Arc::clone(scan), number),
         })
     }
 
-    fn next_rows(&mut self) -> Option<RowsSeat> {
+    fn next_rows(&mut self) -> Option<RowsConsumer> {
         let number = self.rows;
         self.rows += 1;
-        match &self.table {
-            Table::Groups(_) => None,
-            Table::Rows(table) => Some(RowsSeat::new(Arc::clone(table), number)),
+        match &self.scan {
+            SharedScan::Groups(_) => None,
+            SharedScan::Rows(scan) => Some(RowsConsumer::new(Arc::clone(scan), number)),
         }
     }
 }
 
-/// Who sits at a table, and that its sources are read by it.
+/// Which consumers of a shared scan have begun, and whether its sources are taken.
 #[derive(Debug)]
-struct Places {
-    taken: Vec<AtomicBool>,
+struct Slots {
+    attached: Vec<AtomicBool>,
     is_open: AtomicBool,
 }
 
-impl Places {
+impl Slots {
     fn new(count: usize) -> Self {
         Self {
-            taken: (0..count).map(|_| AtomicBool::new(false)).collect(),
+            attached: (0..count).map(|_| AtomicBool::new(false)).collect(),
             is_open: AtomicBool::new(false),
         }
     }
 
-    /// Takes a place; false when it was taken before: a plan that runs again.
-    fn sit(&self, number: usize, sources: &[Source], ledger: &Ledger) -> Result<bool> {
-        let taken = self.taken.get(number);
-        if taken.is_none_or(|taken| taken.swap(true, Ordering::Relaxed)) {
+    /// Attaches a consumer; false where it was attached before, as in a plan that runs again.
+    fn attach(&self, number: usize, sources: &[Source], scan_report: &ScanReport) -> Result<bool> {
+        let attached = self.attached.get(number);
+        if attached.is_none_or(|attached| attached.swap(true, Ordering::Relaxed)) {
             return Ok(false);
         }
         if !self.is_open.swap(true, Ordering::Relaxed) {
-            take_stdin(sources, ledger)?;
+            take_stdin(sources, scan_report)?;
         }
         Ok(true)
     }
 
     /// For EXPLAIN.
     fn described(&self) -> String {
-        match self.taken.len() {
+        match self.attached.len() {
             2 => "read once with=1 other".to_owned(),
             count => format!("read once with={} others", count.saturating_sub(1)),
         }

@@ -20,11 +20,11 @@ use datafusion::logical_expr::{
 };
 use weir_tables::Vocabulary;
 
-use crate::ledger::Ledger;
 use crate::names::similar;
+use crate::scan_report::ScanReport;
 
 /// Makes comparisons of words compare what is meant by them, everywhere in the plan.
-pub(crate) fn coerce(plan: LogicalPlan, ledger: &Ledger) -> Result<LogicalPlan> {
+pub(crate) fn coerce(plan: LogicalPlan, scan_report: &ScanReport) -> Result<LogicalPlan> {
     let coerced = plan.transform_up_with_subqueries(|plan| {
         let plan = coerce_keys(plan)?;
         let mut schema = DFSchema::empty();
@@ -43,7 +43,7 @@ pub(crate) fn coerce(plan: LogicalPlan, ledger: &Ledger) -> Result<LogicalPlan> 
         }
         let scope = Scope {
             schema: &schema,
-            ledger,
+            scan_report,
         };
         // Parents know an expression by its name, which must not change with it.
         let names = NamePreserver::new(&plan);
@@ -104,7 +104,7 @@ fn is_text(expr: &Expr, schema: &DFSchema) -> bool {
 
 struct Scope<'s> {
     schema: &'s DFSchema,
-    ledger: &'s Ledger,
+    scan_report: &'s ScanReport,
 }
 
 impl Scope<'_> {
@@ -188,7 +188,7 @@ impl Scope<'_> {
         match known.word(&text) {
             Some(word) => Expr::Literal(ScalarValue::Utf8View(Some(word.into_owned())), None),
             None => {
-                self.ledger.add_notes(vec![never(known, &text)]);
+                self.scan_report.add_notes(vec![never(known, &text)]);
                 Expr::Literal(ScalarValue::Utf8View(Some(text)), None)
             }
         }

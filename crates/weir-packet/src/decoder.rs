@@ -385,7 +385,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::{Get, Outline, Spot, fields};
+    use crate::{Get, HeaderOffsets, Spot, fields};
 
     /// Frames of the usual kinds, and of some that are nearly so.
     fn frames() -> Vec<(u32, Vec<u8>)> {
@@ -477,7 +477,8 @@ mod tests {
         for (link_type, frame) in described() {
             for wanted in [Layer::Tcp, Layer::Udp, Layer::Ipv4, Layer::Vlan] {
                 let wanted = LayerSet::EMPTY.with(wanted);
-                let drawn = Outline::of(LinkType(link_type), &frame, &Options::default(), wanted);
+                let drawn =
+                    HeaderOffsets::of(LinkType(link_type), &frame, &Options::default(), wanted);
                 assert!(drawn.is_some(), "{wanted:?} of {link_type}: {frame:02x?}");
             }
         }
@@ -620,8 +621,9 @@ mod tests {
                 for (field, spot) in &spots {
                     let wanted = spot.layers();
                     let options = Options::default();
-                    let outline = Outline::of(frame.link_type, &bytes, &options, wanted);
-                    let Some(outline) = outline else {
+                    let header_offsets =
+                        HeaderOffsets::of(frame.link_type, &bytes, &options, wanted);
+                    let Some(header_offsets) = header_offsets else {
                         continue;
                     };
                     usual += 1;
@@ -641,7 +643,7 @@ mod tests {
                         }),
                         _ => panic!("{} is no number", field.name),
                     };
-                    let found = spot.read(&bytes, &outline);
+                    let found = spot.read(&bytes, &header_offsets);
                     assert_eq!(found, expected, "{} of {bytes:02x?}", field.name);
                     values += u32::from(found.is_some());
                 }

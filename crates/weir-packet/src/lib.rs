@@ -30,12 +30,12 @@ mod checksum;
 mod decoder;
 mod field;
 mod frame;
+mod header_offsets;
 mod joined;
 mod layer_set;
 pub mod layout;
 mod link_type;
 mod options;
-mod outline;
 mod packet;
 pub mod protocol;
 mod shape;
@@ -49,11 +49,11 @@ pub use address::Address;
 pub use decoder::Decoder;
 pub use field::{Field, Get, Kind, Needs, Value, fields};
 pub use frame::Frame;
+pub use header_offsets::HeaderOffsets;
 pub use joined::protocol_name;
 pub use layer_set::LayerSet;
 pub use link_type::LinkType;
 pub use options::{AtmVcMux, ErfHdlc, Options};
-pub use outline::Outline;
 pub use packet::Packet;
 pub use protocol::{
     FLAG_LETTERS, Ipv4Header, Ipv6FragmentHeader, Ipv6Header, Layer, PROTOCOLS, Protocol,

@@ -144,7 +144,7 @@ protocols! {
     // Link layers, and what stands between them and IP.
     Ethernet ethernet SHAPES,
     Vlan vlan SHAPES,
-    ServiceVlan service_vlan,
+    ServiceVlan service_vlan SHAPES,
     ProviderBackbone provider_backbone,
     Macsec macsec,
     VnTag vn_tag,
@@ -195,7 +195,7 @@ protocols! {
     Ipv4 ipv4 SHAPES,
     Ipv6 ipv6 SHAPES,
     Ipv6HopByHop ipv6_hop_by_hop,
-    Ipv6DestinationOptions ipv6_destination_options,
+    Ipv6DestinationOptions ipv6_destination_options SHAPES,
     Ipv6Routing ipv6_routing,
     Ipv6Fragment ipv6_fragment,
     Authentication authentication,

@@ -538,6 +538,14 @@ mod tests {
             let (low, high) = test.ranges[random.below(test.ranges.len() as u64) as usize];
             put(&mut bytes, &test.bits, low + random.below(high - low + 1));
         }
+        // A length of eight bits and more is mostly longer than what is there.
+        if let HeaderLen::Field { bits, unit, base } = shape.len
+            && bits.width() >= 8
+            && random.below(2) == 0
+        {
+            let most = (bytes.len() as u64 - u64::from(base)) / u64::from(unit);
+            put(&mut bytes, &bits, random.below(most + 1));
+        }
         bytes
     }
 

@@ -3,7 +3,7 @@
 use weir_bytes::{Bits, Endian, u8_at, u16_be_at, u32_be_at};
 
 use crate::LayerSet;
-use crate::outline::{ABSENT, ERF, Outline, SLOTS, Slot, slot};
+use crate::header_offsets::{ABSENT, ERF, HeaderOffsets, SLOTS, Slot, slot};
 use crate::shape::Location;
 use crate::{Field, Kind};
 
@@ -12,7 +12,7 @@ use crate::{Field, Kind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spot {
     layers: LayerSet,
-    /// The header in an outline, and the one that may stand in its place.
+    /// The header, and the one that may stand in its place.
     slots: [usize; 2],
     bits: Bits,
     shift: u32,
@@ -22,7 +22,7 @@ pub struct Spot {
 }
 
 impl Spot {
-    /// Where a field lies in the headers that outlines have; `None` for one that is not plain there.
+    /// Where a field lies in headers that have offsets; `None` for one that is not plain there.
     #[must_use]
     pub fn of(field: &Field) -> Option<Self> {
         let is_number = match field.get.kind() {
@@ -77,7 +77,7 @@ impl Spot {
         (left.is_empty() && second.at.bits() == Some(bits)).then_some(spot)
     }
 
-    /// The headers that an outline must reach for this field.
+    /// The headers that must have been found for this field.
     #[must_use]
     pub const fn layers(&self) -> LayerSet {
         self.layers
@@ -113,36 +113,43 @@ impl Spot {
         }
     }
 
-    /// The value in the frame with this outline; `None` where the packet has no such field.
+    /// The value in the frame with these offsets; `None` where the packet has no such field.
     #[must_use]
-    pub fn read(&self, data: &[u8], outline: &Outline) -> Option<u64> {
-        let (mut values, mut there) = ([0], [false]);
-        self.read_each(data, [(0, outline)].into_iter(), &mut values, &mut there);
-        there[0].then_some(values[0])
+    pub fn read(&self, data: &[u8], header_offsets: &HeaderOffsets) -> Option<u64> {
+        let (mut values, mut validity) = ([0], [false]);
+        self.read_each(
+            data,
+            [(0, header_offsets)].into_iter(),
+            &mut values,
+            &mut validity,
+        );
+        validity[0].then_some(values[0])
     }
 
     /// Reads the value of each of the frames that begin at these places of `window` and have these
-    /// outlines, as [`Spot::read`] does: at a fraction of the cost when they are many. What a packet
+    /// offsets, as [`Spot::read`] does: at a fraction of the cost when they are many. What a packet
     /// does not have is not `there`.
     pub fn read_each<'p>(
         &self,
         window: &[u8],
-        frames: impl Iterator<Item = (usize, &'p Outline)>,
+        frames: impl Iterator<Item = (usize, &'p HeaderOffsets)>,
         values: &mut [u64],
-        there: &mut [bool],
+        validity: &mut [bool],
     ) {
-        let out = values.iter_mut().zip(there);
+        let out = values.iter_mut().zip(validity);
         let [first, second] = self.slots;
         let (first, second) = (first % SLOTS, second % SLOTS);
         // A loop of its own for each kind. The records of a card begin with their header.
-        let of_first = move |outline: &Outline| outline.starts[first];
+        let of_first = move |header_offsets: &HeaderOffsets| header_offsets.starts[first];
         // The outermost; what is not there comes last.
-        let of_either = move |outline: &Outline| outline.starts[first].min(outline.starts[second]);
+        let of_either = move |header_offsets: &HeaderOffsets| {
+            header_offsets.starts[first].min(header_offsets.starts[second])
+        };
         let is_big = self.bits.bytes() == 1 || self.bits.endian() == Endian::Big;
         match self.bits.bytes() {
             1 if self.padded => {
                 let byte = |at| match u8_at(window, at) {
-                    // An outline has been drawn only where it is not cut here.
+                    // Header offsets has been drawn only where it is not cut here.
                     Some(0) => u8_at(window, at + 1).map(u64::from),
                     byte => byte.map(u64::from),
                 };
@@ -187,16 +194,16 @@ impl Spot {
     #[allow(clippy::inline_always, reason = "a loop of its own for each kind")]
     fn read_with<'p, 'o>(
         &self,
-        frames: impl Iterator<Item = (usize, &'p Outline)>,
-        start: impl Fn(&Outline) -> u16,
+        frames: impl Iterator<Item = (usize, &'p HeaderOffsets)>,
+        start: impl Fn(&HeaderOffsets) -> u16,
         load: impl Fn(usize) -> Option<u64>,
         out: impl Iterator<Item = (&'o mut u64, &'o mut bool)>,
     ) {
         let (offset, shift, mask) = (self.bits.offset() as usize, self.shift & 63, self.mask);
-        for ((frame, outline), (value, there)) in frames.zip(out) {
-            let start = start(outline);
+        for ((frame, header_offsets), (value, validity)) in frames.zip(out) {
+            let start = start(header_offsets);
             let word = load(frame + usize::from(start) + offset);
-            *there = start != ABSENT && word.is_some();
+            *validity = start != ABSENT && word.is_some();
             *value = word.unwrap_or_default() >> shift & mask;
         }
     }

@@ -48,7 +48,7 @@ impl Shared {
     /// Of an answer that begins now.
     fn new(engine: &Arc<Engine>) -> Self {
         Self {
-            before: engine.ledger().counters().totals(),
+            before: engine.scan_report().counters().totals(),
             engine: Arc::clone(engine),
             report: Mutex::default(),
             failure: Mutex::default(),
@@ -58,19 +58,19 @@ impl Shared {
 
     /// Takes what the engine has found since the last time.
     fn take_up(&self) -> MutexGuard<'_, Report> {
-        let ledger = self.engine.ledger();
+        let scan_report = self.engine.scan_report();
         let mut report = lock(&self.report);
-        let now = ledger.counters().totals();
+        let now = scan_report.counters().totals();
         report.totals.records = now.records.saturating_sub(self.before.records);
         report.totals.bytes = now.bytes.saturating_sub(self.before.bytes);
         report.totals.stopped = now.stopped.saturating_sub(self.before.stopped);
         report.totals.unknown_link = now.unknown_link.saturating_sub(self.before.unknown_link);
-        let errors = ledger.take_errors();
+        let errors = scan_report.take_errors();
         report.faults.extend(errors.iter().map(|error| {
             let path = error.path.display().to_string();
             (path, error.to_string(), error.hint())
         }));
-        report.notes.extend(ledger.take_notes());
+        report.notes.extend(scan_report.take_notes());
         report
     }
 }

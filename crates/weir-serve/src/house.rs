@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::sync::watch;
-use weir_engine::Ledger;
+use weir_engine::ScanReport;
 
 use crate::error::Error;
 use crate::files::Files;
@@ -37,7 +37,7 @@ pub(crate) struct House {
 /// A statement at work, for who asks how it goes or wants it to end.
 #[derive(Debug)]
 pub(crate) struct Running {
-    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) scan_report: Arc<ScanReport>,
     pub(crate) started: Instant,
     pub(crate) end: tokio::sync::Notify,
 }

@@ -98,7 +98,7 @@ impl Session {
         Metrics::add(&house.metrics.queries, 1);
         let begun = Instant::now();
         let running = Arc::new(Running {
-            ledger: Arc::clone(self.engine.ledger()),
+            scan_report: Arc::clone(self.engine.scan_report()),
             started: begun,
             end: tokio::sync::Notify::new(),
         });
@@ -110,7 +110,7 @@ impl Session {
         let (schema_sender, schema) = oneshot::channel();
         let (sender, batches) = mpsc::channel(BATCHES_AHEAD);
         let engine = Arc::clone(&self.engine);
-        let before = engine.ledger().counters().totals();
+        let before = engine.scan_report().counters().totals();
         let task = house.workers.spawn(async move {
             let mut statements = VecDeque::from([statement]);
             let planned = engine.plan_next(&mut statements).await;
@@ -304,11 +304,11 @@ impl Answer {
 
     /// What is to be said besides the rows.
     pub(crate) fn report(&self) -> Report {
-        let ledger = self.engine.ledger();
-        let now = ledger.counters().totals();
-        let mut damage = ledger.take_errors();
+        let scan_report = self.engine.scan_report();
+        let now = scan_report.counters().totals();
+        let mut damage = scan_report.take_errors();
         damage.sort_by(|one, other| one.path.cmp(&other.path));
-        let mut notes = ledger.take_notes();
+        let mut notes = scan_report.take_notes();
         let stopped = now.stopped.saturating_sub(self.before.stopped);
         let unknown = now.unknown_link.saturating_sub(self.before.unknown_link);
         if unknown > 0 {
@@ -335,7 +335,7 @@ impl Answer {
 impl Drop for Answer {
     fn drop(&mut self) {
         let metrics = &self.house.metrics;
-        let now = self.engine.ledger().counters().totals();
+        let now = self.engine.scan_report().counters().totals();
         Metrics::add(
             &metrics.records,
             now.records.saturating_sub(self.before.records),

@@ -335,7 +335,7 @@ impl Aggregate {
 
     /// Keys and states of all groups, in their order.
     #[cfg(test)]
-    pub(crate) fn snapshot(&mut self) -> Vec<(Vec<u64>, Vec<u64>)> {
+    pub(crate) fn groups_as_words(&mut self) -> Vec<(Vec<u64>, Vec<u64>)> {
         self.flush();
         let groups = 0..self.groups.len();
         groups
@@ -377,9 +377,9 @@ impl Aggregate {
                     self.measures[measure].numbers().values[..rows].copy_from_slice(from);
                 }
                 OutputColumn::Validity(measure) => {
-                    let there = self.measures[measure].numbers().there.iter_mut();
-                    for (there, from) in there.zip(from) {
-                        *there = *from != 0;
+                    let validity = self.measures[measure].numbers().validity.iter_mut();
+                    for (validity, from) in validity.zip(from) {
+                        *validity = *from != 0;
                     }
                 }
             }
@@ -488,13 +488,13 @@ impl Aggregate {
     ///
     /// # Errors
     /// As [`Aggregate::next_batch`].
-    pub fn glance(
+    pub fn snapshot(
         &mut self,
         schema: &SchemaRef,
         rows_max: usize,
     ) -> Result<Vec<RecordBatch>, ArrowError> {
         let mut batches = Vec::new();
-        while let Some(batch) = self.batch(schema, rows_max, Wants::Glance)? {
+        while let Some(batch) = self.batch(schema, rows_max, Wants::Snapshot)? {
             batches.push(batch);
         }
         self.given = 0;

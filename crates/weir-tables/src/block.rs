@@ -12,7 +12,7 @@ use std::io::Read;
 use std::ops::Range;
 
 use weir_capture::{Block, Format, Reader, WriteRecord};
-use weir_packet::{Frame, LayerSet, LinkType, Options, Outline};
+use weir_packet::{Frame, HeaderOffsets, LayerSet, LinkType, Options};
 
 use crate::program::Framing;
 
@@ -26,7 +26,7 @@ pub(crate) const ROWS: usize = Block::LEN_MAX;
 /// Takes block after block from a reader.
 pub(crate) struct Blocks {
     block: Box<Block>,
-    outlines: Box<[Outline; ROWS]>,
+    header_offsets: Box<[HeaderOffsets; ROWS]>,
     unusual: Box<Unusual>,
     rows_max: usize,
 }
@@ -87,7 +87,7 @@ impl Blocks {
                 true => Block::new(),
                 false => Block::new().without_times(),
             }),
-            outlines: Box::new([Outline::default(); ROWS]),
+            header_offsets: Box::new([HeaderOffsets::default(); ROWS]),
             unusual: Box::default(),
             rows_max,
         }
@@ -102,7 +102,7 @@ impl Blocks {
         Records {
             window: input.look(self.rows_max, &mut self.block),
             block: &self.block,
-            outlines: &mut self.outlines,
+            header_offsets: &mut self.header_offsets,
             unusual: &mut self.unusual,
             options,
         }
@@ -119,7 +119,7 @@ pub(crate) struct Records<'b> {
     pub(crate) window: &'b [u8],
     pub(crate) block: &'b Block,
     /// Where the headers of each lie, as far as that was asked.
-    pub(crate) outlines: &'b mut [Outline; ROWS],
+    pub(crate) header_offsets: &'b mut [HeaderOffsets; ROWS],
     unusual: &'b mut Unusual,
     pub(crate) options: &'b Options,
 }
@@ -159,7 +159,7 @@ impl Records<'_> {
 
     /// Forgets what was found in the block before.
     fn begin(&mut self) {
-        self.outlines.fill(Outline::default());
+        self.header_offsets.fill(HeaderOffsets::default());
         if self.unusual.any {
             *self.unusual = Unusual::default();
         }
@@ -167,16 +167,16 @@ impl Records<'_> {
 
     /// Finds the headers of the selected records, as deep as `wanted`. Leaves out those that are no usual
     /// packets.
-    fn draw(&mut self, selection: &mut Selection, wanted: LayerSet) {
+    fn draw(&mut self, selection: &mut SelectionVector, wanted: LayerSet) {
         let link_type = self.link_type();
         let from = selection.clone();
         let rows = from.rows().iter();
         let frames = rows.map(|row| (usize::from(*row), self.block.data(*row, self.window)));
-        let outlines = &mut self.outlines[..];
+        let header_offsets = &mut self.header_offsets[..];
         let unusual = &mut *self.unusual;
         let mut kept = 0;
-        Outline::draw_each(
-            outlines,
+        HeaderOffsets::draw_each(
+            header_offsets,
             frames,
             link_type,
             self.options,
@@ -224,25 +224,25 @@ impl Records<'_> {
 pub(crate) struct Numbers {
     pub(crate) values: Box<[u64; ROWS]>,
     /// Which are there: the others are NULL.
-    pub(crate) there: Box<[bool; ROWS]>,
+    pub(crate) validity: Box<[bool; ROWS]>,
 }
 
 impl Numbers {
     pub(crate) fn new() -> Self {
         Self {
             values: Box::new([0; ROWS]),
-            there: Box::new([true; ROWS]),
+            validity: Box::new([true; ROWS]),
         }
     }
 }
 
 /// Some of the records of a block, by their numbers, in their order.
-pub(crate) struct Selection {
+pub(crate) struct SelectionVector {
     rows: [u8; ROWS],
     len: usize,
 }
 
-impl Clone for Selection {
+impl Clone for SelectionVector {
     fn clone(&self) -> Self {
         let mut selection = Self::NONE;
         selection.clone_from(self);
@@ -256,7 +256,7 @@ impl Clone for Selection {
     }
 }
 
-impl Selection {
+impl SelectionVector {
     const NONE: Self = Self {
         rows: [0; ROWS],
         len: 0,
@@ -281,10 +281,10 @@ impl Selection {
         let from = self.rows;
         let rows = from[..self.len].iter();
         let mut kept = 0;
-        for (row, (value, there)) in rows.zip(numbers.values.iter().zip(&*numbers.there)) {
+        for (row, (value, validity)) in rows.zip(numbers.values.iter().zip(&*numbers.validity)) {
             // Without a branch, which nobody could foretell. Always less.
             self.rows[kept % ROWS] = *row;
-            kept += usize::from(holds(*value, *there));
+            kept += usize::from(holds(*value, *validity));
         }
         self.len = kept;
     }

@@ -22,7 +22,7 @@ struct Part {
     /// numbers of 32 bits.
     value: Place,
     /// Where it says whether there is a value: 0 is NULL, an address has a code for its length.
-    there: Place,
+    validity: Place,
 }
 
 impl Part {
@@ -125,11 +125,11 @@ impl Key {
                 _ => bits.min((*width).max(1)),
             };
             let value = value.unwrap_or_else(|| place(bits));
-            let there = place(if is_long(kind, *width) { 3 } else { 1 });
+            let validity = place(if is_long(kind, *width) { 3 } else { 1 });
             parts.push(Part {
                 kind: *kind,
                 value,
-                there,
+                validity,
             });
         }
         let words = words.len();
@@ -147,7 +147,10 @@ impl Key {
 
     /// Bits of the largest key, when it is of one word.
     pub(crate) fn bits(&self) -> Option<u32> {
-        let ends = self.parts.iter().flat_map(|part| [part.value, part.there]);
+        let ends = self
+            .parts
+            .iter()
+            .flat_map(|part| [part.value, part.validity]);
         let bits = ends.map(|place| place.shift + place.bits).max();
         bits.filter(|_| self.words == 1)
     }
@@ -158,8 +161,10 @@ impl Key {
 
     /// Where the number at `part` lies, and the bit that says that there is one; not for longer addresses.
     pub(crate) fn places(&self, part: usize) -> (Place, Place) {
-        let Part { value, there, .. } = self.parts[part];
-        (value, there)
+        let Part {
+            value, validity, ..
+        } = self.parts[part];
+        (value, validity)
     }
 
     pub(crate) fn kind(&self, part: usize) -> Kind {
@@ -183,12 +188,14 @@ impl Key {
     /// Writes numbers at `part` of the keys at these places among `keys`, which are of zeros there and
     /// stand one behind the other.
     pub(crate) fn put(&self, part: usize, numbers: &Numbers, places: &[u8], keys: &mut [u64]) {
-        let Part { value, there, .. } = self.parts[part];
+        let Part {
+            value, validity, ..
+        } = self.parts[part];
         let (mask, shift) = (value.mask(), value.shift & 63);
-        let of_numbers = numbers.values.iter().zip(&*numbers.there);
+        let of_numbers = numbers.values.iter().zip(&*numbers.validity);
         if self.words == 1 {
             // As most keys are: without a branch.
-            let flag_shift = there.shift & 63;
+            let flag_shift = validity.shift & 63;
             for (place, (number, is_there)) in places.iter().zip(of_numbers) {
                 if let Some(key) = keys.get_mut(usize::from(*place)) {
                     let is_there = u64::from(*is_there);
@@ -201,13 +208,13 @@ impl Key {
         for (place, (number, is_there)) in places.iter().zip(of_numbers) {
             let key = usize::from(*place) * self.words;
             let (number, is_there) = match is_there {
-                true => ((number & mask) << shift, 1 << (there.shift & 63)),
+                true => ((number & mask) << shift, 1 << (validity.shift & 63)),
                 false => (0, 0),
             };
             if let Some(word) = keys.get_mut(key + value.word) {
                 *word |= number;
             }
-            if let Some(word) = keys.get_mut(key + there.word) {
+            if let Some(word) = keys.get_mut(key + validity.word) {
                 *word |= is_there;
             }
         }
@@ -247,7 +254,7 @@ impl Key {
         let translated = &mut buffer[..self.words];
         translated.copy_from_slice(key);
         for part in self.parts.iter().filter(|part| part.kind == Kind::Text) {
-            if part.there.get(key) != 0 {
+            if part.validity.get(key) != 0 {
                 let number = texts
                     .get(part.value.get(key) as usize)
                     .copied()
@@ -261,7 +268,7 @@ impl Key {
     /// The number at `part`, or that of its text; `None` for NULL.
     pub(crate) fn number(&self, part: usize, key: &[u64]) -> Option<u64> {
         let part = self.parts.get(part)?;
-        (part.there.get(key) != 0).then(|| part.value.get(key))
+        (part.validity.get(key) != 0).then(|| part.value.get(key))
     }
 
     /// The address at `part`; `None` for NULL.
@@ -272,7 +279,7 @@ impl Key {
         bytes: &'b mut [u8; 16],
     ) -> Option<&'b [u8]> {
         let part = self.parts.get(part)?;
-        let len = match part.there.get(key) {
+        let len = match part.validity.get(key) {
             0 => return None,
             _ if part.is_ipv4() => {
                 bytes[..4].copy_from_slice(&(part.value.get(key) as u32).to_be_bytes());
@@ -314,7 +321,7 @@ impl Part {
             return false;
         };
         self.value.put(key, value);
-        self.there.put(key, 1);
+        self.validity.put(key, 1);
         true
     }
 
@@ -327,7 +334,7 @@ impl Part {
                 return false;
             };
             self.value.put(key, u32::from_be_bytes(address).into());
-            self.there.put(key, 1);
+            self.validity.put(key, 1);
             return true;
         }
         let code = match address.len() {
@@ -347,7 +354,7 @@ impl Part {
         if let Some(word) = key.get_mut(self.value.word + 1) {
             *word = second;
         }
-        self.there.put(key, code);
+        self.validity.put(key, code);
         true
     }
 }

@@ -62,7 +62,7 @@ pub use extract::{
     WebSocketEnds, WebSocketSight, WebSockets, h248,
 };
 pub use kept::{RECORD_COLUMN, kept_record};
-pub use live::{Feed, Keeper, Stop};
+pub use live::{CaptureTee, Feed, Stop};
 pub use parts::Parts;
 pub use predicate::{Constant, Network, Operator, Predicate};
 pub use program::compiles;

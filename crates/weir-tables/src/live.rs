@@ -94,7 +94,7 @@ impl Read for Follow {
 
 /// The capture that keeps what a scan takes up, and how much that may be.
 #[derive(Clone)]
-pub struct Keeper(Arc<Mutex<Kept>>);
+pub struct CaptureTee(Arc<Mutex<Kept>>);
 
 struct Kept {
     writer: Option<Writer<Box<dyn Write + Send>>>,
@@ -102,7 +102,7 @@ struct Kept {
     failure: Option<WriteError>,
 }
 
-impl Keeper {
+impl CaptureTee {
     /// Writes what is taken up to `writer`, if there is one, and lets the scan end after `most` records.
     #[must_use]
     pub fn new(writer: Option<Writer<Box<dyn Write + Send>>>, most: Option<u64>) -> Self {
@@ -157,9 +157,9 @@ impl Keeper {
     }
 }
 
-impl fmt::Debug for Keeper {
+impl fmt::Debug for CaptureTee {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Keeper of {} records", self.records())
+        write!(f, "CaptureTee of {} records", self.records())
     }
 }
 

@@ -1,6 +1,6 @@
-//! Questions as programs: what aggregates ask of each record becomes one loop over the bytes as they lie in the
-//! buffer, which is compiled to machine code. A record that is not plain is left where it is, for the
-//! decoder, and the loop goes on behind it.
+//! Questions as programs: what aggregates, or the predicate of rows, ask of each record becomes one loop over the bytes as
+//! they lie in the buffer, which is compiled to machine code. A record that is not plain is left where it is, for the
+//! decoder, and so is one that becomes a row; the loop goes on behind it.
 
 mod ask;
 mod facts;
@@ -10,12 +10,13 @@ mod output;
 #[cfg(test)]
 mod tests;
 
+use weir_capture::RecordFraming;
 use weir_compile::{Exit, Refusal, Runner};
 use weir_packet::layout::Layout;
-use weir_packet::{LinkType, Options};
+use weir_packet::{LinkType, NextTable, Options};
 
 use crate::reading::COMPILED_BYTES_MIN;
-use crate::{Aggregate, Compile, Source};
+use crate::{Aggregate, Branch, Compile, Predicate, Source};
 use ask::Asked;
 pub(crate) use lower::Framing;
 use lower::{FIRST_FREE_WORD, LEAVE_FULL, LEAVE_RARE, NUMBER_WORD, PORTS_WORD, TAKEN_WORD};
@@ -78,6 +79,22 @@ pub fn compiles(
     })
 }
 
+/// Records of a capture whose data begins with a header that the link type names.
+fn is_plain_capture(framing: Framing, link_type: LinkType) -> bool {
+    match framing {
+        Framing::Fixed(_) => false,
+        // The card's header counts in the length of the record.
+        Framing::Capture(RecordFraming::Erf) => link_type == LinkType::ERF,
+        Framing::Capture(_) => link_type != LinkType::ERF && link_type.pseudo_header_len(&[]) == 0,
+    }
+}
+
+/// Headers are asked for only where they are decoded: the decoder counts the records of other link types.
+fn is_decoded(asked: &Asked, link_type: LinkType, layout: Option<&Layout>) -> bool {
+    let is_known = || NextTable::LinkType.layer(link_type.0.into()).is_some();
+    asked.fields.is_empty() || layout.is_some() || is_known()
+}
+
 /// What is asked makes no program that is too large.
 fn is_small(asked: &Asked, branches: usize) -> bool {
     (1..=BRANCHES_MAX).contains(&branches)
@@ -96,6 +113,8 @@ pub(crate) struct Passed {
     pub(crate) compiled: u64,
     /// The system gives no memory for machine code: the records were interpreted.
     pub(crate) is_refused: bool,
+    /// It passes over too few records to be worth it.
+    pub(crate) is_useless: bool,
 }
 
 impl Questions {
@@ -111,16 +130,9 @@ impl Questions {
         if !aggregates.iter().all(Aggregate::is_plain) || aggregates.is_empty() {
             return None;
         }
-        let is_plain = match (framing, layout) {
-            (Framing::Fixed(_), Some(_)) => true,
-            // The card's header counts in the length of the record.
-            (Framing::Capture(weir_capture::RecordFraming::Erf), None) => {
-                link_type == LinkType::ERF
-            }
-            (Framing::Capture(_), None) => {
-                link_type != LinkType::ERF && link_type.pseudo_header_len(&[]) == 0
-            }
-            _ => false,
+        let is_plain = match layout {
+            Some(_) => matches!(framing, Framing::Fixed(_)),
+            None => is_plain_capture(framing, link_type),
         };
         let branches: Vec<_> = aggregates.iter().map(Aggregate::branches).collect();
         let count: usize = branches.iter().map(|branches| branches.len()).sum();
@@ -128,7 +140,7 @@ impl Questions {
             return None;
         }
         let asked = Asked::new(&branches, layout)?;
-        if !is_small(&asked, count) {
+        if !is_small(&asked, count) || !is_decoded(&asked, link_type, layout) {
             return None;
         }
         let mut word = FIRST_FREE_WORD;
@@ -153,6 +165,46 @@ impl Questions {
             sample: Sample::default(),
             state: vec![0; word as usize],
             outputs,
+        })
+    }
+
+    /// The program that passes over records for which a predicate does not hold, as far as that asks for plain fields,
+    /// and leaves all others to the decoder, which asks again; `None` when it asks for none.
+    pub(crate) fn selecting(
+        predicate: &Predicate,
+        framing: Framing,
+        link_type: LinkType,
+        options: &Options,
+    ) -> Option<Self> {
+        let branch = |predicate: &Predicate| Branch {
+            predicate: Some(predicate.clone()),
+            keys: Vec::new(),
+            arguments: Vec::new(),
+            filters: Vec::new(),
+        };
+        let parts = match predicate {
+            Predicate::And(parts) => &parts[..],
+            one => std::slice::from_ref(one),
+        };
+        let plain = parts
+            .iter()
+            .filter(|part| Asked::new(&[&[branch(part)]], None).is_some());
+        let plain: Vec<_> = plain.cloned().collect();
+        if plain.is_empty() || !is_plain_capture(framing, link_type) {
+            return None;
+        }
+        let asked = Asked::new(&[&[branch(&Predicate::And(plain))]], None)?;
+        if !is_small(&asked, 1) || !is_decoded(&asked, link_type, None) {
+            return None;
+        }
+        let program =
+            lower::lower(&asked, &[], FIRST_FREE_WORD, framing, link_type, options).ok()?;
+        Some(Self {
+            whole: Runner::interpreted(program),
+            narrow: None,
+            sample: Sample::default(),
+            state: vec![0; FIRST_FREE_WORD as usize],
+            outputs: Vec::new(),
         })
     }
 

@@ -15,7 +15,7 @@ use crate::records::{RawRecord, RecordReader};
 use crate::row::Times;
 use crate::source::{Bytes, Cause};
 use crate::{
-    Column, Compile, Counters, Keeper, Origin, Parts, Predicate, Row, ScanOptions, Source,
+    CaptureTee, Column, Compile, Counters, Origin, Parts, Predicate, Row, ScanOptions, Source,
     SourceError, Totals, kept,
 };
 
@@ -41,6 +41,11 @@ pub(crate) trait Sink {
     /// asked.
     fn prepare_blocks(&mut self, _layout: Option<&Layout>) -> Option<Blocks> {
         None
+    }
+
+    /// A program may pass over records for which [`Sink::wanted`] does not hold.
+    fn may_select(&self) -> bool {
+        false
     }
 
     /// Prepares a program for [`Sink::run_program`] over records that are told apart like these.
@@ -90,7 +95,8 @@ enum Compiling {
     Never,
     /// It is made behind so many records: a small source is done before it would be.
     Behind(u64),
-    Ready,
+    /// It is for records that are told apart so.
+    Ready((Framing, LinkType)),
 }
 
 /// Reads sources into a sink.
@@ -164,7 +170,7 @@ struct Gather<S> {
 /// Where decoded rows go, and how many: apart from the decoder, from which they borrow.
 struct Output<S> {
     sink: S,
-    keeper: Option<Keeper>,
+    tee: Option<CaptureTee>,
     totals: Totals,
 }
 
@@ -209,7 +215,7 @@ impl<S: Sink> Reading<S> {
                 order: options.sorted.then(Order::default),
                 output: Output {
                     sink,
-                    keeper: options.keeper,
+                    tee: options.tee,
                     totals: Totals::default(),
                 },
             },
@@ -255,8 +261,8 @@ impl<S: Sink> Reading<S> {
             Ok(Fill::End) => self.ended = self.input.take(),
             Err(error) if error.is_pause() => {
                 self.paused = true;
-                if let Some(keeper) = &self.gather.output.keeper {
-                    keeper.flush().map_err(keeping_failed)?;
+                if let Some(tee) = &self.gather.output.tee {
+                    tee.flush().map_err(keeping_failed)?;
                 }
             }
             // Who writes the file has not come to the end of the record: no damage.
@@ -421,7 +427,7 @@ impl<S: Sink> Reading<S> {
         // Who watches the order looks at every record.
         let plain = self.gather.order.is_none();
         let blocks = plain.then(|| sink.prepare_blocks(layout)).flatten();
-        self.gather.blocks = match (blocks, &self.gather.output.keeper) {
+        self.gather.blocks = match (blocks, &self.gather.output.tee) {
             // Whether it has enough is asked record by record.
             (Some(_), Some(_)) => Some(Blocks::new(1, true)),
             (blocks, _) => blocks,
@@ -429,7 +435,8 @@ impl<S: Sink> Reading<S> {
         let gather = &mut self.gather;
         gather.source_bytes = gather.source_bytes.saturating_add(len.unwrap_or_default());
         // Who keeps records looks at each.
-        let may_compile = gather.blocks.is_some() && gather.output.keeper.is_none();
+        let has_program = gather.blocks.is_some() || plain && gather.output.sink.may_select();
+        let may_compile = has_program && gather.output.tee.is_none();
         gather.compiling = match gather.compile {
             Compile::Large | Compile::Always if !may_compile => Compiling::Never,
             Compile::Always => Compiling::Behind(0),
@@ -607,7 +614,13 @@ impl<S: Sink> Gather<S> {
         if self.compiling == Compiling::Behind(0) {
             self.compile(input, layout);
         }
-        if self.compiling == Compiling::Ready {
+        if let Compiling::Ready(records) = self.compiling
+            && input.framing() != Some(records)
+        {
+            // Another section of the file has other records.
+            self.compiling = Compiling::Never;
+        }
+        if let Compiling::Ready(_) = self.compiling {
             let (window, number, ports) = input.window();
             let sink = &mut self.output.sink;
             let passed = sink.run_program(window, number, ports, most as u64);
@@ -618,6 +631,8 @@ impl<S: Sink> Gather<S> {
             totals.compiled += passed.compiled;
             if passed.is_refused {
                 totals.compile_refused += 1;
+            }
+            if passed.is_refused || passed.is_useless {
                 self.compiling = Compiling::Never;
             }
             return usize::try_from(passed.records).unwrap_or(most);
@@ -644,7 +659,7 @@ impl<S: Sink> Gather<S> {
                 .sink
                 .prepare_program(records, layout, &self.options, self.compile);
         self.compiling = match prepared {
-            Prepared::Ready => Compiling::Ready,
+            Prepared::Ready => Compiling::Ready(records),
             Prepared::Unasked => Compiling::Never,
             Prepared::Refused => {
                 self.output.totals.compile_refused += 1;
@@ -668,8 +683,8 @@ impl<S: Sink> Gather<S> {
             }
             for (stretch, unusual) in records.stretches() {
                 let taken = output.sink.push_block(&records, &stretch);
-                if let (Some(keeper), 1) = (&output.keeper, taken) {
-                    keeper.keep(&records.to_write(0));
+                if let (Some(tee), 1) = (&output.tee, taken) {
+                    tee.keep(&records.to_write(0));
                 }
                 output.totals.records += stretch.len() as u64;
                 output.totals.dropped += (stretch.len() - taken) as u64;
@@ -785,14 +800,14 @@ impl<S: Sink> Output<S> {
         }
         if !self.sink.push(row) {
             self.totals.dropped += 1;
-        } else if let Some(keeper) = &self.keeper {
-            keeper.keep(&kept::to_write(row.packet.frame()));
+        } else if let Some(tee) = &self.tee {
+            tee.keep(&kept::to_write(row.packet.frame()));
         }
     }
 
-    /// The keeper has enough.
+    /// The tee has enough.
     fn is_satisfied(&self) -> bool {
-        self.keeper.as_ref().is_some_and(Keeper::is_full)
+        self.tee.as_ref().is_some_and(CaptureTee::is_full)
     }
 }
 

@@ -4,11 +4,15 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
-use weir_packet::{Needs, Options as DecodeOptions};
+use weir_packet::layout::Layout;
+use weir_packet::{LinkType, Needs, Options as DecodeOptions};
 
 use crate::extract::Extract;
-use crate::reading::{Reading, Sink};
-use crate::{Batch, Column, Counters, Keeper, Predicate, Row, Source, SourceError, Table};
+use crate::program::{Framing, Passed, Questions, SAMPLE_RECORDS};
+use crate::reading::{Prepared, Reading, Sink};
+use crate::{
+    Batch, CaptureTee, Column, Counters, Origin, Predicate, Row, Source, SourceError, Table,
+};
 
 /// How a scan reads.
 #[derive(Clone, Debug)]
@@ -23,7 +27,7 @@ pub struct ScanOptions {
     /// The records are said to be in the order of time: the scan fails when they are not.
     pub sorted: bool,
     /// Keeps the records that are taken up, and says when there are enough.
-    pub keeper: Option<Keeper>,
+    pub tee: Option<CaptureTee>,
     /// How ambiguous traffic is decoded.
     pub decode: DecodeOptions,
     /// A capture that is slow to read, or compressed, is read ahead on a thread of its own.
@@ -52,7 +56,7 @@ impl Default for ScanOptions {
             limit: None,
             merge: false,
             sorted: false,
-            keeper: None,
+            tee: None,
             decode: DecodeOptions::default(),
             read_ahead: false,
             compile: Compile::default(),
@@ -79,6 +83,18 @@ pub(crate) struct Rows {
 pub(crate) struct Gathering {
     rows: Rows,
     extract: Option<Box<dyn Extract>>,
+    /// What a row has is of its record alone.
+    is_of_record: bool,
+    selector: Option<Selector>,
+}
+
+/// The program that passes over records for which the predicate does not hold.
+struct Selector {
+    records: (Framing, LinkType),
+    program: Questions,
+    /// How often it was run, and how many records it passed over.
+    runs: u64,
+    passed: u64,
 }
 
 /// What is asked of the packets.
@@ -202,7 +218,14 @@ impl Gathering {
         if let Some(extract) = &mut extract {
             extract.wants(&wanted.columns);
         }
-        (Self { rows, extract }, wanted)
+        let is_of_record = |column: &Column| !matches!(column.origin, Origin::Since(_));
+        let gathering = Self {
+            rows,
+            extract,
+            is_of_record: wanted.columns.iter().all(is_of_record),
+            selector: None,
+        };
+        (gathering, wanted)
     }
 
     /// The limit is reached.
@@ -261,12 +284,65 @@ impl Sink for Gathering {
         self.rows.predicate.clone()
     }
 
+    fn may_select(&self) -> bool {
+        self.extract.is_none() && self.is_of_record && self.rows.predicate.is_some()
+    }
+
+    fn prepare_program(
+        &mut self,
+        records: (Framing, LinkType),
+        layout: Option<&Layout>,
+        options: &DecodeOptions,
+        compile: Compile,
+    ) -> Prepared {
+        if matches!(&self.selector, Some(selector) if selector.records == records) {
+            return Prepared::Ready;
+        }
+        self.selector = None;
+        let (Some(predicate), None, true) = (&self.rows.predicate, layout, self.may_select())
+        else {
+            return Prepared::Unasked;
+        };
+        let (framing, link_type) = records;
+        let program = Questions::selecting(predicate, framing, link_type, options);
+        let Some(mut program) = program else {
+            return Prepared::Unasked;
+        };
+        if compile == Compile::Large {
+            program.compile_behind(SAMPLE_RECORDS);
+        } else if program.compile().is_err() {
+            return Prepared::Refused;
+        }
+        self.selector = Some(Selector {
+            records,
+            program,
+            runs: 0,
+            passed: 0,
+        });
+        Prepared::Ready
+    }
+
+    fn run_program(&mut self, window: &[u8], number: u64, ports: u8, most: u64) -> Passed {
+        let Some(selector) = &mut self.selector else {
+            return Passed::default();
+        };
+        let mut passed = selector.program.run(&mut [], window, number, ports, most);
+        selector.runs += 1;
+        selector.passed += passed.records;
+        // Where most rows are wanted, to look at each record twice costs more than it saves.
+        passed.is_useless = selector.runs > RUNS_MIN && selector.passed < selector.runs;
+        passed
+    }
+
     fn finish(&mut self) -> bool {
         let wanted = self.rows.rows_left > 0;
         let extract = self.extract.as_mut().filter(|_| wanted);
         extract.is_some_and(|extract| extract.finish(&mut self.rows))
     }
 }
+
+/// So often a program is run before it is known whether it is of use.
+const RUNS_MIN: u64 = 4096;
 
 /// Bytes of payloads and texts in a batch, beyond which it is given out with fewer rows.
 const BATCH_BYTES_MAX: usize = 8 << 20;

@@ -19,6 +19,14 @@ pub(super) enum Resolution {
 }
 
 impl Clock {
+    /// Nanoseconds in a unit, where it is at least one and the clock counts from 1970.
+    pub(super) fn whole_ns(&self) -> Option<u64> {
+        match self.resolution {
+            Resolution::Multiply(ns @ 1..) if self.offset_ns == 0 => Some(ns),
+            _ => None,
+        }
+    }
+
     /// Nanoseconds since 1970, saturating.
     #[inline]
     pub(super) fn time_ns(&self, ticks: u64) -> i64 {

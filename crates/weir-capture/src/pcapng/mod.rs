@@ -8,7 +8,7 @@ mod section;
 use std::io::Read;
 
 use crate::{
-    Block, Error, Interface, Options,
+    Block, Error, Interface, Options, RecordFraming,
     block::Place,
     error::Reason,
     split::{Candidate, Plausible},
@@ -111,6 +111,32 @@ impl Pcapng {
         if let Some(link_type) = of_all {
             found.set_link_type(link_type);
         }
+    }
+
+    /// See [`crate::Reader::framing`]: that of the first interface of the section, when it counts whole units since 1970.
+    pub(crate) fn framing(&self) -> Option<RecordFraming> {
+        let (clock, captured_max) = self.section.clock_and_limit(0)?;
+        let tick_ns = clock.whole_ns()?;
+        Some(RecordFraming::Pcapng {
+            is_little: self.section.is_little(),
+            captured_max,
+            options_max: self.options.block_bytes_max,
+            tick_ns,
+        })
+    }
+
+    /// A bit for each of the first eight interfaces whose packets are as those of the first.
+    pub(crate) fn alike(&self, interfaces: &[Interface]) -> u8 {
+        let kind = |number: usize| {
+            let (clock, limit) = self.section.clock_and_limit(u32::try_from(number).ok()?)?;
+            let link_type = interfaces.get(number)?.link_type;
+            Some((clock.whole_ns()?, limit, link_type))
+        };
+        let first = kind(0);
+        (0..8).fold(0, |bits, number| {
+            let is_alike = first.is_some() && kind(number) == first;
+            bits | u8::from(is_alike) << number
+        })
     }
 
     /// The header of the block at the start of the window; `None` at the end of the stream.

@@ -331,6 +331,10 @@ impl Section {
     }
 
     #[inline]
+    pub(super) fn is_little(&self) -> bool {
+        self.endian == Endian::Little
+    }
+
     fn u32(&self, bytes: [u8; 4]) -> u32 {
         match self.endian {
             Endian::Big => u32::from_be_bytes(bytes),

@@ -17,19 +17,19 @@ use datafusion::physical_plan::{
 };
 use weir_tables::{Aggregate, Branch, Function, Source, compiles};
 
-use super::work::{Question, Side, Work};
-use crate::ledger::Ledger;
+use super::work::{AggregateSpec, ScanInput, Work};
 use crate::live::Live;
 use crate::scan::{Metrics, Reading, decodes, described, take_stdin};
-use crate::share::GroupsSeat;
+use crate::scan_report::ScanReport;
+use crate::share::GroupsConsumer;
 
 /// One reading of some files, and all that takes up its rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Pass {
-    pub(crate) side: Side,
+    pub(crate) scan_input: ScanInput,
     pub(crate) branches: Vec<Branch>,
     /// Where others take up rows of the same reading.
-    pub(crate) seat: Option<GroupsSeat>,
+    pub(crate) consumer: Option<GroupsConsumer>,
 }
 
 /// Reads captures into groups. Described by paths, columns and predicates alone, as a scan is.
@@ -47,7 +47,7 @@ pub(crate) struct FusedAggregate {
 impl Pass {
     /// Whether what is asked of the records is compiled, or why not; `None` where nobody would mind.
     fn compiles(&self, functions: &[Function]) -> Option<Result<(), &'static str>> {
-        let reading = &self.side.reading;
+        let reading = &self.scan_input.reading;
         let aggregate = Aggregate::new(self.branches.clone(), functions)?;
         compiles(&aggregate, &reading.sources, reading.compile)
     }
@@ -86,13 +86,13 @@ impl FusedAggregate {
     }
 
     /// What each of its readings is asked.
-    pub(crate) fn questions(&self) -> impl Iterator<Item = (&Side, Question)> {
+    pub(crate) fn specs(&self) -> impl Iterator<Item = (&ScanInput, AggregateSpec)> {
         self.passes.iter().map(|pass| {
             let branches = pass.branches.clone();
             let functions = self.functions.clone();
             (
-                &pass.side,
-                Question {
+                &pass.scan_input,
+                AggregateSpec {
                     branches,
                     functions,
                 },
@@ -103,14 +103,14 @@ impl FusedAggregate {
     /// Its readings, and whether others take up rows of them.
     pub(crate) fn readings(&self) -> impl Iterator<Item = (&Reading, bool)> {
         let passes = self.passes.iter();
-        passes.map(|pass| (&pass.side.reading, pass.seat.is_some()))
+        passes.map(|pass| (&pass.scan_input.reading, pass.consumer.is_some()))
     }
 
-    /// The same, with its readings shared as the seats say.
-    pub(crate) fn seated(&self, seats: Vec<Option<GroupsSeat>>) -> Self {
+    /// The same, with its readings shared as the consumers say.
+    pub(crate) fn shared(&self, consumers: Vec<Option<GroupsConsumer>>) -> Self {
         let mut passes = self.passes.clone();
-        for (pass, seat) in passes.iter_mut().zip(seats) {
-            pass.seat = seat;
+        for (pass, consumer) in passes.iter_mut().zip(consumers) {
+            pass.consumer = consumer;
         }
         Self::new(
             self.schema(),
@@ -123,7 +123,9 @@ impl FusedAggregate {
     /// All that it reads, once a pass.
     pub(crate) fn sources(&self) -> Vec<&Source> {
         let passes = self.passes.iter();
-        passes.flat_map(|pass| &pass.side.reading.sources).collect()
+        passes
+            .flat_map(|pass| &pass.scan_input.reading.sources)
+            .collect()
     }
 }
 
@@ -144,7 +146,7 @@ impl DisplayAs for FusedAggregate {
             for branch in &pass.branches {
                 branch.visit_columns(&mut |column| needs.push(column.needs()));
             }
-            write!(f, "reads={}", described(&pass.side.reading.sources))?;
+            write!(f, "reads={}", described(&pass.scan_input.reading.sources))?;
             write!(f, "{separate}decodes={}", decodes(needs))?;
             for branch in &pass.branches {
                 if let Some(predicate) = &branch.predicate {
@@ -154,21 +156,25 @@ impl DisplayAs for FusedAggregate {
             if pass.branches.len() > 1 {
                 write!(f, "{separate}branches in one pass={}", pass.branches.len())?;
             }
-            if pass.side.reading.merge {
+            if pass.scan_input.reading.merge {
                 write!(f, "{separate}merged by=frame.time")?;
             }
-            if pass.side.partitions.len() > 1 {
-                write!(f, "{separate}side by side={}", pass.side.partitions.len())?;
+            if pass.scan_input.partitions.len() > 1 {
+                write!(
+                    f,
+                    "{separate}side by side={}",
+                    pass.scan_input.partitions.len()
+                )?;
             }
-            if pass.side.parts > 1 {
+            if pass.scan_input.parts > 1 {
                 write!(
                     f,
                     "{separate}parts of the file side by side={}",
-                    pass.side.parts
+                    pass.scan_input.parts
                 )?;
             }
-            if let Some(seat) = &pass.seat {
-                write!(f, "{separate}{}", seat.described())?;
+            if let Some(consumer) = &pass.consumer {
+                write!(f, "{separate}{}", consumer.described())?;
             }
             match pass.compiles(&self.functions) {
                 Some(Ok(())) => write!(f, "{separate}compiled=what plain records are asked")?,
@@ -262,16 +268,16 @@ impl ExecutionPlan for FusedAggregate {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let ledger = context
+        let scan_report = context
             .session_config()
-            .get_extension::<Ledger>()
+            .get_extension::<ScanReport>()
             .unwrap_or_default();
         let mut passes = self.passes.clone();
         for pass in &mut passes {
-            pass.seat = match pass.seat.take() {
-                Some(seat) if seat.sit(&ledger)? => Some(seat),
+            pass.consumer = match pass.consumer.take() {
+                Some(consumer) if consumer.attach(&scan_report)? => Some(consumer),
                 _ => {
-                    take_stdin(&pass.side.reading.sources, &ledger)?;
+                    take_stdin(&pass.scan_input.reading.sources, &scan_report)?;
                     None
                 }
             };
@@ -285,7 +291,7 @@ impl ExecutionPlan for FusedAggregate {
             live: live.unwrap_or_default(),
             schema: Arc::clone(&schema),
             rows_max,
-            ledger,
+            scan_report,
             metrics: Metrics::new(&self.metrics, partition),
             context,
             answer: sender.clone(),

@@ -15,13 +15,13 @@ use weir_tables::{
 };
 
 use super::Pass;
-use crate::ledger::Ledger;
 use crate::live::Live;
 use crate::scan::{Metrics, Reading, failed};
+use crate::scan_report::ScanReport;
 
 /// What is read, and by how many.
 #[derive(Clone, Debug)]
-pub(crate) struct Side {
+pub(crate) struct ScanInput {
     pub(crate) reading: Reading,
     /// Files that are read side by side.
     pub(crate) partitions: Vec<Vec<Source>>,
@@ -29,7 +29,7 @@ pub(crate) struct Side {
     pub(crate) parts: usize,
 }
 
-impl Side {
+impl ScanInput {
     /// One of the sources has no end yet.
     pub(crate) fn is_growing(&self) -> bool {
         self.reading.sources.iter().any(Source::is_growing)
@@ -38,12 +38,12 @@ impl Side {
 
 /// The groups that someone wants of a reading.
 #[derive(Clone, Debug)]
-pub(crate) struct Question {
+pub(crate) struct AggregateSpec {
     pub(crate) branches: Vec<Branch>,
     pub(crate) functions: Vec<Function>,
 }
 
-impl Question {
+impl AggregateSpec {
     /// The groups, still empty.
     pub(crate) fn aggregate(&self) -> Result<Aggregate> {
         let aggregate = Aggregate::new(self.branches.clone(), &self.functions);
@@ -88,7 +88,7 @@ pub(crate) struct Work {
     pub(crate) schema: SchemaRef,
     /// Rows of a batch.
     pub(crate) rows_max: usize,
-    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) scan_report: Arc<ScanReport>,
     pub(crate) metrics: Metrics,
     pub(crate) context: Arc<TaskContext>,
     /// Where the groups go.
@@ -108,14 +108,14 @@ impl Work {
     pub(crate) fn run(&self, passes: Vec<Pass>, functions: Vec<Function>) -> Result<Kept> {
         let mut whole: Option<Kept> = None;
         for pass in passes {
-            let kept = match &pass.seat {
-                Some(seat) => seat.groups(self)?,
+            let kept = match &pass.consumer {
+                Some(consumer) => consumer.groups(self)?,
                 None => {
-                    let question = Question {
+                    let spec = AggregateSpec {
                         branches: pass.branches,
                         functions: functions.clone(),
                     };
-                    self.read(&pass.side, &[question])?.pop()
+                    self.read(&pass.scan_input, &[spec])?.pop()
                 }
             };
             let kept = kept.ok_or_else(no_groups)?;
@@ -127,22 +127,26 @@ impl Work {
         whole.ok_or_else(no_groups)
     }
 
-    /// Reads once, into groups for each of the questions.
-    pub(crate) fn read(&self, side: &Side, questions: &[Question]) -> Result<Vec<Kept>> {
+    /// Reads once, into groups for each of the specs.
+    pub(crate) fn read(
+        &self,
+        scan_input: &ScanInput,
+        specs: &[AggregateSpec],
+    ) -> Result<Vec<Kept>> {
         let counters = Arc::new(Counters::default());
-        let read = match self.parts(side)? {
-            Some(parts) => vec![self.read_parts(side, questions, &parts, &counters)?],
-            None => side_by_side(&side.partitions, |sources: &Vec<Source>| {
-                let groups = self.aggregates(questions)?;
-                let options = self.options(side);
+        let read = match self.parts(scan_input)? {
+            Some(parts) => vec![self.read_parts(scan_input, specs, &parts, &counters)?],
+            None => side_by_side(&scan_input.partitions, |sources: &Vec<Source>| {
+                let groups = self.aggregates(specs)?;
+                let options = self.options(scan_input);
                 let scan = SharedScan::new(groups, &[], sources.clone(), options);
-                self.drain(side, self.watched(scan, &counters))
+                self.drain(scan_input, self.watched(scan, &counters))
             })?,
         };
         self.metrics.update(&counters);
         let mut whole: Vec<Kept> = Vec::new();
         for part in read {
-            self.ledger.add_errors(part.errors);
+            self.scan_report.add_errors(part.errors);
             let groups = part.scan.into_groups().into_iter();
             drop(part.reservation);
             let groups = groups.map(|aggregate| Kept::new(aggregate, &self.context));
@@ -159,30 +163,30 @@ impl Work {
     }
 
     /// Where the one file of a reading falls into parts; `None` when it is read in one.
-    fn parts(&self, side: &Side) -> Result<Option<Parts>> {
-        let ([sources], true) = (side.partitions.as_slice(), side.parts > 1) else {
+    fn parts(&self, scan_input: &ScanInput) -> Result<Option<Parts>> {
+        let ([sources], true) = (scan_input.partitions.as_slice(), scan_input.parts > 1) else {
             return Ok(None);
         };
         let [source] = sources.as_slice() else {
             return Ok(None);
         };
         // What is wrong with the file is found again, and told, by who reads it in one.
-        Ok(Parts::new(source, side.parts).unwrap_or_default())
+        Ok(Parts::new(source, scan_input.parts).unwrap_or_default())
     }
 
     /// Reads the parts of a file side by side, and joins them in order.
     fn read_parts(
         &self,
-        side: &Side,
-        questions: &[Question],
+        scan_input: &ScanInput,
+        specs: &[AggregateSpec],
         parts: &Parts,
         counters: &Arc<Counters>,
     ) -> Result<Read> {
         let numbers: Vec<usize> = (0..parts.count()).collect();
         let read = side_by_side(&numbers, |number| {
-            let groups = self.aggregates(questions)?;
-            let scan = SharedScan::of_part(groups, parts, *number, self.options(side));
-            self.drain(side, self.watched(scan, counters))
+            let groups = self.aggregates(specs)?;
+            let scan = SharedScan::of_part(groups, parts, *number, self.options(scan_input));
+            self.drain(scan_input, self.watched(scan, counters))
         })?;
         let mut read = read.into_iter();
         let Some(mut whole) = read.next() else {
@@ -193,7 +197,7 @@ impl Work {
                 // What the part found wrong is found again, and where it is.
                 let errors = whole.errors;
                 drop(next.reservation);
-                whole = self.drain(side, whole.scan)?;
+                whole = self.drain(scan_input, whole.scan)?;
                 whole.errors.splice(0..0, errors);
             }
             let bytes = whole.scan.allocated_bytes();
@@ -203,26 +207,26 @@ impl Work {
     }
 
     /// The groups as they stand.
-    fn glance(&self, groups: &mut [Aggregate]) -> Result<Vec<RecordBatch>> {
+    fn snapshot(&self, groups: &mut [Aggregate]) -> Result<Vec<RecordBatch>> {
         let mut batches = Vec::new();
         // Sources that grow are not shared.
         for aggregate in groups {
-            batches.extend(aggregate.glance(&self.schema, self.rows_max)?);
+            batches.extend(aggregate.snapshot(&self.schema, self.rows_max)?);
         }
         Ok(batches)
     }
 
-    fn options(&self, side: &Side) -> ScanOptions {
-        let mut options = side.reading.options();
-        if side.is_growing() {
-            options.keeper.clone_from(&self.live.keeper);
+    fn options(&self, scan_input: &ScanInput) -> ScanOptions {
+        let mut options = scan_input.reading.options();
+        if scan_input.is_growing() {
+            options.tee.clone_from(&self.live.tee);
         }
         options
     }
 
-    fn aggregates(&self, questions: &[Question]) -> Result<Vec<Aggregate>> {
-        let groups = questions.iter().map(|question| {
-            let aggregate = question.aggregate()?;
+    fn aggregates(&self, specs: &[AggregateSpec]) -> Result<Vec<Aggregate>> {
+        let groups = specs.iter().map(|spec| {
+            let aggregate = spec.aggregate()?;
             match self.partial_bytes {
                 None => Ok(aggregate),
                 Some(_) => aggregate.giving_states().ok_or_else(no_groups),
@@ -246,12 +250,12 @@ impl Work {
     }
 
     fn watched(&self, scan: SharedScan, counters: &Arc<Counters>) -> SharedScan {
-        scan.with_counters(Arc::clone(&self.ledger.counters))
+        scan.with_counters(Arc::clone(&self.scan_report.counters))
             .with_counters(Arc::clone(counters))
     }
 
     /// Reads to the end.
-    fn drain(&self, side: &Side, mut scan: SharedScan) -> Result<Read> {
+    fn drain(&self, scan_input: &ScanInput, mut scan: SharedScan) -> Result<Read> {
         let _timer = self.metrics.baseline.elapsed_compute().timer();
         let reservation = reserve(&self.context);
         let mut errors = Vec::new();
@@ -279,12 +283,12 @@ impl Work {
             if self.is_cancelled() {
                 break;
             }
-            if side.is_growing() {
+            if scan_input.is_growing() {
                 let groups = scan.groups_mut();
-                self.live.give(|| self.glance(groups))?;
+                self.live.give(|| self.snapshot(groups))?;
             }
         }
-        self.ledger.add_notes(scan.notes());
+        self.scan_report.add_notes(scan.notes());
         Ok(Read {
             scan,
             reservation,

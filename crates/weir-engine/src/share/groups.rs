@@ -1,49 +1,49 @@
-//! A reading of which all want groups.
+//! A shared scan of which all consumers want groups.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::error::Result;
 
-use super::{Places, RowsTable};
-use crate::fuse::{Kept, Question, Side, Work};
-use crate::ledger::Ledger;
+use super::{SharedRows, Slots};
+use crate::fuse::{AggregateSpec, Kept, ScanInput, Work};
+use crate::scan_report::ScanReport;
 
-/// The questions of all, and their answers once someone has read.
-pub(crate) struct GroupsTable {
-    side: Side,
-    questions: Vec<Question>,
-    places: Places,
-    /// `None` before, with an answer for each until it is taken.
+/// The aggregates of all consumers, and their groups once one of them has read.
+pub(crate) struct SharedGroups {
+    scan_input: ScanInput,
+    specs: Vec<AggregateSpec>,
+    slots: Slots,
+    /// `None` before the scan, then the groups of each consumer until it takes them.
     read: Mutex<Option<Vec<Option<Kept>>>>,
 }
 
-/// Whose groups a reading gives that is shared with others.
+/// A consumer of a shared scan that wants groups, by its number.
 #[derive(Clone, Debug)]
-pub(crate) enum GroupsSeat {
-    Groups(Arc<GroupsTable>, usize),
-    Rows(Arc<RowsTable>, usize),
+pub(crate) enum GroupsConsumer {
+    Groups(Arc<SharedGroups>, usize),
+    Rows(Arc<SharedRows>, usize),
 }
 
-impl GroupsTable {
-    pub(super) fn new(side: Side, questions: Vec<Question>) -> Self {
+impl SharedGroups {
+    pub(super) fn new(scan_input: ScanInput, specs: Vec<AggregateSpec>) -> Self {
         Self {
-            places: Places::new(questions.len()),
-            side,
-            questions,
+            slots: Slots::new(specs.len()),
+            scan_input,
+            specs,
             read: Mutex::new(None),
         }
     }
 
-    /// The groups of one: who comes first reads for all.
+    /// The groups of one consumer: the first that asks reads for all.
     fn groups(&self, number: usize, work: &Work) -> Result<Option<Kept>> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let answers = match read.take() {
             Some(answers) => answers,
             None => {
-                let answers = work.read(&self.side, &self.questions)?;
+                let answers = work.read(&self.scan_input, &self.specs)?;
                 if work.is_cancelled() {
-                    // It did not read to the end: who still wants groups reads for the others.
+                    // It did not read to the end: the next consumer reads for the others.
                     return Ok(answers.into_iter().nth(number));
                 }
                 answers.into_iter().map(Some).collect()
@@ -54,39 +54,39 @@ impl GroupsTable {
     }
 }
 
-impl fmt::Debug for GroupsTable {
+impl fmt::Debug for SharedGroups {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GroupsTable")
-            .field("side", &self.side)
+        f.debug_struct("SharedGroups")
+            .field("scan_input", &self.scan_input)
             .finish_non_exhaustive()
     }
 }
 
-impl GroupsSeat {
-    /// Takes the place; false when it was taken before.
-    pub(crate) fn sit(&self, ledger: &Ledger) -> Result<bool> {
+impl GroupsConsumer {
+    /// Attaches the consumer; false where it was attached before.
+    pub(crate) fn attach(&self, scan_report: &ScanReport) -> Result<bool> {
         match self {
-            Self::Groups(table, number) => {
-                let sources = &table.side.reading.sources;
-                table.places.sit(*number, sources, ledger)
+            Self::Groups(scan, number) => {
+                let sources = &scan.scan_input.reading.sources;
+                scan.slots.attach(*number, sources, scan_report)
             }
-            Self::Rows(table, number) => table.sit_for_groups(*number, ledger),
+            Self::Rows(scan, number) => scan.attach_for_groups(*number, scan_report),
         }
     }
 
     /// The groups, once all is read.
     pub(crate) fn groups(&self, work: &Work) -> Result<Option<Kept>> {
         match self {
-            Self::Groups(table, number) => table.groups(*number, work),
-            Self::Rows(table, number) => table.groups(*number, work),
+            Self::Groups(scan, number) => scan.groups(*number, work),
+            Self::Rows(scan, number) => scan.groups(*number, work),
         }
     }
 
     /// For EXPLAIN.
     pub(crate) fn described(&self) -> String {
         match self {
-            Self::Groups(table, _) => table.places.described(),
-            Self::Rows(table, _) => table.described(),
+            Self::Groups(scan, _) => scan.slots.described(),
+            Self::Rows(scan, _) => scan.described(),
         }
     }
 }

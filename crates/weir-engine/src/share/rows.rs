@@ -1,4 +1,4 @@
-//! A reading of which someone wants rows.
+//! A shared scan of which at least one consumer wants rows.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -11,101 +11,106 @@ use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::physical_plan::metrics::RecordOutput;
 use weir_tables::{Counters, SharedScan, Source, WantedRows};
 
-use super::Places;
-use crate::fuse::{Kept, Question, Work};
-use crate::ledger::Ledger;
+use super::Slots;
+use crate::fuse::{AggregateSpec, Kept, Work};
 use crate::scan::{Reading, Steps, failed};
+use crate::scan_report::ScanReport;
 
-/// What all want, and what waits for them.
-pub(crate) struct RowsTable {
+/// What the consumers want, and what is queued for them.
+pub(crate) struct SharedRows {
     reading: Reading,
-    questions: Vec<Question>,
+    specs: Vec<AggregateSpec>,
     rows: Vec<WantedRows>,
-    /// First those who want groups, then those who want rows.
-    places: Places,
+    /// First the consumers that want groups, then those that want rows.
+    slots: Slots,
     state: Mutex<State>,
 }
 
 enum State {
     Unread,
-    Reading(Box<Under>),
-    /// The groups, each until it is taken, and the last rows.
+    Reading(Box<Running>),
+    /// The groups of each consumer until it takes them, and the last rows.
     Read(Vec<Option<Kept>>, Vec<Queue>),
-    /// What went wrong, for whoever asks.
+    /// The error, which every consumer gets.
     Failed(String),
 }
 
-/// A reading that is under way.
-struct Under {
+/// A scan that is under way.
+struct Running {
     scan: SharedScan,
     queues: Vec<Queue>,
-    ledger: Arc<Ledger>,
+    scan_report: Arc<ScanReport>,
     context: Arc<TaskContext>,
-    /// For the rows that wait.
+    /// The memory of the queued rows.
     reservation: MemoryReservation,
 }
 
-/// Rows that wait for one.
+/// The rows that are queued for a consumer.
 #[derive(Default)]
 struct Queue {
     batches: VecDeque<RecordBatch>,
     bytes: usize,
-    /// Rows that were handed over.
+    /// Rows that the consumer has taken.
     given: usize,
-    turn: Turn,
+    state: ConsumerState,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Turn {
+enum ConsumerState {
     #[default]
-    Waits,
-    /// Has all that it wants, or will when it takes what waits.
+    Waiting,
+    /// It has all that it wants, or will when it takes what is queued.
     Served,
-    /// Wants no more.
-    Gone,
-    /// There was no more room.
-    Alone,
+    /// It wants no more.
+    Cancelled,
+    /// Its queued rows exceeded the room that there is: it rescans the sources.
+    Detached,
 }
 
-/// What someone who wants rows gets.
+/// What a consumer of rows gets next.
 enum Next {
     Batch(RecordBatch),
     End,
-    /// From here on it reads alone, behind so many rows.
-    Alone(usize),
+    /// It rescans the sources, and skips so many rows.
+    Rescan(usize),
 }
 
-/// What whoever comes first reads with.
+/// What the consumer that drives the scan lends to it.
 struct Reader<'r> {
-    ledger: &'r Arc<Ledger>,
+    scan_report: &'r Arc<ScanReport>,
     counters: &'r Arc<Counters>,
     context: &'r Arc<TaskContext>,
 }
 
-impl RowsTable {
-    pub(super) fn new(reading: Reading, questions: Vec<Question>, rows: Vec<WantedRows>) -> Self {
+impl SharedRows {
+    pub(super) fn new(reading: Reading, specs: Vec<AggregateSpec>, rows: Vec<WantedRows>) -> Self {
         Self {
             reading,
-            places: Places::new(questions.len() + rows.len()),
-            questions,
+            slots: Slots::new(specs.len() + rows.len()),
+            specs,
             rows,
             state: Mutex::new(State::Unread),
         }
     }
 
-    pub(super) fn sit_for_groups(&self, number: usize, ledger: &Ledger) -> Result<bool> {
-        self.places.sit(number, &self.reading.sources, ledger)
+    pub(super) fn attach_for_groups(
+        &self,
+        number: usize,
+        scan_report: &ScanReport,
+    ) -> Result<bool> {
+        self.slots
+            .attach(number, &self.reading.sources, scan_report)
     }
 
     pub(super) fn described(&self) -> String {
-        self.places.described()
+        self.slots.described()
     }
 
-    /// The groups of one: it reads on until the end.
+    /// The groups of one consumer, which drives the scan to its end.
     pub(super) fn groups(&self, number: usize, work: &Work) -> Result<Option<Kept>> {
         let counters = Arc::new(Counters::default());
         let reader = Reader {
-            ledger: &work.ledger,
+            scan_report: &work.scan_report,
             counters: &counters,
             context: &work.context,
         };
@@ -122,12 +127,12 @@ impl RowsTable {
         }
     }
 
-    /// The next rows of one: those that wait for it, or else it reads on.
+    /// The next rows of one consumer: those that are queued for it, or else it drives the scan on.
     fn next(&self, number: usize, reader: &Reader<'_>) -> Result<Next> {
         loop {
             let mut state = self.lock();
             let (queues, is_end) = match &mut *state {
-                State::Reading(under) => (Some(&mut under.queues), false),
+                State::Reading(running) => (Some(&mut running.queues), false),
                 State::Read(_, queues) => (Some(queues), true),
                 State::Unread | State::Failed(_) => (None, false),
             };
@@ -135,10 +140,10 @@ impl RowsTable {
                 if let Some(batch) = queue.take() {
                     return Ok(Next::Batch(batch));
                 }
-                match queue.turn {
-                    Turn::Alone => return Ok(Next::Alone(queue.given)),
-                    Turn::Served => return Ok(Next::End),
-                    Turn::Waits | Turn::Gone => {}
+                match queue.state {
+                    ConsumerState::Detached => return Ok(Next::Rescan(queue.given)),
+                    ConsumerState::Served => return Ok(Next::End),
+                    ConsumerState::Waiting | ConsumerState::Cancelled => {}
                 }
             }
             if is_end {
@@ -148,22 +153,22 @@ impl RowsTable {
         }
     }
 
-    /// One who wanted rows wants no more.
+    /// A consumer of rows wants no more.
     fn leave(&self, number: usize) {
-        if let State::Reading(under) = &mut *self.lock() {
-            under.end_turn(number, Turn::Gone);
+        if let State::Reading(running) = &mut *self.lock() {
+            running.finish(number, ConsumerState::Cancelled);
         }
     }
 
-    /// Reads on.
+    /// Drives the scan on.
     fn step(&self, state: &mut State, reader: &Reader<'_>) -> Result<()> {
         let outcome = match state {
-            State::Unread => self.begin(reader).map(|under| {
-                *state = State::Reading(Box::new(under));
+            State::Unread => self.begin(reader).map(|running| {
+                *state = State::Reading(Box::new(running));
             }),
-            State::Reading(under) => under.step().and_then(|more| {
-                if !more && let State::Reading(under) = std::mem::replace(state, State::Unread) {
-                    *state = under.end()?;
+            State::Reading(running) => running.step().and_then(|more| {
+                if !more && let State::Reading(running) = std::mem::replace(state, State::Unread) {
+                    *state = running.end()?;
                 }
                 Ok(())
             }),
@@ -180,19 +185,19 @@ impl RowsTable {
         outcome
     }
 
-    fn begin(&self, reader: &Reader<'_>) -> Result<Under> {
-        let groups = self.questions.iter().map(Question::aggregate);
+    fn begin(&self, reader: &Reader<'_>) -> Result<Running> {
+        let groups = self.specs.iter().map(AggregateSpec::aggregate);
         let mut options = self.reading.options();
         options.batch_rows = reader.context.session_config().batch_size();
         let sources = self.reading.sources.clone();
         let scan = SharedScan::new(groups.collect::<Result<_>>()?, &self.rows, sources, options)
-            .with_counters(Arc::clone(&reader.ledger.counters))
+            .with_counters(Arc::clone(&reader.scan_report.counters))
             .with_counters(Arc::clone(reader.counters));
         let consumer = MemoryConsumer::new("SharedScan");
-        Ok(Under {
+        Ok(Running {
             scan,
             queues: self.rows.iter().map(|_| Queue::default()).collect(),
-            ledger: Arc::clone(reader.ledger),
+            scan_report: Arc::clone(reader.scan_report),
             context: Arc::clone(reader.context),
             reservation: consumer.register(reader.context.memory_pool()),
         })
@@ -203,11 +208,11 @@ impl RowsTable {
     }
 }
 
-impl Under {
-    /// Reads some records and puts the rows where they are waited for; false at the end.
+impl Running {
+    /// Reads some records and queues their rows; false at the end.
     fn step(&mut self) -> Result<bool> {
         let more = self.scan.step();
-        self.ledger.add_errors(self.scan.take_errors());
+        self.scan_report.add_errors(self.scan.take_errors());
         let more = more.map_err(failed)?;
         for number in 0..self.queues.len() {
             let has_enough = self.scan.has_enough(number);
@@ -217,9 +222,9 @@ impl Under {
             if has_enough {
                 self.scan.leave(number);
                 if let Some(queue) = self.queues.get_mut(number)
-                    && queue.turn == Turn::Waits
+                    && queue.state == ConsumerState::Waiting
                 {
-                    queue.turn = Turn::Served;
+                    queue.state = ConsumerState::Served;
                 }
             }
         }
@@ -232,27 +237,27 @@ impl Under {
             return;
         };
         let bytes = batch.get_array_memory_size();
-        // One batch is for who reads, and on its way.
-        let is_room = queue.batches.is_empty() || waiting.saturating_add(bytes) <= WAITING_MAX;
+        // One batch is always let through: the consumer that drives the scan takes it at once.
+        let is_room = queue.batches.is_empty() || waiting.saturating_add(bytes) <= QUEUED_MAX;
         if is_room && self.reservation.try_resize(waiting + bytes).is_ok() {
             queue.bytes += bytes;
             queue.batches.push_back(batch);
         } else {
-            self.end_turn(number, Turn::Alone);
+            self.finish(number, ConsumerState::Detached);
         }
     }
 
-    fn end_turn(&mut self, number: usize, turn: Turn) {
+    fn finish(&mut self, number: usize, state: ConsumerState) {
         self.scan.leave(number);
         if let Some(queue) = self.queues.get_mut(number) {
             queue.batches.clear();
             queue.bytes = 0;
-            queue.turn = turn;
+            queue.state = state;
         }
     }
 
     fn end(self) -> Result<State> {
-        self.ledger.add_notes(self.scan.notes());
+        self.scan_report.add_notes(self.scan.notes());
         let groups = self.scan.into_groups().into_iter();
         let groups = groups.map(|aggregate| Kept::new(aggregate, &self.context).map(Some));
         Ok(State::Read(groups.collect::<Result<_>>()?, self.queues))
@@ -268,66 +273,66 @@ impl Queue {
     }
 }
 
-impl fmt::Debug for RowsTable {
+impl fmt::Debug for SharedRows {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RowsTable")
+        f.debug_struct("SharedRows")
             .field("reading", &self.reading)
             .finish_non_exhaustive()
     }
 }
 
-/// Whose rows a reading gives that is shared with others.
+/// A consumer of a shared scan that wants rows, by its number.
 #[derive(Clone, Debug)]
-pub(crate) struct RowsSeat {
-    table: Arc<RowsTable>,
+pub(crate) struct RowsConsumer {
+    scan: Arc<SharedRows>,
     number: usize,
 }
 
-impl RowsSeat {
-    pub(super) const fn new(table: Arc<RowsTable>, number: usize) -> Self {
-        Self { table, number }
+impl RowsConsumer {
+    pub(super) const fn new(scan: Arc<SharedRows>, number: usize) -> Self {
+        Self { scan, number }
     }
 
-    /// Takes the place; false when it was taken before.
-    pub(crate) fn sit(&self, ledger: &Ledger) -> Result<bool> {
-        let number = self.table.questions.len() + self.number;
-        let sources = &self.table.reading.sources;
-        self.table.places.sit(number, sources, ledger)
+    /// Attaches the consumer; false where it was attached before.
+    pub(crate) fn attach(&self, scan_report: &ScanReport) -> Result<bool> {
+        let number = self.scan.specs.len() + self.number;
+        let sources = &self.scan.reading.sources;
+        self.scan.slots.attach(number, sources, scan_report)
     }
 
     /// For EXPLAIN.
     pub(crate) fn described(&self) -> String {
-        self.table.described()
+        self.scan.described()
     }
 
-    /// The rows: those of the table, or when there was no room, those of a scan alone.
-    pub(crate) fn rows(self, alone: Steps, context: &Arc<TaskContext>) -> SeatedRows {
-        SeatedRows {
-            seat: self,
+    /// The rows of the shared scan or, when the consumer is detached, of a scan of its own.
+    pub(crate) fn rows(self, own: Steps, context: &Arc<TaskContext>) -> ConsumerRows {
+        ConsumerRows {
+            consumer: self,
             context: Arc::clone(context),
-            alone: Some(alone),
-            reads_alone: false,
+            own: Some(own),
+            is_detached: false,
             skip: 0,
         }
     }
 }
 
 /// An iterator of batches.
-pub(crate) struct SeatedRows {
-    seat: RowsSeat,
+pub(crate) struct ConsumerRows {
+    consumer: RowsConsumer,
     context: Arc<TaskContext>,
     /// `None` at the end.
-    alone: Option<Steps>,
-    reads_alone: bool,
-    /// Rows that were given before it read alone.
+    own: Option<Steps>,
+    is_detached: bool,
+    /// Rows that it had before it was detached.
     skip: usize,
 }
 
-impl SeatedRows {
-    /// The next batch of the scan alone.
-    fn next_alone(&mut self) -> Option<Result<RecordBatch>> {
+impl ConsumerRows {
+    /// The next batch of the scan of its own.
+    fn next_of_own(&mut self) -> Option<Result<RecordBatch>> {
         loop {
-            let batch = match self.alone.as_mut()?.next()? {
+            let batch = match self.own.as_mut()?.next()? {
                 Ok(batch) => batch,
                 error => return Some(error),
             };
@@ -340,57 +345,57 @@ impl SeatedRows {
     }
 }
 
-impl Iterator for SeatedRows {
+impl Iterator for ConsumerRows {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.reads_alone {
-            return self.next_alone();
+        if self.is_detached {
+            return self.next_of_own();
         }
-        let steps = self.alone.as_ref()?;
+        let steps = self.own.as_ref()?;
         let next = {
             let _timer = steps.metrics.baseline.elapsed_compute().timer();
             let reader = Reader {
-                ledger: &steps.ledger,
+                scan_report: &steps.scan_report,
                 counters: &steps.counters,
                 context: &self.context,
             };
-            self.seat.table.next(self.seat.number, &reader)
+            self.consumer.scan.next(self.consumer.number, &reader)
         };
         steps.metrics.update(&steps.counters);
         match next {
             Ok(Next::Batch(batch)) => Some(Ok(batch.record_output(&steps.metrics.baseline))),
-            Ok(Next::Alone(given)) => {
-                let sources = &self.seat.table.reading.sources;
+            Ok(Next::Rescan(given)) => {
+                let sources = &self.consumer.scan.reading.sources;
                 if sources.iter().any(Source::is_stdin) {
-                    self.alone = None;
+                    self.own = None;
                     return Some(Err(DataFusionError::Execution(format!(
                         "standard input can be read once only, and more than {} MiB of it wait to be used a second time: keep it in a file first",
-                        WAITING_MAX >> 20,
+                        QUEUED_MAX >> 20,
                     ))));
                 }
-                self.reads_alone = true;
+                self.is_detached = true;
                 self.skip = given;
-                self.alone = self.alone.take().map(Steps::again);
-                self.next_alone()
+                self.own = self.own.take().map(Steps::again);
+                self.next_of_own()
             }
             Ok(Next::End) => {
-                self.alone = None;
+                self.own = None;
                 None
             }
             Err(error) => {
-                self.alone = None;
+                self.own = None;
                 Some(Err(error))
             }
         }
     }
 }
 
-impl Drop for SeatedRows {
+impl Drop for ConsumerRows {
     fn drop(&mut self) {
-        self.seat.table.leave(self.seat.number);
+        self.consumer.scan.leave(self.consumer.number);
     }
 }
 
-/// Bytes of rows that may wait for those who are not there yet.
-const WAITING_MAX: usize = 64 << 20;
+/// Bytes of rows that may be queued, over all consumers.
+const QUEUED_MAX: usize = 64 << 20;

@@ -41,7 +41,7 @@ use super::time_order::in_time_order;
 #[derive(Clone, Debug)]
 pub(crate) struct WindowAggregate {
     input: Arc<dyn ExecutionPlan>,
-    question: Arc<Question>,
+    spec: Arc<WindowSpec>,
     /// Windows close before the end.
     streaming: bool,
     properties: Arc<PlanProperties>,
@@ -50,7 +50,7 @@ pub(crate) struct WindowAggregate {
 
 /// What is computed.
 #[derive(Debug)]
-pub(crate) struct Question {
+pub(crate) struct WindowSpec {
     pub(crate) window: Window,
     /// The keys with their names; that at `window_index` is the window.
     pub(crate) keys: Vec<(Arc<dyn PhysicalExpr>, String)>,
@@ -60,7 +60,7 @@ pub(crate) struct Question {
     pub(crate) schema: SchemaRef,
 }
 
-impl Question {
+impl WindowSpec {
     /// The type of the window's column.
     fn window_type(&self) -> DataType {
         let field = self.schema.fields().get(self.window_index);
@@ -82,7 +82,7 @@ impl WindowAggregate {
     /// With `streaming` the input is in the order of what the windows cut, or will be made so.
     pub(crate) fn new(
         input: Arc<dyn ExecutionPlan>,
-        question: Arc<Question>,
+        spec: Arc<WindowSpec>,
         streaming: bool,
     ) -> Self {
         let emission = match streaming {
@@ -90,14 +90,14 @@ impl WindowAggregate {
             false => EmissionType::Final,
         };
         let properties = PlanProperties::new(
-            EquivalenceProperties::new(Arc::clone(&question.schema)),
+            EquivalenceProperties::new(Arc::clone(&spec.schema)),
             Partitioning::UnknownPartitioning(1),
             emission,
             input.boundedness(),
         );
         Self {
             input,
-            question,
+            spec,
             streaming,
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
@@ -118,8 +118,8 @@ impl DisplayAs for WindowAggregate {
             let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
             keys.join(", ")
         };
-        let long = |length: i64| self.question.described(length);
-        match &self.question.window {
+        let long = |length: i64| self.spec.described(length);
+        match &self.spec.window {
             Window::Fixed { over, size, slide } => {
                 write!(f, "windows of{assign}{over} by {}", long(*size))?;
                 if size != slide {
@@ -140,19 +140,14 @@ impl DisplayAs for WindowAggregate {
             }
         }
         let keys: Vec<&str> = self
-            .question
+            .spec
             .keys
             .iter()
             .map(|(_, name)| name.as_str())
             .collect();
         write!(f, "{separate}groups by{assign}{}", keys.join(", "))?;
-        if !self.question.aggregates.is_empty() {
-            let names: Vec<&str> = self
-                .question
-                .aggregates
-                .iter()
-                .map(|one| one.name())
-                .collect();
+        if !self.spec.aggregates.is_empty() {
+            let names: Vec<&str> = self.spec.aggregates.iter().map(|one| one.name()).collect();
             write!(f, "{separate}computes{assign}{}", names.join(", "))?;
         }
         let leave = match self.streaming {
@@ -181,7 +176,7 @@ impl ExecutionPlan for WindowAggregate {
     }
 
     fn required_input_ordering(&self) -> Vec<Option<OrderingRequirements>> {
-        let over = self.question.window.over().filter(|_| self.streaming);
+        let over = self.spec.window.over().filter(|_| self.streaming);
         let requirement = over.and_then(|over| {
             let requirement = PhysicalSortRequirement::from(in_time_order(over));
             LexRequirement::new([requirement]).map(OrderingRequirements::new)
@@ -194,15 +189,15 @@ impl ExecutionPlan for WindowAggregate {
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
         let mut recursion = TreeNodeRecursion::Continue;
-        for (key, _) in &self.question.keys {
+        for (key, _) in &self.spec.keys {
             recursion = recursion.visit_sibling(|| f(key))?;
         }
-        for aggregate in &self.question.aggregates {
+        for aggregate in &self.spec.aggregates {
             for argument in aggregate.expressions() {
                 recursion = recursion.visit_sibling(|| f(&argument))?;
             }
         }
-        for filter in self.question.filters.iter().flatten() {
+        for filter in self.spec.filters.iter().flatten() {
             recursion = recursion.visit_sibling(|| f(filter))?;
         }
         Ok(recursion)
@@ -215,7 +210,7 @@ impl ExecutionPlan for WindowAggregate {
         match <[_; 1]>::try_from(children) {
             Ok([input]) => Ok(Arc::new(Self::new(
                 input,
-                Arc::clone(&self.question),
+                Arc::clone(&self.spec),
                 self.streaming,
             ))),
             Err(_) => internal_err!("a window aggregate has one input"),
@@ -230,7 +225,7 @@ impl ExecutionPlan for WindowAggregate {
         let input = self.input.execute(partition, Arc::clone(&context))?;
         let work = Work::new(self, partition, &context)?;
         let rows_max = context.session_config().batch_size();
-        let schema = Arc::clone(&self.question.schema);
+        let schema = Arc::clone(&self.spec.schema);
         let batches = futures::stream::try_unfold(Some((input, work)), |state| async move {
             let Some((mut input, mut work)) = state else {
                 return Ok::<_, DataFusionError>(None);
@@ -257,7 +252,7 @@ impl ExecutionPlan for WindowAggregate {
 
 /// One execution.
 struct Work {
-    question: Arc<Question>,
+    spec: Arc<WindowSpec>,
     arguments: Vec<Vec<Arc<dyn PhysicalExpr>>>,
     assigner: Assigner,
     groups: Groups,
@@ -270,18 +265,14 @@ struct Work {
 
 impl Work {
     fn new(node: &WindowAggregate, partition: usize, context: &TaskContext) -> Result<Self> {
-        let question = Arc::clone(&node.question);
-        let kinds = question.schema.fields().iter().take(question.keys.len());
+        let spec = Arc::clone(&node.spec);
+        let kinds = spec.schema.fields().iter().take(spec.keys.len());
         let kinds: Vec<DataType> = kinds.map(|field| field.data_type().clone()).collect();
         Ok(Self {
-            arguments: aggregate_expressions(&question.aggregates, &AggregateMode::Single, 0)?,
-            assigner: Assigner::new(
-                &question.window,
-                question.window_type(),
-                &node.input.schema(),
-            )?,
-            groups: Groups::new(&kinds, question.aggregates.clone())?,
-            question,
+            arguments: aggregate_expressions(&spec.aggregates, &AggregateMode::Single, 0)?,
+            assigner: Assigner::new(&spec.window, spec.window_type(), &node.input.schema())?,
+            groups: Groups::new(&kinds, spec.aggregates.clone())?,
+            spec,
             streaming: node.streaming,
             reservation: MemoryConsumer::new("WindowAggregate").register(context.memory_pool()),
             baseline: BaselineMetrics::new(&node.metrics, partition),
@@ -304,9 +295,9 @@ impl Work {
                 None => Ok(column),
             }
         };
-        let mut keys = Vec::with_capacity(self.question.keys.len());
-        for (index, (key, _)) in self.question.keys.iter().enumerate() {
-            keys.push(if index == self.question.window_index {
+        let mut keys = Vec::with_capacity(self.spec.keys.len());
+        for (index, (key, _)) in self.spec.keys.iter().enumerate() {
+            keys.push(if index == self.spec.window_index {
                 Arc::clone(&assigned.windows)
             } else {
                 pick(key.evaluate(batch)?.into_array(batch.num_rows())?)?
@@ -316,8 +307,8 @@ impl Work {
         for columns in evaluate_many(&self.arguments, batch)? {
             arguments.push(columns.into_iter().map(pick).collect::<Result<Vec<_>>>()?);
         }
-        let mut filters = Vec::with_capacity(self.question.filters.len());
-        for filter in &self.question.filters {
+        let mut filters = Vec::with_capacity(self.spec.filters.len());
+        for filter in &self.spec.filters {
             filters.push(match filter {
                 None => None,
                 Some(filter) => {
@@ -357,7 +348,7 @@ impl Work {
         };
         let rows = columns.first().map(Array::len);
         let options = RecordBatchOptions::new().with_row_count(rows);
-        let schema = Arc::clone(&self.question.schema);
+        let schema = Arc::clone(&self.spec.schema);
         let batch = RecordBatch::try_new_with_options(schema, columns, &options)?;
         Ok(Some(batch.record_output(&self.baseline)))
     }

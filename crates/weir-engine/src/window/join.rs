@@ -51,7 +51,7 @@ pub(crate) fn forgetting(join: &HashJoinExec) -> Result<Option<Arc<dyn Execution
     else {
         return Ok(None);
     };
-    let question = Match {
+    let spec = Match {
         on: join.on().to_vec(),
         filter: filter.clone(),
         times: [left_time, right_time],
@@ -63,7 +63,7 @@ pub(crate) fn forgetting(join: &HashJoinExec) -> Result<Option<Arc<dyn Execution
     Ok(Some(Arc::new(IntervalJoin::new(
         left,
         right,
-        Arc::new(question),
+        Arc::new(spec),
     ))))
 }
 

@@ -14,7 +14,7 @@ use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
-use super::aggregate::{Question, WindowAggregate};
+use super::aggregate::{WindowAggregate, WindowSpec};
 use super::assign::Window;
 use super::function::{
     CLOSED_BY, GAP, HOP, LENGTH, SESSION, SLIDE, TUMBLE, check_hop, not_constant,
@@ -114,7 +114,7 @@ fn windowed(top: &AggregateExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         (None, Window::Fixed { .. }) => (Arc::clone(input), false),
         (None, _) => (Arc::clone(input), true),
     };
-    let question = Question {
+    let spec = WindowSpec {
         window,
         keys: keys.to_vec(),
         window_index,
@@ -122,7 +122,7 @@ fn windowed(top: &AggregateExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         filters: bottom.filter_expr().to_vec(),
         schema: top.schema(),
     };
-    let node = WindowAggregate::new(input, Arc::new(question), streaming);
+    let node = WindowAggregate::new(input, Arc::new(spec), streaming);
     Ok(Some(Arc::new(node)))
 }
 

@@ -25,7 +25,7 @@ use futures::StreamExt;
 
 use super::in_pieces;
 use super::length::to_numbers;
-use crate::ledger::Ledger;
+use crate::scan_report::ScanReport;
 
 /// The order of time: rows without a time stand behind the others.
 pub(crate) fn in_time_order(time: &Arc<dyn PhysicalExpr>) -> PhysicalSortExpr {
@@ -126,14 +126,14 @@ impl ExecutionPlan for TimeOrder {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let input = self.input.execute(partition, Arc::clone(&context))?;
-        let ledger = context.session_config().get_extension::<Ledger>();
+        let scan_report = context.session_config().get_extension::<ScanReport>();
         let work = Work {
             time: Arc::clone(&self.time),
             held: Held::new(self.lateness_ns),
             reservation: MemoryConsumer::new("TimeOrder").register(context.memory_pool()),
             baseline: BaselineMetrics::new(&self.metrics, partition),
             late: MetricBuilder::new(&self.metrics).counter("late", partition),
-            ledger: ledger.unwrap_or_default(),
+            scan_report: scan_report.unwrap_or_default(),
         };
         let batches = futures::stream::try_unfold(Some((input, work)), |state| async move {
             let Some((mut input, mut work)) = state else {
@@ -169,7 +169,7 @@ struct Work {
     reservation: MemoryReservation,
     baseline: BaselineMetrics,
     late: Count,
-    ledger: Arc<Ledger>,
+    scan_report: Arc<ScanReport>,
 }
 
 impl Work {
@@ -200,7 +200,7 @@ impl Drop for Work {
             1 => "1 record came too late and is left out".to_owned(),
             late => format!("{late} records came too late and are left out"),
         };
-        self.ledger.add_notes(vec![format!(
+        self.scan_report.add_notes(vec![format!(
             "{left_out}: more than {lateness:?} after later ones; a longer lateness waits for such"
         )]);
     }

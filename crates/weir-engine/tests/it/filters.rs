@@ -1,7 +1,7 @@
 //! A filter that the scan decides must keep the rows that it would keep if DataFusion decided it.
 //!
 //! The reference is the condition as a column of the answer: that is computed above the scan, never
-//! in it. The ledger tells whether the scan has decided: it counts the records that it dropped.
+//! in it. The scan_report tells whether the scan has decided: it counts the records that it dropped.
 
 use weir_testkit::Rng;
 

@@ -21,7 +21,7 @@
 //! ```
 //!
 //! Records are separated by empty lines. `names` puts the names of the columns first; `sorted` sorts
-//! the rows where SQL gives no order. `damage` takes what the ledger has noted since it was asked
+//! the rows where SQL gives no order. `damage` takes what the scan_report has noted since it was asked
 //! last, `notes` what else was noted. `engine merge` and `engine threads 4` start a new engine. NULL is `NULL`, empty text is
 //! `(empty)`, values are separated by a blank, and times and sizes that differ from run to run are
 //! `<masked>`. With `WEIR_BLESS=1` in the environment the answers are written into the file.
@@ -148,16 +148,16 @@ impl Runner {
     /// What the scans have read until now.
     /// What was noted since this was asked last.
     pub(crate) fn notes(&self) -> Vec<String> {
-        self.engine.ledger().take_notes()
+        self.engine.scan_report().take_notes()
     }
 
     pub(crate) fn totals(&self) -> weir_tables::Totals {
-        self.engine.ledger().counters().totals()
+        self.engine.scan_report().counters().totals()
     }
 
     /// The damage that was found since the last call.
     pub(crate) fn errors(&self) -> Vec<String> {
-        let errors = self.engine.ledger().take_errors();
+        let errors = self.engine.scan_report().take_errors();
         errors.iter().map(ToString::to_string).collect()
     }
 
@@ -184,7 +184,7 @@ impl Runner {
                 None
             }
             ["damage"] => {
-                let errors = self.engine.ledger().take_errors();
+                let errors = self.engine.scan_report().take_errors();
                 let mut lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
                 // Files are read side by side.
                 lines.sort();

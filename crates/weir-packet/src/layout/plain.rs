@@ -75,21 +75,21 @@ impl PlainNumber {
         window: &[u8],
         records: impl Iterator<Item = usize>,
         values: &mut [u64],
-        there: &mut [bool],
+        validity: &mut [bool],
     ) {
-        let out = values.iter_mut().zip(there);
+        let out = values.iter_mut().zip(validity);
         match self.wide {
             Some((at, shift, mask)) => {
-                for (record, (value, there)) in records.zip(out) {
+                for (record, (value, validity)) in records.zip(out) {
                     let word = weir_bytes::u64_be_at(window, record + at);
-                    *there = word.is_some();
+                    *validity = word.is_some();
                     *value = word.unwrap_or_default() >> (shift & 63) & mask;
                 }
             }
             None => {
-                for (record, (value, there)) in records.zip(out) {
+                for (record, (value, validity)) in records.zip(out) {
                     let number = self.number.read(window, record + self.start);
-                    *there = number.is_some();
+                    *validity = number.is_some();
                     *value = number.unwrap_or_default();
                 }
             }

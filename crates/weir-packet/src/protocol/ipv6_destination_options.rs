@@ -5,7 +5,7 @@ use weir_bytes::Bits;
 
 use super::{Layer, On, Protocol};
 use crate::field::{Field, plain};
-use crate::shape::Location;
+use crate::shape::{HeaderLen, HeaderShape, Location, NextHeader, NextTable, PayloadEnd};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "ipv6.dstopts",
@@ -35,5 +35,23 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
     ],
 };
+
+/// Any that is there whole.
+pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape {
+    len_min: 8,
+    len: HeaderLen::Field {
+        bits: Bits::byte(1),
+        unit: 8,
+        base: 8,
+    },
+    end: PayloadEnd::Outer,
+    tests: &[],
+    next: NextHeader::Number {
+        bits: Bits::byte(0),
+        table: NextTable::IpProtocol,
+    },
+    no_next: &[],
+    enabled: None,
+}];
 
 const OPTIONS: Layer = Layer::Ipv6DestinationOptions;

@@ -5,7 +5,7 @@ use weir_bytes::Bits;
 use super::ethernet::length_or_type;
 use super::{Header, Input, Layer, On, Protocol};
 use crate::field::{Field, plain};
-use crate::shape::Location;
+use crate::shape::{HeaderShape, Location};
 use crate::{Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -48,6 +48,9 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
     ],
 };
+
+/// As that of a customer's tag.
+pub(super) const SHAPES: &[HeaderShape] = super::vlan::SHAPES;
 
 fn identifier(packet: &Packet<'_>, offset: usize) -> Option<u16> {
     Some(packet.u16_be(Layer::ServiceVlan, offset)? & 0x0fff)

@@ -384,8 +384,8 @@ pub(super) async fn state(
 ) -> Result<Json<Value>, Refusal> {
     let running = house.running().get(&name).cloned();
     let running = running.ok_or_else(|| no_query(&name))?;
-    let totals = running.ledger.counters().totals();
-    let planned = running.ledger.planned_bytes();
+    let totals = running.scan_report.counters().totals();
+    let planned = running.scan_report.planned_bytes();
     Ok(Json(json!({
         "state": "running",
         "records": totals.records,

@@ -120,7 +120,7 @@ impl Measure {
         if let Some(filter) = filter {
             let is_in = filter.decide(row) == Some(true);
             self.is_out[at] = !is_in;
-            self.numbers.there[at] = is_in;
+            self.numbers.validity[at] = is_in;
             if !is_in {
                 return;
             }
@@ -139,7 +139,7 @@ impl Measure {
         row: &Row<'_>,
         words: &mut Words,
     ) {
-        let there = match (&mut self.seen, self.kind) {
+        let validity = match (&mut self.seen, self.kind) {
             (Some(seen), _) => {
                 let words_of_key = seen.key.words();
                 let key = seen
@@ -164,7 +164,7 @@ impl Measure {
                 None => false,
             },
         };
-        self.numbers.there[at] = there;
+        self.numbers.validity[at] = validity;
     }
 
     /// Where the numbers of the rows that wait are written, from the first on.
@@ -174,10 +174,10 @@ impl Measure {
 
     /// Takes up the numbers of the rows that wait at these places.
     pub(super) fn put(&mut self, numbers: &Numbers, places: &[u8]) {
-        let of_numbers = numbers.values.iter().zip(&*numbers.there);
-        for (place, (value, there)) in places.iter().zip(of_numbers) {
+        let of_numbers = numbers.values.iter().zip(&*numbers.validity);
+        for (place, (value, validity)) in places.iter().zip(of_numbers) {
             self.numbers.values[usize::from(*place)] = *value;
-            self.numbers.there[usize::from(*place)] = *there;
+            self.numbers.validity[usize::from(*place)] = *validity;
         }
     }
 
@@ -190,9 +190,9 @@ impl Measure {
                 groups.state_mut(0)[self.at] += numbers.len() as u64;
             }
             Function::CountRows | Function::Count => {
-                for (number, there) in numbers.iter().zip(&*self.numbers.there) {
+                for (number, validity) in numbers.iter().zip(&*self.numbers.validity) {
                     if let Some(count) = groups.word_mut(*number, self.at) {
-                        *count += u64::from(*there);
+                        *count += u64::from(*validity);
                     }
                 }
             }
@@ -201,9 +201,9 @@ impl Measure {
                     return;
                 };
                 let keys = seen.keys.chunks_exact_mut(seen.key.words());
-                let rows = numbers.iter().zip(&*self.numbers.there);
-                for ((number, there), key) in rows.zip(keys) {
-                    if *there {
+                let rows = numbers.iter().zip(&*self.numbers.validity);
+                for ((number, validity), key) in rows.zip(keys) {
+                    if *validity {
                         seen.key.set_first_number(key, *number as usize);
                         if seen.groups.find_or_insert(key).1 {
                             groups.state_mut(*number as usize)[self.at] += 1;
@@ -213,8 +213,8 @@ impl Measure {
             }
             Function::First | Function::Last => self.add_in_order(groups, numbers, flags_at),
             Function::Average => {
-                for (number, there) in numbers.iter().zip(&*self.numbers.there) {
-                    let more = u64::from(*there);
+                for (number, validity) in numbers.iter().zip(&*self.numbers.validity) {
+                    let more = u64::from(*validity);
                     groups.state_mut(*number as usize)[self.at + 1] += more;
                 }
                 self.add_floats(groups, numbers, flags_at);
@@ -243,9 +243,9 @@ impl Measure {
             }
             Function::BitExclusiveOr => self.fold(groups, numbers, flags_at, |a, b| a ^ b),
             Function::Sketch(_) => {
-                let Numbers { values, there } = &self.numbers;
+                let Numbers { values, validity } = &self.numbers;
                 if let Some(sketched) = &mut self.sketched {
-                    sketched.add(numbers, &**values, &**there, groups.len());
+                    sketched.add(numbers, &**values, &**validity, groups.len());
                 }
             }
         }
@@ -269,21 +269,21 @@ impl Measure {
         flags_at: usize,
         combine: impl Fn(u64, u64) -> u64,
     ) {
-        let rows = self.numbers.values.iter().zip(&*self.numbers.there);
+        let rows = self.numbers.values.iter().zip(&*self.numbers.validity);
         // In the one group that there is.
         if groups.len() == 1 {
             let state = groups.state_mut(0);
             let (mut all, mut seen) = (state[self.at], false);
-            for (value, there) in rows.take(numbers.len()) {
-                all = if *there { combine(all, *value) } else { all };
-                seen |= there;
+            for (value, validity) in rows.take(numbers.len()) {
+                all = if *validity { combine(all, *value) } else { all };
+                seen |= validity;
             }
             state[self.at] = all;
             state[flags_at] |= if seen { self.flag } else { 0 };
             return;
         }
-        for (number, (value, there)) in numbers.iter().zip(rows) {
-            if *there {
+        for (number, (value, validity)) in numbers.iter().zip(rows) {
+            if *validity {
                 let state = groups.state_mut(*number as usize);
                 state[self.at] = combine(state[self.at], *value);
                 state[flags_at] |= self.flag;
@@ -293,9 +293,9 @@ impl Measure {
 
     /// Adds values that may be as large as a sum, and keeps whether one did not fit.
     fn add_wide(&self, groups: &mut Groups, numbers: &[u32], flags_at: usize) {
-        let rows = self.numbers.values.iter().zip(&*self.numbers.there);
-        for (number, (value, there)) in numbers.iter().zip(rows) {
-            if *there {
+        let rows = self.numbers.values.iter().zip(&*self.numbers.validity);
+        for (number, (value, validity)) in numbers.iter().zip(rows) {
+            if *validity {
                 let state = groups.state_mut(*number as usize);
                 let (sum, is_over) = self.sum(state[self.at], *value);
                 state[self.at] = sum;
@@ -318,16 +318,16 @@ impl Measure {
     /// The first or the last row of a group, NULL or not.
     fn add_in_order(&self, groups: &mut Groups, numbers: &[u32], flags_at: usize) {
         let null = self.null_flag();
-        let values = self.numbers.values.iter().zip(&*self.numbers.there);
+        let values = self.numbers.values.iter().zip(&*self.numbers.validity);
         let rows = numbers.iter().zip(values.zip(&*self.is_out));
-        for (number, ((value, there), is_out)) in rows {
+        for (number, ((value, validity), is_out)) in rows {
             let state = groups.state_mut(*number as usize);
             let is_set = state[flags_at] & self.flag != 0;
             if *is_out || (is_set && matches!(self.function, Function::First)) {
                 continue;
             }
             state[flags_at] |= self.flag;
-            if !there {
+            if !validity {
                 state[flags_at] |= null;
             } else {
                 state[flags_at] &= !null;

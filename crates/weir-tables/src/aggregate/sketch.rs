@@ -128,12 +128,12 @@ impl Sketched {
 
     /// Adds rows to the groups with these numbers, of which there are `groups`: the values are `numbers`
     /// or have been taken, where they are `there`.
-    pub(super) fn add(&mut self, of: &[u32], numbers: &[u64], there: &[bool], groups: usize) {
+    pub(super) fn add(&mut self, of: &[u32], numbers: &[u64], validity: &[bool], groups: usize) {
         for ((of, number), _) in of
             .iter()
             .zip(numbers)
-            .zip(there)
-            .filter(|(_, there)| **there)
+            .zip(validity)
+            .filter(|(_, validity)| **validity)
         {
             self.of.push(*of as usize);
             if let Values::Numbers(values) = &mut self.values {
@@ -189,7 +189,7 @@ impl Sketched {
             let given = match wants {
                 Wants::States => self.sketches.take_states()?,
                 Wants::Results => vec![self.sketches.take_results()?],
-                Wants::Glance => {
+                Wants::Snapshot => {
                     let states = self.sketches.take_states()?;
                     let all: Vec<_> = (0..groups).collect();
                     self.sketches.merge(&states, &all, groups)?;
@@ -235,7 +235,7 @@ pub(super) enum Wants {
     /// Results; the groups have no more rows to come.
     Results,
     /// Results so far, of groups that more rows come to.
-    Glance,
+    Snapshot,
     /// What someone else puts together.
     States,
 }

@@ -3,7 +3,7 @@
 use weir_packet::layout::Layout;
 use weir_packet::{Kind, LayerSet};
 
-use super::{Load, Numbers, ROWS, Records, Selection};
+use super::{Load, Numbers, ROWS, Records, SelectionVector};
 use crate::{Constant, Operator, Predicate};
 
 /// A number of a record, and what it must be.
@@ -126,14 +126,14 @@ impl Condition {
     pub(super) fn filter(
         &self,
         records: &Records<'_>,
-        selection: &mut Selection,
+        selection: &mut SelectionVector,
         numbers: &mut Numbers,
     ) {
         if self.or.is_empty() {
             return self.filter_by_first(records, selection, numbers);
         }
         let mut holds = [false; ROWS];
-        let mut mark = |passed: &Selection| {
+        let mut mark = |passed: &SelectionVector| {
             for row in passed.rows() {
                 holds[usize::from(*row)] = true;
             }
@@ -153,20 +153,22 @@ impl Condition {
     fn filter_by_first(
         &self,
         records: &Records<'_>,
-        selection: &mut Selection,
+        selection: &mut SelectionVector,
         numbers: &mut Numbers,
     ) {
         self.load.read(records, selection.rows(), numbers);
         match &self.test {
             Test::Within(range) => {
                 let range = *range;
-                selection.keep(numbers, move |value, there| there & range.contains(value));
+                selection.keep(numbers, move |value, validity| {
+                    validity & range.contains(value)
+                });
             }
-            Test::IsOneOf(ranges) => selection.keep(numbers, |value, there| {
-                there && ranges.iter().any(|range| range.contains(value))
+            Test::IsOneOf(ranges) => selection.keep(numbers, |value, validity| {
+                validity && ranges.iter().any(|range| range.contains(value))
             }),
-            Test::IsThere => selection.keep(numbers, |_, there| there),
-            Test::IsMissing => selection.keep(numbers, |_, there| !there),
+            Test::IsThere => selection.keep(numbers, |_, validity| validity),
+            Test::IsMissing => selection.keep(numbers, |_, validity| !validity),
         }
     }
 }

@@ -117,26 +117,26 @@ impl Load {
 
 impl From {
     fn read(&self, records: &Records<'_>, rows: &[u8], numbers: &mut Numbers) {
-        let Numbers { values, there } = numbers;
-        let (values, there) = (&mut values[..rows.len()], &mut there[..rows.len()]);
+        let Numbers { values, validity } = numbers;
+        let (values, validity) = (&mut values[..rows.len()], &mut validity[..rows.len()]);
         let block = records.block;
         match self {
             Self::Spot(spot) => {
-                let outlines = &*records.outlines;
+                let header_offsets = &*records.header_offsets;
                 let frames = rows
                     .iter()
-                    .map(|row| (block.start(*row), &outlines[usize::from(*row)]));
-                return spot.read_each(records.window, frames, values, there);
+                    .map(|row| (block.start(*row), &header_offsets[usize::from(*row)]));
+                return spot.read_each(records.window, frames, values, validity);
             }
             Self::Record(number) => {
                 let starts = rows.iter().map(|row| block.start(*row));
-                return number.read_each(records.window, starts, values, there);
+                return number.read_each(records.window, starts, values, validity);
             }
             Self::Number => each(values, rows, |row| block.first_number() + u64::from(row)),
             Self::Time => each(values, rows, |row| block.time_ns(row) as u64),
             Self::Len => each(values, rows, |row| u64::from(block.wire_len(row))),
         }
-        there.fill(true);
+        validity.fill(true);
     }
 }
 

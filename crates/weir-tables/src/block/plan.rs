@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use weir_packet::layout::Layout;
-use weir_packet::{Layer, LayerSet, LinkType, Outline};
+use weir_packet::{HeaderOffsets, Layer, LayerSet, LinkType};
 
 use super::condition::Condition;
-use super::{Blocks, Load, Numbers, ROWS, Records, Selection};
+use super::{Blocks, Load, Numbers, ROWS, Records, SelectionVector};
 use crate::Branch;
 
 /// What all branches of some aggregates ask, common questions once: a tree of conditions, in which a
@@ -34,7 +34,7 @@ pub(crate) struct PlainBranch {
     /// `None` for an aggregate that has no argument.
     pub(crate) arguments: Vec<Option<Load>>,
     /// The records that it takes up.
-    pub(crate) selection: Selection,
+    pub(crate) selection: SelectionVector,
 }
 
 /// A condition on records for which those above it hold. What fails is not looked at any deeper.
@@ -50,7 +50,7 @@ struct Node {
     condition: Option<Condition>,
     /// It held for nearly all of the last block.
     holds: bool,
-    selection: Selection,
+    selection: SelectionVector,
 }
 
 impl Plan {
@@ -121,7 +121,7 @@ impl Plan {
         let loads = keys.iter().chain(arguments.iter().flatten());
         self.asks_times |= loads.clone().any(Load::is_time);
         let wanted = loads.fold(LayerSet::EMPTY, |all, load| all.union(load.layers()));
-        if Outline::depth(wanted) > Outline::depth(drawn) {
+        if HeaderOffsets::depth(wanted) > HeaderOffsets::depth(drawn) {
             leaf = Some(self.node(leaf, &mut drawn, wanted, None));
         }
         self.layers = self.layers.union(drawn).union(wanted);
@@ -129,7 +129,7 @@ impl Plan {
             leaf,
             keys,
             arguments,
-            selection: Selection::NONE,
+            selection: SelectionVector::NONE,
         });
         Some(())
     }
@@ -142,7 +142,7 @@ impl Plan {
         wanted: LayerSet,
         condition: Option<Condition>,
     ) -> usize {
-        let is_deeper = Outline::depth(wanted) > Outline::depth(*drawn);
+        let is_deeper = HeaderOffsets::depth(wanted) > HeaderOffsets::depth(*drawn);
         *drawn = drawn.union(wanted);
         let draw = is_deeper.then_some(*drawn);
         let known = self.nodes.iter().position(|node| {
@@ -156,7 +156,7 @@ impl Plan {
                 depth: 0,
                 condition,
                 holds: false,
-                selection: Selection::NONE,
+                selection: SelectionVector::NONE,
             });
             self.nodes.len() - 1
         })
@@ -181,7 +181,7 @@ impl Plan {
         if !self.layers.is_empty() {
             records.begin();
         }
-        let all = Selection::first(records.block.len());
+        let all = SelectionVector::first(records.block.len());
         for number in 0..self.nodes.len() {
             let (above, rest) = self.nodes.split_at_mut(number);
             let Some(node) = rest.first_mut() else {
@@ -258,7 +258,7 @@ impl Node {
     fn select(&mut self, records: &mut Records<'_>, numbers: &mut Numbers) {
         if let Some(wanted) = self.draw {
             let wanted = wanted.union(self.below);
-            let depth = Outline::depth(wanted);
+            let depth = HeaderOffsets::depth(wanted);
             if depth > self.depth {
                 records.draw(&mut self.selection, wanted);
                 self.depth = depth;
@@ -279,7 +279,7 @@ fn in_order(conditions: &[Condition], of_branches: &[Vec<Condition>]) -> Vec<Con
     let mut conditions = conditions.to_vec();
     conditions.sort_by_cached_key(|one| {
         let others = of_branches.iter().filter(|others| others.contains(one));
-        let depth = Outline::depth(one.layers());
+        let depth = HeaderOffsets::depth(one.layers());
         (depth, Reverse(others.count()), one.selectivity())
     });
     conditions

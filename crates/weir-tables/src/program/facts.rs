@@ -1,7 +1,7 @@
 //! What is known of headers: which stand where, and what one test says of another.
 
 use weir_bytes::{Bits, Endian};
-use weir_packet::{BitsTest, HeaderLen, HeaderShape, Layer};
+use weir_packet::{BitsTest, HeaderLen, HeaderShape, Layer, NextHeader};
 
 pub(super) const fn bit(layer: Layer) -> u128 {
     1 << layer as u32
@@ -12,6 +12,17 @@ pub(super) const LINKS: u128 = bit(Layer::Arp) - 1;
 
 pub(super) const fn is_link(layer: Layer) -> bool {
     LINKS & bit(layer) != 0
+}
+
+/// Whether a plain header of a protocol carries no header that a program goes on to.
+pub(super) fn is_last(layer: Layer) -> bool {
+    let mut shapes = layer.shapes().iter();
+    shapes.all(|shape| {
+        matches!(
+            shape.next,
+            NextHeader::Payload | NextHeader::UdpPorts { .. }
+        )
+    })
 }
 
 /// Whether a test holds of a header, where that follows from its shape, which it has, and from tests that are

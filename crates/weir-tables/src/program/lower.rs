@@ -19,7 +19,7 @@ use weir_packet::{
 };
 
 use super::ask::{Asked, From, Value};
-use super::facts::{LINKS, bit, decided, has_number, is_link, is_possible};
+use super::facts::{LINKS, bit, decided, has_number, is_last, is_link, is_possible};
 use super::output::{Mode, Output};
 use crate::Calculation;
 use crate::block::{NumberRange as Range, ROWS, Test};
@@ -109,6 +109,9 @@ pub(super) struct Lowering<'l> {
     pending: Vec<Pending>,
 }
 
+/// Tags of virtual LANs, which stand behind each other.
+const TAGS: u128 = bit(Layer::Vlan) | bit(Layer::ServiceVlan);
+
 /// Numbers of a kind that lead to a header.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Set {
@@ -184,7 +187,7 @@ impl Lowering<'_> {
                     .require(Relation::LessOrEqual, *rows, most, full);
             }
         }
-        let data = self.frame();
+        let (data, data_end) = self.frame();
         let mut path = Path {
             layers: 0,
             fields: vec![None; self.asked.fields.len()],
@@ -205,7 +208,7 @@ impl Lowering<'_> {
                 _ if !self.is_open(&path) => self.go(Target::Rows, path),
                 Some(layer) => {
                     self.builder.set(self.at, data);
-                    self.builder.set(self.end, self.record_end);
+                    self.builder.set(self.end, data_end);
                     self.go(Target::Header(layer), path);
                 }
                 None => self.leaf(path),
@@ -215,6 +218,8 @@ impl Lowering<'_> {
             self.builder.write(pending.label);
             match pending.target {
                 Target::Header(layer) => self.header(layer, &pending.path),
+                // Rows are made of decoded records.
+                Target::Rows if self.outputs.is_empty() => self.builder.jump(self.leave),
                 Target::Rows => self.give(&pending.path),
             }
         }
@@ -231,16 +236,16 @@ impl Lowering<'_> {
         self.builder.finish()
     }
 
-    /// Finds the record at hand, and gives where its data begins.
-    fn frame(&mut self) -> Register {
+    /// Finds the record at hand, and gives where its data begins and ends.
+    fn frame(&mut self) -> (Register, Register) {
         let (at, window) = (Register::AT, Register::WINDOW_LEN);
         let leave = self.leave;
         let b = &mut self.builder;
-        let (data, end) = match self.framing {
+        let (data, data_end, end) = match self.framing {
             Framing::Fixed(len) => {
                 b.require_bytes(at, len, window, leave);
                 let end = b.compute(Operation::Add, at, u64::from(len));
-                (at, end)
+                (at, end, end)
             }
             Framing::Capture(RecordFraming::Erf) => {
                 b.require_bytes(at, 16, window, leave);
@@ -253,11 +258,64 @@ impl Lowering<'_> {
                 let end = b.reach(at, len, window, leave);
                 let flags = b.load(at, 9, Bytes::One);
                 let port = b.compute(Operation::And, flags, 3);
-                let ports = b.read(SpaceId::STATE, None, PORTS_WORD);
-                let is_known = b.compute(Operation::ShiftRight, ports, port);
-                let is_known = b.compute(Operation::And, is_known, 1);
-                b.require(Relation::NotEqual, is_known, 0, leave);
-                (at, end)
+                self.require_port(port);
+                (at, end, end)
+            }
+            Framing::Capture(RecordFraming::Pcapng {
+                is_little,
+                captured_max,
+                options_max,
+                tick_ns,
+            }) => {
+                let word = |b: &mut Builder, at, offset| {
+                    b.load_in_order(at, offset, Bytes::Four, is_little)
+                };
+                b.require_bytes(at, 32, window, leave);
+                let kind = word(b, at, 0);
+                b.require(Relation::Equal, kind, 6, leave);
+                let len = word(b, at, 4);
+                b.require(Relation::GreaterOrEqual, len, 32, leave);
+                let odd = b.compute(Operation::And, len, 3);
+                b.require(Relation::Equal, odd, 0, leave);
+                // The length stands at the end again; it is 4 at least, which the checker of programs cannot know.
+                let before = b.compute(Operation::Subtract, len, 4);
+                let before = b.compute(Operation::Minimum, before, u64::from(u32::MAX));
+                let closing_at = b.reach(at, before, window, leave);
+                b.require_bytes(closing_at, 4, window, leave);
+                let closing = word(b, closing_at, 0);
+                let end = b.compute(Operation::Add, closing_at, 4);
+                b.require(Relation::Equal, closing, len, leave);
+                let captured = word(b, at, 20);
+                b.require(
+                    Relation::LessOrEqual,
+                    captured,
+                    u64::from(captured_max),
+                    leave,
+                );
+                let room = b.compute(Operation::Subtract, len, 32);
+                b.require(Relation::LessOrEqual, captured, room, leave);
+                let options = b.compute(Operation::Subtract, room, captured);
+                b.require(
+                    Relation::LessOrEqual,
+                    options,
+                    u64::from(options_max),
+                    leave,
+                );
+                if self.asked.asks(From::Time) {
+                    // A later time is the largest that there is, which the reader knows.
+                    let ticks = self.ticks(is_little);
+                    let most = i64::MAX as u64 / tick_ns.max(1);
+                    self.builder
+                        .require(Relation::LessOrEqual, ticks, most, leave);
+                }
+                let interface = word(&mut self.builder, at, 8);
+                self.builder
+                    .require(Relation::LessOrEqual, interface, 7, leave);
+                self.require_port(interface);
+                let b = &mut self.builder;
+                let data = b.compute(Operation::Add, at, 28);
+                let data_end = b.reach(data, captured, end, leave);
+                (data, data_end, end)
             }
             Framing::Capture(RecordFraming::Pcap {
                 header_len,
@@ -282,11 +340,30 @@ impl Lowering<'_> {
                 );
                 let data = b.compute(Operation::Add, at, u64::from(header_len));
                 let end = b.reach(data, captured, window, leave);
-                (data, end)
+                (data, end, end)
             }
         };
-        b.set(self.record_end, end);
-        data
+        self.builder.set(self.record_end, end);
+        (data, data_end)
+    }
+
+    /// The record is left to the reader unless its port or interface, 7 at most, is one that the state has a bit for.
+    fn require_port(&mut self, port: Register) {
+        let leave = self.leave;
+        let b = &mut self.builder;
+        let ports = b.read(SpaceId::STATE, None, PORTS_WORD);
+        let is_known = b.compute(Operation::ShiftRight, ports, port);
+        let is_known = b.compute(Operation::And, is_known, 1);
+        b.require(Relation::NotEqual, is_known, 0, leave);
+    }
+
+    /// The time of an enhanced packet block in units of its interface.
+    fn ticks(&mut self, is_little: bool) -> Register {
+        let b = &mut self.builder;
+        let high = b.load_in_order(Register::AT, 12, Bytes::Four, is_little);
+        let low = b.load_in_order(Register::AT, 16, Bytes::Four, is_little);
+        let high = b.compute(Operation::ShiftLeft, high, 32);
+        b.compute(Operation::Or, high, low)
     }
 
     /// What is to be written next: headers in the order of their protocols, so that ways that come to the
@@ -295,7 +372,8 @@ impl Lowering<'_> {
         let rank = |target: &Target| match target {
             // In front of what they carry, whatever their place in the list.
             Target::Header(Layer::Erf) => 0,
-            Target::Header(layer) => 1 + *layer as u16,
+            Target::Header(Layer::ServiceVlan) => 2 * Layer::Vlan as u16,
+            Target::Header(layer) => 1 + 2 * *layer as u16,
             Target::Rows => u16::MAX,
         };
         let first =
@@ -311,10 +389,13 @@ impl Lowering<'_> {
 
     fn label_of(&mut self, target: Target, mut path: Path) -> Label {
         // Which headers stand in front of what networks carry matters no more there: behind it, none like them is
-        // looked for. Behind all headers, none is at all.
+        // looked for. Behind a last header, and behind all, none is at all.
         match target {
+            Target::Header(layer) if is_last(layer) => path.layers = 0,
             Target::Header(layer) if !is_link(layer) => path.layers |= LINKS,
             Target::Header(Layer::Vlan) => path.layers |= LINKS & !bit(Layer::Vlan),
+            // A provider's tag stands in front of a customer's.
+            Target::Header(Layer::ServiceVlan) => path.layers |= LINKS & !TAGS,
             Target::Header(_) => {}
             Target::Rows => path.layers = 0,
         }
@@ -871,7 +952,7 @@ impl Lowering<'_> {
     fn is_plain(&self, layer: Layer, path: &Path) -> bool {
         let is_ip = |layers: u128| layers & (bit(Layer::Ipv4) | bit(Layer::Ipv6)) != 0;
         let is_in_another = path.layers & LINKS & !bit(Layer::Erf) != 0;
-        let is_tunnelled = is_link(layer) && layer != Layer::Vlan && is_in_another;
+        let is_tunnelled = is_link(layer) && TAGS & bit(layer) == 0 && is_in_another;
         path.layers & bit(layer) == 0
             && !(is_ip(bit(layer)) && is_ip(path.layers))
             && !is_tunnelled
@@ -1028,6 +1109,9 @@ impl Lowering<'_> {
         match self.framing {
             Framing::Fixed(_) => None,
             Framing::Capture(RecordFraming::Erf) => Some(b.load(at, 14, Bytes::Two)),
+            Framing::Capture(RecordFraming::Pcapng { is_little, .. }) => {
+                Some(b.load_in_order(at, 24, Bytes::Four, is_little))
+            }
             Framing::Capture(RecordFraming::Pcap {
                 is_little,
                 captured_at,
@@ -1049,9 +1133,16 @@ impl Lowering<'_> {
 
     fn time(&mut self) -> Option<Register> {
         let at = Register::AT;
+        if let Framing::Capture(RecordFraming::Pcapng {
+            is_little, tick_ns, ..
+        }) = self.framing
+        {
+            let ticks = self.ticks(is_little);
+            return Some(self.builder.compute(Operation::Multiply, ticks, tick_ns));
+        }
         let b = &mut self.builder;
         match self.framing {
-            Framing::Fixed(_) => None,
+            Framing::Fixed(_) | Framing::Capture(RecordFraming::Pcapng { .. }) => None,
             Framing::Capture(RecordFraming::Erf) => {
                 // 32.32 fixed point, rounded to the nearest nanosecond.
                 let stamp = b.load_in_order(at, 0, Bytes::Eight, true);

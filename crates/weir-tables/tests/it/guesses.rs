@@ -18,7 +18,7 @@ use weir_tables::{Extraction, Scan, ScanOptions, Source, Table};
 use weir_testkit::zeek;
 
 use crate::captures::{self, Capture};
-use crate::tshark;
+use crate::{transports, tshark};
 
 /// How often a guess is so, is not, cannot be judged (tshark names nothing above the transport), and was missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -324,6 +324,8 @@ fn nothing_was_guessed_that_tshark_sees_to_be_something_else() {
         weir_testkit::missing("captures", &shared().display().to_string());
         return;
     }
+    let made = tempfile::tempdir().unwrap();
+    captures.extend(transports::megaco_captures(made.path()));
     let next = AtomicUsize::new(0);
     let all = Mutex::new(Found::default());
     let work = || {
@@ -356,6 +358,8 @@ fn nothing_was_guessed_that_tshark_sees_to_be_something_else() {
     };
     let unexplained: Vec<_> = all.wrong.iter().filter(|wrong| !explained(wrong)).collect();
     assert!(unexplained.is_empty(), "{unexplained:#?}");
+    let h248 = all.counts["h248"];
+    assert!(h248.so > 400 && h248.not_so == 0, "{h248:?}");
     // What cannot be judged is no claim of a connection that was never seen to be one.
     let websocket = all.counts["websocket"];
     assert_eq!((websocket.not_so, websocket.unknown), (0, 0));

@@ -9,6 +9,7 @@ use weir_packet::{Decoder, Frame, Layer, LinkType};
 use weir_testkit::Rng;
 use weir_testkit::packet::{Chunk, Gre, Ipv4, Ipv6, ethernet, gtp_u, protocol, sctp, udp, vxlan};
 
+use crate::captures::Capture;
 use crate::sip::{column, read, read_with_notes, shared};
 use crate::tshark;
 use crate::wire::{Connection, End, write};
@@ -464,6 +465,19 @@ const MEGACO_SAME: &[&str] = &[
     "h248.length",
     "h248.stopped",
 ];
+
+/// Captures of the standard's examples over UDP, on the ports that tshark knows Megaco by: no capture beside the checkout
+/// has any.
+pub(crate) fn megaco_captures(folder: &Path) -> Vec<Capture> {
+    let kinds = [("pretty", 2944), ("compact", 2944), ("ber", 2945)];
+    let made = kinds.into_iter().filter_map(|(kind, port)| {
+        let name = format!("megaco-{kind}.pcap");
+        let path = folder.join(&name);
+        write(&megaco_udp(&megaco(kind)?, port), &path);
+        Some(Capture { name, path })
+    });
+    made.collect()
+}
 
 /// Numbers of the records that complete the messages of a capture.
 fn lifted(path: &Path) -> Vec<String> {

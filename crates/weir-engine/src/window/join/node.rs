@@ -38,7 +38,7 @@ use crate::window::time_order::in_time_order;
 #[derive(Debug)]
 pub(crate) struct IntervalJoin {
     inputs: [Arc<dyn ExecutionPlan>; 2],
-    question: Arc<Match>,
+    spec: Arc<Match>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -60,20 +60,20 @@ impl IntervalJoin {
     pub(crate) fn new(
         left: Arc<dyn ExecutionPlan>,
         right: Arc<dyn ExecutionPlan>,
-        question: Arc<Match>,
+        spec: Arc<Match>,
     ) -> Self {
         let unbounded = [&left, &right]
             .into_iter()
             .find(|input| input.boundedness().is_unbounded());
         let properties = PlanProperties::new(
-            EquivalenceProperties::new(Arc::clone(&question.schema)),
+            EquivalenceProperties::new(Arc::clone(&spec.schema)),
             Partitioning::UnknownPartitioning(1),
             EmissionType::Incremental,
             unbounded.map_or(Boundedness::Bounded, ExecutionPlanProperties::boundedness),
         );
         Self {
             inputs: [left, right],
-            question,
+            spec,
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
         }
@@ -89,16 +89,16 @@ impl DisplayAs for IntervalJoin {
                 "; "
             }
         };
-        let question = &self.question;
-        write!(f, "type={}", question.join_type)?;
-        let on: Vec<String> = question
+        let spec = &self.spec;
+        write!(f, "type={}", spec.join_type)?;
+        let on: Vec<String> = spec
             .on
             .iter()
             .map(|(left, right)| format!("{left} = {right}"))
             .collect();
         write!(f, "{separate}on={}", on.join(", "))?;
-        let [left, right] = &question.times;
-        let (low, high) = (Apart(question.bounds.low), Apart(question.bounds.high));
+        let [left, right] = &spec.times;
+        let (low, high) = (Apart(spec.bounds.low), Apart(spec.bounds.high));
         write!(
             f,
             "{separate}keeps={right} from {low} to {high} after {left}"
@@ -134,7 +134,7 @@ impl ExecutionPlan for IntervalJoin {
     }
 
     fn required_input_ordering(&self) -> Vec<Option<OrderingRequirements>> {
-        let times = self.question.times.iter();
+        let times = self.spec.times.iter();
         times
             .map(|time| {
                 let requirement = PhysicalSortRequirement::from(in_time_order(time));
@@ -148,11 +148,11 @@ impl ExecutionPlan for IntervalJoin {
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
         let mut recursion = TreeNodeRecursion::Continue;
-        for (left, right) in &self.question.on {
+        for (left, right) in &self.spec.on {
             recursion = recursion.visit_sibling(|| f(left))?;
             recursion = recursion.visit_sibling(|| f(right))?;
         }
-        recursion.visit_sibling(|| f(self.question.filter.expression()))
+        recursion.visit_sibling(|| f(self.spec.filter.expression()))
     }
 
     fn with_new_children(
@@ -160,7 +160,7 @@ impl ExecutionPlan for IntervalJoin {
         children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match <[_; 2]>::try_from(children) {
-            Ok([left, right]) => Ok(Arc::new(Self::new(left, right, Arc::clone(&self.question)))),
+            Ok([left, right]) => Ok(Arc::new(Self::new(left, right, Arc::clone(&self.spec)))),
             Err(_) => internal_err!("a join has two inputs"),
         }
     }
@@ -187,7 +187,7 @@ impl ExecutionPlan for IntervalJoin {
 
 /// One execution.
 struct Work {
-    question: Arc<Match>,
+    spec: Arc<Match>,
     inputs: [Option<SendableRecordBatchStream>; 2],
     sides: [Side; 2],
     /// The rows that have come and were not yet compared with the other side.
@@ -209,11 +209,11 @@ struct Probe {
 
 impl Work {
     fn new(node: &IntervalJoin, partition: usize, context: &Arc<TaskContext>) -> Result<Self> {
-        let question = Arc::clone(&node.question);
+        let spec = Arc::clone(&node.spec);
         let [left, right] = &node.inputs;
-        let [left_time, right_time] = &question.times;
-        let (left_on, right_on) = question.on.iter().cloned().unzip();
-        let nulls = question.null_equality;
+        let [left_time, right_time] = &spec.times;
+        let (left_on, right_on) = spec.on.iter().cloned().unzip();
+        let nulls = spec.null_equality;
         let sides = [
             Side::new(&left.schema(), Arc::clone(left_time), left_on, nulls)?,
             Side::new(&right.schema(), Arc::clone(right_time), right_on, nulls)?,
@@ -224,7 +224,7 @@ impl Work {
                 Some(right.execute(partition, Arc::clone(context))?),
             ],
             sides,
-            question,
+            spec,
             probing: None,
             rows_max: context.session_config().batch_size().max(1),
             reservation: MemoryConsumer::new("IntervalJoin").register(context.memory_pool()),
@@ -296,7 +296,7 @@ impl Work {
     /// is more to compare.
     fn probe(&mut self, mut probe: Probe) -> Result<Option<RecordBatch>> {
         let [left, right] = &self.sides;
-        let Bounds { low, high, .. } = self.question.bounds;
+        let Bounds { low, high, .. } = self.spec.bounds;
         let (mut lefts, mut rights) = (Vec::new(), Vec::new());
         while probe.next < probe.end && lefts.len() < self.rows_max {
             let number = probe.next;
@@ -335,11 +335,11 @@ impl Work {
         lefts.iter().for_each(|number| left.set_matched(*number));
         rights.iter().for_each(|number| right.set_matched(*number));
         let gives_pairs = matches!(
-            self.question.join_type,
+            self.spec.join_type,
             JoinType::Inner | JoinType::Left | JoinType::Right | JoinType::Full
         );
         if lefts.is_empty() || !gives_pairs {
-            return Ok(RecordBatch::new_empty(Arc::clone(&self.question.schema)));
+            return Ok(RecordBatch::new_empty(Arc::clone(&self.spec.schema)));
         }
         let rows = lefts.len();
         let mut columns = self.all_columns(0, &lefts)?;
@@ -349,7 +349,7 @@ impl Work {
 
     /// Which pairs the condition holds for.
     fn filter(&self, lefts: &[u64], rights: &[u64]) -> Result<Vec<bool>> {
-        let filter = &self.question.filter;
+        let filter = &self.spec.filter;
         let [left, right] = &self.sides;
         let mut columns = Vec::with_capacity(filter.column_indices().len());
         for column in filter.column_indices() {
@@ -379,7 +379,7 @@ impl Work {
 
     fn batch(&self, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        let schema = Arc::clone(&self.question.schema);
+        let schema = Arc::clone(&self.spec.schema);
         Ok(RecordBatch::try_new_with_options(
             schema, columns, &options,
         )?)
@@ -388,7 +388,7 @@ impl Work {
     /// Forgets rows that can match no more; gives those that the answer has for that they matched,
     /// or did not. `None` when there are none to forget.
     fn let_go(&mut self) -> Result<Option<RecordBatch>> {
-        let Bounds { low, high, .. } = self.question.bounds;
+        let Bounds { low, high, .. } = self.spec.bounds;
         for side in [0, 1] {
             let [left, right] = &self.sides;
             let (own, other, reach) = match side {
@@ -404,7 +404,7 @@ impl Work {
             if leaving.is_empty() {
                 continue;
             }
-            let wanted = wants(self.question.join_type, side);
+            let wanted = wants(self.spec.join_type, side);
             let rows = leaving
                 .iter()
                 .filter(|(_, matched)| wanted == Some(*matched));
@@ -420,7 +420,7 @@ impl Work {
 
     /// Rows of one side without a partner.
     fn alone(&self, side: usize, rows: &[u64]) -> Result<RecordBatch> {
-        let schema = &self.question.schema;
+        let schema = &self.spec.schema;
         if rows.is_empty() {
             return Ok(RecordBatch::new_empty(Arc::clone(schema)));
         }

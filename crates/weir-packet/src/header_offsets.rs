@@ -13,7 +13,7 @@ use crate::{Layer, LinkType, Options};
 /// Where the headers of a usual packet lie: the little that plain fields need ([`Spot`](crate::Spot)).
 ///
 /// ```
-/// use weir_packet::{LinkType, Options, Outline, Spot, fields};
+/// use weir_packet::{LinkType, Options, HeaderOffsets, Spot, fields};
 ///
 /// let mut frame = [0; 42];
 /// frame[12..14].copy_from_slice(&[0x08, 0x00]);
@@ -23,13 +23,13 @@ use crate::{Layer, LinkType, Options};
 /// frame[34..42].copy_from_slice(&[0x13, 0xc4, 0, 53, 0, 8, 0, 0]);
 /// let (field, _) = fields().find(|(field, _)| field.name == "udp.dstport").ok_or("no such field")?;
 /// let port = Spot::of(field).ok_or("not a plain field")?;
-/// let outline = Outline::of(LinkType::ETHERNET, &frame, &Options::default(), port.layers());
-/// let outline = outline.ok_or("not a usual packet")?;
-/// assert_eq!(port.read(&frame, &outline), Some(53));
+/// let header_offsets = HeaderOffsets::of(LinkType::ETHERNET, &frame, &Options::default(), port.layers());
+/// let header_offsets = header_offsets.ok_or("not a usual packet")?;
+/// assert_eq!(port.read(&frame, &header_offsets), Some(53));
 /// # Ok::<(), &str>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Outline {
+pub struct HeaderOffsets {
     /// First byte of each header, whose fixed part is all there; or [`ABSENT`].
     pub(crate) starts: [u16; SLOTS],
     /// How far it is drawn, and the header at which to go on: where it begins, what it is (an
@@ -70,7 +70,7 @@ impl Depth {
     }
 }
 
-impl Default for Outline {
+impl Default for HeaderOffsets {
     fn default() -> Self {
         Self {
             starts: [ABSENT; SLOTS],
@@ -82,8 +82,8 @@ impl Default for Outline {
     }
 }
 
-impl Outline {
-    /// The outline of a frame; `None` when it is not a usual packet, for which a
+impl HeaderOffsets {
+    /// The offsets of the headers of a frame; `None` when it is not a usual packet, for which a
     /// [`Decoder`](crate::Decoder) has to be asked. It may end when it has all of `wanted`.
     #[must_use]
     pub fn of(
@@ -92,26 +92,33 @@ impl Outline {
         options: &Options,
         wanted: LayerSet,
     ) -> Option<Self> {
-        let mut outline = [Self::default()];
+        let mut header_offsets = [Self::default()];
         let frames = [(0, data)].into_iter();
         let mut is_usual = false;
         let found = |_, drawn| is_usual = drawn;
-        Self::draw_each(&mut outline, frames, link_type, options, wanted, found);
-        is_usual.then_some(outline[0])
+        Self::draw_each(
+            &mut header_offsets,
+            frames,
+            link_type,
+            options,
+            wanted,
+            found,
+        );
+        is_usual.then_some(header_offsets[0])
     }
 
-    /// How far into packets the fields of `wanted` lie, 0 for nothing: an outline that was drawn for
+    /// How far into packets the fields of `wanted` lie, 0 for nothing: offsets that were found for
     /// these has those that lie less far too.
     #[must_use]
     pub const fn depth(wanted: LayerSet) -> u8 {
         Depth::of(wanted) as u8
     }
 
-    /// Draws outlines of frames of one link type on from where they are, which is the beginning for
-    /// new ones. Each frame is given with the index of its outline, and `found` is told of each whether
+    /// Finds the headers of frames of one link type on from where they are, which is the beginning for
+    /// new ones. Each frame is given with the index of its offsets, and `found` is told of each whether
     /// it is a usual packet. Of those that are, no fields but those of `wanted` may then be read.
     pub fn draw_each<'p>(
-        outlines: &mut [Self],
+        header_offsets: &mut [Self],
         frames: impl Iterator<Item = (usize, &'p [u8])>,
         link_type: LinkType,
         options: &Options,
@@ -124,57 +131,65 @@ impl Outline {
             (LinkType::ERF, _)
                 if wanted.contains(Layer::Ethernet) || wanted.contains(Layer::Vlan) =>
             {
-                all(outlines, frames, found, |outline, data| {
-                    outline.draw_frame_relay(data, options)
-                        && outline.draw_network(data)
-                        && outline.draw_transport(data)
+                all(header_offsets, frames, found, |header_offsets, data| {
+                    header_offsets.draw_frame_relay(data, options)
+                        && header_offsets.draw_network(data)
+                        && header_offsets.draw_transport(data)
                 });
             }
             // Its fields stand where the frame begins: nothing has to be drawn.
-            (LinkType::ERF, Depth::Record) => all(outlines, frames, found, |_, data| {
+            (LinkType::ERF, Depth::Record) => all(header_offsets, frames, found, |_, data| {
                 ErfRecord::at(data).is_some()
             }),
-            (LinkType::ERF, Depth::Link) => all(outlines, frames, found, |outline, data| {
-                outline.draw_frame_relay(data, options)
-            }),
-            (LinkType::ERF, Depth::Network) => all(outlines, frames, found, |outline, data| {
-                outline.draw_frame_relay(data, options) && outline.draw_network(data)
-            }),
-            (LinkType::ERF, _) => all(outlines, frames, found, |outline, data| {
-                outline.draw_frame_relay(data, options)
-                    && outline.draw_network(data)
-                    && outline.draw_transport(data)
+            (LinkType::ERF, Depth::Link) => {
+                all(header_offsets, frames, found, |header_offsets, data| {
+                    header_offsets.draw_frame_relay(data, options)
+                })
+            }
+            (LinkType::ERF, Depth::Network) => {
+                all(header_offsets, frames, found, |header_offsets, data| {
+                    header_offsets.draw_frame_relay(data, options)
+                        && header_offsets.draw_network(data)
+                })
+            }
+            (LinkType::ERF, _) => all(header_offsets, frames, found, |header_offsets, data| {
+                header_offsets.draw_frame_relay(data, options)
+                    && header_offsets.draw_network(data)
+                    && header_offsets.draw_transport(data)
             }),
             // Fields of the card's record are looked for where the frame begins.
             (LinkType::ETHERNET, _) if wanted.contains(Layer::Erf) => {
-                all(outlines, frames, found, |_, _| false);
+                all(header_offsets, frames, found, |_, _| false);
             }
             (LinkType::ETHERNET, Depth::Transport) => {
-                all(outlines, frames, found, |outline, data| {
-                    outline.draw_ethernet(data)
-                        && outline.draw_network(data)
-                        && outline.draw_transport(data)
+                all(header_offsets, frames, found, |header_offsets, data| {
+                    header_offsets.draw_ethernet(data)
+                        && header_offsets.draw_network(data)
+                        && header_offsets.draw_transport(data)
                 });
             }
             (LinkType::ETHERNET, Depth::Network) => {
-                all(outlines, frames, found, |outline, data| {
-                    outline.draw_ethernet(data) && outline.draw_network(data)
+                all(header_offsets, frames, found, |header_offsets, data| {
+                    header_offsets.draw_ethernet(data) && header_offsets.draw_network(data)
                 });
             }
-            (LinkType::ETHERNET, _) => all(outlines, frames, found, |outline, data| {
-                outline.draw_ethernet(data)
-                    && (outline.reached >= Depth::Link || outline.draw_network(data))
-            }),
+            (LinkType::ETHERNET, _) => {
+                all(header_offsets, frames, found, |header_offsets, data| {
+                    header_offsets.draw_ethernet(data)
+                        && (header_offsets.reached >= Depth::Link
+                            || header_offsets.draw_network(data))
+                })
+            }
             // Whatever else is described.
             _ => match plain_link(link_type) {
                 Some(_) if wanted.contains(Layer::Erf) => {
-                    all(outlines, frames, found, |_, _| false);
+                    all(header_offsets, frames, found, |_, _| false);
                 }
-                Some(layer) => all(outlines, frames, found, |outline, data| {
-                    outline.reached == Depth::Transport
-                        || outline.draw_shapes(data, 0, data.len(), layer)
+                Some(layer) => all(header_offsets, frames, found, |header_offsets, data| {
+                    header_offsets.reached == Depth::Transport
+                        || header_offsets.draw_shapes(data, 0, data.len(), layer)
                 }),
-                None => all(outlines, frames, found, |_, _| false),
+                None => all(header_offsets, frames, found, |_, _| false),
             },
         }
     }
@@ -288,7 +303,7 @@ impl Outline {
     }
 }
 
-impl Outline {
+impl HeaderOffsets {
     /// Draws what a tunnel over UDP carries, whose header is the one at hand.
     #[cold]
     fn draw_tunnel(&mut self, data: &[u8]) -> bool {
@@ -339,33 +354,36 @@ impl Outline {
     }
 }
 
-/// Draws outline by outline.
+/// Finds the headers frame by frame.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "as draw_each")]
 fn all<'p>(
-    outlines: &mut [Outline],
+    header_offsets: &mut [HeaderOffsets],
     frames: impl Iterator<Item = (usize, &'p [u8])>,
     mut found: impl FnMut(usize, bool),
-    draw: impl Fn(&mut Outline, &[u8]) -> bool,
+    draw: impl Fn(&mut HeaderOffsets, &[u8]) -> bool,
 ) {
     for (at, data) in frames {
-        let outline = outlines.get_mut(at);
-        found(at, outline.is_some_and(|outline| draw(outline, data)));
+        let header_offsets = header_offsets.get_mut(at);
+        found(
+            at,
+            header_offsets.is_some_and(|header_offsets| draw(header_offsets, data)),
+        );
     }
 }
 
-/// The place of a layer in an outline.
+/// The place of a layer among the offsets.
 #[derive(Clone, Copy)]
 pub(crate) struct Slot {
     pub(crate) number: usize,
     /// What holds for all headers that are there.
     pub(crate) tests: &'static [BitsTest],
     /// What a header of the layer must meet to be there: a field that others may have too is not read
-    /// from outlines.
+    /// from header_offsets.
     pub(crate) required: &'static [BitsTest],
 }
 
-/// The place of a layer in an outline; `None` for those that have none.
+/// The place of a layer among the offsets; `None` for those that have none.
 pub(crate) fn slot(layer: Layer) -> Option<Slot> {
     let slot = |number, required: &'static [BitsTest]| Slot {
         number,

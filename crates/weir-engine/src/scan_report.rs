@@ -7,7 +7,7 @@ use weir_tables::{Counters, SourceError};
 
 /// Shared by all scans of an engine; the caller reads it for progress and for its closing report.
 #[derive(Debug, Default)]
-pub struct Ledger {
+pub struct ScanReport {
     pub(crate) counters: std::sync::Arc<Counters>,
     errors: Mutex<Vec<SourceError>>,
     notes: Mutex<Vec<String>>,
@@ -15,7 +15,7 @@ pub struct Ledger {
     source_bytes: std::sync::atomic::AtomicU64,
 }
 
-impl Ledger {
+impl ScanReport {
     /// What was read so far, over all scans.
     #[must_use]
     pub fn counters(&self) -> &Counters {
