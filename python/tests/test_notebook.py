@@ -120,7 +120,7 @@ def test_another_kind_is_drawn_where_the_columns_allow(kind: _plot.Kind, of: str
 
 
 def test_a_chart_says_what_it_leaves_out() -> None:
-    many = weir.sql("SELECT frame.number AS packet_id, frame.len FROM 'demo/office.pcapng'").plot(rows=100)
+    many = weir.sql("SELECT frame.number AS id, frame.len FROM 'demo/office.pcapng'").plot(rows=100)
     assert many.spec["title"]["subtitle"] == [
         "the first 100 rows are drawn",
         "the first 60 of 100 rows are drawn",
@@ -319,7 +319,7 @@ def test_what_the_page_for_newcomers_names_is_there(home: Path) -> None:
         if len(cells) != 2 or not line.startswith("| "):
             continue
         for code in re.findall(r"`([^`]+)`", cells[1]):
-            code = code.replace("'f'", f"'{VOIP}'").replace("…", "frame.number", 1)
+            code = code.replace("'f'", f"'{VOIP}'").replace("WHERE …", "WHERE true").replace("…", "frame.number", 1)
             if code.startswith("for ") and "live" not in code:
                 exec(f"{code}: break", dict(names))
             elif code.startswith("weir.") and "live" not in code and "fields" not in code:
