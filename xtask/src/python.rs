@@ -58,12 +58,12 @@ pub(crate) fn wheel() -> Result<()> {
         }
         run(Command::new(&python).args(["-m", "venv"]).arg(&environment))?;
         let own = environment.join("bin/python");
-        let named = match extra {
+        let named = match *extra {
             "" => wheel.display().to_string(),
             extra => format!("{}[{extra}]", wheel.display()),
         };
         run(Command::new(&own).args(["-m", "pip", "install", "--quiet", &named]))?;
-        run(&mut readme(&own)?.args(*modules))?;
+        run(readme(&own)?.args(*modules))?;
     }
     fs::remove_dir_all(&place)?;
     println!("{}", wheel.display());
