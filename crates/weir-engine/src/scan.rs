@@ -24,7 +24,7 @@ use datafusion::physical_plan::{
 };
 use weir_packet::{Layer, Needs, Options as DecodeOptions};
 use weir_tables::{
-    Column, Compile, Counters, Predicate, Scan, ScanOptions, Source, Table, WantedRows,
+    Column, Compile, Counters, Predicate, Scan, ScanOptions, Source, Table, WantedRows, selects,
 };
 
 use crate::live::Live;
@@ -322,6 +322,15 @@ impl DisplayAs for CaptureScan {
         write!(f, "{separate}decodes{assign}{}", decodes(needs))?;
         if let Some(predicate) = &self.predicate {
             write!(f, "{separate}keeps while decoding{assign}{predicate}")?;
+            if self.table.extraction().is_none() && self.consumer.is_none() {
+                match selects(predicate, &self.reading.sources, self.reading.compile) {
+                    Some(Ok(())) => {
+                        write!(f, "{separate}compiled{assign}which records may be kept")?
+                    }
+                    Some(Err(why)) => write!(f, "{separate}not compiled{assign}{why}")?,
+                    None => {}
+                }
+            }
         }
         if let Some(limit) = self.limit {
             write!(f, "{separate}limit{assign}{limit}")?;

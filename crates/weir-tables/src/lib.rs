@@ -65,7 +65,7 @@ pub use kept::{RECORD_COLUMN, kept_record};
 pub use live::{CaptureTee, Feed, Stop};
 pub use parts::Parts;
 pub use predicate::{Constant, Network, Operator, Predicate};
-pub use program::compiles;
+pub use program::{compiles, selects};
 pub use row::Row;
 pub use scan::{Compile, Scan, ScanOptions};
 pub use search::{Part, Search, number_of};

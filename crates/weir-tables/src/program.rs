@@ -56,12 +56,8 @@ pub fn compiles(
     sources: &[Source],
     compile: Compile,
 ) -> Option<Result<(), &'static str>> {
-    let lens = sources.iter().filter_map(Source::len);
-    let is_large = lens.fold(0, u64::saturating_add) >= COMPILED_BYTES_MIN;
-    match compile {
-        Compile::Never => return Some(Err("compiling is turned off")),
-        Compile::Large if !is_large => return None,
-        Compile::Large | Compile::Always => {}
+    if let Some(not) = not_compiled(sources, compile) {
+        return not.map(Err);
     }
     let layout = sources.first().and_then(Source::layout);
     let asked = match aggregate.is_plain() {
@@ -77,6 +73,57 @@ pub fn compiles(
         }
         Some(_) => Ok(()),
     })
+}
+
+/// Whether the rows of sources that a predicate holds for are found by a compiled program, as [`compiles`] has it.
+#[must_use]
+pub fn selects(
+    predicate: &Predicate,
+    sources: &[Source],
+    compile: Compile,
+) -> Option<Result<(), &'static str>> {
+    if let Some(not) = not_compiled(sources, compile) {
+        return not.map(Err);
+    }
+    Some(match plain_part(predicate) {
+        Some(asked) if is_small(&asked, 1) => Ok(()),
+        Some(_) => Err("too much is asked for at once"),
+        None => Err("more than plain fields is asked for"),
+    })
+}
+
+/// Why nothing that is asked of sources is compiled, if anything could be; inside, `None` where they are too small for
+/// that to matter.
+fn not_compiled(sources: &[Source], compile: Compile) -> Option<Option<&'static str>> {
+    let lens = sources.iter().filter_map(Source::len);
+    let is_large = lens.fold(0, u64::saturating_add) >= COMPILED_BYTES_MIN;
+    match compile {
+        Compile::Never => Some(Some("compiling is turned off")),
+        Compile::Large if !is_large => Some(None),
+        Compile::Large | Compile::Always => None,
+    }
+}
+
+/// What a predicate asks of plain fields, without which it does not hold.
+fn plain_part(predicate: &Predicate) -> Option<Asked> {
+    let branch = |predicate: &Predicate| Branch {
+        predicate: Some(predicate.clone()),
+        keys: Vec::new(),
+        arguments: Vec::new(),
+        filters: Vec::new(),
+    };
+    let asked = |predicate: &Predicate| Asked::new(&[&[branch(predicate)]], None);
+    match predicate {
+        Predicate::And(parts) => {
+            let plain: Vec<_> = parts
+                .iter()
+                .filter(|part| asked(part).is_some())
+                .cloned()
+                .collect();
+            (!plain.is_empty()).then(|| asked(&Predicate::And(plain)))?
+        }
+        one => asked(one),
+    }
 }
 
 /// Records of a capture whose data begins with a header that the link type names.
@@ -176,25 +223,9 @@ impl Questions {
         link_type: LinkType,
         options: &Options,
     ) -> Option<Self> {
-        let branch = |predicate: &Predicate| Branch {
-            predicate: Some(predicate.clone()),
-            keys: Vec::new(),
-            arguments: Vec::new(),
-            filters: Vec::new(),
-        };
-        let parts = match predicate {
-            Predicate::And(parts) => &parts[..],
-            one => std::slice::from_ref(one),
-        };
-        let plain = parts
-            .iter()
-            .filter(|part| Asked::new(&[&[branch(part)]], None).is_some());
-        let plain: Vec<_> = plain.cloned().collect();
-        if plain.is_empty() || !is_plain_capture(framing, link_type) {
-            return None;
-        }
-        let asked = Asked::new(&[&[branch(&Predicate::And(plain))]], None)?;
-        if !is_small(&asked, 1) || !is_decoded(&asked, link_type, None) {
+        let asked = plain_part(predicate)?;
+        let is_plain = is_plain_capture(framing, link_type) && is_decoded(&asked, link_type, None);
+        if !is_plain || !is_small(&asked, 1) {
             return None;
         }
         let program =

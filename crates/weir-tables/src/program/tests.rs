@@ -727,7 +727,7 @@ fn questions_of_the_benchmarks_are_programs_of_a_reasonable_size() {
     let value = |name| Expression::Column(column(name));
     let is =
         |name, number| Predicate::Compare(column(name), Operator::Equal, Constant::Integer(number));
-    let pcap = Framing::Capture(weir_capture::RecordFraming::Pcap {
+    let pcap = Framing::Capture(RecordFraming::Pcap {
         header_len: 16,
         is_little: true,
         captured_at: 8,
@@ -736,7 +736,7 @@ fn questions_of_the_benchmarks_are_programs_of_a_reasonable_size() {
         fraction_ns: 1000,
         captured_max: 262_144,
     });
-    let erf = Framing::Capture(weir_capture::RecordFraming::Erf);
+    let erf = Framing::Capture(RecordFraming::Erf);
     let has_ports = Predicate::Not(Box::new(Predicate::IsNull(column("port.src"))));
     let of_ipv4 = || vec![is("fr.control", 3), is("ip.version", 4)];
     let cases = [
