@@ -20,9 +20,11 @@ from typing import Any
 from weir import clf, h248, sip, ws
 from weir._connection import Connection, connect, sql
 from weir._damage import Damage, DamageWarning, Fault
+from weir._demo import demo
 from weir._errors import DecodeError, Error, ParseError, PlanError, RunError, SourceError
 from weir._fields import Field, fields
 from weir._live import Live, interfaces, live
+from weir._plot import Plot
 from weir._relation import Capture, Grouped, Relation, open
 from weir._result import Result
 from weir._values import Duration, Interval, Timestamp
@@ -45,6 +47,7 @@ __all__ = [
     "Live",
     "ParseError",
     "PlanError",
+    "Plot",
     "Relation",
     "Result",
     "RunError",
@@ -53,6 +56,7 @@ __all__ = [
     "__version__",
     "clf",
     "connect",
+    "demo",
     "fields",
     "h248",
     "interfaces",

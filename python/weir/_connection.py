@@ -73,9 +73,12 @@ class Connection:
         ) -> _weir.Answer:
             return self._engine.plan(query, values, explain, copy)[0]
 
+        def offer() -> object:
+            return self._engine.offer(query, values, (self, *keep))
+
         answer, is_action = self._engine.plan(query, values)
         # It lives as long as what reads with it.
-        result = Result(answer, plan, (self, *keep))
+        result = Result(answer, plan, (self, *keep), offer)
         if is_action:
             result._first(1)
         return result

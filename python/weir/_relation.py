@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import IO, TYPE_CHECKING, Any
 
 from weir._connection import Connection
+from weir._plot import Kind, Plot
 from weir._result import Result
 
 if TYPE_CHECKING:
@@ -254,6 +255,12 @@ class Relation:
         """Prints the first rows as a table."""
         self.limit(rows + 1).result().show(rows, width)
 
+    def plot(
+        self, kind: Kind | None = None, *, title: str | None = None, rows: int = 20_000
+    ) -> Plot:
+        """A chart of the rows: see :meth:`weir.Result.plot`."""
+        return self.limit(rows + 1).result().plot(kind, title=title, rows=rows)
+
     @property
     def columns(self) -> list[str]:
         """The names of the columns."""
@@ -264,6 +271,9 @@ class Relation:
 
     def __arrow_c_schema__(self) -> object:
         return self.result().__arrow_c_schema__()
+
+    def __datafusion_table_provider__(self, session: object | None = None) -> object:
+        return self.result().__datafusion_table_provider__(session)
 
     def __repr__(self) -> str:
         return f"<weir.Relation {self.to_sql()}>"

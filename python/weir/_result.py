@@ -7,8 +7,9 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast
 
-from weir import _damage, _weir
+from weir import _damage, _datafusion, _plot, _weir
 from weir._errors import Error, RunError
+from weir._plot import Kind, Plot
 from weir._weir import Batch
 
 if TYPE_CHECKING:
@@ -51,12 +52,14 @@ class Result:
         self,
         answer: _weir.Answer,
         plan: Callable[[bool | None, tuple[str, str | None, bool] | None], _weir.Answer],
-        keep: tuple[object, ...] = (),
+        keep: tuple[object, ...],
+        offer: Callable[[], object],
     ) -> None:
         self._answer = answer
         self._plan = plan
         # What the files that are read stand in.
         self._keep = keep
+        self._offer = offer
         self._head: tuple[list[tuple[Any, ...]], bool] | None = None
 
     @property
@@ -85,6 +88,12 @@ class Result:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self._answer.stream(True)
+
+    def __datafusion_table_provider__(self, session: object | None = None) -> object:
+        """The statement as a table for ``SessionContext.register_table`` of datafusion-python 55: it is asked again
+        by each query over the table, which takes along columns, conditions and a limit."""
+        _datafusion._check(session)
+        return self._offer()
 
     def _through(self, read: Callable[[_Stream], _T]) -> _T:
         """Has a library read the rows; what ends them is raised as what it is."""
@@ -211,6 +220,19 @@ class Result:
         1    text
         """
         print(self._text(rows, width))
+
+    def plot(
+        self, kind: Kind | None = None, *, title: str | None = None, rows: int = 20_000
+    ) -> Plot:
+        """A chart of the first ``rows`` rows, which stay to be read: lines over a time, bars of names, a histogram of
+        one amount, or a heat map, as the columns say; ``kind`` asks for another. A notebook shows it.
+
+        >>> import weir
+        >>> weir.sql("SELECT ip.proto, count(*) AS packets FROM 'demo/voip.pcap' GROUP BY 1").plot()
+        <weir.Plot bars>
+        """
+        first, more = self._first(rows)
+        return _plot.plot(self.columns, self.types, first, more, kind, title)
 
     def _text(self, count: int, width: int) -> str:
         rows, more = self._first(count)

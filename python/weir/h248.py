@@ -17,8 +17,22 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from weir import _weir
+from weir._h248_records import Choice, of_term, records, to_term
 
-__all__ = ["Comparison", "Encoding", "Finding", "Message", "check", "compare", "convert", "decode", "detect"]
+__all__ = [
+    "Choice",
+    "Comparison",
+    "Encoding",
+    "Finding",
+    "Message",
+    "check",
+    "compare",
+    "convert",
+    "decode",
+    "detect",
+    "encode",
+    "records",
+]
 
 #: The encodings that messages are written in.
 Encoding = Literal["pretty", "compact", "ber", "per", "erl", "erl-mc", "erl-z", "erl-mc-z"]
@@ -48,6 +62,22 @@ class Message:
     def value(self) -> dict[str, Any]:
         """The message as dictionaries and lists."""
         return cast("dict[str, Any]", json.loads(self._json))
+
+    @property
+    def record(self) -> Any:
+        """The message as a ``MegacoMessage`` of :data:`records`: a dataclass for each record of the ASN.1, to look into
+        and to change. An alternative of a choice is a :class:`Choice`, octets are ``bytes``, words ``str``, and what is
+        not there is ``None``. :func:`encode` is the way back.
+
+        >>> from weir import h248
+        >>> message = h248.decode(b"!/1 [10.0.0.1] T=1{C=-{AV=ROOT{AT{M}}}}").record
+        >>> message.mess.version, message.mess.body.name
+        (1, 'transactions')
+        >>> message.mess.body.value[0].value.id = 7
+        >>> h248.encode(message)
+        b'!/1 [10.0.0.1]\\nT=7{C=-{AV=ROOT{AT{M}}}}'
+        """
+        return of_term(self.encode("erl"))
 
     def text(self, style: Literal["pretty", "compact"] = "pretty") -> str:
         """The message as text, with long or short words."""
@@ -83,6 +113,14 @@ def decode(
     Raises :class:`weir.DecodeError`, which says where.
     """
     return Message(octets, encoding, strict, native)
+
+
+def encode(record: Any, encoding: Encoding = "compact", *, erlang: bool = False) -> bytes:
+    """A message of dataclasses in an encoding: see :attr:`Message.record`.
+
+    Raises :class:`weir.DecodeError` for a message that cannot be, and ``TypeError`` or ``ValueError`` for what is none.
+    """
+    return decode(to_term(record), "erl").encode(encoding, erlang=erlang)
 
 
 def detect(octets: bytes) -> str | None:

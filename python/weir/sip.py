@@ -131,6 +131,9 @@ class Ladder:
         self._svg = svg
         self._page = page
 
+    def __repr__(self) -> str:
+        return "<weir.sip.Ladder>"
+
     def svg(self) -> str:
         """The drawing as SVG."""
         return self._svg

@@ -16,13 +16,25 @@ import json
 from collections.abc import Iterable
 from typing import Any, Union
 
-from weir import _weir
+from weir import _plot, _weir
 from weir._connection import _bytes
+from weir._plot import Plot
 
 __all__ = ["Advice", "Study", "advise", "study"]
 
 #: A message: text or octets; or a tuple of its connection's number, whether the server sent it, and the message.
 Given = Union[str, bytes, "tuple[int, bool | None, str | bytes]"]
+
+
+def _typed(text: str) -> str | int | float | bool:
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 class Study:
@@ -35,6 +47,53 @@ class Study:
     def rows(self) -> list[dict[str, str]]:
         """A row for each setting, as text."""
         return list(csv.DictReader(io.StringIO(self._table)))
+
+    def table(self) -> list[dict[str, Any]]:
+        """A row for each setting, as numbers."""
+        return [{name: _typed(value) for name, value in row.items()} for row in self.rows()]
+
+    def plot(self) -> Plot:
+        """What every setting of all messages together costs in memory a connection, and what it leaves of them."""
+        values = [
+            {
+                "memory": (row["deflate_bytes"] + row["inflate_idle_bytes"]) / 1024,
+                "ratio": row["ratio"],
+                "takeover": "takeover" if row["takeover"] else "no takeover",
+                "window bits": row["window_bits"],
+                "level": row["level"],
+                "memLevel": row["mem_level"],
+            }
+            for row in self.table()
+            if row["direction"] == "all" and row["kind"] == "all"
+        ]
+        told = ["memory", "ratio", "takeover", "window bits", "level", "memLevel"]
+        spec = {
+            "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+            "width": 640,
+            "height": 300,
+            "data": {"values": values},
+            "mark": {"type": "point", "tooltip": True},
+            "encoding": {
+                "x": {"field": "memory", "type": "quantitative", "title": "KiB a connection"},
+                "y": {
+                    "field": "ratio",
+                    "type": "quantitative",
+                    "title": "compressed to",
+                    "axis": {"format": "%"},
+                },
+                "color": {"field": "window bits", "type": "ordinal"},
+                "shape": {"field": "takeover", "type": "nominal"},
+                "tooltip": [{"field": name} for name in told],
+            },
+        }
+        return Plot("points", spec)
+
+    def _repr_html_(self) -> str:
+        wanted = {"direction": "all", "kind": "all", "level": "6", "mem_level": "8"}
+        rows = [
+            row for row in self.rows() if all(row[name] == value for name, value in wanted.items())
+        ]
+        return _plot.table(rows) + f"<p>level 6, memLevel 8; {len(self.rows())} settings in all</p>"
 
     def to_csv(self) -> str:
         """A line for each setting."""
@@ -62,6 +121,10 @@ class Advice:
 
     def __str__(self) -> str:
         return self.reason
+
+    def table(self) -> list[dict[str, Any]]:
+        """The settings that no other beats: the first in memory, the next in size."""
+        return [dict(row) for row in self.value["front"]]
 
     def _repr_html_(self) -> str:
         return f'<iframe srcdoc="{html.escape(self._page)}" width="100%" height="600"></iframe>'

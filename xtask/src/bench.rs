@@ -6,7 +6,9 @@ use std::fs;
 use anyhow::{Result, bail};
 use serde_json::json;
 
-use crate::{cargo, crate_bench, live, memory, robustness, root, scan, tables, tribeca, ws};
+use crate::{
+    cargo, crate_bench, live, memory, python_bench, robustness, root, scan, tables, tribeca, ws,
+};
 
 /// A benchmark by name.
 struct Bench {
@@ -69,6 +71,11 @@ const BENCHES: &[Bench] = &[
         name: "live",
         what: "packets over loopback as fast as they can be sent, beside tcpdump; WEIR_LIVE_SECONDS=300 for five minutes",
         run: live::run_bench,
+    },
+    Bench {
+        name: "python",
+        what: "packets into a frame of Polars beside scapy, pyshark, dpkt and nfstream; 1 GB in batches; Python's share of a query (1.3 GB of disk)",
+        run: python_bench::run,
     },
 ];
 

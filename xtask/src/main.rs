@@ -9,6 +9,7 @@ mod measure;
 mod memory;
 mod page;
 mod python;
+mod python_bench;
 mod robustness;
 mod scan;
 mod tables;
@@ -35,6 +36,8 @@ fn main() -> ExitCode {
         ["fuzz", rest @ ..] => fuzz::command(rest),
         ["sanitize"] => gate::sanitize(),
         ["python"] => python::check(python::Build::Alone),
+        ["python", "--wheel"] => python::wheel(),
+        ["python", "--asan", rest @ ..] => python::asan(rest),
         ["page", rest @ ..] => page::check(python::Build::Alone, rest),
         ["web-vendor"] => web_vendor::command(web_vendor::Mode::Write),
         ["web-vendor", "--check"] => web_vendor::command(web_vendor::Mode::Check),
@@ -62,6 +65,8 @@ cargo xtask fuzz [--minutes N] [TARGET…]
                                      every fuzz target: its corpus, and N minutes (2) of free seeds on all cores
 cargo xtask sanitize                 the dictionary's tests under address sanitizer, valgrind and miri
 cargo xtask python                   the extension module for Python: pytest, mypy, stubtest (WEIR_PYTHON names a python)
+cargo xtask python --wheel            the wheel as users get it, and the README's examples in environments that have nothing else
+cargo xtask python --asan [ARGS…]     the extension module's tests under the address sanitizer (half an hour to build); ARGS go to pytest
 cargo xtask page [--double] [--shots DIR]
                                      the page of weir serve in a real browser: every view, keys, axe-core, no request away
 cargo xtask web-vendor [--check]     the files of others in the page of weir serve, from npm; or compare them with it

@@ -1,13 +1,14 @@
-//! `cargo xtask python`: the extension module built, put beside the package, and tested from Python.
+//! `cargo xtask python`: the extension module built, packed, put beside the package, and tested from Python.
 //!
-//! It is the dev profile's, as all tests: the wheel that users get is made by maturin (`python/README.md`).
+//! It is the dev profile's, as all tests. `cargo xtask python --wheel` makes the wheel that users get.
 
 use std::env;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::gate::missing;
 use crate::{cargo, root, run, target_dir};
@@ -21,6 +22,228 @@ pub(crate) enum Build {
     WithAll,
 }
 
+impl Build {
+    /// What has cargo build the extension module. Features of dependencies are those of all packages that one command
+    /// builds: what is built alone elsewhere is built alone here.
+    const fn words(self) -> &'static [&'static str] {
+        match self {
+            Self::Alone => &["build", "-p", "weir-python"],
+            Self::WithAll => &["build", "--workspace", "--lib", "--bins", "--tests"],
+        }
+    }
+}
+
+/// Makes the wheel that users get, and runs the README's examples in environments that have nothing else, or one of the
+/// libraries beside it, as pip installs them.
+pub(crate) fn wheel() -> Result<()> {
+    let python = env::var_os("WEIR_PYTHON").unwrap_or_else(|| "python3".into());
+    let folder = root()?.join("python");
+    let out = target_dir()?.join("wheels");
+    if out.exists() {
+        fs::remove_dir_all(&out)?;
+    }
+    let mut maturin = Command::new(&python);
+    maturin.args(["-m", "maturin", "build", "--release", "--out"]);
+    run(maturin.arg(&out).current_dir(&folder))?;
+    let wheel = only_wheel(&out)?;
+    run(Command::new(&python)
+        .arg(folder.join("check_wheel.py"))
+        .arg(&wheel)
+        .arg(WHEEL_MB_MAX))?;
+    let place = target_dir()?.join("wheel-environments");
+    for (extra, modules) in ENVIRONMENTS {
+        let environment = place.join(if extra.is_empty() { "nothing" } else { extra });
+        if environment.exists() {
+            fs::remove_dir_all(&environment)?;
+        }
+        run(Command::new(&python).args(["-m", "venv"]).arg(&environment))?;
+        let own = environment.join("bin/python");
+        let named = match *extra {
+            "" => wheel.display().to_string(),
+            extra => format!("{}[{extra}]", wheel.display()),
+        };
+        run(Command::new(&own).args(["-m", "pip", "install", "--quiet", &named]))?;
+        run(readme(&own)?.args(*modules))?;
+    }
+    fs::remove_dir_all(&place)?;
+    println!("{}", wheel.display());
+    Ok(())
+}
+
+/// Builds the extension module with the address sanitizer, which takes a nightly toolchain, and runs the tests with it.
+pub(crate) fn asan(arguments: &[&str]) -> Result<()> {
+    let python = env::var_os("WEIR_PYTHON").unwrap_or_else(|| "python3".into());
+    let target = target_dir()?.join("asan");
+    let host = "x86_64-unknown-linux-gnu";
+    run(&mut cargo(&["build", "-p", "weir-cli"])?)?;
+    // What builds the build scripts is left as it is: only what is for the target is instrumented.
+    let mut build = Command::new("rustup");
+    build.args([
+        "run",
+        "nightly",
+        "cargo",
+        "build",
+        "-p",
+        "weir-python",
+        "--target",
+        host,
+    ]);
+    build
+        .env("CARGO_TARGET_DIR", &target)
+        .env("RUSTFLAGS", "-Zsanitizer=address")
+        // Fewer octets on disk; stacks have their functions' names all the same.
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
+        .env_remove("CARGO")
+        .env_remove("RUSTUP_TOOLCHAIN")
+        .current_dir(root()?);
+    run(&mut build)?;
+    let place_of = target.join("package");
+    let package = place_of.join("weir");
+    fs::create_dir_all(&package)?;
+    let sources = root()?.join("python");
+    for entry in fs::read_dir(sources.join("weir"))? {
+        let path = entry?.path();
+        let is_source = path.extension().is_some_and(|found| found != "so");
+        if let (true, Some(name)) = (is_source && path.is_file(), path.file_name()) {
+            fs::copy(&path, package.join(name))?;
+        }
+    }
+    place(
+        &target.join(host).join("debug/lib_weir.so"),
+        &package.join("_weir.abi3.so"),
+    )?;
+    let runtime = Command::new("cc")
+        .arg("-print-file-name=libasan.so")
+        .output()?;
+    let runtime = String::from_utf8(runtime.stdout)?;
+    let mut tests = Command::new(&python);
+    tests
+        .args([
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--import-mode",
+            "importlib",
+        ])
+        .arg("-c")
+        .arg(sources.join("pyproject.toml"))
+        .arg("--rootdir")
+        .arg(&sources)
+        .arg(sources.join("tests"))
+        // Memory that stays is what the sanitizer holds back on purpose.
+        .args([
+            "--deselect",
+            "tests/test_process.py::test_a_thousand_queries_leave_nothing_behind",
+        ])
+        .args(arguments)
+        // The package that was built here is what is imported, not the sources beside the tests.
+        .current_dir(&place_of)
+        .env("LD_PRELOAD", runtime.trim())
+        // What Python and its libraries keep until the end is theirs.
+        .env("ASAN_OPTIONS", "detect_leaks=0:abort_on_error=1")
+        .env("PYTHONMALLOC", "malloc")
+        .env("PYTHONPATH", &place_of)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("WEIR_PROGRAM", target_dir()?.join("debug/weir"));
+    run(&mut tests)
+}
+
+/// Extras of the wheel, and what the README's examples then have to have run with.
+const ENVIRONMENTS: &[(&str, &[&str])] = &[
+    ("", &[]),
+    ("polars", &["polars"]),
+    ("pandas", &["pandas", "pyarrow"]),
+    ("duckdb", &["duckdb"]),
+    ("plot", &["altair", "vl_convert"]),
+    ("datafusion", &["datafusion"]),
+];
+
+/// What a wheel may have.
+const WHEEL_MB_MAX: &str = "60";
+
+/// Runs the README's examples with the package that the interpreter has installed, not with the sources.
+fn readme(python: &Path) -> Result<Command> {
+    let mut command = Command::new(python);
+    // `-I`: neither the script's folder nor the environment has a say in what is imported.
+    command.arg("-I").arg(root()?.join("python/run_readme.py"));
+    Ok(command)
+}
+
+/// Packs what was built as maturin does, looks at the wheel, and runs the README's examples from it with nothing beside
+/// it. Nothing is built anew: where maturin has cargo build, it is given the outcome of the build before.
+fn packed(python: &OsStr, build: Build) -> Result<()> {
+    let out = target_dir()?.join("packing");
+    if out.exists() {
+        fs::remove_dir_all(&out)?;
+    }
+    fs::create_dir_all(&out)?;
+    let stand_in = out.join("cargo");
+    let real = env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let words = build.words().join(" ");
+    let script = format!(
+        "#!/bin/sh\ncase $1 in\n\
+         rustc) cd '{}' && exec '{real}' {words} --message-format json-render-diagnostics ;;\n\
+         *) exec '{real}' \"$@\" ;;\nesac\n",
+        root()?.display()
+    );
+    fs::write(&stand_in, script)?;
+    run(Command::new("chmod").arg("+x").arg(&stand_in))?;
+    let mut maturin = Command::new(python);
+    maturin
+        .args([
+            "-m",
+            "maturin",
+            "build",
+            "--profile",
+            "dev",
+            "--auditwheel",
+            "skip",
+        ])
+        .args(["--compression-method", "stored", "--out"]);
+    maturin.arg(&out).current_dir(root()?.join("python"));
+    run(maturin.env("CARGO", &stand_in))?;
+    let wheel = only_wheel(&out)?;
+    run(Command::new(python)
+        .arg(root()?.join("python/check_wheel.py"))
+        .arg(&wheel))?;
+    let environment = out.join("environment");
+    run(Command::new(python)
+        .args(["-m", "venv", "--without-pip"])
+        .arg(&environment))?;
+    let own = environment.join("bin/python");
+    let place = "import sysconfig; print(sysconfig.get_path('platlib'))";
+    let place = Command::new(&own)
+        .args(["-I", "-c", place])
+        .output()?
+        .stdout;
+    let place = String::from_utf8(place)?;
+    // A wheel is an archive of what stands there.
+    run(Command::new(python)
+        .args(["-m", "zipfile", "-e"])
+        .arg(&wheel)
+        .arg(place.trim()))?;
+    run(&mut readme(&own)?)?;
+    fs::remove_dir_all(&out)?;
+    Ok(())
+}
+
+/// The wheel in a folder that has nothing but one.
+fn only_wheel(folder: &Path) -> Result<PathBuf> {
+    let mut wheels = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "whl") {
+            wheels.push(path);
+        }
+    }
+    match <[_; 1]>::try_from(wheels) {
+        Ok([wheel]) => Ok(wheel),
+        Err(wheels) => bail!("{} wheels were made, not one", wheels.len()),
+    }
+}
+
 /// Builds and tests the extension module.
 pub(crate) fn check(build: Build) -> Result<()> {
     let python = env::var_os("WEIR_PYTHON").unwrap_or_else(|| "python3".into());
@@ -32,20 +255,13 @@ pub(crate) fn check(build: Build) -> Result<()> {
         );
         return missing("python", &unchecked);
     }
-    // Features of dependencies are those of all packages that one command builds: what is built alone elsewhere is
-    // built alone here.
-    let commands: &[&[&str]] = match build {
-        Build::Alone => &[
-            &["build", "-p", "weir-cli"],
-            &["build", "-p", "weir-python"],
-        ],
-        Build::WithAll => &[&["build", "--workspace", "--lib", "--bins", "--tests"]],
-    };
-    for words in commands {
-        run(&mut cargo(words)?)?;
+    if build == Build::Alone {
+        run(&mut cargo(&["build", "-p", "weir-cli"])?)?;
     }
+    run(&mut cargo(build.words())?)?;
     let folder = root()?.join("python");
     place(&built()?, &folder.join("weir/_weir.abi3.so"))?;
+    packed(&python, build)?;
     let program = target_dir()?.join("debug/weir");
     let call = |arguments: &[&str]| {
         let mut command = Command::new(&python);
@@ -87,4 +303,5 @@ fn place(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// What the tests import.
-const MODULES: &str = "pytest, mypy, pyarrow, polars, pandas, duckdb, pytz";
+const MODULES: &str = "pytest, mypy, maturin, pyarrow, polars, pandas, duckdb, pytz, IPython, nbclient, ipykernel, \
+     altair, vl_convert, datafusion";

@@ -398,12 +398,7 @@ impl Engine {
         let plan = LogicalPlanBuilder::empty(false)
             .build()
             .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &[]))?;
-        let logical = Logical {
-            plan,
-            columns: Vec::new(),
-            origins: Vec::new(),
-        };
-        self.physical(logical, None, false).await
+        self.physical(Logical::of(plan), None, false).await
     }
 
     /// The time zone of the session.
@@ -454,7 +449,7 @@ impl Engine {
     }
 
     /// What runs a logical plan.
-    async fn physical(
+    pub(crate) async fn physical(
         &self,
         logical: Logical,
         copy: Option<Copy>,
@@ -609,6 +604,17 @@ pub(crate) struct Logical {
     columns: Vec<String>,
     /// Where columns that are addresses come from.
     pub(crate) origins: Vec<Option<String>>,
+}
+
+impl Logical {
+    /// A plan that no statement is left of.
+    pub(crate) const fn of(plan: LogicalPlan) -> Self {
+        Self {
+            plan,
+            columns: Vec::new(),
+            origins: Vec::new(),
+        }
+    }
 }
 
 /// Each name once.

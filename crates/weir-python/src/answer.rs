@@ -45,6 +45,17 @@ struct Shared {
 }
 
 impl Shared {
+    /// Of an answer that begins now.
+    fn new(engine: &Arc<Engine>) -> Self {
+        Self {
+            before: engine.scan_report().counters().totals(),
+            engine: Arc::clone(engine),
+            report: Mutex::default(),
+            failure: Mutex::default(),
+            is_closed: AtomicBool::new(false),
+        }
+    }
+
     /// Takes what the engine has found since the last time.
     fn take_up(&self) -> MutexGuard<'_, Report> {
         let scan_report = self.engine.scan_report();
@@ -150,6 +161,27 @@ fn tell(py: Python<'_>, shared: &Shared) -> PyResult<()> {
         .map(|_| ())
 }
 
+/// Says at the end of each reading of a table what is to be said of it; `keep` lives as long as the table. The end comes
+/// on a thread of the query, while whoever reads has let the interpreter go.
+pub(crate) fn ended(engine: &Arc<Engine>, keep: Py<PyAny>) -> weir_engine::Ended {
+    let engine = Arc::clone(engine);
+    let reading = Mutex::new(Shared::new(&engine));
+    Arc::new(move || {
+        let _ = &keep;
+        let ended = std::mem::replace(&mut *lock(&reading), Shared::new(&engine));
+        let is_silent = {
+            let report = ended.take_up();
+            let found = report.totals.stopped + report.totals.unknown_link;
+            report.faults.is_empty() && report.notes.is_empty() && found == 0
+        };
+        if is_silent {
+            return Ok(());
+        }
+        let told = Python::try_attach(|py| tell(py, &ended).map_err(|error| error.to_string()));
+        told.unwrap_or(Ok(()))
+    })
+}
+
 /// A report as Python gets it: damage, notes, records, bytes, stopped, unknown link types, whether all was read.
 type Parts = (Vec<Fault>, Vec<String>, u64, u64, u64, u64, bool);
 
@@ -178,13 +210,7 @@ pub(crate) struct Answer {
 
 impl Answer {
     pub(crate) fn new(engine: &Arc<Engine>, planned: Planned) -> Self {
-        let shared = Arc::new(Shared {
-            before: engine.scan_report().counters().totals(),
-            engine: Arc::clone(engine),
-            report: Mutex::default(),
-            failure: Mutex::default(),
-            is_closed: AtomicBool::new(false),
-        });
+        let shared = Arc::new(Shared::new(engine));
         Self {
             schema: planned.schema(),
             reading: Mutex::new(Some(Reading {

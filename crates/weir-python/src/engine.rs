@@ -8,12 +8,13 @@ use arrow::array::{RecordBatch, RecordBatchReader};
 use arrow::ffi_stream::ArrowArrayStreamReader;
 use arrow_pyarrow::FromPyArrow;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyCapsule, PyDict};
 use weir_engine::{Options, Statement};
 
-use crate::answer::Answer;
+use crate::answer::{self, Answer};
 use crate::error::{Kind, failure, of_engine};
 use crate::live;
+use crate::offered;
 use crate::parameter::parameters;
 use crate::runtime::wait;
 
@@ -113,6 +114,27 @@ impl Engine {
         let planned =
             planned.ok_or_else(|| failure(Kind::Plan, "the statement has no plan", None))?;
         Ok((Answer::new(&self.engine, planned), is_action))
+    }
+
+    /// The last statement of a text, whose others ran when it was planned, as a table for a session of datafusion-python.
+    /// `keep` lives as long as it.
+    fn offer<'py>(
+        &self,
+        py: Python<'py>,
+        sql: &str,
+        values: Option<&Bound<'py, PyDict>>,
+        keep: Py<PyAny>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let values = parameters(values)?;
+        let failed = |error: weir_engine::Error| of_engine(&error);
+        let statement = self.engine.parse(sql).map_err(failed)?.pop();
+        let statement = statement.ok_or_else(|| failure(Kind::Syntax, "no statement", None))?;
+        let statement = statement.bind(&values).map_err(failed)?;
+        let (engine, ended) = (Arc::clone(&self.engine), answer::ended(&self.engine, keep));
+        let table = wait(py, &|| false, async move {
+            engine.offered(statement, ended).await
+        })?;
+        offered::capsule(py, table.map_err(failed)?)
     }
 
     /// Makes a table of anything that gives a stream of Arrow's.

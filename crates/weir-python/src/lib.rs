@@ -5,20 +5,24 @@
 //! for their parameters (`parameter`), and the libraries beside SQL (`h248`, `sip`, `ws`, `clf`).
 //! What users see, with its types and its documentation, is the Python half.
 //!
+//! `offered` makes a query a table of datafusion-python's sessions.
+//!
 //! While something is read the interpreter is free for other threads, and a signal ends it within a tenth of a
 //! second (`runtime`). A process that was forked has its own threads and refuses what its parent began.
 //!
 //! This crate deliberately has no `unsafe` code of its own: batches leave as capsules that PyO3 makes of Arrow's
-//! structures, and come in by arrow-pyarrow.
+//! structures, and come in by arrow-pyarrow; tables leave as datafusion-ffi makes them.
 
 mod answer;
 mod batch;
 mod clf;
+mod demo;
 mod engine;
 mod error;
 mod fields;
 mod h248;
 mod live;
+mod offered;
 mod parameter;
 mod runtime;
 mod sip;
@@ -35,6 +39,8 @@ mod _weir {
     #[pymodule_export]
     use crate::clf::{ClfWriter, clf_convert};
     #[pymodule_export]
+    use crate::demo::demo;
+    #[pymodule_export]
     use crate::engine::Engine;
     #[pymodule_export]
     use crate::fields::{fields, tables};
@@ -42,6 +48,8 @@ mod _weir {
     use crate::h248::{h248_check, h248_compare, h248_convert, h248_detect, h248_show};
     #[pymodule_export]
     use crate::live::interfaces;
+    #[pymodule_export]
+    use crate::offered::datafusion_version;
     #[pymodule_export]
     use crate::sip::{sip_ladder, sip_parse};
     #[pymodule_export]

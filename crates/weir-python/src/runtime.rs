@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::error::{Kind, failure};
 
@@ -35,6 +35,11 @@ fn runtime(_py: Python<'_>) -> PyResult<Arc<Runtime>> {
         std::mem::forget(parents);
     }
     Ok(runtime)
+}
+
+/// The threads, for who polls what runs on them from elsewhere.
+pub(crate) fn handle(py: Python<'_>) -> PyResult<Handle> {
+    Ok(runtime(py)?.handle().clone())
 }
 
 /// Waits for work that runs on other threads; Python's other threads run meanwhile, and a signal ends it.

@@ -2,6 +2,7 @@
 
 mod atm;
 mod calls;
+mod call;
 mod megaco;
 mod office;
 mod recorder;
@@ -16,6 +17,8 @@ use crate::Rng;
 use std::io;
 use std::net::Ipv6Addr;
 use std::path::Path;
+
+pub use call::call_pcap;
 
 /// The record layout of recorder.bin, as `records(...)` reads it.
 pub const RECORDER_LAYOUT: &str = include_str!("recorder.toml");

@@ -1,0 +1,190 @@
+//! `cargo xtask bench python`: packets into a frame of Polars beside Python's readers of captures, memory of a long
+//! stream, and what Python adds to a query of the command line.
+//!
+//! `WEIR_PYTHON` names a Python that has the wheel and the peers: `pip install WHEEL polars scapy pyshark dpkt nfstream`.
+//! `WEIR_PROGRAM` names the command line of the same build; without it one is built.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::bench::Comparison;
+use crate::measure::{Cost, Subject};
+use crate::scan::{build, megabytes};
+use crate::{root, target_dir, trace};
+
+/// A reader, and how many bytes of the trace it is given: what takes it some ten seconds. The last of them is how many
+/// times as fast weir has to be.
+const PEERS: &[(&str, u64, f64)] = &[
+    ("scapy", 12_000_000, 100.0),
+    ("pyshark", 1_200_000, 1.0),
+    ("dpkt", 60_000_000, 10.0),
+    ("nfstream", 60_000_000, 1.0),
+];
+/// What weir is given.
+const OURS_BYTES: u64 = 272_000_000;
+const STREAM_BYTES: u64 = 1_000_000_000;
+const STREAM_RESIDENT_MAX: u64 = 300_000_000;
+/// What Python may add to the processor time of a query.
+const CPU_MAX: f64 = 1.1;
+const TURNS: usize = 5;
+
+/// Runs the benchmark.
+pub(crate) fn run() -> Result<Vec<Comparison>> {
+    let python = std::env::var("WEIR_PYTHON").context(
+        "WEIR_PYTHON names a Python with the wheel, polars, scapy, pyshark, dpkt and nfstream",
+    )?;
+    let weir = match std::env::var("WEIR_PROGRAM") {
+        Ok(weir) => weir,
+        Err(_) => build(&target_dir()?)?.0,
+    };
+    let folder = target_dir()?.join("bench-python");
+    fs::create_dir_all(&folder)?;
+    let measured = compare(&python, &weir, &folder);
+    // A gigabyte is not left behind.
+    fs::remove_dir_all(&folder)?;
+    measured
+}
+
+fn compare(python: &str, weir: &str, folder: &Path) -> Result<Vec<Comparison>> {
+    let mut comparisons = Vec::new();
+    let mut broken = Vec::new();
+    let ours = rate(python, "weir", &traced(folder, OURS_BYTES)?)?;
+    println!("weir: {ours:.0} packets a second");
+    for &(name, bytes, times) in PEERS {
+        let known = Command::new(python)
+            .args(["-c", &format!("import {name}")])
+            .output()?;
+        if !known.status.success() {
+            println!("{name}: not installed");
+            continue;
+        }
+        let theirs = rate(python, name, &traced(folder, bytes)?)?;
+        println!(
+            "{name}: {theirs:.0} packets a second; weir {:.0} times",
+            ours / theirs
+        );
+        if ours < times * theirs {
+            broken.push(format!(
+                "{:.1} times {name}, {times} promised",
+                ours / theirs
+            ));
+        }
+        comparisons.push(Comparison {
+            name: "a packet into a frame of Polars".to_owned(),
+            ours: 1e6 / ours,
+            peer: 1e6 / theirs,
+            peer_name: name.to_owned(),
+            unit: "µs".to_owned(),
+        });
+    }
+    let path = traced(folder, STREAM_BYTES)?;
+    let (cost, said) = Subject::new("stream", python, &["-c", STREAM, &path]).run()?;
+    let resident = megabytes(cost.resident);
+    println!(
+        "1 GB in batches: {} packets, {resident:.0} MB resident",
+        said.trim()
+    );
+    if cost.resident > STREAM_RESIDENT_MAX {
+        broken.push(format!("{resident:.0} MB resident while 1 GB is streamed"));
+    }
+    comparisons.push(Comparison {
+        name: "resident while 1 GB is streamed".to_owned(),
+        ours: resident,
+        peer: megabytes(STREAM_RESIDENT_MAX),
+        peer_name: "promised".to_owned(),
+        unit: "MB".to_owned(),
+    });
+    for (name, query) in QUERIES {
+        let query = query.replace("{}", &path);
+        let from_python = Subject::new(name, python, &["-c", ASK, &query]);
+        let command_line = Subject::new(name, weir, &["query", "-q", "--format", "csv", &query]);
+        let mut costs = [Vec::new(), Vec::new()];
+        for _ in 0..TURNS {
+            for (subject, costs) in [&from_python, &command_line].into_iter().zip(&mut costs) {
+                costs.push(subject.run()?.0);
+            }
+        }
+        let [ours, theirs] = costs.map(|costs| median(&costs));
+        println!(
+            "{name}: {ours:.3} s of processor time from Python, {theirs:.3} s by the command line"
+        );
+        if ours > CPU_MAX * theirs {
+            broken.push(format!(
+                "{name}: {:.2} times the command line's",
+                ours / theirs
+            ));
+        }
+        comparisons.push(Comparison {
+            name: name.to_string(),
+            ours,
+            peer: theirs,
+            peer_name: "command line".to_owned(),
+            unit: "s of CPU".to_owned(),
+        });
+    }
+    if !broken.is_empty() {
+        bail!("less than is promised:\n{}", broken.join("\n"));
+    }
+    Ok(comparisons)
+}
+
+/// Packets a second, without the interpreter's start and imports.
+fn rate(python: &str, name: &str, path: &str) -> Result<f64> {
+    let script = root()?.join("benchmarks/python/peers.py");
+    let script = script.to_string_lossy();
+    let (_, said) = Subject::new(name, python, &[&script, name, path]).run()?;
+    let said: Value =
+        serde_json::from_str(said.trim()).with_context(|| format!("{name}: {said}"))?;
+    let packets = said["packets"].as_f64().unwrap_or_default();
+    let wall = said["wall"].as_f64().unwrap_or(f64::NAN);
+    Ok(packets / wall)
+}
+
+/// A trace of so many bytes, made once.
+fn traced(folder: &Path, bytes: u64) -> Result<String> {
+    let path: PathBuf = folder.join(format!("{bytes}.pcap"));
+    let name = path.to_string_lossy().into_owned();
+    if !path.exists() {
+        trace::run(&["ethernet", &bytes.to_string(), &name])?;
+    }
+    Ok(name)
+}
+
+fn median(costs: &[Cost]) -> f64 {
+    let mut cpu: Vec<f64> = costs.iter().map(|cost| cost.cpu).collect();
+    cpu.sort_by(f64::total_cmp);
+    cpu.get(cpu.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Reads a long capture batch by batch.
+const STREAM: &str = "
+import sys, weir
+query = \"SELECT frame.time, frame.len, ip.src, ip.dst, port.src, port.dst FROM '\" + sys.argv[1] + \"'\"
+print(sum(batch.num_rows for batch in weir.sql(query).batches()))
+";
+
+/// Asks as the command line does: the rows are read to their end.
+const ASK: &str = "
+import sys, weir
+print(*weir.sql(sys.argv[1]).rows(), sep='\\n')
+";
+
+/// What Python and the command line are both asked: few rows out of much.
+const QUERIES: &[(&str, &str)] = &[
+    (
+        "groups by address",
+        "SELECT ip.proto, ip.ttl, count(*), sum(frame.len) FROM '{}' GROUP BY 1, 2",
+    ),
+    (
+        "a filter",
+        "SELECT count(*), sum(frame.len) FROM '{}' WHERE udp.dstport = 53 AND ip.src IS NOT NULL",
+    ),
+    (
+        "flows",
+        "SELECT proto, count(*), sum(flow.packets_src) FROM flows('{}') GROUP BY 1",
+    ),
+];
