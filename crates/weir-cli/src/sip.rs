@@ -197,7 +197,7 @@ fn only_call(session: &Session, files: &[String]) -> Result<String, Failure> {
         })?;
     }
     match calls.as_slice() {
-        [] => Err(Failure::running("no call is in the captures").with_hint(
+        [] => Err(Failure::running("no call is in the captures".to_owned()).with_hint(
             "a call begins with INVITE; SELECT DISTINCT sip.call_id FROM sip('trace.pcap') lists what else is there",
         )),
         [call] => Ok(call.first().cloned().unwrap_or_default()),
