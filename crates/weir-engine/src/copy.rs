@@ -526,10 +526,7 @@ impl CaptureCopy {
     }
 
     fn refused(&self, message: &str) -> Error {
-        let error = Error::new(
-            ErrorKind::Run,
-            format!("{}: {message}", self.path),
-        );
+        let error = Error::new(ErrorKind::Run, format!("{}: {message}", self.path));
         error.with_hint("Ethernet, raw IP, PPP, BSD loopback and Linux cooked captures are")
     }
 

@@ -1,8 +1,8 @@
 //! The sample captures of `weir demo`: small, believable, the same every time.
 
 mod atm;
-mod calls;
 mod call;
+mod calls;
 mod megaco;
 mod office;
 mod recorder;
