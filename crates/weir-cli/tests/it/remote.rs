@@ -314,7 +314,7 @@ fn who_is_kept_in_folders_reads_no_address_that_is_not_named() {
 at = [line.strip() for line in open('at') if line.startswith('http')][0]
 sql = 'SELECT count(*) AS found FROM \\'http://{host}/{name}\\''
 try:
-    print(urllib.request.urlopen(urllib.request.Request(at + 'query', sql.encode(), {'Content-Type': 'text/plain'})).read().decode())
+    print(urllib.request.urlopen(urllib.request.Request(at + 'query', sql.encode(), {{'Content-Type': 'text/plain'}})).read().decode())
 except urllib.error.HTTPError as error:
     print(error.code, error.read().decode())\"; kill $pid; wait $pid; cat log"
         );
