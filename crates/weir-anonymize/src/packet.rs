@@ -25,19 +25,19 @@ pub(crate) fn rewrite(anonymizer: &Anonymizer, link_type: u32, data: &mut [u8]) 
         // BSD loopback: a family of four bytes in whatever order.
         0 | 108 => {
             writer.keep(0, 4);
-            writer.ip(4, 0)
+            writer.ip(4, 0);
         }
         // Linux cooked, whose address is that of the sender's card.
         113 => {
             writer.keep(0, 6);
             writer.card(6);
             writer.keep(14, 2);
-            writer.ethertype(14, 16, 0)
+            writer.ethertype(14, 16, 0);
         }
         276 => {
             writer.keep(0, 12);
             writer.card(12);
-            writer.ethertype(0, 20, 0)
+            writer.ethertype(0, 20, 0);
         }
         9 => writer.ppp(0),
         _ => return false,
@@ -150,16 +150,12 @@ impl Writer<'_> {
             0x86dd => self.ipv6(at, depth),
             0x0806 => self.arp(at),
             // Tags: control and another type.
-            0x8100 | 0x88a8 | 0x9100 => {
-                if self.keep(at, 2) {
-                    self.typed(at.saturating_add(2), at.saturating_add(4), depth + 1);
-                }
+            0x8100 | 0x88a8 | 0x9100 if self.keep(at, 2) => {
+                self.typed(at.saturating_add(2), at.saturating_add(4), depth + 1);
             }
             0x8847 | 0x8848 => self.mpls(at, depth),
-            0x8864 => {
-                if self.keep(at, 6) {
-                    self.ppp(at.saturating_add(6));
-                }
+            0x8864 if self.keep(at, 6) => {
+                self.ppp(at.saturating_add(6));
             }
             _ => {}
         }

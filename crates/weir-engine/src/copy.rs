@@ -101,7 +101,7 @@ pub trait RowWriter: Send {
 /// What a `COPY` does with the answer to its query.
 #[derive(Debug)]
 pub(crate) enum Copy {
-    Capture(CaptureCopy),
+    Capture(Box<CaptureCopy>),
     Rows(RowsCopy),
     Staged(StagedCopy),
 }
@@ -153,7 +153,10 @@ pub(crate) fn prepared(
     }
     if let Some(mut copy) = CaptureCopy::of(copy, is_explain, options.remote)? {
         copy.anonymizer = anonymizer;
-        return Ok((statement.without_copy(), Some(Copy::Capture(copy))));
+        return Ok((
+            statement.without_copy(),
+            Some(Copy::Capture(Box::new(copy))),
+        ));
     }
     if anonymizer.is_some() {
         let error = Error::new(ErrorKind::Plan, "only captures are anonymized");

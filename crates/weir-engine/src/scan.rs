@@ -323,7 +323,7 @@ impl DisplayAs for CaptureScan {
             if self.table.extraction().is_none() && self.consumer.is_none() {
                 match selects(predicate, &self.reading.sources, self.reading.compile) {
                     Some(Ok(())) => {
-                        write!(f, "{separate}compiled{assign}which records may be kept")?
+                        write!(f, "{separate}compiled{assign}which records may be kept")?;
                     }
                     Some(Err(why)) => write!(f, "{separate}not compiled{assign}{why}")?,
                     None => {}

@@ -59,7 +59,7 @@ pub(crate) fn share(plans: &mut [Arc<dyn ExecutionPlan>]) -> Result<()> {
             if let Some(scan) = node.downcast_ref::<CaptureScan>() {
                 if let Some(rows) = scan.wanted() {
                     add(&mut scans, scan.reading(), |consumers| {
-                        consumers.rows.push(rows)
+                        consumers.rows.push(rows);
                     });
                 }
             } else if let Some(fused) = whole(node) {

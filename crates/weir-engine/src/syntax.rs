@@ -228,10 +228,7 @@ fn tcpdump(code: &str) -> Option<String> {
     let found = pattern.ok()?.captures(code)?;
     let part = |number| found.get(number).map(|part| part.as_str());
     let before = part(1).map(str::to_ascii_lowercase);
-    let side = match before.as_deref() {
-        Some(side @ ("src" | "dst")) => side,
-        _ => "any",
-    };
+    let side = before.as_deref().unwrap_or("any");
     let (kind, value) = (part(2)?.to_ascii_lowercase(), part(3)?);
     let meant = match (kind.as_str(), before.as_deref()) {
         ("port", Some(protocol @ ("tcp" | "udp" | "sctp"))) => format!("{protocol}.port = {value}"),

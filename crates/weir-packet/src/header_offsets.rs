@@ -144,13 +144,13 @@ impl HeaderOffsets {
             (LinkType::ERF, Depth::Link) => {
                 all(header_offsets, frames, found, |header_offsets, data| {
                     header_offsets.draw_frame_relay(data, options)
-                })
+                });
             }
             (LinkType::ERF, Depth::Network) => {
                 all(header_offsets, frames, found, |header_offsets, data| {
                     header_offsets.draw_frame_relay(data, options)
                         && header_offsets.draw_network(data)
-                })
+                });
             }
             (LinkType::ERF, _) => all(header_offsets, frames, found, |header_offsets, data| {
                 header_offsets.draw_frame_relay(data, options)
@@ -178,7 +178,7 @@ impl HeaderOffsets {
                     header_offsets.draw_ethernet(data)
                         && (header_offsets.reached >= Depth::Link
                             || header_offsets.draw_network(data))
-                })
+                });
             }
             // Whatever else is described.
             _ => match plain_link(link_type) {

@@ -4,6 +4,7 @@
 
 mod ask;
 mod facts;
+mod framing;
 mod give;
 mod lower;
 mod output;
@@ -18,7 +19,7 @@ use weir_packet::{LinkType, NextTable, Options};
 use crate::reading::COMPILED_BYTES_MIN;
 use crate::{Aggregate, Branch, Compile, Predicate, Source};
 use ask::Asked;
-pub(crate) use lower::Framing;
+pub(crate) use framing::Framing;
 use lower::{FIRST_FREE_WORD, LEAVE_FULL, LEAVE_RARE, NUMBER_WORD, PORTS_WORD, TAKEN_WORD};
 pub(crate) use output::{Column, MeasurePlan, Mode, Output};
 

@@ -49,9 +49,12 @@ pub struct WebServer {
     shared: Arc<Shared>,
 }
 
+/// The bytes of an object, and its version.
+type Object = (Arc<Vec<u8>>, u64);
+
 #[derive(Debug, Default)]
 struct Shared {
-    objects: Mutex<HashMap<String, (Arc<Vec<u8>>, u64)>>,
+    objects: Mutex<HashMap<String, Object>>,
     faults: Mutex<Faults>,
     requests: AtomicUsize,
     bodies: AtomicUsize,

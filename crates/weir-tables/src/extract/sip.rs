@@ -186,11 +186,11 @@ impl<'m, 'a> MessageItem<'m, 'a> {
     }
 
     /// The headers without the start line and the empty line behind them.
-    fn head(&self) -> Option<Value<'_>> {
+    fn head(&self) -> Option<&[u8]> {
         let bytes = self.message.bytes();
         let head = bytes.get(..self.message.headers_end())?.trim_ascii_start();
         let first = head.iter().position(|byte| *byte == b'\n')?;
-        text(head.get(first + 1..)?.trim_ascii_end())
+        head.get(first + 1..).map(<[u8]>::trim_ascii_end)
     }
 
     /// The start line without its line end.
@@ -368,7 +368,7 @@ static FIELDS: &[ItemField<Get>] = &[
         "The first Diversion: who was called before, and why not any more", "RFC 5806"),
     ItemField::new("sip.reason", Kind::Text, |m| m.header(HeaderName::Reason),
         "The first Reason: why a call ends or fails", "RFC 3326"),
-    ItemField::new("sip.msg_hdr", Kind::Text, |m| m.head(),
+    ItemField::new("sip.msg_hdr", Kind::Text, |m| text(m.head()?),
         "All headers, a line each, as they are written: for those that have no column", "RFC 3261, 7.3"),
     ItemField::new("sip.expires", Kind::U32, |m| m.digest.expires.and_then(|it| u32::try_from(it).ok()).and_then(number),
         "Expires, in seconds", "RFC 3261, 20.19"),

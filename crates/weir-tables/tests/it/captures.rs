@@ -103,10 +103,7 @@ fn made_by_its_program(folder: &Path) {
     ]);
     // Other versions may fill in other values.
     if version.is_none_or(|version| version.stdout.trim_ascii() != MAKERS.as_bytes()) {
-        weir_testkit::missing(
-            "scapy and h2",
-            "whether captures are what their programs make",
-        );
+        weir_testkit::missing("scapy", "whether captures are what their programs make");
         return;
     }
     assert!(

@@ -40,7 +40,7 @@ pub(crate) fn read_with_notes(
     let projection: Vec<usize> = (0..table.columns().len()).collect();
     let mut options = ScanOptions::default();
     options.batch_rows = batch_rows;
-    let sources = sources.iter().map(Source::capture).collect();
+    let sources = sources.iter().map(|path| Source::capture(*path)).collect();
     let mut scan = Scan::new(&table, &projection, None, sources, options);
     let mut batches = Vec::new();
     while let Some(batch) = scan.next_batch().unwrap() {
