@@ -7,7 +7,7 @@ use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 use weir_capture::redacted;
 use weir_tables::names::advice;
-use weir_tables::{FilterError, SourceError};
+use weir_tables::{FilterError, SourceError, Vocabulary};
 
 use crate::names::nearest;
 
@@ -229,7 +229,11 @@ fn in_own_words(message: &str, columns: &[String]) -> (String, Option<String>) {
         let said = said.split(" No function matches").next().unwrap_or(said);
         if let Some(said) = said.strip_prefix("Error during planning: ") {
             return match said.split_once(": ") {
-                Some((what, example)) => (what.to_owned(), Some(example.to_owned())),
+                // DataFusion ends what it quotes with a full stop.
+                Some((what, example)) => {
+                    let example = example.trim_end_matches('.');
+                    (what.to_owned(), Some(example.to_owned()))
+                }
                 None => (said.to_owned(), None),
             };
         }
@@ -291,6 +295,7 @@ fn in_own_words(message: &str, columns: &[String]) -> (String, Option<String>) {
     }
     if let Some(rest) = message.strip_prefix("Cannot cast string '")
         && let Some((text, _)) = rest.split_once("' to value of ")
+        && Vocabulary::of("proto").is_some_and(|names| names.word(text).is_some())
     {
         let hint = "names of protocols are in proto, their numbers in ip.proto";
         return (format!("'{text}' is not a number"), Some(hint.to_owned()));
@@ -322,7 +327,15 @@ fn not_found(error: &DataFusionError) -> Option<String> {
 
 fn unknown_column(name: &str, columns: &[String]) -> Error {
     // What stands before the first dot may be a table.
-    let unqualified = name.split_once('.').map(|(_, rest)| rest);
+    // In front of a column stands the name of a table, or that of a protocol, without which it is no column.
+    let unqualified = name.split_once('.').and_then(|(table, rest)| {
+        let is_of = |column: &String| {
+            column
+                .strip_prefix(table)
+                .is_some_and(|rest| rest.starts_with('.'))
+        };
+        (!columns.iter().any(is_of)).then_some(rest)
+    });
     let names = || columns.iter().map(String::as_str);
     let is_elsewhere = |name: &str| columns.iter().any(|column| column == name);
     let near = |name| nearest(name, names());

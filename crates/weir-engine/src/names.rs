@@ -11,6 +11,7 @@ use datafusion::sql::sqlparser::ast::{
     Value, VisitMut, VisitorMut,
 };
 use weir_packet::Address;
+use weir_packet::Kind;
 use weir_tables::Table;
 
 use crate::function::{ADDRESS, ADDRESS_TEXT, MIXING_FUNCTIONS, OCTET_LENGTH, TEXT_FUNCTIONS};
@@ -166,7 +167,11 @@ impl Scope {
             Some(number) => format!("{base}[{number}]"),
             None => format!("{base}[:]"),
         };
-        Table::packets().header_column(&name)?;
+        let found = Table::packets().header_column(&name)?;
+        // Addresses are bytes: eth.src[1:3] is a part of one, as in display filters.
+        if number.is_none() && !is_whole && found.kind == Kind::Texts {
+            return None;
+        }
         let mut headers = self.headers.lock().unwrap_or_else(PoisonError::into_inner);
         headers.insert(name.clone());
         let ident = Ident::with_quote('"', name);

@@ -33,7 +33,7 @@ pub(super) struct Compare {
     format: Format,
     /// Write a page with the plots of size, encode, decode and total time
     #[arg(
-        short,
+        short = 'o',
         long = "output",
         alias = "html",
         value_name = "FILE",

@@ -149,7 +149,7 @@ fn a_duration_ends_it_and_the_log_goes_on() {
     let from = UdpSocket::bind("127.0.0.1:0").unwrap();
     let port = to.local_addr().unwrap().port().to_string();
     for round in 1..=2 {
-        let words = ["--port", &port, "--duration", "400ms", "--fsync", "100"];
+        let words = ["--port", &port, "--duration", "400ms", "--fsync", "100ms"];
         let Some(mut capture) = Capture::start(&log, &words) else {
             return;
         };

@@ -392,7 +392,7 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
         "weir clf search calls.clf --as json",
         2,
         "unexpected argument '--as'",
-        "did you mean '--format'?",
+        "or '--format'?",
     ),
     ("weir clf search", 2, "<LOG>...", "'weir clf search --help'"),
     (
@@ -817,7 +817,7 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
     (
         "weir query \"SELECT CAST(proto AS int) FROM 'demo/office.pcapng'\"",
         3,
-        "Cannot cast",
+        "'icmp' is not a number",
         "",
     ),
     (

@@ -29,13 +29,8 @@ fn mutated_captures_panic_nowhere() {
     }
     // A table that nothing was found for was not tried.
     for (question, rows) in questions.iter().zip(rows) {
-        let table = question.name.split(' ').next().unwrap_or_default();
-        let is_untried = UNTRIED.contains(&table);
-        assert_eq!(rows == 0, is_untried, "{}: {rows} rows", question.name);
+        assert!(rows > 0, "{}: {rows} rows", question.name);
     }
 }
-
-/// Tables of protocols that no generated capture speaks; those beside the checkout do, and the fuzz target of TLS.
-const UNTRIED: &[&str] = &["tls", "dhcp"];
 
 const SEED: u64 = 20_261_122;

@@ -71,7 +71,7 @@ pub fn demo_files() -> io::Result<Vec<(DemoFile, Vec<u8>)>> {
 /// Makes a file's bytes and counts its records.
 type Make = fn(&mut Rng) -> io::Result<(Vec<u8>, u64)>;
 
-const FILES: [(&str, &str, Make); 13] = [
+const FILES: [(&str, &str, Make); 14] = [
     (
         "office.pcapng",
         "an office network on two interfaces: VLANs, IPv4 and IPv6, TCP, UDP, SCTP, ICMP, tunnels",
@@ -134,6 +134,11 @@ const FILES: [(&str, &str, Make); 13] = [
         "services.pcap",
         "a small site: DHCP, ARP, DNS, NTP, SNMP, RADIUS, MQTT, HTTP, TLS, QUIC, tags, and a machine that calls home",
         services::services_pcap,
+    ),
+    (
+        "diameter.pcap",
+        "the core of a mobile network: Diameter over TCP and SCTP (S6a, Gx, Cx, credit control, accounting)",
+        |_| Ok((include_bytes!("diameter.pcap").to_vec(), 27)),
     ),
 ];
 

@@ -134,6 +134,7 @@ websocket.pcap 162 4c6fd5e4a42de268
 messages.ndjson 0 66cd3d1caf3a6d27
 calls.pcap 825 ed1e5aed8774e2ba
 services.pcap 130 2ef2f7d5551ac950
+diameter.pcap 27 e0dd8ae517db2380
 ";
 
 const COVERED: &[(&str, &str)] = &[
