@@ -976,7 +976,7 @@ mod tests {
             (
                 "query x --format jsn",
                 "invalid value 'jsn' for '--format <FORMAT>'\n  [possible values: table, csv, tsv, \
-                 json, ndjson, markdown, parquet, arrow, arrows]",
+                 json, ndjson, markdown, line, parquet, arrow, arrows]",
                 "did you mean 'json'?",
             ),
             (

@@ -137,24 +137,18 @@ impl Error {
                     ArrowError::ArithmeticOverflow(message) => overflowed(message),
                     ArrowError::CastError(message) | ArrowError::ComputeError(message) => {
                         let (message, hint) = in_own_words(message, columns);
-                        return Self {
-                            kind,
-                            message,
-                            hint: hint.or_else(|| arithmetic_hint(error)),
-                            source: None,
+                        let made = Self::new(kind, message);
+                        return match hint.or_else(|| arithmetic_hint(error)) {
+                            Some(hint) => made.with_hint(hint),
+                            None => made,
                         };
                     }
                     ArrowError::ParseError(message) if message.contains("timestamp") => {
                         let written = message.split('\'').nth(1).unwrap_or_default();
-                        return Self {
-                            kind,
-                            message: format!("'{written}' is not a time"),
-                            hint: Some(
-                                "write it like '2026-01-01 10:00:00' or '2026-01-01T10:00:00Z'"
-                                    .to_owned(),
-                            ),
-                            source: None,
-                        };
+                        let made = Self::new(kind, format!("'{written}' is not a time"));
+                        return made.with_hint(
+                            "write it like '2026-01-01 10:00:00' or '2026-01-01T10:00:00Z'",
+                        );
                     }
                     other => other.to_string(),
                 },

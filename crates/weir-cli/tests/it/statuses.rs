@@ -210,7 +210,7 @@ const STATUSES: [(u8, &str, &str); 79] = [
     (
         3,
         "weir query \"SELECT CAST(proto AS int) FROM 'demo/office.pcapng'\"",
-        "Cannot cast",
+        "is not a number",
     ),
     (3, "weir query 'SELECT 1' > /dev/full", "No space left"),
     (3, "weir query 'SELECT 1' -o /dev/full", "No space left"),

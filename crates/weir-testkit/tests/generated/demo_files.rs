@@ -228,5 +228,6 @@ const COVERED: &[(&str, &str)] = &[
     ("services.pcap", "icmp.code == 3 && udp.dstport == 9101"),
     ("services.pcap", "vlan.id == 100 && vlan.id == 11"),
     ("services.pcap", "mpls.label == 26 && udp"),
+    ("diameter.pcap", "diameter.Result-Code == 3002"),
     ("sunatm.pcap", "llc && ipv6"),
 ];
