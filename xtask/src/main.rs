@@ -31,7 +31,8 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["test", rest @ ..] => gate::test(rest),
-        ["ci"] => gate::ci(),
+        ["ci"] => gate::ci(None),
+        ["ci", "--from", step] => gate::ci(Some(step)),
         ["tidy"] => tidy::run(),
         ["fuzz", rest @ ..] => fuzz::command(rest),
         ["sanitize"] => gate::sanitize(),
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
 const USAGE: &str = "\
 cargo xtask test [ARGS…]             all tests; ARGS go to cargo test
 cargo xtask ci                       the whole gate: fmt, clippy, tidy, tests, docs, deny, sanitizers, fuzz smoke
+cargo xtask ci --from STEP           the gate from a step on, for who mends what that step found
 cargo xtask tidy                     rules on the sources that no other tool knows
 cargo xtask fuzz [--minutes N] [TARGET…]
                                      every fuzz target: its corpus, and N minutes (2) of free seeds on all cores
@@ -112,6 +114,16 @@ fn target_dir() -> Result<PathBuf> {
 fn cargo(words: &[&str]) -> Result<Command> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(words).current_dir(root()?);
+    // What the cargo that runs this program says of it: build scripts that look at such variables, as ring's does, would
+    // run again, and all that is above them be built again, whenever cargo is called the other way.
+    for (name, _) in env::vars_os() {
+        let is_of_package = name.to_str().is_some_and(|name| {
+            name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+        });
+        if is_of_package {
+            command.env_remove(name);
+        }
+    }
     Ok(command)
 }
 
