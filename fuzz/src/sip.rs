@@ -87,6 +87,7 @@ pub fn stream(bytes: &[u8]) {
             to: flow.dst.to_string(),
             label: Caption::of(&digest).label(),
             is_repeat: seen.is_repeat,
+            is_media: bytes.len() % 5 == 0,
         });
     };
     framer.feed(bits.0, &mut each);

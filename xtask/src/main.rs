@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         ["fuzz", rest @ ..] => fuzz::command(rest),
         ["sanitize"] => gate::sanitize(),
         ["python"] => python::check(python::Build::Alone),
+        ["python", "--pack"] => python::pack(),
         ["python", "--wheel"] => python::wheel(),
         ["python", "--asan", rest @ ..] => python::asan(rest),
         ["page", rest @ ..] => page::check(python::Build::Alone, rest),
@@ -67,6 +68,7 @@ cargo xtask fuzz [--minutes N] [TARGET…]
                                      every fuzz target: its corpus, and N minutes (2) of free seeds on all cores
 cargo xtask sanitize                 the dictionary's tests under address sanitizer, valgrind and miri
 cargo xtask python                   the extension module for Python: pytest, mypy, stubtest (WEIR_PYTHON names a python)
+cargo xtask python --pack            a wheel of the dev profile, and the README's examples from it
 cargo xtask python --wheel            the wheel as users get it, and the README's examples in environments that have nothing else
 cargo xtask python --asan [ARGS…]     the extension module's tests under the address sanitizer (half an hour to build); ARGS go to pytest
 cargo xtask page [--double] [--shots DIR]

@@ -171,6 +171,14 @@ fn readme(python: &Path) -> Result<Command> {
     Ok(command)
 }
 
+/// Packs a wheel of the dev profile, and runs the README's examples from it. It is no step of the gate, since maturin asks
+/// cargo with other variables of the environment, for which all of DataFusion is built again.
+pub(crate) fn pack() -> Result<()> {
+    let python = env::var_os("WEIR_PYTHON").unwrap_or_else(|| "python3".into());
+    run(&mut cargo(Build::Alone.words())?)?;
+    packed(&python, Build::Alone)
+}
+
 /// Packs what was built as maturin does, looks at the wheel, and runs the README's examples from it with nothing beside
 /// it. Nothing is built anew: where maturin has cargo build, it is given the outcome of the build before.
 fn packed(python: &OsStr, build: Build) -> Result<()> {
@@ -261,7 +269,6 @@ pub(crate) fn check(build: Build) -> Result<()> {
     run(&mut cargo(build.words())?)?;
     let folder = root()?.join("python");
     place(&built()?, &folder.join("weir/_weir.abi3.so"))?;
-    packed(&python, build)?;
     let program = target_dir()?.join("debug/weir");
     let call = |arguments: &[&str]| {
         let mut command = Command::new(&python);
