@@ -66,3 +66,8 @@ pub use shape::{
 pub use spot::Spot;
 pub use stack::Headers;
 pub use stop::{Reason, Stop};
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

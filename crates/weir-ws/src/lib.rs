@@ -75,3 +75,8 @@ pub use wire::{
     Connection, ConnectionEvent, Decoder, DecoderOptions, Direction, Event, Handshake, Header,
     Message, Opcode, Sender, Violation, ViolationKind, framed_bytes, mask,
 };
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
