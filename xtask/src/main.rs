@@ -8,6 +8,7 @@ mod live;
 mod measure;
 mod memory;
 mod page;
+mod publish;
 mod python;
 mod python_bench;
 mod robustness;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         ["web-vendor"] => web_vendor::command(web_vendor::Mode::Write),
         ["web-vendor", "--check"] => web_vendor::command(web_vendor::Mode::Check),
         ["trace", rest @ ..] => trace::run(rest),
+        ["publish"] => publish::check(),
         ["bench", rest @ ..] => bench::run(rest),
         _ => {
             eprint!("{USAGE}");
@@ -74,6 +76,7 @@ cargo xtask python --asan [ARGS…]     the extension module's tests under the a
 cargo xtask page [--double] [--shots DIR]
                                      the page of weir serve in a real browser: every view, keys, axe-core, no request away
 cargo xtask web-vendor [--check]     the files of others in the page of weir serve, from npm; or compare them with it
+cargo xtask publish                  the libraries packed and built as `cargo publish` would, without uploading
 cargo xtask trace KIND BYTES PATH    make a seeded trace: ethernet, frame-relay, atm or atm-erf
 cargo xtask bench [NAME]             run a benchmark beside its peers; without NAME, list them
 ";
@@ -88,6 +91,7 @@ pub(crate) const CHORES: &[&str] = &[
     "python",
     "page",
     "web-vendor",
+    "publish",
     "trace",
     "bench",
 ];
