@@ -1,5 +1,7 @@
 //! Plots in SVG.
 
+use std::fmt::{Arguments, Write as _};
+
 use crate::{Escaped, Page};
 
 /// A point of [`Page::scatter`].
@@ -22,6 +24,8 @@ pub struct Bars<'b> {
     pub title: &'b str,
     /// Values that differ by factors have a logarithmic axis, which begins at 10.
     pub logarithmic: bool,
+    /// Digits behind the point of the values.
+    pub decimals: usize,
     /// The groups: their names, and their bars from above.
     pub groups: Vec<(&'b str, Vec<Bar<'b>>)>,
 }
@@ -110,39 +114,7 @@ impl Page {
 
     /// Bars in groups, each with its value behind it.
     pub fn bars(&mut self, bars: &Bars<'_>) {
-        let all = || bars.groups.iter().flat_map(|(_, bars)| bars);
-        let largest = all().map(|bar| bar.value).fold(1.0, f64::max);
-        let rows: usize = bars.groups.iter().map(|(_, bars)| bars.len() + 1).sum();
-        self.put(format_args!(
-            "<svg class=\"plot\" viewBox=\"0 0 {BARS_WIDTH} {}\" role=\"img\" aria-label=\"{}\">\n",
-            rows as f64 * BAR + 10.0,
-            Escaped(bars.title)
-        ));
-        let mut y = 5.0;
-        for (name, group) in &bars.groups {
-            self.put(format_args!(
-                "<text x=\"{:.0}\" y=\"{:.0}\" text-anchor=\"end\">{}</text>\n",
-                BARS_LEFT - 8.0,
-                y + BAR - 3.0,
-                Escaped(name)
-            ));
-            for bar in group {
-                let length = bars.length(bar.value, largest);
-                let colour = COLOURS.get(bar.series).unwrap_or(&"#999");
-                self.put(format_args!(
-                    "<rect x=\"{BARS_LEFT}\" y=\"{y:.0}\" width=\"{length:.1}\" height=\"{:.0}\" fill=\"{colour}\"/>\
-                     <text x=\"{:.1}\" y=\"{:.0}\">{:.0} {}</text>\n",
-                    BAR - 2.0,
-                    BARS_LEFT + length + 6.0,
-                    y + BAR - 3.0,
-                    bar.value,
-                    Escaped(bar.label)
-                ));
-                y += BAR;
-            }
-            y += BAR;
-        }
-        self.put(format_args!("</svg>\n"));
+        self.put(format_args!("{}", bars.svg()));
     }
 
     fn open_plot(&mut self, x_name: &str, y_name: &str) {
@@ -162,6 +134,51 @@ impl Page {
 }
 
 impl Bars<'_> {
+    /// The plot by itself, of class `plot`: the colour and the size of its letters are the page's.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        let mut svg = String::new();
+        // Writing to a String does not fail.
+        let mut put = |html: Arguments<'_>| {
+            let _ = svg.write_fmt(html);
+        };
+        let all = || self.groups.iter().flat_map(|(_, bars)| bars);
+        let largest = all().map(|bar| bar.value).fold(1.0, f64::max);
+        let rows: usize = self.groups.iter().map(|(_, bars)| bars.len() + 1).sum();
+        put(format_args!(
+            "<svg class=\"plot\" viewBox=\"0 0 {BARS_WIDTH} {}\" role=\"img\" aria-label=\"{}\">\n",
+            rows as f64 * BAR + 10.0,
+            Escaped(self.title)
+        ));
+        let mut y = 5.0;
+        for (name, group) in &self.groups {
+            put(format_args!(
+                "<text x=\"{:.0}\" y=\"{:.0}\" text-anchor=\"end\">{}</text>\n",
+                BARS_LEFT - 8.0,
+                y + BAR - 3.0,
+                Escaped(name)
+            ));
+            for bar in group {
+                let length = self.length(bar.value, largest);
+                let colour = COLOURS.get(bar.series).unwrap_or(&"#999");
+                put(format_args!(
+                    "<rect x=\"{BARS_LEFT}\" y=\"{y:.0}\" width=\"{length:.1}\" height=\"{:.0}\" fill=\"{colour}\"/>\
+                     <text x=\"{:.1}\" y=\"{:.0}\">{:.*} {}</text>\n",
+                    BAR - 2.0,
+                    BARS_LEFT + length + 6.0,
+                    y + BAR - 3.0,
+                    self.decimals,
+                    bar.value,
+                    Escaped(bar.label)
+                ));
+                y += BAR;
+            }
+            y += BAR;
+        }
+        put(format_args!("</svg>\n"));
+        svg
+    }
+
     /// The length of a bar beside the longest.
     fn length(&self, value: f64, largest: f64) -> f64 {
         let share = if self.logarithmic {
@@ -215,6 +232,7 @@ mod tests {
         page.bars(&Bars {
             title: "<t>",
             logarithmic: true,
+            decimals: 0,
             groups: vec![("<g>", vec![bar(1000.0, 0), bar(f64::NAN, 9)])],
         });
         let html = page.finish();

@@ -133,6 +133,7 @@ impl Plot {
         page.bars(&Bars {
             title: self.title,
             logarithmic: self.logarithmic,
+            decimals: 0,
             groups: carried.map(group).collect(),
         });
     }
