@@ -168,7 +168,10 @@ git-repository-url = \"https://github.com/weir-project/weir\"
 
 /// Plots and drawings follow the theme; wide tables scroll.
 const STYLE: &str = "\
-svg.plot { width: 100%; max-width: 45rem; height: auto }
+svg.plot { width: 100%; height: auto }
 svg.plot text { font: 12px system-ui, sans-serif; fill: currentColor }
 .table-wrapper { overflow-x: auto }
+:root { --content-max-width: 1000px }
+td code { white-space: nowrap; padding: 0 }
+td { padding: 3px 8px !important }
 ";

@@ -22,8 +22,8 @@ pub struct Point {
 pub struct Bars<'b> {
     /// What the plot shows, for who cannot see it.
     pub title: &'b str,
-    /// Values that differ by factors have a logarithmic axis, which begins at 10.
-    pub logarithmic: bool,
+    /// Where a logarithmic axis begins, for values that differ by factors: above 0. Others begin at 0.
+    pub logarithmic_from: Option<f64>,
     /// Digits behind the point of the values.
     pub decimals: usize,
     /// The groups: their names, and their bars from above.
@@ -150,22 +150,24 @@ impl Bars<'_> {
             rows as f64 * BAR + 10.0,
             Escaped(self.title)
         ));
+        let left = self.left();
+        let room = BARS_WIDTH - left - BARS_RIGHT;
         let mut y = 5.0;
         for (name, group) in &self.groups {
             put(format_args!(
                 "<text x=\"{:.0}\" y=\"{:.0}\" text-anchor=\"end\">{}</text>\n",
-                BARS_LEFT - 8.0,
+                left - 8.0,
                 y + BAR - 3.0,
                 Escaped(name)
             ));
             for bar in group {
-                let length = self.length(bar.value, largest);
+                let length = self.length(bar.value, largest, room);
                 let colour = COLOURS.get(bar.series).unwrap_or(&"#999");
                 put(format_args!(
-                    "<rect x=\"{BARS_LEFT}\" y=\"{y:.0}\" width=\"{length:.1}\" height=\"{:.0}\" fill=\"{colour}\"/>\
+                    "<rect x=\"{left:.0}\" y=\"{y:.0}\" width=\"{length:.1}\" height=\"{:.0}\" fill=\"{colour}\"/>\
                      <text x=\"{:.1}\" y=\"{:.0}\">{:.*} {}</text>\n",
                     BAR - 2.0,
-                    BARS_LEFT + length + 6.0,
+                    left + length + 6.0,
                     y + BAR - 3.0,
                     self.decimals,
                     bar.value,
@@ -179,14 +181,21 @@ impl Bars<'_> {
         svg
     }
 
-    /// The length of a bar beside the longest.
-    fn length(&self, value: f64, largest: f64) -> f64 {
-        let share = if self.logarithmic {
-            (value.max(10.0) / 10.0).log10() / (largest.max(100.0) / 10.0).log10()
-        } else {
-            value / largest
+    /// The length of a bar of all that there is room for.
+    fn length(&self, value: f64, largest: f64, room: f64) -> f64 {
+        let share = match self.logarithmic_from {
+            Some(from) => {
+                (value.max(from) / from).log10() / (largest.max(from * 10.0) / from).log10()
+            }
+            None => value / largest,
         };
-        (share * (BARS_WIDTH - BARS_LEFT - BARS_RIGHT)).max(1.0)
+        (share * room).max(1.0)
+    }
+
+    /// The room for names at the left, by the longest of them.
+    fn left(&self) -> f64 {
+        let letters = self.groups.iter().map(|(name, _)| name.chars().count());
+        (letters.max().unwrap_or(0) as f64 * LETTER).clamp(60.0, 400.0)
     }
 }
 
@@ -200,9 +209,10 @@ const BOTTOM: f64 = 40.0;
 
 const BAR: f64 = 14.0;
 const BARS_WIDTH: f64 = 860.0;
-const BARS_LEFT: f64 = 210.0;
+/// A letter of a name, on average.
+const LETTER: f64 = 6.6;
 /// For the value and the label of the longest bar.
-const BARS_RIGHT: f64 = 130.0;
+const BARS_RIGHT: f64 = 200.0;
 
 #[cfg(test)]
 mod tests {
@@ -231,7 +241,7 @@ mod tests {
         };
         page.bars(&Bars {
             title: "<t>",
-            logarithmic: true,
+            logarithmic_from: Some(10.0),
             decimals: 0,
             groups: vec![("<g>", vec![bar(1000.0, 0), bar(f64::NAN, 9)])],
         });
@@ -245,7 +255,7 @@ mod tests {
                 && html.contains(">c</text>")
                 && !html.contains(">e</text>")
         );
-        assert!(html.contains("width=\"520.0\""), "the longest: {html}");
+        assert!(html.contains("width=\"600.0\""), "the longest: {html}");
         for foreign in ["x", "b", "l", "g", "t"] {
             assert!(html.contains(&format!("&lt;{foreign}&gt;")), "{foreign}");
         }

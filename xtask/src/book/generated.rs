@@ -191,13 +191,14 @@ fn benchmarks(folder: &Path) -> Result<String> {
         if !groups.is_empty() {
             let bars = Bars {
                 title: &name,
+                logarithmic_from: Some(0.01),
                 decimals: 2,
                 groups,
                 ..Bars::default()
             };
             page.push_str(&bars.svg());
         }
-        page.push_str("\n| measured | weir | peer | | ratio |\n|---|---:|---:|---|---:|\n");
+        page.push_str("\n| measured | weir | peer | peer is | ratio |\n|---|---:|---:|---|---:|\n");
         for row in &rows {
             let number = |name: &str| match row[name].as_f64() {
                 Some(number) => format!("{number:.4}"),

@@ -132,7 +132,7 @@ impl Plot {
         let carried = averages.iter().filter(|average| average.messages > 0);
         page.bars(&Bars {
             title: self.title,
-            logarithmic: self.logarithmic,
+            logarithmic_from: self.logarithmic.then_some(10.0),
             decimals: 0,
             groups: carried.map(group).collect(),
         });
