@@ -11,7 +11,11 @@ mod tree;
 
 use std::cell::RefCell;
 
-use tree::{Heap, Tree, codes};
+use tree::{Tree, codes};
+use weir_deflate::{
+    BIT_LENGTH_ORDER, BIT_LENGTHS, DISTANCES, END_OF_BLOCK, FIRST_LENGTH, LITERALS, TreeBuilder,
+    distance_code, length_code,
+};
 
 /// The longest input that is one block and one window for zlib, with room to spare.
 pub(crate) const INPUT_MAX: usize = 16_000;
@@ -25,23 +29,6 @@ const MAX_CHAIN: usize = 128;
 /// A match of three octets further away than this is not worth it.
 const TOO_FAR: usize = 4096;
 const HASH_SIZE: usize = 1 << 15;
-
-const LENGTH_CODES: usize = 29;
-const LITERALS: usize = 286;
-const DISTANCES: usize = 30;
-const BIT_LENGTHS: usize = 19;
-const END_OF_BLOCK: usize = 256;
-
-const LENGTH_EXTRA: [u8; LENGTH_CODES] = [
-    0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0,
-];
-const LENGTH_BASE: [u16; LENGTH_CODES] = [
-    0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128,
-    160, 192, 224, 255,
-];
-const BIT_LENGTH_ORDER: [usize; BIT_LENGTHS] = [
-    16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
-];
 
 /// The zlib stream of `input`; nothing when it is longer than [`INPUT_MAX`].
 pub(crate) fn deflate(input: &[u8]) -> Option<Vec<u8>> {
@@ -254,42 +241,6 @@ impl Matcher {
     }
 }
 
-/// The code of every length less three.
-static LENGTH_CODE: [u8; 256] = {
-    let mut codes = [0; 256];
-    let mut code = 0;
-    while code < LENGTH_CODES {
-        // The last has one length for itself.
-        let mut length = LENGTH_BASE[code] as usize;
-        while length < codes.len() {
-            codes[length] = code as u8;
-            length += 1;
-        }
-        code += 1;
-    }
-    codes
-};
-
-/// The code of a length less three, its extra bits and their number.
-#[inline(always)]
-#[allow(clippy::indexing_slicing, reason = "the tables have every code")]
-fn length_code(length: usize) -> (usize, u32, u32) {
-    let code = usize::from(LENGTH_CODE[length & 0xff]);
-    let extra = length as u32 - u32::from(LENGTH_BASE[code]);
-    (code, extra, u32::from(LENGTH_EXTRA[code]))
-}
-
-/// The same for a distance less one: each power of two has two codes.
-#[inline(always)]
-fn distance_code(distance: u32) -> (usize, u32, u32) {
-    if distance < 4 {
-        return (distance as usize, 0, 0);
-    }
-    let extra = distance.ilog2() - 1;
-    let code = 2 * extra + (distance >> extra);
-    (code as usize, distance & ((1 << extra) - 1), extra)
-}
-
 /// The symbols of the one block, and its trees.
 struct Block {
     /// A literal, or [`MATCH`], the length less three in the third octet, and the distance less one.
@@ -301,10 +252,13 @@ struct Block {
     bit_lengths: Tree<BIT_LENGTHS>,
     /// Lengths of the trees in the form in which they are sent: symbol, extra bits, their number.
     sent: Vec<(u8, u8, u8)>,
-    heap: Heap,
+    builder: TreeBuilder,
 }
 
 const MATCH: u32 = 1 << 31;
+/// What is added to lengths and distances as symbols have them.
+const SHORTEST: u32 = 3;
+const NEAREST: u32 = 1;
 
 impl Block {
     fn new() -> Self {
@@ -315,7 +269,7 @@ impl Block {
             distances: Tree::new(),
             bit_lengths: Tree::new(),
             sent: Vec::new(),
-            heap: Heap::new(),
+            builder: TreeBuilder::new(),
         }
     }
 
@@ -337,12 +291,12 @@ impl Block {
     /// A length less three and a distance less one.
     #[inline(always)]
     fn matched(&mut self, length: usize, distance: usize) {
-        let (code, _, extra) = length_code(length);
-        self.literals.add(code + END_OF_BLOCK + 1);
-        self.extra_bits += u64::from(extra);
-        let (code, _, extra) = distance_code(distance as u32);
-        self.distances.add(code);
-        self.extra_bits += u64::from(extra);
+        let code = length_code(length as u32 + SHORTEST);
+        self.literals.add(usize::from(code.number) + FIRST_LENGTH);
+        self.extra_bits += u64::from(code.extra_bits);
+        let code = distance_code(distance as u32 + NEAREST);
+        self.distances.add(usize::from(code.number));
+        self.extra_bits += u64::from(code.extra_bits);
         self.symbols
             .push(MATCH | (length as u32) << 16 | distance as u32);
     }
@@ -350,8 +304,8 @@ impl Block {
     /// Writes the block in the shortest of the three ways.
     fn write(&mut self, input: &[u8], bits: &mut Bits) {
         self.literals.add(END_OF_BLOCK);
-        self.literals.build(&mut self.heap, 15);
-        self.distances.build(&mut self.heap, 15);
+        self.literals.build(&mut self.builder, 15);
+        self.distances.build(&mut self.builder, 15);
         run_lengths(
             &self.literals.lengths,
             self.literals.max_code,
@@ -367,7 +321,7 @@ impl Block {
             self.bit_lengths.add(usize::from(*symbol));
             sent_extra += u64::from(*extra);
         }
-        self.bit_lengths.build(&mut self.heap, 7);
+        self.bit_lengths.build(&mut self.builder, 7);
         let length = |code: &usize| self.bit_lengths.lengths.get(*code).copied().unwrap_or(0);
         let bit_length_count = BIT_LENGTH_ORDER
             .iter()
@@ -437,12 +391,14 @@ impl Block {
                 bits.symbol(*symbol as usize, lengths, codes);
                 continue;
             }
-            let (code, extra, count) = length_code((symbol >> 16 & 0xff) as usize);
-            bits.symbol(code + END_OF_BLOCK + 1, lengths, codes);
-            bits.put(extra, count);
-            let (code, extra, count) = distance_code(symbol & 0xffff);
-            bits.symbol(code, distance_lengths, distance_codes);
-            bits.put(extra, count);
+            let length = (symbol >> 16 & 0xff) + SHORTEST;
+            let code = length_code(length);
+            bits.symbol(usize::from(code.number) + FIRST_LENGTH, lengths, codes);
+            bits.put(length - u32::from(code.base), code.extra_bits.into());
+            let distance = (symbol & 0xffff) + NEAREST;
+            let code = distance_code(distance);
+            bits.symbol(code.number.into(), distance_lengths, distance_codes);
+            bits.put(distance - u32::from(code.base), code.extra_bits.into());
         }
         bits.symbol(END_OF_BLOCK, lengths, codes);
     }

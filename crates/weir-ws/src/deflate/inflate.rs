@@ -4,6 +4,8 @@
 //! the kinds of blocks, and which distances go beyond the negotiated window (some libraries accept
 //! these silently). Decoding is bounded by the limits given, whatever the input.
 
+use weir_deflate::{BIT_LENGTH_ORDER, DISTANCE_CODES, FIRST_LENGTH, LENGTH_CODES};
+
 use std::fmt;
 
 /// What the receiver of one direction agreed to (RFC 7692 section 7.1).
@@ -382,12 +384,13 @@ impl Run<'_> {
             if symbol == 256 {
                 return Ok(());
             }
-            let code = usize::from(symbol) - 257;
-            let &(base, extra) = LENGTHS.get(code).ok_or(InflateErrorKind::Symbol)?;
-            let length = usize::from(base) + self.bits.take(extra.into())? as usize;
+            let code = usize::from(symbol) - FIRST_LENGTH;
+            let code = LENGTH_CODES.get(code).ok_or(InflateErrorKind::Symbol)?;
+            let length = usize::from(code.base) + self.bits.take(code.extra_bits.into())? as usize;
             let code = usize::from(distances.decode(&mut self.bits)?);
-            let &(base, extra) = DISTANCES.get(code).ok_or(InflateErrorKind::Symbol)?;
-            let distance = usize::from(base) + self.bits.take(extra.into())? as usize;
+            let code = DISTANCE_CODES.get(code).ok_or(InflateErrorKind::Symbol)?;
+            let distance =
+                usize::from(code.base) + self.bits.take(code.extra_bits.into())? as usize;
             self.copy(out, length, distance)?;
         }
     }
@@ -446,8 +449,8 @@ impl Run<'_> {
             return Err(InflateErrorKind::Codes);
         }
         let mut lengths = [0u8; 19];
-        for &place in &ORDER[..length_count] {
-            lengths[usize::from(place)] = self.bits.take(3)? as u8;
+        for &place in &BIT_LENGTH_ORDER[..length_count] {
+            lengths[place] = self.bits.take(3)? as u8;
         }
         literals.build(&lengths, false)?;
         let mut lens = [0u8; 286 + 30];
@@ -478,77 +481,6 @@ impl Run<'_> {
         distances.build(&lens[literal_count..all], true)
     }
 }
-
-/// Base and extra bits of the length codes from 257 on.
-const LENGTHS: [(u16, u8); 29] = [
-    (3, 0),
-    (4, 0),
-    (5, 0),
-    (6, 0),
-    (7, 0),
-    (8, 0),
-    (9, 0),
-    (10, 0),
-    (11, 1),
-    (13, 1),
-    (15, 1),
-    (17, 1),
-    (19, 2),
-    (23, 2),
-    (27, 2),
-    (31, 2),
-    (35, 3),
-    (43, 3),
-    (51, 3),
-    (59, 3),
-    (67, 4),
-    (83, 4),
-    (99, 4),
-    (115, 4),
-    (131, 5),
-    (163, 5),
-    (195, 5),
-    (227, 5),
-    (258, 0),
-];
-
-/// Base and extra bits of the distance codes.
-const DISTANCES: [(u16, u8); 30] = [
-    (1, 0),
-    (2, 0),
-    (3, 0),
-    (4, 0),
-    (5, 1),
-    (7, 1),
-    (9, 2),
-    (13, 2),
-    (17, 3),
-    (25, 3),
-    (33, 4),
-    (49, 4),
-    (65, 5),
-    (97, 5),
-    (129, 6),
-    (193, 6),
-    (257, 7),
-    (385, 7),
-    (513, 8),
-    (769, 8),
-    (1025, 9),
-    (1537, 9),
-    (2049, 10),
-    (3073, 10),
-    (4097, 11),
-    (6145, 11),
-    (8193, 12),
-    (12_289, 12),
-    (16_385, 13),
-    (24_577, 13),
-];
-
-const ORDER: [u8; 19] = [
-    16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
-];
 
 fn fixed() -> &'static (Table, Table) {
     static FIXED: std::sync::LazyLock<(Table, Table)> = std::sync::LazyLock::new(|| {

@@ -3,67 +3,35 @@
 //! zlib's choice and its very lengths are reproduced, including the tie-breaking of its heap, but
 //! nothing is written. Where a lower bound shows that the fixed codes win, no tree is built.
 
+use weir_deflate::{
+    BIT_LENGTH_ORDER, Built, DISTANCES, END_OF_BLOCK, FIRST_LENGTH, LITERALS, TreeBuilder,
+    distance_code, length_code,
+};
+
 /// A literal (the byte) or a match (`MATCH | (length - 3) << 16 | distance`).
 pub(crate) type Symbol = u32;
 
 /// Marks a match.
 pub(crate) const MATCH: u32 = 1 << 31;
 
-const LITERALS: usize = 286;
-const DISTANCES: usize = 30;
-const END_OF_BLOCK: usize = 256;
-
-/// Code of a match length less 3, without its extra bits (RFC 1951 section 3.2.5).
-static LENGTH_CODE: [u8; 256] = length_codes();
 /// Bits of a match length less 3 with the fixed codes, extra bits included.
 static LENGTH_BITS: [u8; 256] = length_bits();
-const LENGTH_EXTRA: [u8; 29] = [
-    0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0,
-];
-/// In which order the lengths of the code-length code are sent (RFC 1951 section 3.2.7).
-const ORDER: [u8; 19] = [
-    16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
-];
-
-const fn length_codes() -> [u8; 256] {
-    let mut codes = [0; 256];
-    let mut length = 0;
-    let mut code = 0;
-    while code < 28 {
-        let mut n = 0;
-        while n < 1 << LENGTH_EXTRA[code] && length < 256 {
-            codes[length] = code as u8;
-            length += 1;
-            n += 1;
-        }
-        code += 1;
-    }
-    // 258 has a code of its own.
-    codes[255] = 28;
-    codes
-}
 
 const fn length_bits() -> [u8; 256] {
     let mut bits = [0; 256];
     let mut length = 0;
     while length < 256 {
-        let code = LENGTH_CODE[length] as usize;
+        let code = length_code(length as u32 + 3);
         // Codes 256 to 279 have seven bits, those from 280 on eight.
-        bits[length] = LENGTH_EXTRA[code] + if code + 257 < 280 { 7 } else { 8 };
+        bits[length] = code.extra_bits
+            + if code.number as usize + FIRST_LENGTH < 280 {
+                7
+            } else {
+                8
+            };
         length += 1;
     }
     bits
-}
-
-/// The code of a distance from 1 to 32,768, and its extra bits.
-#[inline(always)]
-fn distance_code(distance: u32) -> (usize, u32) {
-    let less = distance - 1;
-    if less < 4 {
-        return (less as usize, 0);
-    }
-    let log = 31 - less.leading_zeros();
-    ((2 * log + ((less >> (log - 1)) & 1)) as usize, log - 1)
 }
 
 /// Bits of a literal with the fixed codes.
@@ -75,8 +43,8 @@ pub(crate) fn literal_bits(byte: u8) -> u32 {
 /// Bits of a match with the fixed codes.
 #[inline(always)]
 pub(crate) fn match_bits(length: usize, distance: usize) -> u32 {
-    let (_, extra) = distance_code(distance as u32);
-    u32::from(LENGTH_BITS[(length - 3) & 0xff]) + 5 + extra
+    let extra = distance_code(distance as u32).extra_bits;
+    u32::from(LENGTH_BITS[(length - 3) & 0xff]) + 5 + u32::from(extra)
 }
 
 /// What a block was made of, for the choice of how to send it.
@@ -213,7 +181,7 @@ struct Trees {
     literal_count: u32,
     distance_count: u32,
     lens: [u8; LITERALS + DISTANCES + 4],
-    heap: Heap,
+    builder: TreeBuilder,
     logs: &'static Logs,
 }
 
@@ -276,7 +244,7 @@ impl Trees {
             literal_count: 0,
             distance_count: 0,
             lens: [0; LITERALS + DISTANCES + 4],
-            heap: Heap::new(),
+            builder: TreeBuilder::new(),
             logs: &LOGS,
         }
     }
@@ -292,14 +260,15 @@ impl Trees {
                 self.literals[byte] += 1;
                 self.seen.insert(byte);
             } else {
-                let code = LENGTH_CODE[((symbol >> 16) & 0xff) as usize] as usize;
-                extra += u32::from(LENGTH_EXTRA[code]);
-                self.literals[257 + code] += 1;
-                self.seen.insert(257 + code);
-                let (code, bits) = distance_code(symbol & 0xffff);
-                extra += bits;
-                self.distances[code] += 1;
-                self.seen_distances |= 1 << code;
+                let code = length_code(((symbol >> 16) & 0xff) + 3);
+                let place = FIRST_LENGTH + usize::from(code.number);
+                extra += u32::from(code.extra_bits);
+                self.literals[place] += 1;
+                self.seen.insert(place);
+                let code = distance_code(symbol & 0xffff);
+                extra += u32::from(code.extra_bits);
+                self.distances[usize::from(code.number)] += 1;
+                self.seen_distances |= 1 << code.number;
                 matches += 1;
             }
         }
@@ -360,9 +329,15 @@ impl Trees {
     /// the block's header; or, as soon as it is known that they are `enough` or more, any number
     /// from there on.
     fn own_bits(&mut self, enough: u64) -> u64 {
-        let (literal_bits, literal_max) =
-            self.heap
-                .build(&self.literals, &self.used_literals, 15, &mut self.lens);
+        let Built {
+            bits: literal_bits,
+            max_code: literal_max,
+        } = self.builder.build(
+            &self.literals,
+            self.used_literals.iter(),
+            15,
+            &mut self.lens,
+        );
         let distance_bound = self.distance_bound();
         let (literal_lens, distance_lens) = self.lens.split_at_mut(LITERALS + 2);
         let mut lengths = [0u32; 19];
@@ -379,9 +354,15 @@ impl Trees {
         if bound >= enough {
             return bound;
         }
-        let (distance_bits, distance_max) =
-            self.heap
-                .build(&self.distances, &self.used_distances, 15, distance_lens);
+        let Built {
+            bits: distance_bits,
+            max_code: distance_max,
+        } = self.builder.build(
+            &self.distances,
+            self.used_distances.iter(),
+            15,
+            distance_lens,
+        );
         extra += scan(&distance_lens[..=distance_max], &mut lengths);
         distance_lens[..=distance_max].fill(0);
         let mut set = Set::default();
@@ -393,7 +374,7 @@ impl Trees {
         let mut used = Used::new();
         used.fill(&mut set);
         let mut lens = [0u8; 20];
-        let (length_bits, _) = self.heap.build(&lengths, &used, 7, &mut lens);
+        let length_bits = self.builder.build(&lengths, used.iter(), 7, &mut lens).bits;
         known
             + distance_bits
             + length_bits
@@ -402,10 +383,10 @@ impl Trees {
     }
 }
 
-/// The last place of [`ORDER`] that has to be sent.
+/// The last place of [`BIT_LENGTH_ORDER`] that has to be sent.
 fn sent(used: impl Fn(usize) -> bool) -> usize {
     let mut sent = 18;
-    while sent >= 3 && !used(ORDER[sent] as usize) {
+    while sent >= 3 && !used(BIT_LENGTH_ORDER[sent]) {
         sent -= 1;
     }
     sent
@@ -465,7 +446,7 @@ impl Header {
     }
 
     fn bound(self, logs: &Logs) -> u64 {
-        // A complete code over n symbols has one of log2(n) bits or fewer. `ORDER` has short
+        // A complete code over n symbols has one of log2(n) bits or fewer. `BIT_LENGTH_ORDER` has short
         // lengths late: 4 at index 11, 5 at 9, 6 at 7, 7 at 5, and none before 4.
         let sent = match self.kinds {
             0..=31 => 12,
@@ -537,170 +518,4 @@ fn scan(lens: &[u8], counts: &mut [u32; 19]) -> u32 {
         }
     }
     extra
-}
-
-/// zlib's heap of tree nodes. An entry is `frequency << 32 | depth << 16 | node`; nodes compare by
-/// frequency and depth only, and where these are equal the one that was asked about first wins.
-#[derive(Debug)]
-struct Heap {
-    entries: [u64; LITERALS + 4],
-    dads: [u16; 2 * LITERALS + 4],
-    bits: [u8; 2 * LITERALS + 4],
-    order: [u64; 2 * LITERALS + 4],
-}
-
-impl Heap {
-    fn new() -> Self {
-        Self {
-            entries: [0; LITERALS + 4],
-            dads: [0; 2 * LITERALS + 4],
-            bits: [0; 2 * LITERALS + 4],
-            order: [0; 2 * LITERALS + 4],
-        }
-    }
-
-    /// zlib's `pqdownheap`.
-    #[inline(always)]
-    fn sink(&mut self, mut at: usize, len: usize) {
-        let value = self.entries[at];
-        let mut child = at * 2;
-        while child <= len {
-            if child < len && self.entries[child + 1] >> 16 <= self.entries[child] >> 16 {
-                child += 1;
-            }
-            if value >> 16 <= self.entries[child] >> 16 {
-                break;
-            }
-            self.entries[at] = self.entries[child];
-            at = child;
-            child *= 2;
-        }
-        self.entries[at] = value;
-    }
-
-    /// Builds zlib's tree over the used symbols, writes the lengths of their codes to `lens`, and
-    /// gives the bits of all symbols (without extra bits) and the largest symbol that has a code.
-    fn build(
-        &mut self,
-        counts: &[u32],
-        used: &Used,
-        bits_max: u8,
-        lens: &mut [u8],
-    ) -> (u64, usize) {
-        let elements = counts.len();
-        let mut len = 0;
-        let mut max: Option<usize> = None;
-        for n in used.iter() {
-            len += 1;
-            self.entries[len] = u64::from(counts[n]) << 32 | n as u64;
-            max = Some(n);
-        }
-        // At least two codes, so that one bit is sent even if there is only one.
-        let mut forced = 0;
-        while len < 2 {
-            let node = match max {
-                None => 0,
-                Some(n) if n < 2 => n + 1,
-                Some(_) => 0,
-            };
-            if max.is_none_or(|n| n < 2) {
-                max = Some(node);
-            }
-            len += 1;
-            self.entries[len] = 1 << 32 | node as u64;
-            forced += 1;
-        }
-        let max = max.unwrap_or_default();
-        for at in (1..=len / 2).rev() {
-            self.sink(at, len);
-        }
-        let mut node = elements;
-        let mut done = 0;
-        loop {
-            let least = self.entries[1];
-            self.entries[1] = self.entries[len];
-            len -= 1;
-            self.sink(1, len);
-            let next = self.entries[1];
-            self.order[done] = least;
-            self.order[done + 1] = next;
-            done += 2;
-            self.dads[(least & 0xffff) as usize] = node as u16;
-            self.dads[(next & 0xffff) as usize] = node as u16;
-            let depth = ((least >> 16) & 0xffff).max((next >> 16) & 0xffff) + 1;
-            let count = (least >> 32) + (next >> 32);
-            self.entries[1] = count << 32 | depth << 16 | node as u64;
-            node += 1;
-            self.sink(1, len);
-            if len < 2 {
-                break;
-            }
-        }
-        let root = (self.entries[1] & 0xffff) as usize;
-        (
-            self.lengths(root, done, elements, bits_max, lens) - forced,
-            max,
-        )
-    }
-
-    /// zlib's `gen_bitlen`; gives the bits of all symbols.
-    fn lengths(
-        &mut self,
-        root: usize,
-        done: usize,
-        elements: usize,
-        bits_max: u8,
-        lens: &mut [u8],
-    ) -> u64 {
-        let mut counts = [0i32; 17];
-        let mut overflow = 0i32;
-        let mut total = 0u64;
-        self.bits[root] = 0;
-        for at in (0..done).rev() {
-            let entry = self.order[at];
-            let node = (entry & 0xffff) as usize;
-            let mut bits = self.bits[self.dads[node] as usize] + 1;
-            if bits > bits_max {
-                bits = bits_max;
-                overflow += 1;
-            }
-            self.bits[node] = bits;
-            if node >= elements {
-                continue;
-            }
-            counts[bits as usize] += 1;
-            lens[node] = bits;
-            total += (entry >> 32) * u64::from(bits);
-        }
-        if overflow > 0 {
-            while overflow > 0 {
-                let mut bits = bits_max as usize - 1;
-                while counts[bits] == 0 {
-                    bits -= 1;
-                }
-                counts[bits] -= 1;
-                counts[bits + 1] += 2;
-                counts[bits_max as usize] -= 1;
-                overflow -= 2;
-            }
-            // Once more, the least frequent symbols first.
-            total = 0;
-            let mut at = 0;
-            for bits in (1..=bits_max).rev() {
-                let mut left = counts[bits as usize];
-                while left > 0 {
-                    let entry = self.order[at];
-                    at += 1;
-                    let node = (entry & 0xffff) as usize;
-                    if node >= elements {
-                        continue;
-                    }
-                    lens[node] = bits;
-                    total += (entry >> 32) * u64::from(bits);
-                    left -= 1;
-                }
-            }
-        }
-        total
-    }
 }
