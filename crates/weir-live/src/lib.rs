@@ -22,13 +22,16 @@
 //! with a filter for the kernel, and gives a [`Packets`]: a pcap without an end, which
 //! [`weir_capture::Reader`] reads like any other. [`Counts`] tells what arrived and what was lost.
 //!
-//! Only Linux has it, on packet sockets with a ring of memory that the kernel fills (`packet(7)`,
+//! A [`Collector`] takes what proxies and probes send on (HEP) in the same form; it needs no privilege.
+//!
+//! Only Linux has interfaces, on packet sockets with a ring of memory that the kernel fills (`packet(7)`,
 //! `TPACKET_V3`). Elsewhere [`Interface::open`] says that it is not supported.
 //!
 //! This crate deliberately does not know what is in a packet, nor SQL, nor how a filter is made from a
 //! question. It has `unsafe` code in `linux/socket.rs` (system calls) and `linux/ring.rs` (the memory
 //! shared with the kernel), each piece behind the smallest safe function.
 
+mod collector;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 mod error;
@@ -40,6 +43,7 @@ use elsewhere as system;
 #[cfg(target_os = "linux")]
 use linux as system;
 
+pub use collector::{Collected, Collector};
 pub use error::{Error, ErrorKind};
 pub use system::{Interface, Packets, interfaces};
 
@@ -84,7 +88,7 @@ pub struct Instruction {
     pub constant: u32,
 }
 
-/// What the kernel has counted of a capture.
+/// What was counted of a capture, by the kernel or by who listens.
 #[derive(Debug, Default)]
 pub struct Counts {
     received: AtomicU64,
@@ -99,7 +103,7 @@ impl Counts {
         self.received.load(Ordering::Relaxed)
     }
 
-    /// Packets that were lost because the ring was full.
+    /// Packets that were lost because the ring was full; of a [`Collector`], messages that were none.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
@@ -111,7 +115,6 @@ impl Counts {
         self.delivered.load(Ordering::Relaxed)
     }
 
-    #[cfg(target_os = "linux")]
     fn add(&self, received: u32, dropped: u32) {
         self.received
             .fetch_add(u64::from(received), Ordering::Relaxed);
@@ -119,7 +122,6 @@ impl Counts {
             .fetch_add(u64::from(dropped), Ordering::Relaxed);
     }
 
-    #[cfg(target_os = "linux")]
     fn deliver(&self, packets: u64) {
         self.delivered.fetch_add(packets, Ordering::Relaxed);
     }

@@ -1,0 +1,376 @@
+//! What programs send to a collector: each message of HEP becomes a packet of a pcap without an end.
+
+use std::fmt;
+use std::io::{self, Read};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use weir_capture::{WriteError, WriteRecord, Writer};
+use weir_packet::internet_checksum;
+
+use crate::{Counts, Error, ErrorKind};
+
+/// An address to which proxies and probes send what they saw, by HEP (versions 1 to 3 in datagrams, version 3 over
+/// TCP, too). Nothing is read before it is started.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::sync::atomic::AtomicBool;
+///
+/// let collector = weir_live::Collector::bind("127.0.0.1:0".parse()?)?;
+/// assert_ne!(collector.address().port(), 0);
+/// let stop = Arc::new(AtomicBool::new(true));
+/// let mut reader = weir_capture::Reader::new(collector.start(stop)?)?;
+/// assert!(reader.next()?.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Collector {
+    udp: UdpSocket,
+    tcp: TcpListener,
+    address: SocketAddr,
+    counts: Arc<Counts>,
+}
+
+impl Collector {
+    /// Takes the address, for datagrams and for connections. Port 0 takes one that is free.
+    ///
+    /// # Errors
+    /// When the address is not this machine's, or is taken.
+    pub fn bind(address: SocketAddr) -> Result<Self, Error> {
+        let failed = |error: io::Error| {
+            Error::new(
+                ErrorKind::System,
+                format!("cannot listen on {address}: {error}"),
+            )
+            .with_hint("an address of this machine and a port that is free, such as 127.0.0.1:9060")
+        };
+        let tcp = TcpListener::bind(address).map_err(failed)?;
+        let address = tcp.local_addr().map_err(failed)?;
+        let udp = UdpSocket::bind(address).map_err(failed)?;
+        Ok(Self {
+            udp,
+            tcp,
+            address,
+            counts: Arc::default(),
+        })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What is counted of it: what came, and what was no message and is not handed on.
+    #[must_use]
+    pub const fn counts(&self) -> &Arc<Counts> {
+        &self.counts
+    }
+
+    /// Takes messages from now on, until `stop` is set; what had come by then is still given.
+    ///
+    /// # Errors
+    /// When the system has no more threads.
+    pub fn start(self, stop: Arc<AtomicBool>) -> io::Result<Collected> {
+        let (sender, receiver) = sync_channel(QUEUE_MESSAGES);
+        self.udp.set_read_timeout(Some(LOOK_EVERY))?;
+        self.tcp.set_nonblocking(true)?;
+        let door = Door {
+            sender,
+            address: self.address,
+            stop,
+            counts: Arc::clone(&self.counts),
+        };
+        let (udp, tcp) = (self.udp, self.tcp);
+        let of_datagrams = door.clone();
+        thread::Builder::new()
+            .name("hep-udp".to_owned())
+            .spawn(move || of_datagrams.datagrams(&udp))?;
+        thread::Builder::new()
+            .name("hep-tcp".to_owned())
+            .spawn(move || door.connections(&tcp))?;
+        let writer = Writer::pcap_of(Vec::with_capacity(GATHER_BYTES), LINKTYPE_RAW);
+        Ok(Collected {
+            receiver,
+            writer: writer.map_err(io::Error::other)?,
+            given: 0,
+            paused_at: Instant::now(),
+            counts: self.counts,
+        })
+    }
+}
+
+/// A message on its way: when it came, and the packet that it becomes.
+type Message = (i64, Vec<u8>);
+
+/// What the threads that take messages share.
+#[derive(Clone)]
+struct Door {
+    sender: SyncSender<Message>,
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    counts: Arc<Counts>,
+}
+
+impl Door {
+    fn is_open(&self) -> bool {
+        !self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Hands a message on; false when nobody takes it any more.
+    fn take(&self, from: SocketAddr, message: &[u8]) -> bool {
+        match is_hep(message)
+            .then(|| packet(from, self.address, message))
+            .flatten()
+        {
+            Some(packet) => {
+                self.counts.add(1, 0);
+                self.sender.send((now_ns(), packet)).is_ok()
+            }
+            None => {
+                self.counts.add(1, 1);
+                true
+            }
+        }
+    }
+
+    fn datagrams(&self, socket: &UdpSocket) {
+        let mut buffer = vec![0; MESSAGE_BYTES_MAX];
+        loop {
+            match socket.recv_from(&mut buffer) {
+                Ok((len, from)) => {
+                    if !self.take(from, buffer.get(..len).unwrap_or_default()) {
+                        return;
+                    }
+                }
+                // What had come before the end was asked for has been taken when a moment brings nothing more.
+                Err(error) if is_pause(&error) => {
+                    if !self.is_open() {
+                        return;
+                    }
+                }
+                // A sender that is not there any more is told of here: its message had come.
+                Err(_) => thread::sleep(LOOK_EVERY),
+            }
+        }
+    }
+
+    fn connections(&self, listener: &TcpListener) {
+        let open = Arc::new(AtomicUsize::new(0));
+        while self.is_open() {
+            let Ok((stream, from)) = listener.accept() else {
+                thread::sleep(LOOK_EVERY);
+                continue;
+            };
+            if open.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS_MAX {
+                open.fetch_sub(1, Ordering::Relaxed);
+                continue;
+            }
+            let (door, ended) = (self.clone(), Arc::clone(&open));
+            let spawned = thread::Builder::new()
+                .name("hep-connection".to_owned())
+                .spawn(move || {
+                    door.stream(stream, from);
+                    ended.fetch_sub(1, Ordering::Relaxed);
+                });
+            if spawned.is_err() {
+                open.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Cuts a connection into messages of version 3, which say how long they are. One that is none ends it: where the
+    /// next begins cannot be known.
+    fn stream(&self, mut stream: TcpStream, from: SocketAddr) {
+        let is_set = stream
+            .set_nonblocking(false)
+            .and_then(|()| stream.set_read_timeout(Some(LOOK_EVERY)));
+        if is_set.is_err() {
+            return;
+        }
+        let mut buffer = Vec::new();
+        let mut piece = vec![0; 16 << 10];
+        loop {
+            match stream.read(&mut piece) {
+                Ok(0) => return,
+                Ok(len) => buffer.extend_from_slice(piece.get(..len).unwrap_or_default()),
+                Err(error) if is_pause(&error) && self.is_open() => continue,
+                Err(_) => return,
+            }
+            let mut taken = 0;
+            while let Some(head) = buffer.get(taken..taken + HEAD_BYTES) {
+                let len = match head {
+                    [b'H', b'E', b'P', b'3', high, low] => {
+                        usize::from(u16::from_be_bytes([*high, *low]))
+                    }
+                    _ => 0,
+                };
+                if len < HEAD_BYTES {
+                    self.counts.add(1, 1);
+                    return;
+                }
+                let Some(message) = buffer.get(taken..taken + len) else {
+                    break;
+                };
+                if !self.take(from, message) {
+                    return;
+                }
+                taken += len;
+            }
+            buffer.drain(..taken);
+        }
+    }
+}
+
+fn is_pause(error: &io::Error) -> bool {
+    let pauses = [
+        io::ErrorKind::WouldBlock,
+        io::ErrorKind::TimedOut,
+        io::ErrorKind::Interrupted,
+    ];
+    pauses.contains(&error.kind())
+}
+
+/// A message of HEP begins with `HEP3`, or with the number of an earlier version.
+fn is_hep(message: &[u8]) -> bool {
+    matches!(message, [b'H', b'E', b'P', b'3', ..] | [1 | 2, ..])
+}
+
+fn now_ns() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(0))
+}
+
+/// The message in a datagram of UDP between the two, as if it had been captured; `None` when it is too long for one.
+fn packet(from: SocketAddr, to: SocketAddr, message: &[u8]) -> Option<Vec<u8>> {
+    let udp_len = u16::try_from(UDP_BYTES + message.len()).ok()?;
+    let mut packet = Vec::with_capacity(IPV6_BYTES + usize::from(udp_len));
+    // The address that was listened on may be that of all: then the sender's kind of address says which.
+    let addresses = match (from.ip().to_canonical(), to.ip().to_canonical()) {
+        (IpAddr::V4(from), IpAddr::V4(to)) => Ok((from, to)),
+        (IpAddr::V4(from), IpAddr::V6(_)) => Ok((from, std::net::Ipv4Addr::UNSPECIFIED)),
+        (IpAddr::V6(from), IpAddr::V6(to)) => Err((from, to)),
+        (IpAddr::V6(from), IpAddr::V4(to)) => Err((from, to.to_ipv6_mapped())),
+    };
+    let pseudo = match addresses {
+        Ok((from, to)) => {
+            let total = u16::try_from(IPV4_BYTES + usize::from(udp_len)).ok()?;
+            packet.extend_from_slice(&[0x45, 0]);
+            packet.extend_from_slice(&total.to_be_bytes());
+            packet.extend_from_slice(&[0, 0, 0x40, 0, 64, UDP, 0, 0]);
+            packet.extend_from_slice(&from.octets());
+            packet.extend_from_slice(&to.octets());
+            let sum = internet_checksum(&[&packet]);
+            packet.get_mut(10..12)?.copy_from_slice(&sum.to_be_bytes());
+            [&from.octets()[..], &to.octets()[..]].concat()
+        }
+        Err((from, to)) => {
+            packet.extend_from_slice(&[0x60, 0, 0, 0]);
+            packet.extend_from_slice(&udp_len.to_be_bytes());
+            packet.extend_from_slice(&[UDP, 64]);
+            packet.extend_from_slice(&from.octets());
+            packet.extend_from_slice(&to.octets());
+            [&from.octets()[..], &to.octets()[..]].concat()
+        }
+    };
+    let mut header = Vec::with_capacity(UDP_BYTES);
+    header.extend_from_slice(&from.port().to_be_bytes());
+    header.extend_from_slice(&to.port().to_be_bytes());
+    header.extend_from_slice(&udp_len.to_be_bytes());
+    header.extend_from_slice(&[0, 0]);
+    let counted = [&[0, UDP][..], &udp_len.to_be_bytes()].concat();
+    // A sum of 0 is sent as all ones (RFC 768).
+    let sum = match internet_checksum(&[&pseudo, &counted, &header, message]) {
+        0 => u16::MAX,
+        sum => sum,
+    };
+    header.get_mut(6..8)?.copy_from_slice(&sum.to_be_bytes());
+    packet.extend_from_slice(&header);
+    packet.extend_from_slice(message);
+    Some(packet)
+}
+
+/// Messages as they come, as a pcap without an end: each is the payload of a UDP datagram from its sender to the
+/// address that is listened on, at the time at which it came. A read fails with [`io::ErrorKind::WouldBlock`] when
+/// nothing has come for a moment, and ten times a second anyway.
+pub struct Collected {
+    receiver: Receiver<Message>,
+    /// The pcap's bytes on their way out.
+    writer: Writer<Vec<u8>>,
+    /// Bytes of them that were given.
+    given: usize,
+    paused_at: Instant,
+    counts: Arc<Counts>,
+}
+
+impl Collected {
+    fn write(&mut self, (time_ns, packet): &Message) -> Result<(), WriteError> {
+        self.writer
+            .write(&WriteRecord::new(LINKTYPE_RAW, *time_ns, packet))?;
+        self.counts.deliver(1);
+        self.writer.flush()
+    }
+}
+
+impl Read for Collected {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let rest = self.writer.get_mut().get(self.given..).unwrap_or_default();
+            if !rest.is_empty() || out.is_empty() {
+                let len = rest.len().min(out.len());
+                if let (Some(to), Some(from)) = (out.get_mut(..len), rest.get(..len)) {
+                    to.copy_from_slice(from);
+                }
+                self.given += len;
+                return Ok(len);
+            }
+            self.writer.get_mut().clear();
+            self.given = 0;
+            if self.paused_at.elapsed() >= LOOK_EVERY {
+                self.paused_at = Instant::now();
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            match self.receiver.recv_timeout(LOOK_EVERY) {
+                Ok(message) => self.write(&message).map_err(io::Error::other)?,
+                Err(RecvTimeoutError::Timeout) => {}
+                // All who take messages have come to their end.
+                Err(RecvTimeoutError::Disconnected) => return Ok(0),
+            }
+            while self.writer.get_mut().len() < GATHER_BYTES
+                && let Ok(message) = self.receiver.try_recv()
+            {
+                self.write(&message).map_err(io::Error::other)?;
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Collected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Collected")
+            .field("counts", &self.counts)
+            .finish_non_exhaustive()
+    }
+}
+
+/// `LINKTYPE_RAW`: packets begin with the IP header.
+const LINKTYPE_RAW: u32 = 101;
+const UDP: u8 = 17;
+const UDP_BYTES: usize = 8;
+const IPV4_BYTES: usize = 20;
+const IPV6_BYTES: usize = 40;
+/// `HEP3` and the length of a message.
+const HEAD_BYTES: usize = 6;
+const MESSAGE_BYTES_MAX: usize = 1 << 16;
+/// Messages that wait to be read; beyond them senders over TCP wait, and the kernel keeps datagrams as long as it has
+/// room.
+const QUEUE_MESSAGES: usize = 4096;
+const CONNECTIONS_MAX: usize = 256;
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// Bytes of the pcap gathered before they are given.
+const GATHER_BYTES: usize = 128 << 10;
