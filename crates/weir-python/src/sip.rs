@@ -127,7 +127,10 @@ pub(crate) fn sip_ladder(title: &str, steps: Vec<Given>) -> (String, String, Str
             to,
             label,
             is_repeat,
-            is_media: false,
+            is_failure: status
+                .as_ref()
+                .is_some_and(|(status, _)| weir_sip::is_failure(*status)),
+            ..Step::default()
         });
     }
     (ladder.text(), ladder.svg(), ladder.html())

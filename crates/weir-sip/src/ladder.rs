@@ -6,7 +6,7 @@ mod text;
 use crate::digest::Digest;
 
 /// One message of a ladder.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Step {
     /// Time in nanoseconds from anywhere; the ladder shows what passed since the first.
     pub time_ns: Option<i64>,
@@ -20,6 +20,19 @@ pub struct Step {
     pub is_repeat: bool,
     /// It is a stream of media, drawn as a bar.
     pub is_media: bool,
+    /// It is a response that refuses: see [`is_failure`].
+    pub is_failure: bool,
+    /// Number of its record in the capture.
+    pub frame: Option<u64>,
+    /// The whole message, which a page shows when it is asked to.
+    pub text: Option<String>,
+}
+
+/// True for a status by which a request failed: 400 and above, but not where a client is only asked for a password
+/// (401, 407; RFC 3261 §22), nor where it had asked itself for an end (487, RFC 3261 §15.1.2).
+#[must_use]
+pub const fn is_failure(status: u16) -> bool {
+    status >= 400 && !matches!(status, 401 | 407 | 487)
 }
 
 /// What the label of a [`Step`] is made of.
@@ -88,8 +101,7 @@ impl<'a> Caption<'a> {
 ///     from: "10.0.0.1:5060".into(),
 ///     to: "10.0.0.2:5060".into(),
 ///     label: "INVITE".into(),
-///     is_repeat: false,
-///     is_media: false,
+///     ..Step::default()
 /// });
 /// assert!(ladder.text().contains("INVITE"));
 /// assert!(ladder.svg().starts_with("<svg"));
@@ -100,16 +112,33 @@ pub struct Ladder {
     columns: Vec<String>,
     rungs: Vec<Rung>,
     dropped: u64,
+    pushed: usize,
 }
 
+/// A message in its place.
 #[derive(Clone, Debug)]
-struct Rung {
-    seconds: Option<f64>,
-    from: usize,
-    to: usize,
-    label: String,
-    is_repeat: bool,
-    is_media: bool,
+#[non_exhaustive]
+pub struct Rung {
+    /// Number of its step among those that were pushed, from 0.
+    pub step: usize,
+    /// Seconds from anywhere, as its step has them.
+    pub seconds: Option<f64>,
+    /// Its sender's column.
+    pub from: usize,
+    /// Its receiver's column.
+    pub to: usize,
+    /// What it is. Nothing in it moves a cursor.
+    pub label: String,
+    /// It repeats an earlier one.
+    pub is_repeat: bool,
+    /// It is a stream of media.
+    pub is_media: bool,
+    /// It refuses.
+    pub is_failure: bool,
+    /// Number of its record.
+    pub frame: Option<u64>,
+    /// The whole message.
+    text: Option<String>,
 }
 
 impl Ladder {
@@ -129,6 +158,8 @@ impl Ladder {
 
     /// Adds the next message.
     pub fn push(&mut self, step: Step) {
+        let number = self.pushed;
+        self.pushed = number.saturating_add(1);
         if self.rungs.len() >= Self::STEPS_MAX {
             self.dropped = self.dropped.saturating_add(1);
             return;
@@ -138,13 +169,29 @@ impl Ladder {
             return;
         };
         self.rungs.push(Rung {
+            step: number,
             seconds: step.time_ns.map(|time_ns| time_ns as f64 / 1e9),
             from,
             to,
             label: shown(step.label.as_bytes()),
             is_repeat: step.is_repeat,
             is_media: step.is_media,
+            is_failure: step.is_failure,
+            frame: step.frame,
+            text: step.text,
         });
+    }
+
+    /// The headings of the columns.
+    #[must_use]
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// The messages that have a place in it.
+    #[must_use]
+    pub fn rungs(&self) -> &[Rung] {
+        &self.rungs
     }
 
     /// Messages that have no place in it.
@@ -210,7 +257,7 @@ mod tests {
                 to: to.into(),
                 label: label.into(),
                 is_repeat,
-                is_media: false,
+                ..Step::default()
             });
         }
         ladder
@@ -223,9 +270,7 @@ mod tests {
             time_ns: None,
             from: from.to_string(),
             to: "to".into(),
-            label: String::new(),
-            is_repeat: false,
-            is_media: false,
+            ..Step::default()
         };
         for from in 0..Ladder::STEPS_MAX + 40 {
             ladder.push(step(from % 40));

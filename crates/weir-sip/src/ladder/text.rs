@@ -129,8 +129,8 @@ mod tests {
             from: "a".into(),
             to: "b".into(),
             label: "RTP PCMU, 1 % lost".into(),
-            is_repeat: false,
             is_media: true,
+            ..Step::default()
         });
         assert!(ladder.text().contains("|== RTP PCMU, 1 % lost ==>|"));
         assert!(ladder.svg().contains("class=\"rung media\""));
