@@ -17,7 +17,7 @@ use crate::shell::{folder, run};
 /// A program on a terminal of 80 by 24.
 struct Terminal {
     child: Child,
-    keys: ChildStdin,
+    keys: Option<ChildStdin>,
     screen: Arc<Mutex<Screen>>,
 }
 
@@ -111,6 +111,11 @@ impl Screen {
                 self.column = values.next().unwrap_or(1) - 1;
             }
             "J" => self.cells = vec![vec![' '; 80]; 24],
+            // The other screen is left, and what was there before is empty here.
+            "l" if numbers == "?1049" => {
+                self.cells = vec![vec![' '; 80]; 24];
+                (self.line, self.column) = (0, 0);
+            }
             "m" | "h" | "l" => {}
             _ => panic!("a command of the terminal: {numbers}{name}"),
         }
@@ -144,7 +149,7 @@ impl Terminal {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let keys = child.stdin.take().unwrap();
+        let keys = child.stdin.take();
         let mut out = child.stdout.take().unwrap();
         let screen = Arc::new(Mutex::new(Screen::new()));
         let drawn = Arc::clone(&screen);
@@ -163,8 +168,9 @@ impl Terminal {
     }
 
     fn press(&mut self, keys: &str) {
-        self.keys.write_all(keys.as_bytes()).unwrap();
-        self.keys.flush().unwrap();
+        let pipe = self.keys.as_mut().unwrap();
+        pipe.write_all(keys.as_bytes()).unwrap();
+        pipe.flush().unwrap();
     }
 
     /// The screen, once it is as wanted.
@@ -190,7 +196,7 @@ impl Terminal {
 
     /// The exit status, and what the terminal shows then.
     fn end(mut self) -> (Option<i32>, String) {
-        drop(self.keys);
+        self.keys = None;
         let status = self.child.wait().unwrap();
         let begun = Instant::now();
         while !self.screen.lock().unwrap().is_at_end && begun.elapsed() < Duration::from_secs(5) {
@@ -198,6 +204,14 @@ impl Terminal {
         }
         let text = self.screen.lock().unwrap().text();
         (status.code(), text)
+    }
+}
+
+/// A test that fails leaves no program behind.
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -280,7 +294,7 @@ fn in_a_pipe_calls_are_rows() {
              call.mos,addr.src,port.src,addr.dst,port.dst"
         )
     );
-    let first = "1,first,1970-01-01T00:00:00.000000Z,sip:a@x,sip:b@x,in_call,200,,2,";
+    let first = "1,first,1970-01-01T00:00:00.000000000Z,sip:a@x,sip:b@x,in_call,200,,2,";
     let line = lines.next().unwrap();
     assert!(line.starts_with(first), "{line}");
     assert!(line.ends_with(",10.0.0.1,5060,10.0.0.2,5060"), "{line}");

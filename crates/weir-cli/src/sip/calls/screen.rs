@@ -59,7 +59,9 @@ pub(super) fn show(
             is_stale |= matches!(event, Event::Resize(..));
             if let Some(key) = Key::of(&event) {
                 is_stale = true;
-                match view.key(key, &shared.look()) {
+                // The book is let go of before it is looked at again.
+                let action = view.key(key, &shared.look());
+                match action {
                     Action::Nothing => {}
                     Action::Leave => return Ok(()),
                     Action::Save(number, path) => {
