@@ -3,7 +3,7 @@
 mod calls;
 mod export;
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -123,6 +123,11 @@ fn ladder(args: &LadderArgs, global: Global, messages: Messages) -> Result<ExitC
         return Err(no_call(&args.files, &call_id));
     };
     let drawn = match format {
+        LadderFormat::Text
+            if target.is_none() && global.color.applies(io::stdout().is_terminal()) =>
+        {
+            ladder.coloured_text()
+        }
         LadderFormat::Text => ladder.text(),
         LadderFormat::Svg => ladder.svg(),
         LadderFormat::Html => ladder.html(),

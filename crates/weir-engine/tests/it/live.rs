@@ -140,15 +140,16 @@ fn conditions_on_messages_keep_no_packet_from_the_table() {
 #[test]
 fn rows_of_messages_come_while_packets_come() {
     samples::enter();
-    let (options, replay) = live("demo/voip.pcap");
-    let size = std::fs::metadata("demo/voip.pcap").unwrap().len();
+    let (options, replay) = live("demo/calls.pcap");
+    let size = std::fs::metadata("demo/calls.pcap").unwrap().len();
     let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
     let read = runtime.block_on(async {
         let engine = Engine::new(&options).unwrap();
-        let sql = "SELECT sip.method FROM sip(live) LIMIT 1";
+        let sql = "SELECT sip.method FROM sip(live)";
         let statement = engine.parse(sql).unwrap().remove(0);
         let mut answer = engine.answer(statement).await.unwrap();
-        assert_eq!(answer.next().await.unwrap().unwrap().num_rows(), 1);
+        let batch = answer.next().await.unwrap().unwrap();
+        assert!(batch.num_rows() < 10, "{}", batch.num_rows());
         replay.read.load(Ordering::Relaxed)
     });
     assert!(read < size / 2, "{read} of {size}");

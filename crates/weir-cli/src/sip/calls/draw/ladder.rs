@@ -78,13 +78,14 @@ pub(super) fn draw(
     let room = usize::from(area.height).saturating_sub(heads).max(1);
     view.room = room;
     view.ladder_top = scrolled(view.ladder_top, view.rung, room, rungs.len());
-    let first = rungs.iter().find_map(|rung| rung.seconds);
+    let first = rungs.iter().find_map(|rung| rung.time_ns);
     let shown = rungs.iter().enumerate().skip(view.ladder_top).take(room);
     for (line, (number, rung)) in shown.enumerate() {
         let y = line.saturating_add(heads);
-        pillars(buffer, area, &grid, &ladder, y, theme);
         time(buffer, area, &grid, y, rung, first, theme);
         arrow(buffer, area, &grid, y, rung, style(rung, theme));
+        // An arrow passes behind the pillars on its way.
+        pillars(buffer, area, &grid, &ladder, y, theme);
         if number == view.rung
             && let Ok(y) = u16::try_from(y)
             && y < area.height
@@ -144,7 +145,7 @@ fn time(
     grid: &Grid,
     y: usize,
     rung: &Rung,
-    first: Option<f64>,
+    first: Option<i64>,
     theme: Theme,
 ) {
     let digits = match grid.times {
@@ -152,9 +153,11 @@ fn time(
         TIME_CELLS => 6,
         _ => 3,
     };
-    let since = match (rung.seconds, first) {
-        (Some(at), Some(first)) => format!("{:.digits$}", at - first),
-        _ => "-".to_owned(),
+    let since_ns = rung.time_ns.zip(first);
+    let since = match since_ns.and_then(|(at, first)| at.checked_sub(first)) {
+        // Seconds of a call: the precision of a double is plenty.
+        Some(ns) => format!("{:.digits$}", ns as f64 / 1e9),
+        None => "-".to_owned(),
     };
     let room = grid.times.saturating_sub(1);
     let x = room.saturating_sub(width(&since));
@@ -191,11 +194,21 @@ fn arrow(buffer: &mut Buffer, area: Rect, grid: &Grid, y: usize, rung: &Rung, st
     } else if rung.from > rung.to && grid.pillar(left).is_some() {
         put(buffer, area, start, y, "<", 1, style);
     }
-    // A label stays between the pillars of its arrow.
+    // A label stays between its sender's pillar and the next on its way; where that is out of sight, at the edge.
+    let next = match rung.from < rung.to {
+        true => rung.from.saturating_add(1),
+        false => rung.from.saturating_sub(1),
+    };
+    let (one, other) = (grid.pillar(rung.from), grid.pillar(next));
+    let before = one
+        .min(other)
+        .map_or(start, |pillar| pillar.saturating_add(1));
+    let behind = one.max(other).unwrap_or(seen_end).min(edge);
+    let cells = behind.saturating_sub(before);
     let room = cells.saturating_sub(4);
     let label = format!(" {} ", rung.label);
     let taken = width(&label).min(room);
-    let x = start.saturating_add(cells.saturating_sub(taken) / 2);
+    let x = before.saturating_add(cells.saturating_sub(taken) / 2);
     put(buffer, area, x, y, &label, room, style);
 }
 
