@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use weir_page::{Escaped, Page};
+
 use super::{Ladder, Rung, gap, instant, width};
 
 impl Ladder {
@@ -26,7 +28,7 @@ impl Ladder {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{image_width}\" height=\"{height}\" \
              viewBox=\"0 0 {image_width} {height}\" role=\"img\">\n<title>{}</title>\n<style>{STYLE}</style>\n\
              <rect class=\"back\" width=\"{image_width}\" height=\"{height}\"/>\n",
-            escaped(&self.title)
+            Escaped(&self.title)
         );
         let first = self.first_ns();
         if let Some(first) = first.filter(|_| !in_page) {
@@ -44,7 +46,7 @@ impl Ladder {
                 "<line class=\"pillar\" x1=\"{x}\" y1=\"{HEAD}\" x2=\"{x}\" y2=\"{bottom}\"/>\
                  <text class=\"name\" x=\"{x}\" y=\"{}\">{}</text>",
                 HEAD.saturating_sub(10),
-                escaped(name)
+                Escaped(name)
             );
         }
         for (row, rung) in self.rungs.iter().enumerate() {
@@ -70,29 +72,24 @@ impl Ladder {
     /// its step has one.
     #[must_use]
     pub fn html(&self) -> String {
-        let begins = self.first_ns().map_or_else(String::new, |ns| {
-            format!("<p>Begins {}.</p>\n", instant(ns))
-        });
-        let mut texts = String::new();
+        let mut page = Page::with_style(&self.title, &self.title, PAGE_STYLE);
+        if let Some(first) = self.first_ns() {
+            page.paragraph(&format!("Begins {}.", instant(first)));
+        }
+        page.put(format_args!("{}", self.image(true)));
         for (row, rung) in self.rungs.iter().enumerate() {
             let Some(text) = &rung.text else {
                 continue;
             };
-            let _ = writeln!(
-                texts,
-                "<section id=\"m{row}\"><a href=\"#\">close</a><h2>{}</h2><p>{}</p><pre>{}</pre></section>",
-                escaped(&rung.label),
-                escaped(&told(rung)),
-                escaped(&legible(text)),
-            );
+            page.put(format_args!(
+                "<section id=\"m{row}\"><a href=\"#\">close</a>\n"
+            ));
+            page.subheading(&rung.label);
+            page.paragraph(&told(rung));
+            page.lines(&legible(text));
+            page.put(format_args!("</section>\n"));
         }
-        format!(
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-             <title>{title}</title>\n<style>{PAGE_STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n{begins}{svg}{texts}</body>\n</html>\n",
-            title = escaped(&self.title),
-            svg = self.image(true)
-        )
+        page.finish()
     }
 }
 
@@ -165,7 +162,7 @@ impl Grid {
             svg,
             "<text class=\"time\" x=\"8\" y=\"{y}\">{}</text>{frame}<g class=\"{class}\"><title>{}</title>",
             rung.since(first),
-            escaped(&told(rung))
+            Escaped(&told(rung))
         );
         if from == to {
             let _ = write!(
@@ -192,26 +189,8 @@ impl Grid {
                 y.saturating_sub(5)
             );
         }
-        let _ = write!(svg, "{}</text></g>", escaped(&rung.label));
+        let _ = write!(svg, "{}</text></g>", Escaped(&rung.label));
     }
-}
-
-/// Text for elements and quoted attributes of HTML and XML.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            // Neither XML 1.0 nor HTML has these.
-            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
-            other => escaped.push(other),
-        }
-    }
-    escaped
 }
 
 const fn row_y(row: usize) -> usize {
@@ -235,11 +214,11 @@ const STYLE: &str = ".back{fill:#fff}text{font:12px ui-monospace,monospace;fill:
 .frame{fill:#666;text-anchor:end}.failure line{stroke:#b3261e}.failure path,.failure circle,.failure text{fill:#b3261e}\
 .repeat{opacity:.55}.repeat line{stroke-dasharray:4 3}.media line{stroke-width:6;stroke-opacity:.4}";
 
-const PAGE_STYLE: &str = "body{font:15px system-ui,sans-serif;margin:1.5rem;color:#222;background:#fff}h1{font-size:1.3rem}\
-h2{font-size:1rem;margin:.2rem 0}svg a:hover text{text-decoration:underline}section{display:none}\
-section:target{display:block;position:fixed;right:1rem;top:1rem;max-width:48rem;max-height:90vh;overflow:auto;padding:.8rem 1rem;\
-background:#fff;border:1px solid #888;border-radius:6px;box-shadow:0 2px 12px #0004}section>a{float:right}\
-pre{font:12px ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere}";
+/// A ladder of many parties is as wide as it is. The text of a message is hidden until a link leads to it.
+const PAGE_STYLE: &str = "body{max-width:none}svg{max-width:none}svg a:hover text{text-decoration:underline}\
+section{display:none}section:target{display:block;position:fixed;right:1rem;top:1rem;max-width:48rem;max-height:90vh;\
+overflow:auto;padding:.8rem 1rem;background:Canvas;color:CanvasText;border:1px solid #888;border-radius:6px}\
+section>a{float:right}section pre{white-space:pre-wrap;overflow-wrap:anywhere}";
 
 #[cfg(test)]
 mod tests {
