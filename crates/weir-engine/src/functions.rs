@@ -71,13 +71,6 @@ pub(crate) fn all(state: &SessionState) -> Vec<FunctionEntry> {
             meaning: extraction.doc.to_owned(),
         });
     }
-    all.push(FunctionEntry {
-        name: "live".to_owned(),
-        kind: "table",
-        example: "SELECT sip.method, sip.r_uri FROM sip(live)".to_owned(),
-        meaning: "packets as they cross an interface, in weir live; every other table of packets reads them as name(live)"
-            .to_owned(),
-    });
     all.sort_by(|a, b| (&a.name, a.kind).cmp(&(&b.name, b.kind)));
     all
 }
