@@ -162,9 +162,8 @@ fn finish_saving(saving: &mut Saving, messages: Messages) {
 
 /// Calls as rows, for files and other programs.
 fn rows(args: &CallsArgs, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
-    if let Some(interface) = &args.capture.interface {
+    if args.capture.interface.is_some() {
         let sql = format!("SELECT {COLUMNS} FROM calls(live)");
-        let _ = interface;
         return crate::live::run(&live(args, sql), global, messages);
     }
     if args.files.is_empty() {

@@ -183,11 +183,10 @@ impl Pages {
                 calls,
             } => {
                 let way = &message.way;
-                if matches!(way.transport, SipTransport::Udp) {
-                } else if self.ports.len() < PORTS_MAX {
+                if !matches!(way.transport, SipTransport::Udp) && self.ports.len() < PORTS_MAX {
                     // Who listens has the lower port, mostly.
-                    self.ports
-                        .insert(way.flow.src.port().min(way.flow.dst.port()));
+                    let ports = [way.flow.src.port(), way.flow.dst.port()];
+                    self.ports.extend(ports.iter().min());
                 }
                 let Some(call_id) = digest.call_id else {
                     return false;
@@ -219,7 +218,6 @@ impl Pages {
             Some(number) => *number,
             None => self.begin(call_id, digest, &entry),
         };
-        let now_ns = self.now_ns;
         let Some(row) = self.at(number) else {
             return;
         };
@@ -237,7 +235,7 @@ impl Pages {
             }
         }
         if let Some(call) = stands {
-            row.stand(&call, now_ns);
+            row.stand(&call);
         }
         row.push(entry);
         let grown = row.bytes.saturating_sub(before);
@@ -369,13 +367,12 @@ fn further(one: Option<Call>, other: Call) -> Call {
 }
 
 impl Row {
-    fn stand(&mut self, call: &Call, now_ns: i64) {
+    fn stand(&mut self, call: &Call) {
         self.is_call = true;
         call.state.text().clone_into(&mut self.state);
         self.is_failure = matches!(call.state, CallState::Busy | CallState::Rejected);
         self.answer_ns = call.answer_ns;
         self.end_ns = call.end_ns.filter(|_| call.state != CallState::InCall);
-        debug_assert!(call.first_ns <= now_ns || now_ns == 0, "time of packets");
     }
 
     fn push(&mut self, entry: Entry) {
