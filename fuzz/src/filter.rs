@@ -15,7 +15,10 @@ pub fn parse(bytes: &[u8]) {
     match weir_filter::parse(text) {
         Ok(filter) => assert!(depth(&filter) <= 2 * DEPTH_MAX + 2),
         Err(error) => {
-            assert!(error.start <= error.end && error.end <= text.len(), "{error:?}");
+            assert!(
+                error.start <= error.end && error.end <= text.len(),
+                "{error:?}"
+            );
             black_box(error.pointing(text));
         }
     }

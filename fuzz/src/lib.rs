@@ -16,6 +16,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod anonymize;
 mod bits;
 pub mod capture;
 pub mod clf;
@@ -58,6 +59,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("flow_fragments", flow::fragments),
     ("flow_sctp", flow::sctp),
     ("flow_payloads", flow::payloads),
+    ("anonymize_packet", anonymize::packet),
     ("filter_parse", filter::parse),
     ("sip_message", sip::message),
     ("sip_stream", sip::stream),

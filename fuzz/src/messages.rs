@@ -4,14 +4,17 @@ use std::fmt::Write as _;
 use std::hint::black_box;
 use std::sync::Arc;
 
-use weir_messages::dns::{Dialect, Lookups, Message, NAME_OCTETS_MAX, Questions, Way, looks_like_dns};
+use weir_messages::dns::{
+    Dialect, Lookups, Message, NAME_OCTETS_MAX, Questions, Way, looks_like_dns,
+};
 use weir_messages::http::{BODY_OCTETS_MAX, Connection, HEAD_OCTETS_MAX};
 use weir_messages::rtp::quality::{Impairment, Inputs, opinion, rating};
 use weir_messages::rtp::{Arrival, Measure, Packet as RtpPacket, rtcp};
-use weir_messages::{diameter, hep, m3ua, mgcp, mqtt, radius, sccp, sdp, snmp, stun, tcap};
 use weir_messages::tls::{
-    Carrier, Certificate, Decryptor, HANDSHAKE_OCTETS_MAX, KeyLog, Opened, Session, Stamp, begins_with_hello, is_quic_initial, ja3, ja3s, ja4,
+    Carrier, Certificate, Decryptor, HANDSHAKE_OCTETS_MAX, KeyLog, Opened, Session, Stamp,
+    begins_with_hello, is_quic_initial, ja3, ja3s, ja4,
 };
+use weir_messages::{diameter, hep, m3ua, mgcp, mqtt, radius, sccp, sdp, snmp, stun, tcap};
 
 use crate::bits::Bits;
 
@@ -37,7 +40,11 @@ pub fn dns(bytes: &[u8]) {
         }
         // The smallest entry has five octets.
         assert!(entries * 5 <= bytes.len());
-        let way = Way { flow: 1, time_ns: 5, frame: 1 };
+        let way = Way {
+            flow: 1,
+            time_ns: 5,
+            frame: 1,
+        };
         black_box(Questions::default().take(&message, way));
         let mut lookups = Lookups::default();
         let mut told = 0;
@@ -61,7 +68,9 @@ fn opened(bytes: &[u8], piece: usize) {
         "CLIENT_TRAFFIC_SECRET_0",
         "SERVER_TRAFFIC_SECRET_0",
     ];
-    let lines: String = labels.map(|label| format!("{label} {random} {random}\n")).concat();
+    let lines: String = labels
+        .map(|label| format!("{label} {random} {random}\n"))
+        .concat();
     let log = Arc::new(KeyLog::parse(lines.as_bytes()));
     let mut decryptor = Decryptor::new(log);
     let mut closed = [false; 2];
@@ -129,7 +138,10 @@ pub fn http(bytes: &[u8]) {
         connection.finish(&mut |it| told.push(it));
         told
     };
-    for exchange in read(piece).iter().chain(&read(requests.len().max(responses.len()).max(1))) {
+    for exchange in read(piece)
+        .iter()
+        .chain(&read(requests.len().max(responses.len()).max(1)))
+    {
         let response = exchange.response.as_ref();
         assert!(response.is_none_or(|it| it.body.len() <= BODY_OCTETS_MAX));
     }
@@ -146,7 +158,10 @@ pub fn rtp(bytes: &[u8]) {
     let mut told = 0_usize;
     rtcp::reports(bytes, &mut |report| {
         told += 1;
-        black_box((report.items.of(1), report.block.and_then(|block| block.voice())));
+        black_box((
+            report.items.of(1),
+            report.block.and_then(|block| block.voice()),
+        ));
     });
     // A source of a goodbye, the smallest part, has four octets, and a packet without any as well.
     assert!(told * 4 <= bytes.len());
@@ -195,7 +210,11 @@ pub fn telephone(bytes: &[u8]) {
     let mut told = 0;
     for message in mgcp::messages(bytes) {
         assert!(message.bytes.len() <= bytes.len() && message.body.len() < bytes.len());
-        black_box((message.transaction(), message.counted("PL"), message.parameters().count()));
+        black_box((
+            message.transaction(),
+            message.counted("PL"),
+            message.parameters().count(),
+        ));
         told += 1;
     }
     assert!(told <= mgcp::MESSAGES_MAX);
@@ -209,7 +228,11 @@ pub fn telephone(bytes: &[u8]) {
             continue;
         };
         for party in [message.called, message.calling].into_iter().flatten() {
-            assert!(party.digits().is_none_or(|digits| digits.len() <= 2 * bytes.len()));
+            assert!(
+                party
+                    .digits()
+                    .is_none_or(|digits| digits.len() <= 2 * bytes.len())
+            );
         }
         if let Some(whole) = parts.take(7, &message) {
             black_box(tcap::Message::new(whole));
@@ -238,7 +261,11 @@ pub fn small(bytes: &[u8]) {
     for version in [4, 5] {
         if let Some(packet) = mqtt::Packet::new(bytes, version) {
             assert!(packet.topics.len() * 2 <= bytes.len());
-            assert!(packet.message.is_none_or(|message| message.len() < bytes.len()));
+            assert!(
+                packet
+                    .message
+                    .is_none_or(|message| message.len() < bytes.len())
+            );
         }
     }
     if let Some(hep) = hep::Hep::parse(bytes) {

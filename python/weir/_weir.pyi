@@ -131,6 +131,8 @@ def sip_ladder(
             tuple[int, str] | None,
             bool,
             bool,
+            int | None,
+            str | None,
         ]
     ],
 ) -> tuple[str, str, str]: ...

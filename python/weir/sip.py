@@ -163,7 +163,8 @@ class Ladder:
 _STEPS = """\
 SELECT frame.time, addr.src, port.src, addr.dst, port.dst, sip.method, sip.status_code,
 sip.reason_phrase, sip.cseq.seq, sip.cseq.method, sip.resend,
-lower(sip.content_type) LIKE 'application/sdp%' AND sip.msg_body IS NOT NULL
+lower(sip.content_type) LIKE 'application/sdp%' AND sip.msg_body IS NOT NULL,
+frame.number, coalesce(sip.request_line, sip.status_line), sip.msg_hdr, sip.msg_body
 FROM sip($files{merge}) WHERE sip.call_id = $call_id"""
 
 
@@ -185,7 +186,7 @@ def ladder(source: Any, call_id: str) -> Ladder:
             f"no SIP message with Call-ID {call_id!r}", "capture.calls().select('sip.call_id') lists them"
         )
     steps = []
-    for time, src, sport, dst, dport, method, status, reason, seq, of, resend, sdp in rows:
+    for time, src, sport, dst, dport, method, status, reason, seq, of, resend, sdp, frame, line, head, body in rows:
         steps.append(
             (
                 None if time is None else time.ns,
@@ -196,6 +197,8 @@ def ladder(source: Any, call_id: str) -> Ladder:
                 None if seq is None else (seq, of or ""),
                 bool(sdp),
                 bool(resend),
+                frame,
+                None if line is None else f"{line}\n{(head or '').rstrip()}\n\n{body or ''}",
             )
         )
     return Ladder(*_weir.sip_ladder(f"Call-ID {call_id}", steps))

@@ -7,7 +7,8 @@ use anyhow::{Result, bail};
 use serde_json::json;
 
 use crate::{
-    cargo, crate_bench, live, memory, python_bench, robustness, root, scan, tables, tribeca, ws,
+    cargo, crate_bench, live, memory, payload, python_bench, robustness, root, scan, tables,
+    tribeca, ws,
 };
 
 /// A benchmark by name.
@@ -32,6 +33,11 @@ const BENCHES: &[Bench] = &[
         name: "tables",
         what: "rows a second of dns, tls, http and rtp over seeded traces, beside tshark with the same fields",
         run: tables::run,
+    },
+    Bench {
+        name: "payload",
+        what: "a text looked for in the bytes of 300,000 packets, beside grep over the same file and tshark",
+        run: payload::run,
     },
     Bench {
         name: "memory",

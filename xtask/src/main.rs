@@ -9,6 +9,7 @@ mod live;
 mod measure;
 mod memory;
 mod page;
+mod payload;
 mod publish;
 mod python;
 mod python_bench;

@@ -6,7 +6,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::Anonymizer;
-use crate::sum::Change;
+use crate::sum::{Change, checksum_of, words};
 
 /// Rewrites a packet; gives false when its link type is not known.
 pub(crate) fn rewrite(anonymizer: &Anonymizer, link_type: u32, data: &mut [u8]) -> bool {
@@ -57,7 +57,13 @@ struct Writer<'p> {
 
 /// What checksums of transports cover beside their own bytes: addresses as they were and are.
 #[derive(Clone, Copy, Debug, Default)]
-struct Pseudo(Change);
+struct Pseudo {
+    change: Change,
+    /// The sum of the new addresses.
+    sum: u64,
+    /// What is carried goes on in other fragments, which become zeros.
+    goes_on: bool,
+}
 
 impl Writer<'_> {
     /// Bytes as they were, all of them or none.
@@ -126,6 +132,15 @@ impl Writer<'_> {
             }
         }
         self.put(at, &change.applied(checksum).to_be_bytes());
+    }
+
+    /// Makes the checksum at a place anew, over what there is now, and `more`: what goes on in other fragments is zeros
+    /// there, which make no difference. What it was before nobody knows who sees the first fragment only.
+    fn sum_up(&mut self, at: usize, start: usize, end: usize, more: u64) {
+        self.put(at, &[0, 0]);
+        let end = end.min(self.new.len());
+        let sum = more.saturating_add(self.new.get(start..end).map_or(0, words));
+        self.put(at, &checksum_of(sum).to_be_bytes());
     }
 
     fn ethernet(&mut self, at: usize) {
@@ -241,9 +256,9 @@ impl Writer<'_> {
             Some(len) if len > 0 => at.saturating_add(len),
             _ => self.old.len(),
         };
-        let is_later = self
-            .word(at.saturating_add(6))
-            .is_none_or(|flags| flags & 0x1fff != 0);
+        let flags = self.word(at.saturating_add(6));
+        let is_later = flags.is_none_or(|flags| flags & 0x1fff != 0);
+        pseudo.goes_on = flags.is_some_and(|flags| flags & 0x2000 != 0);
         if let (Some(protocol), false) = (self.byte(at.saturating_add(9)), is_later) {
             self.above(protocol, behind, end, pseudo, depth);
         }
@@ -282,12 +297,11 @@ impl Writer<'_> {
                     if !self.keep(at, 8) {
                         return;
                     }
-                    let is_later = self
-                        .word(at.saturating_add(2))
-                        .is_none_or(|offset| offset & 0xfff8 != 0);
-                    if is_later {
+                    let offset = self.word(at.saturating_add(2));
+                    if offset.is_none_or(|offset| offset & 0xfff8 != 0) {
                         return;
                     }
+                    pseudo.goes_on = offset.is_some_and(|offset| offset & 1 != 0);
                     next = self.byte(at);
                     at = at.saturating_add(8);
                 }
@@ -303,7 +317,7 @@ impl Writer<'_> {
         match protocol {
             6 => self.tcp(at, end, pseudo),
             17 => self.udp(at, end, pseudo),
-            1 => self.icmp(at, end, depth),
+            1 => self.icmp(at, end, pseudo.goes_on, depth),
             58 => self.icmpv6(at, end, pseudo, depth),
             // The checksum of SCTP is no sum, and zeros say that it was not computed.
             132 => {
@@ -325,7 +339,7 @@ impl Writer<'_> {
         let header = self.byte(at.saturating_add(12)).unwrap_or_default() >> 4;
         let behind = at.saturating_add(usize::from(header) * 4);
         self.tcp_options(at.saturating_add(20), behind.min(end));
-        self.mend(at.saturating_add(16), at, end, pseudo.0);
+        self.mend(at.saturating_add(16), at, end, pseudo.change);
     }
 
     /// Options that hold no addresses stay; others say nothing any more.
@@ -371,7 +385,13 @@ impl Writer<'_> {
         if self.word(checksum_at) == Some(0) {
             return;
         }
-        self.mend(checksum_at, at, end, pseudo.0);
+        if pseudo.goes_on {
+            let length = self.word(at.saturating_add(4)).unwrap_or_default();
+            let more = pseudo.sum.saturating_add(17).saturating_add(length.into());
+            self.sum_up(checksum_at, at, end, more);
+        } else {
+            self.mend(checksum_at, at, end, pseudo.change);
+        }
         // Zeros would say that there is none.
         let mended = self.new.get(checksum_at..checksum_at.saturating_add(2));
         if mended == Some(&[0, 0][..]) {
@@ -379,7 +399,7 @@ impl Writer<'_> {
         }
     }
 
-    fn icmp(&mut self, at: usize, end: usize, depth: u8) {
+    fn icmp(&mut self, at: usize, end: usize, goes_on: bool, depth: u8) {
         let Some(kind) = self.byte(at).filter(|_| self.keep(at, 8)) else {
             return;
         };
@@ -392,7 +412,10 @@ impl Writer<'_> {
         if matches!(kind, 3..=5 | 11 | 12) {
             self.ipv4(at.saturating_add(8), depth + 1);
         }
-        self.mend(at.saturating_add(2), at, end, Change::default());
+        match goes_on {
+            true => self.sum_up(at.saturating_add(2), at, end, 0),
+            false => self.mend(at.saturating_add(2), at, end, Change::default()),
+        }
     }
 
     fn icmpv6(&mut self, at: usize, end: usize, pseudo: Pseudo, depth: u8) {
@@ -415,7 +438,7 @@ impl Writer<'_> {
             }
             _ => {}
         }
-        self.mend(at.saturating_add(2), at, end, pseudo.0);
+        self.mend(at.saturating_add(2), at, end, pseudo.change);
     }
 
     /// GRE without routing (RFC 2784, 2890).
@@ -447,7 +470,8 @@ impl Pseudo {
     fn add(&mut self, writer: &Writer<'_>, at: usize, len: usize) {
         let end = at.saturating_add(len);
         if let (Some(old), Some(new)) = (writer.old.get(at..end), writer.new.get(at..end)) {
-            self.0.bytes(old, new);
+            self.change.bytes(old, new);
+            self.sum = self.sum.saturating_add(words(new));
         }
     }
 }

@@ -18,12 +18,21 @@ impl Change {
         if self.0 == 0 {
             return checksum;
         }
-        let mut sum = u64::from(!checksum) + self.0;
-        while sum > 0xffff {
-            sum = (sum & 0xffff) + (sum >> 16);
-        }
-        !(sum as u16)
+        checksum_of(u64::from(!checksum) + self.0)
     }
+}
+
+/// The sum of bytes, word by word.
+pub(crate) fn words(bytes: &[u8]) -> u64 {
+    bytes.chunks(2).map(|chunk| u64::from(word(chunk))).sum()
+}
+
+/// The checksum of a sum.
+pub(crate) const fn checksum_of(mut sum: u64) -> u16 {
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
 }
 
 /// Two bytes; the second of the last one may be missing.

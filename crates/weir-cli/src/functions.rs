@@ -40,6 +40,8 @@ pub(crate) fn tables(
     messages: Messages,
 ) -> Result<ExitCode, Failure> {
     let mut entries = Engine::new(&Options::default())?.functions();
+    entries.push(live());
+    entries.sort_by(|one, other| one.name.cmp(&other.name));
     entries.retain(|entry| entry.kind == "table" && is_wanted(entry, list));
     none_is_refused(&entries, list, "table")?;
     let batch = batch(
@@ -51,6 +53,17 @@ pub(crate) fn tables(
         &entries,
     )?;
     listed(&batch, &list.output, global, messages)
+}
+
+/// The table that is no function, and stands in the place of paths.
+fn live() -> FunctionEntry {
+    FunctionEntry {
+        name: "live".to_owned(),
+        kind: "table",
+        example: "SELECT sip.method, sip.r_uri FROM sip(live)".to_owned(),
+        meaning: "packets as they cross an interface, in weir live; the other tables of packets read them as name(live)"
+            .to_owned(),
+    }
 }
 
 fn is_wanted(entry: &FunctionEntry, list: &Functions) -> bool {

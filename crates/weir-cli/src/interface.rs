@@ -15,7 +15,7 @@ use crate::quantity::{parse_period, parse_size};
 use crate::session::Failure;
 
 /// How packets are captured.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Capturing")]
 pub(crate) struct InterfaceArgs {
     /// The interface, such as eth0 or lo

@@ -74,6 +74,7 @@ impl Level {
 pub(crate) struct Messages {
     colour: bool,
     quiet: bool,
+    silent: bool,
 }
 
 impl Messages {
@@ -82,6 +83,16 @@ impl Messages {
         Self {
             colour: choice.applies(std::io::stderr().is_terminal()),
             quiet,
+            silent: false,
+        }
+    }
+
+    /// Says nothing at all: for work behind a screen, whose own place it is to tell how that went.
+    pub(crate) const fn silent() -> Self {
+        Self {
+            colour: false,
+            quiet: true,
+            silent: true,
         }
     }
 
@@ -106,7 +117,7 @@ impl Messages {
     }
 
     fn say(self, level: Level, text: &str) {
-        if self.quiet && level == Level::Note {
+        if self.silent || (self.quiet && level == Level::Note) {
             return;
         }
         let line = render(level, text, self.colour);

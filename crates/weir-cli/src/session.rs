@@ -1,6 +1,7 @@
 //! Statements at work: run, written, watched and reported on.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -69,6 +70,12 @@ impl Failure {
             messages.hint(hint);
         }
         ExitCode::from(self.code)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
     }
 }
 

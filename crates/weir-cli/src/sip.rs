@@ -1,18 +1,19 @@
 //! `weir sip`: what can be done with SIP calls beside asking SQL.
 
+mod calls;
 mod export;
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt32Type};
+use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt32Type, UInt64Type};
 use clap::{Args, Subcommand, ValueEnum};
 use weir_packet::Address;
-use weir_sip::{Caption, Ladder, Step};
+use weir_sip::{Caption, Ladder, Step, is_failure};
 
 use crate::args::Global;
 use crate::message::Messages;
@@ -30,7 +31,8 @@ pub(crate) struct Sip {
 
 #[derive(Debug, Subcommand)]
 enum SipCommand {
-    // What it says of itself stands at its type.
+    // What they say of themselves stands at their types.
+    Calls(Box<calls::CallsArgs>),
     Ladder(LadderArgs),
     Export(export::ExportArgs),
 }
@@ -90,6 +92,7 @@ impl LadderFormat {
 /// Does what the user asked for.
 pub(crate) fn run(sip: &Sip, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
     match &sip.command {
+        SipCommand::Calls(args) => calls::run(args, global, messages),
         SipCommand::Ladder(args) => ladder(args, global, messages),
         SipCommand::Export(args) => export::run(args, global, messages),
     }
@@ -120,6 +123,11 @@ fn ladder(args: &LadderArgs, global: Global, messages: Messages) -> Result<ExitC
         return Err(no_call(&args.files, &call_id));
     };
     let drawn = match format {
+        LadderFormat::Text
+            if target.is_none() && global.color.applies(io::stdout().is_terminal()) =>
+        {
+            ladder.coloured_text()
+        }
         LadderFormat::Text => ladder.text(),
         LadderFormat::Svg => ladder.svg(),
         LadderFormat::Html => ladder.html(),
@@ -237,7 +245,8 @@ fn statement(files: &[String], call_id: &str) -> String {
         "SELECT frame.time AS time, addr.src AS src, port.src AS src_port, \
          addr.dst AS dst, port.dst AS dst_port, sip.method AS method, sip.status_code AS status, \
          sip.reason_phrase AS reason, sip.cseq.seq AS seq, sip.cseq.method AS cseq_method, \
-         sip.resend AS resend, \
+         sip.resend AS resend, frame.number AS frame, \
+         coalesce(sip.request_line, sip.status_line) AS line, sip.msg_hdr AS head, sip.msg_body AS body, \
          lower(sip.content_type) LIKE 'application/sdp%' AND sip.msg_body IS NOT NULL AS sdp \
          FROM sip({}{}) WHERE sip.call_id = {}",
         paths(files),
@@ -297,8 +306,8 @@ fn bars(batch: &RecordBatch, columns: &[String]) -> Result<Vec<Step>, arrow::err
             from,
             to,
             label,
-            is_repeat: false,
             is_media: true,
+            ..Step::default()
         }
     });
     Ok(bars.collect())
@@ -349,6 +358,9 @@ fn steps(batch: &RecordBatch) -> Result<Vec<Step>, arrow::error::ArrowError> {
     let (method, reason, cseq_method) = (text("method")?, text("reason")?, text("cseq_method")?);
     let (status, seq) = (number("status")?, number("seq")?);
     let (resend, sdp) = (column("resend")?.as_boolean(), column("sdp")?.as_boolean());
+    let frames = cast(column("frame")?, &DataType::UInt64)?;
+    let frames = frames.as_primitive::<UInt64Type>();
+    let (lines, heads, bodies) = (text("line")?, text("head")?, text("body")?);
     let steps = (0..batch.num_rows()).map(|row| Step {
         time_ns: times.is_valid(row).then(|| times.value(row)),
         from: socket(at(&src, row), number_at(&src_port, row)),
@@ -364,9 +376,27 @@ fn steps(batch: &RecordBatch) -> Result<Vec<Step>, arrow::error::ArrowError> {
         }
         .label(),
         is_repeat: resend.is_valid(row) && resend.value(row),
-        is_media: false,
+        is_failure: number_at(&status, row)
+            .and_then(|status| u16::try_from(status).ok())
+            .is_some_and(is_failure),
+        frame: frames.is_valid(row).then(|| frames.value(row)),
+        text: whole(&lines, &heads, &bodies, row),
+        ..Step::default()
     });
     Ok(steps.collect())
+}
+
+/// A message as it came, as far as it is legible.
+fn whole(
+    lines: &StringArray,
+    heads: &StringArray,
+    bodies: &StringArray,
+    row: usize,
+) -> Option<String> {
+    let line = at(lines, row)?;
+    let head = at(heads, row).unwrap_or_default();
+    let body = at(bodies, row).unwrap_or_default();
+    Some(format!("{line}\n{}\n\n{body}", head.trim_end()))
 }
 
 /// Texts, and addresses as texts.

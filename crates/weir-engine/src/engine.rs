@@ -530,12 +530,11 @@ impl Engine {
             records,
             follow: self.options.follow,
             stop: &self.options.stop,
+            feed: self.options.feed.as_ref(),
             root: self.root.as_ref(),
             remote: &self.remote,
         };
-        if let Some(feed) = &self.options.feed {
-            resolver.register_live(feed)?;
-        }
+        resolver.register_live()?;
         if let Some(pattern) = statement.shown_functions() {
             statement = functions::query(&self.context, pattern.as_deref())?;
         }

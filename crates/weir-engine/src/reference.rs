@@ -61,9 +61,11 @@ struct Reads {
     sorted: bool,
     lateness: Option<Duration>,
     follow: bool,
+    /// In place of paths stands `live`: packets as they arrive.
+    live: bool,
 }
 
-/// The table of packets as they arrive.
+/// The table of packets as they arrive, and what stands for them among the arguments of a table function.
 const LIVE: &str = "live";
 
 /// Turns references into tables.
@@ -79,6 +81,8 @@ pub(crate) struct Resolver<'e> {
     /// Captures are read on as they grow.
     pub(crate) follow: bool,
     pub(crate) stop: &'e Stop,
+    /// What `live` stands for.
+    pub(crate) feed: Option<&'e Arc<dyn Feed>>,
     /// The folder that files are in, if they have to be in one.
     pub(crate) root: Option<&'e Root>,
     pub(crate) remote: &'e Remote,
@@ -250,12 +254,13 @@ impl Resolver<'_> {
                     other => return self.foreign(other, &paths).await.map(Made::Other),
                 }
             }
-            Reference::Packets(patterns, reads) => {
-                self.captures(&self.capture_paths(patterns)?, *reads)?
-            }
+            Reference::Packets(patterns, reads) => self.table(
+                self.packets(),
+                self.packet_sources(patterns, *reads)?,
+                *reads,
+            ),
             Reference::Extracted(extraction, patterns, reads, settings) => {
-                let sources = self.capture_paths(patterns)?;
-                let sources = self.sources(&sources, *reads)?;
+                let sources = self.packet_sources(patterns, *reads)?;
                 let table = Table::extracted(extraction).with_settings(self.opened(settings)?);
                 let table = match self.records && extraction.is_of_packets() {
                     true => table.with_records(),
@@ -356,8 +361,28 @@ impl Resolver<'_> {
         Ok(followed.collect())
     }
 
-    /// Makes `live` the table of the packets that `feed` gives.
-    pub(crate) fn register_live(&self, feed: &Arc<dyn Feed>) -> Result<(), Error> {
+    /// Where a table function has its packets from: captures, or what is still to come.
+    fn packet_sources(&self, patterns: &[String], reads: Reads) -> Result<Vec<Source>, Error> {
+        if !reads.live {
+            return self.sources(&self.capture_paths(patterns)?, reads);
+        }
+        match self.feed {
+            Some(feed) => Ok(vec![Source::feed(Arc::clone(feed))]),
+            None => Err(Error::new(
+                ErrorKind::Plan,
+                "live stands for the packets of an interface, and none is captured from",
+            )
+            .with_hint(
+                "weir live -i eth0 \"SELECT … FROM sip(live)\"; the names of captures stand in single quotes",
+            )),
+        }
+    }
+
+    /// Makes `live` the table of the packets that come.
+    pub(crate) fn register_live(&self) -> Result<(), Error> {
+        let Some(feed) = self.feed else {
+            return Ok(());
+        };
         let sources = vec![Source::feed(Arc::clone(feed))];
         let table = self.table(self.packets(), sources, Reads::default());
         self.register_one(LIVE.to_owned(), Arc::new(table))
@@ -377,7 +402,8 @@ impl Resolver<'_> {
     fn table(&self, table: Table, sources: Vec<Source>, reads: Reads) -> CaptureTable {
         let reading = Reading {
             sources,
-            merge: reads.merge || self.merge,
+            // What is still to come is one source, in the order in which it comes.
+            merge: (reads.merge || self.merge) && !reads.live,
             sorted: reads.sorted,
             decode: self.decode.clone(),
             lateness: reads.lateness.or(self.lateness),
@@ -516,6 +542,7 @@ impl Reference {
             return Err(error.with_hint(hint));
         }
         let mut texts = Vec::new();
+        let mut is_live = false;
         let mut reads = Reads::default();
         let mut settings = Settings::default();
         let extraction = Extraction::named(name);
@@ -527,6 +554,11 @@ impl Reference {
         };
         for argument in arguments {
             match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Identifier(ident)))
+                    if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case(LIVE) =>
+                {
+                    is_live = true;
+                }
                 FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => {
                     texts.extend(strings(name, expr)?);
                 }
@@ -539,8 +571,16 @@ impl Reference {
                 FunctionArg::Unnamed(_) => return Err(wrong_argument(name, &argument.to_string())),
             }
         }
+        reads.live = is_live;
+        if is_live && !texts.is_empty() {
+            return Err(Error::new(
+                ErrorKind::Plan,
+                format!("{name}(live, …): packets that are still to come are read alone"),
+            )
+            .with_hint("UNION ALL puts rows of captures beside them"));
+        }
         match name {
-            "packets" if !texts.is_empty() => Ok(Some(Self::Packets(texts, reads))),
+            "packets" if is_live || !texts.is_empty() => Ok(Some(Self::Packets(texts, reads))),
             "clf" if !texts.is_empty() => Ok(Some(Self::Clf(texts))),
             "clf" => Err(Error::new(
                 ErrorKind::Plan,
@@ -555,7 +595,7 @@ impl Reference {
                 "records needs a file and a layout: records('trace.bin', 'layout.toml')",
             )),
             _ => match extraction {
-                Some(extraction) if !texts.is_empty() => {
+                Some(extraction) if is_live || !texts.is_empty() => {
                     Ok(Some(Self::Extracted(extraction, texts, reads, settings)))
                 }
                 _ => Err(Error::new(

@@ -93,7 +93,7 @@ fn text(octets: &[u8]) -> String {
 }
 
 /// A message of a ladder: time, from, to, method, status and reason, number and method of CSeq, whether it has a
-/// session description, whether it repeats another.
+/// session description, whether it repeats another, number of its record, its text.
 type Given = (
     Option<i64>,
     String,
@@ -103,13 +103,15 @@ type Given = (
     Option<(u32, String)>,
     bool,
     bool,
+    Option<u64>,
+    Option<String>,
 );
 
 /// A ladder as text, as SVG, and as a page.
 #[pyfunction]
 pub(crate) fn sip_ladder(title: &str, steps: Vec<Given>) -> (String, String, String) {
     let mut ladder = Ladder::new(title);
-    for (time_ns, from, to, method, status, cseq, has_sdp, is_repeat) in steps {
+    for (time_ns, from, to, method, status, cseq, has_sdp, is_repeat, frame, text) in steps {
         let label = Caption {
             method: method.as_deref().map(str::as_bytes),
             status: status
@@ -127,7 +129,12 @@ pub(crate) fn sip_ladder(title: &str, steps: Vec<Given>) -> (String, String, Str
             to,
             label,
             is_repeat,
-            is_media: false,
+            is_failure: status
+                .as_ref()
+                .is_some_and(|(status, _)| weir_sip::is_failure(*status)),
+            frame,
+            text,
+            ..Step::default()
         });
     }
     (ladder.text(), ladder.svg(), ladder.html())

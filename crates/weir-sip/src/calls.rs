@@ -144,6 +144,8 @@ pub struct Calls {
     begun: u64,
     now_ns: i64,
     key: Vec<u8>,
+    /// The slot of the message that was taken last.
+    last: Option<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -178,6 +180,7 @@ impl Calls {
             begun: 0,
             now_ns: i64::MIN,
             key: Vec::new(),
+            last: None,
         }
     }
 
@@ -211,11 +214,20 @@ impl Calls {
             .retransmissions
             .saturating_add(u64::from(is_repeat));
         self.counters.repeats_not_followed = self.transactions.not_followed();
+        self.last = None;
         let call = self.place(time_ns, flow, digest, is_repeat, tell);
         if call.is_none() {
             self.counters.outside = self.counters.outside.saturating_add(1);
         }
         Seen { is_repeat, call }
+    }
+
+    /// How the call stands that the last message belongs to: one [`Call`] for each of its dialogs, none when the
+    /// message belongs to no call.
+    pub fn stand(&self, each: &mut impl FnMut(Call)) {
+        if let Some(slot) = self.last.and_then(|index| self.slot(index)) {
+            slot.session.stand(Told::UnderWay, each);
+        }
     }
 
     /// Ends the input: tells all calls that are left, in the order of their numbers.
@@ -294,6 +306,7 @@ impl Calls {
         slot.texts_bytes = slot.texts_bytes.saturating_add(keeper.bytes);
         *texts_bytes = texts_bytes.saturating_add(keeper.bytes);
         let number = slot.session.number;
+        self.last = Some(index);
         if self.queues.len(Wait::Retry) > self.limits.retries_max.max(1) {
             self.evict_of(Wait::Retry, tell);
         }

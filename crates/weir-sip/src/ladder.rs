@@ -6,9 +6,9 @@ mod text;
 use crate::digest::Digest;
 
 /// One message of a ladder.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Step {
-    /// Time in nanoseconds from anywhere; the ladder shows what passed since the first.
+    /// Time in nanoseconds since 1970; the ladder shows that of the first, and what passed since.
     pub time_ns: Option<i64>,
     /// Who sent it, as the heading of a column: `10.0.0.1:5060`.
     pub from: String,
@@ -20,6 +20,19 @@ pub struct Step {
     pub is_repeat: bool,
     /// It is a stream of media, drawn as a bar.
     pub is_media: bool,
+    /// It is a response that refuses: see [`is_failure`].
+    pub is_failure: bool,
+    /// Number of its record in the capture.
+    pub frame: Option<u64>,
+    /// The whole message, which a page shows when it is asked to.
+    pub text: Option<String>,
+}
+
+/// True for a status by which a request failed: 400 and above, but not where a client is only asked for a password
+/// (401, 407; RFC 3261 §22), nor where it had asked itself for an end (487, RFC 3261 §15.1.2).
+#[must_use]
+pub const fn is_failure(status: u16) -> bool {
+    status >= 400 && !matches!(status, 401 | 407 | 487)
 }
 
 /// What the label of a [`Step`] is made of.
@@ -88,8 +101,7 @@ impl<'a> Caption<'a> {
 ///     from: "10.0.0.1:5060".into(),
 ///     to: "10.0.0.2:5060".into(),
 ///     label: "INVITE".into(),
-///     is_repeat: false,
-///     is_media: false,
+///     ..Step::default()
 /// });
 /// assert!(ladder.text().contains("INVITE"));
 /// assert!(ladder.svg().starts_with("<svg"));
@@ -100,16 +112,103 @@ pub struct Ladder {
     columns: Vec<String>,
     rungs: Vec<Rung>,
     dropped: u64,
+    pushed: usize,
+    texts_bytes: usize,
 }
 
+/// A message in its place.
 #[derive(Clone, Debug)]
-struct Rung {
-    seconds: Option<f64>,
-    from: usize,
-    to: usize,
-    label: String,
-    is_repeat: bool,
-    is_media: bool,
+#[non_exhaustive]
+pub struct Rung {
+    /// Number of its step among those that were pushed, from 0.
+    pub step: usize,
+    /// Nanoseconds since 1970, as its step has them.
+    pub time_ns: Option<i64>,
+    /// Its sender's column.
+    pub from: usize,
+    /// Its receiver's column.
+    pub to: usize,
+    /// What it is. Nothing in it moves a cursor.
+    pub label: String,
+    /// It repeats an earlier one.
+    pub is_repeat: bool,
+    /// It is a stream of media.
+    pub is_media: bool,
+    /// It refuses.
+    pub is_failure: bool,
+    /// Number of its record.
+    pub frame: Option<u64>,
+    /// The whole message.
+    text: Option<String>,
+}
+
+impl Rung {
+    /// Seconds since `first_ns`, or `-`.
+    fn since(&self, first_ns: Option<i64>) -> String {
+        let since_ns = self.time_ns.zip(first_ns);
+        match since_ns.and_then(|(at, first)| at.checked_sub(first)) {
+            Some(ns) => {
+                let sign = if ns < 0 { "-" } else { "" };
+                let ns = ns.unsigned_abs();
+                let (seconds, us) = (ns / 1_000_000_000, ns / 1_000 % 1_000_000);
+                format!("{sign}{seconds}.{us:06}")
+            }
+            None => "-".to_owned(),
+        }
+    }
+}
+
+/// An instant as people write it: `2026-11-23 10:27:17.123456 UTC`.
+fn instant(time_ns: i64) -> String {
+    let us = time_ns.div_euclid(1_000);
+    let (seconds, us) = (us.div_euclid(1_000_000), us.rem_euclid(1_000_000));
+    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    // Days since 0000-03-01, in eras of 400 years (Hinnant, "chrono-compatible low-level date algorithms").
+    let days = days.saturating_add(719_468);
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, past) = if month < 10 {
+        (month + 3, 0)
+    } else {
+        (month - 9, 1)
+    };
+    let year = year + era * 400 + past;
+    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{us:06} UTC")
+}
+
+/// Cells that a character takes on a terminal, in the rough: those of East Asia and pictures take two.
+const fn cells(character: char) -> usize {
+    match character as u32 {
+        0x300..=0x36f | 0x200b..=0x200d | 0xfe00..=0xfe0f => 0,
+        0x1100..=0x115f
+        | 0x2e80..=0xa4cf
+        | 0xac00..=0xd7a3
+        | 0xf900..=0xfaff
+        | 0xfe30..=0xfe6f
+        | 0xff00..=0xff60
+        | 0xffe0..=0xffe6
+        | 0x1f300..=0x1faff
+        | 0x20000..=0x3fffd => 2,
+        _ => 1,
+    }
+}
+
+/// Cells of a text.
+fn width(text: &str) -> usize {
+    text.chars().map(cells).sum()
+}
+
+/// Where the label of an arrow stands: between its sender's pillar and the next one on its way, so that it crosses none.
+const fn gap(rung: &Rung) -> (usize, usize) {
+    if rung.from < rung.to {
+        (rung.from, rung.from.saturating_add(1))
+    } else {
+        (rung.from.saturating_sub(1), rung.from)
+    }
 }
 
 impl Ladder {
@@ -129,6 +228,8 @@ impl Ladder {
 
     /// Adds the next message.
     pub fn push(&mut self, step: Step) {
+        let number = self.pushed;
+        self.pushed = number.saturating_add(1);
         if self.rungs.len() >= Self::STEPS_MAX {
             self.dropped = self.dropped.saturating_add(1);
             return;
@@ -137,14 +238,50 @@ impl Ladder {
             self.dropped = self.dropped.saturating_add(1);
             return;
         };
+        let text = self.kept(step.text);
         self.rungs.push(Rung {
-            seconds: step.time_ns.map(|time_ns| time_ns as f64 / 1e9),
+            step: number,
+            time_ns: step.time_ns,
             from,
             to,
             label: shown(step.label.as_bytes()),
             is_repeat: step.is_repeat,
             is_media: step.is_media,
+            is_failure: step.is_failure,
+            frame: step.frame,
+            text,
         });
+    }
+
+    /// A text that there is room for, with what is cut said.
+    fn kept(&mut self, text: Option<String>) -> Option<String> {
+        let mut text = text?;
+        let left = TEXTS_BYTES_MAX.saturating_sub(self.texts_bytes);
+        let room = left.min(TEXT_BYTES_MAX);
+        if text.len() > room {
+            let more = text.len().saturating_sub(room);
+            text.truncate(text.floor_char_boundary(room));
+            text.push_str(&format!("\n… and {more} bytes more"));
+        }
+        self.texts_bytes = self.texts_bytes.saturating_add(text.len());
+        Some(text)
+    }
+
+    /// The time of the first message that has one.
+    fn first_ns(&self) -> Option<i64> {
+        self.rungs.iter().find_map(|rung| rung.time_ns)
+    }
+
+    /// The headings of the columns.
+    #[must_use]
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// The messages that have a place in it.
+    #[must_use]
+    pub fn rungs(&self) -> &[Rung] {
+        &self.rungs
     }
 
     /// Messages that have no place in it.
@@ -191,6 +328,9 @@ const fn is_directing(character: char) -> bool {
 
 /// Characters of a label.
 const LABEL_CHARS_MAX: usize = 60;
+/// Bytes of a message's text, and of all texts together.
+const TEXT_BYTES_MAX: usize = 16 << 10;
+const TEXTS_BYTES_MAX: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -210,7 +350,7 @@ mod tests {
                 to: to.into(),
                 label: label.into(),
                 is_repeat,
-                is_media: false,
+                ..Step::default()
             });
         }
         ladder
@@ -223,9 +363,7 @@ mod tests {
             time_ns: None,
             from: from.to_string(),
             to: "to".into(),
-            label: String::new(),
-            is_repeat: false,
-            is_media: false,
+            ..Step::default()
         };
         for from in 0..Ladder::STEPS_MAX + 40 {
             ladder.push(step(from % 40));
@@ -252,6 +390,49 @@ mod tests {
         assert_eq!(caption.label(), "BYE 1");
         caption.status = Some((486, &[b'x'; 90]));
         assert_eq!(caption.label().chars().count(), 61);
+    }
+
+    #[test]
+    fn instants_are_those_of_the_calendar() {
+        for (seconds, expected) in [
+            (0, "1970-01-01 00:00:00.000000 UTC"),
+            (951_782_400, "2000-02-29 00:00:00.000000 UTC"),
+            (1_700_000_000, "2023-11-14 22:13:20.000000 UTC"),
+            (4_107_542_399, "2100-02-28 23:59:59.000000 UTC"),
+            (-1, "1969-12-31 23:59:59.000000 UTC"),
+        ] {
+            assert_eq!(instant(seconds * 1_000_000_000), expected);
+        }
+        assert!(instant(i64::MIN).starts_with("1677-09-21 "));
+        assert!(instant(i64::MAX).starts_with("2262-04-11 "));
+    }
+
+    #[test]
+    fn texts_are_cut_and_it_is_said() {
+        let mut ladder = Ladder::default();
+        for _ in 0..2_000 {
+            ladder.push(Step {
+                text: Some("é".repeat(10_000)),
+                ..Step::default()
+            });
+        }
+        let texts = ladder.rungs.iter().filter_map(|rung| rung.text.as_deref());
+        let bytes: usize = texts.clone().map(str::len).sum();
+        assert!(bytes < TEXTS_BYTES_MAX + 2_000 * 32, "{bytes}");
+        assert!(
+            texts
+                .clone()
+                .next()
+                .unwrap()
+                .ends_with("… and 3616 bytes more")
+        );
+        assert!(
+            texts
+                .clone()
+                .last()
+                .unwrap()
+                .ends_with("… and 20000 bytes more")
+        );
     }
 
     #[test]

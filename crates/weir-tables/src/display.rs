@@ -17,6 +17,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
+use memchr::memmem::Finder;
 use regex::bytes::Regex;
 use weir_filter::{Calculation, Error, Quantifier, Range, parse};
 use weir_packet::{Field, Get, Layer, Needs, Options as DecodeOptions, Packet, Value};
@@ -56,6 +57,8 @@ enum Test {
     /// There is a value, and it is not the number 0 when that is asked for.
     Exists(Source, bool),
     Compare(Quantifier, Source, Sign, Source),
+    /// Bytes have these in them: a search that is prepared once.
+    Contains(Quantifier, Source, Box<Finder<'static>>),
     Matches(Quantifier, Source, Regex),
     In(Quantifier, Source, Vec<(Literal, Option<Literal>)>),
     /// The frame has a message of which the question of this number holds.
@@ -148,9 +151,11 @@ impl DisplayFilter {
         let filter = parse(text)?;
         let table = Table::packets();
         let mut reader = Reader::new(&table);
-        let test = reader.test(&filter)?;
+        let test = reader.test(&filter)?.prepared();
         let (mut columns, messages) = reader.finish();
-        if let Some(position) = table.position("frame.layers")
+        // Bytes of a frame are there without looking at its headers.
+        if !test.is_of_record()
+            && let Some(position) = table.position("frame.layers")
             && let Some(column) = table.columns().get(position)
         {
             columns.push(column.clone());
@@ -214,6 +219,41 @@ impl fmt::Display for DisplayFilter {
 }
 
 impl Test {
+    /// The same, with searches prepared.
+    fn prepared(self) -> Self {
+        let all = |parts: Vec<Self>| parts.into_iter().map(Self::prepared).collect();
+        match self {
+            Self::All(parts) => Self::All(all(parts)),
+            Self::One(parts) => Self::One(all(parts)),
+            Self::Not(inner) => Self::Not(Box::new(inner.prepared())),
+            Self::Compare(
+                quantifier,
+                source,
+                Sign::Contains,
+                Source::Literal(Literal::Bytes(bytes)),
+            ) => {
+                let finder = Finder::new(&bytes).into_owned();
+                Self::Contains(quantifier, source, Box::new(finder))
+            }
+            other => other,
+        }
+    }
+
+    /// True when it asks for nothing that is in headers.
+    fn is_of_record(&self) -> bool {
+        match self {
+            Self::All(parts) | Self::One(parts) => parts.iter().all(Self::is_of_record),
+            Self::Not(inner) => inner.is_of_record(),
+            Self::Always => true,
+            Self::Layer(_) | Self::Message(..) => false,
+            Self::Exists(source, _)
+            | Self::Contains(_, source, _)
+            | Self::Matches(_, source, _)
+            | Self::In(_, source, _) => source.is_of_record(),
+            Self::Compare(_, left, _, right) => left.is_of_record() && right.is_of_record(),
+        }
+    }
+
     fn holds(&self, at: &At<'_>) -> bool {
         match self {
             Self::All(parts) => parts.iter().all(|part| part.holds(at)),
@@ -239,6 +279,14 @@ impl Test {
                     })
                 }) || self.holds_for_network(at)
             }
+            Self::Contains(quantifier, source, finder) => holds(*quantifier, |decide| {
+                source.each(at, &mut |value| {
+                    decide(match &value {
+                        Found::Bytes(bytes) => finder.find(bytes).is_some(),
+                        Found::Number(_) => false,
+                    })
+                })
+            }),
             Self::Matches(quantifier, source, pattern) => holds(*quantifier, |decide| {
                 source.each(at, &mut |value| {
                     decide(match &value {
@@ -278,6 +326,22 @@ impl Test {
                 })
             })
         })
+    }
+}
+
+impl Source {
+    /// True when it asks for nothing that is in headers.
+    fn is_of_record(&self) -> bool {
+        match self {
+            Self::Frame | Self::File | Self::Since(_) | Self::Literal(_) => true,
+            Self::Fields(..) | Self::Header(..) | Self::Cell => false,
+            Self::Slice(inner, _)
+            | Self::Lower(inner)
+            | Self::Upper(inner)
+            | Self::Length(inner)
+            | Self::Count(inner) => inner.is_of_record(),
+            Self::Calculated(_, left, right) => left.is_of_record() && right.is_of_record(),
+        }
     }
 }
 

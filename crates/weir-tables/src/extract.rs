@@ -44,6 +44,7 @@ use weir_packet::{Kind, Needs, Packet, Value};
 use crate::scan::Rows;
 use crate::{Column, Origin, Row};
 
+pub use calls::{CallMedia, CallSight, CallSound, CallWatch};
 pub use settings::{Setting, Settings};
 pub use sip::{SipMessage, SipMessages, SipTransport, SipWay};
 pub use websocket::{WebSocketEnds, WebSocketSight, WebSockets};

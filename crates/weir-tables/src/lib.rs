@@ -59,8 +59,8 @@ pub use counters::{Counters, Totals};
 pub use display::DisplayFilter;
 pub use expression::{Calculation, Expression};
 pub use extract::{
-    EXTRACTIONS, Extraction, Setting, Settings, SipMessage, SipMessages, SipTransport, SipWay,
-    WebSocketEnds, WebSocketSight, WebSockets, h248,
+    CallMedia, CallSight, CallSound, CallWatch, EXTRACTIONS, Extraction, Setting, Settings,
+    SipMessage, SipMessages, SipTransport, SipWay, WebSocketEnds, WebSocketSight, WebSockets, h248,
 };
 pub use header::Header;
 pub use kept::{RECORD_COLUMN, kept_record};

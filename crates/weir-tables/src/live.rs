@@ -92,9 +92,14 @@ impl Read for Follow {
     }
 }
 
-/// The capture that keeps what a scan takes up, and how much that may be.
+/// The capture that keeps what a scan takes up, and how much that may be. Of a table of what packets carry, it keeps
+/// all packets, and counts rows.
 #[derive(Clone)]
-pub struct CaptureTee(Arc<Mutex<Kept>>);
+pub struct CaptureTee {
+    kept: Arc<Mutex<Kept>>,
+    /// Records are kept, however many.
+    is_of_all: bool,
+}
 
 struct Kept {
     writer: Option<Writer<Box<dyn Write + Send>>>,
@@ -106,11 +111,28 @@ impl CaptureTee {
     /// Writes what is taken up to `writer`, if there is one, and lets the scan end after `most` records.
     #[must_use]
     pub fn new(writer: Option<Writer<Box<dyn Write + Send>>>, most: Option<u64>) -> Self {
-        Self(Arc::new(Mutex::new(Kept {
+        let kept = Kept {
             writer,
             left: most.unwrap_or(u64::MAX),
             failure: None,
-        })))
+        };
+        Self {
+            kept: Arc::new(Mutex::new(kept)),
+            is_of_all: false,
+        }
+    }
+
+    /// The same capture, for who keeps all records and counts what it makes of them.
+    pub(crate) fn of_all(self) -> Self {
+        Self {
+            is_of_all: true,
+            ..self
+        }
+    }
+
+    /// Records, or rows, that may still be taken up.
+    pub(crate) fn left(&self) -> usize {
+        self.with(|kept| usize::try_from(kept.left).unwrap_or(usize::MAX))
     }
 
     /// Writes out what has been kept.
@@ -135,7 +157,9 @@ impl CaptureTee {
     /// Keeps a record that was taken up.
     pub(crate) fn keep(&self, record: &WriteRecord<'_>) {
         self.with(|kept| {
-            kept.left = kept.left.saturating_sub(1);
+            if !self.is_of_all {
+                kept.left = kept.left.saturating_sub(1);
+            }
             let Some(writer) = &mut kept.writer else {
                 return;
             };
@@ -153,7 +177,7 @@ impl CaptureTee {
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut Kept) -> T) -> T {
-        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -120,6 +120,10 @@ impl Scan {
         options: ScanOptions,
     ) -> Self {
         let (gathering, wanted) = Gathering::new(table, projection, predicate, &options);
+        let mut options = options;
+        if gathering.extract.is_some() {
+            options.tee = options.tee.map(CaptureTee::of_all);
+        }
         Self {
             reading: Reading::new(gathering, &wanted.needs, &wanted.columns, sources, options),
         }
@@ -208,13 +212,18 @@ impl Gathering {
             predicate.visit_columns(&mut |column| wanted.add(column));
         }
         wanted.needs.extend(table.needs());
+        let mut extract = table.start();
+        let mut rows_left = options.limit.unwrap_or(usize::MAX);
+        if let (Some(_), Some(tee)) = (&extract, &options.tee) {
+            // What is counted are rows, of which a packet may give none or several.
+            rows_left = rows_left.min(tee.left());
+        }
         let rows = Rows {
             predicate,
             batch: Batch::new(table, projection),
             batch_rows: options.batch_rows.max(1),
-            rows_left: options.limit.unwrap_or(usize::MAX),
+            rows_left,
         };
-        let mut extract = table.start();
         if let Some(extract) = &mut extract {
             extract.wants(&wanted.columns);
         }
@@ -281,7 +290,11 @@ impl Sink for Gathering {
     }
 
     fn wanted(&self) -> Option<Predicate> {
-        self.rows.predicate.clone()
+        // A predicate on what packets carry says nothing of the packets that it takes.
+        self.rows
+            .predicate
+            .clone()
+            .filter(|_| self.extract.is_none())
     }
 
     fn may_select(&self) -> bool {

@@ -148,6 +148,47 @@ fn checksums_are_right_where_they_were() {
     }
 }
 
+/// What fragments carried became zeros, of which the checksum in the first of them knew nothing.
+#[test]
+fn checksums_of_datagrams_in_fragments_are_right_when_they_are_put_together() {
+    let anonymizer = Anonymizer::new(b"key");
+    let data: Vec<u8> = (0..4_001_u32).map(|number| (number * 7) as u8).collect();
+    let echo = icmp(8, 0, [1, 2, 3, 4], &data);
+    let mut wrong = udp(A.into(), B.into(), 9, 9, &data);
+    wrong[6] ^= 1;
+    let four = |number: u8, payload: &[u8]| Ipv4::new(A, B, number).fragments(payload, 1_500);
+    let six = |payload: &[u8]| Ipv6::new(C, D, protocol::UDP).fragments(payload, 1_500, 77);
+    for (kind, header, number, fragments) in [
+        (
+            228,
+            20,
+            17,
+            four(protocol::UDP, &udp(A.into(), B.into(), 9, 9, &data)),
+        ),
+        // It cannot be seen that it was wrong.
+        (228, 20, 17, four(protocol::UDP, &wrong)),
+        (228, 20, 1, four(protocol::ICMP, &echo)),
+        (229, 48, 17, six(&udp(C.into(), D.into(), 9, 9, &data))),
+    ] {
+        assert!(fragments.len() > 2);
+        let mut whole = Vec::new();
+        for mut fragment in fragments {
+            assert!(anonymizer.packet(kind, &mut fragment));
+            whole.extend_from_slice(&fragment[header..]);
+        }
+        let (src, dst): (IpAddr, IpAddr) = match kind {
+            228 => (anonymizer.ip(A.into()), anonymizer.ip(B.into())),
+            _ => (anonymizer.ip(C.into()), anonymizer.ip(D.into())),
+        };
+        let sum = match number {
+            1 => internet(&whole),
+            number => transport(src, dst, number, &whole),
+        };
+        assert_eq!(sum, 0, "{kind} {number}");
+        assert!(whole[8..].iter().all(|byte| *byte == 0));
+    }
+}
+
 #[test]
 fn what_is_kept_is_where_it_was() {
     let anonymizer = Anonymizer::new(b"key");

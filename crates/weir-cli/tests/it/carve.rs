@@ -29,7 +29,7 @@ fn message(line: &str, call: &str, address: Ipv4Addr, port: u16) -> Vec<u8> {
 }
 
 /// Two calls, each with ten packets of sound to the caller.
-fn calls() -> Vec<u8> {
+pub(super) fn calls() -> Vec<u8> {
     let mut packets = Vec::new();
     for (call, port) in [("first", 4_000), ("second", 4_100)] {
         let invite = message("INVITE sip:b@x SIP/2.0", call, CALLER, port);

@@ -74,6 +74,11 @@ const OTHERWISE: &[(&str, Run, &str)] = &[
         "interfaces are called otherwise elsewhere, and some commands end at Ctrl-C only",
     ),
     (
+        "weir sip calls -i eth0",
+        Run::Live,
+        "an interface of this machine, for a few seconds",
+    ),
+    (
         "weir ws stats -i eth0",
         Run::Live,
         "interfaces are called otherwise elsewhere, and it reads for a minute",

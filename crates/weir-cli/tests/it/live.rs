@@ -324,6 +324,49 @@ fn a_live_question_that_fails_leaves_no_capture_and_rows_can_be_seen_growing() {
     );
 }
 
+/// Messages are rows as they come, and calls that go on are rows at the end.
+#[test]
+fn tables_of_what_packets_carry_are_live() {
+    let sender = Sender::new();
+    let port = sender.port();
+    let invite = |number: u32| {
+        format!(
+            "INVITE sip:b@x SIP/2.0\r\nVia: SIP/2.0/UDP x;branch=z9hG4bK{number}\r\nFrom: <sip:a@x>;tag=1\r\n\
+             To: <sip:b@x>\r\nCall-ID: live-{number}\r\nCSeq: 1 INVITE\r\nContent-Length: 0\r\n\r\n"
+        )
+    };
+    let sql = format!("SELECT sip.method, sip.call_id FROM sip(live) WHERE port.dst = {port}");
+    let Some((mut child, _stderr)) = capturing(&[&sql]) else {
+        return;
+    };
+    let mut rows = BufReader::new(child.stdout.take().unwrap());
+    for number in 0..3 {
+        sender.0.send(invite(number).as_bytes()).unwrap();
+        let mut row = String::new();
+        rows.read_line(&mut row).unwrap();
+        let expected = format!("{{\"sip.method\":\"INVITE\",\"sip.call_id\":\"live-{number}\"}}\n");
+        assert_eq!(row, expected);
+    }
+    interrupt(&child);
+    assert!(child.wait().unwrap().success());
+
+    for (table, column, expected) in [
+        ("calls", "call.state", "{\"call.state\":\"trying\"}"),
+        ("flows", "flow.packets_src", "{\"flow.packets_src\":1}"),
+    ] {
+        let sql = format!("SELECT {column} FROM {table}(live) WHERE port.dst = {port}");
+        let Some((child, mut stderr)) = capturing(&[&sql]) else {
+            return;
+        };
+        sender.0.send(invite(9).as_bytes()).unwrap();
+        thread::sleep(Duration::from_millis(500));
+        interrupt(&child);
+        let (output, said) = ended(child, &mut stderr);
+        let rows = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(rows.trim(), expected, "{table}: {said}");
+    }
+}
+
 #[test]
 fn what_cannot_be_captured_is_said() {
     for (words, message) in [

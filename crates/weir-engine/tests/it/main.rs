@@ -15,6 +15,7 @@ mod first_hour;
 mod fused;
 mod giving_away;
 mod guide;
+mod live;
 mod numbers;
 mod parts;
 mod samples;

@@ -131,7 +131,10 @@ pub(super) async fn ladder(
             to,
             label,
             is_repeat,
-            is_media: false,
+            is_failure: status.is_some_and(weir_sip::is_failure),
+            frame: number(12),
+            text: text(13).map(str::to_owned),
+            ..Step::default()
         });
     }
     Ok(match call.format {

@@ -149,6 +149,8 @@ words! {
         Reused "reused",
         /// The input ended.
         InputEnded "input_ended",
+        /// It was asked for while it is followed.
+        UnderWay "under_way",
     }
 }
 

@@ -325,8 +325,13 @@ impl Session {
         }
     }
 
-    /// Tells the calls of the session: one for each dialog, and one when there is none.
+    /// Tells the calls of the session, which is over.
     pub(super) fn tell(self, told: Told, tell: &mut impl FnMut(Call)) {
+        self.stand(told, tell);
+    }
+
+    /// Tells the calls of the session: one for each dialog, and one when there is none.
+    pub(super) fn stand(&self, told: Told, tell: &mut impl FnMut(Call)) {
         if self.forks.is_empty() {
             return tell(self.call(&Fork::default(), told));
         }

@@ -4,28 +4,43 @@ use std::fmt::Write;
 
 use weir_page::{Escaped, Page};
 
-use super::{Ladder, Rung};
+use super::{Ladder, Rung, gap, instant, width};
 
 impl Ladder {
     /// The ladder as an SVG image that needs no other file.
     #[must_use]
     pub fn svg(&self) -> String {
-        let width = column_x(self.columns.len())
-            .saturating_sub(COLUMN / 2)
-            .max(COLUMN);
+        self.image(false)
+    }
+
+    /// The image; in a page, its messages lead to their texts.
+    fn image(&self, in_page: bool) -> String {
+        let grid = Grid::of(self);
+        let image_width = grid
+            .x(self.columns.len())
+            .saturating_sub(grid.pitch / 2)
+            .max(grid.pitch);
         let height = row_y(self.rungs.len()).saturating_add(ROW);
         let mut svg = String::new();
         // Writing to a String does not fail.
         let _ = write!(
             svg,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-             viewBox=\"0 0 {width} {height}\" role=\"img\">\n<title>{}</title>\n<style>{STYLE}</style>\n\
-             <rect class=\"back\" width=\"{width}\" height=\"{height}\"/>\n",
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{image_width}\" height=\"{height}\" \
+             viewBox=\"0 0 {image_width} {height}\" role=\"img\">\n<title>{}</title>\n<style>{STYLE}</style>\n\
+             <rect class=\"back\" width=\"{image_width}\" height=\"{height}\"/>\n",
             Escaped(&self.title)
         );
+        let first = self.first_ns();
+        if let Some(first) = first.filter(|_| !in_page) {
+            let _ = writeln!(
+                svg,
+                "<text class=\"time\" x=\"8\" y=\"14\">{}</text>",
+                instant(first)
+            );
+        }
         let bottom = height.saturating_sub(ROW / 2);
         for (column, name) in self.columns.iter().enumerate() {
-            let x = column_x(column);
+            let x = grid.x(column);
             let _ = writeln!(
                 svg,
                 "<line class=\"pillar\" x1=\"{x}\" y1=\"{HEAD}\" x2=\"{x}\" y2=\"{bottom}\"/>\
@@ -34,9 +49,13 @@ impl Ladder {
                 Escaped(name)
             );
         }
-        let first = self.rungs.iter().find_map(|rung| rung.seconds);
         for (row, rung) in self.rungs.iter().enumerate() {
-            self.rung(&mut svg, row, rung, first);
+            let leads = in_page && rung.text.is_some();
+            if leads {
+                let _ = write!(svg, "<a href=\"#m{row}\">");
+            }
+            grid.rung(&mut svg, row, rung, first);
+            svg.push_str(if leads { "</a>\n" } else { "\n" });
         }
         if self.dropped > 0 {
             let _ = writeln!(
@@ -49,21 +68,101 @@ impl Ladder {
         svg
     }
 
-    fn rung(&self, svg: &mut String, row: usize, rung: &Rung, first: Option<f64>) {
+    /// The ladder as an HTML page that needs no other file and runs no script. A click on a message shows its text, where
+    /// its step has one.
+    #[must_use]
+    pub fn html(&self) -> String {
+        let mut page = Page::with_style(&self.title, &self.title, PAGE_STYLE);
+        if let Some(first) = self.first_ns() {
+            page.paragraph(&format!("Begins {}.", instant(first)));
+        }
+        page.put(format_args!("{}", self.image(true)));
+        for (row, rung) in self.rungs.iter().enumerate() {
+            let Some(text) = &rung.text else {
+                continue;
+            };
+            page.put(format_args!(
+                "<section id=\"m{row}\"><a href=\"#\">close</a>\n"
+            ));
+            page.subheading(&rung.label);
+            page.paragraph(&told(rung));
+            page.lines(&legible(text));
+            page.put(format_args!("</section>\n"));
+        }
+        page.finish()
+    }
+}
+
+/// When and in which record a message came.
+fn told(rung: &Rung) -> String {
+    let time = rung.time_ns.map(instant);
+    let frame = rung.frame.map(|frame| format!("frame {frame}"));
+    let parts: Vec<String> = [time, frame].into_iter().flatten().collect();
+    parts.join(", ")
+}
+
+/// A text as it is, but for what neither a page nor a reader can do with.
+fn legible(text: &str) -> String {
+    let kept = text.lines().map(|line| super::shown(line.as_bytes()));
+    kept.collect::<Vec<_>>().join("\n")
+}
+
+/// Where pillars stand.
+struct Grid {
+    left: usize,
+    pitch: usize,
+}
+
+impl Grid {
+    /// Wide enough for labels and names.
+    fn of(ladder: &Ladder) -> Self {
+        let widest = |texts: &mut dyn Iterator<Item = &String>| {
+            texts.map(|text| width(text)).max().unwrap_or(0)
+        };
+        let label = widest(&mut ladder.rungs.iter().map(|rung| &rung.label));
+        let name = widest(&mut ladder.columns.iter());
+        let chars = label.saturating_add(4).max(name.saturating_add(2));
+        let pitch = chars
+            .saturating_mul(CHAR_TENTHS)
+            .checked_div(10)
+            .unwrap_or_default();
+        let pitch = pitch.clamp(COLUMN_MIN, COLUMN_MAX);
+        Self {
+            left: TIMES.saturating_add(pitch / 2),
+            pitch,
+        }
+    }
+
+    const fn x(&self, column: usize) -> usize {
+        self.left.saturating_add(self.pitch.saturating_mul(column))
+    }
+
+    fn rung(&self, svg: &mut String, row: usize, rung: &Rung, first: Option<i64>) {
         let y = row_y(row);
-        let (from, to) = (column_x(rung.from), column_x(rung.to));
-        let class = match (rung.is_media, rung.is_repeat) {
-            (true, _) => "rung media",
-            (false, true) => "rung repeat",
-            (false, false) => "rung",
+        let (from, to) = (self.x(rung.from), self.x(rung.to));
+        let class = match rung {
+            Rung { is_media: true, .. } => "rung media",
+            Rung {
+                is_repeat: true,
+                is_failure: true,
+                ..
+            } => "rung failure repeat",
+            Rung {
+                is_failure: true, ..
+            } => "rung failure",
+            Rung {
+                is_repeat: true, ..
+            } => "rung repeat",
+            _ => "rung",
         };
-        let time = match (rung.seconds, first) {
-            (Some(at), Some(first)) => format!("{:.6}", at - first),
-            _ => "-".to_owned(),
-        };
+        let frame = rung.frame.map_or_else(String::new, |frame| {
+            format!("<text class=\"frame\" x=\"{FRAME_END}\" y=\"{y}\">#{frame}</text>")
+        });
         let _ = write!(
             svg,
-            "<text class=\"time\" x=\"8\" y=\"{y}\">{time}</text><g class=\"{class}\">"
+            "<text class=\"time\" x=\"8\" y=\"{y}\">{}</text>{frame}<g class=\"{class}\"><title>{}</title>",
+            rung.since(first),
+            Escaped(&told(rung))
         );
         if from == to {
             let _ = write!(
@@ -78,6 +177,7 @@ impl Ladder {
             } else {
                 to.saturating_add(TIP)
             };
+            let (before, behind) = gap(rung);
             let _ = write!(
                 svg,
                 "<line x1=\"{from}\" y1=\"{y}\" x2=\"{to}\" y2=\"{y}\"/>\
@@ -85,24 +185,12 @@ impl Ladder {
                  <text class=\"middle\" x=\"{}\" y=\"{}\">",
                 y.saturating_sub(4),
                 y.saturating_add(4),
-                from.saturating_add(to) / 2,
+                self.x(before).saturating_add(self.x(behind)) / 2,
                 y.saturating_sub(5)
             );
         }
-        let _ = writeln!(svg, "{}</text></g>", Escaped(&rung.label));
+        let _ = write!(svg, "{}</text></g>", Escaped(&rung.label));
     }
-
-    /// The ladder as an HTML page that needs no other file and runs no script.
-    #[must_use]
-    pub fn html(&self) -> String {
-        let mut page = Page::with_style(&self.title, &self.title, PAGE_STYLE);
-        page.put(format_args!("{}", self.svg()));
-        page.finish()
-    }
-}
-
-const fn column_x(column: usize) -> usize {
-    LEFT.saturating_add(COLUMN.saturating_mul(column))
 }
 
 const fn row_y(row: usize) -> usize {
@@ -110,22 +198,76 @@ const fn row_y(row: usize) -> usize {
 }
 
 /// Pixels.
-const LEFT: usize = 200;
-const COLUMN: usize = 260;
+const TIMES: usize = 150;
+const FRAME_END: usize = 148;
+const COLUMN_MIN: usize = 180;
+const COLUMN_MAX: usize = 560;
 const HEAD: usize = 40;
 const ROW: usize = 28;
 const TIP: usize = 9;
-
-/// A ladder of many parties is as wide as it is.
-const PAGE_STYLE: &str = "body{max-width:none}svg{max-width:none}";
+/// Tenths of a pixel that a character of the font takes.
+const CHAR_TENTHS: usize = 74;
 
 const STYLE: &str = ".back{fill:#fff}text{font:12px ui-monospace,monospace;fill:#222}\
 .name{font-weight:bold;text-anchor:middle}.middle{text-anchor:middle}.time{fill:#666}\
 .pillar{stroke:#bbb}.rung line{stroke:#1b5e9e;stroke-width:1.5}.rung path,.rung circle{fill:#1b5e9e}\
+.frame{fill:#666;text-anchor:end}.failure line{stroke:#b3261e}.failure path,.failure circle,.failure text{fill:#b3261e}\
 .repeat{opacity:.55}.repeat line{stroke-dasharray:4 3}.media line{stroke-width:6;stroke-opacity:.4}";
+
+/// A ladder of many parties is as wide as it is. The text of a message is hidden until a link leads to it.
+const PAGE_STYLE: &str = "body{max-width:none}svg{max-width:none}svg a:hover text{text-decoration:underline}\
+section{display:none}section:target{display:block;position:fixed;right:1rem;top:1rem;max-width:48rem;max-height:90vh;\
+overflow:auto;padding:.8rem 1rem;background:Canvas;color:CanvasText;border:1px solid #888;border-radius:6px}\
+section>a{float:right}section pre{white-space:pre-wrap;overflow-wrap:anywhere}";
 
 #[cfg(test)]
 mod tests {
+    use crate::{Ladder, Step};
+
+    #[test]
+    fn a_click_shows_the_text_of_a_message() {
+        let mut ladder = Ladder::new("x");
+        for (label, is_failure) in [("INVITE", false), ("486 Busy", true)] {
+            ladder.push(Step {
+                time_ns: Some(1_700_000_000_000_000_000),
+                from: "a".into(),
+                to: "b".into(),
+                label: label.into(),
+                is_failure,
+                frame: Some(7),
+                text: Some(format!("{label}\r\n\r\n</pre><script>\u{1b}[2J")),
+                ..Step::default()
+            });
+        }
+        let page = ladder.html();
+        assert_eq!(page.matches("<a href=\"#m").count(), 2);
+        for row in 0..2 {
+            assert!(page.contains(&format!("<section id=\"m{row}\">")));
+        }
+        assert!(page.contains("&lt;/pre&gt;&lt;script&gt;\\u{1b}[2J"));
+        assert!(page.contains("2023-11-14 22:13:20.000000 UTC, frame 7"));
+        assert!(page.contains("class=\"rung failure\""));
+        assert!(page.contains("#7</text>"));
+        assert!(!ladder.svg().contains("href"));
+    }
+
+    #[test]
+    fn labels_stand_between_two_neighbours() {
+        let mut ladder = Ladder::new("x");
+        for (from, to) in [("a", "b"), ("b", "c"), ("c", "a")] {
+            ladder.push(Step {
+                from: from.into(),
+                to: to.into(),
+                label: "a label".into(),
+                ..Step::default()
+            });
+        }
+        // Pillars are at 240, 420 and 600.
+        let svg = ladder.svg();
+        let at = |x: &str| svg.matches(&format!("class=\"middle\" x=\"{x}\"")).count();
+        assert_eq!((at("330"), at("510"), at("420")), (1, 2, 0), "{svg}");
+    }
+
     #[test]
     fn everything_foreign_is_escaped() {
         let ladder = super::super::tests::sample();

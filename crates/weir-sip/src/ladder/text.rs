@@ -1,115 +1,170 @@
 //! A ladder in characters.
 
-use super::{Ladder, Rung};
+use super::{Ladder, Rung, cells, gap, instant, width};
 
 impl Ladder {
     /// The ladder as text, one line a message. Each line ends with a line feed.
     #[must_use]
     pub fn text(&self) -> String {
-        let longest = |texts: &mut dyn Iterator<Item = &String>| {
-            texts.map(|text| text.chars().count()).max().unwrap_or(0)
+        self.lines("", "")
+    }
+
+    /// The same for a terminal with colours: what was refused is red.
+    #[must_use]
+    pub fn coloured_text(&self) -> String {
+        self.lines("\x1b[31m", "\x1b[0m")
+    }
+
+    fn lines(&self, red: &str, plain: &str) -> String {
+        let widest = |texts: &mut dyn Iterator<Item = &String>| {
+            texts.map(|text| width(text)).max().unwrap_or(0)
         };
-        let name = longest(&mut self.columns.iter());
-        let label = longest(&mut self.rungs.iter().map(|rung| &rung.label));
+        let name = widest(&mut self.columns.iter());
+        let label = widest(&mut self.rungs.iter().map(|rung| &rung.label));
         // From pillar to pillar: room for a label with an arrow around it, or for two halves of names.
         let pitch = name
             .saturating_add(2)
             .max(label.saturating_add(8))
             .clamp(PITCH_MIN, PITCH_MAX);
-        let margin = TIME_CHARS.saturating_add(name / 2).saturating_add(2);
-        let mut lines = vec![
-            self.title.clone(),
-            String::new(),
-            self.heading(margin, pitch),
-        ];
-        let first = self.rungs.iter().find_map(|rung| rung.seconds);
-        for rung in &self.rungs {
-            let since = match (rung.seconds, first) {
-                (Some(at), Some(first)) => format!("{:.6}", at - first),
-                _ => "-".to_owned(),
-            };
-            let mut canvas = self.pillars(margin, pitch);
-            draw(
-                &mut canvas,
-                &since.chars().collect::<Vec<_>>(),
-                0,
-                TIME_CHARS,
-            );
-            arrow(&mut canvas, rung, margin, pitch);
-            lines.push(canvas.into_iter().collect());
-        }
-        if self.dropped > 0 {
-            lines.push(format!("{} more messages are not shown", self.dropped));
-        }
+        let frames = self.rungs.iter().filter_map(|rung| rung.frame).max();
+        let frame_chars = frames.map_or(0, |frame| frame.to_string().len().saturating_add(2));
+        let grid = Grid {
+            frame_chars,
+            margin: TIME_CHARS
+                .saturating_add(frame_chars)
+                .saturating_add(name / 2)
+                .saturating_add(2),
+            pitch,
+        };
+        let first = self.first_ns();
+        let begins = first.map_or_else(String::new, |ns| format!("begins {}", instant(ns)));
         let mut text = String::new();
-        for line in lines {
+        let mut push = |line: &str| {
             text.push_str(line.trim_end());
             text.push('\n');
+        };
+        push(&self.title);
+        push(&begins);
+        push(&self.heading(&grid));
+        for rung in &self.rungs {
+            let line = self.line(&grid, rung, first);
+            match rung.is_failure {
+                true => push(&format!("{red}{}{plain}", line.trim_end())),
+                false => push(&line),
+            }
+        }
+        if self.dropped > 0 {
+            push(&format!("{} more messages are not shown", self.dropped));
         }
         text
     }
 
-    fn heading(&self, margin: usize, pitch: usize) -> String {
-        let mut canvas = vec![' '; self.width(margin, pitch)];
-        for (column, name) in self.columns.iter().enumerate() {
-            let name: Vec<char> = name.chars().take(pitch.saturating_sub(2)).collect();
-            let start = pillar(margin, pitch, column).saturating_sub(name.len() / 2);
-            draw(&mut canvas, &name, start, name.len());
+    fn line(&self, grid: &Grid, rung: &Rung, first: Option<i64>) -> String {
+        let mut canvas = vec![' '; self.width(grid)];
+        draw(&mut canvas, &rung.since(first), 0, TIME_CHARS);
+        if let Some(frame) = rung.frame {
+            draw(
+                &mut canvas,
+                &format!("#{frame}"),
+                TIME_CHARS.saturating_add(1),
+                grid.frame_chars.saturating_sub(1),
+            );
         }
-        canvas.into_iter().collect()
-    }
-
-    fn pillars(&self, margin: usize, pitch: usize) -> Vec<char> {
-        let mut canvas = vec![' '; self.width(margin, pitch)];
+        arrow(&mut canvas, rung, grid);
+        // An arrow passes behind the pillars on its way.
         for column in 0..self.columns.len() {
-            draw(&mut canvas, &['|'], pillar(margin, pitch, column), 1);
+            draw(&mut canvas, "|", grid.pillar(column), 1);
         }
-        canvas
+        written(canvas)
     }
 
-    fn width(&self, margin: usize, pitch: usize) -> usize {
-        pillar(margin, pitch, self.columns.len())
+    fn heading(&self, grid: &Grid) -> String {
+        let mut canvas = vec![' '; self.width(grid)];
+        for (column, name) in self.columns.iter().enumerate() {
+            let name = fitted(name, grid.pitch.saturating_sub(2));
+            let start = grid.pillar(column).saturating_sub(width(&name) / 2);
+            draw(&mut canvas, &name, start, width(&name));
+        }
+        written(canvas)
     }
-}
 
-fn pillar(margin: usize, pitch: usize, column: usize) -> usize {
-    margin.saturating_add(pitch.saturating_mul(column))
-}
-
-/// Writes `text`, to the right of a field of `width` characters.
-fn draw(canvas: &mut [char], text: &[char], start: usize, width: usize) {
-    let start = start.saturating_add(width.saturating_sub(text.len()));
-    let places = canvas.get_mut(start..).unwrap_or_default();
-    for (place, character) in places.iter_mut().zip(text) {
-        *place = *character;
+    fn width(&self, grid: &Grid) -> usize {
+        grid.pillar(self.columns.len())
     }
 }
 
-fn arrow(canvas: &mut [char], rung: &Rung, margin: usize, pitch: usize) {
+/// Where pillars stand.
+struct Grid {
+    /// Characters of numbers of records, with the blank before them.
+    frame_chars: usize,
+    margin: usize,
+    pitch: usize,
+}
+
+impl Grid {
+    const fn pillar(&self, column: usize) -> usize {
+        self.margin
+            .saturating_add(self.pitch.saturating_mul(column))
+    }
+}
+
+/// What stands in the cells that a wide character takes beside its first.
+const COVERED: char = '\0';
+
+fn written(canvas: Vec<char>) -> String {
+    canvas.into_iter().filter(|cell| *cell != COVERED).collect()
+}
+
+/// The beginning of a text that takes no more than so many cells.
+fn fitted(text: &str, room: usize) -> String {
+    let mut used = 0_usize;
+    text.chars()
+        .take_while(|character| {
+            used = used.saturating_add(cells(*character));
+            used <= room
+        })
+        .collect()
+}
+
+/// Writes `text`, to the right of a field of `room` cells.
+fn draw(canvas: &mut [char], text: &str, start: usize, room: usize) {
+    let mut at = start.saturating_add(room.saturating_sub(width(text)));
+    for character in text.chars() {
+        let taken = cells(character);
+        let places = canvas.get_mut(at..at.saturating_add(taken));
+        for (place, cell) in places.unwrap_or_default().iter_mut().enumerate() {
+            *cell = if place == 0 { character } else { COVERED };
+        }
+        at = at.saturating_add(taken);
+    }
+}
+
+fn arrow(canvas: &mut [char], rung: &Rung, grid: &Grid) {
     let (left, right) = (rung.from.min(rung.to), rung.from.max(rung.to));
-    let start = pillar(margin, pitch, left).saturating_add(1);
+    let start = grid.pillar(left).saturating_add(1);
     if left == right {
-        let label: Vec<char> = format!("<> {}", rung.label).chars().collect();
-        let label = label.get(..pitch.saturating_sub(1)).unwrap_or(&label);
-        return draw(canvas, label, start, label.len());
+        let label = fitted(&format!("<> {}", rung.label), grid.pitch.saturating_sub(1));
+        return draw(canvas, &label, start, width(&label));
     }
-    let width = pillar(margin, pitch, right).saturating_sub(start);
+    let length = grid.pillar(right).saturating_sub(start);
     let line = match (rung.is_media, rung.is_repeat) {
-        (true, _) => '=',
-        (false, true) => '.',
-        (false, false) => '-',
+        (true, _) => "=",
+        (false, true) => ".",
+        (false, false) => "-",
     };
-    draw(canvas, &vec![line; width], start, width);
+    draw(canvas, &line.repeat(length), start, length);
     let tip = if rung.from < rung.to {
-        (start.saturating_add(width).saturating_sub(1), '>')
+        (start.saturating_add(length).saturating_sub(1), ">")
     } else {
-        (start, '<')
+        (start, "<")
     };
-    draw(canvas, &[tip.1], tip.0, 1);
-    let room = width.saturating_sub(4);
-    let label: Vec<char> = format!(" {} ", rung.label).chars().take(room).collect();
-    let middle = start.saturating_add(width.saturating_sub(label.len()) / 2);
-    draw(canvas, &label, middle, label.len());
+    draw(canvas, tip.1, tip.0, 1);
+    let (before, behind) = gap(rung);
+    let start = grid.pillar(before).saturating_add(1);
+    let room = grid.pillar(behind).saturating_sub(start);
+    let label = fitted(&format!(" {} ", rung.label), room.saturating_sub(4));
+    let middle = start.saturating_add(room.saturating_sub(width(&label)) / 2);
+    draw(canvas, &label, middle, width(&label));
 }
 
 /// Characters of the column of times, right-aligned.
@@ -129,11 +184,49 @@ mod tests {
             from: "a".into(),
             to: "b".into(),
             label: "RTP PCMU, 1 % lost".into(),
-            is_repeat: false,
             is_media: true,
+            ..Step::default()
         });
         assert!(ladder.text().contains("|== RTP PCMU, 1 % lost ==>|"));
         assert!(ladder.svg().contains("class=\"rung media\""));
+    }
+
+    #[test]
+    fn labels_cross_no_pillar_and_refusals_are_red() {
+        let mut ladder = Ladder::new("x");
+        for (from, to, label, is_failure) in [
+            ("a", "b", "INVITE", false),
+            ("b", "c", "INVITE", false),
+            ("c", "a", "486 占线", true),
+            ("a", "c", "ACK", false),
+        ] {
+            ladder.push(Step {
+                from: from.into(),
+                to: to.into(),
+                label: label.into(),
+                is_failure,
+                frame: Some(12),
+                ..Step::default()
+            });
+        }
+        let text = ladder.text();
+        let lines: Vec<&str> = text.lines().skip(3).collect();
+        assert_eq!(
+            lines,
+            [
+                "           - #12  |------- INVITE ------->|                       |",
+                "           - #12  |                       |------- INVITE ------->|",
+                "           - #12  |<----------------------|------ 486 占线 -------|",
+                "           - #12  |--------- ACK ---------|---------------------->|",
+            ]
+        );
+        let red: Vec<String> = ladder
+            .coloured_text()
+            .lines()
+            .filter(|line| line.contains('\x1b'))
+            .map(str::to_owned)
+            .collect();
+        assert_eq!(red, [format!("\x1b[31m{}\x1b[0m", lines[2])]);
     }
 
     #[test]
@@ -144,7 +237,7 @@ mod tests {
             lines,
             [
                 "Call-ID <x>",
-                "",
+                "begins 1970-01-01 00:00:00.000000 UTC",
                 "                a:1                   proxy:2                   b:3",
                 "    0.000000     |------- INVITE ------->|                       |",
                 "    1.500000     |                       |--- INVITE <script> -->|",

@@ -183,3 +183,21 @@ fn what_packets_do_not_have_is_said_with_its_place() {
         assert!(said.contains(hint), "{filter}: {said}");
     }
 }
+
+/// Every packet was decoded to its last header to look for a text in its bytes.
+#[test]
+fn what_is_asked_of_bytes_alone_decodes_nothing() {
+    for (filter, decodes) in [
+        ("frame contains \"password\"", false),
+        ("frame contains 01:02 and not frame matches \"a+\"", false),
+        ("frame[0:2] == 02:00 or frame contains \"x\"", false),
+        ("frame contains \"x\" and tcp", true),
+        ("udp contains \"x\"", true),
+        ("tcp.port == 80", true),
+    ] {
+        let filter = DisplayFilter::new(filter).unwrap();
+        let needs = filter.columns().iter().map(|column| column.needs());
+        let found = needs.into_iter().any(|needs| needs != Needs::Record);
+        assert_eq!(found, decodes, "{filter}");
+    }
+}

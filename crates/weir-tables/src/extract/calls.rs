@@ -1,11 +1,14 @@
 //! `calls`: one row a call.
 
+mod watch;
+
 use std::collections::VecDeque;
 use std::ops::Deref;
 
 use weir_packet::{Kind, Needs, Value};
 use weir_sip::{Call, CallLimits, Calls, Digest, Limits, Message, Party};
 
+pub use self::watch::{CallMedia, CallSight, CallSound, CallWatch};
 use super::media::{CallStreams, Finder, Heard, Sight};
 use super::sip::SipMessage;
 use super::value::{address, filled, number, seconds, text};
@@ -116,38 +119,43 @@ impl Extract for CallTable {
     }
 
     fn notes(&self) -> Vec<String> {
-        let counters = self.followed.calls.counters();
-        let limits = CallLimits::default();
-        let counted = [
-            (
-                counters.evicted,
-                format!(
-                    "calls were given before their end, because more than {} calls, {} that wait for another attempt, \
-                     or {} bytes of texts were open at once",
-                    limits.calls_max, limits.retries_max, limits.texts_bytes_max
-                ),
-            ),
-            (
-                counters.dialogs_refused,
-                format!(
-                    "messages belong to dialogs beyond the first {} of their INVITE",
-                    limits.dialogs_max
-                ),
-            ),
-            (
-                counters.texts_clipped,
-                format!("texts were cut to {} bytes", limits.text_bytes_max),
-            ),
-            (
-                counters.repeats_not_followed,
-                "messages were not remembered, so that repeated ones may count as new".to_owned(),
-            ),
-        ];
-        in_words(counted)
-            .chain(in_words(self.finder.counted()))
-            .map(|note| format!("calls: {note}"))
-            .collect()
+        notes(&self.followed.calls, &self.finder)
     }
+}
+
+/// What was given up for limits, in words.
+fn notes(calls: &Calls, finder: &Finder) -> Vec<String> {
+    let counters = calls.counters();
+    let limits = CallLimits::default();
+    let counted = [
+        (
+            counters.evicted,
+            format!(
+                "calls were given before their end, because more than {} calls, {} that wait for another attempt, \
+                     or {} bytes of texts were open at once",
+                limits.calls_max, limits.retries_max, limits.texts_bytes_max
+            ),
+        ),
+        (
+            counters.dialogs_refused,
+            format!(
+                "messages belong to dialogs beyond the first {} of their INVITE",
+                limits.dialogs_max
+            ),
+        ),
+        (
+            counters.texts_clipped,
+            format!("texts were cut to {} bytes", limits.text_bytes_max),
+        ),
+        (
+            counters.repeats_not_followed,
+            "messages were not remembered, so that repeated ones may count as new".to_owned(),
+        ),
+    ];
+    in_words(counted)
+        .chain(in_words(finder.counted()))
+        .map(|note| format!("calls: {note}"))
+        .collect()
 }
 
 /// The call with all its texts in UTF-8: what is not becomes U+FFFD.

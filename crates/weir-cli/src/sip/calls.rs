@@ -1,0 +1,228 @@
+//! `weir sip calls`: a list of calls that grows, with a ladder of each.
+//!
+//! [`book`] has what is known, [`view`] what is looked at, [`draw`] makes characters of both; none of them knows a
+//! terminal. [`reading`] fills the book on a thread of its own, [`screen`] has the terminal.
+
+mod book;
+mod draw;
+mod keys;
+mod reading;
+mod saving;
+mod screen;
+mod spool;
+mod view;
+
+use std::io::{self, IsTerminal};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::thread;
+
+use clap::Args;
+use weir_live::Counts;
+use weir_tables::Stop;
+
+use self::book::Book;
+use self::draw::Theme;
+use self::reading::{Origin, Shared};
+use self::saving::{Saving, Store};
+use self::spool::Spool;
+use self::view::View;
+use super::paths;
+use crate::args::{Global, Live, OutputArgs};
+use crate::interface::{self, InterfaceArgs};
+use crate::message::Messages;
+use crate::quantity::parse_size;
+use crate::refusal::Refusal;
+use crate::session::{Failure, Session};
+use crate::signals;
+use crate::target::Target;
+use crate::watch::Refresh;
+
+/// `weir sip calls`.
+#[derive(Args, Debug)]
+#[command(
+    about = "List calls as they come, each with its ladder and messages",
+    long_about = "List calls as they come, each with its ladder and messages.\n\n\
+        On a terminal the list grows while packets come: '/' filters while one types, Enter draws the ladder of a call, \
+        Enter again opens a message, 's' saves the packets of the call as a capture, 'q' or Escape goes back. In a \
+        pipe, and with --format or -o, calls are rows: those of captures at once, those of an interface as they end.",
+    override_usage = "weir sip calls [OPTIONS] <FILE>...\n       weir sip calls -i <INTERFACE> [OPTIONS]",
+    after_help = EXAMPLES
+)]
+pub(super) struct CallsArgs {
+    /// Captures, globs, or '-' for standard input; several are merged in the order of time
+    #[arg(
+        value_name = "FILE",
+        required_unless_present = "interface",
+        conflicts_with = "interface"
+    )]
+    files: Vec<String>,
+    #[command(flatten)]
+    capture: InterfaceArgs,
+    /// Memory for calls and messages; beyond it the oldest calls are forgotten
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "256m", help_heading = "Resources")]
+    memory_limit: usize,
+    /// Disk space for packets that come once, so that calls can be saved; beyond it the oldest are let go
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "512m", help_heading = "Resources")]
+    spool: usize,
+    /// Where the rows go, and how.
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Runs `weir sip calls`.
+pub(super) fn run(
+    args: &CallsArgs,
+    global: Global,
+    messages: Messages,
+) -> Result<ExitCode, Failure> {
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    let wants_rows = args.output.format.is_some() || !args.output.output.is_empty();
+    if wants_rows || is_dumb || !io::stdout().is_terminal() {
+        return rows(args, global, messages);
+    }
+    let (origin, counts, source) = origin(args)?;
+    let comes_once = args.capture.interface.is_some() || args.files.iter().any(|file| file == "-");
+    let spool = match comes_once {
+        true => Some(Arc::new(Spool::new(args.spool as u64).map_err(
+            |error| Failure::environment(format!("no folder for packets that come once: {error}")),
+        )?)),
+        false => None,
+    };
+    let store = match &spool {
+        Some(spool) => Store::Spool(Arc::clone(spool)),
+        None => Store::Captures(args.files.clone()),
+    };
+    let shared = Shared::new(Book::new(args.memory_limit));
+    let stop = Stop::default();
+    signals::end_gracefully(stop.flag());
+    args.capture.end_in_time(&stop);
+    let reader = {
+        let (shared, stop) = (shared.clone(), stop.clone());
+        thread::spawn(move || reading::read(origin, &shared, &stop, spool.as_deref()))
+    };
+    let mut saving = Saving::new(store, global);
+    let theme = Theme {
+        colour: global.color.applies(true),
+    };
+    let view = View::new(comes_once);
+    let shown = screen::show(&shared, view, &mut saving, &source, theme, &stop);
+    stop.ask();
+    finish_saving(&mut saving, messages);
+    // Standard input may block for ever; an interface is heard to its end.
+    if args.capture.interface.is_some() {
+        let _ = reader.join();
+    }
+    let book = shared.look();
+    if let (Some(name), Some(counts)) = (&args.capture.interface, counts) {
+        interface::tell_counts(name, &counts, "--buffer gives them more room", messages);
+    }
+    for note in book.notes() {
+        messages.note(&note);
+    }
+    for (error, hint) in &book.damage {
+        messages.error(error);
+        if let Some(hint) = hint {
+            messages.hint(hint);
+        }
+    }
+    shown.map_err(|error| Failure::environment(format!("the terminal: {error}")))?;
+    Ok(ExitCode::from(u8::from(!book.damage.is_empty())))
+}
+
+/// Where packets come from, what the kernel counts of it, and what it is called.
+fn origin(args: &CallsArgs) -> Result<(Origin, Option<Arc<Counts>>, String), Failure> {
+    let Some(name) = &args.capture.interface else {
+        let source = match args.files.as_slice() {
+            [file] => file.clone(),
+            files => format!(
+                "{} and {} more",
+                files.first().map_or("", String::as_str),
+                files.len().saturating_sub(1)
+            ),
+        };
+        return Ok((reading::open(&args.files)?, None, source));
+    };
+    let interface = args.capture.open(name)?;
+    let counts = Arc::clone(interface.counts());
+    let origin = Origin::Interface(name.clone(), interface);
+    Ok((origin, Some(counts), name.clone()))
+}
+
+/// A capture that is under way is written to its end.
+fn finish_saving(saving: &mut Saving, messages: Messages) {
+    while saving.under_way > 0 {
+        match saving.told() {
+            Some((text, true)) => messages.error(&text),
+            Some((text, false)) => messages.note(&text),
+            None => thread::sleep(std::time::Duration::from_millis(10)),
+        }
+    }
+}
+
+/// Calls as rows, for files and other programs.
+fn rows(args: &CallsArgs, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
+    if args.capture.interface.is_some() {
+        let sql = format!("SELECT {COLUMNS} FROM calls(live)");
+        return crate::live::run(&live(args, sql), global, messages);
+    }
+    if args.files.is_empty() {
+        return Err(Refusal::usage("no capture is named", "weir sip calls trace.pcap").into());
+    }
+    let merge = super::merged(&args.files);
+    let sql = format!("SELECT {COLUMNS} FROM calls({}{merge})", paths(&args.files));
+    let file = args.output.file(0, 1)?;
+    let options = args
+        .output
+        .options(file, io::stdout().is_terminal(), global.color);
+    let target = match file {
+        Some(path) => Some(Target::new(path, global)?),
+        None => None,
+    };
+    let out: Box<dyn io::Write + Send> = match &target {
+        Some(target) => Box::new(target.clone()),
+        None => Box::new(io::stdout()),
+    };
+    let session = Session::new(&weir_engine::Options::default(), messages, !global.quiet)?;
+    let mut statements = session.parse(&sql)?.into();
+    let mut out = Some(out);
+    for planned in session.plan_next(&mut statements)? {
+        let out = out.take().unwrap_or_else(|| Box::new(io::sink()));
+        session.answer(planned, &options, out, Refresh::default())?;
+    }
+    if let Some(target) = target {
+        target.keep()?;
+    }
+    Ok(session.close(false))
+}
+
+/// The same question to packets as they come.
+fn live(args: &CallsArgs, sql: String) -> Live {
+    Live {
+        sql: Some(sql),
+        time_zone: None,
+        geoip: Vec::new(),
+        capture: args.capture.clone(),
+        list_interfaces: false,
+        write: None,
+        count: None,
+        every: None,
+        output: args.output.clone(),
+        stats: false,
+    }
+}
+
+/// What a row says of a call.
+const COLUMNS: &str = "call.number, sip.call_id, call.first, call.from, call.to, call.state, call.status, \
+    call.duration, call.messages, call.mos, addr.src, port.src, addr.dst, port.dst";
+
+const EXAMPLES: &str = "\
+Examples:
+  Calls as they come (with sudo, or after sudo setcap cap_net_raw+ep $(which weir)):
+    weir sip calls -i eth0
+  Those of captures:
+    weir sip calls day/*.pcap
+  Those that another machine sees:
+    ssh gateway tcpdump -U -w - port 5060 | weir sip calls -
+  As rows:
+    weir sip calls trace.pcap --format ndjson | jq .";

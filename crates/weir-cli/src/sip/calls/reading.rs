@@ -1,0 +1,196 @@
+//! Packets on their way into the book, on a thread of its own: the captures that are named, or an interface.
+
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use weir_capture::{Merge, Reader, Record};
+use weir_live::Interface;
+use weir_packet::{Decoder, Frame, LinkType, Needs, Options};
+use weir_tables::Stop;
+
+use super::book::Book;
+use super::spool::Spool;
+use crate::session::Failure;
+
+/// The book, shared by who reads and who shows.
+#[derive(Clone, Debug)]
+pub(super) struct Shared {
+    book: Arc<Mutex<Book>>,
+    /// Who shows wants to look: a reader that has always the next packet at hand waits for it.
+    wanted: Arc<AtomicBool>,
+}
+
+impl Shared {
+    pub(super) fn new(book: Book) -> Self {
+        Self {
+            book: Arc::new(Mutex::new(book)),
+            wanted: Arc::default(),
+        }
+    }
+
+    /// Looks at the book.
+    pub(super) fn look(&self) -> MutexGuard<'_, Book> {
+        self.wanted.store(true, Ordering::Relaxed);
+        let book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+        self.wanted.store(false, Ordering::Relaxed);
+        book
+    }
+
+    fn write(&self) -> MutexGuard<'_, Book> {
+        while self.wanted.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_micros(100));
+        }
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where packets come from.
+pub(super) enum Origin {
+    /// Captures, in the order of time.
+    Captures(Merge<Box<dyn Read + Send>>, Vec<String>),
+    /// An interface that was opened and not started.
+    Interface(String, Interface),
+}
+
+/// Opens captures; `-` is standard input.
+pub(super) fn open(patterns: &[String]) -> Result<Origin, Failure> {
+    let mut readers = Vec::new();
+    let mut names = Vec::new();
+    for pattern in patterns {
+        if weir_capture::is_remote(pattern) {
+            let name = weir_capture::redacted(pattern).into_owned();
+            return Err(Failure::environment(format!(
+                "{name}: the list is made of local captures"
+            ))
+            .with_hint("with --format csv the calls are listed from there, too"));
+        }
+        if pattern == "-" {
+            let reader = reader("-", Box::new(io::stdin()))?;
+            readers.push(reader);
+            names.push("-".to_owned());
+            continue;
+        }
+        let found = weir_capture::expand(pattern)
+            .map_err(|error| refused(&error.to_string(), error.hint()))?;
+        for path in found {
+            let name = path.display().to_string();
+            readers.push(reader(&name, file(&path)?)?);
+            names.push(name);
+        }
+    }
+    Ok(Origin::Captures(Merge::new(readers), names))
+}
+
+fn file(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
+    let file = std::fs::File::open(path).map_err(|error| Failure::file(path, &error))?;
+    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        let message = format!("{} is a folder", path.display());
+        let hint = format!("name the captures in it: {}/*.pcap", path.display());
+        return Err(Failure::environment(message).with_hint(hint));
+    }
+    Ok(Box::new(file))
+}
+
+fn reader(
+    name: &str,
+    bytes: Box<dyn Read + Send>,
+) -> Result<Reader<Box<dyn Read + Send>>, Failure> {
+    Reader::new(bytes).map_err(|error| refused(&format!("{name}: {error}"), error.hint()))
+}
+
+fn refused(message: &str, hint: Option<&str>) -> Failure {
+    let failure = Failure::environment(message.to_owned());
+    match hint {
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
+    }
+}
+
+/// Reads to the end, or until it is asked to stop; what belongs to calls goes into the spool, if there is one.
+pub(super) fn read(origin: Origin, shared: &Shared, stop: &Stop, spool: Option<&Spool>) {
+    let mut taking = Taking {
+        decoder: Decoder::new(Options::default(), [Needs::All]),
+        shared,
+        spool,
+        number: 0,
+    };
+    match origin {
+        Origin::Captures(mut merge, names) => {
+            while !stop.is_asked() {
+                match merge.next() {
+                    Ok(Some((_, record))) => taking.record(&record),
+                    Ok(None) => break,
+                    // The others are read on.
+                    Err(error) => {
+                        let name = names.get(error.file).map_or("?", String::as_str);
+                        let hint = error.error.hint().map(ToOwned::to_owned);
+                        taking.damage(format!("{name}: {}", error.error), hint);
+                    }
+                }
+            }
+        }
+        Origin::Interface(name, interface) => {
+            let packets = interface.start(&[], Arc::clone(stop.flag()));
+            let reader = packets
+                .map_err(|error| error.to_string())
+                .and_then(|packets| Reader::new(packets).map_err(|error| error.to_string()));
+            match reader {
+                Err(error) => taking.damage(format!("{name}: {error}"), None),
+                Ok(mut reader) => loop {
+                    match reader.next() {
+                        Ok(Some(record)) => taking.record(&record),
+                        Ok(None) => break,
+                        Err(error) if error.is_pause() => {}
+                        Err(error) => {
+                            taking.damage(format!("{name}: {error}"), None);
+                            break;
+                        }
+                    }
+                },
+            }
+        }
+    }
+    shared.write().finish();
+}
+
+/// What packets go through.
+struct Taking<'t> {
+    decoder: Decoder,
+    shared: &'t Shared,
+    spool: Option<&'t Spool>,
+    /// Records of all captures together.
+    number: u64,
+}
+
+impl Taking<'_> {
+    fn record(&mut self, record: &Record<'_>) {
+        self.number = self.number.saturating_add(1);
+        let mut frame = Frame::new(LinkType(record.link_type), record.data);
+        frame.number = self.number;
+        frame.time_ns = record.time_ns;
+        frame.wire_len = record.wire_len;
+        let packet = self.decoder.decode(frame);
+        let belongs = self.shared.write().packet(&packet);
+        if let Some(spool) = self.spool.filter(|_| belongs) {
+            match spool.keep(record, self.number) {
+                Ok(from) => self.shared.write().kept_from = from,
+                Err(error) => self.damage(format!("packets cannot be kept: {error}"), None),
+            }
+        }
+    }
+
+    /// It is told at the end; no more than a few, of what fails again and again.
+    fn damage(&self, message: String, hint: Option<String>) {
+        let mut book = self.shared.write();
+        if book.damage.len() < DAMAGE_MAX && !book.damage.iter().any(|(known, _)| *known == message)
+        {
+            book.damage.push((message, hint));
+        }
+    }
+}
+
+const DAMAGE_MAX: usize = 64;

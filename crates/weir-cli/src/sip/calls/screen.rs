@@ -1,0 +1,126 @@
+//! The terminal: taken, drawn on, listened to, and given back as it was.
+
+use std::io::{self, Stdout};
+use std::time::{Duration, Instant};
+
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::event::{self, Event};
+use ratatui::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use ratatui::crossterm::{cursor, execute};
+use weir_tables::Stop;
+
+use super::draw::{Theme, draw};
+use super::keys::Key;
+use super::reading::Shared;
+use super::saving::Saving;
+use super::view::{Action, View};
+
+/// Shows calls until the user leaves, or a signal asks for the end.
+pub(super) fn show(
+    shared: &Shared,
+    mut view: View,
+    saving: &mut Saving,
+    source: &str,
+    theme: Theme,
+    stop: &Stop,
+) -> io::Result<()> {
+    let mut taken = Taken::new()?;
+    let mut drawn: Option<(u64, bool, Instant)> = None;
+    let mut is_stale = true;
+    while !stop.is_asked() {
+        if let Some(told) = saving.told() {
+            view.said = Some(told);
+            is_stale = true;
+        }
+        let is_due = {
+            let book = shared.look();
+            drawn.is_none_or(|(packets, is_over, when)| {
+                (packets, is_over) != (book.packets, book.is_over) && when.elapsed() >= DRAW_EVERY
+            })
+        };
+        if is_stale || is_due {
+            let book = shared.look();
+            taken.terminal.draw(|frame| {
+                let area = frame.area();
+                draw(frame.buffer_mut(), area, &mut view, &book, source, theme);
+            })?;
+            drawn = Some((book.packets, book.is_over, Instant::now()));
+            is_stale = false;
+        }
+        if !event::poll(LISTEN_FOR)? {
+            continue;
+        }
+        // Keys that were typed ahead are taken before the next drawing.
+        loop {
+            let event = event::read()?;
+            is_stale |= matches!(event, Event::Resize(..));
+            if let Some(key) = Key::of(&event) {
+                is_stale = true;
+                // The book is let go of before it is looked at again.
+                let action = view.key(key, &shared.look());
+                match action {
+                    Action::Nothing => {}
+                    Action::Leave => return Ok(()),
+                    Action::Save(number, path) => {
+                        let call_id = shared.look().row(number).map(|row| row.call_id.clone());
+                        view.said = Some(match call_id {
+                            Some(call_id) => saving.begin(&call_id, path),
+                            None => ("this call was forgotten".to_owned(), true),
+                        });
+                    }
+                }
+            }
+            if !event::poll(Duration::ZERO)? {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The terminal while it is ours.
+struct Taken {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+}
+
+impl Taken {
+    fn new() -> io::Result<Self> {
+        // Whatever ends the program, a shell wants its terminal as it was.
+        let told = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            give_back();
+            told(panic);
+        }));
+        enable_raw_mode()?;
+        let mut out = io::stdout();
+        let begun = execute!(out, EnterAlternateScreen, cursor::Hide)
+            .and_then(|()| Terminal::new(CrosstermBackend::new(out)));
+        match begun {
+            Ok(terminal) => Ok(Self { terminal }),
+            Err(error) => {
+                give_back();
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+/// A terminal that has gone takes nothing back.
+fn give_back() {
+    let _ = disable_raw_mode();
+    let _ = execute!(io::stdout(), LeaveAlternateScreen, cursor::Show);
+}
+
+/// Lists that grow are drawn so often at most.
+const DRAW_EVERY: Duration = Duration::from_millis(100);
+/// A key is waited for so long, before it is looked whether there is more to draw.
+const LISTEN_FOR: Duration = Duration::from_millis(50);

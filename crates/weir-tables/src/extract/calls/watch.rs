@@ -1,0 +1,186 @@
+//! Calls as they come: for who looks on, and does not wait for their end.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use weir_packet::Packet;
+use weir_sip::{Calls, Digest, Limits, Message, Seen};
+
+use crate::extract::media::{CallStreams, Finder, Sight};
+use crate::extract::sip::SipMessage;
+
+/// Follows SIP messages, the calls that they make, and the RTP that they announce, packet by packet, as the tables `sip`
+/// and `calls` do and within the same limits.
+///
+/// ```
+/// use weir_packet::{Decoder, Frame, LinkType};
+/// use weir_tables::CallWatch;
+///
+/// let mut watch = CallWatch::default();
+/// let mut decoder = Decoder::default();
+/// let packet = decoder.decode(Frame::new(LinkType::ETHERNET, &[0; 60]));
+/// watch.packet(&packet, &mut |_| unreachable!("no SIP is in it"));
+/// ```
+pub struct CallWatch {
+    finder: Finder,
+    calls: Calls,
+    streams: CallStreams,
+    last_ns: i64,
+}
+
+/// What a packet brought.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CallSight<'s> {
+    /// A SIP message.
+    Message {
+        /// Its bytes and its way.
+        message: &'s SipMessage<'s>,
+        /// Its values.
+        digest: &'s Digest<'s>,
+        /// Whether it repeats another, and which call it belongs to.
+        seen: Seen,
+        /// The calls; [`Calls::stand`] tells how that of the message stands.
+        calls: &'s Calls,
+    },
+    /// A packet of RTP or RTCP.
+    Media(CallMedia<'s>),
+}
+
+/// A packet of a stream.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct CallMedia<'s> {
+    /// Call-ID of what announced it; `None` for RTCP of none.
+    pub call_id: Option<&'s str>,
+    /// Who sent it.
+    pub src: SocketAddr,
+    /// Who received it.
+    pub dst: SocketAddr,
+    /// When.
+    pub time_ns: Option<i64>,
+    /// Number of its record.
+    pub frame: u64,
+    /// It is RTP, and not RTCP.
+    pub is_rtp: bool,
+}
+
+/// How the streams of a call sound.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct CallSound {
+    /// The lowest mean opinion score, as `call.mos`.
+    pub mos: Option<f64>,
+    /// Packets that never came, as `call.lost`; `None` without streams.
+    pub lost: Option<u64>,
+    /// The highest mean jitter in milliseconds, as `call.jitter`.
+    pub jitter_ms: Option<f64>,
+}
+
+impl Default for CallWatch {
+    fn default() -> Self {
+        Self {
+            finder: Finder::of_announced(),
+            calls: Calls::default(),
+            streams: CallStreams::default(),
+            last_ns: 0,
+        }
+    }
+}
+
+impl CallWatch {
+    /// Takes the next packet of the capture, with all its headers decoded, and hands on what it brought.
+    pub fn packet(&mut self, packet: &Packet<'_>, each: &mut dyn FnMut(&CallSight<'_>)) {
+        let Self {
+            finder,
+            calls,
+            streams,
+            last_ns,
+        } = self;
+        // Both kinds of finds go to one listener, one after the other.
+        let each = std::cell::RefCell::new(each);
+        finder.packet_with_sip(
+            packet,
+            &mut |message| {
+                take(calls, last_ns, message, &mut |sight| {
+                    (each.borrow_mut())(sight)
+                })
+            },
+            &mut |sight| {
+                let (way, call_id, is_rtp) = match sight {
+                    Sight::Rtp(sight) => {
+                        streams.rtp(sight);
+                        (sight.way, sight.announced.as_deref(), true)
+                    }
+                    Sight::Rtcp(bytes, way, announced) => {
+                        streams.rtcp(bytes, way);
+                        (*way, *announced, false)
+                    }
+                };
+                (each.borrow_mut())(&CallSight::Media(CallMedia {
+                    call_id: call_id.and_then(|it| it.call_id.as_deref()),
+                    src: way.src.into(),
+                    dst: way.dst.into(),
+                    time_ns: way.time_ns,
+                    frame: way.frame,
+                    is_rtp,
+                }));
+            },
+        );
+    }
+
+    /// The capture is over: hands on what waited for missing segments.
+    pub fn finish(&mut self, each: &mut dyn FnMut(&CallSight<'_>)) {
+        let Self {
+            finder,
+            calls,
+            last_ns,
+            ..
+        } = self;
+        finder.finish(&mut |message| take(calls, last_ns, message, each));
+    }
+
+    /// How the streams of a call sound so far.
+    #[must_use]
+    pub fn sound(&self, call_id: &[u8]) -> CallSound {
+        let heard = self.streams.heard(call_id);
+        CallSound {
+            mos: heard.mos,
+            lost: heard.missing,
+            jitter_ms: heard.jitter_ms,
+        }
+    }
+
+    /// What was not read, or given up for the limits, in words.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        super::notes(&self.calls, &self.finder)
+    }
+}
+
+fn take(
+    calls: &mut Calls,
+    last_ns: &mut i64,
+    found: &SipMessage<'_>,
+    each: &mut dyn FnMut(&CallSight<'_>),
+) {
+    let Ok(message) = Message::parse(found.bytes, &Limits::default()) else {
+        return;
+    };
+    *last_ns = found.way.time_ns.unwrap_or(*last_ns);
+    let digest = Digest::of(&message);
+    // Who looks on knows the calls already that are over.
+    let seen = calls.take(*last_ns, Some(found.way.flow), &digest, &mut |_| {});
+    each(&CallSight::Message {
+        message: found,
+        digest: &digest,
+        seen,
+        calls,
+    });
+}
+
+impl fmt::Debug for CallWatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CallWatch of {} calls", self.calls.live())
+    }
+}
