@@ -78,6 +78,7 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     // What these say of themselves stands at their types: a doc comment here would win.
     Query(Query),
+    Shell(Box<crate::shell::Shell>),
     Live(Live),
     Fields(Fields),
     Filter(crate::filter::Filter),
@@ -723,7 +724,7 @@ fn man_page(command: clap::Command, pages: &mut Vec<(String, Vec<u8>)>) -> io::R
     Ok(())
 }
 
-fn parse_rows(text: &str) -> Result<Rows, String> {
+pub(crate) fn parse_rows(text: &str) -> Result<Rows, String> {
     if text.eq_ignore_ascii_case("all") {
         return Ok(Rows(None));
     }

@@ -42,6 +42,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
 pub(crate) use error::{Error, ErrorKind};
+pub(crate) use rows::unique_names;
 pub(crate) use summary::{Summary, grouped};
 
 use pipe::{Pipe, Watch};
