@@ -13,6 +13,7 @@ mod outputs;
 mod remote;
 mod shell;
 mod statuses;
+mod terminal;
 mod transcript;
 mod websocket;
 
