@@ -39,7 +39,6 @@ mod functions;
 mod fuse;
 mod geoip;
 mod grammar;
-mod held;
 mod json;
 mod json_array;
 mod live;

@@ -64,7 +64,7 @@ impl Latest {
                 "{NAME} is still the answer before: this one takes more than {most} MiB"
             )));
         }
-        engine.hold(NAME, self.schema, self.rows)?;
+        engine.register(NAME, self.schema, self.rows)?;
         Ok(None)
     }
 }
