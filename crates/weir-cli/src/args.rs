@@ -79,6 +79,8 @@ pub(crate) enum Command {
     // What these say of themselves stands at their types: a doc comment here would win.
     Query(Query),
     Shell(Box<crate::shell::Shell>),
+    Summary(crate::overview::Summary),
+    Report(crate::report::Report),
     Live(Live),
     Fields(Fields),
     Filter(crate::filter::Filter),

@@ -16,10 +16,12 @@ mod interface;
 mod live;
 mod message;
 mod output;
+mod overview;
 mod progress;
 mod quantity;
 mod query;
 mod refusal;
+mod report;
 #[cfg(feature = "serve")]
 mod serve;
 mod session;
@@ -99,6 +101,8 @@ fn run(cli: &Cli, messages: Messages) -> Result<ExitCode, Failure> {
         Command::Ws(ws) => ws::run(ws, global, messages),
         #[cfg(feature = "serve")]
         Command::Serve(serve) => serve::run(serve, global, messages),
+        Command::Summary(summary) => overview::run(summary, global, messages),
+        Command::Report(report) => report::run(report, global, messages),
         Command::Shell(shell) => shell::run(shell, global, messages),
         Command::Sip(sip) => sip::run(sip, global, messages),
         Command::Completions { shell } => {

@@ -194,6 +194,27 @@ pub(crate) fn answer_script(
     work.close()
 }
 
+/// A statement of a file, and the line that it begins in.
+pub(crate) struct Written {
+    pub(crate) text: String,
+    pub(crate) line: usize,
+}
+
+/// The statements of a text, with the comments in front of them.
+pub(crate) fn pieces(text: &str) -> Vec<Written> {
+    let (found, _) = weir_engine::statements(text);
+    let written = found.into_iter().map(|range| {
+        let piece = text.get(range.clone()).unwrap_or_default();
+        let blank = piece.len() - piece.trim_start().len();
+        let before = text.get(..range.start + blank).unwrap_or_default();
+        Written {
+            text: piece.trim().to_owned(),
+            line: before.matches('\n').count() + 1,
+        }
+    });
+    written.collect()
+}
+
 fn at_terminal(shell: &Shell, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
     let places = match shell.no_config {
         true => Places::default(),

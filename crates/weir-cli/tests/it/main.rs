@@ -11,6 +11,7 @@ mod documents;
 mod live;
 mod outputs;
 mod remote;
+mod reports;
 mod shell;
 mod statuses;
 mod terminal;
