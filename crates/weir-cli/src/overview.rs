@@ -12,7 +12,7 @@ use crate::session::{Failure, Session};
 /// `weir summary`.
 #[derive(Args, Debug)]
 #[command(
-    about = "Say what is in a capture: times, protocols, talkers, services, calls, names, damage",
+    about = "Say what is in a capture, in one reading",
     long_about = "Say what is in a capture: times, protocols, talkers, services, calls, names, damage.\n\n\
         The captures are read once. What is not in them is left out.",
     after_help = EXAMPLES
