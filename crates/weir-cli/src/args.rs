@@ -78,6 +78,9 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     // What these say of themselves stands at their types: a doc comment here would win.
     Query(Query),
+    Shell(Box<crate::shell::Shell>),
+    Summary(crate::overview::Summary),
+    Report(crate::report::Report),
     Live(Live),
     Fields(Fields),
     Filter(crate::filter::Filter),
@@ -723,7 +726,7 @@ fn man_page(command: clap::Command, pages: &mut Vec<(String, Vec<u8>)>) -> io::R
     Ok(())
 }
 
-fn parse_rows(text: &str) -> Result<Rows, String> {
+pub(crate) fn parse_rows(text: &str) -> Result<Rows, String> {
     if text.eq_ignore_ascii_case("all") {
         return Ok(Rows(None));
     }

@@ -22,6 +22,15 @@ pub(crate) fn run(
     global: Global,
     messages: Messages,
 ) -> Result<ExitCode, Failure> {
+    let batch = matching(fields.pattern.as_deref())?;
+    listed(&batch, &fields.output, global, messages)
+}
+
+/// The columns that a pattern lets through, as rows.
+///
+/// # Errors
+/// When there are none, with what the pattern may mean.
+pub(crate) fn matching(pattern: Option<&str>) -> Result<RecordBatch, Failure> {
     let tables = tables();
     let rows: Vec<Row<'_>> = tables
         .iter()
@@ -33,14 +42,9 @@ pub(crate) fn run(
             });
             own.map(|column| Row::of(name, column))
         })
-        .filter(|row| {
-            fields
-                .pattern
-                .as_ref()
-                .is_none_or(|pattern| row.contains(pattern))
-        })
+        .filter(|row| pattern.is_none_or(|pattern| row.contains(pattern)))
         .collect();
-    if let (true, Some(pattern)) = (rows.is_empty(), &fields.pattern) {
+    if let (true, Some(pattern)) = (rows.is_empty(), pattern) {
         // Names of other tools are no columns, but mean something.
         let packets = Table::packets();
         let has = |name: &str| packets.position(name).is_some();
@@ -71,8 +75,7 @@ pub(crate) fn run(
         )
         .into());
     }
-    let batch = batch(&rows)?;
-    listed(&batch, &fields.output, global, messages)
+    batch(&rows)
 }
 
 /// Writes a list that was asked for.
@@ -107,7 +110,7 @@ pub(crate) fn listed(
 }
 
 /// All tables by name; a layout's own columns stand in the layout.
-fn tables() -> Vec<(&'static str, Table)> {
+pub(crate) fn tables() -> Vec<(&'static str, Table)> {
     let extracted = EXTRACTIONS
         .iter()
         .map(|extraction| (extraction.name, Table::extracted(extraction)));

@@ -18,18 +18,8 @@ pub(crate) fn run(
     global: Global,
     messages: Messages,
 ) -> Result<ExitCode, Failure> {
-    let mut entries = Engine::new(&Options::default())?.functions();
-    entries.retain(|entry| is_wanted(entry, list));
-    none_is_refused(&entries, list, "function")?;
-    let batch = batch(
-        &[
-            ("function", &|entry| entry.name.clone()),
-            ("kind", &|entry| entry.kind.to_owned()),
-            ("example", &|entry| entry.example.clone()),
-            ("meaning", &|entry| entry.meaning.clone()),
-        ],
-        &entries,
-    )?;
+    let engine = Engine::new(&Options::default())?;
+    let batch = matching(&engine, list.pattern.as_deref())?;
     listed(&batch, &list.output, global, messages)
 }
 
@@ -39,20 +29,55 @@ pub(crate) fn tables(
     global: Global,
     messages: Messages,
 ) -> Result<ExitCode, Failure> {
-    let mut entries = Engine::new(&Options::default())?.functions();
+    let engine = Engine::new(&Options::default())?;
+    let mut entries = engine.functions();
     entries.push(live());
     entries.sort_by(|one, other| one.name.cmp(&other.name));
-    entries.retain(|entry| entry.kind == "table" && is_wanted(entry, list));
-    none_is_refused(&entries, list, "table")?;
-    let batch = batch(
+    let batch = table_rows(entries, list.pattern.as_deref())?;
+    listed(&batch, &list.output, global, messages)
+}
+
+/// The functions of an engine that a pattern lets through, as rows.
+pub(crate) fn matching(engine: &Engine, pattern: Option<&str>) -> Result<RecordBatch, Failure> {
+    let mut entries = engine.functions();
+    entries.retain(|entry| is_wanted(entry, pattern));
+    none_is_refused(&entries, pattern, "function")?;
+    batch(
+        &[
+            ("function", &|entry| entry.name.clone()),
+            ("kind", &|entry| entry.kind.to_owned()),
+            ("example", &|entry| entry.example.clone()),
+            ("meaning", &|entry| entry.meaning.clone()),
+        ],
+        &entries,
+    )
+}
+
+/// The tables of an engine that a pattern lets through, behind those of the session, as rows.
+pub(crate) fn matching_tables(
+    engine: &Engine,
+    pattern: Option<&str>,
+    own: &[FunctionEntry],
+) -> Result<RecordBatch, Failure> {
+    let mut entries = own.to_vec();
+    entries.extend(engine.functions());
+    table_rows(entries, pattern)
+}
+
+fn table_rows(
+    mut entries: Vec<FunctionEntry>,
+    pattern: Option<&str>,
+) -> Result<RecordBatch, Failure> {
+    entries.retain(|entry| entry.kind == "table" && is_wanted(entry, pattern));
+    none_is_refused(&entries, pattern, "table")?;
+    batch(
         &[
             ("table", &|entry| entry.name.clone()),
             ("meaning", &|entry| entry.meaning.clone()),
             ("example", &|entry| entry.example.clone()),
         ],
         &entries,
-    )?;
-    listed(&batch, &list.output, global, messages)
+    )
 }
 
 /// The table that is no function, and stands in the place of paths.
@@ -66,8 +91,8 @@ fn live() -> FunctionEntry {
     }
 }
 
-fn is_wanted(entry: &FunctionEntry, list: &Functions) -> bool {
-    list.pattern.as_ref().is_none_or(|pattern| {
+fn is_wanted(entry: &FunctionEntry, pattern: Option<&str>) -> bool {
+    pattern.is_none_or(|pattern| {
         let pattern = pattern.to_lowercase();
         [&entry.name, &entry.meaning]
             .iter()
@@ -75,8 +100,12 @@ fn is_wanted(entry: &FunctionEntry, list: &Functions) -> bool {
     })
 }
 
-fn none_is_refused(entries: &[FunctionEntry], list: &Functions, what: &str) -> Result<(), Failure> {
-    match &list.pattern {
+fn none_is_refused(
+    entries: &[FunctionEntry],
+    pattern: Option<&str>,
+    what: &str,
+) -> Result<(), Failure> {
+    match pattern {
         Some(pattern) if entries.is_empty() => Err(Refusal::usage(
             format!("no {what} has '{pattern}' in its name or meaning"),
             format!("'weir {what}s' lists all"),

@@ -16,13 +16,16 @@ mod interface;
 mod live;
 mod message;
 mod output;
+mod overview;
 mod progress;
 mod quantity;
 mod query;
 mod refusal;
+mod report;
 #[cfg(feature = "serve")]
 mod serve;
 mod session;
+mod shell;
 mod signals;
 mod sip;
 mod target;
@@ -39,6 +42,12 @@ use session::Failure;
 fn main() -> ExitCode {
     signals::heed();
     let line: Vec<_> = std::env::args_os().collect();
+    if line.len() == 1
+        && let Some(outcome) = alone()
+    {
+        let messages = Messages::new(ColorChoice::Auto, false);
+        return outcome.unwrap_or_else(|failure| failure.report(messages));
+    }
     let cli = match args::parse(line.iter().cloned()) {
         Ok(cli) => cli,
         Err(refusal) => return refusal.report(Messages::new(ColorChoice::Auto, false)),
@@ -50,6 +59,29 @@ fn main() -> ExitCode {
     match run(&cli, messages) {
         Ok(code) => code,
         Err(failure) => failure.report(messages),
+    }
+}
+
+/// Does what `weir` without a word stands for; `None` when that is help.
+fn alone() -> Option<Result<ExitCode, Failure>> {
+    let global = args::Global {
+        color: ColorChoice::of_environment(),
+        quiet: false,
+        overwrite: false,
+    };
+    let messages = Messages::new(global.color, false);
+    match shell::Alone::here() {
+        shell::Alone::Help => None,
+        shell::Alone::Shell => Some(shell::run(&shell::Shell::plain(), global, messages)),
+        shell::Alone::Script => match shell::script() {
+            // Nothing was asked.
+            Ok(script) if script.trim().is_empty() => None,
+            Ok(script) => {
+                let shell = shell::Shell::plain();
+                Some(shell::answer_script(&shell, &script, global, messages))
+            }
+            Err(failure) => Some(Err(failure)),
+        },
     }
 }
 
@@ -69,6 +101,9 @@ fn run(cli: &Cli, messages: Messages) -> Result<ExitCode, Failure> {
         Command::Ws(ws) => ws::run(ws, global, messages),
         #[cfg(feature = "serve")]
         Command::Serve(serve) => serve::run(serve, global, messages),
+        Command::Summary(summary) => overview::run(summary, global, messages),
+        Command::Report(report) => report::run(report, global, messages),
+        Command::Shell(shell) => shell::run(shell, global, messages),
         Command::Sip(sip) => sip::run(sip, global, messages),
         Command::Completions { shell } => {
             printed(args::write_completions(*shell, &mut io::stdout()))

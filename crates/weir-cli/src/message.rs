@@ -19,6 +19,12 @@ pub(crate) enum ColorChoice {
 }
 
 impl ColorChoice {
+    /// What WEIR_COLOR says, where no switch can.
+    pub(crate) fn of_environment() -> Self {
+        let word = std::env::var("WEIR_COLOR").unwrap_or_default();
+        <Self as clap::ValueEnum>::from_str(&word, true).unwrap_or_default()
+    }
+
     /// Whether to colour a stream that is a terminal or not, in the environment of this process.
     pub(crate) fn applies(self, terminal: bool) -> bool {
         let variable = |name| std::env::var_os(name).unwrap_or_default();

@@ -42,6 +42,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
 pub(crate) use error::{Error, ErrorKind};
+pub(crate) use rows::unique_names;
 pub(crate) use summary::{Summary, grouped};
 
 use pipe::{Pipe, Watch};
@@ -274,6 +275,25 @@ impl Writer {
         summary.closed = self.watch.closed();
         Ok(summary)
     }
+}
+
+/// The values of rows as text, for documents: as a CSV has them, with what steers a reader spelled out.
+///
+/// # Errors
+/// When a value has no text.
+pub(crate) fn texts(batch: &RecordBatch) -> Result<Vec<Vec<String>>, Error> {
+    let columns = rows::columns(batch).map_err(|error| Error::encode(Format::Csv, error))?;
+    let value = |column: &column::Column<'_>, row| {
+        let mut value = String::new();
+        if !column.is_null(row) {
+            column.push_text(row, &mut value);
+        }
+        text::escaped(&value).into_owned()
+    };
+    let rows = 0..batch.num_rows();
+    Ok(rows
+        .map(|row| columns.iter().map(|column| value(column, row)).collect())
+        .collect())
 }
 
 /// One format at work.

@@ -162,7 +162,8 @@ fn options(query: &Query, global: Global) -> weir_engine::Options {
     options
 }
 
-fn read_sql(path: &Path) -> Result<String, Failure> {
+/// The text of a file of statements, '-' being standard input.
+pub(crate) fn read_sql(path: &Path) -> Result<String, Failure> {
     if path.as_os_str() != "-" {
         return std::fs::read_to_string(path).map_err(|error| Failure::file(path, &error));
     }

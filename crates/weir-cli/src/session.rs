@@ -5,19 +5,20 @@ use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use arrow::array::RecordBatch;
 use tokio::runtime::Runtime;
 use weir_engine::{Engine, ErrorKind, Planned, Statement};
+use weir_tables::Totals;
 
 use crate::message::Messages;
 use crate::output::{self, Flow, Writer, grouped};
 use crate::progress::{Done, Progress};
 use crate::refusal::Refusal;
-use crate::signals;
+use crate::signals::{self, Interrupts};
 use crate::watch::{self, Refresh};
 
 /// Why a command could not do its work.
@@ -45,6 +46,21 @@ impl Failure {
             message,
             hint: None,
         }
+    }
+
+    /// The user has had enough of a query.
+    pub(crate) fn interrupted() -> Self {
+        Self {
+            code: INTERRUPTED,
+            message: "interrupted".to_owned(),
+            hint: None,
+        }
+    }
+
+    /// Says at what place of a text it happened.
+    pub(crate) fn at(mut self, place: &str) -> Self {
+        self.message = format!("{place}: {}", self.message);
+        self
     }
 
     /// The next thing to try.
@@ -145,9 +161,33 @@ pub(crate) struct Session {
     engine: Engine,
     messages: Messages,
     progress: bool,
-    started: Instant,
+    since: Mutex<Since>,
     /// Signals are heeded already.
     ends_on_interrupt: AtomicBool,
+}
+
+/// What had been read when what is reported on next began.
+struct Since {
+    totals: Totals,
+    planned_bytes: u64,
+    started: Instant,
+}
+
+/// What listens to an answer beside its output.
+pub(crate) struct Heed<'h> {
+    /// Gets every batch that is written.
+    pub(crate) each: &'h mut dyn FnMut(&RecordBatch),
+    /// Ends the answer when it is set.
+    pub(crate) interrupts: Option<Interrupts>,
+}
+
+/// What became of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Answered {
+    /// Whether more is wanted.
+    pub(crate) reader: Reader,
+    /// The rows that it gave.
+    pub(crate) rows: u64,
 }
 
 /// Whether the user wants more statements answered.
@@ -180,7 +220,11 @@ impl Session {
             engine: Engine::new(options)?,
             messages,
             progress: progress && io::stderr().is_terminal(),
-            started: Instant::now(),
+            since: Mutex::new(Since {
+                totals: Totals::default(),
+                planned_bytes: 0,
+                started: Instant::now(),
+            }),
             ends_on_interrupt: AtomicBool::new(false),
         })
     }
@@ -188,6 +232,11 @@ impl Session {
     /// Parses a text of statements.
     pub(crate) fn parse(&self, sql: &str) -> Result<Vec<Statement>, Failure> {
         Ok(self.engine.parse(sql)?)
+    }
+
+    /// What runs the statements.
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
     }
 
     /// Keeps statements from reading standard input, which gives the SQL.
@@ -221,10 +270,31 @@ impl Session {
         out: Box<dyn Write + Send>,
         refresh: Refresh,
     ) -> Result<Reader, Failure> {
+        let heed = Heed {
+            each: &mut |_| {},
+            interrupts: None,
+        };
+        let answered = self.answer_heeding(planned, options, out, refresh, heed)?;
+        Ok(answered.reader)
+    }
+
+    /// As [`Session::answer`], with someone who listens.
+    pub(crate) fn answer_heeding(
+        &self,
+        planned: Planned,
+        options: &output::Options,
+        out: Box<dyn Write + Send>,
+        refresh: Refresh,
+        heed: Heed<'_>,
+    ) -> Result<Answered, Failure> {
         let scan_report = Arc::clone(self.engine.scan_report());
+        let (before, planned_before) = {
+            let since = self.since();
+            (since.totals, since.planned_bytes)
+        };
         let progress = Progress::start(self.progress, move || {
-            let totals = scan_report.counters().totals();
-            let planned = scan_report.planned_bytes();
+            let totals = scan_report.counters().totals().since(&before);
+            let planned = scan_report.planned_bytes().saturating_sub(planned_before);
             Done {
                 bytes: totals.source_bytes,
                 records: totals.records,
@@ -232,7 +302,8 @@ impl Session {
             }
         });
         let out = Box::new(progress.before(out));
-        let outcome = self.runtime.block_on(async {
+        let Heed { each, interrupts } = heed;
+        let work = async {
             let mut answer = self.engine.start(planned)?;
             if answer.is_growing() {
                 progress.finish();
@@ -250,9 +321,14 @@ impl Session {
                 if writer.write(&batch)? == Flow::Closed {
                     break;
                 }
+                each(&batch);
+                if interrupts.as_ref().is_some_and(Interrupts::came) {
+                    return Err(Failure::interrupted());
+                }
             }
             Ok::<_, Failure>(writer.finish()?)
-        });
+        };
+        let outcome = self.runtime.block_on(until(interrupts.clone(), work));
         // What still reads a source without an end has no one to read for.
         self.engine.stop().ask();
         progress.finish();
@@ -260,10 +336,29 @@ impl Session {
         for note in summary.notes() {
             self.messages.note(&note);
         }
-        Ok(match summary.closed {
-            true => Reader::Gone,
-            false => Reader::Listens,
+        Ok(Answered {
+            reader: match summary.closed {
+                true => Reader::Gone,
+                false => Reader::Listens,
+            },
+            rows: summary.rows,
         })
+    }
+
+    /// Plans one statement, unless the user has had enough of it before.
+    pub(crate) fn plan(
+        &self,
+        statement: Statement,
+        interrupts: Option<Interrupts>,
+    ) -> Result<Option<Planned>, Failure> {
+        let mut statements = VecDeque::from([statement]);
+        self.runtime.block_on(until(interrupts, async {
+            Ok(self.engine.plan_next(&mut statements).await?.pop())
+        }))
+    }
+
+    fn since(&self) -> std::sync::MutexGuard<'_, Since> {
+        self.since.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Answers one statement, and hands its batches to `each`.
@@ -283,7 +378,21 @@ impl Session {
 
     /// Says what was found damaged, and with `stats` what was read; gives the exit status.
     pub(crate) fn close(self, stats: bool) -> ExitCode {
-        let totals = self.engine.scan_report().counters().totals();
+        ExitCode::from(u8::from(self.report(stats)))
+    }
+
+    /// Says what was found damaged since the last report, and with `stats` what was read; true for damage.
+    pub(crate) fn report(&self, stats: bool) -> bool {
+        let now = self.engine.scan_report().counters().totals();
+        let since = std::mem::replace(
+            &mut *self.since(),
+            Since {
+                totals: now,
+                planned_bytes: self.engine.scan_report().planned_bytes(),
+                started: Instant::now(),
+            },
+        );
+        let totals = now.since(&since.totals);
         for note in self.engine.scan_report().take_notes() {
             self.messages.note(&note);
         }
@@ -312,7 +421,7 @@ impl Session {
             ));
         }
         if stats {
-            let seconds = self.started.elapsed().as_secs_f64();
+            let seconds = since.started.elapsed().as_secs_f64();
             let rate = |number: u64| {
                 // A rate is for the eye: the precision of a double is plenty.
                 number as f64 / seconds.max(1e-9) / 1e6
@@ -336,7 +445,22 @@ impl Session {
                     .note("the system gives no memory for machine code: nothing was compiled");
             }
         }
-        ExitCode::from(u8::from(!errors.is_empty()))
+        !errors.is_empty()
+    }
+}
+
+/// Does something until it is done or the user has had enough.
+async fn until<T>(
+    interrupts: Option<Interrupts>,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let Some(mut interrupts) = interrupts else {
+        return work.await;
+    };
+    tokio::select! {
+        biased;
+        () = interrupts.next() => Err(Failure::interrupted()),
+        done = work => done,
     }
 }
 
@@ -376,3 +500,6 @@ impl Write for Apart {
 }
 
 const STACK_BYTES: usize = 16 << 20;
+
+/// Exit status of what Ctrl-C ended, as shells have it.
+const INTERRUPTED: u8 = 130;

@@ -2,23 +2,56 @@
 //!
 //! One thread waits for Ctrl-C, SIGTERM and SIGHUP. A command that has a good end of its own
 //! ([`end_gracefully`]) is asked for it by the first of them; otherwise, and at the second, temporary files are
-//! removed and the program ends by the signal, as if it had no handler. A signal that was ignored when the
+//! removed and the program ends by the signal, as if it had no handler. In a shell Ctrl-C ends what is asked
+//! ([`Interrupts`]), and the program only when that is not heeded three times. A signal that was ignored when the
 //! program started (`nohup`, jobs in the background of a script) stays ignored.
 
 use std::process;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
+use tokio::sync::watch;
 
 /// What brings the command to its own end.
 static ENDS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
 
 /// SIGHUP means something else to this command.
 static HANGUP_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// What a shell is told of Ctrl-C by.
+static INTERRUPTS: OnceLock<watch::Sender<()>> = OnceLock::new();
+
+/// How often Ctrl-C came since someone began to wait for it.
+static UNHEEDED: AtomicU32 = AtomicU32::new(0);
+
+/// Ctrl-C, for who ends only what is under way by it.
+#[derive(Clone, Debug)]
+pub(crate) struct Interrupts(watch::Receiver<()>);
+
+impl Interrupts {
+    /// Waits for those that come from now on, which no longer end the program.
+    pub(crate) fn begin() -> Self {
+        UNHEEDED.store(0, Ordering::Relaxed);
+        let sender = INTERRUPTS.get_or_init(|| watch::Sender::new(()));
+        Self(sender.subscribe())
+    }
+
+    /// True when one has come.
+    pub(crate) fn came(&self) -> bool {
+        self.0.has_changed().unwrap_or(false)
+    }
+
+    /// Waits for the next one.
+    pub(crate) async fn next(&mut self) {
+        if self.0.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
 
 /// Heeds signals from now on. Without the thread, signals end the program without further ado.
 pub(crate) fn heed() {
@@ -49,6 +82,12 @@ fn wait(mut signals: Signals) {
         if signal == SIGHUP && HANGUP_TAKEN.load(Ordering::Relaxed) {
             continue;
         }
+        if let (SIGINT, Some(sender)) = (signal, INTERRUPTS.get())
+            && UNHEEDED.fetch_add(1, Ordering::Relaxed) < UNHEEDED_MAX
+        {
+            sender.send_replace(());
+            continue;
+        }
         let ends = ENDS.lock().unwrap_or_else(PoisonError::into_inner);
         if !asked && !ends.is_empty() {
             asked = true;
@@ -77,6 +116,9 @@ fn ignored_in(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     u64::from_str_radix(line?.trim(), 16).ok()
 }
+
+/// What does not end by so many is ended with the program.
+const UNHEEDED_MAX: u32 = 2;
 
 /// Exit status of a program that was interrupted in its own end.
 const INTERRUPTED: i32 = 130;

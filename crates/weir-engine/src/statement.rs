@@ -27,6 +27,25 @@ pub struct Statement {
     pub(crate) inner: DfStatement,
 }
 
+/// What a statement makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// Its name, in lower case where it is not quoted.
+    pub name: String,
+    /// A view, and not a table.
+    pub is_view: bool,
+}
+
+/// The name that the session knows something by.
+fn known_by(name: &ObjectName) -> String {
+    let parts = name.0.iter().filter_map(|part| part.as_ident());
+    let parts = parts.map(|ident| match ident.quote_style {
+        Some(_) => ident.value.clone(),
+        None => ident.value.to_lowercase(),
+    });
+    parts.collect::<Vec<_>>().join(".")
+}
+
 /// `SET TIME ZONE 'Europe/Berlin'`, as the standard has it, is the setting that the engine knows.
 fn name_time_zone(statement: &mut DfStatement) {
     let DfStatement::Statement(statement) = statement else {
@@ -110,6 +129,35 @@ impl Statement {
             ),
             DfStatement::CreateExternalTable(_) => false,
             _ => true,
+        }
+    }
+
+    /// The name that it makes a view or a table known by.
+    #[must_use]
+    pub fn made(&self) -> Option<Made> {
+        let DfStatement::Statement(statement) = &self.inner else {
+            return None;
+        };
+        let (name, is_view) = match statement.as_ref() {
+            ast::Statement::CreateView(view) => (&view.name, true),
+            ast::Statement::CreateTable(table) => (&table.name, false),
+            _ => return None,
+        };
+        Some(Made {
+            name: known_by(name),
+            is_view,
+        })
+    }
+
+    /// The names of the views and tables that it drops.
+    #[must_use]
+    pub fn dropped(&self) -> Vec<String> {
+        match &self.inner {
+            DfStatement::Statement(statement) => match statement.as_ref() {
+                ast::Statement::Drop { names, .. } => names.iter().map(known_by).collect(),
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
         }
     }
 

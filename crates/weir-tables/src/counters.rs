@@ -38,6 +38,21 @@ pub struct Totals {
 }
 
 impl Totals {
+    /// What has come since they stood at `before`.
+    #[must_use]
+    pub const fn since(&self, before: &Self) -> Self {
+        Self {
+            records: self.records.saturating_sub(before.records),
+            bytes: self.bytes.saturating_sub(before.bytes),
+            source_bytes: self.source_bytes.saturating_sub(before.source_bytes),
+            dropped: self.dropped.saturating_sub(before.dropped),
+            stopped: self.stopped.saturating_sub(before.stopped),
+            unknown_link: self.unknown_link.saturating_sub(before.unknown_link),
+            compiled: self.compiled.saturating_sub(before.compiled),
+            compile_refused: self.compile_refused.saturating_sub(before.compile_refused),
+        }
+    }
+
     pub(crate) fn add(&mut self, more: &Self) {
         self.records += more.records;
         self.bytes += more.bytes;

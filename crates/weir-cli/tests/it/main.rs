@@ -12,8 +12,10 @@ mod documents;
 mod live;
 mod outputs;
 mod remote;
+mod reports;
 mod shell;
 mod statuses;
+mod terminal;
 mod transcript;
 mod websocket;
 

@@ -7,7 +7,7 @@
 //! query [names] [sorted]
 //! SELECT proto, count(*) FROM 'net.pcap' GROUP BY proto
 //! ----
-//! udp	4
+//! udp    4
 //!
 //! query error
 //! SELECT ip.scr FROM 'net.pcap'

@@ -1,0 +1,289 @@
+//! `weir shell`: questions one after the other, at a terminal or from a script.
+//!
+//! [`Work`] does what lines ask, and knows no terminal; [`editor`] reads lines at one. A script is answered the
+//! same for everybody: what a user keeps at home (`places`) is for the terminal only.
+
+mod catalog;
+mod commands;
+mod complete;
+mod config;
+mod editor;
+mod highlight;
+mod hint;
+mod input;
+mod latest;
+mod pager;
+mod places;
+mod views;
+mod work;
+
+use std::io::{self, IsTerminal, Read};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+
+use crate::args::{Global, Rows, parse_rows};
+use crate::encoder::FileEncoder;
+use crate::message::Messages;
+use crate::output::Format;
+use crate::quantity::parse_size;
+use crate::session::{Failure, Session};
+
+use config::Config;
+use input::{Input, Piece};
+use places::Places;
+use work::{Next, Settings, Work};
+
+/// `weir shell`.
+#[derive(Args, Debug)]
+#[command(
+    about = "Ask one question after the other at a terminal",
+    long_about = "Ask one question after the other at a terminal.\n\n\
+        Statements may have several lines and end with ';'. Tab completes columns with their meaning, functions, \
+        tables and files. '.help' lists the commands that begin with a dot. The rows of the last answer are the table _.\n\n\
+        What comes from a file or a pipe (weir < questions.sql) is answered as a script, up to the first failure.",
+    after_help = EXAMPLES
+)]
+pub(crate) struct Shell {
+    /// A capture whose packets are the table packets
+    pub(crate) file: Option<String>,
+    /// How rows are written [default: table on a terminal, csv in a pipe]
+    #[arg(long, value_name = "FORMAT", help_heading = "Output")]
+    pub(crate) format: Option<Format>,
+    /// Rows of a table that a terminal shows, or 'all' [default: 40, or all with a pager]
+    #[arg(long, value_name = "N", value_parser = parse_rows, help_heading = "Output")]
+    pub(crate) rows: Option<Rows>,
+    /// Write times in this zone: Europe/Berlin, +02:00, or local
+    #[arg(
+        long = "tz",
+        env = "WEIR_TZ",
+        value_name = "ZONE",
+        help_heading = "Output"
+    )]
+    pub(crate) time_zone: Option<String>,
+    /// Threads that a query may use [default: one for each core]
+    #[arg(
+        long,
+        value_name = "N",
+        env = "WEIR_THREADS",
+        hide_env_values = true,
+        help_heading = "Resources"
+    )]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Memory for groups, sorts and joins before they spill to disk: 512m, 2g, 1GiB
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = parse_size,
+        env = "WEIR_MEMORY_LIMIT",
+        hide_env_values = true,
+        help_heading = "Resources"
+    )]
+    pub(crate) memory_limit: Option<usize>,
+    /// Databases of addresses in MaxMind's format, for geoip_country, geoip_city, asn and as_org; may be repeated
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "WEIR_GEOIP",
+        hide_env_values = true,
+        value_delimiter = ',',
+        help_heading = "Resources"
+    )]
+    pub(crate) geoip: Vec<PathBuf>,
+    /// Heed no settings, statements, views and history that are kept at home
+    #[arg(long)]
+    pub(crate) no_config: bool,
+}
+
+impl Shell {
+    /// The shell that `weir` alone is.
+    pub(crate) fn plain() -> Self {
+        Self {
+            file: None,
+            format: None,
+            rows: None,
+            time_zone: std::env::var("WEIR_TZ").ok(),
+            threads: None,
+            memory_limit: None,
+            geoip: Vec::new(),
+            no_config: false,
+        }
+    }
+
+    fn options(&self, config: &Config, global: Global) -> weir_engine::Options {
+        let mut options = weir_engine::Options::default();
+        options.overwrite = global.overwrite;
+        options.encoder = Some(Arc::new(FileEncoder));
+        options.threads = self.threads.or(config.threads).map(NonZeroUsize::get);
+        options.memory_limit_bytes = self.memory_limit.or(config.memory_limit);
+        options.time_zone = self.time_zone.clone().or(config.time_zone.clone());
+        options.geoip = match self.geoip.is_empty() {
+            true => config.geoip.clone(),
+            false => self.geoip.clone(),
+        };
+        options
+    }
+}
+
+/// What `weir` without a word stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Alone {
+    /// Someone sits at a terminal.
+    Shell,
+    /// Statements come from a file or a pipe.
+    Script,
+    /// Nobody is there to ask: help is given.
+    Help,
+}
+
+impl Alone {
+    /// What it is in this process.
+    pub(crate) fn here() -> Self {
+        match (io::stdin().is_terminal(), io::stdout().is_terminal()) {
+            (true, true) => Self::Shell,
+            (true, false) => Self::Help,
+            (false, _) => Self::Script,
+        }
+    }
+}
+
+/// Answers what is asked until there is nothing more.
+pub(crate) fn run(shell: &Shell, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
+    match io::stdin().is_terminal() {
+        true => at_terminal(shell, global, messages),
+        false => {
+            let script = script()?;
+            answer_script(shell, &script, global, messages)
+        }
+    }
+}
+
+/// The statements that come from standard input.
+pub(crate) fn script() -> Result<String, Failure> {
+    let mut script = String::new();
+    io::stdin()
+        .read_to_string(&mut script)
+        .map_err(|error| Failure::environment(format!("standard input: {error}")))?;
+    Ok(script)
+}
+
+/// Answers a script, up to the first failure.
+pub(crate) fn answer_script(
+    shell: &Shell,
+    script: &str,
+    global: Global,
+    messages: Messages,
+) -> Result<ExitCode, Failure> {
+    let options = shell.options(&Config::default(), global);
+    let session = Session::new(&options, messages, false)?;
+    session.take_stdin();
+    let settings = Settings {
+        format: shell.format,
+        rows: shell.rows,
+        ..Settings::default()
+    };
+    let mut work = Work::new(session, settings, None, global, messages);
+    if let Some(file) = &shell.file {
+        work.open(file)?;
+    }
+    // Whether it said .quit or came to its end, it is over.
+    let _ = work.script(script, "")?;
+    work.close()
+}
+
+/// A statement of a file, and the line that it begins in.
+pub(crate) struct Written {
+    pub(crate) text: String,
+    pub(crate) line: usize,
+}
+
+/// The statements of a text, with the comments in front of them.
+pub(crate) fn pieces(text: &str) -> Vec<Written> {
+    let (found, _) = weir_engine::statements(text);
+    let written = found.into_iter().map(|range| {
+        let piece = text.get(range.clone()).unwrap_or_default();
+        let blank = piece.len() - piece.trim_start().len();
+        let before = text.get(..range.start + blank).unwrap_or_default();
+        Written {
+            text: piece.trim().to_owned(),
+            line: before.matches('\n').count() + 1,
+        }
+    });
+    written.collect()
+}
+
+fn at_terminal(shell: &Shell, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
+    let places = match shell.no_config {
+        true => Places::default(),
+        false => Places::of_user(),
+    };
+    let config = match &places.config {
+        Some(path) => Config::read(path)?,
+        None => Config::default(),
+    };
+    let session = Session::new(&shell.options(&config, global), messages, !global.quiet)?;
+    // The keyboard is standard input.
+    session.take_stdin();
+    let settings = Settings {
+        format: shell.format.or(config.format),
+        rows: shell.rows.or(config.rows),
+        timer: config.timer,
+        stats: config.stats,
+        pager: config.pager(),
+        time_zone: shell.time_zone.clone().or(config.time_zone.clone()),
+        all_columns: config.all_columns,
+    };
+    let mut work = Work::new(session, settings, places.views.clone(), global, messages);
+    work.heed_interrupts();
+    // What is wrong with what is kept must not keep anybody from working.
+    for failure in work.restore_views() {
+        failure.report(messages);
+    }
+    if let Some(path) = &places.statements
+        && let Ok(statements) = std::fs::read_to_string(path)
+        && let Err(failure) = work.script(&statements, &path.display().to_string())
+    {
+        failure.report(messages);
+    }
+    if let Some(file) = &shell.file {
+        work.open(file)?;
+    }
+    if !global.quiet {
+        messages.note("'.help' lists the commands, Tab completes, Ctrl-D ends");
+    }
+    let mut reader = editor::Reader::new(&work, &places, config.history, global, messages);
+    let mut input = Input::default();
+    while let Some(line) = reader.next_line(&mut input) {
+        for piece in input.take(&line) {
+            match work.piece(&piece) {
+                Ok(Next::Goes) => {}
+                Ok(Next::Ends) => {
+                    reader.keep();
+                    return work.close();
+                }
+                Err(failure) => {
+                    // Those behind it may rely on it.
+                    failure.report(messages);
+                    break;
+                }
+            }
+        }
+        reader.keep();
+    }
+    if let Some(Piece::Statement { text, .. }) = input.rest() {
+        messages.note(&format!("not answered, for it has no ';': {}", text.trim()));
+    }
+    work.close()
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  weir
+      the same as weir shell, at a terminal
+  weir shell trace.pcap
+      the packets of a capture are the table packets; calls, dns and the like are those of this capture
+  weir < questions.sql > answers.csv
+      a script of statements and commands with a dot";

@@ -1,0 +1,764 @@
+//! What could stand at a place of a text that is being written?
+
+use std::ops::Range;
+use std::path::Path;
+
+use clap::ValueEnum;
+use weir_engine::{Token, TokenKind, tokens};
+
+use super::catalog::{Catalog, Column, ROWS};
+use super::commands::{COMMANDS, Verb, parse};
+use super::input::is_command;
+use crate::output::Format;
+use crate::output::text::is_control;
+
+/// A text that could stand there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Candidate {
+    pub(super) value: String,
+    pub(super) meaning: String,
+    /// The bytes that it takes the place of.
+    pub(super) range: Range<usize>,
+    /// Nothing is to be added to it, so that a blank may follow.
+    pub(super) is_whole: bool,
+}
+
+/// A table that a statement asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TableUse {
+    pub(super) origin: Origin,
+    pub(super) alias: Option<String>,
+    /// As it is written.
+    pub(super) text: String,
+}
+
+/// What a table is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// A file, or several.
+    File(String),
+    /// A function that gives rows, in lower case.
+    Call(String),
+    /// A name alone, in lower case.
+    Name(String),
+    /// What the statement says itself.
+    Other,
+}
+
+impl TableUse {
+    /// The name, when there is no more to it.
+    pub(super) fn plain_name(&self) -> Option<&str> {
+        match &self.origin {
+            Origin::Name(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Whether columns are written with this in front.
+    fn is_called(&self, name: &str) -> bool {
+        let own = || match &self.origin {
+            Origin::Name(name) | Origin::Call(name) => Some(name.as_str()),
+            _ => None,
+        };
+        let called = self.alias.as_deref().or_else(own);
+        called.is_some_and(|called| called.eq_ignore_ascii_case(name))
+    }
+}
+
+/// The tables that a statement asks, as far as it is written.
+pub(super) fn tables_of(sql: &str) -> Vec<TableUse> {
+    let all = tokens(sql);
+    let words = Words { sql, tokens: &all };
+    let mut tables = Vec::new();
+    let mut at = 0;
+    while at < all.len() {
+        let begins = FROM.contains(&words.upper(at).as_str()) && words.is_word(at);
+        at += 1;
+        if begins {
+            at = words.list(at, &mut tables);
+        }
+    }
+    // Names of WITH are the statement's own.
+    let own: Vec<String> = (0..all.len())
+        .filter(|at| words.upper(at + 1) == "AS" && words.text(at + 2) == "(")
+        .map(|at| words.name(at))
+        .collect();
+    for table in &mut tables {
+        if table
+            .plain_name()
+            .is_some_and(|name| own.iter().any(|own| own == name))
+        {
+            table.origin = Origin::Other;
+        }
+    }
+    tables
+}
+
+/// The words of a statement.
+struct Words<'t> {
+    sql: &'t str,
+    tokens: &'t [Token],
+}
+
+impl Words<'_> {
+    fn text(&self, at: usize) -> &str {
+        let token = self.tokens.get(at);
+        token.map_or("", |token| self.sql.get(token.range.clone()).unwrap_or(""))
+    }
+
+    fn upper(&self, at: usize) -> String {
+        self.text(at).to_ascii_uppercase()
+    }
+
+    fn name(&self, at: usize) -> String {
+        match self.kind(at) {
+            Some(TokenKind::Quoted) => self.text(at).trim_matches('"').replace("\"\"", "\""),
+            _ => self.text(at).to_ascii_lowercase(),
+        }
+    }
+
+    fn kind(&self, at: usize) -> Option<TokenKind> {
+        self.tokens.get(at).map(|token| token.kind)
+    }
+
+    fn is_word(&self, at: usize) -> bool {
+        matches!(self.kind(at), Some(TokenKind::Name | TokenKind::Keyword))
+    }
+
+    /// Takes up the tables of a list that begins here; gives the place behind it.
+    fn list(&self, mut at: usize, tables: &mut Vec<TableUse>) -> usize {
+        loop {
+            let start = at;
+            let Some(origin) = self.table(&mut at) else {
+                return at;
+            };
+            let bytes = |at: usize| self.tokens.get(at).map(|token| token.range.clone());
+            let text = match (bytes(start), bytes(at.saturating_sub(1))) {
+                (Some(first), Some(last)) => self.sql.get(first.start..last.end),
+                _ => None,
+            };
+            let text = text.unwrap_or_default().to_owned();
+            at += usize::from(self.upper(at) == "AS");
+            let is_alias = match self.kind(at) {
+                Some(TokenKind::Quoted | TokenKind::Name) => true,
+                Some(TokenKind::Keyword) => !BEHIND.contains(&self.upper(at).as_str()),
+                _ => false,
+            };
+            let alias = is_alias.then(|| self.name(at));
+            at += usize::from(is_alias);
+            tables.push(TableUse {
+                origin,
+                alias,
+                text,
+            });
+            if self.text(at) != "," {
+                return at;
+            }
+            at += 1;
+        }
+    }
+
+    /// What a table is that begins here, and the place behind it.
+    fn table(&self, at: &mut usize) -> Option<Origin> {
+        let here = *at;
+        *at += 1;
+        match self.kind(here)? {
+            TokenKind::Text => Some(Origin::File(self.text(here).trim_matches('\'').to_owned())),
+            TokenKind::Name | TokenKind::Keyword | TokenKind::Quoted => {
+                let name = self.name(here);
+                if self.text(here + 1) == "(" {
+                    *at = self.behind_bracket(here + 1);
+                    return Some(Origin::Call(name));
+                }
+                let is_name = !BEHIND.contains(&self.upper(here).as_str());
+                is_name.then_some(Origin::Name(name))
+            }
+            TokenKind::Symbol if self.text(here) == "[" => {
+                let file = self.text(here + 1).trim_matches('\'').to_owned();
+                *at = self.behind_bracket(here);
+                Some(Origin::File(file))
+            }
+            // A query in brackets has a FROM of its own, which is looked at next.
+            _ => {
+                *at = here;
+                None
+            }
+        }
+    }
+
+    fn behind_bracket(&self, open: usize) -> usize {
+        let mut depth = 0_usize;
+        for at in open..self.tokens.len() {
+            match self.text(at) {
+                "(" | "[" => depth += 1,
+                ")" | "]" => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if depth == 0 {
+                return at + 1;
+            }
+        }
+        self.tokens.len()
+    }
+}
+
+/// What could stand where the text is being written, the likeliest first.
+pub(super) fn complete(line: &str, place: usize, catalog: &Catalog) -> Vec<Candidate> {
+    let Some(before) = line.get(..place) else {
+        return Vec::new();
+    };
+    let mut found = match is_command(before) && !before.contains('\n') {
+        true => command(before, catalog),
+        false => statement(line, before, catalog),
+    };
+    found.truncate(CANDIDATES_MAX);
+    found
+}
+
+fn statement(line: &str, before: &str, catalog: &Catalog) -> Vec<Candidate> {
+    let written = tokens(before);
+    let start = written
+        .iter()
+        .rev()
+        .find(|token| token.kind == TokenKind::Semicolon)
+        .map_or(0, |token| token.range.end);
+    let all = tokens(line);
+    let mut ends = all
+        .iter()
+        .filter(|token| token.kind == TokenKind::Semicolon);
+    let end = ends
+        .find(|token| token.range.start >= before.len())
+        .map_or(line.len(), |token| token.range.start);
+    let whole = line.get(start..end).unwrap_or_default();
+    let words = Words {
+        sql: before,
+        tokens: &written,
+    };
+    match written.last() {
+        Some(token) if token.kind == TokenKind::Comment && !before.ends_with('\n') => {
+            return Vec::new();
+        }
+        Some(token) if token.kind == TokenKind::Unfinished => {
+            let text = before.get(token.range.clone()).unwrap_or_default();
+            let behind = words.upper(written.len().saturating_sub(2));
+            return match text.strip_prefix('\'') {
+                Some(path) if BEFORE_FILES.contains(&behind.as_str()) && written.len() > 1 => {
+                    files(path, before.len(), Quote::Closed(line))
+                }
+                _ => Vec::new(),
+            };
+        }
+        _ => {}
+    }
+    let word_start = word_start(before);
+    let word = before.get(word_start..).unwrap_or_default();
+    // The word in front of the one that is written.
+    let in_front = written
+        .iter()
+        .rposition(|token| token.range.end <= word_start);
+    let in_front = in_front.map_or(String::new(), |at| words.upper(at));
+    let range = word_start..before.len();
+    if FROM.contains(&in_front.as_str()) || in_front == "," && !is_in_values(&words, word_start) {
+        let named = tables(word, &range, catalog);
+        if FROM.contains(&in_front.as_str()) || !word.is_empty() && !named.is_empty() {
+            return named;
+        }
+    }
+    names(word, &range, &tables_of(whole), whole, catalog)
+}
+
+/// True behind a comma that separates values and not tables.
+fn is_in_values(words: &Words<'_>, place: usize) -> bool {
+    let before = words.tokens.iter().enumerate().rev();
+    let mut depth = 0_i32;
+    for (at, token) in before.filter(|(_, token)| token.range.end <= place) {
+        match words.text(at) {
+            ")" | "]" => depth += 1,
+            "(" | "[" if depth == 0 => return true,
+            "(" | "[" => depth -= 1,
+            _ if depth == 0 && token.kind == TokenKind::Keyword => match words.upper(at).as_str() {
+                "FROM" | "JOIN" => return false,
+                "SELECT" | "BY" | "WHERE" | "SET" | "VALUES" | "ON" | "HAVING" => return true,
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    true
+}
+
+/// Tables behind FROM.
+fn tables(word: &str, range: &Range<usize>, catalog: &Catalog) -> Vec<Candidate> {
+    let known = catalog.known();
+    let own = known.names().iter();
+    let mut all: Vec<(String, String, bool)> = own
+        .map(|name| (identifier(name), "A table of this shell".to_owned(), true))
+        .collect();
+    let (is_open, has) = (known.is_open, |name: &str| known.has(name));
+    for entry in catalog
+        .functions()
+        .iter()
+        .filter(|entry| entry.kind == "table")
+    {
+        let is_plain = is_open && !ARGUMENTS.contains(&entry.name.as_str());
+        if is_plain && !has(&entry.name) {
+            all.push((entry.name.clone(), entry.meaning.clone(), true));
+        } else if !is_plain {
+            let open = match SERIES.contains(&entry.name.as_str()) {
+                true => "(",
+                false => "('",
+            };
+            all.push((
+                format!("{}{open}", entry.name),
+                entry.meaning.clone(),
+                false,
+            ));
+        }
+    }
+    let mut found = matching(word, range, all.into_iter());
+    if word.is_empty() {
+        let mut captures = files("", range.start, Quote::Both);
+        captures.retain(|file| is_readable(&file.value));
+        captures.append(&mut found);
+        return captures;
+    }
+    found
+}
+
+/// Columns, functions and words of SQL.
+fn names(
+    word: &str,
+    range: &Range<usize>,
+    tables: &[TableUse],
+    statement: &str,
+    catalog: &Catalog,
+) -> Vec<Candidate> {
+    let column = |prefix: &str, column: &Column| {
+        let value = format!("{prefix}{}", identifier(&column.name));
+        (value, column.meaning.clone(), true)
+    };
+    if let Some((table, _)) = word.split_once('.')
+        && let Some(table_use) = tables.iter().find(|one| one.is_called(table))
+    {
+        let columns = catalog.columns(table_use);
+        let prefix = format!("{table}.");
+        let all = columns.iter().map(|one| column(&prefix, one));
+        let found = matching(word, range, all);
+        if !found.is_empty() {
+            return found;
+        }
+    }
+    let mut all: Vec<(String, String, bool)> = Vec::new();
+    match tables.iter().any(|table| table.origin != Origin::Other) {
+        true => {
+            for table in tables {
+                all.extend(catalog.columns(table).iter().map(|one| column("", one)));
+            }
+        }
+        false => all.extend(catalog.packets().iter().map(|one| column("", one))),
+    }
+    for alias in tables.iter().filter_map(|table| table.alias.as_ref()) {
+        let meaning = "A table of this statement".to_owned();
+        all.push((format!("{}.", identifier(alias)), meaning, false));
+    }
+    for name in given(statement) {
+        all.push((
+            identifier(&name),
+            "Named in this statement".to_owned(),
+            true,
+        ));
+    }
+    if !word.is_empty() {
+        for entry in catalog
+            .functions()
+            .iter()
+            .filter(|entry| entry.kind != "table")
+        {
+            let meaning = match entry.meaning.as_str() {
+                "" => entry.example.clone(),
+                meaning => format!("{meaning}: {}", entry.example),
+            };
+            all.push((format!("{}(", entry.name), meaning, false));
+        }
+        let is_lower = word.chars().all(|one| !one.is_ascii_uppercase());
+        all.extend(KEYWORDS.iter().map(|keyword| {
+            let keyword = match is_lower {
+                true => keyword.to_ascii_lowercase(),
+                false => (*keyword).to_owned(),
+            };
+            (keyword, String::new(), true)
+        }));
+    }
+    matching(word, range, all.into_iter())
+}
+
+/// Names that a statement gives behind AS.
+fn given(statement: &str) -> Vec<String> {
+    let all = tokens(statement);
+    let words = Words {
+        sql: statement,
+        tokens: &all,
+    };
+    let named = (1..all.len()).filter(|at| words.upper(at - 1) == "AS" && words.is_word(*at));
+    let mut names: Vec<String> = named.map(|at| words.name(at)).collect();
+    // Those of tables are said elsewhere, and so are types in CAST.
+    names.retain(|name| !TYPES.contains(&name.as_str()));
+    names
+}
+
+/// Those that begin with the word; where none does, those that have it within.
+fn matching(
+    word: &str,
+    range: &Range<usize>,
+    all: impl Iterator<Item = (String, String, bool)>,
+) -> Vec<Candidate> {
+    let word = word.to_lowercase();
+    let mut begins: Vec<Candidate> = Vec::new();
+    let mut has: Vec<Candidate> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for (value, meaning, is_whole) in all {
+        let lower = value.to_lowercase();
+        let lower = lower.trim_start_matches('"');
+        let list = match lower.starts_with(&word) {
+            true => &mut begins,
+            false if word.len() > 1 && lower.contains(&word) => &mut has,
+            false => continue,
+        };
+        if seen.insert(value.clone()) {
+            list.push(Candidate {
+                value,
+                meaning,
+                range: range.clone(),
+                is_whole,
+            });
+        }
+    }
+    match begins.is_empty() {
+        true => has,
+        false => begins,
+    }
+}
+
+/// Commands and what stands behind them.
+fn command(before: &str, catalog: &Catalog) -> Vec<Candidate> {
+    let start = before.len() - before.trim_start().len();
+    let Some(blank) = before
+        .get(start..)
+        .and_then(|text| text.find(char::is_whitespace))
+    else {
+        let word = before.get(start..).unwrap_or_default();
+        let all = COMMANDS.iter().map(|command| {
+            let meaning = format!("{} {}", command.arguments, command.meaning);
+            (command.name.to_owned(), meaning.trim().to_owned(), true)
+        });
+        return matching(word, &(start..before.len()), all);
+    };
+    let Ok((verb, _)) = parse(before) else {
+        return Vec::new();
+    };
+    let rest_start = start + blank + 1;
+    let rest = before.get(rest_start..).unwrap_or_default();
+    let rest_start = rest_start + (rest.len() - rest.trim_start().len());
+    let rest = rest.trim_start();
+    let range = rest_start..before.len();
+    let fixed = |words: &[&str]| {
+        let all = words
+            .iter()
+            .map(|word| ((*word).to_owned(), String::new(), true));
+        matching(rest, &range, all)
+    };
+    match verb {
+        Verb::Open | Verb::Read | Verb::Once | Verb::Output => {
+            files(rest, before.len(), Quote::None)
+        }
+        Verb::Mode => {
+            let formats = Format::value_variants().iter();
+            let names: Vec<&str> = formats
+                .filter(|format| !format.is_binary())
+                .map(|format| format.name())
+                .collect();
+            fixed(&names)
+        }
+        Verb::Timer | Verb::Stats | Verb::AllColumns => fixed(&["on", "off"]),
+        Verb::Rows => fixed(&["all", "40", "100", "1000"]),
+        Verb::TimeZone => fixed(&["local", "UTC"]),
+        Verb::Help => {
+            let names: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
+            fixed(&names)
+        }
+        Verb::Fields | Verb::Filter => {
+            let start = word_start(before).max(rest_start);
+            let word = before.get(start..).unwrap_or_default();
+            let columns = catalog.packets();
+            let all = columns
+                .iter()
+                .map(|column| (column.name.clone(), column.meaning.clone(), true));
+            matching(word, &(start..before.len()), all)
+        }
+        Verb::Functions => {
+            let all = catalog.functions().iter();
+            let all = all.map(|entry| (entry.name.clone(), entry.meaning.clone(), true));
+            matching(rest, &range, all)
+        }
+        Verb::Ladder | Verb::Pager | Verb::Quit | Verb::Save | Verb::Tables | Verb::Vertical => {
+            Vec::new()
+        }
+    }
+}
+
+/// The quotes that a file's name gets.
+#[derive(Clone, Copy)]
+enum Quote<'l> {
+    None,
+    /// There is one in front; one behind is wanted where the line has none.
+    Closed(&'l str),
+    Both,
+}
+
+/// Files and folders whose path begins so; the path ends at `end`.
+fn files(path: &str, end: usize, quote: Quote<'_>) -> Vec<Candidate> {
+    let (folder, begun) = match path.rfind('/') {
+        Some(at) => path.split_at(at + 1),
+        None => ("", path),
+    };
+    let plain = folder.replace("''", "'");
+    let Ok(entries) = std::fs::read_dir(match plain.as_str() {
+        "" => Path::new("."),
+        plain => Path::new(plain),
+    }) else {
+        return Vec::new();
+    };
+    let mut found: Vec<(String, bool)> = Vec::new();
+    for entry in entries.take(ENTRIES_MAX).flatten() {
+        // A name that is no text cannot be written, and one that steers the terminal is not shown.
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
+        };
+        let is_hidden = name.starts_with('.') && !begun.starts_with('.');
+        if is_hidden || name.chars().any(is_control) {
+            continue;
+        }
+        let is_folder = entry.path().is_dir();
+        found.push((name, is_folder));
+    }
+    found.sort();
+    let range = (end - path.len())..end;
+    let quoted = found.into_iter().map(|(name, is_folder)| {
+        let name = match quote {
+            Quote::None => name,
+            _ => name.replace('\'', "''"),
+        };
+        let mut value = format!("{folder}{name}");
+        if is_folder {
+            value.push('/');
+        }
+        if let Quote::Both = quote {
+            value.insert(0, '\'');
+        }
+        let is_closed = match quote {
+            Quote::None => false,
+            Quote::Closed(line) => !line.get(end..).is_some_and(|rest| rest.starts_with('\'')),
+            Quote::Both => true,
+        };
+        if is_closed && !is_folder {
+            value.push('\'');
+        }
+        let meaning = if is_folder { "folder" } else { "" };
+        (value, meaning.to_owned(), !is_folder)
+    });
+    let begins = path.to_owned();
+    let quoted = quoted.filter(|(value, ..)| {
+        let value = value.trim_start_matches('\'');
+        value.starts_with(&begins) || matches!(quote, Quote::Both)
+    });
+    quoted
+        .map(|(value, meaning, is_whole)| Candidate {
+            value,
+            meaning,
+            range: range.clone(),
+            is_whole,
+        })
+        .collect()
+}
+
+/// True for what is likely to be read: folders, captures and files of rows.
+fn is_readable(value: &str) -> bool {
+    let name = value.trim_matches('\'').to_ascii_lowercase();
+    let packed = [".gz", ".zst"]
+        .iter()
+        .find_map(|end| name.strip_suffix(end));
+    let name = packed.unwrap_or(&name);
+    let captures = [".pcap", ".pcapng", ".cap", ".erf", ".clf"];
+    captures.iter().chain(ROWS).any(|end| name.ends_with(end))
+}
+
+/// Where the word begins that a text ends with: names with their dots.
+fn word_start(text: &str) -> usize {
+    let behind = |character: char| !(character.is_alphanumeric() || matches!(character, '_' | '.'));
+    text.rfind(behind).map_or(0, |at| {
+        at + text
+            .get(at..)
+            .and_then(|rest| rest.chars().next())
+            .map_or(1, char::len_utf8)
+    })
+}
+
+/// A name as SQL takes it.
+fn identifier(name: &str) -> String {
+    let is_plain = name
+        .chars()
+        .all(|one| one.is_ascii_lowercase() || one.is_ascii_digit() || matches!(one, '_' | '.'));
+    match is_plain && !name.starts_with(|one: char| one.is_ascii_digit()) && !name.is_empty() {
+        true => name.to_owned(),
+        false => format!("\"{}\"", name.replace('"', "\"\"")),
+    }
+}
+
+/// Words that tables stand behind.
+const FROM: &[&str] = &["FROM", "JOIN"];
+
+/// What stands in front of a file's name.
+const BEFORE_FILES: &[&str] = &["FROM", "JOIN", ",", "(", "[", "TO"];
+
+/// Words that stand behind a table, and are not its name.
+const BEHIND: &[&str] = &[
+    "AS",
+    "ASC",
+    "CROSS",
+    "DESC",
+    "EXCEPT",
+    "FETCH",
+    "FULL",
+    "GROUP",
+    "HAVING",
+    "INNER",
+    "INTERSECT",
+    "JOIN",
+    "LATERAL",
+    "LEFT",
+    "LIMIT",
+    "NATURAL",
+    "OFFSET",
+    "ON",
+    "ORDER",
+    "QUALIFY",
+    "RIGHT",
+    "SELECT",
+    "TABLESAMPLE",
+    "TO",
+    "UNION",
+    "USING",
+    "VALUES",
+    "WHERE",
+    "WINDOW",
+    "WITH",
+];
+
+/// Tables that want more than a capture.
+const ARGUMENTS: &[&str] = &[
+    "clf",
+    "generate_series",
+    "packets",
+    "range",
+    "records",
+    "stream",
+];
+
+/// Tables that want no file.
+const SERIES: &[&str] = &["generate_series", "range"];
+
+/// Types that stand behind the AS of CAST.
+const TYPES: &[&str] = &[
+    "bigint",
+    "boolean",
+    "bytea",
+    "date",
+    "decimal",
+    "double",
+    "float",
+    "int",
+    "integer",
+    "interval",
+    "real",
+    "smallint",
+    "text",
+    "time",
+    "timestamp",
+    "varchar",
+];
+
+/// Words of SQL that are offered.
+pub(super) const KEYWORDS: &[&str] = &[
+    "ALL",
+    "AND",
+    "AS",
+    "ASC",
+    "BETWEEN",
+    "BY",
+    "CASE",
+    "CAST",
+    "COPY",
+    "CREATE",
+    "CROSS",
+    "DESC",
+    "DESCRIBE",
+    "DISTINCT",
+    "DROP",
+    "ELSE",
+    "END",
+    "EXCEPT",
+    "EXCLUDE",
+    "EXECUTE",
+    "EXISTS",
+    "EXPLAIN",
+    "FILTER",
+    "FROM",
+    "FULL",
+    "GROUP",
+    "HAVING",
+    "ILIKE",
+    "IN",
+    "INNER",
+    "INTERSECT",
+    "INTERVAL",
+    "IS",
+    "JOIN",
+    "LEFT",
+    "LIKE",
+    "LIMIT",
+    "NOT",
+    "NULL",
+    "NULLS",
+    "OFFSET",
+    "ON",
+    "OR",
+    "ORDER",
+    "OVER",
+    "PARTITION",
+    "PREPARE",
+    "QUALIFY",
+    "REPLACE",
+    "RIGHT",
+    "SELECT",
+    "SET",
+    "SHOW",
+    "TABLE",
+    "THEN",
+    "TO",
+    "UNION",
+    "USING",
+    "VALUES",
+    "VIEW",
+    "WHEN",
+    "WHERE",
+    "WITH",
+];
+
+/// As many as anybody looks through.
+const CANDIDATES_MAX: usize = 2_000;
+
+/// Entries of a folder that are looked at.
+const ENTRIES_MAX: usize = 20_000;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! What is shown behind the cursor while a text is written: how it went on before, or could go on, or what the last
+//! name means.
+
+use reedline::{Color, DefaultHinter, Hinter, History};
+
+use super::catalog::Catalog;
+use super::complete::complete;
+
+/// What is shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Hint {
+    /// What the right arrow takes over.
+    pub(super) rest: String,
+    /// What is only said.
+    pub(super) said: String,
+}
+
+/// What could be said at the end of a text.
+pub(super) fn hint(line: &str, catalog: &Catalog) -> Hint {
+    let is_name = |one: char| one.is_alphanumeric() || matches!(one, '_' | '.');
+    let begun = line.chars().rev().take_while(|one| is_name(*one)).count();
+    if begun < BEGUN_MIN {
+        return Hint::default();
+    }
+    let found = complete(line, line.len(), catalog);
+    let written = |candidate: &super::complete::Candidate| {
+        line.get(candidate.range.clone())
+            .unwrap_or_default()
+            .to_owned()
+    };
+    if let Some(exact) = found
+        .iter()
+        .find(|one| one.value.trim_end_matches('(') == written(one))
+    {
+        let said = match exact.meaning.as_str() {
+            "" => String::new(),
+            meaning => format!("  {meaning}"),
+        };
+        return Hint {
+            rest: String::new(),
+            said,
+        };
+    }
+    match found.first() {
+        Some(first) => Hint {
+            rest: first
+                .value
+                .strip_prefix(&written(first))
+                .unwrap_or_default()
+                .to_owned(),
+            said: String::new(),
+        },
+        None => Hint::default(),
+    }
+}
+
+/// Shows hints.
+pub(super) struct Hints {
+    catalog: Catalog,
+    history: DefaultHinter,
+    columns: usize,
+    rest: String,
+    is_of_history: bool,
+}
+
+impl Hints {
+    /// Hints out of this catalog, for a terminal of so many columns.
+    pub(super) fn new(catalog: Catalog, columns: u16) -> Self {
+        let style = Color::DarkGray.normal();
+        Self {
+            catalog,
+            history: DefaultHinter::default().with_style(style).with_min_chars(3),
+            columns: usize::from(columns),
+            rest: String::new(),
+            is_of_history: false,
+        }
+    }
+}
+
+impl Hinter for Hints {
+    fn handle(
+        &mut self,
+        line: &str,
+        place: usize,
+        history: &dyn History,
+        use_ansi_coloring: bool,
+        cwd: &str,
+    ) -> String {
+        self.rest.clear();
+        self.is_of_history = false;
+        // Without colour, what is said could not be told from what was written.
+        if place < line.len() || !use_ansi_coloring {
+            return String::new();
+        }
+        let shown = self.history.handle(line, place, history, true, cwd);
+        if !self.history.complete_hint().is_empty() {
+            self.is_of_history = true;
+            return shown;
+        }
+        let hint = hint(line, &self.catalog);
+        let last = line.lines().last().unwrap_or_default();
+        let used = unicode_width::UnicodeWidthStr::width(last).saturating_add(PROMPT);
+        let room = self.columns.saturating_sub(used);
+        let said = match room > SAID_MIN {
+            true => crate::output::text::fitted(&hint.said, room).into_owned(),
+            false => String::new(),
+        };
+        self.rest = hint.rest;
+        let shown = format!("{}{said}", self.rest);
+        match shown.is_empty() {
+            true => shown,
+            false => Color::DarkGray.paint(shown).to_string(),
+        }
+    }
+
+    fn complete_hint(&self) -> String {
+        match self.is_of_history {
+            true => self.history.complete_hint(),
+            false => self.rest.clone(),
+        }
+    }
+
+    fn next_hint_token(&self) -> String {
+        match self.is_of_history {
+            true => self.history.next_hint_token(),
+            false => self.rest.clone(),
+        }
+    }
+}
+
+/// Characters of a name before anything is said of it.
+const BEGUN_MIN: usize = 3;
+
+/// Columns that the prompt takes.
+const PROMPT: usize = 8;
+
+/// Columns below which nothing is said.
+const SAID_MIN: usize = 12;
