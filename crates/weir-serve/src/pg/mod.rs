@@ -6,8 +6,11 @@
 mod encode;
 mod handler;
 mod parameter;
+mod rewrite;
 mod route;
 mod startup;
+mod told;
+mod types;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +30,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::codec::{Framed, FramedParts};
 
 use crate::catalog::Catalog;
+use crate::columns::Columns;
 use crate::error::{Failure, Kind};
 use crate::guard::{Guarded, Lengths};
 use crate::house::{Counted, House, Metrics};
@@ -48,14 +52,18 @@ pub(crate) struct Door {
 }
 
 impl Door {
-    pub(crate) fn new(house: &Arc<House>, tls: Option<TlsAcceptor>) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        house: &Arc<House>,
+        columns: &Arc<Columns>,
+        tls: Option<TlsAcceptor>,
+    ) -> Result<Self, Failure> {
         Ok(Self {
             tls,
             welcome: Arc::new(Welcome::new(
                 house.options.password.as_deref(),
                 !house.options.allow_write,
             )),
-            catalog: Arc::new(Catalog::new(house)?),
+            catalog: Arc::new(Catalog::new(columns)?),
             places: Arc::new(Semaphore::new(house.options.limits.connections_max)),
             benches: Arc::new(Semaphore::new(BENCHES)),
             house: Arc::clone(house),
