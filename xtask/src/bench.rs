@@ -7,7 +7,8 @@ use anyhow::{Result, bail};
 use serde_json::json;
 
 use crate::{
-    cargo, crate_bench, live, memory, python_bench, robustness, root, scan, serve, tables, tribeca, ws,
+    cargo, crate_bench, live, memory, python_bench, robustness, root, scan, serve, tables, tribeca,
+    ws,
 };
 
 /// A benchmark by name.

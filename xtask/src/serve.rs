@@ -74,7 +74,10 @@ fn compare(text: &str, rows: f64) -> Result<Vec<Comparison>> {
             resident
         );
         if resident > idle + RESIDENT_MAX {
-            broken.push(format!("{}: {resident:.0} MB, {idle:.0} MB idle", word("name")));
+            broken.push(format!(
+                "{}: {resident:.0} MB, {idle:.0} MB idle",
+                word("name")
+            ));
         }
         seconds.insert((word("name"), word("who")), took);
     }
@@ -86,7 +89,10 @@ fn compare(text: &str, rows: f64) -> Result<Vec<Comparison>> {
             continue;
         };
         if theirs / ours < *times {
-            broken.push(format!("{name}: {:.2} times PostgreSQL, {times} promised", theirs / ours));
+            broken.push(format!(
+                "{name}: {:.2} times PostgreSQL, {times} promised",
+                theirs / ours
+            ));
         }
         comparisons.push(Comparison {
             name: format!("a row as {name}"),
