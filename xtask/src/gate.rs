@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
-use crate::{cargo, fuzz, page, python, root, run, target_dir, tidy};
+use crate::{book, cargo, fuzz, page, publish, python, root, run, target_dir, tidy};
 
 /// All tests of the workspace. What was skipped is counted and named at the end: tests that pass keep what they
 /// say to themselves.
@@ -49,7 +49,8 @@ pub(crate) fn test(arguments: &[&str]) -> Result<()> {
 /// step found.
 pub(crate) fn ci(from: Option<&str>) -> Result<()> {
     const STEPS: &[&str] = &[
-        "fmt", "tidy", "clippy", "test", "python", "page", "doc", "deny", "sanitize", "fuzz",
+        "fmt", "tidy", "clippy", "test", "python", "page", "doc", "docs", "deny", "publish",
+        "sanitize", "fuzz",
     ];
     if let Some(from) = from.filter(|from| !STEPS.contains(from)) {
         bail!("the gate has no step {from}: {}", STEPS.join(", "));
@@ -82,7 +83,9 @@ pub(crate) fn ci(from: Option<&str>) -> Result<()> {
         ];
         run(cargo(&docs)?.env("RUSTDOCFLAGS", "-D warnings"))
     })?;
+    step("docs", &|| book::make(python::Build::WithAll))?;
     step("deny", &deny)?;
+    step("publish", &publish::check)?;
     step("sanitize", &sanitize)?;
     // Half a minute, until a run of hours over the new targets has been made by hand.
     step("fuzz", &|| fuzz::command(&["--minutes", "0.5"]))

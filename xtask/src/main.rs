@@ -1,6 +1,7 @@
 //! The project's own chores: `cargo xtask` lists them.
 
 mod bench;
+mod book;
 mod crate_bench;
 mod fuzz;
 mod gate;
@@ -8,6 +9,7 @@ mod live;
 mod measure;
 mod memory;
 mod page;
+mod publish;
 mod python;
 mod python_bench;
 mod robustness;
@@ -45,6 +47,8 @@ fn main() -> ExitCode {
         ["web-vendor"] => web_vendor::command(web_vendor::Mode::Write),
         ["web-vendor", "--check"] => web_vendor::command(web_vendor::Mode::Check),
         ["trace", rest @ ..] => trace::run(rest),
+        ["docs"] => book::make(python::Build::Alone),
+        ["publish"] => publish::check(),
         ["bench", rest @ ..] => bench::run(rest),
         _ => {
             eprint!("{USAGE}");
@@ -75,6 +79,8 @@ cargo xtask python --asan [ARGS…]     the extension module's tests under the a
 cargo xtask page [--double] [--shots DIR]
                                      the page of weir serve in a real browser: every view, keys, axe-core, no request away
 cargo xtask web-vendor [--check]     the files of others in the page of weir serve, from npm; or compare them with it
+cargo xtask docs                     the documents as a site, by mdBook; every link of it is followed
+cargo xtask publish                  the libraries packed and built as `cargo publish` would, without uploading
 cargo xtask trace KIND BYTES PATH    make a seeded trace: ethernet, frame-relay, atm or atm-erf
 cargo xtask bench [NAME]             run a benchmark beside its peers; without NAME, list them
 ";
@@ -89,6 +95,8 @@ pub(crate) const CHORES: &[&str] = &[
     "python",
     "page",
     "web-vendor",
+    "docs",
+    "publish",
     "trace",
     "bench",
 ];

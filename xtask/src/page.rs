@@ -14,11 +14,7 @@ use crate::{cargo, root, run, target_dir};
 
 /// Builds the command and drives its page; further words go to the script.
 pub(crate) fn check(build: Build, words: &[&str]) -> Result<()> {
-    let command: &[&str] = match build {
-        Build::Alone => &["build", "-p", "weir-cli"],
-        Build::WithAll => &["build", "--workspace", "--lib", "--bins", "--tests"],
-    };
-    run(&mut cargo(command)?)?;
+    run(&mut cargo(build.program())?)?;
     let folder = root()?.join("crates/weir-serve/tests/browser");
     let mut command = Command::new("python3");
     command

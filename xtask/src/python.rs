@@ -28,9 +28,19 @@ impl Build {
     const fn words(self) -> &'static [&'static str] {
         match self {
             Self::Alone => &["build", "-p", "weir-python"],
-            Self::WithAll => &["build", "--workspace", "--lib", "--bins", "--tests"],
+            Self::WithAll => Self::ALL,
         }
     }
+
+    /// What has cargo build the command.
+    pub(crate) const fn program(self) -> &'static [&'static str] {
+        match self {
+            Self::Alone => &["build", "-p", "weir-cli"],
+            Self::WithAll => Self::ALL,
+        }
+    }
+
+    const ALL: &'static [&'static str] = &["build", "--workspace", "--lib", "--bins", "--tests"];
 }
 
 /// Makes the wheel that users get, and runs the README's examples in environments that have nothing else, or one of the

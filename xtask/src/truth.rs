@@ -205,7 +205,7 @@ fn documents(root: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// The manifests of the workspace's crates.
-fn manifests(root: &Path) -> Result<Vec<PathBuf>> {
+pub(crate) fn manifests(root: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![root.join("crates")];
     while let Some(folder) = folders.pop() {
@@ -221,7 +221,8 @@ fn manifests(root: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn package_name(manifest: &Path) -> Result<String> {
+/// The name that a manifest gives its package.
+pub(crate) fn package_name(manifest: &Path) -> Result<String> {
     let table: toml::Table = fs::read_to_string(manifest)?.parse()?;
     let name = table
         .get("package")

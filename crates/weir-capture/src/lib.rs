@@ -59,3 +59,8 @@ pub use reader::Reader;
 pub use record::{Compression, Format, Interface, Record};
 pub use split::{PartSource, Split};
 pub use write::{WriteError, WriteRecord, Writer};
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -70,3 +70,8 @@ pub use search::{
 };
 pub use segment::{Segment, segments};
 pub use sip::{Extras, Passage, Recorder};
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

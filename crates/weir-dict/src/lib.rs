@@ -67,3 +67,8 @@ pub use expiring::{Expiring, Renewal};
 pub use hash::{FoldHasher, FoldState, ProcessKey};
 pub use iter::{Drain, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Values, ValuesMut};
 pub use walk::{Cursor, Walk};
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -4,7 +4,7 @@
 //! The generic dialect takes a whole expression for the right side of `IS [NOT] DISTINCT FROM`, so that
 //! `a IS DISTINCT FROM b AND c` means `a IS DISTINCT FROM (b AND c)` in it; it holds `a = b LIKE c` for
 //! `(a = b) LIKE c` and `a || b` for a product, and `^` for an exclusive or. None of that fails: it answers
-//! another question. `docs/decisions/0003-sql-means-what-postgresql-and-duckdb-mean.md` has the list.
+//! another question. `docs/decisions/0005-sql-means-what-postgresql-and-duckdb-mean.md` has the list.
 
 use std::any::TypeId;
 

@@ -3,7 +3,7 @@
 //! `+`, `-` and `*` of integers are computed with 64 bits, signed, and fail where these have no room:
 //! in the columns' own types `frame.cap_len - frame.len` would wrap around and `udp.srcport + udp.dstport`
 //! overflow, without a word. `/` is the quotient of real numbers, whatever is divided, and `//` that of
-//! integers; both fail when the divisor is zero. `docs/decisions/0004-division.md` has the reasons.
+//! integers; both fail when the divisor is zero. `docs/decisions/0007-division.md` has the reasons.
 
 mod arithmetic;
 mod sum;

@@ -6,6 +6,7 @@ use weir_bytes::{u8_at, u16_be_at};
 use weir_dict::Dict;
 use weir_packet::{
     Decoder, Frame, Headers, Ipv4Header, Ipv6FragmentHeader, Layer, LinkType, Packet,
+    internet_checksum,
 };
 
 /// Which bytes count where fragments overlap.
@@ -490,7 +491,7 @@ impl Waiting {
             set(2, u16::try_from(total).unwrap_or(u16::MAX));
             set(6, 0);
             set(10, 0);
-            let sum = checksum(&self.header);
+            let sum = internet_checksum(&[&self.header]);
             if let Some(place) = self.header.get_mut(10..12) {
                 place.copy_from_slice(&sum.to_be_bytes());
             }
@@ -508,18 +509,6 @@ impl Waiting {
 /// The largest length that a header can say (RFC 8200, 4.5: what is longer is dropped).
 const LENGTH_MAX: u32 = 65_535;
 const IPV6_HEADER_BYTES: u32 = 40;
-
-/// The Internet checksum of an IP header (RFC 1071).
-fn checksum(header: &[u8]) -> u16 {
-    let mut sum = 0_u32;
-    for at in (0..header.len()).step_by(2) {
-        sum += u32::from(u16_be_at(header, at).unwrap_or(0));
-    }
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !(sum as u16)
-}
 
 #[inline]
 fn parse<'p>(packet: &Packet<'p>) -> Parsed<'p> {

@@ -40,6 +40,10 @@ pub mod tcap;
 mod text;
 pub mod tls;
 
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
 /// Bytes that are to be a text, as Wireshark writes them: what is not to be printed as `\` and three octal
 /// digits.
 #[must_use]
@@ -52,26 +56,15 @@ pub fn printable(bytes: &[u8]) -> String {
 /// The octets of a text in base 64 (RFC 4648, 4), with or without its padding; `None` when it is none.
 #[must_use]
 pub fn base64(text: &str) -> Option<Vec<u8>> {
-    let mut octets = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut bits, mut count) = (0_u32, 0);
-    for letter in text.trim_end_matches('=').bytes() {
-        let digit = match letter {
-            b'A'..=b'Z' => letter - b'A',
-            b'a'..=b'z' => letter - b'a' + 26,
-            b'0'..=b'9' => letter - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(digit);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            octets.push((bits >> count) as u8);
-        }
-    }
-    Some(octets)
+    LENIENT_BASE64.decode(text).ok()
 }
+
+const LENIENT_BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
 
 #[cfg(test)]
 mod tests {

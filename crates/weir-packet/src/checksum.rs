@@ -6,7 +6,8 @@ use weir_bytes::{u8_at, u16_be_at};
 
 /// The Internet checksum (RFC 1071) of the parts laid end to end; each but the last has an even
 /// length. Over data that holds its own checksum it is 0 when the data is sound.
-pub(crate) fn of(parts: &[&[u8]]) -> u16 {
+#[must_use]
+pub fn of(parts: &[&[u8]]) -> u16 {
     let mut sum = 0_u64;
     for part in parts {
         let mut words = part.chunks_exact(4);

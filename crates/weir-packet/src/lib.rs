@@ -46,6 +46,7 @@ mod usual;
 
 pub use aal5::Aal5Counters;
 pub use address::Address;
+pub use checksum::of as internet_checksum;
 pub use decoder::Decoder;
 pub use field::{Field, Get, Kind, Needs, Value, fields};
 pub use frame::Frame;
@@ -66,3 +67,8 @@ pub use shape::{
 pub use spot::Spot;
 pub use stack::Headers;
 pub use stop::{Reason, Stop};
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -61,3 +61,8 @@ pub use start::{Start, looks_like_sip};
 pub use transaction::{Flow, TransactionId, Transactions};
 pub use uri::{Scheme, Uri};
 pub use via::{CSeq, Via};
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -39,7 +39,6 @@ mod input;
 mod kind;
 mod library;
 mod memory;
-mod page;
 mod report;
 mod sample;
 mod setting;
@@ -64,8 +63,7 @@ pub use memory::{
     Memory, ZlibBuild, connection_memory, deflate_bytes, inflate_bytes, resident_bytes,
     resident_inflate_bytes,
 };
-pub use page::{Page, Point};
-pub use report::{html_page, html_report};
+pub use report::{html_page, html_report, size_classes};
 pub use sample::{Estimate, SampleOptions, Sampled, sample};
 pub use setting::{CELLS, Cells, Setting};
 pub use studies::{
@@ -77,3 +75,8 @@ pub use wire::{
     Connection, ConnectionEvent, Decoder, DecoderOptions, Direction, Event, Handshake, Header,
     Message, Opcode, Sender, Violation, ViolationKind, framed_bytes, mask,
 };
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -2,10 +2,11 @@
 
 use crate::advise::{Advice, bytes_text};
 use crate::library::{Library, snippet};
-use crate::page::{Page, Point, escape};
 use crate::setting::Setting;
 use crate::study::StudyResult;
 use crate::wire::Direction;
+
+use weir_page::{Escaped, Page, Point};
 
 /// Writes the report. `title` is any text, such as the name of the transcript. A few hundred
 /// kilobytes at most, whatever the input.
@@ -30,14 +31,14 @@ pub fn html_page(title: &str, study: &StudyResult, advice: &Advice) -> Page {
     ));
     page.put(format_args!(
         "<p class=\"advice\">{}</p>\n",
-        escape(&advice.reason)
+        Escaped(&advice.reason)
     ));
     if !advice.warnings.is_empty() {
-        page.raw("<ul>\n");
+        page.put(format_args!("<ul>\n"));
         for warning in &advice.warnings {
-            page.put(format_args!("<li>{}</li>\n", escape(warning)));
+            page.put(format_args!("<li>{}</li>\n", Escaped(warning)));
         }
-        page.raw("</ul>\n");
+        page.put(format_args!("</ul>\n"));
     }
     plots(&mut page, study, advice);
     tables(&mut page, study, advice);
@@ -45,20 +46,21 @@ pub fn html_page(title: &str, study: &StudyResult, advice: &Advice) -> Page {
         page.heading("Configuration");
         for library in Library::ALL {
             let snippet = snippet(library, chosen.setting, 0);
-            page.put(format_args!(
-                "<h3>{}</h3>\n<pre>{}</pre>\n",
-                library.name(),
-                escape(&snippet.code)
-            ));
+            page.subheading(library.name());
+            page.lines(&snippet.code);
             for warning in &snippet.warnings {
-                page.put(format_args!(
-                    "<p class=\"warning\">{}</p>\n",
-                    escape(warning)
-                ));
+                page.warning(warning);
             }
         }
     }
     page
+}
+
+/// How often something is up to 1, 2, 4, 8 and so on bytes, with names for [`Page::histogram`].
+#[must_use]
+pub fn size_classes(counts: &[u64; 33]) -> Vec<(String, u64)> {
+    let named = |(n, &count): (usize, &u64)| (bytes_text(1 << n), count);
+    counts.iter().enumerate().map(named).collect()
 }
 
 fn plots(page: &mut Page, study: &StudyResult, advice: &Advice) {
@@ -83,7 +85,11 @@ fn plots(page: &mut Page, study: &StudyResult, advice: &Advice) {
     page.scatter(&points(&|c| c.micros), "\u{b5}s a message", "ratio");
     page.paragraph("Large dots: the Pareto front. Ring: the recommended setting.");
     page.heading("Sizes of messages");
-    page.histogram(&study.histogram(), "bytes, up to", "messages");
+    page.histogram(
+        &size_classes(&study.histogram()),
+        "bytes, up to",
+        "messages",
+    );
 }
 
 fn tables(page: &mut Page, study: &StudyResult, advice: &Advice) {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use weir_ws::Page;
+use weir_page::Page;
 
 use super::{ReportArgs, ReportFormat};
 use crate::args::Global;
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(
             page,
             "Kinds</h2>\n<table><tr><th>kind<th>bytes</tr>\n<tr><td>&lt;a&gt;<td>7</tr>\n</table>\n\
-             <p>a note</p>\n<p>A line</p>\n</html>\n"
+             <p>a note</p>\n<p>A line</p>\n</body></html>\n"
         );
     }
 

@@ -7,7 +7,7 @@
 //! query [names] [sorted]
 //! SELECT proto, count(*) FROM 'net.pcap' GROUP BY proto
 //! ----
-//! udp 4
+//! udp	4
 //!
 //! query error
 //! SELECT ip.scr FROM 'net.pcap'
@@ -23,8 +23,9 @@
 //! Records are separated by empty lines. `names` puts the names of the columns first; `sorted` sorts
 //! the rows where SQL gives no order. `damage` takes what the scan_report has noted since it was asked
 //! last, `notes` what else was noted. `engine merge` and `engine threads 4` start a new engine. NULL is `NULL`, empty text is
-//! `(empty)`, values are separated by a blank, and times and sizes that differ from run to run are
-//! `<masked>`. With `WEIR_BLESS=1` in the environment the answers are written into the file.
+//! `(empty)`, and values are separated by a tabulator; a text that would be taken for one of the three, or that
+//! begins or ends with a blank, stands in quotation marks with Rust's escapes. Times and sizes that differ from run to
+//! run are `<masked>`. With `WEIR_BLESS=1` in the environment the answers are written into the file.
 
 use std::fmt::Write as _;
 
@@ -113,7 +114,11 @@ impl Runner {
 
     /// The rows that a text of statements gives, of all statements one after the other.
     pub(crate) fn rows(&self, sql: &str) -> Result<Rows, Error> {
-        let answers = self.answers(sql)?;
+        self.all_rows(sql, rows_of)
+    }
+
+    fn all_rows(&self, sql: &str, rows_of: fn(&RecordBatch) -> Vec<String>) -> Result<Rows, Error> {
+        let answers = self.answers_as(sql, rows_of)?;
         let names = answers.last().map(|last| last.names.clone());
         Ok(Rows {
             names: names.unwrap_or_default(),
@@ -123,6 +128,14 @@ impl Runner {
 
     /// The answers to a text of statements, which share readings as they do on the command line.
     pub(crate) fn answers(&self, sql: &str) -> Result<Vec<Rows>, Error> {
+        self.answers_as(sql, rows_of)
+    }
+
+    fn answers_as(
+        &self,
+        sql: &str,
+        rows_of: fn(&RecordBatch) -> Vec<String>,
+    ) -> Result<Vec<Rows>, Error> {
         let mut statements = self.engine.parse(sql)?.into();
         let mut answers = Vec::new();
         self.runtime.block_on(async {
@@ -195,13 +208,13 @@ impl Runner {
                 Ok(_) => "no error".to_owned(),
                 Err(error) => message(&error),
             }),
-            ["query", modes @ ..] => Some(match self.rows(sql) {
+            ["query", modes @ ..] => Some(match self.all_rows(sql, told_apart) {
                 Ok(Rows { names, mut rows }) => {
                     if modes.contains(&"sorted") {
                         rows.sort();
                     }
                     if modes.contains(&"names") {
-                        rows.insert(0, names.join(" "));
+                        rows.insert(0, names.join("\t"));
                     }
                     mask(&rows.join("\n"))
                 }
@@ -219,7 +232,40 @@ fn message(error: &Error) -> String {
     }
 }
 
+/// Rows whose values are separated by blanks, for tests that know what is in them.
 fn rows_of(batch: &RecordBatch) -> Vec<String> {
+    let plain = |value: String, is_null: bool| match value.is_empty() && !is_null {
+        true => "(empty)".to_owned(),
+        false => value.trim_end().to_owned(),
+    };
+    joined_rows(batch, " ", &plain)
+}
+
+/// Rows whose values can be told apart whatever is in them.
+fn told_apart(batch: &RecordBatch) -> Vec<String> {
+    let exact = |value: String, is_null: bool| {
+        // A plan ends with a line.
+        let value = value.trim_end_matches('\n');
+        let is_ambiguous = value == "(empty)"
+            || (value == "NULL" && !is_null)
+            || value.contains(['\t', '\r'])
+            || value.contains("\n\n")
+            || value.starts_with('"')
+            || value.trim_matches(' ') != value;
+        match value {
+            "" if !is_null => "(empty)".to_owned(),
+            _ if is_ambiguous => format!("{value:?}"),
+            _ => value.to_owned(),
+        }
+    };
+    joined_rows(batch, "\t", &exact)
+}
+
+fn joined_rows(
+    batch: &RecordBatch,
+    separator: &str,
+    written: &dyn Fn(String, bool) -> String,
+) -> Vec<String> {
     let options = FormatOptions::default().with_null("NULL");
     let columns: Vec<_> = batch
         .columns()
@@ -234,13 +280,9 @@ fn rows_of(batch: &RecordBatch) -> Vec<String> {
     (0..batch.num_rows())
         .map(|row| {
             let values = columns.iter().map(|(column, formatter)| {
-                let value = formatter.value(row).to_string();
-                match value.is_empty() && !column.is_null(row) {
-                    true => "(empty)".to_owned(),
-                    false => value.trim_end().to_owned(),
-                }
+                written(formatter.value(row).to_string(), column.is_null(row))
             });
-            values.collect::<Vec<_>>().join(" ")
+            values.collect::<Vec<_>>().join(separator)
         })
         .collect()
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use weir_page::{Escaped, Page};
+
 use super::{Ladder, Rung};
 
 impl Ladder {
@@ -19,7 +21,7 @@ impl Ladder {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
              viewBox=\"0 0 {width} {height}\" role=\"img\">\n<title>{}</title>\n<style>{STYLE}</style>\n\
              <rect class=\"back\" width=\"{width}\" height=\"{height}\"/>\n",
-            escaped(&self.title)
+            Escaped(&self.title)
         );
         let bottom = height.saturating_sub(ROW / 2);
         for (column, name) in self.columns.iter().enumerate() {
@@ -29,7 +31,7 @@ impl Ladder {
                 "<line class=\"pillar\" x1=\"{x}\" y1=\"{HEAD}\" x2=\"{x}\" y2=\"{bottom}\"/>\
                  <text class=\"name\" x=\"{x}\" y=\"{}\">{}</text>",
                 HEAD.saturating_sub(10),
-                escaped(name)
+                Escaped(name)
             );
         }
         let first = self.rungs.iter().find_map(|rung| rung.seconds);
@@ -87,38 +89,16 @@ impl Ladder {
                 y.saturating_sub(5)
             );
         }
-        let _ = writeln!(svg, "{}</text></g>", escaped(&rung.label));
+        let _ = writeln!(svg, "{}</text></g>", Escaped(&rung.label));
     }
 
     /// The ladder as an HTML page that needs no other file and runs no script.
     #[must_use]
     pub fn html(&self) -> String {
-        format!(
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-             <title>{title}</title>\n</head>\n<body>\n<h1>{title}</h1>\n{svg}</body>\n</html>\n",
-            title = escaped(&self.title),
-            svg = self.svg()
-        )
+        let mut page = Page::with_style(&self.title, &self.title, PAGE_STYLE);
+        page.put(format_args!("{}", self.svg()));
+        page.finish()
     }
-}
-
-/// Text for elements and quoted attributes of HTML and XML.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            // Neither XML 1.0 nor HTML has these.
-            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
-            other => escaped.push(other),
-        }
-    }
-    escaped
 }
 
 const fn column_x(column: usize) -> usize {
@@ -135,6 +115,9 @@ const COLUMN: usize = 260;
 const HEAD: usize = 40;
 const ROW: usize = 28;
 const TIP: usize = 9;
+
+/// A ladder of many parties is as wide as it is.
+const PAGE_STYLE: &str = "body{max-width:none}svg{max-width:none}";
 
 const STYLE: &str = ".back{fill:#fff}text{font:12px ui-monospace,monospace;fill:#222}\
 .name{font-weight:bold;text-anchor:middle}.middle{text-anchor:middle}.time{fill:#666}\

@@ -1,5 +1,9 @@
 //! HTTP archives, and records of one JSON object a message.
 
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
 use super::json::{Json, Sink, Token};
 use super::{Each, InputErrorKind, InputMessage, InputOptions, InputReport};
 use crate::wire::{Direction, Opcode};
@@ -386,40 +390,27 @@ fn decimal(text: &[u8]) -> Option<f64> {
         .then(|| number as f64 / scale as f64)
 }
 
-/// Decodes in place; `None` when it is no base64. Both alphabets, padding optional.
+/// Decodes what programs call base64; `None` when it is none. Both alphabets (RFC 4648, 4 and 5), padding and ends of
+/// lines optional.
 fn decode_base64(text: &mut Vec<u8>) -> Option<()> {
-    let (mut held, mut bits, mut written) = (0u32, 0u32, 0usize);
-    let mut padding = false;
-    for at in 0..text.len() {
-        let value = match *text.get(at)? {
-            byte @ b'A'..=b'Z' => byte - b'A',
-            byte @ b'a'..=b'z' => byte - b'a' + 26,
-            byte @ b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            b'=' => {
-                padding = true;
-                continue;
-            }
-            b'\r' | b'\n' => continue,
-            _ => return None,
-        };
-        if padding {
-            return None;
-        }
-        held = held << 6 | u32::from(value);
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            *text.get_mut(written)? = (held >> bits) as u8;
-            written += 1;
-            held &= (1 << bits) - 1;
+    text.retain(|byte| !matches!(byte, b'\r' | b'\n'));
+    for byte in text.iter_mut() {
+        match byte {
+            b'-' => *byte = b'+',
+            b'_' => *byte = b'/',
+            _ => {}
         }
     }
-    text.truncate(written);
-    // A single character of six bits is no byte.
-    (bits != 6).then_some(())
+    *text = BASE64.decode(&*text).ok()?;
+    Some(())
 }
+
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,7 @@
 //! The statistics as one page of HTML.
 
-use weir_ws::{Page, Point};
+use weir_page::{Page, Point};
+use weir_ws::size_classes;
 
 use super::{Audit, Stats, Sums, class_of};
 use crate::output::grouped;
@@ -29,8 +30,16 @@ impl Audit {
             page.paragraph("No violations, limits or missing bytes.");
         }
         page.heading("Sizes of messages");
-        page.histogram(&self.sizes, "bytes before compression, up to", "messages");
-        page.histogram(&self.wire_sizes, "bytes on the wire, up to", "messages");
+        page.histogram(
+            &size_classes(&self.sizes),
+            "bytes before compression, up to",
+            "messages",
+        );
+        page.histogram(
+            &size_classes(&self.wire_sizes),
+            "bytes on the wire, up to",
+            "messages",
+        );
         let connections = self.connections.values();
         compressed(
             connections.flat_map(|connection| &connection.directions),
@@ -63,7 +72,11 @@ fn compressed<'s>(directions: impl Iterator<Item = &'s Sums>, page: &mut Page) {
     page.scatter(&points, "KiB before compression", "ratio");
     page.paragraph("Ring: compression made the messages longer, or left them as long.");
     page.heading("Windows that were needed");
-    page.histogram(&windows, "largest distance in bytes, up to", "directions");
+    page.histogram(
+        &size_classes(&windows),
+        "largest distance in bytes, up to",
+        "directions",
+    );
     page.paragraph(
         "Every match that was sent lies within a window of this size: \
          where it is far below what was agreed on, memory can be saved.",

@@ -1,0 +1,50 @@
+//! The libraries that stand alone, as they would be published: packed, and built from their packages alone.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use anyhow::{Result, bail};
+
+use crate::{cargo, gate, root, truth};
+
+/// `cargo publish --dry-run` of every package whose manifest lets it be published. Nothing is uploaded.
+pub(crate) fn check() -> Result<()> {
+    let packages = published()?;
+    if packages.is_empty() {
+        bail!("no manifest says `publish = true`");
+    }
+    let mut command = cargo(&["publish", "--dry-run", "--locked", "--allow-dirty"])?;
+    for package in &packages {
+        command.args(["-p", package]);
+    }
+    eprintln!("$ cargo publish --dry-run of {} packages", packages.len());
+    let output = command.output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    // Whether the packages can be published shows only where the index of those that are there can be read.
+    let is_away = [
+        "Could not resolve host",
+        "Couldn't connect",
+        "Timeout was reached",
+    ];
+    if is_away.iter().any(|sign| said.contains(sign)) {
+        return gate::missing("crates.io", "that the libraries can be published");
+    }
+    bail!("the libraries cannot be published:\n{said}")
+}
+
+/// The names of the packages that may be published.
+fn published() -> Result<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    for manifest in truth::manifests(&root()?)? {
+        let table: toml::Table = fs::read_to_string(&manifest)?.parse()?;
+        let package = table.get("package");
+        let may = package.and_then(|package| package.get("publish")?.as_bool()) == Some(true);
+        if may {
+            found.insert(truth::package_name(&manifest)?);
+        }
+    }
+    Ok(found)
+}
