@@ -12,6 +12,7 @@ mod startup;
 mod told;
 mod types;
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -139,6 +140,10 @@ impl Door {
                 format!("a message of {length} bytes is more than --max-text allows: {most}");
             let _ = refuse(&mut socket, "54000", &message).await;
         }
+        if socket.get_ref().lengths.is_malformed() {
+            let message = "a message that is none: its parts do not fit into it";
+            let _ = refuse(&mut socket, "08P01", message).await;
+        }
         drop(place);
     }
 
@@ -202,6 +207,14 @@ impl Door {
                     let _ = ending.wait_for(|ending| *ending).await;
                     tokio::time::sleep(grace).await;
                 };
+                // What its readers do with bytes that nobody should send ends this connection and nothing else.
+                let processed = AssertUnwindSafe(processed).catch_unwind();
+                let processed = processed.map(|done| {
+                    done.unwrap_or_else(|_| {
+                        let failure = Failure::new(Kind::Run, "a message was not understood");
+                        Err(handler::refusal("FATAL", &failure, None))
+                    })
+                });
                 tokio::select! {
                     done = processed => done,
                     () = has_gone(watched) => return Ok(()),
