@@ -25,9 +25,9 @@ use crate::signals;
     about = "Answer SQL clients and browsers",
     long_about = "Answer SQL clients and browsers.\n\n\
         The files below the roots are asked over the PostgreSQL protocol (psql, DBeaver, Grafana, psycopg, ADBC), \
-        over HTTP (curl, Polars, a page for browsers) and over Arrow Flight SQL (ADBC, JDBC), with the whole language of 'weir query'. Nothing else \
-        is read, and nothing is written. It listens on this machine only, unless a password or token is given, \
-        and ends on Ctrl-C or SIGTERM.",
+        over HTTP (curl, Polars, a page for browsers) and over Arrow Flight SQL (ADBC, JDBC), with the whole \
+        language of 'weir query'. Nothing else is read, and nothing is written. It listens on this machine only, unless \
+        a password or token is given, and ends on Ctrl-C or SIGTERM.",
     after_help = SERVE_EXAMPLES
 )]
 pub(crate) struct Serve {
@@ -202,6 +202,8 @@ Examples:
     weir serve --root captures
     psql postgresql://127.0.0.1:5433/weir -c \"SELECT count(*) FROM 'trace.pcap'\"
     curl -H 'Content-Type: application/sql' -d \"FROM 'trace.pcap' |> LIMIT 5\" '127.0.0.1:8080/query?format=csv'
+  For ADBC and JDBC over Arrow Flight SQL as well:
+    weir serve --root captures --flight 127.0.0.1:31337
   For others, with a password, a token and TLS:
     weir serve --root captures --listen 0.0.0.0:5433 --http 0.0.0.0:8443 --password-file pw --token-file tok \\
         --tls-cert server.pem --tls-key server.key";

@@ -332,21 +332,14 @@ impl FlightSqlService for Connection {
     async fn do_handshake(
         &self,
         _request: Request<Streaming<HandshakeRequest>>,
-    ) -> Result<
-        Response<
-            std::pin::Pin<
-                Box<dyn futures::Stream<Item = Result<HandshakeResponse, Status>> + Send>,
-            >,
-        >,
-        Status,
-    > {
+    ) -> Result<Response<<Self as FlightService>::HandshakeStream>, Status> {
         // Who has come this far has said the password.
         let said = HandshakeResponse {
             protocol_version: 0,
             payload: self.bearer.clone().into(),
         };
-        let mut response: Response<std::pin::Pin<Box<dyn futures::Stream<Item = _> + Send>>> =
-            Response::new(Box::pin(stream::iter([Ok(said)])));
+        let said: <Self as FlightService>::HandshakeStream = Box::pin(stream::iter([Ok(said)]));
+        let mut response = Response::new(said);
         let bearer = format!("Bearer {}", self.bearer).parse();
         let bearer = bearer.map_err(|_| Status::internal("the token is none"))?;
         response.metadata_mut().insert("authorization", bearer);
