@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use serde_json::json;
 
 use crate::{
-    cargo, crate_bench, live, memory, payload, python_bench, robustness, root, scan, tables,
+    cargo, crate_bench, live, memory, payload, python_bench, robustness, root, scan, serve, tables,
     tribeca, ws,
 };
 
@@ -82,6 +82,11 @@ const BENCHES: &[Bench] = &[
         name: "python",
         what: "packets into a frame of Polars beside scapy, pyshark, dpkt and nfstream; 1 GB in batches; Python's share of a query (1.3 GB of disk)",
         run: python_bench::run,
+    },
+    Bench {
+        name: "serve",
+        what: "ten million rows over each protocol of weir serve: rows a second and resident memory, beside PostgreSQL with the same table",
+        run: serve::run,
     },
 ];
 

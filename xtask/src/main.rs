@@ -15,6 +15,7 @@ mod python;
 mod python_bench;
 mod robustness;
 mod scan;
+mod serve;
 mod tables;
 mod tidy;
 mod trace;

@@ -24,10 +24,10 @@ use crate::signals;
 #[command(
     about = "Answer SQL clients and browsers",
     long_about = "Answer SQL clients and browsers.\n\n\
-        The files below the roots are asked over the PostgreSQL protocol (psql, DBeaver, Grafana, psycopg, ADBC) \
-        and over HTTP (curl, Polars, a page for browsers), with the whole language of 'weir query'. Nothing else \
-        is read, and nothing is written. It listens on this machine only, unless a password or token is given, \
-        and ends on Ctrl-C or SIGTERM.",
+        The files below the roots are asked over the PostgreSQL protocol (psql, DBeaver, Grafana, psycopg, ADBC), \
+        over HTTP (curl, Polars, a page for browsers) and over Arrow Flight SQL (ADBC, JDBC), with the whole \
+        language of 'weir query'. Nothing else is read, and nothing is written. It listens on this machine only, unless \
+        a password or token is given, and ends on Ctrl-C or SIGTERM.",
     after_help = SERVE_EXAMPLES
 )]
 pub(crate) struct Serve {
@@ -56,10 +56,13 @@ pub(crate) struct Serve {
         help_heading = "Listening"
     )]
     http: SocketAddr,
-    /// A file with the password of the PostgreSQL protocol
+    /// Where Arrow Flight SQL is spoken, if it is to be: 127.0.0.1:31337; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", help_heading = "Listening")]
+    flight: Option<SocketAddr>,
+    /// A file with the password of the PostgreSQL protocol and of Flight SQL
     #[arg(long, value_name = "FILE", help_heading = "Listening")]
     password_file: Option<PathBuf>,
-    /// A file with the token of HTTP
+    /// A file with the token of HTTP and of Flight SQL
     #[arg(long, value_name = "FILE", help_heading = "Listening")]
     token_file: Option<PathBuf>,
     /// A name that browsers may call the server by
@@ -123,6 +126,7 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
     }
     options.listen = Some(serve.listen);
     options.http = Some(serve.http);
+    options.flight = serve.flight;
     options.allow_write = serve.allow_write;
     options.password = secret(serve.password_file.as_deref(), "WEIR_SERVE_PASSWORD")?;
     options.token = secret(serve.token_file.as_deref(), "WEIR_SERVE_TOKEN")?;
@@ -151,13 +155,17 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
         .build()
         .map_err(|error| Failure::environment(format!("no threads: {error}")))?;
     let mut out = std::io::stdout().lock();
-    let scheme = if server.is_secure() { "https" } else { "http" };
+    let (scheme, flight) = match server.is_secure() {
+        true => ("https", "grpc+tls"),
+        false => ("http", "grpc"),
+    };
     // Programs that start a server read these lines.
     let told = [
         server
             .postgres()
             .map(|at| format!("postgresql://{at}/weir\n")),
         server.http().map(|at| format!("{scheme}://{at}/\n")),
+        server.flight().map(|at| format!("{flight}://{at}\n")),
     ];
     for line in told.into_iter().flatten() {
         out.write_all(line.as_bytes())?;
@@ -194,6 +202,8 @@ Examples:
     weir serve --root captures
     psql postgresql://127.0.0.1:5433/weir -c \"SELECT count(*) FROM 'trace.pcap'\"
     curl -H 'Content-Type: application/sql' -d \"FROM 'trace.pcap' |> LIMIT 5\" '127.0.0.1:8080/query?format=csv'
+  For ADBC and JDBC over Arrow Flight SQL as well:
+    weir serve --root captures --flight 127.0.0.1:31337
   For others, with a password, a token and TLS:
     weir serve --root captures --listen 0.0.0.0:5433 --http 0.0.0.0:8443 --password-file pw --token-file tok \\
         --tls-cert server.pem --tls-key server.key";

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::sql::parser::Statement as DfStatement;
 use datafusion::sql::sqlparser::ast::{
-    self, Ident, ObjectName, ObjectNamePart, ObjectType, Query, SetExpr, TableFactor, Visitor,
-    VisitorMut,
+    self, Expr, Ident, ObjectName, ObjectNamePart, ObjectType, Query, SetExpr, TableAlias,
+    TableFactor, Visitor, VisitorMut,
 };
 
 use crate::engine::Engine;
@@ -92,33 +92,23 @@ impl Statement {
         names.collect()
     }
 
-    /// Puts files in the places of names in FROM, where `file` knows one.
+    /// Puts files in the places of names in FROM, where `file` knows one. Columns may be named with all parts of the
+    /// name, or the last of them, in front.
     pub fn name_files(&mut self, file: &mut dyn FnMut(&[String]) -> Option<String>) {
-        struct Files<'f>(&'f mut dyn FnMut(&[String]) -> Option<String>);
-        impl Files<'_> {
-            fn rename(&mut self, name: &mut ObjectName) {
-                if let Some(path) = plain_parts(name).and_then(|parts| (self.0)(&parts)) {
-                    *name = ObjectName::from(vec![Ident::with_quote('\'', path)]);
-                }
-            }
+        let mut files = Files::default();
+        for parts in self.table_names() {
+            files.paths.extend(file(&parts).map(|path| (parts, path)));
         }
-        impl VisitorMut for Files<'_> {
-            type Break = ();
-            fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
-                if let TableFactor::Table {
-                    name, args: None, ..
-                } = factor
-                {
-                    self.rename(name);
-                }
-                ControlFlow::Continue(())
-            }
+        if let Some(name) = self.described()
+            && let Some(path) = plain_parts(name).and_then(|parts| file(&parts))
+        {
+            *name = quoted(path);
         }
-        let mut files = Files(file);
-        if let Some(name) = self.described() {
-            files.rename(name);
+        if !files.paths.is_empty() {
+            // Columns first: they say which tables need a name.
+            self.visit_mut(&mut Qualified(&mut files));
+            self.visit_mut(&mut files);
         }
-        self.visit_mut(&mut files);
     }
 
     /// Lets only pass what neither writes nor changes how the engine works.
@@ -143,6 +133,84 @@ impl Statement {
             )),
         }
     }
+}
+
+/// Files by the names that stand for them.
+#[derive(Default)]
+struct Files {
+    paths: Vec<(Vec<String>, String)>,
+    /// The last parts of names that columns are named with.
+    qualifiers: Vec<String>,
+}
+
+impl VisitorMut for Files {
+    type Break = ();
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        if let TableFactor::Table {
+            name,
+            alias,
+            args: None,
+            ..
+        } = factor
+            && let Some(parts) = plain_parts(name)
+            && let Some((_, path)) = self.paths.iter().find(|(known, _)| *known == parts)
+        {
+            *name = quoted(path.clone());
+            if alias.is_none()
+                && let Some(last) = parts.last().filter(|last| self.qualifiers.contains(last))
+            {
+                *alias = Some(TableAlias {
+                    explicit: true,
+                    name: Ident::with_quote('"', last),
+                    columns: Vec::new(),
+                    at: None,
+                });
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Takes all but the last part of a file's name from columns that are named with it.
+struct Qualified<'f>(&'f mut Files);
+
+impl VisitorMut for Qualified<'_> {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        let Expr::CompoundIdentifier(idents) = expr else {
+            return ControlFlow::Continue(());
+        };
+        let begins = |parts: &[String]| {
+            let mut names = idents.iter().zip(parts);
+            idents.len() > parts.len() && names.all(|(ident, part)| ident.value == *part)
+        };
+        for (parts, _) in &self.0.paths {
+            let Some(before) = parts.len().checked_sub(1) else {
+                continue;
+            };
+            // A bare name may be a protocol: `dns.qry.name` of a file called dns is what it always is.
+            let is_last = idents.len() == 2 && before > 0 && begins(&parts[before..]);
+            let is_quoted = idents
+                .first()
+                .is_some_and(|ident| ident.quote_style.is_some());
+            let drops = match begins(parts) && (before > 0 || is_quoted) {
+                true => before,
+                false if is_last => 0,
+                false => continue,
+            };
+            let last = parts[before].clone();
+            idents.drain(..drops);
+            self.0.qualifiers.push(last);
+            break;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn quoted(path: String) -> ObjectName {
+    ObjectName::from(vec![Ident::with_quote('\'', path)])
 }
 
 /// What a statement does that is no question.
@@ -265,6 +333,36 @@ mod tests {
         let sql = statement.inner.to_string();
         for part in ["'/root/public/a.pcap'", "'/root/b/pcap'", "'c.pcap'"] {
             assert!(sql.contains(part), "{sql}");
+        }
+    }
+
+    #[test]
+    fn columns_are_named_with_the_names_of_files() {
+        for (sql, expected) in [
+            (
+                "SELECT \"public\".\"a.pcap\".\"ip.src\" FROM \"public\".\"a.pcap\"",
+                "SELECT \"a.pcap\".\"ip.src\" FROM 'x' AS \"a.pcap\"",
+            ),
+            (
+                "SELECT \"a.pcap\".\"ip.src\", ip.dst FROM \"public\".\"a.pcap\" LIMIT 1",
+                "SELECT \"a.pcap\".\"ip.src\", ip.dst FROM 'x' AS \"a.pcap\" LIMIT 1",
+            ),
+            (
+                "SELECT \"a.pcap\".\"ip.src\" FROM \"a.pcap\"",
+                "SELECT \"a.pcap\".\"ip.src\" FROM 'x' AS \"a.pcap\"",
+            ),
+            (
+                "SELECT o.\"ip.src\", dns.flags FROM public.dns o, dns",
+                "SELECT o.\"ip.src\", dns.flags FROM 'x' o, 'x'",
+            ),
+            (
+                "SELECT ip.src FROM public.\"a.pcap\"",
+                "SELECT ip.src FROM 'x'",
+            ),
+        ] {
+            let mut statement = parse(sql);
+            statement.name_files(&mut |_| Some("x".to_owned()));
+            assert_eq!(statement.inner.to_string(), expected, "{sql}");
         }
     }
 

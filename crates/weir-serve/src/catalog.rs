@@ -1,11 +1,9 @@
 //! The catalog that browsing clients ask: PostgreSQL's own tables, made by datafusion-postgres, over the files below
 //! the roots as tables of one schema.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::sync::Arc;
 
-use arrow::array::{ArrayRef, StringArray};
+use arrow::array::{ArrayRef, AsArray, StringArray};
 use arrow::datatypes::{DataType, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{
@@ -14,7 +12,11 @@ use datafusion::catalog::{
 use datafusion::common::ScalarValue;
 use datafusion::datasource::{TableProvider, TableType};
 use datafusion::error::{DataFusionError, Result};
-use datafusion::logical_expr::{ColumnarValue, Expr, Volatility, create_udf};
+use datafusion::execution::FunctionRegistry;
+use datafusion::logical_expr::expr_fn::SimpleScalarUDF;
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ScalarUDF, Signature, TypeSignature, Volatility, create_udf,
+};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion_postgres::DfSessionService;
@@ -23,10 +25,9 @@ use datafusion_postgres::datafusion_pg_catalog::setup_pg_catalog;
 use datafusion_postgres::hooks::set_show::SetShowHook;
 use datafusion_postgres::hooks::transactions::TransactionStatementHook;
 
+use crate::columns::Columns;
 use crate::error::{Failure, Kind};
-use crate::files::{CATALOG, FileKind, Files, Listed, SCHEMA};
-use crate::house::House;
-use crate::session::Session;
+use crate::files::{CATALOG, SCHEMA};
 
 /// The catalog of a server.
 pub(crate) struct Catalog {
@@ -35,7 +36,7 @@ pub(crate) struct Catalog {
 }
 
 impl Catalog {
-    pub(crate) fn new(house: &Arc<House>) -> Result<Self, Failure> {
+    pub(crate) fn new(columns: &Arc<Columns>) -> Result<Self, Failure> {
         let failed = |error: &dyn std::fmt::Display| {
             Failure::new(Kind::Run, format!("the catalog cannot be made: {error}"))
         };
@@ -46,9 +47,7 @@ impl Catalog {
         let context = SessionContext::new_with_config(config);
         let catalog = MemoryCatalogProvider::new();
         let tables = Tables {
-            session: Session::new(house)?,
-            house: Arc::clone(house),
-            known: Mutex::default(),
+            columns: Arc::clone(columns),
         };
         catalog
             .register_schema(SCHEMA, Arc::new(tables))
@@ -66,22 +65,31 @@ impl Catalog {
                 Ok(ColumnarValue::Array(text))
             }),
         ));
-        // asyncpg asks for a setting before it looks at types, and sets it.
-        let setting = |name: &str, given: Vec<DataType>, from: usize| {
-            create_udf(
-                name,
-                given,
-                DataType::Utf8,
-                Volatility::Volatile,
-                Arc::new(move |values: &[ColumnarValue]| match values.get(from) {
-                    Some(value) if from > 0 => Ok(value.clone()),
-                    _ => Ok(ColumnarValue::Scalar(ScalarValue::from("off"))),
-                }),
-            )
-        };
-        context.register_udf(setting("current_setting", vec![DataType::Utf8], 0));
+        // asyncpg sets a setting that it has asked for, which is accepted and has no effect.
         let given = vec![DataType::Utf8, DataType::Utf8, DataType::Boolean];
-        context.register_udf(setting("set_config", given, 1));
+        let set = Arc::new(|values: &[ColumnarValue]| match values.get(1) {
+            Some(value) => Ok(value.clone()),
+            None => Ok(ColumnarValue::Scalar(ScalarValue::Utf8(None))),
+        });
+        context.register_udf(create_udf(
+            "set_config",
+            given,
+            DataType::Utf8,
+            Volatility::Volatile,
+            set,
+        ));
+        context.register_udf(create_udf(
+            "current_setting",
+            vec![DataType::Utf8],
+            DataType::Utf8,
+            Volatility::Stable,
+            Arc::new(current_setting),
+        ));
+        for function in functions() {
+            if context.udf(function.name()).is_err() {
+                context.register_udf(function);
+            }
+        }
         let context = Arc::new(context);
         let service = DfSessionService::new_with_hooks(
             Arc::clone(&context),
@@ -94,83 +102,112 @@ impl Catalog {
     }
 }
 
+/// What `current_setting` says: Grafana goes by the version, and asyncpg asks whether there is a compiler.
+fn current_setting(names: &[ColumnarValue]) -> Result<ColumnarValue> {
+    let of = |name: &str| match name {
+        "server_version_num" => VERSION_NUMBER,
+        "server_version" => VERSION,
+        "search_path" => SCHEMA,
+        "server_encoding" | "client_encoding" => "UTF8",
+        "standard_conforming_strings" | "integer_datetimes" => "on",
+        "max_identifier_length" => "63",
+        _ => "off",
+    };
+    match names {
+        [ColumnarValue::Scalar(ScalarValue::Utf8(Some(name)))] => {
+            Ok(ColumnarValue::Scalar(ScalarValue::from(of(name))))
+        }
+        [ColumnarValue::Array(names)] => {
+            let texts = names.as_string::<i32>().iter().map(|name| name.map(of));
+            Ok(ColumnarValue::Array(Arc::new(
+                texts.collect::<StringArray>(),
+            )))
+        }
+        _ => Ok(ColumnarValue::Scalar(ScalarValue::Utf8(None))),
+    }
+}
+
+/// Functions of PostgreSQL that the library lacks, which say the same of all that there is here: it is visible, and
+/// nobody has described it.
+fn functions() -> Vec<ScalarUDF> {
+    let constant = |name: &str, value: ScalarValue| {
+        let given = Signature::one_of(
+            vec![TypeSignature::VariadicAny, TypeSignature::Nullary],
+            Volatility::Stable,
+        );
+        let kind = value.data_type();
+        let said = Arc::new(move |_: &[ColumnarValue]| Ok(ColumnarValue::Scalar(value.clone())));
+        ScalarUDF::from(SimpleScalarUDF::new_with_signature(name, given, kind, said))
+    };
+    let visible = VISIBLE.iter().map(|name| constant(name, true.into()));
+    let nothing = NOTHING
+        .iter()
+        .map(|name| constant(name, ScalarValue::Utf8(None)));
+    visible.chain(nothing).collect()
+}
+
+const VISIBLE: &[&str] = &[
+    "pg_collation_is_visible",
+    "pg_conversion_is_visible",
+    "pg_function_is_visible",
+    "pg_opclass_is_visible",
+    "pg_operator_is_visible",
+    "pg_opfamily_is_visible",
+    "pg_statistics_obj_is_visible",
+    "pg_ts_config_is_visible",
+    "pg_ts_dict_is_visible",
+    "pg_ts_parser_is_visible",
+    "pg_ts_template_is_visible",
+    "pg_type_is_visible",
+];
+
+const NOTHING: &[&str] = &[
+    "col_description",
+    "obj_description",
+    "pg_get_function_arguments",
+    "pg_get_function_result",
+    "pg_get_ruledef",
+    "pg_get_triggerdef",
+    "pg_get_viewdef",
+    "pg_size_pretty",
+    "pg_tablespace_location",
+    "shobj_description",
+];
+
 /// What `version()` says: clients look for PostgreSQL's number in it.
 fn version() -> String {
     format!("PostgreSQL {VERSION}")
 }
 
+/// The number of that version.
+const VERSION_NUMBER: &str = "160006";
+
 /// The version of PostgreSQL whose catalog is given, and that of this program.
 pub(crate) const VERSION: &str = concat!("16.6 (weir ", env!("CARGO_PKG_VERSION"), ")");
 
 /// The files below the roots as tables.
+#[derive(Debug)]
 struct Tables {
-    house: Arc<House>,
-    session: Session,
-    known: Mutex<HashMap<String, Known>>,
-}
-
-/// A file as it was when it was looked at: its size, when it changed, and its columns where it is a table.
-type Known = (u64, SystemTime, Option<SchemaRef>);
-
-impl std::fmt::Debug for Tables {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Tables").finish_non_exhaustive()
-    }
-}
-
-impl Tables {
-    /// The columns of a file, as they were when it was last changed; `None` for what is no table.
-    async fn columns(&self, file: &Listed) -> Option<SchemaRef> {
-        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((size, modified, schema)) = known().get(&file.path)
-            && (*size, *modified) == (file.size, file.modified)
-        {
-            return schema.clone();
-        }
-        let sql = format!("SELECT * FROM '{}'", file.path.replace('\'', "''"));
-        let statement = self.session.parse(&sql).ok().and_then(|mut all| all.pop());
-        let described = match statement {
-            Some(statement) => self.session.describe(statement).await.ok(),
-            None => None,
-        };
-        let schema = described.map(|described| described.schema);
-        let mut known = known();
-        if known.len() >= TABLES_MAX * 4 {
-            known.clear();
-        }
-        known.insert(
-            file.path.clone(),
-            (file.size, file.modified, schema.clone()),
-        );
-        schema
-    }
-}
-
-/// The files that the catalog lists.
-fn tables(files: &Files) -> Vec<Listed> {
-    let all = files.all();
-    let tables = all.iter().filter(|file| file.kind != FileKind::Other);
-    tables.take(TABLES_MAX).cloned().collect()
+    columns: Arc<Columns>,
 }
 
 #[async_trait]
 impl SchemaProvider for Tables {
     fn table_names(&self) -> Vec<String> {
-        let files = tables(&self.house.files);
+        let files = self.columns.tables();
         files.into_iter().map(|file| file.name).collect()
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>, DataFusionError> {
-        let files = self.house.files.all();
-        let Some(file) = files.iter().find(|file| file.name == name) else {
+        let Some(file) = self.columns.file(name) else {
             return Ok(None);
         };
-        let schema = self.columns(file).await;
+        let schema = self.columns.of(&file).await;
         Ok(schema.map(|schema| Arc::new(FileTable { schema }) as _))
     }
 
     fn table_exist(&self, name: &str) -> bool {
-        self.house.files.all().iter().any(|file| file.name == name)
+        self.columns.file(name).is_some()
     }
 }
 
@@ -202,6 +239,3 @@ impl TableProvider for FileTable {
         ))
     }
 }
-
-/// Files that the catalog lists; others can still be named.
-const TABLES_MAX: usize = 1000;

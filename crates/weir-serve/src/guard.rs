@@ -1,4 +1,5 @@
-//! Bytes of a client of the PostgreSQL protocol on their way in: no message is longer than it may be.
+//! Bytes of a client of the PostgreSQL protocol on their way in: no message is longer than it may be, and none gets
+//! to pgwire whose parts do not fit into it, since pgwire's readers take for granted that they do.
 
 use std::io;
 use std::pin::Pin;
@@ -16,6 +17,10 @@ pub(crate) struct Lengths {
     header_len: usize,
     rest: usize,
     refused: Option<usize>,
+    /// What has come of the message; 0 is the kind of the first, which has none.
+    kind: u8,
+    body: Vec<u8>,
+    is_malformed: bool,
 }
 
 impl Lengths {
@@ -27,6 +32,9 @@ impl Lengths {
             header_len: 0,
             rest: 0,
             refused: None,
+            kind: 0,
+            body: Vec::new(),
+            is_malformed: false,
         }
     }
 
@@ -35,13 +43,25 @@ impl Lengths {
         self.refused
     }
 
-    /// Takes more bytes; false when a message begins that is too long.
+    /// Whether a message came whose parts do not fit into it.
+    pub(crate) const fn is_malformed(&self) -> bool {
+        self.is_malformed
+    }
+
+    /// Takes more bytes; false when a message begins that is too long, or one has come that is none.
     pub(crate) fn take(&mut self, mut bytes: &[u8]) -> bool {
-        while !bytes.is_empty() && self.refused.is_none() {
+        while !bytes.is_empty() && self.refused.is_none() && !self.is_malformed {
             if self.rest > 0 {
                 let passed = self.rest.min(bytes.len());
+                let (part, others) = bytes.split_at_checked(passed).unwrap_or((bytes, &[]));
+                if is_checked(self.kind) {
+                    self.body.extend_from_slice(part);
+                }
                 self.rest -= passed;
-                bytes = bytes.get(passed..).unwrap_or_default();
+                bytes = others;
+                if self.rest == 0 {
+                    self.check();
+                }
                 continue;
             }
             let wanted = if self.is_first { 4 } else { 5 };
@@ -66,10 +86,112 @@ impl Lengths {
                     self.refused = Some(length);
                 }
                 self.rest = length.saturating_sub(4);
+                self.kind = if self.is_first { 0 } else { a };
                 (self.header_len, self.is_first) = (0, false);
+                if self.rest == 0 && self.refused.is_none() {
+                    self.check();
+                }
             }
         }
-        self.refused.is_none()
+        self.refused.is_none() && !self.is_malformed
+    }
+
+    /// Looks at a message that has come whole.
+    fn check(&mut self) {
+        let body = std::mem::take(&mut self.body);
+        self.is_malformed = is_checked(self.kind) && !fits(self.kind, &body);
+    }
+}
+
+/// Whether the parts of messages of this kind are looked at: those that pgwire reads parts of.
+const fn is_checked(kind: u8) -> bool {
+    matches!(
+        kind,
+        0 | b'P' | b'B' | b'D' | b'C' | b'E' | b'Q' | b'f' | b'F'
+    )
+}
+
+/// Whether the parts of a message fit into it, and nothing is left.
+fn fits(kind: u8, body: &[u8]) -> bool {
+    let mut parts = Parts(body);
+    let read = match kind {
+        0 => parts.first(),
+        b'P' => (|| {
+            parts.text()?;
+            parts.text()?;
+            let count = parts.count()?;
+            parts.skip(count.checked_mul(4)?)
+        })(),
+        b'B' => (|| {
+            parts.text()?;
+            parts.text()?;
+            parts.formats()?;
+            for _ in 0..parts.count()? {
+                // NULL has the length -1.
+                if let Ok(length) = usize::try_from(parts.number()?.cast_signed()) {
+                    parts.skip(length)?;
+                }
+            }
+            parts.formats()
+        })(),
+        b'D' | b'C' => parts.skip(1).and_then(|()| parts.text()),
+        b'E' => parts.text().and_then(|()| parts.skip(4)),
+        b'Q' | b'f' => parts.text(),
+        // Nobody calls functions by their numbers any more.
+        _ => None,
+    };
+    read.is_some() && parts.0.is_empty()
+}
+
+/// What is left of a message.
+struct Parts<'b>(&'b [u8]);
+
+impl Parts<'_> {
+    fn skip(&mut self, count: usize) -> Option<()> {
+        self.0 = self.0.get(count..)?;
+        Some(())
+    }
+
+    /// A text with its zero.
+    fn text(&mut self) -> Option<()> {
+        let end = self.0.iter().position(|byte| *byte == 0)?;
+        self.skip(end.checked_add(1)?)
+    }
+
+    fn number(&mut self) -> Option<u32> {
+        let (number, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u32::from_be_bytes(*number))
+    }
+
+    fn count(&mut self) -> Option<usize> {
+        let (number, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(usize::from(u16::from_be_bytes(*number)))
+    }
+
+    fn formats(&mut self) -> Option<()> {
+        let count = self.count()?;
+        self.skip(count.checked_mul(2)?)
+    }
+
+    /// The first message: a request for TLS or GSSAPI, a cancel, or settings by pairs of texts.
+    fn first(&mut self) -> Option<()> {
+        match self.number()? {
+            80_877_103 | 80_877_104 => Some(()),
+            80_877_102 => {
+                self.skip(8)?;
+                let rest = self.0.len();
+                self.skip(rest)
+            }
+            _ => {
+                while !self.0.starts_with(&[0]) {
+                    self.text()?;
+                    self.text()?;
+                }
+                self.skip(1)
+            }
+        }
     }
 }
 
@@ -98,7 +220,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Guarded<S> {
         if let Poll::Ready(Ok(())) = polled {
             let new = buffer.filled().get(before..).unwrap_or_default();
             if !this.lengths.take(new) {
-                let error = io::Error::new(io::ErrorKind::InvalidData, "a message is too long");
+                let error = io::Error::new(io::ErrorKind::InvalidData, "a message that is none");
                 return Poll::Ready(Err(error));
             }
         }
@@ -135,7 +257,7 @@ mod tests {
     fn lengths_are_found_however_bytes_are_cut() {
         let mut stream = vec![0, 0, 0, 9, 0, 3, 0, 0, 0];
         for length in [4_u32, 5, 100] {
-            stream.push(b'Q');
+            stream.push(b'd');
             stream.extend(length.to_be_bytes());
             stream.extend(vec![0x7f; length as usize - 4]);
         }
@@ -155,5 +277,38 @@ mod tests {
         for first in [[0, 0, 0, 3], [0x7f, 0xff, 0xff, 0xff], [0xff; 4]] {
             assert!(!Lengths::new(1 << 30).take(&first));
         }
+    }
+
+    #[test]
+    fn messages_that_are_cut_inside_do_not_get_to_their_reader() {
+        let whole: [(u8, &[u8]); 10] = [
+            (0, b"\x04\xd2\x16\x2f"),
+            (0, b"\x04\xd2\x16\x2e\0\0\0\x01\0\0\0\x02"),
+            (0, b"\0\x03\0\0user\0me\0\0"),
+            (b'P', b"s\0SELECT $1\0\0\x01\0\0\0\x14"),
+            (
+                b'B',
+                b"\0s\0\0\x01\0\x01\0\x02\0\0\0\x01x\xff\xff\xff\xff\0\x01\0\x01",
+            ),
+            (b'D', b"Ss\0"),
+            (b'C', b"P\0"),
+            (b'E', b"\0\0\0\0\0"),
+            (b'Q', b"SELECT 1\0"),
+            (b'f', b"no\0"),
+        ];
+        for (kind, body) in whole {
+            assert!(fits(kind, body), "{kind} {body:?}");
+            for cut in 0..body.len() {
+                assert!(!fits(kind, &body[..cut]), "{kind} {:?}", &body[..cut]);
+            }
+            let more = [body, &[1]].concat();
+            assert!(!fits(kind, &more) || body.starts_with(b"\x04\xd2\x16\x2e"));
+        }
+        assert!(!fits(b'B', b"\0\0\0\0\0\x01\x7f\xff\xff\xff\0\0"));
+        assert!(!fits(b'F', &[0; 8]));
+        let mut lengths = Lengths::new(100);
+        assert!(lengths.take(b"\0\0\0\x09\0\x03\0\0\0P\0\0\0\x08s\0"));
+        assert!(!lengths.take(b"S\0") && lengths.is_malformed());
+        assert_eq!(lengths.refused(), None);
     }
 }

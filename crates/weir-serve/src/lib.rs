@@ -12,8 +12,8 @@
 //! # }
 //! ```
 //!
-//! A [`Server`] answers over the PostgreSQL protocol (`pg`) and HTTP (`http`). Each connection of
-//! the first and each request of the others has an engine of its own (`session`), which reads below the roots only
+//! A [`Server`] answers over the PostgreSQL protocol (`pg`), HTTP (`http`) and Arrow Flight SQL (`flight`). Each
+//! connection of the first and each request of the others has an engine of its own (`session`), which reads below the roots only
 //! and writes nothing unless it is allowed to. What runs, runs on threads of its own, so that a request to
 //! end it is always heard, and ends as soon as nobody waits for it any more.
 //!
@@ -21,13 +21,17 @@
 //! to `weir-engine` and gives on what comes back.
 
 mod catalog;
+mod columns;
+mod deadline;
 mod error;
 mod files;
+mod flight;
 mod guard;
 mod house;
 mod http;
 mod options;
 mod pg;
+mod secret;
 mod server;
 mod session;
 mod tls;

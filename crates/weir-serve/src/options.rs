@@ -14,11 +14,13 @@ pub struct Options {
     pub listen: Option<SocketAddr>,
     /// Where HTTP is spoken; port 0 takes a free one.
     pub http: Option<SocketAddr>,
+    /// Where Arrow Flight SQL is spoken; port 0 takes a free one.
+    pub flight: Option<SocketAddr>,
     /// Statements may write files below the first root.
     pub allow_write: bool,
-    /// The password of the PostgreSQL protocol.
+    /// The password of the PostgreSQL protocol and of Flight SQL.
     pub password: Option<String>,
-    /// The token of HTTP.
+    /// The token of HTTP and of Flight SQL.
     pub token: Option<String>,
     /// Names other than that of this machine that browsers may call the server by.
     pub host_names: Vec<String>,

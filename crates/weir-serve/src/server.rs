@@ -9,10 +9,11 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
+use crate::columns::Columns;
 use crate::error::{Error, Failure};
 use crate::house::House;
 use crate::options::Options;
-use crate::{http, pg, tls};
+use crate::{flight, http, pg, tls};
 
 /// A server whose doors are open as soon as it is there.
 #[derive(Debug)]
@@ -20,6 +21,7 @@ pub struct Server {
     house: Arc<House>,
     postgres: Option<Open>,
     http: Option<Open>,
+    flight: Option<Open>,
     end: watch::Sender<bool>,
     /// The threads that statements run on: who waits for a socket never waits for them.
     workers: Workers,
@@ -62,10 +64,10 @@ impl Server {
     /// When a root is no folder, an address is taken, an address that others reach is to be served without a password
     /// or token, or the TLS that was asked for cannot be had.
     pub fn start(options: Options) -> Result<Self, Error> {
-        if options.listen.is_none() && options.http.is_none() {
-            return Err(
-                Error::new("no address to listen at").with_hint("--listen or --http takes one")
-            );
+        let doors = [options.listen, options.http, options.flight];
+        if doors.iter().all(Option::is_none) {
+            return Err(Error::new("no address to listen at")
+                .with_hint("--listen, --http or --flight takes one"));
         }
         for (address, secret, name, flag) in [
             (
@@ -75,6 +77,16 @@ impl Server {
                 "--password-file",
             ),
             (options.http, &options.token, "token", "--token-file"),
+            (
+                options.flight,
+                // One of them is enough.
+                match &options.token {
+                    Some(_) => &options.token,
+                    None => &options.password,
+                },
+                "password or token",
+                "--password-file or --token-file",
+            ),
         ] {
             if let Some(address) = address
                 && !address.ip().is_loopback()
@@ -112,11 +124,13 @@ impl Server {
         };
         let postgres = open(options.listen, b"postgresql")?;
         let http = open(options.http, b"http/1.1")?;
+        let flight = open(options.flight, b"h2")?;
         let house = Arc::new(House::new(options, workers.handle().clone(), ending)?);
         Ok(Self {
             house,
             postgres,
             http,
+            flight,
             end,
             workers: Workers(Some(workers)),
         })
@@ -134,6 +148,12 @@ impl Server {
         self.http.as_ref().map(|open| open.address)
     }
 
+    /// Where Arrow Flight SQL is spoken.
+    #[must_use]
+    pub fn flight(&self) -> Option<SocketAddr> {
+        self.flight.as_ref().map(|open| open.address)
+    }
+
     /// True when clients have to speak TLS.
     #[must_use]
     pub fn is_secure(&self) -> bool {
@@ -148,10 +168,11 @@ impl Server {
         let failed = |failure: Failure| Error::new(failure.message);
         let listening =
             |error: std::io::Error| Error::new(format!("an address cannot be served: {error}"));
+        let columns = Arc::new(Columns::new(&self.house).map_err(failed)?);
         let mut doors = JoinSet::new();
         if let Some(open) = self.postgres {
             let tls = open.tls.map(|tls| tls.0);
-            let door = Arc::new(pg::Door::new(&self.house, tls).map_err(failed)?);
+            let door = Arc::new(pg::Door::new(&self.house, &columns, tls).map_err(failed)?);
             let listener = tokio::net::TcpListener::from_std(open.listener).map_err(listening)?;
             doors.spawn(door.serve(listener));
         }
@@ -160,6 +181,12 @@ impl Server {
             let door = Arc::new(http::Door::new(&self.house, tls));
             let listener = tokio::net::TcpListener::from_std(open.listener).map_err(listening)?;
             doors.spawn(door.serve(listener));
+        }
+        if let Some(open) = self.flight {
+            let tls = open.tls.map(|tls| tls.0);
+            let door = flight::Door::new(&self.house, &columns, tls).map_err(failed)?;
+            let listener = tokio::net::TcpListener::from_std(open.listener).map_err(listening)?;
+            doors.spawn(Arc::new(door).serve(listener));
         }
         end.await;
         // Doors hear it; who has gone already does not.

@@ -9,7 +9,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::task::JoinHandle;
-use weir_engine::{Described, Engine, Statement};
+use weir_engine::{Described, Engine, Parameter, Statement};
 use weir_tables::Totals;
 
 use crate::error::{Failure, Kind};
@@ -75,6 +75,49 @@ impl Session {
     ) -> Result<T, Failure> {
         let mut task = Task(self.house.workers.spawn(work));
         (&mut task.0).await.map_err(|_| gone())
+    }
+
+    /// Does the statements before the last, and starts that one with these values of its parameters.
+    ///
+    /// # Errors
+    /// When there is none, or one fails.
+    pub(crate) async fn start_last(
+        &self,
+        mut statements: Vec<Statement>,
+        values: &[(String, Parameter)],
+        name: Option<String>,
+    ) -> Result<Answer, Failure> {
+        let last = self.run_all_but_last(&mut statements).await?;
+        self.start_named(last.bind(values)?, name).await
+    }
+
+    /// Does the statements before the last, which is given back.
+    ///
+    /// # Errors
+    /// When there is none, or one fails.
+    pub(crate) async fn run_all_but_last(
+        &self,
+        statements: &mut Vec<Statement>,
+    ) -> Result<Statement, Failure> {
+        let Some(last) = statements.pop() else {
+            return Err(
+                Failure::new(Kind::Syntax, "no statement").with_hint("SELECT … FROM 'trace.pcap'")
+            );
+        };
+        for statement in statements.drain(..) {
+            self.run(statement).await?;
+        }
+        Ok(last)
+    }
+
+    /// Does a statement whose rows nobody wants.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub(crate) async fn run(&self, statement: Statement) -> Result<(), Failure> {
+        let mut answer = self.start(statement).await?;
+        while answer.next().await?.is_some() {}
+        Ok(())
     }
 
     /// Starts a statement: its columns are known when this is done.

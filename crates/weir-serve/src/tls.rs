@@ -1,20 +1,48 @@
 //! Certificate and key.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
+use chrono::{DateTime, SecondsFormat};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
+use weir_messages::tls::Certificate;
+
 use crate::error::Error;
 use crate::options::TlsFiles;
+
+/// Whether a certificate is one, and its time has come and is not over.
+fn is_valid_now(certificate: &Certificate) -> Result<(), String> {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let now = now.map_or(0, |now| i64::try_from(now.as_secs()).unwrap_or(i64::MAX));
+    let day = |seconds: i64| {
+        let day = DateTime::from_timestamp(seconds, 0).unwrap_or_default();
+        day.to_rfc3339_opts(SecondsFormat::Secs, true)
+    };
+    if certificate.version == 0 {
+        return Err("this is no certificate of X.509".to_owned());
+    }
+    if certificate.not_after < now {
+        return Err(format!(
+            "the certificate expired at {}",
+            day(certificate.not_after)
+        ));
+    }
+    if certificate.not_before > now {
+        let begin = day(certificate.not_before);
+        return Err(format!("the certificate is not valid before {begin}"));
+    }
+    Ok(())
+}
 
 /// What accepts TLS with these files.
 ///
 /// # Errors
-/// When one cannot be read, has nothing in it, or they do not belong together: a server that was asked for TLS does
+/// When one cannot be read, has nothing in it, has expired, or they do not belong together: a server that was asked for TLS does
 /// not start without it.
 pub(crate) fn acceptor(files: &TlsFiles, protocol: &[u8]) -> Result<TlsAcceptor, Error> {
     let certificates = CertificateDer::pem_file_iter(&files.certificate)
@@ -23,6 +51,12 @@ pub(crate) fn acceptor(files: &TlsFiles, protocol: &[u8]) -> Result<TlsAcceptor,
     if certificates.is_empty() {
         let message = format!("{} has no certificate", files.certificate.display());
         return Err(Error::new(message).with_hint("it is a PEM file: BEGIN CERTIFICATE"));
+    }
+    if let Some(first) = certificates.first() {
+        is_valid_now(&Certificate::parse(first)).map_err(|message| {
+            Error::new(format!("{}: {message}", files.certificate.display()))
+                .with_hint("clients would refuse it")
+        })?;
     }
     let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| {
         Error::new(format!("{}: {error}", files.key.display()))

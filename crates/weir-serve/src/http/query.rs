@@ -14,10 +14,10 @@ use axum::response::{IntoResponse, Response};
 use futures::stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::time::Instant;
-use weir_engine::{Parameter, RowFormat, RowWriter, Statement};
+use weir_engine::{Parameter, RowFormat, RowWriter};
 
 use super::{Refusal, json};
+use crate::deadline::Deadline;
 use crate::error::{Failure, Kind};
 use crate::house::House;
 use crate::session::{Answer, Session};
@@ -168,41 +168,21 @@ pub(super) async fn ask(
                 .unwrap_or(Written::Json)
         }
     };
-    let most = house.options.limits.time_max;
     let wanted = asked.timeout_ms.map(Duration::from_millis);
-    let limit = match (wanted, most) {
-        (Some(wanted), Some(most)) => Some(wanted.min(most)),
-        (wanted, most) => wanted.or(most),
-    };
-    let deadline = limit.map(|limit| (Instant::now() + limit, limit));
+    let deadline = Deadline::new(&house.options.limits, wanted);
     let session = Session::new(&house)?;
-    let answer = within(deadline, begin(&session, &asked)).await??;
+    let answer = deadline.within(begin(&session, &asked)).await??;
     match written {
         Written::Json => {
-            let all =
-                within(deadline, whole(answer, asked.limit.unwrap_or(ROWS_DEFAULT))).await??;
+            let all = deadline
+                .within(whole(answer, asked.limit.unwrap_or(ROWS_DEFAULT)))
+                .await??;
             Ok(Json(all).into_response())
         }
         Written::File(format, kind) => {
             let body = streamed(&house, answer, format, deadline, asked.limit).await?;
             Ok(([(CONTENT_TYPE, kind)], body).into_response())
         }
-    }
-}
-
-type Deadline = Option<(Instant, Duration)>;
-
-/// Does something before its time is over.
-async fn within<T>(deadline: Deadline, work: impl Future<Output = T>) -> Result<T, Failure> {
-    match deadline {
-        None => Ok(work.await),
-        Some((deadline, limit)) => tokio::time::timeout_at(deadline, work).await.map_err(|_| {
-            let message = format!(
-                "the query ran for longer than it may: {} ms",
-                limit.as_millis()
-            );
-            Failure::new(Kind::Timeout, message)
-        }),
     }
 }
 
@@ -221,18 +201,10 @@ async fn begin(session: &Session, asked: &Asked) -> Result<Answer, Failure> {
             }
         }
     }
-    let mut statements = session.parse(&asked.sql)?;
-    let Some(last) = statements.pop() else {
-        return Err(
-            Failure::new(Kind::Syntax, "no statement").with_hint("SELECT … FROM 'trace.pcap'")
-        );
-    };
-    for statement in statements {
-        let mut answer = session.start(statement).await?;
-        while answer.next().await?.is_some() {}
-    }
-    let last: Statement = last.bind(&values)?;
-    session.start_named(last, asked.id.clone()).await
+    let statements = session.parse(&asked.sql)?;
+    session
+        .start_last(statements, &values, asked.id.clone())
+        .await
 }
 
 /// The first rows of an answer, with what is to be said of it.
@@ -318,7 +290,7 @@ impl Flow {
         while let Some(writer) = &mut self.writer {
             let wanted = self.left != Some(0);
             let batch = match wanted {
-                true => within(self.deadline, self.answer.next()).await??,
+                true => self.deadline.within(self.answer.next()).await??,
                 false => None,
             };
             match batch {

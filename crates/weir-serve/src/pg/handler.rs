@@ -13,7 +13,7 @@ use futures::sink::{Sink, SinkExt};
 use futures::{StreamExt, stream};
 use pgwire::api::portal::{Format, Portal, PortalExecutionState};
 use pgwire::api::query::{ExtendedQueryHandler, SimpleQueryHandler, send_ready_for_query};
-use pgwire::api::results::{DataRowEncoder, FieldInfo, QueryResponse, Response, Tag};
+use pgwire::api::results::{FieldInfo, QueryResponse, Response, Tag};
 use pgwire::api::stmt::QueryParser;
 use pgwire::api::store::{Entry, PortalStore};
 use pgwire::api::{
@@ -32,10 +32,11 @@ use weir_engine::Statement;
 
 use super::encode::{self, Encoder};
 use super::parameter::{parameter, type_of_parameter};
-use super::route::{
-    CopyFormat, CopyOut, Route, cast_parameters, copy_out, for_catalog, is_of_catalog, route,
-};
-use crate::catalog::{Catalog, VERSION};
+use super::rewrite::for_catalog;
+use super::route::{CopyFormat, CopyOut, Route, cast_parameters, copy_out, is_of_catalog, route};
+use super::told::Told;
+use super::types;
+use crate::catalog::Catalog;
 use crate::error::{Failure, Kind};
 use crate::session::{Answer, Session};
 
@@ -77,7 +78,9 @@ enum Doing {
         Statement,
         <DfSessionService as ExtendedQueryHandler>::Statement,
     ),
-    Version,
+    Told(Told),
+    /// asyncpg asks what types are.
+    Types,
 }
 
 pub(super) fn refused(failure: &Failure) -> PgWireError {
@@ -355,7 +358,11 @@ impl Connection {
             return self.copy(client, &copy).await;
         }
         if is_of_catalog(sql) {
-            return self.ask_catalog(client, sql).await;
+            may_run(client)?;
+            return match Told::of(sql) {
+                Some(told) => self.send_rows(client, told.rows()).await,
+                None => self.ask_catalog(client, sql).await,
+            };
         }
         let statements = self.session.parse(sql);
         let statements = statements.map_err(|failure| refusal("ERROR", &failure, Some(sql)))?;
@@ -371,12 +378,12 @@ impl Connection {
             match route(&statement) {
                 Route::Nothing(tag) => self.complete(client, Tag::new(tag)).await?,
                 Route::Catalog if asks_version(&statement) => {
-                    self.send_rows(client, server_version()).await?;
+                    self.send_rows(client, Told::version().rows()).await?;
                 }
                 Route::Catalog => self.ask_catalog(client, &text()).await?,
                 Route::TimeZone => {
                     let text = text();
-                    self.run(client, statement).await?;
+                    self.run(statement).await?;
                     self.ask_catalog(client, &text).await?;
                 }
                 Route::Engine => {
@@ -406,19 +413,9 @@ impl Connection {
     }
 
     /// Does a statement whose rows nobody wants.
-    async fn run<C: Client>(&self, _client: &mut C, statement: Statement) -> PgWireResult<()> {
-        let mut answer = self
-            .session
-            .start(statement)
-            .await
-            .map_err(|failure| refused(&failure))?;
-        while answer
-            .next()
-            .await
-            .map_err(|failure| refused(&failure))?
-            .is_some()
-        {}
-        Ok(())
+    async fn run(&self, statement: Statement) -> PgWireResult<()> {
+        let run = self.session.run(statement).await;
+        run.map_err(|failure| refused(&failure))
     }
 
     /// Sends the rows of a statement, or its tag.
@@ -429,7 +426,7 @@ impl Connection {
     {
         if !statement.gives_rows() {
             let tag = tag(&statement);
-            self.run(client, statement).await?;
+            self.run(statement).await?;
             return self.complete(client, tag).await;
         }
         let answer = self
@@ -522,13 +519,28 @@ impl Connection {
         let prepared = &portal.statement.statement;
         match &*prepared.doing {
             Doing::Nothing(tag) => self.complete(client, Tag::new(tag)).await?,
-            Doing::Version => return Ok(Some(server_version())),
+            Doing::Told(told) => {
+                may_run(client)?;
+                return Ok(Some(told.rows()));
+            }
+            Doing::Types => {
+                may_run(client)?;
+                let bytes = portal.parameters.first().and_then(Option::as_deref);
+                let numbers = bytes.and_then(types::numbers).ok_or_else(|| {
+                    refused(&Failure::new(
+                        Kind::Plan,
+                        "a parameter is no oid[] in binary",
+                    ))
+                })?;
+                let fields = formatted(&prepared.fields, &portal.result_column_format);
+                return Ok(Some(types::rows(&numbers, fields)));
+            }
             Doing::Copy(copy) => {
                 may_run(client)?;
                 self.copy(client, copy).await?;
             }
             Doing::TimeZone(statement, known) => {
-                self.run(client, statement.clone()).await?;
+                self.run(statement.clone()).await?;
                 self.begin_catalog(client, portal, known).await?;
             }
             Doing::Catalog(known) => return self.begin_catalog(client, portal, known).await,
@@ -537,7 +549,7 @@ impl Connection {
                 let statement = bound(statement, portal)?;
                 if !statement.gives_rows() {
                     let tag = tag(&statement);
-                    self.run(client, statement).await?;
+                    self.run(statement).await?;
                     self.complete(client, tag).await?;
                     return Ok(None);
                 }
@@ -724,25 +736,6 @@ fn asks_version(statement: &Statement) -> bool {
     sql.eq_ignore_ascii_case("SHOW server_version")
 }
 
-/// The version that start-up told, too.
-fn server_version() -> QueryResponse {
-    let fields = Arc::new(version_fields());
-    let mut encoder = DataRowEncoder::new(Arc::clone(&fields));
-    let row = encoder.encode_field(&VERSION).map(|()| encoder.take_row());
-    QueryResponse::new(fields, stream::iter([row]))
-}
-
-fn version_fields() -> Vec<FieldInfo> {
-    let format = pgwire::api::results::FieldFormat::Text;
-    vec![FieldInfo::new(
-        "server_version".to_owned(),
-        None,
-        None,
-        Type::TEXT,
-        format,
-    )]
-}
-
 /// A line of text or CSV.
 fn line<'v>(copy: &CopyOut, values: impl Iterator<Item = Option<&'v [u8]>>, out: &mut BytesMut) {
     let is_csv = copy.format == CopyFormat::Csv;
@@ -853,7 +846,23 @@ impl QueryParser for Preparer {
             return Ok(Some(plain(Doing::Copy(copy), Vec::new())));
         }
         if is_of_catalog(sql) {
-            return self.of_catalog(client, sql, types).await;
+            if types::asks(sql) {
+                return Ok(Some(Prepared {
+                    parameters: vec![Type::OID_ARRAY],
+                    fields: Arc::new(types::fields()),
+                    doing: Arc::new(Doing::Types),
+                }));
+            }
+            let Some(told) = Told::of(sql) else {
+                return self.of_catalog(client, sql, types).await;
+            };
+            let given = |index| types.get(index).cloned().flatten();
+            let kinds = (0..told.parameters).map(|index| given(index).unwrap_or(Type::TEXT));
+            return Ok(Some(Prepared {
+                parameters: kinds.collect(),
+                fields: Arc::new(told.fields()),
+                doing: Arc::new(Doing::Told(told)),
+            }));
         }
         let failed = |failure: Failure| refusal("ERROR", &failure, Some(sql));
         let mut statements = self.session.parse(sql).map_err(failed)?;
@@ -867,7 +876,9 @@ impl QueryParser for Preparer {
         match route(&statement) {
             Route::Nothing(tag) => return Ok(Some(plain(Doing::Nothing(tag), Vec::new()))),
             Route::Catalog if asks_version(&statement) => {
-                return Ok(Some(plain(Doing::Version, version_fields())));
+                let told = Told::version();
+                let fields = told.fields();
+                return Ok(Some(plain(Doing::Told(told), fields)));
             }
             Route::Catalog => return self.of_catalog(client, sql, types).await,
             Route::TimeZone => {

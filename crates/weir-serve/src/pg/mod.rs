@@ -6,9 +6,13 @@
 mod encode;
 mod handler;
 mod parameter;
+mod rewrite;
 mod route;
 mod startup;
+mod told;
+mod types;
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +31,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::codec::{Framed, FramedParts};
 
 use crate::catalog::Catalog;
+use crate::columns::Columns;
 use crate::error::{Failure, Kind};
 use crate::guard::{Guarded, Lengths};
 use crate::house::{Counted, House, Metrics};
@@ -48,14 +53,18 @@ pub(crate) struct Door {
 }
 
 impl Door {
-    pub(crate) fn new(house: &Arc<House>, tls: Option<TlsAcceptor>) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        house: &Arc<House>,
+        columns: &Arc<Columns>,
+        tls: Option<TlsAcceptor>,
+    ) -> Result<Self, Failure> {
         Ok(Self {
             tls,
             welcome: Arc::new(Welcome::new(
                 house.options.password.as_deref(),
                 !house.options.allow_write,
             )),
-            catalog: Arc::new(Catalog::new(house)?),
+            catalog: Arc::new(Catalog::new(columns)?),
             places: Arc::new(Semaphore::new(house.options.limits.connections_max)),
             benches: Arc::new(Semaphore::new(BENCHES)),
             house: Arc::clone(house),
@@ -131,6 +140,10 @@ impl Door {
                 format!("a message of {length} bytes is more than --max-text allows: {most}");
             let _ = refuse(&mut socket, "54000", &message).await;
         }
+        if socket.get_ref().lengths.is_malformed() {
+            let message = "a message that is none: its parts do not fit into it";
+            let _ = refuse(&mut socket, "08P01", message).await;
+        }
         drop(place);
     }
 
@@ -194,6 +207,14 @@ impl Door {
                     let _ = ending.wait_for(|ending| *ending).await;
                     tokio::time::sleep(grace).await;
                 };
+                // What its readers do with bytes that nobody should send ends this connection and nothing else.
+                let processed = AssertUnwindSafe(processed).catch_unwind();
+                let processed = processed.map(|done| {
+                    done.unwrap_or_else(|_| {
+                        let failure = Failure::new(Kind::Run, "a message was not understood");
+                        Err(handler::refusal("FATAL", &failure, None))
+                    })
+                });
                 tokio::select! {
                     done = processed => done,
                     () = has_gone(watched) => return Ok(()),

@@ -142,13 +142,6 @@ const OF_CATALOG: &[&str] = &[
     "txid_current",
 ];
 
-/// The text of a question to the catalog, with what the library has otherwise than PostgreSQL: functions of types are
-/// names to it, and never the number 0.
-pub(super) fn for_catalog(sql: &str) -> String {
-    sql.replace("typreceive != 0", "typreceive != '-'")
-        .replace("typsend != 0", "typsend != '-'")
-}
-
 /// The types that a statement gives its parameters itself, as `$1::bigint` does.
 pub(super) fn cast_parameters(statement: &Statement) -> HashMap<usize, Type> {
     struct Casts(HashMap<usize, Type>);

@@ -11,12 +11,13 @@ fn python(served: &Served, modules: &str, script: &str) {
         .output();
     if !has.is_ok_and(|output| output.status.success()) {
         let client = modules.split(['.', ',']).next().unwrap_or(modules);
-        weir_testkit::missing(client, "the PostgreSQL protocol beside a client of Python");
+        weir_testkit::missing(client, "the server beside a client of Python");
         return;
     }
     let output = Command::new("python3")
         .args(["-c", script])
         .env("PORT", served.postgres.port().to_string())
+        .env("FLIGHT", served.flight.port().to_string())
         .output()
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -38,6 +39,16 @@ with psycopg.connect(f"host=127.0.0.1 port={os.environ['PORT']} user=me dbname=w
         assert row[2].microsecond == 500000, row
         address = c.execute("SELECT ip.src FROM 'office.pcapng' WHERE ip.src IS NOT NULL LIMIT 1", binary=binary).fetchone()[0]
         assert isinstance(address, ipaddress.IPv4Address), address
+        for sql, expected in (
+            ("[arrow_cast(18446744073709551615, 'UInt64'), NULL]", [2**64 - 1, None]),
+            ("['x', 'é\"{}', NULL]", ["x", 'é"{}', None]),
+            ("[X'00ff']", [b"\x00\xff"]),
+            ("[true, false]", [True, False]),
+            ("make_array()", []),
+            ("arrow_cast(NULL, 'List(Int64)')", None),
+            ("[arrow_cast(70000, 'UInt32')]", [70000]),
+        ):
+            assert c.execute(f"SELECT {sql}", binary=binary).fetchone()[0] == expected, sql
     n = c.execute("SELECT count(*) FROM 'office.pcapng' WHERE frame.len > %s AND ip.src = %s", (60, str(address))).fetchone()[0]
     assert n > 0
     with c.cursor().copy("COPY (SELECT frame.number FROM 'office.pcapng' LIMIT 3) TO STDOUT") as copy:
@@ -59,13 +70,18 @@ fn asyncpg_gets_the_values() {
         &served,
         "asyncpg",
         r#"
-import os, asyncio, asyncpg
+import os, asyncio, asyncpg, ipaddress
 async def main():
     c = await asyncpg.connect(host="127.0.0.1", port=int(os.environ["PORT"]), user="me", database="weir")
     row = await c.fetchrow("SELECT arrow_cast(18446744073709551615, 'UInt64'), NULL, 1.5")
     assert int(row[0]) == 2**64 - 1 and row[1] is None and float(row[2]) == 1.5, row
     rows = await c.fetch("SELECT frame.number, ip.src, frame.time FROM 'office.pcapng' WHERE frame.len > $1 LIMIT 3", 60)
     assert len(rows) == 3, rows
+    row = await c.fetchrow("SELECT [1, NULL, 3], ['a', NULL], [true], [1.5], [arrow_cast(18446744073709551615, 'UInt64')], array_agg(DISTINCT ip.src ORDER BY ip.src) FROM 'office.pcapng' WHERE ip.src IS NOT NULL")
+    assert row[0] == [1, None, 3] and row[1] == ["a", None] and row[2] == [True] and row[3] == [1.5], row
+    assert [int(n) for n in row[4]] == [2**64 - 1] and len(row[5]) > 3 and all(ipaddress.ip_address(a) for a in row[5]), row
+    row = await c.fetchrow("SELECT dns.a, dns.resp.ttl FROM dns('office.pcapng') WHERE dns.a IS NOT NULL LIMIT 1")
+    assert ipaddress.ip_address(row[0][0]) and isinstance(row[1][0], int), row
     async with c.transaction():
         seen = 0
         async for row in c.cursor("SELECT frame.number FROM 'office.pcapng'", prefetch=10):
@@ -90,6 +106,90 @@ with d.connect(f"postgresql://me@127.0.0.1:{os.environ['PORT']}/weir") as c, c.c
     table = cur.fetch_arrow_table()
     cur.execute("SELECT count(*) FROM 'office.pcapng'")
     assert cur.fetchone()[0] == table.num_rows, table.num_rows
+"#,
+    );
+}
+
+#[test]
+fn adbc_gets_the_values_over_flight_sql() {
+    let served = Served::plain();
+    python(
+        &served,
+        "adbc_driver_flightsql.dbapi, pyarrow",
+        r#"
+import os, threading, time, datetime, pyarrow, adbc_driver_flightsql.dbapi as d
+uri = f"grpc://127.0.0.1:{os.environ['FLIGHT']}"
+with d.connect(uri, autocommit=True) as c, c.cursor() as cur:
+    cur.execute("SELECT arrow_cast(18446744073709551615, 'UInt64') AS most, NULL AS nothing, TIMESTAMP '2026-01-02 03:04:05.123456789' AS at, [1, NULL, 3] AS list, 1.5 AS half, X'00ff' AS bytes")
+    table = cur.fetch_arrow_table()
+    row = table.to_pylist()[0]
+    assert row["most"] == 2**64 - 1 and row["nothing"] is None and row["half"] == 1.5 and row["bytes"] == b"\x00\xff", row
+    assert row["list"] == [1, None, 3], row
+    assert table["at"].cast(pyarrow.int64())[0].as_py() % 10**9 == 123456789, row
+    cur.execute("SELECT frame.number, frame.time, ip.src, tcp.dstport FROM 'office.pcapng' ORDER BY 1")
+    table = cur.fetch_arrow_table()
+    cur.execute("SELECT count(*), count(ip.src), count(tcp.dstport), max(frame.time) FROM 'office.pcapng'")
+    count, sources, ports, latest = cur.fetchone()
+    assert count == table.num_rows and count - sources == table["ip.src"].null_count and count - ports == table["tcp.dstport"].null_count
+    assert max(table["frame.time"].to_pylist()) == latest
+    address = next(a for a in table["ip.src"].to_pylist() if a)
+    cur.execute("SELECT count(*) FROM 'office.pcapng' WHERE ip.src = $1 AND frame.len > $2", (address, 60))
+    counted = cur.fetchone()[0]
+    cur.execute(f"SELECT count(*) FROM 'office.pcapng' WHERE ip.src = '{address}' AND frame.len > 60")
+    assert counted == cur.fetchone()[0] > 0
+    cur.execute("CREATE VIEW long AS SELECT * FROM 'office.pcapng' WHERE frame.len > 1000")
+    cur.execute("SELECT count(*) FROM long")
+    assert cur.fetchone()[0] > 0
+    objects = c.adbc_get_objects(depth="columns", table_name_filter="office.pcapng").read_all().to_pylist()
+    table = objects[0]["catalog_db_schemas"][0]["db_schema_tables"][0]
+    assert table["table_name"] == "office.pcapng" and "ip.src" in [column["column_name"] for column in table["table_columns"]]
+    assert c.adbc_get_table_types() == ["TABLE"] and c.adbc_get_info()["vendor_name"] == "weir"
+    try:
+        cur.execute("SELECT nothing FROM 'office.pcapng'")
+        raise SystemExit("no error")
+    except d.Error as error:
+        assert "no column named nothing" in str(error), error
+    threading.Timer(0.5, cur.adbc_cancel).start()
+    begun = time.time()
+    try:
+        cur.execute("SELECT count(*) FROM generate_series(1, 1000000000000) a(v) WHERE v % 7 = 1000")
+        cur.fetchone()
+        raise SystemExit("it was not cancelled")
+    except d.Error as error:
+        assert "cancel" in str(error).lower(), error
+    assert time.time() - begun < 2
+    cur.execute("SELECT 42")
+    assert cur.fetchone() == (42,)
+"#,
+    );
+    served.wait_for("weir_queries_running 0");
+}
+
+#[test]
+fn adbc_says_its_password_over_flight_sql() {
+    let served = Served::with(|options| {
+        options.password = Some("right".to_owned());
+        options.token = Some("sesame".to_owned());
+    });
+    python(
+        &served,
+        "adbc_driver_flightsql.dbapi, pyarrow",
+        r#"
+import os, adbc_driver_flightsql as f, adbc_driver_flightsql.dbapi as d
+uri = f"grpc://127.0.0.1:{os.environ['FLIGHT']}"
+def ask(**options):
+    with d.connect(uri, db_kwargs=options, autocommit=True) as c, c.cursor() as cur:
+        cur.execute("SELECT 42")
+        return cur.fetchone()[0]
+header = f.DatabaseOptions.AUTHORIZATION_HEADER.value
+assert ask(username="me", password="right") == 42
+assert ask(**{header: "Bearer sesame"}) == 42
+for wrong in ({"username": "me", "password": "wrong"}, {header: "Bearer wrong"}, {}):
+    try:
+        ask(**wrong)
+        raise SystemExit(f"{wrong} was let in")
+    except d.Error as error:
+        assert "nauthenticated" in str(error), error
 "#,
     );
 }

@@ -3,7 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod clients;
+mod flight;
+mod grafana;
+mod hostile;
 mod http;
+mod loads;
 mod psql;
 mod refusals;
 mod served;
+mod startup;
+mod tls;

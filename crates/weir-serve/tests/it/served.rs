@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Command, Output};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -17,6 +17,7 @@ pub(crate) struct Served {
     pub(crate) root: TempDir,
     pub(crate) postgres: SocketAddr,
     pub(crate) http: SocketAddr,
+    pub(crate) flight: SocketAddr,
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -33,9 +34,11 @@ impl Served {
         options.roots = vec![root.path().to_path_buf()];
         options.listen = Some("127.0.0.1:0".parse().unwrap());
         options.http = Some("127.0.0.1:0".parse().unwrap());
+        options.flight = Some("127.0.0.1:0".parse().unwrap());
         change(&mut options);
         let server = Server::start(options).unwrap();
         let (postgres, http) = (server.postgres().unwrap(), server.http().unwrap());
+        let flight = server.flight().unwrap();
         let (end, ended) = oneshot::channel::<()>();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -48,6 +51,7 @@ impl Served {
             root,
             postgres,
             http,
+            flight,
             end: Some(end),
             thread: Some(thread),
         }
@@ -113,6 +117,20 @@ impl Served {
         let mut answer = Vec::new();
         socket.read_to_end(&mut answer).unwrap();
         String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    /// Waits until the counters of the server have this in them.
+    pub(crate) fn wait_for(&self, counter: &str) {
+        let deadline = Instant::now() + Duration::from_secs(5);
+        let head = "GET /metrics HTTP/1.1\r\nHost: localhost";
+        loop {
+            let counters = self.request(head, "");
+            if counters.lines().any(|line| line == counter) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{counter}: {counters}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -1,0 +1,258 @@
+//! Arrow Flight SQL.
+//!
+//! The messages are arrow-flight's and tonic's; who answers them is here. A connection (`connection`) keeps views,
+//! settings and prepared statements (`prepared`); each statement has an engine of its own, since several of one
+//! connection run at once. A `ticket` says what is asked for, so that nothing is kept between the question and its
+//! answer, which `flow` streams. `lists` says what there is.
+
+mod connection;
+mod flow;
+mod lists;
+mod parameter;
+mod prepared;
+mod status;
+mod ticket;
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow_flight::flight_service_server::FlightServiceServer;
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use futures::FutureExt;
+use hyper::body::Incoming;
+use hyper::header::{AUTHORIZATION, HeaderMap, ORIGIN};
+use hyper::server::conn::http2;
+use hyper::service::{Service as _, service_fn};
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
+use tonic::Status;
+use tonic::body::Body;
+
+use crate::columns::Columns;
+use crate::error::Failure;
+use crate::house::{Counted, House, Metrics};
+use crate::secret;
+use connection::Connection;
+
+/// What speaks Flight SQL.
+pub(crate) struct Door {
+    house: Arc<House>,
+    columns: Arc<Columns>,
+    tls: Option<TlsAcceptor>,
+    /// What those carry who have said the password once.
+    bearer: String,
+    places: Arc<Semaphore>,
+    /// Places of those who are told that there is no place.
+    benches: Arc<Semaphore>,
+}
+
+impl Door {
+    pub(crate) fn new(
+        house: &Arc<House>,
+        columns: &Arc<Columns>,
+        tls: Option<TlsAcceptor>,
+    ) -> Result<Self, Failure> {
+        Ok(Self {
+            house: Arc::clone(house),
+            columns: Arc::clone(columns),
+            tls,
+            bearer: secret::random_name()?,
+            places: Arc::new(Semaphore::new(house.options.limits.connections_max)),
+            benches: Arc::new(Semaphore::new(BENCHES)),
+        })
+    }
+
+    /// Takes connections until the server ends.
+    pub(crate) async fn serve(self: Arc<Self>, listener: TcpListener) {
+        let mut ending = self.house.ending.clone();
+        loop {
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                () = ending.wait_for(|ending| *ending).map(drop) => return,
+            };
+            let Ok((socket, _)) = accepted else {
+                // No more files, or a client that was gone before it was taken: others come.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            };
+            let door = Arc::clone(&self);
+            if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
+                Metrics::add(&self.house.metrics.connections, 1);
+                tokio::spawn(async move {
+                    let _counted = Counted::new(&door.house, |metrics| &metrics.connections_open);
+                    door.welcome(socket).await;
+                    drop(place);
+                });
+                continue;
+            }
+            Metrics::add(&self.house.metrics.connections_refused, 1);
+            if let Ok(bench) = Arc::clone(&self.benches).try_acquire_owned() {
+                tokio::spawn(async move {
+                    let _ = tokio::time::timeout(BENCH_MAX, door.turn_away(socket)).await;
+                    drop(bench);
+                });
+            }
+        }
+    }
+
+    /// One connection from its beginning to its end.
+    async fn welcome(self: Arc<Self>, socket: TcpStream) {
+        let _ = socket.set_nodelay(true);
+        match self.tls.clone() {
+            None => self.converse(socket).await,
+            Some(tls) => {
+                let accepted = tokio::time::timeout(STARTUP_MAX, tls.accept(socket)).await;
+                if let Ok(Ok(socket)) = accepted {
+                    self.converse(socket).await;
+                }
+            }
+        }
+    }
+
+    async fn converse(
+        self: Arc<Self>,
+        socket: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    ) {
+        let limits = &self.house.options.limits;
+        let (most, grace) = (limits.text_bytes_max, limits.grace);
+        let connection = Connection::new(&self.house, &self.columns, self.bearer.clone());
+        let server = FlightServiceServer::new(connection)
+            .max_decoding_message_size(most.saturating_add(SLACK));
+        let server = TowerToHyperService::new(server);
+        let mut ending = self.house.ending.clone();
+        let service = service_fn(move |request: Request<Incoming>| {
+            let (door, server) = (Arc::clone(&self), server.clone());
+            async move {
+                if let Err(status) = door.admit(request.headers()) {
+                    return Ok::<_, Infallible>(status.into_http());
+                }
+                let Ok(response) = server.call(request).await;
+                Ok(named(response, most))
+            }
+        });
+        let served = builder().serve_connection(TokioIo::new(socket), service);
+        tokio::pin!(served);
+        tokio::select! {
+            _ = served.as_mut() => return,
+            () = ending.wait_for(|ending| *ending).map(drop) => {}
+        }
+        served.as_mut().graceful_shutdown();
+        let _ = tokio::time::timeout(grace, served).await;
+    }
+
+    /// Says why there is no connection.
+    async fn turn_away(&self, socket: TcpStream) {
+        let message = format!(
+            "too many connections: --max-connections is {}",
+            self.house.options.limits.connections_max
+        );
+        let service = service_fn(move |_: Request<Incoming>| {
+            let status = Status::resource_exhausted(message.clone());
+            async move { Ok::<Response<Body>, Infallible>(status.into_http()) }
+        });
+        match &self.tls {
+            None => {
+                let socket = TokioIo::new(socket);
+                let _ = builder().serve_connection(socket, service).await;
+            }
+            Some(tls) => {
+                if let Ok(socket) = tls.accept(socket).await {
+                    let socket = TokioIo::new(socket);
+                    let _ = builder().serve_connection(socket, service).await;
+                }
+            }
+        }
+    }
+
+    /// Looks at who asks, and with which password or token.
+    fn admit(&self, headers: &HeaderMap) -> Result<(), Status> {
+        // Programs do not say it, browsers always do: it is a page that asks.
+        if headers.contains_key(ORIGIN) {
+            return Err(Status::permission_denied("a page of another site asks"));
+        }
+        let options = &self.house.options;
+        let (password, token) = (options.password.as_deref(), options.token.as_deref());
+        if password.is_none() && token.is_none() {
+            return Ok(());
+        }
+        let given = headers.get(AUTHORIZATION);
+        let given = given
+            .and_then(|given| given.to_str().ok())
+            .unwrap_or_default();
+        let (scheme, given) = given.split_once(' ').unwrap_or_default();
+        let is_right = if scheme.eq_ignore_ascii_case("bearer") {
+            token.is_some_and(|token| secret::is_same(given, token))
+                || (password.is_some() && secret::is_same(given, &self.bearer))
+        } else if scheme.eq_ignore_ascii_case("basic") {
+            let said = BASE64.decode(given).ok();
+            let said = said.and_then(|said| String::from_utf8(said).ok());
+            // Whatever the user is called.
+            let said = said.as_deref().and_then(|said| said.split_once(':'));
+            password
+                .zip(said)
+                .is_some_and(|(password, (_, said))| secret::is_same(said, password))
+        } else {
+            return Err(Status::unauthenticated(match password {
+                Some(_) => "a password is asked for: a handshake with a user and the password",
+                None => "the token is missing: authorization: Bearer TOKEN",
+            }));
+        };
+        match is_right {
+            true => Ok(()),
+            false => Err(Status::unauthenticated("the password or token is wrong")),
+        }
+    }
+}
+
+/// How connections are served: clients that have gone without a word are noticed, and nobody asks without end at once.
+fn builder() -> http2::Builder<TokioExecutor> {
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    builder
+        .timer(TokioTimer::new())
+        .keep_alive_interval(Some(KEEP_ALIVE))
+        .keep_alive_timeout(STARTUP_MAX)
+        .max_concurrent_streams(STREAMS_MAX)
+        .max_header_list_size(HEADERS_MAX);
+    builder
+}
+
+/// The response, with the name of the limit where the message of a request was too long.
+fn named(response: Response<Body>, most: usize) -> Response<Body> {
+    let header = |name| {
+        let value = response.headers().get(name);
+        value.and_then(|value| value.to_str().ok())
+    };
+    let is_refused = header("grpc-status") == Some(OUT_OF_RANGE)
+        && header("grpc-message").is_some_and(|message| message.contains("length"));
+    match is_refused {
+        false => response,
+        true => status::too_long(most).into_http(),
+    }
+}
+
+/// What clients of Go write has no padding, what others write has.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+/// The code of a message that is longer than it may be.
+const OUT_OF_RANGE: &str = "11";
+/// From the first byte to the end of the handshake of TLS.
+const STARTUP_MAX: Duration = Duration::from_secs(20);
+const KEEP_ALIVE: Duration = Duration::from_secs(20);
+/// How long somebody is told that there is no place.
+const BENCH_MAX: Duration = Duration::from_secs(2);
+const BENCHES: usize = 64;
+/// Calls of one connection at once; others wait.
+const STREAMS_MAX: u32 = 100;
+const HEADERS_MAX: u32 = 64 << 10;
+/// Messages have more in them than text.
+const SLACK: usize = 64 << 10;

@@ -1,0 +1,220 @@
+//! Values of parameters as Arrow has them.
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::{
+    DataType, Field, Float64Type, Int64Type, Schema, TimeUnit, TimestampNanosecondType, UInt64Type,
+};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use chrono::{DateTime, SecondsFormat};
+use weir_engine::Parameter;
+
+use super::flow::plain_type;
+use super::prepared::Values;
+use crate::error::{Failure, Kind};
+
+/// The columns that the values of a statement are given in: text where nothing says what they are.
+pub(super) fn schema(inferred: &[Option<DataType>]) -> Schema {
+    let fields = inferred.iter().enumerate().map(|(index, inferred)| {
+        let kind = match inferred {
+            None | Some(DataType::Null) => DataType::Utf8,
+            Some(kind) => plain_type(kind),
+        };
+        Field::new(format!("${}", index + 1), kind, true)
+    });
+    Schema::new(fields.collect::<Vec<_>>())
+}
+
+/// The rows of a batch as values of `$1`, `$2` and so on.
+///
+/// # Errors
+/// When a value is of a type that no parameter has.
+pub(super) fn rows(batch: &RecordBatch) -> Result<Vec<Values>, Failure> {
+    let mut rows: Vec<Values> = vec![Vec::with_capacity(batch.num_columns()); batch.num_rows()];
+    for (column, number) in batch.columns().iter().zip(1_usize..) {
+        let name = number.to_string();
+        let values = values(column)
+            .map_err(|failure| Failure::new(failure.kind, format!("${name}: {failure}")))?;
+        for (row, value) in rows.iter_mut().zip(values) {
+            row.push((name.clone(), value));
+        }
+    }
+    Ok(rows)
+}
+
+fn values(array: &ArrayRef) -> Result<Vec<Parameter>, Failure> {
+    let failed = |error: arrow::error::ArrowError| Failure::new(Kind::Plan, error.to_string());
+    let to = |kind: &DataType| cast(array, kind).map_err(failed);
+    let count = array.len();
+    // A dictionary may have no value where its key is not null, so what is null is asked of the cast values.
+    let each = |array: &dyn Array, value: &dyn Fn(usize) -> Parameter| {
+        let one = |row| match array.is_null(row) {
+            true => Parameter::Null,
+            false => value(row),
+        };
+        (0..count).map(one).collect::<Vec<_>>()
+    };
+    Ok(match array.data_type() {
+        DataType::Null => vec![Parameter::Null; count],
+        DataType::Boolean => {
+            let flags = array.as_boolean();
+            each(flags, &|row| Parameter::Boolean(flags.value(row)))
+        }
+        kind if kind.is_signed_integer() => {
+            let wide = to(&DataType::Int64)?;
+            let wide = wide.as_primitive::<Int64Type>();
+            each(wide, &|row| Parameter::Integer(wide.value(row).into()))
+        }
+        kind if kind.is_unsigned_integer() => {
+            let wide = to(&DataType::UInt64)?;
+            let wide = wide.as_primitive::<UInt64Type>();
+            each(wide, &|row| Parameter::Integer(wide.value(row).into()))
+        }
+        kind if kind.is_floating() => {
+            let wide = to(&DataType::Float64)?;
+            let wide = wide.as_primitive::<Float64Type>();
+            each(wide, &|row| Parameter::Float(wide.value(row)))
+        }
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
+            let texts = to(&DataType::Utf8)?;
+            let texts = texts.as_string::<i32>();
+            each(texts, &|row| Parameter::Text(texts.value(row).to_owned()))
+        }
+        DataType::Binary
+        | DataType::LargeBinary
+        | DataType::BinaryView
+        | DataType::FixedSizeBinary(_) => {
+            let bytes = to(&DataType::Binary)?;
+            let bytes = bytes.as_binary::<i32>();
+            each(bytes, &|row| Parameter::Bytes(bytes.value(row).to_vec()))
+        }
+        DataType::Timestamp(_, zone) => {
+            let is_zoned = zone.is_some();
+            let instants = to(&DataType::Timestamp(TimeUnit::Nanosecond, zone.clone()))?;
+            let instants = instants.as_primitive::<TimestampNanosecondType>();
+            each(instants, &|row| {
+                let instant = DateTime::from_timestamp_nanos(instants.value(row));
+                let text = instant.to_rfc3339_opts(SecondsFormat::Nanos, true);
+                Parameter::Time(match is_zoned {
+                    true => text,
+                    false => text.trim_end_matches('Z').to_owned(),
+                })
+            })
+        }
+        DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => {
+            let lists = to(&plain_type(array.data_type()))?;
+            let Some(lists) = lists.as_list_opt::<i32>() else {
+                return Err(unknown(array.data_type()));
+            };
+            let mut all = Vec::with_capacity(count);
+            for row in 0..count {
+                all.push(match lists.is_null(row) {
+                    true => Parameter::Null,
+                    false => Parameter::List(values(&lists.value(row))?),
+                });
+            }
+            all
+        }
+        DataType::Dictionary(_, kind) => values(&to(kind)?)?,
+        DataType::Decimal32(..)
+        | DataType::Decimal64(..)
+        | DataType::Decimal128(..)
+        | DataType::Decimal256(..) => texts(array, &|text| match text.parse() {
+            Ok(whole) => Some(Parameter::Integer(whole)),
+            Err(_) => Some(Parameter::Float(text.parse().ok()?)),
+        })?,
+        DataType::Date32 | DataType::Date64 => {
+            let days = to(&DataType::Date32)?;
+            texts(&days, &|text| Some(Parameter::Text(text.to_owned())))?
+        }
+        other => return Err(unknown(other)),
+    })
+}
+
+/// What the values are as texts.
+fn texts(
+    array: &ArrayRef,
+    value: &dyn Fn(&str) -> Option<Parameter>,
+) -> Result<Vec<Parameter>, Failure> {
+    let failed = |error: arrow::error::ArrowError| Failure::new(Kind::Plan, error.to_string());
+    let options = FormatOptions::default();
+    let formatter = ArrayFormatter::try_new(array, &options).map_err(failed)?;
+    let mut all = Vec::with_capacity(array.len());
+    for row in 0..array.len() {
+        all.push(match array.is_null(row) {
+            true => Parameter::Null,
+            false => {
+                let text = formatter.value(row).try_to_string().map_err(failed)?;
+                value(&text).ok_or_else(|| unknown(array.data_type()))?
+            }
+        });
+    }
+    Ok(all)
+}
+
+fn unknown(kind: &DataType) -> Failure {
+    Failure::new(Kind::Plan, format!("no parameter has the type {kind}"))
+        .with_hint("give it as text")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{
+        Date32Array, Decimal128Array, DictionaryArray, Float32Array, Int32Array, ListArray,
+        NullArray, StringArray, TimestampMicrosecondArray, UInt64Array,
+    };
+    use arrow::datatypes::{Int8Type, Int32Type};
+
+    use super::*;
+
+    #[test]
+    fn values_are_what_clients_send() {
+        let check = |array: ArrayRef, expected: &[Parameter]| {
+            assert_eq!(values(&array).unwrap(), expected, "{array:?}");
+        };
+        let text = |text: &str| Parameter::Text(text.to_owned());
+        check(Arc::new(NullArray::new(1)), &[Parameter::Null]);
+        check(
+            Arc::new(Int32Array::from(vec![Some(-1), None])),
+            &[Parameter::Integer(-1), Parameter::Null],
+        );
+        check(
+            Arc::new(UInt64Array::from(vec![u64::MAX])),
+            &[Parameter::Integer(u64::MAX.into())],
+        );
+        check(
+            Arc::new(Float32Array::from(vec![0.5])),
+            &[Parameter::Float(0.5)],
+        );
+        check(Arc::new(StringArray::from(vec!["é"])), &[text("é")]);
+        check(
+            Arc::new("a b".split(' ').collect::<DictionaryArray<Int8Type>>()),
+            &[text("a"), text("b")],
+        );
+        check(
+            Arc::new(TimestampMicrosecondArray::from(vec![1]).with_timezone("UTC")),
+            &[Parameter::Time("1970-01-01T00:00:00.000001000Z".to_owned())],
+        );
+        check(Arc::new(Date32Array::from(vec![1])), &[text("1970-01-02")]);
+        check(
+            Arc::new(
+                Decimal128Array::from(vec![125, 300])
+                    .with_precision_and_scale(10, 2)
+                    .unwrap(),
+            ),
+            &[Parameter::Float(1.25), Parameter::Float(3.0)],
+        );
+        let list = ListArray::from_iter_primitive::<Int32Type, _, _>([Some([Some(1), None])]);
+        check(
+            Arc::new(list),
+            &[Parameter::List(vec![
+                Parameter::Integer(1),
+                Parameter::Null,
+            ])],
+        );
+        let none: ArrayRef = Arc::new(arrow::array::DurationSecondArray::from(vec![1]));
+        assert!(values(&none).is_err());
+    }
+}

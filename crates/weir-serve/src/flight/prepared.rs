@@ -1,0 +1,98 @@
+//! Prepared statements of a connection.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use weir_engine::Parameter;
+
+use crate::error::{Failure, Kind};
+use crate::secret::random_name;
+
+/// A prepared statement.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) text: String,
+    /// How many parameters it has.
+    pub(super) parameters: usize,
+    /// The values that were given last, a row for each time that it is to run.
+    rows: Mutex<Vec<Values>>,
+}
+
+/// Values of `$1`, `$2` and so on.
+pub(super) type Values = Vec<(String, Parameter)>;
+
+impl Prepared {
+    /// The values that it runs with: none but for statements that have no parameters.
+    pub(super) fn rows(&self) -> Vec<Values> {
+        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        match rows.is_empty() {
+            true => vec![Vec::new()],
+            false => rows.clone(),
+        }
+    }
+
+    /// Takes values for the next time.
+    ///
+    /// # Errors
+    /// When there are more or fewer of them than parameters.
+    pub(super) fn bind(&self, rows: Vec<Values>) -> Result<(), Failure> {
+        let wanted = self.parameters;
+        if let Some(other) = rows.iter().find(|row| row.len() != wanted) {
+            let given = other.len();
+            let message = format!("{given} values are given for {wanted} parameters");
+            return Err(Failure::new(Kind::Plan, message));
+        }
+        *self.rows.lock().unwrap_or_else(PoisonError::into_inner) = rows;
+        Ok(())
+    }
+}
+
+/// The prepared statements of a connection, by their handles.
+#[derive(Debug, Default)]
+pub(super) struct Shelf(Mutex<HashMap<String, Arc<Prepared>>>);
+
+impl Shelf {
+    fn all(&self) -> MutexGuard<'_, HashMap<String, Arc<Prepared>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a statement, and says its handle.
+    ///
+    /// # Errors
+    /// When the connection has too many.
+    pub(super) fn add(&self, text: String, parameters: usize) -> Result<String, Failure> {
+        let handle = random_name()?;
+        let mut all = self.all();
+        if all.len() >= PREPARED_MAX {
+            let message = format!("a connection has {PREPARED_MAX} prepared statements at most");
+            return Err(
+                Failure::new(Kind::Limit, message).with_hint("close those that are not used")
+            );
+        }
+        let prepared = Prepared {
+            text,
+            parameters,
+            rows: Mutex::default(),
+        };
+        all.insert(handle.clone(), Arc::new(prepared));
+        Ok(handle)
+    }
+
+    /// The statement of a handle.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(super) fn get(&self, handle: &str) -> Result<Arc<Prepared>, Failure> {
+        let found = self.all().get(handle).cloned();
+        found.ok_or_else(|| {
+            Failure::new(Kind::Plan, "there is no such prepared statement")
+                .with_hint("it lives as long as its connection, or until it is closed")
+        })
+    }
+
+    pub(super) fn remove(&self, handle: &str) {
+        self.all().remove(handle);
+    }
+}
+
+const PREPARED_MAX: usize = 1000;

@@ -1,0 +1,67 @@
+//! Failures as gRPC has them.
+
+use tonic::{Code, Status};
+
+use crate::error::{Failure, Kind};
+
+/// A failure as the status of a call: its place and its hint are part of the message.
+pub(super) fn refused(failure: &Failure) -> Status {
+    let code = match failure.kind {
+        Kind::Syntax | Kind::Plan => Code::InvalidArgument,
+        Kind::Source => Code::NotFound,
+        Kind::Run => Code::Unknown,
+        Kind::Refused => Code::PermissionDenied,
+        Kind::Limit => Code::ResourceExhausted,
+        Kind::Cancelled => Code::Cancelled,
+        Kind::Timeout => Code::DeadlineExceeded,
+        Kind::Ending => Code::Unavailable,
+    };
+    let mut message = failure.message.clone();
+    if let Some((line, column)) = failure.position {
+        message.push_str(&format!(" (line {line}, column {column})"));
+    }
+    if let Some(hint) = &failure.hint {
+        message.push_str("; hint: ");
+        message.push_str(hint);
+    }
+    Status::new(code, shortened(message))
+}
+
+/// A message of a request has more bytes than it may.
+pub(super) fn too_long(most: usize) -> Status {
+    Status::resource_exhausted(format!(
+        "a message is longer than --max-text allows: {most}"
+    ))
+}
+
+/// What a text says that travels in a header, whose length clients bound.
+pub(super) fn shortened(mut text: String) -> String {
+    if text.len() > MESSAGE_MAX {
+        let mut end = MESSAGE_MAX;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
+/// Bytes of a message: gRPC writes three for each that is no plain letter, and clients take 8 KiB of headers.
+const MESSAGE_MAX: usize = 2000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_keeps_its_place_and_its_hint() {
+        let mut failure = Failure::new(Kind::Syntax, "no").with_hint("so");
+        failure.position = Some((2, 3));
+        let status = refused(&failure);
+        assert_eq!(status.code(), Code::InvalidArgument);
+        assert_eq!(status.message(), "no (line 2, column 3); hint: so");
+        let long = refused(&Failure::new(Kind::Run, "é".repeat(5000)));
+        assert!(long.message().len() < MESSAGE_MAX + 5 && long.message().ends_with('…'));
+    }
+}

@@ -1,0 +1,123 @@
+//! What programs ask when they start: by the programs themselves where they are there, and as they were seen to ask.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tokio_postgres::NoTls;
+
+use crate::served::Served;
+
+/// The statements of a file: an empty line ends one, and lines with `#` are said to who reads the file.
+fn statements(text: &str) -> impl Iterator<Item = String> {
+    let statements = text.split("\n\n").map(|statement| {
+        let lines = statement.lines().filter(|line| !line.starts_with('#'));
+        lines.collect::<Vec<_>>().join("\n")
+    });
+    statements.filter(|statement| !statement.trim().is_empty())
+}
+
+#[test]
+fn programs_get_what_they_ask_for_when_they_start() {
+    let served = Served::plain();
+    let config = format!(
+        "host=127.0.0.1 port={} user=me dbname=weir",
+        served.postgres.port()
+    );
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let mut wrong = String::new();
+    runtime.block_on(async {
+        for (program, text, least) in [
+            ("DBeaver", include_str!("../startup/dbeaver.sql"), 25),
+            ("Grafana", include_str!("../startup/grafana.sql"), 7),
+            ("Metabase", include_str!("../startup/metabase.sql"), 12),
+        ] {
+            let (client, connection) = tokio_postgres::connect(&config, NoTls).await.unwrap();
+            tokio::spawn(connection);
+            let mut count = 0;
+            // All on one connection: none of them ends it.
+            for sql in statements(text) {
+                count += 1;
+                let simple = client.simple_query(&sql).await.map(drop);
+                let prepared = client.query(&sql, &[]).await.map(drop);
+                for error in [simple, prepared].into_iter().filter_map(Result::err) {
+                    let says = error.as_db_error().map_or(error.to_string(), |error| error.message().to_owned());
+                    wrong.push_str(&format!("{program}: {sql}\n    {says}\n"));
+                }
+            }
+            assert!(count >= least, "{program}: {count} statements are found");
+            assert!(!client.is_closed(), "{program}");
+        }
+        let (client, connection) = tokio_postgres::connect(&config, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        let one = async |sql: &str| {
+            let row = client.query_one(sql, &[]).await;
+            row.unwrap_or_else(|error| panic!("{sql}: {error:?}"))
+        };
+        let version: i32 = one("SELECT (current_setting('server_version_num')::int/100)::int AS version").await.get(0);
+        assert_eq!(version, 1600);
+        let column = one("SELECT data_type, udt_name FROM information_schema.columns WHERE table_name = 'office.pcapng' AND column_name = 'frame.len'").await;
+        assert_eq!((column.get::<_, &str>(0), column.get::<_, &str>(1)), ("bigint", "int8"));
+    });
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn pgcli_completes_and_lists() {
+    let served = Served::plain();
+    let has = Command::new("python3")
+        .args(["-c", "import pgcli.main"])
+        .output();
+    if !has.is_ok_and(|output| output.status.success()) {
+        weir_testkit::missing("pgcli", "the server beside pgcli");
+        return;
+    }
+    let output = Command::new("python3")
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/startup/pgcli_asks.py"))
+        .arg(served.postgres.port().to_string())
+        .env("HOME", served.path())
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+}
+
+/// The driver of PostgreSQL for Java, as Maven keeps it.
+fn driver() -> Option<PathBuf> {
+    let home = PathBuf::from(std::env::var_os("HOME")?);
+    let versions = home.join(".m2/repository/org/postgresql/postgresql");
+    let versions = std::fs::read_dir(versions).ok()?;
+    let jars = versions.flatten().flat_map(|version| {
+        std::fs::read_dir(version.path())
+            .into_iter()
+            .flatten()
+            .flatten()
+    });
+    let mut jars: Vec<PathBuf> = jars
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|end| end == "jar"))
+        .collect();
+    jars.sort();
+    jars.pop()
+}
+
+#[test]
+fn jdbc_gets_tables_columns_and_values() {
+    let served = Served::plain();
+    let has = Command::new("java").arg("-version").output().is_ok();
+    let (true, Some(driver)) = (has, driver()) else {
+        weir_testkit::missing("pgjdbc", "the server beside JDBC");
+        return;
+    };
+    let output = Command::new("java")
+        .arg("-cp")
+        .arg(driver)
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/startup/Asks.java"))
+        .arg(served.postgres.port().to_string())
+        .output()
+        .unwrap();
+    let (told, errors) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    assert!(output.status.success(), "{told}{errors}");
+}
