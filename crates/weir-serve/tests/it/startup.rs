@@ -75,6 +75,8 @@ fn pgcli_completes_and_lists() {
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/startup/pgcli_asks.py"))
         .arg(served.postgres.port().to_string())
         .env("HOME", served.path())
+        // It writes its settings where it is told to look for them.
+        .current_dir(served.path())
         .output()
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
