@@ -158,7 +158,12 @@ fn is_guessed(bytes: &[u8], whole: &Outcome) -> bool {
     };
     let taken = second.offset - first.offset;
     let is_usual = |len: Option<u64>| len.is_some_and(|len| usual + len == taken);
-    !is_usual(length(8)) && !is_usual(length(12))
+    let version = bytes.get(4..8).map(|raw| match is_big {
+        true => [raw[0], raw[1], raw[2], raw[3]],
+        false => [raw[1], raw[0], raw[3], raw[2]],
+    });
+    let is_old = !matches!(version, Some([0, 2, 0, 4..]) | Some([0, 2, 1.., _]));
+    !is_usual(length(8)) && !(is_old && is_usual(length(12)))
 }
 
 /// A capture that was cut gives the records before the cut.
