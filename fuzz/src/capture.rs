@@ -158,11 +158,15 @@ fn is_guessed(bytes: &[u8], whole: &Outcome) -> bool {
     };
     let taken = second.offset - first.offset;
     let is_usual = |len: Option<u64>| len.is_some_and(|len| usual + len == taken);
-    let version = bytes.get(4..8).map(|raw| match is_big {
-        true => [raw[0], raw[1], raw[2], raw[3]],
-        false => [raw[1], raw[0], raw[3], raw[2]],
-    });
-    let is_old = !matches!(version, Some([0, 2, 0, 4..]) | Some([0, 2, 1.., _]));
+    let number = |at: usize| {
+        let raw = [bytes[at], bytes[at + 1]];
+        if is_big {
+            u16::from_be_bytes(raw)
+        } else {
+            u16::from_le_bytes(raw)
+        }
+    };
+    let is_old = number(4) != 2 || number(6) < 4;
     !is_usual(length(8)) && !(is_old && is_usual(length(12)))
 }
 
