@@ -191,11 +191,11 @@ impl VisitorMut for Qualified<'_> {
                 continue;
             };
             // A bare name may be a protocol: `dns.qry.name` of a file called dns is what it always is.
-            let is_last = idents.len() == 2 && before > 0 && begins(&parts[before..]);
             let is_quoted = idents
                 .first()
                 .is_some_and(|ident| ident.quote_style.is_some());
-            let drops = match begins(parts) && (before > 0 || is_quoted) {
+            let is_last = is_quoted && idents.len() == 2 && begins(&parts[before..]);
+            let drops = match begins(parts) && before > 0 {
                 true => before,
                 false if is_last => 0,
                 false => continue,

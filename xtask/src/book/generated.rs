@@ -194,7 +194,6 @@ fn benchmarks(folder: &Path) -> Result<String> {
                 logarithmic_from: Some(0.01),
                 decimals: 2,
                 groups,
-                ..Bars::default()
             };
             page.push_str(&bars.svg());
         }
