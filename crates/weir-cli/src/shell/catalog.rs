@@ -56,12 +56,15 @@ impl Known {
     }
 }
 
+/// A table by its name, with its columns.
+type Listed = (&'static str, Arc<[Column]>);
+
 /// All names.
 #[derive(Clone)]
 pub(super) struct Catalog {
     session: Arc<Session>,
     known: Arc<Mutex<Known>>,
-    tables: Arc<Vec<(&'static str, Arc<[Column]>)>>,
+    tables: Arc<Vec<Listed>>,
     functions: Arc<Vec<FunctionEntry>>,
 }
 

@@ -49,6 +49,9 @@ pub(super) enum Next {
     Ends,
 }
 
+/// How and where an answer is written, with the file that is whole after it.
+type Destination = (output::Options, Box<dyn Write + Send>, Option<Target>);
+
 /// A session at work, with what lines have set so far.
 pub(super) struct Work {
     session: Arc<Session>,
@@ -358,9 +361,7 @@ impl Work {
     }
 
     /// How and where the next answer is written, with the file that is whole after it.
-    fn destination(
-        &mut self,
-    ) -> Result<(output::Options, Box<dyn Write + Send>, Option<Target>), Failure> {
+    fn destination(&mut self) -> Result<Destination, Failure> {
         if let Some(path) = self.once.take() {
             let options = self.file_options(&path)?;
             let target = Target::new(&path, self.global)?;
