@@ -14,7 +14,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::h248::H248;
-use crate::interface::InterfaceArgs;
+use crate::interface::SourceArgs;
 use crate::message::ColorChoice;
 use crate::output::{self, Format};
 use crate::quantity::{parse_duration, parse_period, parse_size};
@@ -263,7 +263,7 @@ pub(crate) struct Query {
         The table is called live. Rows are given as their packets come; counts and sums are drawn \
         again every second on a terminal. Ctrl-C, --duration or --count end it with the final answer. \
         What the kernel can decide of WHERE it decides before a packet is copied.",
-    override_usage = "weir live -i <INTERFACE> [OPTIONS] <SQL>\n       weir live -D",
+    override_usage = "weir live -i <INTERFACE> [OPTIONS] <SQL>\n       weir live --hep <ADDRESS:PORT> [OPTIONS] <SQL>\n       weir live -D",
     after_help = LIVE_EXAMPLES
 )]
 pub(crate) struct Live {
@@ -289,7 +289,7 @@ pub(crate) struct Live {
     )]
     pub(crate) geoip: Vec<PathBuf>,
     #[command(flatten)]
-    pub(crate) capture: InterfaceArgs,
+    pub(crate) source: SourceArgs,
     /// List the interfaces
     #[arg(short = 'D', long, help_heading = "Capturing")]
     pub(crate) list_interfaces: bool,
@@ -923,15 +923,19 @@ mod tests {
         let Command::Live(live) = parse_line(line).unwrap().command else {
             panic!("{line}");
         };
-        assert_eq!(live.capture.interface.as_deref(), Some("lo"));
+        assert_eq!(live.source.capture.interface.as_deref(), Some("lo"));
         assert_eq!(live.sql.as_deref(), Some("SELECT 1"));
         assert_eq!(live.write.as_deref(), Some(Path::new("a.pcap")));
-        assert!(live.capture.promiscuous && !live.list_interfaces);
+        assert!(live.source.capture.promiscuous && !live.list_interfaces);
         assert_eq!(
-            (live.capture.snaplen, live.capture.buffer, live.count),
+            (
+                live.source.capture.snaplen,
+                live.source.capture.buffer,
+                live.count
+            ),
             (96, 64 << 20, Some(5))
         );
-        assert_eq!(live.capture.duration, Some(Duration::from_secs(60)));
+        assert_eq!(live.source.capture.duration, Some(Duration::from_secs(60)));
         assert_eq!(live.every, Some(Duration::from_secs(2)));
         assert!(parse_line("live -i lo x --snaplen 0").is_err());
     }

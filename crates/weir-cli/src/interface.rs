@@ -1,11 +1,15 @@
-//! An interface that a command takes packets from: the arguments that say how, its opening and its end,
-//! and what the kernel has counted.
+//! Where a command takes packets from that are still to come, an interface or a collector of HEP: the arguments that say
+//! how, its opening and its end, and what was counted.
 
+use std::io::{self, Read};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
 use clap::Args;
-use weir_live::{Counts, Instruction, Interface};
+use weir_live::{Collector, Counts, Instruction, Interface};
 use weir_packet::LinkType;
 use weir_tables::{Predicate, Stop, bpf};
 
@@ -19,7 +23,7 @@ use crate::session::Failure;
 #[command(next_help_heading = "Capturing")]
 pub(crate) struct InterfaceArgs {
     /// The interface, such as eth0 or lo
-    #[arg(short, long, value_name = "INTERFACE")]
+    #[arg(short, long, value_name = "INTERFACE", group = "live_source")]
     pub(crate) interface: Option<String>,
     /// Also take packets that are for others
     #[arg(short, long, requires = "interface")]
@@ -44,7 +48,7 @@ pub(crate) struct InterfaceArgs {
     )]
     pub(crate) buffer: usize,
     /// End after so long: 10s, 5m, 1h
-    #[arg(long, value_name = "TIME", requires = "interface", value_parser = parse_period)]
+    #[arg(long, value_name = "TIME", requires = "live_source", value_parser = parse_period)]
     pub(crate) duration: Option<Duration>,
 }
 
@@ -70,6 +74,118 @@ impl InterfaceArgs {
     }
 }
 
+/// An interface, or what others send on.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Capturing")]
+pub(crate) struct SourceArgs {
+    #[command(flatten)]
+    pub(crate) capture: InterfaceArgs,
+    /// Take what proxies and probes send here by HEP, in place of an interface: 127.0.0.1:9060
+    #[arg(
+        long,
+        value_name = "ADDRESS:PORT",
+        group = "live_source",
+        long_help = "Take what proxies and probes send here by HEP (as to Homer), in place of an interface: \
+            127.0.0.1:9060. Versions 1 to 3 over UDP, and 3 over TCP; whoever reaches the address may send"
+    )]
+    pub(crate) hep: Option<SocketAddr>,
+}
+
+impl SourceArgs {
+    /// True when packets are to come from somewhere.
+    pub(crate) const fn is_named(&self) -> bool {
+        self.capture.interface.is_some() || self.hep.is_some()
+    }
+
+    /// Opens what was named, under its name; packets come once it is started. `None` when nothing was named.
+    pub(crate) fn open(&self) -> Result<Option<(String, Source)>, Failure> {
+        if let Some(address) = self.hep {
+            let collector = Collector::bind(address)?;
+            let name = format!("hep:{}", collector.address());
+            return Ok(Some((name, Source::Collector(collector))));
+        }
+        let Some(name) = &self.capture.interface else {
+            return Ok(None);
+        };
+        let interface = self.capture.open(name)?;
+        Ok(Some((name.clone(), Source::Interface(interface))))
+    }
+}
+
+/// Where packets come from, before they come.
+#[derive(Debug)]
+pub(crate) enum Source {
+    Interface(Interface),
+    Collector(Collector),
+}
+
+impl Source {
+    pub(crate) fn counts(&self) -> Counted {
+        match self {
+            Self::Interface(interface) => Counted::ByKernel(Arc::clone(interface.counts())),
+            Self::Collector(collector) => Counted::ByCollector(Arc::clone(collector.counts())),
+        }
+    }
+
+    pub(crate) const fn link_type(&self) -> u32 {
+        match self {
+            Self::Interface(interface) => interface.link_type(),
+            Self::Collector(_) => Collector::LINK_TYPE,
+        }
+    }
+
+    /// Packets from now on, of an interface those only that may be wanted; and what is to be said of the start.
+    pub(crate) fn start(
+        self,
+        name: &str,
+        wanted: Option<&Predicate>,
+        stop: Arc<AtomicBool>,
+    ) -> io::Result<(Box<dyn Read + Send>, String)> {
+        match self {
+            Self::Interface(interface) => {
+                let filter = filter(wanted, interface.link_type());
+                let packets = interface.start(&filter, stop).map_err(io::Error::other)?;
+                Ok((Box::new(packets), started(name, &filter)))
+            }
+            Self::Collector(collector) => {
+                let told = format!(
+                    "listening on {} for HEP, by UDP and TCP",
+                    collector.address()
+                );
+                Ok((Box::new(collector.start(stop)?), told))
+            }
+        }
+    }
+}
+
+/// What was counted, and by whom.
+#[derive(Debug)]
+pub(crate) enum Counted {
+    ByKernel(Arc<Counts>),
+    ByCollector(Arc<Counts>),
+}
+
+impl Counted {
+    /// Says what was counted, and `remedy` when packets were lost.
+    pub(crate) fn tell(&self, name: &str, remedy: &str, messages: Messages) {
+        let counts = match self {
+            Self::ByKernel(counts) => return tell_counts(name, counts, remedy, messages),
+            Self::ByCollector(counts) => counts,
+        };
+        messages.note(&format!(
+            "{} messages received on {name}, {} read",
+            grouped(counts.received()),
+            grouped(counts.delivered()),
+        ));
+        if counts.dropped() > 0 {
+            messages.warning(&format!(
+                "{} of them were no HEP and are left out",
+                grouped(counts.dropped())
+            ));
+        }
+    }
+}
+
 /// What the kernel can decide of a predicate; empty when that is nothing.
 pub(crate) fn filter(wanted: Option<&Predicate>, link_type: u32) -> Vec<Instruction> {
     let filter = wanted.and_then(|wanted| bpf::compile(wanted, LinkType(link_type)));
@@ -84,11 +200,15 @@ pub(crate) fn filter(wanted: Option<&Predicate>, link_type: u32) -> Vec<Instruct
 
 /// Says that packets are captured from now on.
 pub(crate) fn tell_start(name: &str, filter: &[Instruction], messages: Messages) {
+    messages.note(&started(name, filter));
+}
+
+fn started(name: &str, filter: &[Instruction]) -> String {
     let filtered = match filter.len() {
         0 => "all packets".to_owned(),
         count => format!("a filter of {count} instructions in the kernel"),
     };
-    messages.note(&format!("capturing on {name}: {filtered}"));
+    format!("capturing on {name}: {filtered}")
 }
 
 /// Says what the kernel has counted, and `remedy` when packets were lost.

@@ -9,12 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_capture::{WriteError, Writer};
 use weir_file::GrowingFile;
-use weir_live::{Counts, Interface};
 use weir_tables::{CaptureTee, Feed, Predicate, Stop};
 
 use crate::args::{Global, Live};
 use crate::encoder::FileEncoder;
-use crate::interface;
+use crate::interface::{Counted, Source};
 use crate::message::Messages;
 use crate::output::{Format, grouped};
 use crate::refusal::Refusal;
@@ -27,20 +26,20 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
     if live.list_interfaces {
         return list();
     }
-    let (Some(name), Some(sql)) = (&live.capture.interface, &live.sql) else {
-        return Err(Refusal::usage(
+    let needed = || {
+        Refusal::usage(
             "an interface and a question are needed",
             "write: weir live -i lo \"SELECT … FROM live\"; weir live -D lists the interfaces",
         )
-        .into());
     };
-    let interface = live.capture.open(name)?;
-    let counts = Arc::clone(interface.counts());
+    let sql = live.sql.as_ref().ok_or_else(needed)?;
+    let (name, source) = live.source.open()?.ok_or_else(needed)?;
+    let counts = source.counts();
     let stop = Stop::default();
-    let (tee, kept) = tee(live, &interface, global)?;
-    let feed = InterfaceFeed {
+    let (tee, kept) = tee(live, &source, global)?;
+    let feed = SourceFeed {
         name: name.clone(),
-        interface: Mutex::new(Some(interface)),
+        source: Mutex::new(Some(source)),
         stop: stop.clone(),
         messages,
     };
@@ -76,7 +75,7 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
         Some(target) => Box::new(target.clone()),
         None => Box::new(io::stdout()),
     };
-    live.capture.end_in_time(&stop);
+    live.source.capture.end_in_time(&stop);
     let refresh = Refresh {
         every: live.every.or(stdout_terminal.then_some(Refresh::EVERY)),
     };
@@ -94,7 +93,7 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
             Err(_) => target.give_up(messages),
         }
     }
-    report(name, &counts, live, tee.as_ref(), messages)?;
+    report(&name, &counts, live, tee.as_ref(), messages)?;
     if let (Some(file), Some(path)) = (kept, &live.write) {
         close(file, path, outcome.is_ok(), tee.as_ref(), messages)?;
     }
@@ -136,7 +135,7 @@ fn list() -> Result<ExitCode, Failure> {
 /// Where the packets go that are taken up, and how many there may be.
 fn tee(
     live: &Live,
-    interface: &Interface,
+    source: &Source,
     global: Global,
 ) -> Result<(Option<CaptureTee>, Option<GrowingFile>), Failure> {
     let mut kept = None;
@@ -147,7 +146,7 @@ fn tee(
             let failed = |error: io::Error| Failure::file(path, &error);
             let mut file = GrowingFile::create(path).map_err(failed)?;
             let out: Box<dyn Write + Send> = Box::new(file.writer().map_err(failed)?);
-            let writer = Writer::pcap_of(out, interface.link_type());
+            let writer = Writer::pcap_of(out, source.link_type());
             kept = Some(file);
             Some(writer.map_err(|error| kept_badly(live, &error))?)
         }
@@ -164,13 +163,13 @@ fn kept_badly(live: &Live, error: &WriteError) -> Failure {
 /// Says what the kernel has counted, and what was kept.
 fn report(
     name: &str,
-    counts: &Counts,
+    counts: &Counted,
     live: &Live,
     tee: Option<&CaptureTee>,
     messages: Messages,
 ) -> Result<(), Failure> {
     let remedy = "--buffer gives them more room, and a narrower WHERE less to do";
-    interface::tell_counts(name, counts, remedy, messages);
+    counts.tell(name, remedy, messages);
     if let (Some(tee), Some(path)) = (tee, &live.write) {
         tee.flush().map_err(|error| kept_badly(live, &error))?;
         let kept = grouped(tee.records());
@@ -179,35 +178,34 @@ fn report(
     Ok(())
 }
 
-/// An interface as the engine sees it.
-struct InterfaceFeed {
+/// An interface or a collector as the engine sees it.
+struct SourceFeed {
     name: String,
     /// Until it is started.
-    interface: Mutex<Option<Interface>>,
+    source: Mutex<Option<Source>>,
     stop: Stop,
     messages: Messages,
 }
 
-impl Feed for InterfaceFeed {
+impl Feed for SourceFeed {
     fn name(&self) -> &str {
         &self.name
     }
 
     fn start(&self, wanted: Option<&Predicate>) -> io::Result<Box<dyn Read + Send>> {
-        let interface = self.interface.lock();
-        let interface = interface.unwrap_or_else(PoisonError::into_inner).take();
-        let interface =
-            interface.ok_or_else(|| io::Error::other("packets that are to come are read once"))?;
-        let filter = interface::filter(wanted, interface.link_type());
+        let source = self.source.lock();
+        let source = source.unwrap_or_else(PoisonError::into_inner).take();
+        let source =
+            source.ok_or_else(|| io::Error::other("packets that are to come are read once"))?;
         let stop = Arc::clone(self.stop.flag());
-        let packets = interface.start(&filter, stop).map_err(io::Error::other)?;
-        interface::tell_start(&self.name, &filter, self.messages);
-        Ok(Box::new(packets))
+        let (packets, told) = source.start(&self.name, wanted, stop)?;
+        self.messages.note(&told);
+        Ok(packets)
     }
 }
 
-impl fmt::Debug for InterfaceFeed {
+impl fmt::Debug for SourceFeed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "interface {}", self.name)
+        write!(f, "packets of {}", self.name)
     }
 }

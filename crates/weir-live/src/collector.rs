@@ -37,6 +37,9 @@ pub struct Collector {
 }
 
 impl Collector {
+    /// Packets begin with the IP header: `LINKTYPE_RAW`.
+    pub const LINK_TYPE: u32 = 101;
+
     /// Takes the address, for datagrams and for connections. Port 0 takes one that is free.
     ///
     /// # Errors
@@ -94,7 +97,7 @@ impl Collector {
         thread::Builder::new()
             .name("hep-tcp".to_owned())
             .spawn(move || door.connections(&tcp))?;
-        let writer = Writer::pcap_of(Vec::with_capacity(GATHER_BYTES), LINKTYPE_RAW);
+        let writer = Writer::pcap_of(Vec::with_capacity(GATHER_BYTES), Collector::LINK_TYPE);
         Ok(Collected {
             receiver,
             writer: writer.map_err(io::Error::other)?,
@@ -311,7 +314,7 @@ pub struct Collected {
 impl Collected {
     fn write(&mut self, (time_ns, packet): &Message) -> Result<(), WriteError> {
         self.writer
-            .write(&WriteRecord::new(LINKTYPE_RAW, *time_ns, packet))?;
+            .write(&WriteRecord::new(Collector::LINK_TYPE, *time_ns, packet))?;
         self.counts.deliver(1);
         self.writer.flush()
     }
@@ -358,8 +361,6 @@ impl fmt::Debug for Collected {
     }
 }
 
-/// `LINKTYPE_RAW`: packets begin with the IP header.
-const LINKTYPE_RAW: u32 = 101;
 const UDP: u8 = 17;
 const UDP_BYTES: usize = 8;
 const IPV4_BYTES: usize = 20;

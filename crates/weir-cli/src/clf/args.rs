@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use regex::bytes::Regex;
 use weir_clf::{Condition, Field, Form, Fsync, Query, Target, Test, Time, parse_time};
 
-use crate::interface::InterfaceArgs;
+use crate::interface::SourceArgs;
 use crate::quantity::{parse_period, parse_size};
 use crate::refusal::Refusal;
 
@@ -88,8 +88,8 @@ pub(crate) struct Write {
     /// Captures, or files of SIP messages
     #[arg(
         value_name = "IN",
-        required_unless_present = "interface",
-        conflicts_with = "interface"
+        required_unless_present = "live_source",
+        conflicts_with = "live_source"
     )]
     pub(crate) inputs: Vec<PathBuf>,
     /// The log; one of the same form that is there already goes on
@@ -132,7 +132,7 @@ pub(crate) struct Write {
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: Vec<u16>,
     #[command(flatten)]
-    pub(crate) capture: InterfaceArgs,
+    pub(crate) source: SourceArgs,
 }
 
 /// What records are looked for.

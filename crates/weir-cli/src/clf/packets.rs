@@ -7,12 +7,11 @@ use std::sync::Arc;
 
 use weir_capture::{Reader, Record};
 use weir_clf::{Flags, Passage, Retransmission, Time, Transport};
-use weir_live::Interface;
 use weir_packet::{Decoder, Frame, LinkType, Needs, Options};
 use weir_tables::{Constant, Predicate, SipMessage, SipMessages, SipTransport, Table};
 
 use super::write::Job;
-use crate::interface;
+use crate::interface::Source;
 use crate::session::Failure;
 
 /// Logs the messages of a capture; `-` is standard input.
@@ -29,22 +28,23 @@ pub(super) fn capture(input: &Path, job: &mut Job<'_>) -> Result<(), Failure> {
     log(&name, reader, is_file, job)
 }
 
-/// Logs the messages that cross an interface, until the end is asked for.
-pub(super) fn interface(
+/// Logs the messages that come, until the end is asked for.
+pub(super) fn live(
     name: &str,
-    interface: Interface,
+    source: Source,
     ports: &[u16],
     job: &mut Job<'_>,
 ) -> Result<(), Failure> {
-    let counts = Arc::clone(interface.counts());
-    let filter = interface::filter(of_ports(ports).as_ref(), interface.link_type());
-    let packets = interface.start(&filter, Arc::clone(job.stop.flag()))?;
-    let reader =
-        Reader::new(packets).map_err(|error| Failure::environment(format!("{name}: {error}")))?;
-    interface::tell_start(name, &filter, job.messages);
+    let counts = source.counts();
+    let wanted = of_ports(ports);
+    let started = source.start(name, wanted.as_ref(), Arc::clone(job.stop.flag()));
+    let failed = |error: &dyn std::fmt::Display| Failure::environment(format!("{name}: {error}"));
+    let (packets, told) = started.map_err(|error| failed(&error))?;
+    let reader = Reader::new(packets).map_err(|error| failed(&error))?;
+    job.messages.note(&told);
     let outcome = log(name, reader, false, job);
     let remedy = "--buffer gives them more room, and --port less to do";
-    interface::tell_counts(name, &counts, remedy, job.messages);
+    counts.tell(name, remedy, job.messages);
     outcome
 }
 

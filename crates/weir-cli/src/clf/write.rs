@@ -52,11 +52,8 @@ pub(super) fn run(write: &Write, global: Global, messages: Messages) -> Result<E
             File::open(input).map_err(|error| Failure::file(input, &error))?;
         }
     }
-    // Before the log is made: an interface that may not be captured on leaves none.
-    let interface = match &write.capture.interface {
-        Some(name) => Some((name, write.capture.open(name)?)),
-        None => None,
-    };
+    // Before the log is made: an interface that may not be captured on, or an address that is taken, leaves none.
+    let source = write.source.open()?;
     let extras = Extras {
         headers: write.header.clone(),
         body: write.body,
@@ -71,10 +68,10 @@ pub(super) fn run(write: &Write, global: Global, messages: Messages) -> Result<E
         messages,
     };
     signals::end_gracefully(job.stop.flag());
-    match interface {
-        Some((name, interface)) => {
-            write.capture.end_in_time(&job.stop);
-            packets::interface(name, interface, &write.port, &mut job)?;
+    match source {
+        Some((name, source)) => {
+            write.source.capture.end_in_time(&job.stop);
+            packets::live(&name, source, &write.port, &mut job)?;
         }
         None => job.inputs()?,
     }

@@ -18,7 +18,6 @@ use std::sync::Arc;
 use std::thread;
 
 use clap::Args;
-use weir_live::Counts;
 use weir_tables::Stop;
 
 use self::book::Book;
@@ -29,7 +28,7 @@ use self::spool::Spool;
 use self::view::View;
 use super::paths;
 use crate::args::{Global, Live, OutputArgs};
-use crate::interface::{self, InterfaceArgs};
+use crate::interface::{Counted, SourceArgs};
 use crate::message::Messages;
 use crate::quantity::parse_size;
 use crate::refusal::Refusal;
@@ -53,12 +52,12 @@ pub(super) struct CallsArgs {
     /// Captures, globs, or '-' for standard input; several are merged in the order of time
     #[arg(
         value_name = "FILE",
-        required_unless_present = "interface",
-        conflicts_with = "interface"
+        required_unless_present = "live_source",
+        conflicts_with = "live_source"
     )]
     files: Vec<String>,
     #[command(flatten)]
-    capture: InterfaceArgs,
+    source: SourceArgs,
     /// Memory for calls and messages; beyond it the oldest calls are forgotten
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "256m", help_heading = "Resources")]
     memory_limit: usize,
@@ -82,7 +81,7 @@ pub(super) fn run(
         return rows(args, global, messages);
     }
     let (origin, counts, source) = origin(args)?;
-    let comes_once = args.capture.interface.is_some() || args.files.iter().any(|file| file == "-");
+    let comes_once = counts.is_some() || args.files.iter().any(|file| file == "-");
     let spool = match comes_once {
         true => Some(Arc::new(Spool::new(args.spool as u64).map_err(
             |error| Failure::environment(format!("no folder for packets that come once: {error}")),
@@ -96,7 +95,7 @@ pub(super) fn run(
     let shared = Shared::new(Book::new(args.memory_limit));
     let stop = Stop::default();
     signals::end_gracefully(stop.flag());
-    args.capture.end_in_time(&stop);
+    args.source.capture.end_in_time(&stop);
     let reader = {
         let (shared, stop) = (shared.clone(), stop.clone());
         thread::spawn(move || reading::read(origin, &shared, &stop, spool.as_deref()))
@@ -110,12 +109,12 @@ pub(super) fn run(
     stop.ask();
     finish_saving(&mut saving, messages);
     // Standard input may block for ever; an interface is heard to its end.
-    if args.capture.interface.is_some() {
+    if counts.is_some() {
         let _ = reader.join();
     }
     let book = shared.look();
-    if let (Some(name), Some(counts)) = (&args.capture.interface, counts) {
-        interface::tell_counts(name, &counts, "--buffer gives them more room", messages);
+    if let Some(counts) = counts {
+        counts.tell(&source, "--buffer gives them more room", messages);
     }
     for note in book.notes() {
         messages.note(&note);
@@ -130,9 +129,9 @@ pub(super) fn run(
     Ok(ExitCode::from(u8::from(!book.damage.is_empty())))
 }
 
-/// Where packets come from, what the kernel counts of it, and what it is called.
-fn origin(args: &CallsArgs) -> Result<(Origin, Option<Arc<Counts>>, String), Failure> {
-    let Some(name) = &args.capture.interface else {
+/// Where packets come from, what is counted of those that are still to come, and what it is called.
+fn origin(args: &CallsArgs) -> Result<(Origin, Option<Counted>, String), Failure> {
+    let Some((name, live)) = args.source.open()? else {
         let source = match args.files.as_slice() {
             [file] => file.clone(),
             files => format!(
@@ -143,10 +142,8 @@ fn origin(args: &CallsArgs) -> Result<(Origin, Option<Arc<Counts>>, String), Fai
         };
         return Ok((reading::open(&args.files)?, None, source));
     };
-    let interface = args.capture.open(name)?;
-    let counts = Arc::clone(interface.counts());
-    let origin = Origin::Interface(name.clone(), interface);
-    Ok((origin, Some(counts), name.clone()))
+    let counts = live.counts();
+    Ok((Origin::Live(name.clone(), live), Some(counts), name))
 }
 
 /// A capture that is under way is written to its end.
@@ -162,7 +159,7 @@ fn finish_saving(saving: &mut Saving, messages: Messages) {
 
 /// Calls as rows, for files and other programs.
 fn rows(args: &CallsArgs, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
-    if args.capture.interface.is_some() {
+    if args.source.is_named() {
         let sql = format!("SELECT {COLUMNS} FROM calls(live)");
         return crate::live::run(&live(args, sql), global, messages);
     }
@@ -202,7 +199,7 @@ fn live(args: &CallsArgs, sql: String) -> Live {
         sql: Some(sql),
         time_zone: None,
         geoip: Vec::new(),
-        capture: args.capture.clone(),
+        source: args.source.clone(),
         list_interfaces: false,
         write: None,
         count: None,

@@ -8,12 +8,12 @@ use std::thread;
 use std::time::Duration;
 
 use weir_capture::{Merge, Reader, Record};
-use weir_live::Interface;
 use weir_packet::{Decoder, Frame, LinkType, Needs, Options};
 use weir_tables::Stop;
 
 use super::book::Book;
 use super::spool::Spool;
+use crate::interface::Source;
 use crate::session::Failure;
 
 /// The book, shared by who reads and who shows.
@@ -52,8 +52,8 @@ impl Shared {
 pub(super) enum Origin {
     /// Captures, in the order of time.
     Captures(Merge<Box<dyn Read + Send>>, Vec<String>),
-    /// An interface that was opened and not started.
-    Interface(String, Interface),
+    /// An interface or a collector that was opened and not started.
+    Live(String, Source),
 }
 
 /// Opens captures; `-` is standard input.
@@ -133,11 +133,11 @@ pub(super) fn read(origin: Origin, shared: &Shared, stop: &Stop, spool: Option<&
                 }
             }
         }
-        Origin::Interface(name, interface) => {
-            let packets = interface.start(&[], Arc::clone(stop.flag()));
+        Origin::Live(name, source) => {
+            let packets = source.start(&name, None, Arc::clone(stop.flag()));
             let reader = packets
                 .map_err(|error| error.to_string())
-                .and_then(|packets| Reader::new(packets).map_err(|error| error.to_string()));
+                .and_then(|(packets, _)| Reader::new(packets).map_err(|error| error.to_string()));
             match reader {
                 Err(error) => taking.damage(format!("{name}: {error}"), None),
                 Ok(mut reader) => loop {
