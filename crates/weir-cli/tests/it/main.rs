@@ -9,6 +9,7 @@ mod calls;
 mod carve;
 mod clf;
 mod documents;
+mod hep;
 mod live;
 mod outputs;
 mod remote;

@@ -1,0 +1,110 @@
+//! What proxies and probes send by HEP is asked live and logged, between the addresses that the messages name.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+/// A `weir` that listens already, where, and what it says.
+fn listening(words: &[&str]) -> (Child, SocketAddr, BufReader<ChildStderr>) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_weir"))
+        .args(words)
+        .args(["--hep", "127.0.0.1:0"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    loop {
+        line.clear();
+        assert!(stderr.read_line(&mut line).unwrap() > 0);
+        assert!(!line.starts_with("error:"), "{line}");
+        if let Some((_, rest)) = line.split_once("listening on ") {
+            let address = rest.split(' ').next().unwrap().parse().unwrap();
+            return (child, address, stderr);
+        }
+    }
+}
+
+/// An INVITE between two machines, as a probe sends it on.
+fn sent_on(version: u8, call_id: &str) -> Vec<u8> {
+    let message = format!(
+        "INVITE sip:bob@biloxi.example SIP/2.0\r\nVia: SIP/2.0/UDP 192.0.2.1:5060;branch=z9hG4bK{call_id}\r\n\
+         From: <sip:alice@atlanta.example>;tag=1\r\nTo: <sip:bob@biloxi.example>\r\nCall-ID: {call_id}\r\n\
+         CSeq: 1 INVITE\r\nMax-Forwards: 70\r\nContent-Length: 0\r\n\r\n"
+    );
+    let ends = ["192.0.2.1:5060", "192.0.2.2:5070"].map(|end| end.parse().unwrap());
+    weir_messages::hep::write(version, ends[0], ends[1], 17, message.as_bytes())
+}
+
+/// Ends it as Ctrl-C does; its rows, and what it said.
+fn ended(mut child: Child, stderr: &mut impl Read) -> (String, String) {
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]);
+    assert!({ kill }.status().unwrap().success());
+    let (mut rows, mut said) = (String::new(), String::new());
+    stderr.read_to_string(&mut said).unwrap();
+    child.stdout.take().unwrap().read_to_string(&mut rows).unwrap();
+    assert!(child.wait().unwrap().success(), "{said}");
+    (rows, said)
+}
+
+#[test]
+fn messages_that_are_sent_on_are_rows_between_the_machines_that_they_went_between() {
+    let sql = "SELECT sip.method, sip.call_id, addr.src, port.dst FROM sip(live)";
+    let (child, address, mut stderr) = listening(&["live", sql]);
+    let probe = UdpSocket::bind("127.0.0.1:0").unwrap();
+    probe.send_to(&sent_on(2, "two"), address).unwrap();
+    probe.send_to(&sent_on(3, "three"), address).unwrap();
+    probe.send_to(b"what is no HEP", address).unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(&sent_on(3, "stream")).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(800));
+    let (rows, said) = ended(child, &mut stderr);
+    for call_id in ["two", "three", "stream"] {
+        let row = format!(
+            r#"{{"sip.method":"INVITE","sip.call_id":"{call_id}","addr.src":"192.0.2.1","port.dst":5070}}"#
+        );
+        assert_eq!(rows.matches(&row).count(), 1, "{rows}\n{said}");
+    }
+    assert_eq!(rows.lines().count(), 3, "{rows}");
+    assert!(said.contains("4 messages received on hep:127.0.0.1:"), "{said}");
+    assert!(said.contains("1 of them were no HEP and are left out"), "{said}");
+}
+
+#[test]
+fn messages_that_are_sent_on_are_logged() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("calls.clf");
+    let log = log.to_str().unwrap();
+    let (child, address, mut stderr) = listening(&["clf", "write", "-o", log]);
+    let probe = UdpSocket::bind("127.0.0.1:0").unwrap();
+    for number in 0..20 {
+        probe.send_to(&sent_on(3, &format!("call-{number}")), address).unwrap();
+    }
+    std::thread::sleep(std::time::Duration::from_millis(800));
+    let (_, said) = ended(child, &mut stderr);
+    assert!(said.contains("20 records"), "{said}");
+    let found = Command::new(env!("CARGO_BIN_EXE_weir"))
+        .args(["clf", "search", log, "--address", "192.0.2.2:5070"])
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&found.stdout).matches("call-7\t").count(), 1);
+}
+
+#[test]
+fn an_address_and_an_interface_are_not_both_listened_on() {
+    for words in [
+        &["live", "-i", "lo", "SELECT 1"][..],
+        &["clf", "write", "-i", "lo", "-o", "x.clf"],
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_weir"))
+            .args(words)
+            .args(["--hep", "127.0.0.1:0"])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains("cannot be used with"), "{said}");
+    }
+}
