@@ -126,8 +126,13 @@ fn target_dir() -> Result<PathBuf> {
 fn cargo(words: &[&str]) -> Result<Command> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(words).current_dir(root()?);
-    // What the cargo that runs this program says of it: build scripts that look at such variables, as ring's does, would
-    // run again, and all that is above them be built again, whenever cargo is called the other way.
+    as_from_a_shell(&mut command);
+    Ok(command)
+}
+
+/// Takes away what the cargo that runs this program says of it: build scripts that look at such variables, as ring's
+/// does, would run again, and all that is above them be built again, whenever cargo is called the other way.
+fn as_from_a_shell(command: &mut Command) {
     for (name, _) in env::vars_os() {
         let is_of_package = name.to_str().is_some_and(|name| {
             name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
@@ -136,7 +141,6 @@ fn cargo(words: &[&str]) -> Result<Command> {
             command.env_remove(name);
         }
     }
-    Ok(command)
 }
 
 /// Runs a command that has to succeed, saying first how to repeat it.

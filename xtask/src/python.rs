@@ -11,7 +11,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::gate::missing;
-use crate::{cargo, root, run, target_dir};
+use crate::{as_from_a_shell, cargo, root, run, target_dir};
 
 /// What is built beside the extension module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,7 @@ pub(crate) fn wheel() -> Result<()> {
     }
     let mut maturin = Command::new(&python);
     maturin.args(["-m", "maturin", "build", "--release", "--out"]);
+    as_from_a_shell(&mut maturin);
     run(maturin.arg(&out).current_dir(&folder))?;
     let wheel = only_wheel(&out)?;
     run(Command::new(&python)
