@@ -44,7 +44,12 @@ fn ended(mut child: Child, stderr: &mut impl Read) -> (String, String) {
     assert!({ kill }.status().unwrap().success());
     let (mut rows, mut said) = (String::new(), String::new());
     stderr.read_to_string(&mut said).unwrap();
-    child.stdout.take().unwrap().read_to_string(&mut rows).unwrap();
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut rows)
+        .unwrap();
     assert!(child.wait().unwrap().success(), "{said}");
     (rows, said)
 }
@@ -68,8 +73,14 @@ fn messages_that_are_sent_on_are_rows_between_the_machines_that_they_went_betwee
         assert_eq!(rows.matches(&row).count(), 1, "{rows}\n{said}");
     }
     assert_eq!(rows.lines().count(), 3, "{rows}");
-    assert!(said.contains("4 messages received on hep:127.0.0.1:"), "{said}");
-    assert!(said.contains("1 of them were no HEP and are left out"), "{said}");
+    assert!(
+        said.contains("4 messages received on hep:127.0.0.1:"),
+        "{said}"
+    );
+    assert!(
+        said.contains("1 of them were no HEP and are left out"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -80,7 +91,9 @@ fn messages_that_are_sent_on_are_logged() {
     let (child, address, mut stderr) = listening(&["clf", "write", "-o", log]);
     let probe = UdpSocket::bind("127.0.0.1:0").unwrap();
     for number in 0..20 {
-        probe.send_to(&sent_on(3, &format!("call-{number}")), address).unwrap();
+        probe
+            .send_to(&sent_on(3, &format!("call-{number}")), address)
+            .unwrap();
     }
     std::thread::sleep(std::time::Duration::from_millis(800));
     let (_, said) = ended(child, &mut stderr);
@@ -89,7 +102,12 @@ fn messages_that_are_sent_on_are_logged() {
         .args(["clf", "search", log, "--address", "192.0.2.2:5070"])
         .output()
         .unwrap();
-    assert_eq!(String::from_utf8_lossy(&found.stdout).matches("call-7\t").count(), 1);
+    assert_eq!(
+        String::from_utf8_lossy(&found.stdout)
+            .matches("call-7\t")
+            .count(),
+        1
+    );
 }
 
 #[test]

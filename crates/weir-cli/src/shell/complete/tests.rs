@@ -1,3 +1,5 @@
+//! What is offered at which place of a statement.
+
 use std::sync::{Arc, Mutex};
 
 use super::super::catalog::Known;
