@@ -247,3 +247,51 @@ fn mappings() -> usize {
 
 const PROGRAMS: usize = 400;
 const NUMBERS_WORDS: u64 = 19 + 6;
+
+/// 10,000 questions of one process: their code is freed with them.
+#[cfg(target_os = "linux")]
+#[test]
+fn code_of_programs_that_are_over_takes_no_memory() {
+    // Valgrind keeps what is freed.
+    if std::env::var_os("PROPTEST_CASES").is_some() {
+        return;
+    }
+    let program = |n: u64| {
+        let mut builder = Builder::new(4);
+        let sum = builder.carry(2);
+        let cut = builder.label();
+        builder.require_bytes(Register::AT, 1, Register::WINDOW_LEN, cut);
+        let len = builder.load(Register::AT, 0, Bytes::One);
+        let (next, more) = (
+            builder.compute(Operation::Add, Register::AT, 1),
+            builder.compute(Operation::Add, len, n),
+        );
+        builder.update(Operation::Add, sum, more);
+        builder.set(Register::AT, next);
+        builder.end(End::Next);
+        builder.write(cut);
+        builder.end(End::Leave(0));
+        builder.finish().unwrap()
+    };
+    let asked = |count: u64| {
+        for n in 0..count {
+            let mut runner = Runner::interpreted(program(n));
+            runner.compile().unwrap();
+            let mut state = [0; 4];
+            runner.run(&[1, 2, 3], 0, 9, &mut [&mut state]);
+            assert_eq!(state[2], 6 + 3 * n);
+        }
+    };
+    let resident_kib = || {
+        let text = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = text.lines().find(|line| line.starts_with("VmRSS:"));
+        let number = line.unwrap().split_whitespace().nth(1).unwrap();
+        number.parse::<u64>().unwrap()
+    };
+    asked(500);
+    let before = resident_kib();
+    asked(10_000);
+    let after = resident_kib();
+    // A page of code that is kept by each would be 40 MB.
+    assert!(after < before + 8 * 1024, "{before} KiB, then {after}");
+}
