@@ -276,7 +276,7 @@ fn damage_is_told_when_the_terminal_is_given_back() {
     terminal.press("q");
     let (status, text) = terminal.end();
     assert_eq!(status, Some(1), "{text}");
-    assert!(text.contains("error: cut.pcap: record 24"), "{text}");
+    assert!(text.contains("error: cut.pcap: pcap record 24"), "{text}");
 }
 
 #[test]

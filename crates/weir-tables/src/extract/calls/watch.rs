@@ -103,8 +103,8 @@ impl CallWatch {
             packet,
             &mut |message| {
                 take(calls, last_ns, message, &mut |sight| {
-                    (each.borrow_mut())(sight)
-                })
+                    (each.borrow_mut())(sight);
+                });
             },
             &mut |sight| {
                 let (way, call_id, is_rtp) = match sight {
