@@ -429,7 +429,7 @@ mod tests {
         assert!(
             texts
                 .clone()
-                .last()
+                .next_back()
                 .unwrap()
                 .ends_with("… and 20000 bytes more")
         );

@@ -5,6 +5,10 @@ use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
 /// A `weir` that listens already, where, and what it says.
+#[allow(
+    clippy::zombie_processes,
+    reason = "whoever asked for it waits, or the test has failed"
+)]
 fn listening(words: &[&str]) -> (Child, SocketAddr, BufReader<ChildStderr>) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_weir"))
         .args(words)
@@ -40,8 +44,10 @@ fn sent_on(version: u8, call_id: &str) -> Vec<u8> {
 
 /// Ends it as Ctrl-C does; its rows, and what it said.
 fn ended(mut child: Child, stderr: &mut impl Read) -> (String, String) {
-    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]);
-    assert!({ kill }.status().unwrap().success());
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
     let (mut rows, mut said) = (String::new(), String::new());
     stderr.read_to_string(&mut said).unwrap();
     child

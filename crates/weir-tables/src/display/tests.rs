@@ -196,8 +196,8 @@ fn what_is_asked_of_bytes_alone_decodes_nothing() {
         ("tcp.port == 80", true),
     ] {
         let filter = DisplayFilter::new(filter).unwrap();
-        let needs = filter.columns().iter().map(|column| column.needs());
-        let found = needs.into_iter().any(|needs| needs != Needs::Record);
+        let columns = filter.columns();
+        let found = columns.iter().any(|column| column.needs() != Needs::Record);
         assert_eq!(found, decodes, "{filter}");
     }
 }

@@ -141,18 +141,14 @@ impl View {
                 self.filter.pop();
             }
             (Some(Prompt::Filter), Key::Char(character)) => {
-                if self.filter.chars().count() < TYPED_MAX {
-                    self.filter.push(character);
-                }
+                put(character, &mut self.filter);
             }
             (Some(Prompt::Filter), _) => self.walk(key, book),
             (Some(Prompt::Save(name)), Key::Backspace) => {
                 name.pop();
             }
             (Some(Prompt::Save(name)), Key::Char(character)) => {
-                if name.chars().count() < TYPED_MAX {
-                    name.push(character);
-                }
+                put(character, name);
             }
             (Some(Prompt::Save(name)), Key::Enter) if !name.is_empty() => {
                 let path = PathBuf::from(std::mem::take(name));
@@ -316,6 +312,13 @@ fn name_of(call_id: &[u8]) -> String {
         _ => '_',
     });
     format!("call-{}.pcap", plain.collect::<String>())
+}
+
+/// A character that was typed, as long as there is room for it.
+fn put(character: char, text: &mut String) {
+    if text.chars().count() < TYPED_MAX {
+        text.push(character);
+    }
 }
 
 const TYPED_MAX: usize = 256;
