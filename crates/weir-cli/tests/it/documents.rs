@@ -98,6 +98,12 @@ const OTHERWISE: &[(&str, Run, &str)] = &[
         Run::Live,
         "interfaces are called otherwise elsewhere, and it ends at Ctrl-C only",
     ),
+    ("weir live --hep", Run::Endless, "it listens until Ctrl-C"),
+    (
+        "weir clf write --hep",
+        Run::Endless,
+        "it listens until Ctrl-C",
+    ),
     (
         "weir query --follow",
         Run::Endless,
