@@ -110,7 +110,7 @@ fn messages_that_are_sent_on_are_logged() {
         .unwrap();
     assert_eq!(
         String::from_utf8_lossy(&found.stdout)
-            .matches("call-7\t")
+            .matches("\tcall-7\t")
             .count(),
         1
     );
