@@ -283,7 +283,7 @@ fn what_else_was_studied_is_in_the_page() {
         "<h2>The window lost every so many messages (0: never)</h2>",
         "<h2>200 messages to 1,000 clients each</h2>",
         "<h2>Each kind on a connection of its own</h2>",
-        "<h2>Ratio by zlib's strategy, window 15, memLevel 8, level 6, on the first 200 messages</h2>",
+        "<h2>Ratio by zlib&#39;s strategy, window 15, memLevel 8, level 6, on the first 200 messages</h2>",
     ] {
         assert!(page.contains(heading), "{heading} in {page}");
     }
