@@ -229,3 +229,15 @@ def test_live_gives_packets_until_it_is_closed() -> None:
                 packets.close()
         thread.join()
         assert len(seen) >= 3 and set(seen) == {(46321, 29)}
+
+
+def test_the_libraries_beside_are_read_when_they_are_named() -> None:
+    program = (
+        "import sys, weir; libraries = ['weir.clf', 'weir.h248', 'weir.sip', 'weir.ws']; "
+        "assert not any(name in sys.modules for name in libraries); "
+        "assert {'clf', 'h248', 'sip', 'ws'} <= set(dir(weir)); "
+        "assert weir.h248.decode and weir.sip.parse and weir.ws.study and weir.clf.open; "
+        "assert all(name in sys.modules for name in libraries); "
+        "from weir import *; assert ws is weir.ws"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

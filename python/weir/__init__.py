@@ -15,9 +15,9 @@ in :attr:`Result.damage`.
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+from typing import TYPE_CHECKING, Any
 
-from weir import clf, h248, sip, ws
 from weir._connection import Connection, connect, sql
 from weir._damage import Damage, DamageWarning, Fault
 from weir._demo import demo
@@ -30,6 +30,9 @@ from weir._result import Result
 from weir._values import Duration, Interval, Timestamp
 from weir._weir import VERSION as __version__
 from weir._weir import Batch
+
+if TYPE_CHECKING:
+    from weir import clf, h248, sip, ws
 
 __all__ = [
     "Batch",
@@ -66,6 +69,20 @@ __all__ = [
     "sql",
     "ws",
 ]
+
+
+#: The libraries beside, which are read when somebody names one: most programs want rows only, and are there sooner.
+_LIBRARIES = frozenset({"clf", "h248", "sip", "ws"})
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LIBRARIES:
+        return importlib.import_module(f"weir.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LIBRARIES})
 
 
 def load_ipython_extension(shell: Any) -> None:
