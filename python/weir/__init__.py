@@ -24,7 +24,6 @@ from weir._demo import demo
 from weir._errors import DecodeError, Error, ParseError, PlanError, RunError, SourceError
 from weir._fields import Field, fields
 from weir._live import Live, interfaces, live
-from weir._plot import Plot
 from weir._relation import Capture, Grouped, Relation, open
 from weir._result import Result
 from weir._values import Duration, Interval, Timestamp
@@ -33,6 +32,7 @@ from weir._weir import Batch
 
 if TYPE_CHECKING:
     from weir import clf, h248, sip, ws
+    from weir._plot import Plot
 
 __all__ = [
     "Batch",
@@ -78,11 +78,13 @@ _LIBRARIES = frozenset({"clf", "h248", "sip", "ws"})
 def __getattr__(name: str) -> Any:
     if name in _LIBRARIES:
         return importlib.import_module(f"weir.{name}")
+    if name == "Plot":
+        return importlib.import_module("weir._plot").Plot
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LIBRARIES})
+    return sorted({*globals(), *_LIBRARIES, "Plot"})
 
 
 def load_ipython_extension(shell: Any) -> None:

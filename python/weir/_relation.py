@@ -10,13 +10,14 @@ from dataclasses import dataclass, field, replace
 from typing import IO, TYPE_CHECKING, Any
 
 from weir._connection import Connection
-from weir._plot import Kind, Plot
 from weir._result import Result
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+
+    from weir._plot import Kind, Plot
 
 __all__ = ["Capture", "Grouped", "Relation", "open"]
 

@@ -7,15 +7,16 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast
 
-from weir import _damage, _datafusion, _plot, _weir
+from weir import _damage, _datafusion, _weir
 from weir._errors import Error, RunError
-from weir._plot import Kind, Plot
 from weir._weir import Batch
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+
+    from weir._plot import Kind, Plot
 
 __all__ = ["Result"]
 
@@ -232,6 +233,8 @@ class Result:
         <weir.Plot bars>
         """
         first, more = self._first(rows)
+        from weir import _plot
+
         return _plot.plot(self.columns, self.types, first, more, kind, title)
 
     def _text(self, count: int, width: int) -> str:
