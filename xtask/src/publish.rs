@@ -1,9 +1,10 @@
 //! The libraries that stand alone, as they would be published: packed, and built from their packages alone.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::path::PathBuf;
+use std::{env, fs};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::{cargo, gate, root, truth};
 
@@ -13,6 +14,7 @@ pub(crate) fn check() -> Result<()> {
     if packages.is_empty() {
         bail!("no manifest says `publish = true`");
     }
+    forget(&packages)?;
     let mut command = cargo(&["publish", "--dry-run", "--locked", "--allow-dirty"])?;
     for package in &packages {
         command.args(["-p", package]);
@@ -33,6 +35,38 @@ pub(crate) fn check() -> Result<()> {
         return gate::missing("crates.io", "that the libraries can be published");
     }
     bail!("the libraries cannot be published:\n{said}")
+}
+
+/// Has cargo forget what it unpacked of our packages the last time: it would build the others with that, since the
+/// version is the same and only the sources have changed.
+fn forget(packages: &BTreeSet<String>) -> Result<()> {
+    let home = match env::var_os("CARGO_HOME") {
+        Some(home) => PathBuf::from(home),
+        None => env::home_dir().context("no home")?.join(".cargo"),
+    };
+    for kind in ["src", "cache"] {
+        let Ok(registries) = fs::read_dir(home.join("registry").join(kind)) else {
+            continue;
+        };
+        for registry in registries {
+            let Ok(entries) = fs::read_dir(registry?.path()) else {
+                continue;
+            };
+            for entry in entries {
+                let path = entry?.path();
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let is_ours = name
+                    .rsplit_once('-')
+                    .is_some_and(|(name, _)| packages.contains(name));
+                match is_ours {
+                    true if path.is_dir() => fs::remove_dir_all(&path)?,
+                    true => fs::remove_file(&path)?,
+                    false => {}
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The names of the packages that may be published.
