@@ -6,7 +6,7 @@ use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{cargo, gate, root, truth};
+use crate::{cargo, gate, root, target_dir, truth};
 
 /// `cargo publish --dry-run` of every package whose manifest lets it be published. Nothing is uploaded.
 pub(crate) fn check() -> Result<()> {
@@ -15,12 +15,19 @@ pub(crate) fn check() -> Result<()> {
         bail!("no manifest says `publish = true`");
     }
     forget(&packages)?;
+    // A folder of its own, for the same reason: what was built of a version is not built again.
+    let folder = target_dir()?.join("publish");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
     let mut command = cargo(&["publish", "--dry-run", "--locked", "--allow-dirty"])?;
+    command.arg("--target-dir").arg(&folder);
     for package in &packages {
         command.args(["-p", package]);
     }
     eprintln!("$ cargo publish --dry-run of {} packages", packages.len());
     let output = command.output()?;
+    fs::remove_dir_all(&folder)?;
     if output.status.success() {
         return Ok(());
     }
