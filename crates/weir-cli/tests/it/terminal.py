@@ -40,6 +40,8 @@ class Terminal:
         fcntl.ioctl(self.file, termios.TIOCSWINSZ, size)
         self.raw = b""
         self.seen = 0
+        # A line has been begun and not ended.
+        self.is_midway = False
 
     def read(self, seconds):
         """Reads what comes, and says where the cursor is when it is asked."""
@@ -82,9 +84,24 @@ class Terminal:
         self.seen = len(self.raw)
 
     def type(self, keys):
+        self.is_midway = not keys.endswith(("\r", "\x03"))
         os.write(self.file, keys.encode())
 
+    def ready(self, seconds=60):
+        """Waits until a prompt stands at the end and nothing more comes: what is typed before may be lost."""
+        begun = time.monotonic()
+        while True:
+            before = len(self.raw)
+            alive = self.read(0.15)
+            tail = re.sub(r"\x1b\[[0-9;?<>=]*[A-Za-z]|\x1b[=>78]", "", self.raw[-2000:].decode("utf-8", "replace"))
+            is_quiet = len(self.raw) == before
+            if is_quiet and tail.rstrip().endswith((">", "->")):
+                return
+            assert alive and time.monotonic() - begun < seconds, f"no prompt at the end of {tail[-300:]!r}"
+
     def ask(self, keys, wanted, seconds=60):
+        if not self.is_midway:
+            self.ready()
         self.type(keys)
         return self.wait(wanted, seconds)[0]
 
