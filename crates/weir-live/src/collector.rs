@@ -25,7 +25,14 @@ use crate::{Counts, Error, ErrorKind};
 /// assert_ne!(collector.address().port(), 0);
 /// let stop = Arc::new(AtomicBool::new(true));
 /// let mut reader = weir_capture::Reader::new(collector.start(stop)?)?;
-/// assert!(reader.next()?.is_none());
+/// loop {
+///     match reader.next() {
+///         Ok(Some(record)) => println!("{} bytes", record.wire_len),
+///         Ok(None) => break,
+///         Err(error) if error.is_pause() => {}
+///         Err(error) => return Err(error.into()),
+///     }
+/// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
