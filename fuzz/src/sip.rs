@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use weir_sip::{
     CallLimits, Calls, Caption, Digest, Flow, Framer, FramerEvent, Ladder, Limits, List, Message,
-    Step, Uri, Via, looks_like_sip,
+    Step, Uri, Via, is_failure, looks_like_sip,
 };
 
 use crate::bits::Bits;
@@ -81,13 +81,17 @@ pub fn stream(bytes: &[u8]) {
         let seen = calls.take(time_ns, Some(flow), &digest, &mut |_| told += 1);
         begun = begun.max(seen.call.unwrap_or(0));
         assert!(calls.live() <= 4);
+        let caption = Caption::of(&digest);
         ladder.push(Step {
             time_ns: Some(time_ns),
             from: flow.src.to_string(),
             to: flow.dst.to_string(),
-            label: Caption::of(&digest).label(),
+            label: caption.label(),
             is_repeat: seen.is_repeat,
             is_media: bytes.len() % 5 == 0,
+            is_failure: caption.status.is_some_and(|(status, _)| is_failure(status)),
+            frame: Some(told),
+            text: Some(String::from_utf8_lossy(bytes).into_owned()),
         });
     };
     framer.feed(bits.0, &mut each);
