@@ -166,7 +166,7 @@ fn is_guessed(bytes: &[u8], whole: &Outcome) -> bool {
             u16::from_le_bytes(raw)
         }
     };
-    let is_old = number(4) != 2 || number(6) < 4;
+    let is_old = matches!((number(4), number(6)), (2, 0..=3) | (543, _));
     !is_usual(length(8)) && !(is_old && is_usual(length(12)))
 }
 
