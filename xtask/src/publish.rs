@@ -37,6 +37,8 @@ pub(crate) fn check() -> Result<()> {
         "Could not resolve host",
         "Couldn't connect",
         "Timeout was reached",
+        "network",
+        "crates-io is replaced with",
     ];
     if is_away.iter().any(|sign| said.contains(sign)) {
         return gate::missing("crates.io", "that the libraries can be published");
