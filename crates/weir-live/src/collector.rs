@@ -151,19 +151,15 @@ impl Door {
 
     fn datagrams(&self, socket: &UdpSocket) {
         let mut buffer = vec![0; MESSAGE_BYTES_MAX];
-        loop {
+        let mut closing = Closing::default();
+        while !closing.is_over(self) {
             match socket.recv_from(&mut buffer) {
                 Ok((len, from)) => {
                     if !self.take(from, buffer.get(..len).unwrap_or_default()) {
                         return;
                     }
                 }
-                // What had come before the end was asked for has been taken when a moment brings nothing more.
-                Err(error) if is_pause(&error) => {
-                    if !self.is_open() {
-                        return;
-                    }
-                }
+                Err(error) if is_pause(&error) => {}
                 // A sender that is not there any more is told of here: its message had come.
                 Err(_) => thread::sleep(LOOK_EVERY),
             }
@@ -205,11 +201,12 @@ impl Door {
         }
         let mut buffer = Vec::new();
         let mut piece = vec![0; 16 << 10];
-        loop {
+        let mut closing = Closing::default();
+        while !closing.is_over(self) {
             match stream.read(&mut piece) {
                 Ok(0) => return,
                 Ok(len) => buffer.extend_from_slice(piece.get(..len).unwrap_or_default()),
-                Err(error) if is_pause(&error) && self.is_open() => continue,
+                Err(error) if is_pause(&error) => continue,
                 Err(_) => return,
             }
             let mut taken = 0;
@@ -234,6 +231,17 @@ impl Door {
             }
             buffer.drain(..taken);
         }
+    }
+}
+
+/// The end of a thread that takes messages: a moment after it was asked for, so that what had come by then is taken,
+/// however much still comes.
+#[derive(Default)]
+struct Closing(Option<Instant>);
+
+impl Closing {
+    fn is_over(&mut self, door: &Door) -> bool {
+        !door.is_open() && self.0.get_or_insert_with(Instant::now).elapsed() >= LOOK_EVERY
     }
 }
 
@@ -377,7 +385,7 @@ const HEAD_BYTES: usize = 6;
 const MESSAGE_BYTES_MAX: usize = 1 << 16;
 /// Messages that wait to be read; beyond them senders over TCP wait, and the kernel keeps datagrams as long as it has
 /// room.
-const QUEUE_MESSAGES: usize = 4096;
+const QUEUE_MESSAGES: usize = 1024;
 const CONNECTIONS_MAX: usize = 256;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Bytes of the pcap gathered before they are given.

@@ -123,3 +123,45 @@ fn an_address_that_is_taken_is_refused() {
     );
     assert!(error.hint().is_some());
 }
+
+/// Who sends without a pause does not keep a collector from its end.
+#[test]
+fn an_end_that_is_asked_for_comes_while_messages_come() {
+    let collector = Collector::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = collector.address();
+    let stop = Arc::new(AtomicBool::new(false));
+    let done = Arc::new(AtomicBool::new(false));
+    let sending = [false, true].map(|is_stream| {
+        let done = Arc::clone(&done);
+        thread::spawn(move || {
+            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+            let mut stream = TcpStream::connect(address).unwrap();
+            while !done.load(Ordering::Relaxed) {
+                // Nobody may be there any more.
+                let _ = match is_stream {
+                    true => stream.write_all(&hep3(1, 200)).map(|()| 0),
+                    false => socket.send_to(&hep3(1, 200), address),
+                };
+                thread::sleep(Duration::from_millis(2));
+            }
+        })
+    });
+    let mut reader = Reader::new(collector.start(Arc::clone(&stop)).unwrap()).unwrap();
+    let (mut packets, mut asked) = (0, None);
+    loop {
+        match reader.next() {
+            Ok(Some(_)) => packets += 1,
+            Ok(None) => break,
+            Err(error) => assert!(error.is_pause(), "{error}"),
+        }
+        if packets > 200 && asked.is_none() {
+            stop.store(true, Ordering::Relaxed);
+            asked = Some(Instant::now());
+        }
+        assert!(asked.is_none_or(|asked| asked.elapsed() < Duration::from_secs(20)));
+    }
+    done.store(true, Ordering::Relaxed);
+    for thread in sending {
+        thread.join().unwrap();
+    }
+}
