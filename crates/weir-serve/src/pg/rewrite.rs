@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, SetExpr, Statement,
-    TableAlias, TableFactor, Value, VisitMut, VisitorMut,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, SetExpr,
+    Statement, TableAlias, TableFactor, Value, VisitMut, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -166,7 +166,13 @@ impl VisitorMut for Rewriter {
 
 /// What stands for the call of a function that the library does not have, or has otherwise.
 fn instead_of(function: &Function) -> Option<Expr> {
-    let name = function.name.0.last()?.as_ident()?.value.to_ascii_lowercase();
+    let name = function
+        .name
+        .0
+        .last()?
+        .as_ident()?
+        .value
+        .to_ascii_lowercase();
     let first = first_argument(function);
     match name.as_str() {
         "array" if matches!(function.args, FunctionArguments::Subquery(_)) => Some(text("{}")),
@@ -193,7 +199,9 @@ fn size_of_named(name: &Expr) -> Option<Expr> {
     let Value::SingleQuotedString(name) = &value.value else {
         return None;
     };
-    let plain = name.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
+    let plain = name
+        .strip_prefix('"')
+        .and_then(|name| name.strip_suffix('"'));
     let name = plain.unwrap_or(name).replace('\'', "''");
     parsed(&format!("weir_table_size('{name}')"))
 }
@@ -273,7 +281,8 @@ mod tests {
             "SELECT pg_catalog.pg_size_pretty(pg_catalog.pg_table_size(c.oid)), pg_total_relation_size('\"a b.pcap\"'::regclass) FROM pg_catalog.pg_class c",
         );
         assert!(
-            sizes.contains("(weir_table_size(c.relname))") && sizes.contains("weir_table_size('a b.pcap')"),
+            sizes.contains("(weir_table_size(c.relname))")
+                && sizes.contains("weir_table_size('a b.pcap')"),
             "{sizes}"
         );
         let roles = for_catalog(
