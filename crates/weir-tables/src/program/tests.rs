@@ -702,10 +702,7 @@ fn a_program_selects_for_all_who_share_a_reading() {
     let wanted = [
         rows(is("udp.dstport", 53)),
         // A part of it is plain.
-        rows(Predicate::And(vec![
-            is("tcp.dstport", 443),
-            is_other.clone(),
-        ])),
+        rows(Predicate::And(vec![is("tcp.dstport", 443), is_other])),
     ];
     let read = |compile| {
         let branch = Branch {
