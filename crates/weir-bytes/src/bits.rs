@@ -160,12 +160,14 @@ impl Bits {
     }
 
     /// Offset of the word's first byte.
+    #[inline]
     #[must_use]
     pub const fn offset(&self) -> u32 {
         self.offset
     }
 
     /// Bytes of the word, 1 to [`BYTES_MAX`](Self::BYTES_MAX).
+    #[inline]
     #[must_use]
     pub const fn bytes(&self) -> u32 {
         match self.load {
@@ -178,12 +180,14 @@ impl Bits {
     }
 
     /// Offset behind the word's last byte: so many bytes must be there for the value to be.
+    #[inline]
     #[must_use]
     pub const fn end(&self) -> u32 {
         self.offset.saturating_add(self.bytes())
     }
 
     /// The order of the word's bytes. Of one byte it is big-endian.
+    #[inline]
     #[must_use]
     pub const fn endian(&self) -> Endian {
         match self.load {
@@ -193,32 +197,37 @@ impl Bits {
     }
 
     /// Bits of the word below the value.
+    #[inline]
     #[must_use]
     pub const fn shift(&self) -> u32 {
         self.shift as u32
     }
 
     /// Bits of the value, 0 to 64.
+    #[inline]
     #[must_use]
     pub const fn width(&self) -> u32 {
         self.width as u32
     }
 
     /// The lowest bits, as many as the value has: its largest value.
+    #[inline]
     #[must_use]
     pub const fn mask(&self) -> u64 {
         mask(self.width as u32)
     }
 
     /// The value; `None` when the bytes end before.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "folds where the bits are known")]
     #[must_use]
     pub fn read(&self, bytes: &[u8]) -> Option<u64> {
         self.read_at(bytes, 0)
     }
 
     /// The value in what begins at `start` of `bytes`; `None` when the bytes end before.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "folds where the bits are known")]
     #[must_use]
     pub fn read_at(&self, bytes: &[u8], start: usize) -> Option<u64> {
         let at = start.checked_add(self.offset as usize)?;

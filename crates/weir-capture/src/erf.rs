@@ -6,13 +6,12 @@ use std::io::Read;
 use weir_bytes::{Reader as Bytes, Short, u64_be_at, u64_le_at};
 
 use crate::{
-    Block, Error, Interface,
-    block::Place,
+    Error, Interface,
     buffer::Buffer,
     error::Reason,
     input::InputError,
     split::{Candidate, Plausible},
-    stream::{Found, Span, Stream},
+    stream::{FoundRecord, Span, Stream},
 };
 
 /// Reads records.
@@ -55,37 +54,13 @@ impl Erf {
         })
     }
 
-    /// See [`crate::Reader::look`].
-    #[inline]
-    pub(crate) fn look(&self, window: &[u8], most: usize, block: &mut Block) {
-        // Padding, and the first record of a port, are no matter of routine.
-        let known = self.ports();
-        let asks_times = block.asks_times;
-        block.fill(window, most, |window, start| {
-            let header = window.get(start..).and_then(Header::parse)?;
-            let len = usize::from(header.record_len);
-            let end = start + len;
-            let is_routine = !header.is_pad()
-                & (len > HEADER_LEN)
-                & (end <= window.len())
-                & (known >> (usize::from(header.flags) % PORTS) & 1 == 1);
-            is_routine.then(|| Place {
-                start,
-                len,
-                wire_len: header.wire_len.into(),
-                time_ns: match asks_times {
-                    true => time_ns(header.timestamp),
-                    false => 0,
-                },
-                end,
-            })
-        });
-    }
-
     /// Finds the next record that is not padding and passes over it.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "as Reader::next")]
-    pub(crate) fn find<R: Read>(&mut self, stream: &mut Stream<R>) -> Result<Option<Found>, Error> {
+    pub(crate) fn find<R: Read>(
+        &mut self,
+        stream: &mut Stream<R>,
+    ) -> Result<Option<FoundRecord>, Error> {
         loop {
             if stream.is_at_stop() {
                 return Ok(None);
@@ -113,7 +88,7 @@ impl Erf {
                 continue;
             }
             stream.number += 1;
-            let found = Found {
+            let found = FoundRecord {
                 number: stream.number,
                 offset: stream.buffer.offset(),
                 time_ns: Some(time_ns(header.timestamp)),

@@ -25,12 +25,12 @@
 //! source, and anything that implements [`Write`](std::io::Write) is where a [`Writer`] puts records. It opens files
 //! and nothing else: what lies elsewhere is an [`Object`] that someone else has found.
 
-mod block;
 mod buffer;
 mod detect;
 mod erf;
 mod error;
 mod files;
+mod framing;
 mod input;
 mod merge;
 mod object;
@@ -44,13 +44,13 @@ mod split;
 mod stream;
 mod write;
 
-pub use block::{Block, RecordFraming};
 pub use detect::{other_compression, sniff};
 pub use error::{Error, ErrorKind, Location, Reason};
 pub use files::{
     CaptureFile, expand, is_capture_at, is_capture_name, open, open_with, shown, sniff_path,
     sniff_reader,
 };
+pub use framing::RecordFraming;
 pub use merge::{FileError, Merge};
 pub use object::{Object, ReadObject, is_remote, redacted};
 pub use options::{Options, record_bytes_max_of};

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Error, Options, Reader, Record, open_with, stream::Found};
+use crate::{Error, Options, Reader, Record, open_with, stream::FoundRecord};
 
 /// Merges the records of several captures by time.
 ///
@@ -40,7 +40,7 @@ pub struct Merge<R> {
 
 struct Source<R> {
     reader: Reader<R>,
-    found: Option<Found>,
+    found: Option<FoundRecord>,
     time_ns: i64,
 }
 

@@ -6,11 +6,10 @@ use std::io::Read;
 use weir_bytes::{Endian, Reader as Bytes, Short};
 
 use crate::{
-    Block, Error, Interface, Options, RecordFraming,
-    block::Place,
+    Error, Interface, Options, RecordFraming,
     error::Reason,
     split::{Candidate, Plausible},
-    stream::{Found, Span, Stream},
+    stream::{FoundRecord, Span, Stream},
 };
 
 /// What the file header says of the records that follow.
@@ -136,34 +135,13 @@ impl Pcap {
         }
     }
 
-    /// See [`crate::Reader::look`].
-    #[inline]
-    pub(crate) fn look(&self, window: &[u8], most: usize, block: &mut Block) {
-        block.with_heads(self.header_len);
-        let asks_times = block.asks_times;
-        block.fill(window, most, |window, at| {
-            let header = self.header(window.get(at..)?)?;
-            let start = at + self.header_len;
-            let len = header.captured as usize;
-            let end = start + len;
-            let fits = (header.captured <= self.record_bytes_max) & (end <= window.len());
-            fits.then(|| Place {
-                start,
-                len,
-                wire_len: header.wire_len,
-                time_ns: match asks_times {
-                    true => self.time_ns(&header),
-                    false => 0,
-                },
-                end,
-            })
-        });
-    }
-
     /// Finds the next record and passes over it.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "as Reader::next")]
-    pub(crate) fn find<R: Read>(&self, stream: &mut Stream<R>) -> Result<Option<Found>, Error> {
+    pub(crate) fn find<R: Read>(
+        &self,
+        stream: &mut Stream<R>,
+    ) -> Result<Option<FoundRecord>, Error> {
         let header = loop {
             match self.header(stream.buffer.window()) {
                 _ if stream.is_at_stop() => return Ok(None),
@@ -185,7 +163,7 @@ impl Pcap {
             stream.need(record_len, self.header_len, "the packet")?;
         }
         stream.number += 1;
-        let found = Found {
+        let found = FoundRecord {
             number: stream.number,
             offset: stream.buffer.offset(),
             time_ns: Some(self.time_ns(&header)),

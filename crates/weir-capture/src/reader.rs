@@ -3,14 +3,14 @@
 use std::{fmt, io::Read};
 
 use crate::{
-    Block, Compression, Error, Format, Interface, Options, Record, RecordFraming,
+    Compression, Error, Format, Interface, Options, Record, RecordFraming,
     buffer::Buffer,
     detect::detect,
     erf::Erf,
     pcap::Pcap,
     pcapng::Pcapng,
     split::{Knowledge, Plausible},
-    stream::{Found, Stream},
+    stream::{FoundRecord, Stream},
 };
 
 /// Reads the records of one capture in the order of the file.
@@ -155,24 +155,6 @@ impl<R: Read> Reader<R> {
         })
     }
 
-    /// Finds the records that lie whole in the buffer, `most` of them at most, without passing over
-    /// them; gives the window that they are in. There may be none although there are more:
-    /// [`Reader::next`] knows why.
-    #[inline]
-    pub fn look(&self, most: usize, block: &mut Block) -> &[u8] {
-        let interface = self.stream.interfaces.first();
-        let link_type = interface.map_or(0, |interface| interface.link_type);
-        block.begin(link_type, self.stream.number + 1);
-        let window = self.stream.window_to_stop();
-        match &self.parser {
-            _ if self.finished || interface.is_none() => {}
-            Parser::Pcap(pcap) => pcap.look(window, most, block),
-            Parser::Erf(erf) => erf.look(window, most, block),
-            Parser::Pcapng(pcapng) => pcapng.look(&self.stream.interfaces, window, most, block),
-        }
-        window
-    }
-
     /// How the records are told apart that come now, for who finds them in [`Reader::window`] without help;
     /// `None` where that takes more than a look at their headers.
     #[must_use]
@@ -215,12 +197,6 @@ impl<R: Read> Reader<R> {
     pub fn pass_records(&mut self, bytes: usize, records: u64) {
         self.stream.buffer.consume(bytes);
         self.stream.number += records;
-    }
-
-    /// Passes over the first `records` of the records that [`Reader::look`] found just now.
-    pub fn pass(&mut self, block: &Block, records: usize) {
-        self.stream.buffer.consume(block.end_of(records));
-        self.stream.number += records.min(block.len()) as u64;
     }
 
     /// What has read the records, without the source.
@@ -285,7 +261,7 @@ impl<R: Read> Reader<R> {
     /// Finds the next record and passes over it.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "as next")]
-    pub(crate) fn find(&mut self) -> Result<Option<Found>, Error> {
+    pub(crate) fn find(&mut self) -> Result<Option<FoundRecord>, Error> {
         if self.finished {
             return Ok(None);
         }
@@ -304,7 +280,7 @@ impl<R: Read> Reader<R> {
 
     /// The record at a place that `find` gave; valid until the next `find`.
     #[inline]
-    pub(crate) fn record(&self, found: &Found) -> Option<Record<'_>> {
+    pub(crate) fn record(&self, found: &FoundRecord) -> Option<Record<'_>> {
         self.stream.record(found)
     }
 }

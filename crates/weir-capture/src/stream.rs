@@ -24,7 +24,7 @@ pub(crate) struct Stream<R> {
 /// A record that was found, as positions in the buffer: until it is asked for, nothing of it needs
 /// to be borrowed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Found {
+pub(crate) struct FoundRecord {
     pub(crate) number: u64,
     pub(crate) offset: u64,
     pub(crate) time_ns: Option<i64>,
@@ -47,7 +47,7 @@ impl<R: Read> Stream<R> {
     /// The record at a place that a parser found; valid until it looks for the next one.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "as Reader::next")]
-    pub(crate) fn record(&self, found: &Found) -> Option<Record<'_>> {
+    pub(crate) fn record(&self, found: &FoundRecord) -> Option<Record<'_>> {
         let interface = self.interfaces.get(found.interface)?;
         Some(Record {
             number: found.number,

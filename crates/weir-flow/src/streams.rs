@@ -173,12 +173,12 @@ pub struct Streams {
     defragmenter: Defragmenter,
     /// Decodes packets that were put together.
     decoder: Decoder,
-    table: Table,
+    table: StreamTable,
 }
 
 /// The connections.
 #[derive(Debug)]
-struct Table {
+struct StreamTable {
     limits: StreamLimits,
     connections: Dict<FlowKey, Box<Connection>>,
     /// Keys in the order in which they are looked at, with those that are gone.
@@ -239,7 +239,7 @@ impl Streams {
         Self {
             defragmenter: Defragmenter::new(fragments),
             decoder: Decoder::default(),
-            table: Table {
+            table: StreamTable {
                 limits,
                 connections: Dict::new(),
                 order: VecDeque::new(),
@@ -307,7 +307,7 @@ impl Streams {
     }
 }
 
-impl Table {
+impl StreamTable {
     fn packet(
         &mut self,
         packet: &Packet<'_>,

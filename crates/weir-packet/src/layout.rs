@@ -65,7 +65,6 @@ pub use decode::Row;
 pub use error::{ErrorKind, LayoutError};
 pub use framing::Framing;
 pub use payload::Start;
-pub use plain::PlainNumber;
 pub use stop::{Reason, Stop};
 pub use view::View;
 

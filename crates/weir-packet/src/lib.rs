@@ -30,19 +30,17 @@ mod checksum;
 mod decoder;
 mod field;
 mod frame;
-mod header_offsets;
 mod joined;
 mod layer_set;
 pub mod layout;
 mod link_type;
 mod options;
 mod packet;
+mod plain;
 pub mod protocol;
 mod shape;
-mod spot;
 mod stack;
 mod stop;
-mod usual;
 
 pub use aal5::Aal5Counters;
 pub use address::Address;
@@ -50,7 +48,6 @@ pub use checksum::of as internet_checksum;
 pub use decoder::Decoder;
 pub use field::{Field, Get, Kind, Needs, Value, fields};
 pub use frame::Frame;
-pub use header_offsets::HeaderOffsets;
 pub use joined::protocol_name;
 pub use layer_set::LayerSet;
 pub use link_type::LinkType;
@@ -64,7 +61,6 @@ pub use shape::{
     BitsTest, Extent, HeaderLen, HeaderShape, Location, NextHeader, NextTable, PayloadEnd,
     PlainHeader, UdpPorts, known_udp_ports, plain_link, udp_ports,
 };
-pub use spot::Spot;
 pub use stack::Headers;
 pub use stop::{Reason, Stop};
 

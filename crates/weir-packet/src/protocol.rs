@@ -236,8 +236,7 @@ protocols! {
     CiscoMetadata cisco_metadata,
 }
 
-pub(crate) use erf::{IS_MC_HDLC, header_len as erf_header_len, wire_len as erf_wire_len};
-pub(crate) use frame_relay::INFORMATION;
+pub(crate) use erf::{header_len as erf_header_len, wire_len as erf_wire_len};
 pub use ipv4::Ipv4Header;
 pub use ipv6::Ipv6Header;
 pub use ipv6_fragment::Ipv6FragmentHeader;

@@ -289,7 +289,30 @@ impl HeaderShape {
             true => self.next.layer(bytes, len as usize),
             false => None,
         };
-        Some(PlainHeader { len, total, next })
+        let ip_protocol = match self.next {
+            NextHeader::Number {
+                bits,
+                table: NextTable::IpProtocol,
+            } => bits
+                .read(bytes)
+                .map(|number| (number as u8, !carries_header)),
+            _ => None,
+        };
+        Some(PlainHeader {
+            len,
+            total,
+            next,
+            ip_protocol,
+        })
+    }
+}
+
+/// One of the shapes, by its place.
+pub(crate) const fn nth(shapes: &[HeaderShape], index: usize) -> Option<HeaderShape> {
+    if index < shapes.len() {
+        Some(shapes[index])
+    } else {
+        None
     }
 }
 
@@ -314,6 +337,9 @@ pub struct PlainHeader {
     pub total: u32,
     /// The protocol of the header that it carries; `None`: nothing that is decoded.
     pub next: Option<Layer>,
+    /// Of a header that leads to protocols of IP, the number of what it carries, and whether that is a later
+    /// fragment.
+    pub ip_protocol: Option<(u8, bool)>,
 }
 
 impl PlainHeader {
@@ -516,7 +542,7 @@ mod tests {
     use weir_testkit::Rng;
 
     use super::*;
-    use crate::protocol::Input;
+    use crate::protocol::{Input, Next};
     use crate::{Decoder, Frame, Get, Needs, fields};
 
     /// A datagram between ports on which nothing hangs is left alone, whatever they are.
@@ -614,6 +640,16 @@ mod tests {
                     "{layer:?} {bytes:02x?}"
                 );
                 assert_eq!(read.next.layer(), header.next, "{layer:?} {bytes:02x?}");
+                assert!(
+                    !matches!(read.next, Next::Quote(_)),
+                    "{layer:?} {bytes:02x?}"
+                );
+                let of_ip = match read.next {
+                    Next::IpProtocol(number) => Some((number, false)),
+                    Next::IpFragment(number) => Some((number, true)),
+                    _ => None,
+                };
+                assert_eq!(of_ip, header.ip_protocol, "{layer:?} {bytes:02x?}");
                 let packet = decoder.decode_as(frame, layer);
                 for (field, needs) in fields() {
                     let of_layer = matches!(needs, Needs::Layer(of) if of == layer);

@@ -177,9 +177,10 @@ fn run(question: &Question, length: Expression, path: &PathBuf) -> u64 {
     let counters = std::sync::Arc::new(weir_tables::Counters::default());
     let sources = vec![Source::capture(path)];
     let mut options = ScanOptions::default();
-    if std::env::var_os("WEIR_NO_COMPILE").is_none() {
-        options.compile = Compile::Large;
-    }
+    options.compile = match std::env::var_os("WEIR_NO_COMPILE") {
+        Some(_) => Compile::Never,
+        None => Compile::Large,
+    };
     let mut scan = SharedScan::new(vec![aggregate], &[], sources, options)
         .with_counters(std::sync::Arc::clone(&counters));
     while scan.step().expect("no order is promised") {}

@@ -14,7 +14,6 @@ use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 use weir_packet::Kind;
 
-use crate::block::{FIRST, Numbers, PlainBranch, ROWS, Records};
 use crate::groups::Groups;
 use crate::key::{Key, Words};
 use crate::program::{Column as OutputColumn, MeasurePlan, Mode, Output};
@@ -40,6 +39,10 @@ pub struct Branch {
     pub filters: Vec<Option<Predicate>>,
 }
 
+/// Rows that wait to be added to their groups, at most: few enough to stay in the first cache, many enough to hide
+/// the wait for groups that are not.
+pub(crate) const ROWS: usize = 256;
+
 /// Rows on their way into groups.
 pub struct Aggregate {
     branches: Vec<Branch>,
@@ -49,8 +52,7 @@ pub struct Aggregate {
     words: Words,
     /// Of the state of a group: which of its measures have seen a value.
     flags_at: usize,
-    /// Rows that wait to be added to their groups, many at a time: few enough to stay in the first
-    /// cache, many enough to hide the wait for groups that are not.
+    /// Rows that wait to be added to their groups, [`ROWS`] at most.
     waiting: usize,
     /// Their keys, one behind the other.
     keys: Vec<u64>,
@@ -252,34 +254,17 @@ impl Aggregate {
         self.measures.iter().all(Measure::is_plain)
     }
 
-    pub(crate) fn branches(&self) -> &[Branch] {
-        &self.branches
+    /// What it asks of a record does not hang on those before.
+    pub(crate) fn is_of_record(&self) -> bool {
+        let mut is_of_record = true;
+        self.visit_columns(&mut |column| {
+            is_of_record &= !matches!(column.origin, Origin::Since(_));
+        });
+        is_of_record
     }
 
-    /// Takes up the records of a stretch of a block that its branches selected.
-    pub(crate) fn push_block(
-        &mut self,
-        branches: &[PlainBranch],
-        records: &Records<'_>,
-        stretch: &Range<usize>,
-        numbers: &mut Numbers,
-    ) {
-        // What came before comes before.
-        if self.waiting > 0 {
-            self.flush();
-        }
-        match branches {
-            [branch] => {
-                let rows = branch.selection.within(stretch);
-                self.clear_keys(rows.len());
-                self.put(branch, records, rows, &FIRST, numbers);
-                self.waiting = rows.len();
-            }
-            branches => self.put_in_order(branches, records, stretch, numbers),
-        }
-        if self.waiting > 0 {
-            self.flush();
-        }
+    pub(crate) fn branches(&self) -> &[Branch] {
+        &self.branches
     }
 
     /// Where a program puts what this asks, but for the places in its state.
@@ -386,82 +371,6 @@ impl Aggregate {
         }
         self.waiting = rows;
         self.flush();
-    }
-
-    /// Puts the rows of several branches in the order in which their records come, and those of one
-    /// record in the order of the branches.
-    fn put_in_order(
-        &mut self,
-        branches: &[PlainBranch],
-        records: &Records<'_>,
-        stretch: &Range<usize>,
-        numbers: &mut Numbers,
-    ) {
-        // How many rows a record gives, and then where the next of them goes.
-        let mut places = [0_u16; ROWS];
-        for branch in branches {
-            for row in branch.selection.within(stretch) {
-                places[usize::from(*row)] += 1;
-            }
-        }
-        let mut rows = 0;
-        for place in &mut places {
-            let first = rows;
-            rows += *place;
-            *place = first;
-        }
-        self.clear_keys(usize::from(rows));
-        for branch in branches {
-            let mut order = FIRST;
-            let selected = branch.selection.within(stretch);
-            for (at, row) in order.iter_mut().zip(selected) {
-                let place = &mut places[usize::from(*row)];
-                // A block has no more records than there is room for rows.
-                *at = *place as u8;
-                *place += 1;
-            }
-            self.put(branch, records, selected, &order, numbers);
-        }
-        self.waiting = usize::from(rows);
-    }
-
-    /// Writes keys and arguments of these records of a branch to these places of the rows
-    /// that wait.
-    fn put(
-        &mut self,
-        branch: &PlainBranch,
-        records: &Records<'_>,
-        rows: &[u8],
-        places: &[u8; ROWS],
-        numbers: &mut Numbers,
-    ) {
-        let places = &places[..rows.len()];
-        for (part, load) in branch.keys.iter().enumerate() {
-            load.read(records, rows, numbers);
-            self.key.put(part, numbers, places, &mut self.keys);
-        }
-        for (measure, load) in self.measures.iter_mut().zip(&branch.arguments) {
-            match load {
-                // Nobody else's rows wait.
-                Some(load) if *places == FIRST[..places.len()] => {
-                    load.read(records, rows, measure.numbers());
-                }
-                Some(load) => {
-                    load.read(records, rows, numbers);
-                    measure.put(numbers, places);
-                }
-                None => {}
-            }
-        }
-    }
-
-    /// Makes the keys of the first rows that wait zeros.
-    fn clear_keys(&mut self, rows: usize) {
-        let keys = self.keys.get_mut(..rows * self.key.words());
-        // A call for no words would cost as much as a record.
-        if let Some(keys @ [_, ..]) = keys {
-            keys.fill(0);
-        }
     }
 
     /// Adds the rows that wait to their groups, column by column: every aggregate has a loop of its

@@ -107,12 +107,12 @@ enum Literal {
 
 /// A value of a packet.
 #[derive(Clone, Debug)]
-enum Found<'p> {
+enum FieldValue<'p> {
     Number(i128),
     Bytes(Cow<'p, [u8]>),
 }
 
-impl Found<'_> {
+impl FieldValue<'_> {
     /// The number, or that which a few bytes are.
     fn number(&self) -> Option<i128> {
         match self {
@@ -269,8 +269,8 @@ impl Test {
             },
             Self::Always => true,
             Self::Exists(source, not_zero) => source.any(at, &mut |value| match value {
-                Found::Number(number) => !not_zero || number != 0,
-                Found::Bytes(_) => true,
+                FieldValue::Number(number) => !not_zero || number != 0,
+                FieldValue::Bytes(_) => true,
             }),
             Self::Compare(quantifier, left, sign, right) => {
                 holds(*quantifier, |decide| {
@@ -282,16 +282,18 @@ impl Test {
             Self::Contains(quantifier, source, finder) => holds(*quantifier, |decide| {
                 source.each(at, &mut |value| {
                     decide(match &value {
-                        Found::Bytes(bytes) => finder.find(bytes).is_some(),
-                        Found::Number(_) => false,
+                        FieldValue::Bytes(bytes) => finder.find(bytes).is_some(),
+                        FieldValue::Number(_) => false,
                     })
                 })
             }),
             Self::Matches(quantifier, source, pattern) => holds(*quantifier, |decide| {
                 source.each(at, &mut |value| {
                     decide(match &value {
-                        Found::Bytes(bytes) => pattern.is_match(bytes),
-                        Found::Number(number) => pattern.is_match(number.to_string().as_bytes()),
+                        FieldValue::Bytes(bytes) => pattern.is_match(bytes),
+                        FieldValue::Number(number) => {
+                            pattern.is_match(number.to_string().as_bytes())
+                        }
                     })
                 })
             }),
@@ -318,7 +320,7 @@ impl Test {
         };
         holds(*quantifier, |decide| {
             source.each(at, &mut |value| {
-                let within = matches!(&value, Found::Bytes(bytes) if network.contains(bytes));
+                let within = matches!(&value, FieldValue::Bytes(bytes) if network.contains(bytes));
                 decide(match sign {
                     Sign::Equal => within,
                     Sign::NotEqual => !within,
@@ -365,10 +367,10 @@ fn holds(quantifier: Quantifier, visit: impl FnOnce(&mut dyn FnMut(bool) -> bool
     any && all
 }
 
-fn compare(left: &Found<'_>, sign: Sign, right: &Found<'_>) -> bool {
+fn compare(left: &FieldValue<'_>, sign: Sign, right: &FieldValue<'_>) -> bool {
     let ordering = match (left, right) {
-        (Found::Number(left), Found::Number(right)) => left.cmp(right),
-        (Found::Bytes(left), Found::Bytes(right)) => {
+        (FieldValue::Number(left), FieldValue::Number(right)) => left.cmp(right),
+        (FieldValue::Bytes(left), FieldValue::Bytes(right)) => {
             if sign == Sign::Contains {
                 return contains(left, right);
             }
@@ -392,27 +394,27 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
 }
 
 impl Literal {
-    fn is(&self, value: &Found<'_>) -> bool {
+    fn is(&self, value: &FieldValue<'_>) -> bool {
         match self {
             Self::Network(network) => {
-                matches!(value, Found::Bytes(bytes) if network.contains(bytes))
+                matches!(value, FieldValue::Bytes(bytes) if network.contains(bytes))
             }
             _ => self.order(value) == Some(Ordering::Equal),
         }
     }
 
-    fn at_most(&self, value: &Found<'_>) -> bool {
+    fn at_most(&self, value: &FieldValue<'_>) -> bool {
         self.order(value).is_some_and(Ordering::is_le)
     }
 
-    fn at_least(&self, value: &Found<'_>) -> bool {
+    fn at_least(&self, value: &FieldValue<'_>) -> bool {
         self.order(value).is_some_and(Ordering::is_ge)
     }
 
-    fn order(&self, value: &Found<'_>) -> Option<Ordering> {
+    fn order(&self, value: &FieldValue<'_>) -> Option<Ordering> {
         match (self, value) {
-            (Self::Number(own), Found::Number(value)) => Some(own.cmp(value)),
-            (Self::Bytes(own), Found::Bytes(value)) => Some(own.as_slice().cmp(value)),
+            (Self::Number(own), FieldValue::Number(value)) => Some(own.cmp(value)),
+            (Self::Bytes(own), FieldValue::Bytes(value)) => Some(own.as_slice().cmp(value)),
             _ => None,
         }
     }
@@ -420,23 +422,23 @@ impl Literal {
 
 impl Source {
     /// Hands each value to `f` until that gives false. Gives false when it was stopped.
-    fn each(&self, at: &At<'_>, f: &mut dyn FnMut(Found<'_>) -> bool) -> bool {
+    fn each(&self, at: &At<'_>, f: &mut dyn FnMut(FieldValue<'_>) -> bool) -> bool {
         match (self, at) {
             (Self::Literal(literal), _) => match literal {
-                Literal::Number(number) => f(Found::Number(*number)),
-                Literal::Bytes(bytes) => f(Found::Bytes(bytes.as_slice().into())),
+                Literal::Number(number) => f(FieldValue::Number(*number)),
+                Literal::Bytes(bytes) => f(FieldValue::Bytes(bytes.as_slice().into())),
                 // See `holds_for_network`.
                 Literal::Network(_) => true,
             },
             (Self::Slice(of, ranges), _) => of.each(at, &mut |value| {
-                let Found::Bytes(bytes) = value else {
+                let FieldValue::Bytes(bytes) = value else {
                     return true;
                 };
                 let parts: Option<Vec<&[u8]>> =
                     ranges.iter().map(|range| range.of(&bytes)).collect();
                 match parts.as_deref() {
-                    Some([part]) => f(Found::Bytes((*part).into())),
-                    Some(parts) => f(Found::Bytes(parts.concat().into())),
+                    Some([part]) => f(FieldValue::Bytes((*part).into())),
+                    Some(parts) => f(FieldValue::Bytes(parts.concat().into())),
                     None => true,
                 }
             }),
@@ -447,8 +449,8 @@ impl Source {
                 f(changed(value, <[u8]>::to_ascii_uppercase))
             }),
             (Self::Length(of), _) => of.each(at, &mut |value| match value {
-                Found::Bytes(bytes) => f(Found::Number(bytes.len() as i128)),
-                Found::Number(_) => true,
+                FieldValue::Bytes(bytes) => f(FieldValue::Number(bytes.len() as i128)),
+                FieldValue::Number(_) => true,
             }),
             (Self::Count(of), _) => {
                 let mut count = 0_i128;
@@ -456,14 +458,14 @@ impl Source {
                     count += 1;
                     true
                 });
-                count == 0 || f(Found::Number(count))
+                count == 0 || f(FieldValue::Number(count))
             }
             (Self::Calculated(calculation, left, right), _) => left.each(at, &mut |left| {
                 right.each(at, &mut |right| {
                     let both = left.number().zip(right.number());
                     let outcome =
                         both.and_then(|(left, right)| calculated(*calculation, left, right));
-                    outcome.is_none_or(|number| f(Found::Number(number)))
+                    outcome.is_none_or(|number| f(FieldValue::Number(number)))
                 })
             }),
             (Self::Cell, At::Message(cell)) => cell.each(f),
@@ -473,7 +475,7 @@ impl Source {
     }
 
     /// The values that a packet and its record have.
-    fn each_of_packet(&self, row: &Row<'_>, f: &mut dyn FnMut(Found<'_>) -> bool) -> bool {
+    fn each_of_packet(&self, row: &Row<'_>, f: &mut dyn FnMut(FieldValue<'_>) -> bool) -> bool {
         match self {
             Self::Fields(fields, layer, number) => match (layer, number) {
                 (Some(layer), Some(number)) => {
@@ -491,23 +493,25 @@ impl Source {
             Self::Header(layer, number) => {
                 let headers = row.packet.headers().filter(|(found, _)| found == layer);
                 for (at, (_, bytes)) in (1_u32..).zip(headers) {
-                    if number.is_none_or(|number| number == at) && !f(Found::Bytes(bytes.into())) {
+                    if number.is_none_or(|number| number == at)
+                        && !f(FieldValue::Bytes(bytes.into()))
+                    {
                         return false;
                     }
                 }
                 true
             }
-            Self::Frame => f(Found::Bytes(row.packet.frame().data.into())),
-            Self::File => f(Found::Bytes(row.file.as_bytes().into())),
+            Self::Frame => f(FieldValue::Bytes(row.packet.frame().data.into())),
+            Self::File => f(FieldValue::Bytes(row.file.as_bytes().into())),
             Self::Since(since) => match row.given(Origin::Since(*since)) {
-                Some(Value::Float(seconds)) => f(Found::Number(nanoseconds(seconds))),
+                Some(Value::Float(seconds)) => f(FieldValue::Number(nanoseconds(seconds))),
                 _ => true,
             },
             _ => true,
         }
     }
 
-    fn any(&self, at: &At<'_>, is: &mut dyn FnMut(Found<'_>) -> bool) -> bool {
+    fn any(&self, at: &At<'_>, is: &mut dyn FnMut(FieldValue<'_>) -> bool) -> bool {
         !self.each(at, &mut |value| !is(value))
     }
 }
@@ -517,10 +521,10 @@ fn nanoseconds(seconds: f64) -> i128 {
     (seconds * 1e9).round() as i128
 }
 
-fn changed(value: Found<'_>, change: fn(&[u8]) -> Vec<u8>) -> Found<'static> {
+fn changed(value: FieldValue<'_>, change: fn(&[u8]) -> Vec<u8>) -> FieldValue<'static> {
     match value {
-        Found::Bytes(bytes) => Found::Bytes(change(&bytes).into()),
-        Found::Number(number) => Found::Number(number),
+        FieldValue::Bytes(bytes) => FieldValue::Bytes(change(&bytes).into()),
+        FieldValue::Number(number) => FieldValue::Number(number),
     }
 }
 
@@ -538,12 +542,12 @@ fn calculated(calculation: Calculation, left: i128, right: i128) -> Option<i128>
 fn read_all(
     fields: &[&'static Field],
     packet: &Packet<'_>,
-    f: &mut dyn FnMut(Found<'_>) -> bool,
+    f: &mut dyn FnMut(FieldValue<'_>) -> bool,
 ) -> bool {
     fields.iter().all(|field| read(field, packet, f))
 }
 
-fn read(field: &Field, packet: &Packet<'_>, f: &mut dyn FnMut(Found<'_>) -> bool) -> bool {
+fn read(field: &Field, packet: &Packet<'_>, f: &mut dyn FnMut(FieldValue<'_>) -> bool) -> bool {
     let number = match field.get {
         Get::Bool(get) => get(packet).map(i128::from),
         Get::U8(get) => get(packet).map(i128::from),
@@ -552,21 +556,24 @@ fn read(field: &Field, packet: &Packet<'_>, f: &mut dyn FnMut(Found<'_>) -> bool
         Get::U64(get) => get(packet).map(i128::from),
         Get::Time(get) => get(packet).map(i128::from),
         Get::Address(get) => {
-            return get(packet).is_none_or(|address| f(Found::Bytes(address.as_bytes().into())));
+            return get(packet)
+                .is_none_or(|address| f(FieldValue::Bytes(address.as_bytes().into())));
         }
-        Get::Bytes(get) => return get(packet).is_none_or(|bytes| f(Found::Bytes(bytes.into()))),
+        Get::Bytes(get) => {
+            return get(packet).is_none_or(|bytes| f(FieldValue::Bytes(bytes.into())));
+        }
         Get::Text(get) => {
-            return get(packet).is_none_or(|text| f(Found::Bytes(text.as_bytes().into())));
+            return get(packet).is_none_or(|text| f(FieldValue::Bytes(text.as_bytes().into())));
         }
         Get::Write(write) => {
             let mut text = String::new();
             return match write(packet, &mut text) {
-                Ok(true) => f(Found::Bytes(text.as_bytes().into())),
+                Ok(true) => f(FieldValue::Bytes(text.as_bytes().into())),
                 _ => true,
             };
         }
     };
-    number.is_none_or(|number| f(Found::Number(number)))
+    number.is_none_or(|number| f(FieldValue::Number(number)))
 }
 
 #[cfg(test)]

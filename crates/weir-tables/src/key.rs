@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use weir_packet::{Address, Kind};
 
-use crate::block::Numbers;
 use crate::{Expression, Row};
 
 /// How the values of a key are packed: equal words are equal values, with NULL equal to NULL, as
@@ -182,41 +181,6 @@ impl Key {
     ) {
         for (part, expression) in self.parts.iter().zip(expressions) {
             part.write(expression, row, words, key);
-        }
-    }
-
-    /// Writes numbers at `part` of the keys at these places among `keys`, which are of zeros there and
-    /// stand one behind the other.
-    pub(crate) fn put(&self, part: usize, numbers: &Numbers, places: &[u8], keys: &mut [u64]) {
-        let Part {
-            value, validity, ..
-        } = self.parts[part];
-        let (mask, shift) = (value.mask(), value.shift & 63);
-        let of_numbers = numbers.values.iter().zip(&*numbers.validity);
-        if self.words == 1 {
-            // As most keys are: without a branch.
-            let flag_shift = validity.shift & 63;
-            for (place, (number, is_there)) in places.iter().zip(of_numbers) {
-                if let Some(key) = keys.get_mut(usize::from(*place)) {
-                    let is_there = u64::from(*is_there);
-                    *key |=
-                        (number & mask & is_there.wrapping_neg()) << shift | is_there << flag_shift;
-                }
-            }
-            return;
-        }
-        for (place, (number, is_there)) in places.iter().zip(of_numbers) {
-            let key = usize::from(*place) * self.words;
-            let (number, is_there) = match is_there {
-                true => ((number & mask) << shift, 1 << (validity.shift & 63)),
-                false => (0, 0),
-            };
-            if let Some(word) = keys.get_mut(key + value.word) {
-                *word |= number;
-            }
-            if let Some(word) = keys.get_mut(key + validity.word) {
-                *word |= is_there;
-            }
         }
     }
 

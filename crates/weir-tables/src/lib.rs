@@ -26,7 +26,6 @@
 
 mod aggregate;
 mod batch;
-mod block;
 pub mod bpf;
 mod column;
 mod counters;

@@ -3,6 +3,7 @@
 //! decoder, and so is one that becomes a row; the loop goes on behind it.
 
 mod ask;
+mod condition;
 mod facts;
 mod framing;
 mod give;
@@ -19,7 +20,7 @@ use weir_packet::{LinkType, NextTable, Options};
 use crate::reading::COMPILED_BYTES_MIN;
 use crate::{Aggregate, Branch, Compile, Predicate, Source};
 use ask::Asked;
-pub(crate) use framing::Framing;
+pub(crate) use framing::{Framing, Records};
 use lower::{FIRST_FREE_WORD, LEAVE_FULL, LEAVE_RARE, NUMBER_WORD, PORTS_WORD, TAKEN_WORD};
 pub(crate) use output::{Column, MeasurePlan, Mode, Output};
 
@@ -30,6 +31,8 @@ pub(crate) struct Questions {
     /// What is run: the program as far as records went through it, compiled.
     narrow: Option<Runner>,
     sample: Sample,
+    /// Of a program that selects rows, how it goes.
+    selected: Option<Selected>,
     state: Vec<u64>,
     outputs: Vec<Output>,
 }
@@ -47,6 +50,13 @@ struct Sample {
     /// Records since then, and those of them that went other ways.
     records: u64,
     missed: u64,
+}
+
+/// How often a program that selects rows was run, and how many records it passed over.
+#[derive(Default)]
+struct Selected {
+    runs: u64,
+    passed: u64,
 }
 
 /// Whether what an aggregate asks of sources is compiled, for who explains a plan: `Ok` when it is, as far as
@@ -87,7 +97,7 @@ pub fn selects(
         return not.map(Err);
     }
     Some(match plain_part(predicate) {
-        Some(asked) if is_small(&asked, 1) => Ok(()),
+        Some(plain) if selection(&[&plain]).is_some() => Ok(()),
         Some(_) => Err("too much is asked for at once"),
         None => Err("more than plain fields is asked for"),
     })
@@ -105,26 +115,30 @@ fn not_compiled(sources: &[Source], compile: Compile) -> Option<Option<&'static 
     }
 }
 
-/// What a predicate asks of plain fields, without which it does not hold.
-fn plain_part(predicate: &Predicate) -> Option<Asked> {
-    let branch = |predicate: &Predicate| Branch {
-        predicate: Some(predicate.clone()),
-        keys: Vec::new(),
-        arguments: Vec::new(),
-        filters: Vec::new(),
+/// What predicates ask of plain fields, a branch each; `None` when one of them holds whatever these are.
+fn selection(predicates: &[&Predicate]) -> Option<Asked> {
+    let branches = predicates.iter().map(|predicate| {
+        Some(Branch {
+            predicate: Some(plain_part(predicate)?),
+            keys: Vec::new(),
+            arguments: Vec::new(),
+            filters: Vec::new(),
+        })
+    });
+    let branches = branches.collect::<Option<Vec<_>>>()?;
+    let asked = Asked::new(&[&branches], None)?;
+    is_small(&asked, branches.len()).then_some(asked)
+}
+
+/// The part of a predicate that asks for plain fields, without which it does not hold.
+fn plain_part(predicate: &Predicate) -> Option<Predicate> {
+    let parts = match predicate {
+        Predicate::And(parts) => &parts[..],
+        one => std::slice::from_ref(one),
     };
-    let asked = |predicate: &Predicate| Asked::new(&[&[branch(predicate)]], None);
-    match predicate {
-        Predicate::And(parts) => {
-            let plain: Vec<_> = parts
-                .iter()
-                .filter(|part| asked(part).is_some())
-                .cloned()
-                .collect();
-            (!plain.is_empty()).then(|| asked(&Predicate::And(plain)))?
-        }
-        one => asked(one),
-    }
+    let plain = parts.iter().filter(|part| Asked::takes(part));
+    let plain: Vec<_> = plain.cloned().collect();
+    (!plain.is_empty()).then_some(Predicate::And(plain))
 }
 
 /// Records of a capture whose data begins with a header that the link type names.
@@ -211,33 +225,44 @@ impl Questions {
             whole: Runner::interpreted(program),
             narrow: None,
             sample: Sample::default(),
+            selected: None,
             state: vec![0; word as usize],
             outputs,
         })
     }
 
-    /// The program that passes over records for which a predicate does not hold, as far as that asks for plain fields,
-    /// and leaves all others to the decoder, which asks again; `None` when it asks for none.
+    /// The program that passes over records for which none of the predicates holds, as far as they ask for plain
+    /// fields, and leaves all others to the decoder, which asks again; `None` when one of them asks for none.
     pub(crate) fn selecting(
-        predicate: &Predicate,
+        predicates: &[&Predicate],
         framing: Framing,
         link_type: LinkType,
         options: &Options,
     ) -> Option<Self> {
-        let asked = plain_part(predicate)?;
-        let is_plain = is_plain_capture(framing, link_type) && is_decoded(&asked, link_type, None);
-        if !is_plain || !is_small(&asked, 1) {
+        let asked = selection(predicates)?;
+        if !is_plain_capture(framing, link_type) || !is_decoded(&asked, link_type, None) {
             return None;
         }
-        let program =
-            lower::lower(&asked, &[], FIRST_FREE_WORD, framing, link_type, options).ok()?;
+        let words = FIRST_FREE_WORD;
+        let program = lower::lower(&asked, &[], words, framing, link_type, options).ok()?;
         Some(Self {
             whole: Runner::interpreted(program),
             narrow: None,
             sample: Sample::default(),
-            state: vec![0; FIRST_FREE_WORD as usize],
+            selected: Some(Selected::default()),
+            state: vec![0; words as usize],
             outputs: Vec::new(),
         })
+    }
+
+    /// Compiles it when that is wanted, behind a sample of records where it is not wanted at once.
+    pub(crate) fn prepare(&mut self, compile: Compile) -> Result<(), Refusal> {
+        match compile {
+            Compile::Large => self.compile_behind(SAMPLE_RECORDS),
+            Compile::Always => self.compile()?,
+            Compile::Never => {}
+        }
+        Ok(())
     }
 
     /// Makes it machine code, whatever the records are.
@@ -300,29 +325,33 @@ impl Questions {
             let left = most.saturating_sub(passed.records);
             let is_compiled =
                 self.sample.left == 0 && self.narrow.as_ref().unwrap_or(&self.whole).is_compiled();
-            let mut spaces: Vec<&mut [u64]> = vec![&mut self.state];
+            // An array, as a program that selects rows is run once for each of them.
+            let mut spaces: [&mut [u64]; 1 + 2 * DIRECT_MAX] = Default::default();
+            let mut count = 1;
+            spaces[0] = &mut self.state;
             for (aggregate, output) in aggregates.iter_mut().zip(&self.outputs) {
                 if let Mode::Direct { .. } = output.mode {
                     let (direct, entries) = aggregate.spaces();
-                    spaces.extend([direct, entries]);
+                    (spaces[count], spaces[count + 1]) = (direct, entries);
+                    count += 2;
                 }
             }
+            let spaces = &mut spaces[..count];
             let run = match (&self.narrow, self.sample.left) {
                 (_, to_see @ 1..) => {
                     let visited = &mut self.sample.visited;
                     let most = left.min(to_see);
                     let run = self
                         .whole
-                        .sample(window, passed.bytes, most, &mut spaces, visited);
+                        .sample(window, passed.bytes, most, spaces, visited);
                     // One that is left is seen as well.
                     let seen = run.records.saturating_add(1).min(to_see);
                     self.sample.left -= seen;
                     run
                 }
-                (Some(narrow), _) => narrow.run(window, passed.bytes, left, &mut spaces),
-                (None, _) => self.whole.run(window, passed.bytes, left, &mut spaces),
+                (Some(narrow), _) => narrow.run(window, passed.bytes, left, spaces),
+                (None, _) => self.whole.run(window, passed.bytes, left, spaces),
             };
-            drop(spaces);
             passed.bytes = run.at;
             passed.records += run.records;
             if is_compiled {
@@ -355,6 +384,12 @@ impl Questions {
             self.sample.left = SAMPLE_RECORDS;
             (self.sample.records, self.sample.missed) = (0, 0);
         }
+        if let Some(selected) = &mut self.selected {
+            selected.runs += 1;
+            selected.passed += passed.records;
+            // Where most rows are wanted, to look at each record twice costs more than it saves.
+            passed.is_useless = selected.runs > RUNS_MIN && selected.passed < selected.runs;
+        }
         passed.taken = self.state[TAKEN_WORD as usize];
         passed
     }
@@ -367,6 +402,8 @@ const NARROWED_MAX: u32 = 4;
 /// So many records may go ways that are not compiled, or one in so many of all.
 const MISSED_MAX: u64 = 1024;
 const MISSED_SHARE: u64 = 100;
+/// So often a program that selects rows is run before it is known whether it is of use.
+const RUNS_MIN: u64 = 4096;
 /// Branches of all aggregates, at most.
 const BRANCHES_MAX: usize = 16;
 /// Different conditions, at most.

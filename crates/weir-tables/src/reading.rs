@@ -1,7 +1,6 @@
 //! Reading sources: open, decode, hand on.
 
 use std::cell::Cell;
-use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::error::ArrowError;
@@ -9,8 +8,7 @@ use weir_capture::{Format, Merge, Reader, Record, WriteError};
 use weir_packet::layout::{Layout, Row as LayoutRow, Start};
 use weir_packet::{Decoder, Frame, LinkType, Needs, Options as DecodeOptions, Reason};
 
-use crate::block::{Blocks, Look, Records};
-use crate::program::{Framing, Passed};
+use crate::program::{Framing, Passed, Records, SAMPLE_RECORDS};
 use crate::records::{RawRecord, RecordReader};
 use crate::row::Times;
 use crate::source::{Bytes, Cause};
@@ -37,14 +35,8 @@ pub(crate) trait Sink {
         None
     }
 
-    /// Prepares for [`Sink::select`] of packets, or of records of this layout; `None` when it cannot be
-    /// asked.
-    fn prepare_blocks(&mut self, _layout: Option<&Layout>) -> Option<Blocks> {
-        None
-    }
-
-    /// A program may pass over records for which [`Sink::wanted`] does not hold.
-    fn may_select(&self) -> bool {
+    /// What it asks of records may be a program, as far as can be told without looking at them.
+    fn may_run_program(&self) -> bool {
         false
     }
 
@@ -62,18 +54,6 @@ pub(crate) trait Sink {
     /// Takes up records from the beginning of a window, up to one that has to be decoded.
     fn run_program(&mut self, _window: &[u8], _number: u64, _ports: u8, _most: u64) -> Passed {
         Passed::default()
-    }
-
-    /// Looks at many records that lie as they are in the buffer, and finds out which of them it takes up
-    /// and which have to be decoded; false when all have to be.
-    fn select(&mut self, _records: &mut Records<'_>) -> bool {
-        false
-    }
-
-    /// As [`Sink::push`], for a stretch of these records without one that has to be decoded: gives how
-    /// many it took up.
-    fn push_block(&mut self, _records: &Records<'_>, _stretch: &Range<usize>) -> usize {
-        0
     }
 }
 
@@ -93,7 +73,7 @@ pub(crate) enum Prepared {
 enum Compiling {
     /// There is none, and there will be none.
     Never,
-    /// It is made behind so many records: a small source is done before it would be.
+    /// It is made behind so many records, which are decoded: a small source is done before it would be.
     Behind(u64),
     /// It is for records that are told apart so.
     Ready((Framing, LinkType)),
@@ -155,10 +135,10 @@ struct Gather<S> {
     decoder: Decoder,
     /// Columns of the packets are read, not only those of the capture's records.
     needs_headers: bool,
-    /// Many records go to the sink at once, undecoded, when it can be asked.
-    blocks: Option<Blocks>,
-    /// The same questions as a program.
+    /// The program of what the sink asks.
     compiling: Compiling,
+    /// Programs that may still be made because a file's records are told apart otherwise than those before.
+    programs_left: u32,
     compile: Compile,
     /// Bytes of the sources so far, those of the one at hand among them.
     source_bytes: u64,
@@ -207,8 +187,8 @@ impl<S: Sink> Reading<S> {
             gather: Gather {
                 decoder: Decoder::new(options.decode.clone(), needs.iter().copied()),
                 needs_headers,
-                blocks: None,
                 compiling: Compiling::Never,
+                programs_left: PROGRAMS_MAX,
                 compile: options.compile,
                 source_bytes: 0,
                 options: options.decode,
@@ -408,39 +388,32 @@ impl<S: Sink> Reading<S> {
     }
 
     fn of_capture(&mut self, source: Source, reader: Reader<Bytes>) -> Input {
-        self.prepare(None, source.len());
+        self.prepare(source.len());
         let file = CaptureFile::new(&source, &reader);
         Input::Capture(source, file, reader)
     }
 
     fn of_records(&mut self, source: Source, layout: &Layout, reader: RecordReader) -> Input {
-        self.prepare(Some(layout), source.len());
+        self.prepare(source.len());
         let file = source.shown().into_owned();
         let row = layout.row_for(&self.layout_columns, self.gather.needs_headers);
         Input::Records(source, file, Box::new(reader), row)
     }
 
-    /// Finds out whether records may go to the sink as they are, of a source of so many bytes, as far as that is
-    /// known.
-    fn prepare(&mut self, layout: Option<&Layout>, len: Option<u64>) {
-        let sink = &mut self.gather.output.sink;
-        // Who watches the order looks at every record.
-        let plain = self.gather.order.is_none();
-        let blocks = plain.then(|| sink.prepare_blocks(layout)).flatten();
-        self.gather.blocks = match (blocks, &self.gather.output.tee) {
-            // Whether it has enough is asked record by record.
-            (Some(_), Some(_)) => Some(Blocks::new(1, true)),
-            (blocks, _) => blocks,
-        };
+    /// Finds out whether a program may take up records of a source of so many bytes, as far as that is known.
+    fn prepare(&mut self, len: Option<u64>) {
         let gather = &mut self.gather;
-        gather.source_bytes = gather.source_bytes.saturating_add(len.unwrap_or_default());
-        // Who keeps records looks at each.
-        let has_program = gather.blocks.is_some() || plain && gather.output.sink.may_select();
-        let may_compile = has_program && gather.output.tee.is_none();
+        // Who watches the order, or keeps records, looks at each.
+        let may_run = gather.order.is_none()
+            && gather.output.tee.is_none()
+            && gather.output.sink.may_run_program();
+        let source_bytes = gather.source_bytes.saturating_add(len.unwrap_or_default());
+        gather.source_bytes = source_bytes;
+        gather.programs_left = PROGRAMS_MAX;
         gather.compiling = match gather.compile {
-            Compile::Large | Compile::Always if !may_compile => Compiling::Never,
+            Compile::Large | Compile::Always if !may_run => Compiling::Never,
             Compile::Always => Compiling::Behind(0),
-            Compile::Large if gather.source_bytes >= COMPILED_BYTES_MIN => Compiling::Behind(0),
+            Compile::Large if source_bytes >= COMPILED_BYTES_MIN => Compiling::Behind(0),
             // A pipe does not say how much comes.
             Compile::Large if len.is_none() => Compiling::Behind(COMPILED_RECORDS_MIN),
             Compile::Large | Compile::Never => Compiling::Never,
@@ -495,7 +468,7 @@ impl<S: Sink> Gather<S> {
             if self.output.sink.is_full() || self.output.is_satisfied() {
                 break;
             }
-            left = left.saturating_sub(self.pass_many(&file.path, reader, None, left));
+            left = left.saturating_sub(self.run_program(reader, None, left));
             if self.output.is_satisfied() {
                 break;
             }
@@ -582,7 +555,7 @@ impl<S: Sink> Gather<S> {
             if self.output.sink.is_full() {
                 break;
             }
-            left = left.saturating_sub(self.pass_many(file, reader, Some(layout), left));
+            left = left.saturating_sub(self.run_program(reader, Some(layout), left));
             left = left.saturating_sub(1);
             match reader.next() {
                 Ok(Some(record)) => self.layout_record(file, layout, &record, row),
@@ -602,50 +575,51 @@ impl<S: Sink> Gather<S> {
         outcome
     }
 
-    /// Hands on the records that lie whole in the buffer, by the program of the questions or in blocks; gives how
-    /// many, `most` of them in the rough.
-    fn pass_many(
+    /// Lets the program take up records that lie whole in the buffer; gives how many, `most` of them in the rough.
+    fn run_program(
         &mut self,
-        path: &str,
-        input: &mut impl Look,
+        input: &mut impl Records,
         layout: Option<&Layout>,
         most: usize,
     ) -> usize {
-        if self.compiling == Compiling::Behind(0) {
-            self.compile(input, layout);
+        match &mut self.compiling {
+            Compiling::Never => return 0,
+            Compiling::Behind(0) => self.prepare_program(input, layout),
+            // The decoder takes one.
+            Compiling::Behind(records) => *records -= 1,
+            Compiling::Ready(records) => {
+                if input.framing() != Some(*records) {
+                    // Another section of the file has other records.
+                    self.compiling = match self.programs_left {
+                        0 => Compiling::Never,
+                        _ => Compiling::Behind(SAMPLE_RECORDS),
+                    };
+                    self.programs_left = self.programs_left.saturating_sub(1);
+                }
+            }
         }
-        if let Compiling::Ready(records) = self.compiling
-            && input.framing() != Some(records)
-        {
-            // Another section of the file has other records.
+        if !matches!(self.compiling, Compiling::Ready(_)) {
+            return 0;
+        }
+        let (window, number, ports) = input.window();
+        let sink = &mut self.output.sink;
+        let passed = sink.run_program(window, number, ports, most as u64);
+        input.pass_records(passed.bytes, passed.records);
+        let totals = &mut self.output.totals;
+        totals.records += passed.records;
+        totals.dropped += passed.records.saturating_sub(passed.taken);
+        totals.compiled += passed.compiled;
+        if passed.is_refused {
+            totals.compile_refused += 1;
+        }
+        if passed.is_refused || passed.is_useless {
             self.compiling = Compiling::Never;
         }
-        if let Compiling::Ready(_) = self.compiling {
-            let (window, number, ports) = input.window();
-            let sink = &mut self.output.sink;
-            let passed = sink.run_program(window, number, ports, most as u64);
-            input.pass_records(passed.bytes, passed.records);
-            let totals = &mut self.output.totals;
-            totals.records += passed.records;
-            totals.dropped += passed.records.saturating_sub(passed.taken);
-            totals.compiled += passed.compiled;
-            if passed.is_refused {
-                totals.compile_refused += 1;
-            }
-            if passed.is_refused || passed.is_useless {
-                self.compiling = Compiling::Never;
-            }
-            return usize::try_from(passed.records).unwrap_or(most);
-        }
-        let passed = self.pass_blocks(path, input, most);
-        if let Compiling::Behind(records) = &mut self.compiling {
-            *records = records.saturating_sub(passed as u64);
-        }
-        passed
+        usize::try_from(passed.records).unwrap_or(most)
     }
 
-    /// Compiles the questions, once it is known what the records are.
-    fn compile(&mut self, input: &impl Look, layout: Option<&Layout>) {
+    /// Makes the program, once it is known what the records are.
+    fn prepare_program(&mut self, input: &impl Records, layout: Option<&Layout>) {
         // Before the first record, not all formats tell.
         let Some(records) = input.framing() else {
             let (_, number, _) = input.window();
@@ -654,10 +628,8 @@ impl<S: Sink> Gather<S> {
             }
             return;
         };
-        let prepared =
-            self.output
-                .sink
-                .prepare_program(records, layout, &self.options, self.compile);
+        let sink = &mut self.output.sink;
+        let prepared = sink.prepare_program(records, layout, &self.options, self.compile);
         self.compiling = match prepared {
             Prepared::Ready => Compiling::Ready(records),
             Prepared::Unasked => Compiling::Never,
@@ -666,39 +638,6 @@ impl<S: Sink> Gather<S> {
                 Compiling::Never
             }
         };
-    }
-
-    /// Hands on the records that lie whole in the buffer, `most` of them in the rough; gives how many.
-    fn pass_blocks(&mut self, path: &str, input: &mut impl Look, most: usize) -> usize {
-        let Some(blocks) = &mut self.blocks else {
-            return 0;
-        };
-        let output = &mut self.output;
-        let mut passed = 0;
-        while passed < most && !output.is_satisfied() {
-            let mut records = blocks.look(input, &self.options);
-            let found = records.block.len();
-            if found == 0 || !output.sink.select(&mut records) {
-                break;
-            }
-            for (stretch, unusual) in records.stretches() {
-                let taken = output.sink.push_block(&records, &stretch);
-                if let (Some(tee), 1) = (&output.tee, taken) {
-                    tee.keep(&records.to_write(0));
-                }
-                output.totals.records += stretch.len() as u64;
-                output.totals.dropped += (stretch.len() - taken) as u64;
-                if let Some(row) = unusual {
-                    let frame = records.frame(row);
-                    // Who asks for times since other records has no blocks.
-                    let times = Times::default();
-                    output.decode(path, &mut self.decoder, self.needs_headers, frame, &times);
-                }
-            }
-            passed += found;
-            blocks.pass(input);
-        }
-        passed
     }
 
     fn layout_record(
@@ -829,7 +768,9 @@ fn keeping_failed(error: WriteError) -> ArrowError {
 /// Records between two looks at the clock, so to say: after so many the counters are brought up to
 /// date even when no row passes the predicate.
 const STEP_RECORDS: usize = 65_536;
-/// Sources with less, together, are done in the time that compiling takes.
+/// Sources with less, together, are decoded in the time that compiling takes.
 pub(crate) const COMPILED_BYTES_MIN: u64 = 4 << 20;
 /// Behind so many records, a source that does not say how large it is will have more.
 const COMPILED_RECORDS_MIN: u64 = 16_384;
+/// So many more programs are made for a file whose sections have records of different kinds.
+const PROGRAMS_MAX: u32 = 16;

@@ -3,12 +3,10 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use weir_capture::Block;
 use weir_packet::LinkType;
 use weir_packet::layout::{Framing as Cut, Layout};
 
-use crate::block::Look;
-use crate::program::Framing;
+use crate::program::{Framing, Records};
 use crate::source::{Bytes, Cause};
 
 /// Reads a file record by record through one buffer, which grows only as bytes arrive and never
@@ -43,29 +41,13 @@ pub(crate) struct RawRecord<'a> {
 }
 
 /// What stands at the start of the window.
-enum Found {
+enum Front {
     Record(usize),
     More(usize),
     Damaged(String),
 }
 
-impl Look for RecordReader {
-    /// There are some only when all records of the layout are alike.
-    fn look(&self, most: usize, block: &mut Block) -> &[u8] {
-        block.begin(u32::MAX, self.number + 1);
-        let window = self.window();
-        let len = self.layout.plain_record_len();
-        if let Some(len) = len.filter(|_| self.header_checked) {
-            block.set_even(most.min(window.len() / len), len);
-        }
-        window
-    }
-
-    fn pass(&mut self, block: &Block, records: usize) {
-        self.number += records.min(block.len()) as u64;
-        self.advance(block.end_of(records));
-    }
-
+impl Records for RecordReader {
     fn framing(&self) -> Option<(Framing, LinkType)> {
         let len = u32::try_from(self.layout.plain_record_len()?).ok()?;
         let is_behind_header = self.header_checked;
@@ -124,7 +106,7 @@ impl RecordReader {
         }
         loop {
             match self.find() {
-                Found::Record(len) => {
+                Front::Record(len) => {
                     self.number += 1;
                     let from = self.start;
                     self.advance(len);
@@ -133,12 +115,12 @@ impl RecordReader {
                         bytes: self.buffer.get(from..from + len).unwrap_or_default(),
                     }));
                 }
-                Found::More(needed) => {
+                Front::More(needed) => {
                     if !self.fill(needed)? {
                         return Ok(self.last(needed));
                     }
                 }
-                Found::Damaged(reason) => {
+                Front::Damaged(reason) => {
                     self.note(reason);
                     if !self.resync()? {
                         return Ok(None);
@@ -187,12 +169,12 @@ impl RecordReader {
         self.buffer.get(self.start..self.end).unwrap_or_default()
     }
 
-    fn find(&self) -> Found {
+    fn find(&self) -> Front {
         match self.layout.next_record(self.window()) {
-            Cut::Record { len } if len > 0 && len <= self.window().len() => Found::Record(len),
-            Cut::Record { len } => Found::More(len.max(1)),
-            Cut::More { at_least } => Found::More(at_least),
-            Cut::Damaged(stop) => Found::Damaged(stop.to_string()),
+            Cut::Record { len } if len > 0 && len <= self.window().len() => Front::Record(len),
+            Cut::Record { len } => Front::More(len.max(1)),
+            Cut::More { at_least } => Front::More(at_least),
+            Cut::Damaged(stop) => Front::Damaged(stop.to_string()),
         }
     }
 

@@ -8,7 +8,7 @@ use weir_packet::layout::Layout;
 use weir_packet::{LinkType, Needs, Options as DecodeOptions};
 
 use crate::extract::Extract;
-use crate::program::{Framing, Passed, Questions, SAMPLE_RECORDS};
+use crate::program::{Framing, Passed, Questions};
 use crate::reading::{Prepared, Reading, Sink};
 use crate::{
     Batch, CaptureTee, Column, Counters, Origin, Predicate, Row, Source, SourceError, Table,
@@ -45,7 +45,7 @@ pub enum Compile {
     Large,
     /// Whatever the size of the sources.
     Always,
-    /// Never: records are taken up in blocks, or one by one.
+    /// Never: every record is decoded.
     Never,
 }
 
@@ -85,16 +85,8 @@ pub(crate) struct Gathering {
     extract: Option<Box<dyn Extract>>,
     /// What a row has is of its record alone.
     is_of_record: bool,
-    selector: Option<Selector>,
-}
-
-/// The program that passes over records for which the predicate does not hold.
-struct Selector {
-    records: (Framing, LinkType),
-    program: Questions,
-    /// How often it was run, and how many records it passed over.
-    runs: u64,
-    passed: u64,
+    /// The program that passes over records for which the predicate does not hold, and what records it is for.
+    selector: Option<((Framing, LinkType), Box<Questions>)>,
 }
 
 /// What is asked of the packets.
@@ -237,6 +229,12 @@ impl Gathering {
         (gathering, wanted)
     }
 
+    /// The predicate of the rows, when a record of which it is not true may be passed over unseen.
+    pub(crate) fn selects(&self) -> Option<&Predicate> {
+        let is_of_record = self.extract.is_none() && self.is_of_record;
+        self.rows.predicate.as_ref().filter(|_| is_of_record)
+    }
+
     /// The limit is reached.
     pub(crate) const fn has_enough(&self) -> bool {
         self.rows.rows_left == 0
@@ -297,8 +295,8 @@ impl Sink for Gathering {
             .filter(|_| self.extract.is_none())
     }
 
-    fn may_select(&self) -> bool {
-        self.extract.is_none() && self.is_of_record && self.rows.predicate.is_some()
+    fn may_run_program(&self) -> bool {
+        self.selects().is_some()
     }
 
     fn prepare_program(
@@ -308,43 +306,30 @@ impl Sink for Gathering {
         options: &DecodeOptions,
         compile: Compile,
     ) -> Prepared {
-        if matches!(&self.selector, Some(selector) if selector.records == records) {
+        if matches!(&self.selector, Some((of, _)) if *of == records) {
             return Prepared::Ready;
         }
         self.selector = None;
-        let (Some(predicate), None, true) = (&self.rows.predicate, layout, self.may_select())
-        else {
+        let (Some(predicate), None) = (self.selects(), layout) else {
             return Prepared::Unasked;
         };
         let (framing, link_type) = records;
-        let program = Questions::selecting(predicate, framing, link_type, options);
+        let program = Questions::selecting(&[predicate], framing, link_type, options);
         let Some(mut program) = program else {
             return Prepared::Unasked;
         };
-        if compile == Compile::Large {
-            program.compile_behind(SAMPLE_RECORDS);
-        } else if program.compile().is_err() {
+        if program.prepare(compile).is_err() {
             return Prepared::Refused;
         }
-        self.selector = Some(Selector {
-            records,
-            program,
-            runs: 0,
-            passed: 0,
-        });
+        self.selector = Some((records, Box::new(program)));
         Prepared::Ready
     }
 
     fn run_program(&mut self, window: &[u8], number: u64, ports: u8, most: u64) -> Passed {
-        let Some(selector) = &mut self.selector else {
-            return Passed::default();
-        };
-        let mut passed = selector.program.run(&mut [], window, number, ports, most);
-        selector.runs += 1;
-        selector.passed += passed.records;
-        // Where most rows are wanted, to look at each record twice costs more than it saves.
-        passed.is_useless = selector.runs > RUNS_MIN && selector.passed < selector.runs;
-        passed
+        match &mut self.selector {
+            Some((_, program)) => program.run(&mut [], window, number, ports, most),
+            None => Passed::default(),
+        }
     }
 
     fn finish(&mut self) -> bool {
@@ -353,9 +338,6 @@ impl Sink for Gathering {
         extract.is_some_and(|extract| extract.finish(&mut self.rows))
     }
 }
-
-/// So often a program is run before it is known whether it is of use.
-const RUNS_MIN: u64 = 4096;
 
 /// Bytes of payloads and texts in a batch, beyond which it is given out with fewer rows.
 const BATCH_BYTES_MAX: usize = 8 << 20;

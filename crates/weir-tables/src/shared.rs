@@ -1,6 +1,5 @@
 //! Shared scans: several questions to the same sources, which are read and decoded once.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
@@ -8,8 +7,7 @@ use arrow::error::ArrowError;
 use weir_packet::layout::Layout;
 use weir_packet::{LinkType, Options as DecodeOptions};
 
-use crate::block::{Blocks, Plan, Records};
-use crate::program::{Framing, Passed, Questions, SAMPLE_RECORDS};
+use crate::program::{Framing, Passed, Questions};
 use crate::reading::{Prepared, Reading, Sink};
 use crate::scan::{Gathering, Wanted};
 use crate::{
@@ -47,9 +45,7 @@ struct Part {
 /// All who take up the rows.
 struct Takers {
     groups: Vec<Aggregate>,
-    /// How blocks of records are taken up, when all ask for groups, and plain fields only.
-    plan: Option<Plan>,
-    /// The same as a program, for records that are told apart like these.
+    /// What all ask as a program, for records that are told apart like these.
     program: Option<(Framing, LinkType, Box<Questions>)>,
     /// `None` for who wants no more.
     rows: Vec<Option<Gathering>>,
@@ -91,7 +87,6 @@ impl SharedScan {
         let takers = Takers {
             rows: rows.collect(),
             groups,
-            plan: None,
             program: None,
         };
         Self {
@@ -228,6 +223,25 @@ impl SharedScan {
     }
 }
 
+impl Takers {
+    /// Nobody wants rows, which are made of decoded packets.
+    fn wants_groups(&self) -> bool {
+        self.rows.iter().all(Option::is_none)
+    }
+
+    /// The predicates of all who take up rows and groups: a record of which none is true may be passed over unseen.
+    /// `None` where someone wants all, or nobody wants rows.
+    fn selects(&self) -> Option<Vec<&Predicate>> {
+        if self.wants_groups() || !self.groups.iter().all(Aggregate::is_of_record) {
+            return None;
+        }
+        let of_rows = self.rows.iter().flatten().map(Gathering::selects);
+        let branches = self.groups.iter().flat_map(Aggregate::branches);
+        let of_groups = branches.map(|branch| branch.predicate.as_ref());
+        of_rows.chain(of_groups).collect()
+    }
+}
+
 impl Sink for Takers {
     #[inline]
     fn push(&mut self, row: &Row<'_>) -> bool {
@@ -260,16 +274,9 @@ impl Sink for Takers {
         all.map(Predicate::Or)
     }
 
-    fn prepare_blocks(&mut self, layout: Option<&Layout>) -> Option<Blocks> {
-        // Rows are made of decoded packets.
-        let is_plain = self.rows.iter().all(Option::is_none);
-        if !is_plain || !self.groups.iter().all(Aggregate::is_plain) {
-            self.plan = None;
-            return None;
-        }
-        let branches: Vec<_> = self.groups.iter().map(Aggregate::branches).collect();
-        self.plan = Plan::new(&branches, layout);
-        self.plan.as_ref().map(Plan::blocks)
+    fn may_run_program(&self) -> bool {
+        self.selects().is_some()
+            || self.wants_groups() && self.groups.iter().all(Aggregate::is_plain)
     }
 
     fn prepare_program(
@@ -285,16 +292,17 @@ impl Sink for Takers {
             return Prepared::Ready;
         }
         self.program = None;
-        if !self.rows.iter().all(Option::is_none) {
-            return Prepared::Unasked;
-        }
-        let Some(mut questions) = Questions::new(&self.groups, framing, link_type, layout, options)
-        else {
+        let questions = match (self.wants_groups(), self.selects(), layout) {
+            (true, ..) => Questions::new(&self.groups, framing, link_type, layout, options),
+            (_, Some(predicates), None) => {
+                Questions::selecting(&predicates, framing, link_type, options)
+            }
+            _ => None,
+        };
+        let Some(mut questions) = questions else {
             return Prepared::Unasked;
         };
-        if compile == Compile::Large {
-            questions.compile_behind(SAMPLE_RECORDS);
-        } else if questions.compile().is_err() {
+        if questions.prepare(compile).is_err() {
             return Prepared::Refused;
         }
         self.program = Some((framing, link_type, Box::new(questions)));
@@ -306,21 +314,5 @@ impl Sink for Takers {
             Some((.., questions)) => questions.run(&mut self.groups, window, number, ports, most),
             None => Passed::default(),
         }
-    }
-
-    fn select(&mut self, records: &mut Records<'_>) -> bool {
-        self.plan.as_mut().is_some_and(|plan| plan.select(records))
-    }
-
-    fn push_block(&mut self, records: &Records<'_>, stretch: &Range<usize>) -> usize {
-        let Some(plan) = &mut self.plan else {
-            return 0;
-        };
-        let taken = plan.selected(stretch);
-        let (branches, numbers) = plan.aggregates();
-        for (aggregate, branches) in self.groups.iter_mut().zip(branches) {
-            aggregate.push_block(branches, records, stretch, numbers);
-        }
-        taken
     }
 }

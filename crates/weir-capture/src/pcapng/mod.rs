@@ -8,15 +8,14 @@ mod section;
 use std::io::Read;
 
 use crate::{
-    Block, Error, Interface, Options, RecordFraming,
-    block::Place,
+    Error, Interface, Options, RecordFraming,
     error::Reason,
     split::{Candidate, Plausible},
-    stream::{Found, Span, Stream},
+    stream::{FoundRecord, Span, Stream},
 };
 
 pub(crate) use self::section::sniff;
-use self::section::{BlockHeader, Kind, PACKET_HEAD_LEN, PacketOptions, Section};
+use self::section::{BlockHeader, Kind, PacketOptions, Section};
 
 /// Reads blocks.
 #[derive(Debug)]
@@ -50,7 +49,10 @@ impl Pcapng {
 
     /// Finds the next packet and passes over its block.
     #[inline(never)]
-    pub(crate) fn find<R: Read>(&mut self, stream: &mut Stream<R>) -> Result<Option<Found>, Error> {
+    pub(crate) fn find<R: Read>(
+        &mut self,
+        stream: &mut Stream<R>,
+    ) -> Result<Option<FoundRecord>, Error> {
         loop {
             if stream.is_at_stop() {
                 return Ok(None);
@@ -69,47 +71,6 @@ impl Pcapng {
                     stream.number += 1;
                 }
             }
-        }
-    }
-
-    /// See [`crate::Reader::look`]: packets of interfaces of one link type, up to the first block that is
-    /// no enhanced packet block.
-    #[inline]
-    pub(crate) fn look(
-        &self,
-        interfaces: &[Interface],
-        window: &[u8],
-        most: usize,
-        found: &mut Block,
-    ) {
-        let mut of_all = None;
-        let asks_times = found.asks_times;
-        found.with_heads(PACKET_HEAD_LEN);
-        found.fill(window, most, |window, at| {
-            let (packet, len) = self.section.enhanced_block(window.get(at..)?)?;
-            let (clock, record_bytes_max) = self.section.clock_and_limit(packet.interface)?;
-            let link_type = interfaces.get(packet.interface as usize)?.link_type;
-            if *of_all.get_or_insert(link_type) != link_type {
-                return None;
-            }
-            let (len, captured) = (len as usize, packet.captured as usize);
-            let room = len.saturating_sub(PACKET_HEAD_LEN + CLOSING_LEN);
-            let fits = packet.captured <= record_bytes_max
-                && captured <= room
-                && room - captured <= self.options.block_bytes_max as usize;
-            fits.then(|| Place {
-                start: at + PACKET_HEAD_LEN,
-                len: captured,
-                wire_len: packet.wire_len,
-                time_ns: match (packet.ticks, asks_times) {
-                    (Some(ticks), true) => clock.time_ns(ticks),
-                    _ => 0,
-                },
-                end: at + len,
-            })
-        });
-        if let Some(link_type) = of_all {
-            found.set_link_type(link_type);
         }
     }
 
@@ -162,7 +123,7 @@ impl Pcapng {
         &mut self,
         stream: &mut Stream<R>,
         header: BlockHeader,
-    ) -> Result<Found, Error> {
+    ) -> Result<FoundRecord, Error> {
         let head_len = header.kind.packet_head_len();
         if stream.buffer.window().len() < head_len {
             stream.need(head_len, 0, "the packet block")?;
@@ -213,7 +174,7 @@ impl Pcapng {
         };
         let position = stream.buffer.position();
         stream.number += 1;
-        let found = Found {
+        let found = FoundRecord {
             number: stream.number,
             offset: stream.buffer.offset(),
             time_ns,

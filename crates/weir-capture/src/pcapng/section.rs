@@ -255,19 +255,6 @@ impl Section {
         Some((time_ns, source.record_bytes_max))
     }
 
-    /// The enhanced packet block at the start of `bytes`, and its length, when it is one that is all
-    /// there, of a length that is a multiple of four and stands at both ends.
-    #[inline]
-    pub(super) fn enhanced_block(&self, bytes: &[u8]) -> Option<(Packet, u32)> {
-        let head = bytes.first_chunk::<PACKET_HEAD_LEN>()?;
-        let [k0, k1, k2, k3, l0, l1, l2, l3, ..] = *head;
-        let len = self.u32([l0, l1, l2, l3]);
-        let closing = bytes.get((len as usize).checked_sub(4)?..)?.first_chunk()?;
-        let is_whole = len.is_multiple_of(4) && self.u32(*closing) == len;
-        (is_whole && self.u32([k0, k1, k2, k3]) == ENHANCED_TYPE)
-            .then(|| (self.enhanced_packet(head), len))
-    }
-
     /// How an interface counts time, and how many bytes a packet of it may have.
     #[inline]
     pub(super) fn clock_and_limit(&self, interface: u32) -> Option<(Clock, u32)> {

@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod ahead;
-mod blocks;
 mod common;
 mod compressed;
 mod damage;

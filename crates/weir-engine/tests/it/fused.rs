@@ -152,9 +152,9 @@ fn fused_aggregates_give_what_datafusion_gives() {
     assert!(fused_queries * 2 > queries, "{fused_queries} of {queries}");
 }
 
-/// Whatever is compiled, the answers are those of blocks and of DataFusion.
+/// Whatever is compiled, the answers are those of the decoder and of DataFusion.
 #[test]
-fn compiled_questions_give_what_interpreted_and_unfused_ones_give() {
+fn compiled_questions_give_what_decoded_and_unfused_ones_give() {
     samples::enter();
     let runner = |compile, unfused, threads| {
         let mut options = Options::default();
@@ -165,7 +165,7 @@ fn compiled_questions_give_what_interpreted_and_unfused_ones_give() {
     };
     let compiled = runner(Compile::Always, false, 1);
     let parallel = runner(Compile::Always, false, 3);
-    let interpreted = runner(Compile::Never, false, 1);
+    let decoded = runner(Compile::Never, false, 1);
     let plain = runner(Compile::Never, true, 1);
     let net = Material {
         table: "['net.pcap', 'early.pcap', 'cooked.pcap', 'late.pcap', 'snapped.pcap']",
@@ -180,7 +180,7 @@ fn compiled_questions_give_what_interpreted_and_unfused_ones_give() {
             let expected = outcome(&plain, &sql);
             // A sum may not fit, and then it fits in none.
             answers += usize::from(expected.is_ok());
-            assert_eq!(outcome(&interpreted, &sql), expected, "{sql}");
+            assert_eq!(outcome(&decoded, &sql), expected, "{sql}");
             assert_eq!(outcome(&compiled, &sql), expected, "{sql}");
             assert_eq!(outcome(&parallel, &sql), expected, "{sql}");
         }
@@ -189,7 +189,7 @@ fn compiled_questions_give_what_interpreted_and_unfused_ones_give() {
         let expected = material.table != RECORDS.table;
         assert_eq!(has_compiled, expected, "{}", material.table);
     }
-    assert_eq!(interpreted.totals().compiled, 0);
+    assert_eq!(decoded.totals().compiled, 0);
     assert!(answers > 100, "{answers}");
 }
 

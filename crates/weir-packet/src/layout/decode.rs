@@ -17,12 +17,12 @@ pub struct Row {
     /// Run this many steps only.
     steps: usize,
     wants_payload: bool,
-    pub(super) found: Found,
+    pub(super) found: DecodedFacts,
 }
 
 /// What decoding found beside the places of fields.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Found {
+pub(super) struct DecodedFacts {
     pub(super) kind: Option<u16>,
     pub(super) payload: Option<(u16, usize, usize)>,
     pub(super) stop: Option<Halt>,
@@ -81,7 +81,7 @@ impl Layout {
             groups: vec![false; usize::from(self.groups)],
             steps,
             wants_payload: wants_payload && !self.payloads.is_empty(),
-            found: Found::default(),
+            found: DecodedFacts::default(),
         }
     }
 
@@ -146,7 +146,7 @@ impl Layout {
             Cutting::Delimited(mark) => bytes.strip_suffix(&**mark).unwrap_or(bytes),
             _ => bytes,
         };
-        row.found = Found::default();
+        row.found = DecodedFacts::default();
         if bytes.len() < self.fixed_end as usize {
             self.decode_cut(bytes, row);
         } else if row.steps > 0 || row.wants_payload {

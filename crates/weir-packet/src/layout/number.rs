@@ -90,20 +90,18 @@ impl Number {
         }
     }
 
-    /// The number at `start` of a record of `len` bytes as bits of a big-endian word of eight bytes:
-    /// offset of the word, shift and mask. `None` when it is not of that form.
-    pub(super) fn in_wide_word(&self, start: usize, len: usize) -> Option<(usize, u32, u64)> {
+    /// The number at `start` of a record of `len` bytes as bits of a big-endian word of eight bytes of the record;
+    /// `None` when it is not of that form.
+    pub(super) fn in_wide_word(&self, start: u32, len: u32) -> Option<Bits> {
         let bytes = self.bits.bytes();
         if bytes >= 8 || (bytes > 1 && self.bits.endian() == Endian::Little) {
             return None;
         }
         let at = start.min(len.checked_sub(8)?);
-        let end = u32::try_from(start - at).ok()?.checked_add(bytes)?;
-        let below = 8_u32.checked_sub(end)?.checked_mul(8)?;
-        let shift = self.bits.shift().checked_add(below);
-        let shift = shift.filter(|shift| *shift < 64)?;
-        let mask = self.bits.mask();
-        self.parts.is_none().then_some((at, shift, mask))
+        let below = 8_u32.checked_sub(start - at + bytes)?.checked_mul(8)?;
+        let shift = self.bits.shift().checked_add(below)?;
+        let is_within = self.parts.is_none() && shift + self.width <= 64;
+        is_within.then(|| Bits::whole(at, 8, Endian::Big).part(shift, self.width))
     }
 
     /// The number at `at` read as two's complement of the value's width.

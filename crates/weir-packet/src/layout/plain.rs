@@ -1,101 +1,10 @@
 //! Layouts of which every record is alike, and numbers that stand at the same place of each.
 
+use weir_bytes::Bits;
+
 use super::field::{Meaning, NONE, Place};
 use super::framing::Cutting;
-use super::number::Number;
 use super::{Layout, Output};
-
-/// An unsigned number at the same place of every record.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PlainNumber {
-    number: Number,
-    start: usize,
-    /// The same as some bits of a word of eight bytes: offset, shift, mask.
-    wide: Option<(usize, u32, u64)>,
-}
-
-impl PlainNumber {
-    /// The number in a whole record; `None` when the record ends before.
-    #[inline]
-    #[must_use]
-    pub fn read(&self, record: &[u8]) -> Option<u64> {
-        if let Some((at, shift, mask)) = self.wide {
-            return Some(weir_bytes::u64_be_at(record, at)? >> shift & mask);
-        }
-        self.number.read(record, self.start)
-    }
-
-    /// The number as some bits of a big-endian word of eight bytes of the record: where the word begins, the
-    /// bits below the number, and its largest value; `None` when it is not read so.
-    #[must_use]
-    pub const fn word(&self) -> Option<(usize, u32, u64)> {
-        self.wide
-    }
-
-    /// Where its bits lie in the record; `None` when they are not side by side.
-    #[must_use]
-    pub fn bits(&self) -> Option<weir_bytes::Bits> {
-        self.number.bits_at(u32::try_from(self.start).ok()?)
-    }
-
-    /// The same number shifted to the right by so many bits; `None` when it is not read so.
-    #[must_use]
-    pub fn shifted_right(&self, bits: u32) -> Option<Self> {
-        let (at, shift, mask) = self.small()?;
-        let wide = match mask.checked_shr(bits) {
-            // There are 64 bits in the word, of which the number has those above `shift`.
-            Some(mask) if mask > 0 => (at, shift + bits, mask),
-            _ => (at, 0, 0),
-        };
-        Some(Self {
-            wide: Some(wide),
-            ..self.clone()
-        })
-    }
-
-    /// The bits of the number that are in `mask`; `None` when it is not read so.
-    #[must_use]
-    pub fn masked(&self, mask: u64) -> Option<Self> {
-        let (at, shift, own) = self.small()?;
-        Some(Self {
-            wide: Some((at, shift, own & mask)),
-            ..self.clone()
-        })
-    }
-
-    /// The bits of a number that is not negative as a signed one either.
-    fn small(&self) -> Option<(usize, u32, u64)> {
-        self.wide.filter(|(_, _, mask)| *mask <= u64::MAX >> 1)
-    }
-
-    /// Reads the number in each of the whole records that begin at these places of `window`, as
-    /// [`PlainNumber::read`] does. What a record does not have is not `there`.
-    pub fn read_each(
-        &self,
-        window: &[u8],
-        records: impl Iterator<Item = usize>,
-        values: &mut [u64],
-        validity: &mut [bool],
-    ) {
-        let out = values.iter_mut().zip(validity);
-        match self.wide {
-            Some((at, shift, mask)) => {
-                for (record, (value, validity)) in records.zip(out) {
-                    let word = weir_bytes::u64_be_at(window, record + at);
-                    *validity = word.is_some();
-                    *value = word.unwrap_or_default() >> (shift & 63) & mask;
-                }
-            }
-            None => {
-                for (record, (value, validity)) in records.zip(out) {
-                    let number = self.number.read(window, record + self.start);
-                    *validity = number.is_some();
-                    *value = number.unwrap_or_default();
-                }
-            }
-        }
-    }
-}
 
 impl Layout {
     /// Bytes of each record, when they are the same for all and nothing in a whole record can be
@@ -112,23 +21,23 @@ impl Layout {
         (is_plain && len > 0).then_some(len)
     }
 
-    /// Where the column at this index of [`columns`](Self::columns) lies in every record; `None` when
-    /// it is no unsigned number, or not always there.
+    /// Which bits of every record the column at this index of [`columns`](Self::columns) is; `None` when
+    /// it is no unsigned number, or not always there, or its bytes are more than are loaded in one go.
     #[must_use]
-    pub fn plain_number(&self, column: usize) -> Option<PlainNumber> {
+    pub fn plain_number(&self, column: usize) -> Option<Bits> {
         let Output::Field(field) = self.outputs.get(column)? else {
             return None;
         };
         let field = self.fields.get(usize::from(*field))?;
-        match (field.place, &field.meaning, field.group) {
-            (Place::Fixed { start, .. }, Meaning::Unsigned(number), NONE) => Some(PlainNumber {
-                number: number.clone(),
-                start: start as usize,
-                wide: self
-                    .plain_record_len()
-                    .and_then(|len| number.in_wide_word(start as usize, len)),
-            }),
-            _ => None,
+        let (Place::Fixed { start, .. }, Meaning::Unsigned(number), NONE) =
+            (field.place, &field.meaning, field.group)
+        else {
+            return None;
+        };
+        let bits = number.bits_at(start)?;
+        match bits.bytes() {
+            1..=4 | 8 => Some(bits),
+            _ => number.in_wide_word(start, u32::try_from(self.plain_record_len()?).ok()?),
         }
     }
 }

@@ -409,7 +409,7 @@ const BY_TYPE: NextHeader = NextHeader::Number {
 };
 /// Records that have the multi-channel header of HDLC, of which those with extension headers are not plain.
 const MC_HDLC: &[BitsTest] = &[BitsTest::new(Bits::byte(8).part(0, 7), &[(5, 5), (17, 17)])];
-pub(crate) const IS_MC_HDLC: BitsTest = BitsTest::new(Bits::byte(8), &[(5, 5)]);
+const IS_MC_HDLC: BitsTest = BitsTest::new(Bits::byte(8), &[(5, 5)]);
 // What tells frame relay from PPP and Cisco HDLC, as `is_frame_relay` has it.
 const RELAY_START: BitsTest = BitsTest::new(
     Bits::byte(20),

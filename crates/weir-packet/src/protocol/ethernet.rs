@@ -71,10 +71,18 @@ pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape::fixed(
         table: NextTable::Ethertype,
     },
 )
-.tests(&[BitsTest::new(
-    ETHERTYPE,
-    &[(ETHERTYPE_MIN as u64, u16::MAX as u64)],
-)])];
+.tests(&[
+    BitsTest::new(ETHERTYPE, &[(ETHERTYPE_MIN as u64, u16::MAX as u64)]),
+    // Behind a tag, FabricPath makes the addresses something else.
+    BitsTest::new(
+        Bits::be16(16),
+        &[
+            (0, fabric_path::ETHERTYPE as u64 - 1),
+            (fabric_path::ETHERTYPE as u64 + 1, u16::MAX as u64),
+        ],
+    )
+    .or_cut(),
+])];
 
 const ETHERTYPE: Bits = Bits::be16(12);
 

@@ -226,7 +226,7 @@ const fn ethertype(len: u32) -> HeaderShape {
 const GOES_ON: BitsTest = BitsTest::new(Bits::flag(0, 0), &[(0, 0)]);
 const ENDS: BitsTest = BitsTest::new(Bits::flag(1, 0), &[(1, 1)]);
 /// The control field behind an address of two octets.
-pub(crate) const INFORMATION: BitsTest = BitsTest::new(Bits::byte(2), &[(3, 3)]);
+const INFORMATION: BitsTest = BitsTest::new(Bits::byte(2), &[(3, 3)]);
 const UNPADDED: BitsTest = BitsTest::new(Bits::byte(3), &[(1, 0xff)]);
 const NO_PAD: &[(u64, u64)] = &[(1, 0x7f), (0x81, 0xff)];
 const NO_SNAP: &[(u64, u64)] = &[(0, 0x7f), (0x81, 0xff)];

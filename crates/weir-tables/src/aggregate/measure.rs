@@ -9,9 +9,8 @@ use arrow::array::{
 use arrow::error::ArrowError;
 use weir_packet::Kind;
 
-use super::Function;
 use super::sketch::Sketched;
-use crate::block::{Numbers, ROWS};
+use super::{Function, ROWS};
 use crate::groups::Groups;
 use crate::key::{Key, Words};
 use crate::{Expression, Predicate, Row};
@@ -35,6 +34,22 @@ pub(super) struct Measure {
     numbers: Numbers,
     /// Rows that a filter leaves out.
     is_out: Box<[bool; ROWS]>,
+}
+
+/// A number of each row that waits.
+pub(super) struct Numbers {
+    pub(super) values: Box<[u64; ROWS]>,
+    /// Which are there: the others are NULL.
+    pub(super) validity: Box<[bool; ROWS]>,
+}
+
+impl Numbers {
+    fn new() -> Self {
+        Self {
+            values: Box::new([0; ROWS]),
+            validity: Box::new([true; ROWS]),
+        }
+    }
 }
 
 /// Values seen, each with the number of the group that it was seen in.
@@ -170,15 +185,6 @@ impl Measure {
     /// Where the numbers of the rows that wait are written, from the first on.
     pub(super) const fn numbers(&mut self) -> &mut Numbers {
         &mut self.numbers
-    }
-
-    /// Takes up the numbers of the rows that wait at these places.
-    pub(super) fn put(&mut self, numbers: &Numbers, places: &[u8]) {
-        let of_numbers = numbers.values.iter().zip(&*numbers.validity);
-        for (place, (value, validity)) in places.iter().zip(of_numbers) {
-            self.numbers.values[usize::from(*place)] = *value;
-            self.numbers.validity[usize::from(*place)] = *validity;
-        }
     }
 
     /// Adds what waits to the groups with these numbers.

@@ -14,7 +14,7 @@ use arrow::datatypes::{
 use weir_filter::Quantifier;
 use weir_packet::{Address, Kind, Options as DecodeOptions};
 
-use super::{At, Found, Test, Type, nanoseconds};
+use super::{At, FieldValue, Test, Type, nanoseconds};
 use crate::{
     Constant, EXTRACTIONS, Extraction, Operator, Origin, Predicate, Row, Scan, ScanOptions, Source,
     Table,
@@ -473,7 +473,7 @@ pub(super) struct Cell<'a> {
 
 impl Cell<'_> {
     /// Hands each value to `f` until that gives false. Gives false when it was stopped.
-    pub(super) fn each(&self, f: &mut dyn FnMut(Found<'_>) -> bool) -> bool {
+    pub(super) fn each(&self, f: &mut dyn FnMut(FieldValue<'_>) -> bool) -> bool {
         let row = self.row;
         match self.values.data_type() {
             DataType::List(_) => {
@@ -489,7 +489,7 @@ fn one(
     values: &ArrayRef,
     row: usize,
     is_address: bool,
-    f: &mut dyn FnMut(Found<'_>) -> bool,
+    f: &mut dyn FnMut(FieldValue<'_>) -> bool,
 ) -> bool {
     if values.is_null(row) {
         return true;
@@ -497,7 +497,9 @@ fn one(
     let text = match values.data_type() {
         DataType::Utf8 => values.as_string::<i32>().value(row),
         DataType::Utf8View => values.as_string_view().value(row),
-        DataType::BinaryView => return f(Found::Bytes(values.as_binary_view().value(row).into())),
+        DataType::BinaryView => {
+            return f(FieldValue::Bytes(values.as_binary_view().value(row).into()));
+        }
         kind => {
             let number = match kind {
                 DataType::Boolean => i128::from(values.as_boolean().value(row)),
@@ -513,13 +515,13 @@ fn one(
                     .into(),
                 _ => return true,
             };
-            return f(Found::Number(number));
+            return f(FieldValue::Number(number));
         }
     };
     match is_address.then(|| text.parse::<Address>()) {
-        Some(Ok(address)) => f(Found::Bytes(address.as_bytes().into())),
+        Some(Ok(address)) => f(FieldValue::Bytes(address.as_bytes().into())),
         Some(Err(_)) => true,
-        None => f(Found::Bytes(text.as_bytes().into())),
+        None => f(FieldValue::Bytes(text.as_bytes().into())),
     }
 }
 

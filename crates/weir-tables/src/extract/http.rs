@@ -55,7 +55,7 @@ impl Item for HttpRow {
 #[derive(Default)]
 struct Http {
     payloads: OpenedPayloads,
-    found: Found,
+    found: Exchanges,
     /// What was complete only when the capture ended.
     last: Option<VecDeque<(Exchange, Way)>>,
     file: String,
@@ -71,12 +71,12 @@ struct Stream {
 /// Octets of a connection among which HTTP is looked for.
 const SEARCH_BYTES_MAX: usize = 1 << 16;
 
-struct Found {
+struct Exchanges {
     streams: Followed<Stream>,
     dropped: u64,
 }
 
-impl Default for Found {
+impl Default for Exchanges {
     fn default() -> Self {
         Self {
             streams: Followed::new(HELD_BYTES_MAX),
@@ -88,7 +88,7 @@ impl Default for Found {
 /// Bytes of heads and requests under way, of all connections.
 const HELD_BYTES_MAX: usize = 256 << 20;
 
-impl Found {
+impl Exchanges {
     fn payload(&mut self, payload: &Payload<'_>, each: &mut dyn FnMut(Exchange, Way)) -> Interest {
         let Carried::Stream(chunk) = payload.carried else {
             return Interest::Ignore;

@@ -71,20 +71,20 @@ struct Talk {
 #[derive(Default)]
 struct Tls {
     payloads: Payloads,
-    found: Found,
+    found: Sessions,
     /// What was complete only when the capture ended.
     last: Option<VecDeque<(Box<Session>, Way)>>,
     file: String,
 }
 
-struct Found {
+struct Sessions {
     streams: Followed<Stream>,
     datagrams: Datagrams,
     too_long: u64,
     certificates_dropped: u64,
 }
 
-impl Default for Found {
+impl Default for Sessions {
     fn default() -> Self {
         Self {
             streams: Followed::new(HELD_BYTES_MAX),
@@ -109,7 +109,7 @@ const ANEW_NS: i64 = 60_000_000_000;
 /// Takes a handshake that is over, with the way of what ended it.
 type Each<'e> = dyn FnMut(Box<Session>, Way) + 'e;
 
-impl Found {
+impl Sessions {
     fn payload(&mut self, payload: &Payload<'_>, each: &mut Each<'_>) -> Interest {
         let way = Way::of(payload);
         let side = usize::from(payload.sender == Sender::High);

@@ -4,7 +4,7 @@ use weir_bytes::Bits;
 use weir_packet::layout::Layout;
 use weir_packet::{Extent, Kind, Location};
 
-use crate::block::{NumberRange as Range, Test};
+use super::condition::{NumberRange, Test};
 use crate::{Branch, Calculation, Column, Expression, Operator, Origin, Predicate};
 
 /// Everything that some aggregates ask, common parts once.
@@ -23,11 +23,33 @@ pub(super) struct AskedField {
     pub(super) locations: &'static [Location],
 }
 
-/// A condition on a number.
+/// A condition on numbers: one of these must hold, and mostly there is but one.
 #[derive(Clone, PartialEq)]
 pub(super) struct Condition {
+    pub(super) any_of: Vec<Comparison>,
+}
+
+/// A number, and what it must be.
+#[derive(Clone, PartialEq)]
+pub(super) struct Comparison {
     pub(super) value: Value,
     pub(super) test: Test,
+}
+
+impl Condition {
+    /// How many records may pass, in the rough: equality lets the fewest through.
+    pub(super) fn selectivity(&self) -> u8 {
+        let each = self.any_of.iter().map(|one| one.test.selectivity());
+        each.max().unwrap_or(0)
+    }
+
+    /// The fields of headers that it asks for.
+    pub(super) fn fields(&self) -> impl Iterator<Item = usize> {
+        self.any_of.iter().filter_map(|one| match one.value.from {
+            From::Field(field) => Some(field),
+            _ => None,
+        })
+    }
 }
 
 /// A branch of an aggregate.
@@ -61,8 +83,8 @@ pub(super) struct Calculated {
 pub(super) enum From {
     /// One of [`Asked::fields`].
     Field(usize),
-    /// Some bits of a word of eight bytes of a layout's record: offset, shift, mask.
-    Record(u32, u32, u64),
+    /// Some bits of a layout's record.
+    Record(Bits),
     Number,
     Time,
     Len,
@@ -80,6 +102,12 @@ impl Asked {
             }
         }
         Some(asked)
+    }
+
+    /// Whether a predicate on packets asks for plain fields only.
+    pub(super) fn takes(predicate: &Predicate) -> bool {
+        let mut asked = Self::default();
+        asked.conditions(predicate, None, &mut Vec::new()).is_some()
     }
 
     fn branch(
@@ -120,7 +148,9 @@ impl Asked {
                 .iter()
                 .try_for_each(|one| self.conditions(one, layout, conditions));
         }
-        let condition = self.condition(predicate, layout)?;
+        let mut any_of = Vec::new();
+        self.alternatives(predicate, layout, &mut any_of)?;
+        let condition = Condition { any_of };
         let known = self.conditions.iter().position(|one| *one == condition);
         let index = known.unwrap_or_else(|| {
             self.conditions.push(condition);
@@ -132,46 +162,61 @@ impl Asked {
         Some(())
     }
 
-    fn condition(&mut self, predicate: &Predicate, layout: Option<&Layout>) -> Option<Condition> {
+    fn alternatives(
+        &mut self,
+        predicate: &Predicate,
+        layout: Option<&Layout>,
+        any_of: &mut Vec<Comparison>,
+    ) -> Option<()> {
+        if let Predicate::Or(parts) = predicate {
+            return parts
+                .iter()
+                .try_for_each(|part| self.alternatives(part, layout, any_of));
+        }
+        any_of.push(self.comparison(predicate, layout)?);
+        (any_of.len() <= ALTERNATIVES_MAX).then_some(())
+    }
+
+    fn comparison(&mut self, predicate: &Predicate, layout: Option<&Layout>) -> Option<Comparison> {
         let (value, test) = match predicate {
             Predicate::Compare(column, operator, constant) => {
-                let range = Range::of(column.kind, *operator, constant)?;
+                let range = NumberRange::of(column.kind, *operator, constant)?;
                 (self.column(column, layout)?, Test::Within(range))
             }
             Predicate::Calculated(expression, operator, constant)
                 if expression.kind() == Kind::I64 =>
             {
-                let range = Range::signed(*operator, *constant);
+                let range = NumberRange::signed(*operator, *constant);
                 (self.value(expression, layout)?, Test::Within(range))
             }
             Predicate::In(column, constants) => {
                 let ranges = constants
                     .iter()
-                    .map(|constant| Range::of(column.kind, Operator::Equal, constant));
+                    .map(|constant| NumberRange::of(column.kind, Operator::Equal, constant));
                 let ranges = ranges.collect::<Option<_>>()?;
                 (self.column(column, layout)?, Test::IsOneOf(ranges))
             }
             Predicate::Within(column, network) => {
                 let (first, last) = network.ipv4_range()?;
-                let range = Range::from_to(first.into(), last.into());
+                let range = NumberRange::from_to(first.into(), last.into());
                 (self.column(column, layout)?, Test::Within(range))
             }
             Predicate::IsTrue(column) => {
-                let range = Range::unsigned(Operator::Equal, 1);
+                let range = NumberRange::unsigned(Operator::Equal, 1);
                 (self.column(column, layout)?, Test::Within(range))
             }
             Predicate::IsNull(column) => (self.column(column, layout)?, Test::IsMissing),
             Predicate::Not(inner) => match inner.as_ref() {
                 Predicate::IsNull(column) => (self.column(column, layout)?, Test::IsThere),
                 Predicate::IsTrue(column) => {
-                    let range = Range::unsigned(Operator::Equal, 0);
+                    let range = NumberRange::unsigned(Operator::Equal, 0);
                     (self.column(column, layout)?, Test::Within(range))
                 }
                 _ => return None,
             },
             _ => return None,
         };
-        Some(Condition { value, test })
+        Some(Comparison { value, test })
     }
 
     /// The number that an expression gives; `None` when it asks for anything else than one plain field and
@@ -204,10 +249,7 @@ impl Asked {
                 "frame.len" => From::Len,
                 _ => self.field(field, column.kind)?,
             },
-            (Origin::Layout(index), Some(layout)) => {
-                let (offset, shift, mask) = layout.plain_number(index)?.word()?;
-                From::Record(u32::try_from(offset).ok()?, shift, mask)
-            }
+            (Origin::Layout(index), Some(layout)) => From::Record(layout.plain_number(index)?),
             _ => return None,
         };
         Some(Value {
@@ -249,12 +291,13 @@ impl Asked {
             .branches
             .iter()
             .flat_map(|branch| branch.keys.iter().chain(branch.arguments.iter().flatten()));
-        self.conditions
-            .iter()
-            .map(|condition| &condition.value)
-            .chain(of_branches)
+        let of_conditions = self.conditions.iter().flat_map(|it| &it.any_of);
+        of_conditions.map(|one| &one.value).chain(of_branches)
     }
 }
+
+/// More comparisons than these in one OR are left to the decoder.
+const ALTERNATIVES_MAX: usize = 8;
 
 /// Words of which the bytes are loaded in one go.
 fn is_loaded(bits: &Bits) -> bool {

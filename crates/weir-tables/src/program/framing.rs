@@ -1,7 +1,10 @@
 //! How records are told apart, and what they say in front of their data.
 
-use weir_capture::RecordFraming;
+use std::io::Read;
+
+use weir_capture::{Reader, RecordFraming};
 use weir_compile::{Builder, Bytes, Operation, Register, Relation, SpaceId};
+use weir_packet::LinkType;
 
 use super::ask::From;
 use super::lower::{Lowering, PORTS_WORD};
@@ -12,6 +15,34 @@ pub(crate) enum Framing {
     Capture(RecordFraming),
     /// All are so long.
     Fixed(u32),
+}
+
+/// A reader whose records a program may take up as they lie in its buffer.
+pub(crate) trait Records {
+    /// How the records are told apart that come now, and of what link type they are; `None` when that takes
+    /// more than a look at each.
+    fn framing(&self) -> Option<(Framing, LinkType)>;
+
+    /// The bytes that are here from the next record on, its number, and a bit for each known port.
+    fn window(&self) -> (&[u8], u64, u8);
+
+    /// Passes over so many records, which are so many bytes long.
+    fn pass_records(&mut self, bytes: usize, records: u64);
+}
+
+impl<R: Read> Records for Reader<R> {
+    fn framing(&self) -> Option<(Framing, LinkType)> {
+        let link_type = LinkType(self.interfaces().first()?.link_type);
+        Some((Framing::Capture(Self::framing(self)?), link_type))
+    }
+
+    fn window(&self) -> (&[u8], u64, u8) {
+        (Self::window(self), self.next_number(), self.ports())
+    }
+
+    fn pass_records(&mut self, bytes: usize, records: u64) {
+        Self::pass_records(self, bytes, records);
+    }
 }
 
 impl Lowering<'_> {

@@ -5,7 +5,7 @@ use weir_compile::{Builder, Operation, Register, Relation, SpaceId};
 use super::ask::AskedBranch;
 use super::lower::{Lowering, Path};
 use super::output::{Column, Mode, Output};
-use crate::block::ROWS;
+use crate::aggregate::ROWS;
 
 impl Lowering<'_> {
     /// What the record gives to the groups of each branch that takes it.

@@ -17,12 +17,13 @@ use weir_packet::{
     known_udp_ports,
 };
 
-use super::ask::{Asked, From, Value};
+use super::ask::{Asked, Comparison, Condition, From, Value};
+use super::condition::{NumberRange, Test};
 use super::facts::{LINKS, bit, decided, has_number, is_last, is_link, is_possible};
 use super::framing::Framing;
 use super::output::{Mode, Output};
 use crate::Calculation;
-use crate::block::{NumberRange as Range, ROWS, Test};
+use crate::aggregate::ROWS;
 
 /// Words of the state.
 pub(super) const PORTS_WORD: u32 = 2;
@@ -99,6 +100,13 @@ pub(super) struct Lowering<'l> {
     /// The record is left to the decoder, or to the reader.
     pub(super) leave: Label,
     pending: Vec<Pending>,
+}
+
+/// What is known of a condition at a place of the program.
+enum Outcome<'o> {
+    Decided(bool),
+    /// It holds when one of these numbers is what it must be.
+    Open(Vec<(&'o Test, Register)>),
 }
 
 /// Tags of virtual LANs, which stand behind each other.
@@ -298,22 +306,26 @@ impl Lowering<'_> {
         path.done = !failing;
         path.fields.fill(Some(0));
         for (index, condition) in self.asked.conditions.iter().enumerate() {
-            if let (1, From::Field(field)) = (failing >> index & 1, condition.value.from) {
-                path.fields[field] = None;
+            if failing >> index & 1 == 1 {
+                condition
+                    .fields()
+                    .for_each(|field| path.fields[field] = None);
             }
         }
     }
 
     fn will_fail(&self, condition: usize, path: &Path) -> bool {
-        let asked = &self.asked.conditions[condition];
-        let From::Field(field) = asked.value.from else {
-            return false;
+        let fails = |one: &Comparison| {
+            let From::Field(field) = one.value.from else {
+                return false;
+            };
+            let mut locations = self.asked.fields[field].locations.iter();
+            path.fields[field].is_none()
+                && one.test != Test::IsMissing
+                && !locations.any(|location| self.is_plain(location.layer, path))
         };
-        let mut locations = self.asked.fields[field].locations.iter();
-        path.done >> condition & 1 == 0
-            && path.fields[field].is_none()
-            && asked.test != Test::IsMissing
-            && !locations.any(|location| self.is_plain(location.layer, path))
+        let asked = &self.asked.conditions[condition];
+        path.done >> condition & 1 == 0 && asked.any_of.iter().all(fails)
     }
 
     /// No header follows.
@@ -334,7 +346,8 @@ impl Lowering<'_> {
         alive.into_iter().any(|(_, branch)| {
             let conditions = branch.conditions.iter();
             let open = conditions.filter(|condition| path.done >> **condition & 1 == 0);
-            open.map(|condition| &self.asked.conditions[*condition].value)
+            open.flat_map(|condition| &self.asked.conditions[*condition].any_of)
+                .map(|one| &one.value)
                 .chain(&branch.keys)
                 .chain(branch.arguments.iter().flatten())
                 .any(is_open)
@@ -347,12 +360,12 @@ impl Lowering<'_> {
         let asked = self.asked;
         let mut ready: Vec<usize> = (0..asked.conditions.len())
             .filter(|index| path.done >> index & 1 == 0)
-            .filter(|index| match asked.conditions[*index].value.from {
-                From::Field(field) => is_last || path.fields[field].is_some(),
-                _ => true,
+            .filter(|index| {
+                let mut fields = asked.conditions[*index].fields();
+                is_last || fields.all(|field| path.fields[field].is_some())
             })
             .collect();
-        ready.sort_by_key(|index| asked.conditions[*index].test.selectivity());
+        ready.sort_by_key(|index| asked.conditions[*index].selectivity());
         let mut has_changed = false;
         for index in ready {
             path.done |= 1 << index;
@@ -361,22 +374,12 @@ impl Lowering<'_> {
             if of == 0 {
                 continue;
             }
-            let condition = &asked.conditions[index];
-            let outcome = match self.fixed_number(&condition.value, path) {
-                Some(number) => Err(condition.test.accepts(number)),
-                None => match (&condition.test, self.value(&condition.value, path)) {
-                    (Test::IsThere, value) => Err(value.is_some()),
-                    (Test::IsMissing, value) => Err(value.is_none()),
-                    (_, None) => Err(false),
-                    (test, Some(value)) => Ok((test, value)),
-                },
-            };
-            match outcome {
-                Err(true) => {}
-                Err(false) => path.alive &= !of,
-                Ok((test, value)) if of == path.alive => self.require(test, value),
-                Ok((test, value)) => {
-                    let holds = self.holds(test, value);
+            match self.outcome(&asked.conditions[index], path) {
+                Outcome::Decided(true) => {}
+                Outcome::Decided(false) => path.alive &= !of,
+                Outcome::Open(any_of) if of == path.alive => self.require(&any_of),
+                Outcome::Open(any_of) => {
+                    let holds = self.holds(&any_of);
                     for branch in 0..asked.branches.len() {
                         if of >> branch & 1 == 1 {
                             let flag = self.flags[branch];
@@ -409,6 +412,32 @@ impl Lowering<'_> {
         true
     }
 
+    /// What is known of a condition, as all its fields are; what is not is to be asked of the record.
+    fn outcome<'a>(&mut self, condition: &'a Condition, path: &Path) -> Outcome<'a> {
+        let mut open = Vec::new();
+        for Comparison { value, test } in &condition.any_of {
+            let decided = match self.fixed_number(value, path) {
+                Some(number) => test.accepts(number),
+                None => match (test, self.value(value, path)) {
+                    (Test::IsThere, value) => value.is_some(),
+                    (Test::IsMissing, value) => value.is_none(),
+                    (_, None) => false,
+                    (test, Some(value)) => {
+                        open.push((test, value));
+                        continue;
+                    }
+                },
+            };
+            if decided {
+                return Outcome::Decided(true);
+            }
+        }
+        match open.is_empty() {
+            true => Outcome::Decided(false),
+            false => Outcome::Open(open),
+        }
+    }
+
     /// The number that a field has in every header that is plain, such as the version of IP.
     fn fixed_number(&self, value: &Value, path: &Path) -> Option<u64> {
         let From::Field(field) = value.from else {
@@ -435,37 +464,39 @@ impl Lowering<'_> {
         })
     }
 
-    /// The record is done unless the test holds.
-    fn require(&mut self, test: &Test, value: Register) {
+    /// The record is done unless one of the tests holds.
+    fn require(&mut self, any_of: &[(&Test, Register)]) {
         let next = self.next;
-        match test {
-            Test::Within(range) => {
-                let (relation, left, right) = self.relation(range, value);
+        match any_of {
+            [(Test::Within(range), value)] => {
+                let (relation, left, right) = self.relation(range, *value);
                 self.builder.require(relation, left, right, next);
             }
-            test => {
-                let holds = self.holds(test, value);
+            any_of => {
+                let holds = self.holds(any_of);
                 self.builder.require(Relation::NotEqual, holds, 0, next);
             }
         }
     }
 
-    /// 1 when the test holds.
-    fn holds(&mut self, test: &Test, value: Register) -> Register {
-        let ranges: &[Range] = match test {
-            Test::Within(range) => std::slice::from_ref(range),
-            Test::IsOneOf(ranges) => ranges,
-            Test::IsThere | Test::IsMissing => &[],
-        };
+    /// 1 when one of the tests holds.
+    fn holds(&mut self, any_of: &[(&Test, Register)]) -> Register {
         let mut all = self.builder.copy(0);
-        for range in ranges {
-            let relation = self.relation(range, value);
-            all = self.builder.select(relation, 1, all);
+        for (test, value) in any_of {
+            let ranges: &[NumberRange] = match test {
+                Test::Within(range) => std::slice::from_ref(range),
+                Test::IsOneOf(ranges) => ranges,
+                Test::IsThere | Test::IsMissing => &[],
+            };
+            for range in ranges {
+                let relation = self.relation(range, *value);
+                all = self.builder.select(relation, 1, all);
+            }
         }
         all
     }
 
-    fn relation(&mut self, range: &Range, value: Register) -> (Relation, Register, u64) {
+    fn relation(&mut self, range: &NumberRange, value: Register) -> (Relation, Register, u64) {
         let (first, more, negated) = range.parts();
         let (relation, left, right) = match (first, more) {
             (_, 0) => (Relation::Equal, value, first),
@@ -687,12 +718,12 @@ impl Lowering<'_> {
         };
         for (low, high) in others {
             let next = self.builder.label();
-            let range = Range::from_to(*low, *high);
+            let range = NumberRange::from_to(*low, *high);
             let (relation, left, right) = self.relation(&range, value);
             self.builder.branch(relation, left, right, behind, next);
             self.builder.write(next);
         }
-        let range = Range::from_to(last.0, last.1);
+        let range = NumberRange::from_to(last.0, last.1);
         let (relation, left, right) = self.relation(&range, value);
         self.builder.branch(relation, left, right, behind, fail);
         self.builder.write(behind);
@@ -934,7 +965,6 @@ impl Lowering<'_> {
 
     /// The number of the record at hand; `None` where it has none.
     pub(super) fn value(&mut self, value: &Value, path: &Path) -> Option<Register> {
-        let at = Register::AT;
         let mut number = match value.from {
             From::Field(field) => {
                 let location = path.fields[field]?;
@@ -945,13 +975,7 @@ impl Lowering<'_> {
                 let bits = location.at.bits()?;
                 self.bits(start, &bits)
             }
-            From::Record(offset, shift, mask) => {
-                let word = self.builder.load(at, offset, Bytes::Eight);
-                let word = self
-                    .builder
-                    .compute(Operation::ShiftRight, word, u64::from(shift));
-                self.builder.compute(Operation::And, word, mask)
-            }
+            From::Record(bits) => self.bits(Register::AT, &bits),
             From::Number => self.number?,
             From::Len => self.wire_len()?,
             From::Time => self.time()?,

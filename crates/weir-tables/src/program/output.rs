@@ -3,8 +3,7 @@
 use weir_compile::Operation;
 use weir_packet::Kind;
 
-use crate::aggregate::Function;
-use crate::block::ROWS;
+use crate::aggregate::{Function, ROWS};
 use crate::key::Key;
 
 /// Where the rows of one aggregate go.

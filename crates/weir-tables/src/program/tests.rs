@@ -9,10 +9,9 @@ use weir_packet::{Decoder, Field, Frame, Kind, LinkType, Needs, Options};
 use weir_testkit::{Rng, trace};
 
 use super::*;
-use crate::block::Look;
 use crate::{
     Branch, Calculation, Column, Constant, Counters, Expression, Function, Network, Operator,
-    Origin, Predicate, Row, Scan, ScanOptions, Table,
+    Origin, Predicate, Row, Scan, ScanOptions, SharedScan, Table, WantedRows,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,7 +50,7 @@ fn read(
     let end = loop {
         if way != Way::Decoded {
             if program.is_none()
-                && let Some((framing, link_type)) = Look::framing(&reader)
+                && let Some((framing, link_type)) = Records::framing(&reader)
             {
                 let mut made =
                     Questions::new(&aggregates, framing, link_type, None, &Options::default())?;
@@ -64,14 +63,14 @@ fn read(
                 made_for = Some((framing, link_type));
             }
             if let Some(program) = &mut program
-                && Look::framing(&reader) == made_for
+                && Records::framing(&reader) == made_for
             {
-                let (window, number, ports) = Look::window(&reader);
+                let (window, number, ports) = Records::window(&reader);
                 // Odd stretches, too.
                 let most = 1 + number * 7 % 1000;
                 let passed = program.run(&mut aggregates, window, number, ports, most);
                 assert!(passed.taken <= passed.records && passed.records <= most);
-                Look::pass_records(&mut reader, passed.bytes, passed.records);
+                Records::pass_records(&mut reader, passed.bytes, passed.records);
                 records += passed.records;
                 taken += passed.taken;
                 by_program += passed.records;
@@ -249,6 +248,13 @@ impl Questioner {
     }
 
     fn predicate(&mut self) -> Predicate {
+        match self.below(8) {
+            0 => Predicate::Or((0..2 + self.below(2)).map(|_| self.comparison()).collect()),
+            _ => self.comparison(),
+        }
+    }
+
+    fn comparison(&mut self) -> Predicate {
         let column = self.number();
         match self.below(10) {
             2.. if column.kind == Kind::Bool => match self.below(2) {
@@ -670,6 +676,72 @@ fn rows_that_a_program_selects_are_those_of_the_decoder() {
     }
     eprintln!("{compiled} of {records} records went through programs");
     assert!(compiled * 4 > records, "{compiled} of {records}");
+}
+
+/// Several who want rows, and one who wants groups, share a program that passes over what none of them takes.
+#[test]
+fn a_program_selects_for_all_who_share_a_reading() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.pcap");
+    let mut pcap = Vec::new();
+    trace::ethernet_pcap(&mut pcap, 5, 400_000).unwrap();
+    std::fs::write(&path, pcap).unwrap();
+    let table = Table::packets();
+    let column = |name: &str| table.columns()[table.position(name).unwrap()].clone();
+    let is =
+        |name, number| Predicate::Compare(column(name), Operator::Equal, Constant::Integer(number));
+    let rows = |predicate| WantedRows {
+        table: table.clone(),
+        projection: vec![table.position("frame.number").unwrap()],
+        predicate: Some(predicate),
+        limit: None,
+    };
+    // Long addresses are no plain numbers.
+    let other = Constant::Bytes(vec![0; 16]);
+    let is_other = Predicate::Compare(column("ipv6.src"), Operator::Equal, other);
+    let wanted = [
+        rows(is("udp.dstport", 53)),
+        // A part of it is plain.
+        rows(Predicate::And(vec![is("tcp.dstport", 443), is_other])),
+    ];
+    let read = |compile| {
+        let branch = Branch {
+            predicate: Some(is("ip.ttl", 1)),
+            keys: vec![],
+            arguments: vec![None],
+            filters: vec![None],
+        };
+        let groups = vec![Aggregate::new(vec![branch], &[Function::CountRows]).unwrap()];
+        let counters = Arc::new(Counters::default());
+        let options = ScanOptions {
+            compile,
+            ..ScanOptions::default()
+        };
+        let sources = vec![Source::capture(&path)];
+        let scan = SharedScan::new(groups, &wanted, sources, options);
+        let mut scan = scan.with_counters(Arc::clone(&counters));
+        let mut batches = Vec::new();
+        while scan.step().unwrap() {
+            for number in 0..wanted.len() {
+                batches.extend(scan.take_batch(number, false).unwrap());
+            }
+        }
+        for number in 0..wanted.len() {
+            batches.extend(scan.take_batch(number, true).unwrap());
+        }
+        let groups = scan.groups_mut().iter_mut().map(Aggregate::groups_as_words);
+        (batches, groups.collect::<Vec<_>>(), counters.totals())
+    };
+    let (expected, groups, of_decoder) = read(Compile::Never);
+    let (found, same_groups, of_program) = read(Compile::Always);
+    assert_eq!(expected, found);
+    assert_eq!(groups, same_groups);
+    assert_eq!(of_decoder.records, of_program.records);
+    assert_eq!(of_decoder.compiled, 0);
+    assert!(
+        of_program.compiled * 4 > of_program.records,
+        "{of_program:?}"
+    );
 }
 
 /// A link type that is not decoded is told, whoever reads.

@@ -34,7 +34,7 @@ type Seen = OnceCell<HashMap<u64, BTreeSet<String>>>;
 
 /// What came of some captures.
 #[derive(Default)]
-struct Found {
+struct Guessed {
     counts: BTreeMap<String, Counts>,
     /// Guesses that are not so: the guess, the capture, what tshark sees.
     wrong: BTreeSet<(String, String, String)>,
@@ -186,7 +186,7 @@ fn by_tshark(path: &Path) -> HashMap<u64, BTreeSet<String>> {
     text.lines().filter_map(record).collect()
 }
 
-impl Found {
+impl Guessed {
     fn count(&mut self, guess: &str) -> &mut Counts {
         self.counts.entry(guess.to_owned()).or_default()
     }
@@ -327,14 +327,14 @@ fn nothing_was_guessed_that_tshark_sees_to_be_something_else() {
     let made = tempfile::tempdir().unwrap();
     captures.extend(transports::megaco_captures(made.path()));
     let next = AtomicUsize::new(0);
-    let all = Mutex::new(Found::default());
+    let all = Mutex::new(Guessed::default());
     let work = || {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some(capture) = captures.get(number) else {
                 return;
             };
-            let mut found = Found::default();
+            let mut found = Guessed::default();
             let seen = Seen::new();
             found.tables(capture, &seen, stride == 1);
             if number.is_multiple_of(stride) {
@@ -369,7 +369,7 @@ fn nothing_was_guessed_that_tshark_sees_to_be_something_else() {
 }
 
 /// Compares with the page, or writes its table. A guess may be so more often than the page says, as captures are added.
-fn page(all: &Found, captures: usize) {
+fn page(all: &Guessed, captures: usize) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/guesses.md");
     let text = std::fs::read_to_string(&path).unwrap();
     let (head, rest) = text.split_once(BEGIN).unwrap();

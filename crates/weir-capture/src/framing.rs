@@ -1,0 +1,37 @@
+//! How records are told apart, as data.
+
+/// How the records of a capture are told apart, as data: for who compiles it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordFraming {
+    /// A header with seconds and their fraction in its first eight bytes, then the data.
+    Pcap {
+        /// Bytes of the header.
+        header_len: u32,
+        /// Numbers have their last byte first.
+        is_little: bool,
+        /// Where in the header the captured length is, 32 bits.
+        captured_at: u32,
+        /// Where the length on the wire is.
+        wire_len_at: u32,
+        /// The lengths stand in either order: the smaller one is the captured length.
+        smaller_is_captured: bool,
+        /// Nanoseconds in one unit of the fraction.
+        fraction_ns: u32,
+        /// A larger captured length is damage.
+        captured_max: u32,
+    },
+    /// ERF: the header is part of the data, and has its length in the big-endian word at 10.
+    Erf,
+    /// pcapng: enhanced packet blocks of the interfaces that [`Reader::ports`](crate::Reader::ports) has a bit for. All
+    /// other blocks are left to the reader.
+    Pcapng {
+        /// Numbers have their last byte first.
+        is_little: bool,
+        /// A larger captured length is damage.
+        captured_max: u32,
+        /// More bytes of options, with what fills up the data, are beyond a limit.
+        options_max: u32,
+        /// Nanoseconds in one unit of time, which counts from 1970; not 0.
+        tick_ns: u64,
+    },
+}
