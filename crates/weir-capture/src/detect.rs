@@ -70,36 +70,26 @@ pub fn other_compression(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
 }
 
 /// How they begin.
-const OTHER_COMPRESSIONS: [(&[u8], &str, &str); 6] = [
-    (
-        b"\xfd7zXZ\0",
-        "xz",
-        "gzip and zstd are unpacked here; for this one: xz -dc FILE | weir query \"… FROM '-'\"",
-    ),
-    (
-        b"BZh",
-        "bzip2",
-        "gzip and zstd are unpacked here; for this one: bzip2 -dc FILE | weir query \"… FROM '-'\"",
-    ),
-    (
-        b"\x04\x22\x4d\x18",
-        "lz4",
-        "gzip and zstd are unpacked here; for this one: lz4 -dc FILE | weir query \"… FROM '-'\"",
-    ),
+const OTHER_COMPRESSIONS: [(&[u8], &str, &str); 4] = [
     (
         b"PK\x03\x04",
         "zip",
-        "gzip and zstd are unpacked here; for this one: unzip -p FILE | weir query \"… FROM '-'\"",
+        "an archive is read where it is a file, FROM 'x.zip' or 'x.zip/member.pcap'; from elsewhere: unzip -p FILE | weir …",
+    ),
+    (
+        b"\x02\x21\x4c\x18",
+        "the old frames of lz4",
+        "for this one: lz4 -dc FILE | weir query \"… FROM '-'\"",
     ),
     (
         b"7z\xbc\xaf\x27\x1c",
         "7-Zip",
-        "gzip and zstd are unpacked here; for this one: 7z x -so FILE | weir query \"… FROM '-'\"",
+        "for this one: 7z x -so FILE | weir query \"… FROM '-'\"",
     ),
     (
         b"\x1f\x9d",
         "compress",
-        "gzip and zstd are unpacked here; for this one: gzip -dc FILE | weir query \"… FROM '-'\"",
+        "for this one: gzip -dc FILE | weir query \"… FROM '-'\"",
     ),
 ];
 

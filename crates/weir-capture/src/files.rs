@@ -52,7 +52,7 @@ fn open_file(path: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-/// Whether the file at `path` is a capture, looking through gzip and zstd; `None` when it is
+/// Whether the file at `path` is a capture, looking through its compression; `None` when it is
 /// something else. Reads no more than some kilobytes.
 ///
 /// # Errors
@@ -96,11 +96,24 @@ pub fn is_capture_at(path: &Path) -> bool {
 #[must_use]
 pub fn is_capture_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    let plain = COMPRESSED_ENDINGS
-        .iter()
-        .find_map(|ending| name.strip_suffix(ending))
-        .unwrap_or(&name);
+    let plain = uncompressed_name(&name);
     CAPTURE_ENDINGS.iter().any(|ending| plain.ends_with(ending))
+}
+
+/// A name without the ending that says how the file is compressed.
+///
+/// ```
+/// assert_eq!(weir_capture::uncompressed_name("hosts.CSV.GZ"), "hosts.CSV");
+/// assert_eq!(weir_capture::uncompressed_name("hosts.csv"), "hosts.csv");
+/// ```
+#[must_use]
+pub fn uncompressed_name(name: &str) -> &str {
+    let without = |ending: &&str| {
+        let at = name.len().checked_sub(ending.len())?;
+        let (plain, found) = name.split_at_checked(at)?;
+        found.eq_ignore_ascii_case(ending).then_some(plain)
+    };
+    COMPRESSED_ENDINGS.iter().find_map(without).unwrap_or(name)
 }
 
 /// The files that `pattern` means, sorted: the path itself, or all that match `*`, `?`, `[...]` and

@@ -1,7 +1,7 @@
 //! How do I read the packets in this file, and keep some of them in another?
 //!
-//! Whatever it is: pcap, pcapng or ERF; plain, gzip or zstd; a file, a pipe, or several files in
-//! the order of time. Format and compression are found by content.
+//! Whatever it is: pcap, pcapng, ERF, snoop or NetMon 2; plain, or compressed by gzip, zstd, xz, bzip2 or lz4; a file, a
+//! member of a zip archive, a pipe, or several files in the order of time. Format and compression are found by content.
 //!
 //! ```
 //! # let capture = b"\xd4\xc3\xb2\xa1\x02\0\x04\0\0\0\0\0\0\0\0\0\0\0\x04\0\x01\0\0\0\
@@ -43,13 +43,15 @@ mod record;
 mod split;
 mod stream;
 mod write;
+mod zip;
 
 pub use block::{Block, RecordFraming};
 pub use detect::{other_compression, sniff};
+pub use input::Uncompressed;
 pub use error::{Error, ErrorKind, Location, Reason};
 pub use files::{
     CaptureFile, expand, is_capture_at, is_capture_name, open, open_with, shown, sniff_path,
-    sniff_reader,
+    sniff_reader, uncompressed_name,
 };
 pub use merge::{FileError, Merge};
 pub use object::{Object, ReadObject, is_remote, redacted};
@@ -58,6 +60,7 @@ pub use pattern::NamePattern;
 pub use reader::Reader;
 pub use record::{Compression, Format, Interface, Record};
 pub use split::{PartSource, Split};
+pub use zip::{Archive, ArchiveMember};
 pub use write::{WriteError, WriteRecord, Writer};
 
 /// The examples of the README are tests.

@@ -22,8 +22,8 @@ pub struct Options {
     pub block_bytes_max: u32,
     /// Interfaces that one pcapng section may describe.
     pub interfaces_max: usize,
-    /// Binary logarithm of the window that a zstd frame may ask for: 27 is 128 MiB, as in the zstd
-    /// program.
+    /// Binary logarithm of the window that a zstd frame, or of the dictionary that an xz block may ask for: 27 is
+    /// 128 MiB, as in the zstd program.
     pub zstd_window_log_max: u32,
     /// Read as this format without looking at the content. An ERF file of one or two records has
     /// too little in it to be recognised.

@@ -18,7 +18,7 @@ use crate::{
 /// Reading allocates nothing a record: one buffer is reused, and grows only when a record is larger
 /// than it. Damage ends the capture: all records before it are given, then the error once, then
 /// `None`.
-pub struct Reader<R> {
+pub struct Reader<R: Read> {
     stream: Stream<R>,
     parser: Parser,
     finished: bool,
@@ -309,7 +309,7 @@ impl<R: Read> Reader<R> {
     }
 }
 
-impl<R> fmt::Debug for Reader<R> {
+impl<R: Read> fmt::Debug for Reader<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reader")
             .field("format", &self.stream.format)

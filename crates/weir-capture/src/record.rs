@@ -96,6 +96,14 @@ pub enum Compression {
     Gzip,
     /// zstd (RFC 8878), one frame or several.
     Zstd,
+    /// xz, one stream or several.
+    Xz,
+    /// bzip2, one stream or several.
+    Bzip2,
+    /// lz4, one frame or several.
+    Lz4,
+    /// A member of a zip archive.
+    Zip,
 }
 
 impl fmt::Display for Compression {
@@ -104,6 +112,10 @@ impl fmt::Display for Compression {
             Self::None => "plain",
             Self::Gzip => "gzip",
             Self::Zstd => "zstd",
+            Self::Xz => "xz",
+            Self::Bzip2 => "bzip2",
+            Self::Lz4 => "lz4",
+            Self::Zip => "zip",
         })
     }
 }

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// A stream of records in the middle of being read.
-pub(crate) struct Stream<R> {
+pub(crate) struct Stream<R: Read> {
     pub(crate) buffer: Buffer<R>,
     pub(crate) interfaces: Vec<Interface>,
     /// Number of the last record.
