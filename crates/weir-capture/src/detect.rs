@@ -2,12 +2,12 @@
 
 use std::{fmt::Write, io::Read};
 
-use crate::{Error, Format, buffer::Buffer, erf, pcap, pcapng};
+use crate::{Error, Format, buffer::Buffer, erf, netmon, pcap, pcapng, snoop};
 
 /// The format of a capture that begins with these uncompressed bytes, or `None` when they are not
 /// the beginning of one.
 ///
-/// pcap shows in 4 bytes and pcapng in 12. ERF has no magic number and is recognised by a chain of
+/// pcap shows in 4 bytes, NetMon in 6, snoop in 8 and pcapng in 12. ERF has no magic number and is recognised by a chain of
 /// at least three plausible records, for which some kilobytes should be given.
 #[must_use]
 pub fn sniff(prefix: &[u8]) -> Option<Format> {
@@ -32,6 +32,10 @@ fn magic(prefix: &[u8]) -> Option<Format> {
         Some(Format::Pcap)
     } else if pcapng::sniff(prefix) {
         Some(Format::Pcapng)
+    } else if snoop::sniff(prefix) {
+        Some(Format::Snoop)
+    } else if netmon::sniff(prefix) {
+        Some(Format::NetMon)
     } else {
         None
     }
@@ -55,7 +59,7 @@ fn unknown(bytes: &[u8]) -> Error {
     }
     Error::unknown_format(
         found,
-        "pcap, pcapng and ERF are read; `editcap -F pcapng FILE NEW.pcapng` converts the other \
+        "pcap, pcapng, ERF, snoop and NetMon 2 are read; `editcap -F pcapng FILE NEW.pcapng` converts the other \
          formats that Wireshark knows",
     )
 }

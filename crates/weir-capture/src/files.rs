@@ -129,6 +129,9 @@ pub fn expand(pattern: &str) -> Result<Vec<PathBuf>, Error> {
     if path.exists() {
         return Ok(vec![path.to_owned()]);
     }
+    if let Cow::Owned(at_home) = from_home(pattern) {
+        return expand(&at_home);
+    }
     if let Some(path) = as_shown(pattern).filter(|path| path.exists()) {
         return Ok(vec![path]);
     }
@@ -136,9 +139,9 @@ pub fn expand(pattern: &str) -> Result<Vec<PathBuf>, Error> {
         _ if pattern.contains("://") => Some(
             "local files are read here: fetch it first; FROM of SQL reads s3, gs, az, https and http",
         ),
-        _ if pattern.starts_with('~') => {
-            Some("within quotes the shell leaves ~ as it is: $HOME stands for the home folder")
-        }
+        _ if pattern.starts_with('~') => Some(
+            "~/ stands for the home folder where HOME is set; of others the whole path is wanted",
+        ),
         _ => None,
     };
     if let Some(hint) = elsewhere {
@@ -159,6 +162,18 @@ pub fn expand(pattern: &str) -> Result<Vec<PathBuf>, Error> {
         ));
     }
     Ok(paths)
+}
+
+/// A path in which `~/` stands for the home folder (`HOME`), as the shell writes it out where it is not quoted.
+#[must_use]
+pub fn from_home(pattern: &str) -> Cow<'_, str> {
+    let home = std::env::var("HOME")
+        .ok()
+        .filter(|home| Path::new(home).is_absolute());
+    match (pattern.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => Cow::Owned(format!("{}/{rest}", home.trim_end_matches('/'))),
+        _ => Cow::Borrowed(pattern),
+    }
 }
 
 /// A path as text: in columns and in messages. A name that is not UTF-8 has `\xff` for each byte that is no
@@ -222,7 +237,7 @@ fn as_shown(_: &str) -> Option<PathBuf> {
     None
 }
 /// How the names of captures end.
-const CAPTURE_ENDINGS: [&str; 5] = [".pcap", ".pcapng", ".cap", ".erf", ".ntar"];
+const CAPTURE_ENDINGS: [&str; 6] = [".pcap", ".pcapng", ".cap", ".erf", ".ntar", ".snoop"];
 /// And what may stand behind that.
 const COMPRESSED_ENDINGS: [&str; 6] = [".gz", ".zst", ".zstd", ".xz", ".bz2", ".lz4"];
 

@@ -33,6 +33,7 @@ mod error;
 mod files;
 mod input;
 mod merge;
+mod netmon;
 mod object;
 mod options;
 mod pattern;
@@ -40,6 +41,7 @@ mod pcap;
 mod pcapng;
 mod reader;
 mod record;
+mod snoop;
 mod split;
 mod stream;
 mod write;
@@ -47,12 +49,12 @@ mod zip;
 
 pub use block::{Block, RecordFraming};
 pub use detect::{other_compression, sniff};
-pub use input::Uncompressed;
 pub use error::{Error, ErrorKind, Location, Reason};
 pub use files::{
-    CaptureFile, expand, is_capture_at, is_capture_name, open, open_with, shown, sniff_path,
-    sniff_reader, uncompressed_name,
+    CaptureFile, expand, from_home, is_capture_at, is_capture_name, open, open_with, shown,
+    sniff_path, sniff_reader, uncompressed_name,
 };
+pub use input::Uncompressed;
 pub use merge::{FileError, Merge};
 pub use object::{Object, ReadObject, is_remote, redacted};
 pub use options::{Options, record_bytes_max_of};
@@ -60,8 +62,8 @@ pub use pattern::NamePattern;
 pub use reader::Reader;
 pub use record::{Compression, Format, Interface, Record};
 pub use split::{PartSource, Split};
-pub use zip::{Archive, ArchiveMember};
 pub use write::{WriteError, WriteRecord, Writer};
+pub use zip::{Archive, ArchiveMember};
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

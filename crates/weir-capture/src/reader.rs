@@ -7,8 +7,10 @@ use crate::{
     buffer::Buffer,
     detect::detect,
     erf::Erf,
+    netmon::NetMon,
     pcap::Pcap,
     pcapng::Pcapng,
+    snoop::Snoop,
     split::{Knowledge, Plausible},
     stream::{Found, Stream},
 };
@@ -29,6 +31,8 @@ pub(crate) enum Parser {
     Pcap(Pcap),
     Pcapng(Box<Pcapng>),
     Erf(Erf),
+    Snoop(Snoop),
+    NetMon(NetMon),
 }
 
 impl Parser {
@@ -38,6 +42,8 @@ impl Parser {
             Self::Pcap(pcap) => pcap,
             Self::Pcapng(pcapng) => &**pcapng,
             Self::Erf(erf) => erf,
+            Self::Snoop(snoop) => snoop,
+            Self::NetMon(netmon) => netmon,
         }
     }
 }
@@ -80,6 +86,8 @@ impl<R: Read> Reader<R> {
             Format::Pcap => Parser::Pcap(Pcap::begin(&mut stream, options)?),
             Format::Pcapng => Parser::Pcapng(Box::new(Pcapng::begin(&mut stream, options)?)),
             Format::Erf => Parser::Erf(Erf::new()),
+            Format::Snoop => Parser::Snoop(Snoop::begin(&mut stream, options)?),
+            Format::NetMon => Parser::NetMon(NetMon::begin(&mut stream, options)?),
         };
         Ok(Self {
             stream,
@@ -169,6 +177,8 @@ impl<R: Read> Reader<R> {
             Parser::Pcap(pcap) => pcap.look(window, most, block),
             Parser::Erf(erf) => erf.look(window, most, block),
             Parser::Pcapng(pcapng) => pcapng.look(&self.stream.interfaces, window, most, block),
+            // One record after the other.
+            Parser::Snoop(_) | Parser::NetMon(_) => {}
         }
         window
     }
@@ -181,6 +191,7 @@ impl<R: Read> Reader<R> {
             Parser::Pcap(pcap) => Some(pcap.framing()),
             Parser::Erf(_) => Some(RecordFraming::Erf),
             Parser::Pcapng(pcapng) => pcapng.framing(),
+            Parser::Snoop(_) | Parser::NetMon(_) => None,
         }
     }
 
@@ -207,7 +218,7 @@ impl<R: Read> Reader<R> {
         match &self.parser {
             Parser::Erf(erf) => erf.ports(),
             Parser::Pcapng(pcapng) => pcapng.alike(&self.stream.interfaces),
-            Parser::Pcap(_) => 0,
+            Parser::Pcap(_) | Parser::Snoop(_) | Parser::NetMon(_) => 0,
         }
     }
 
@@ -242,6 +253,7 @@ impl<R: Read> Reader<R> {
             Parser::Pcap(pcap) => Knowledge::Pcap(pcap.clone()),
             Parser::Pcapng(pcapng) => Knowledge::Pcapng(pcapng.descriptions()),
             Parser::Erf(erf) => Knowledge::Erf(erf.clone(), self.stream.interfaces.clone()),
+            Parser::Snoop(_) | Parser::NetMon(_) => Knowledge::Nothing,
         }
     }
 
@@ -293,6 +305,8 @@ impl<R: Read> Reader<R> {
             Parser::Pcap(pcap) => pcap.find(&mut self.stream),
             Parser::Pcapng(pcapng) => pcapng.find(&mut self.stream),
             Parser::Erf(erf) => erf.find(&mut self.stream),
+            Parser::Snoop(snoop) => snoop.find(&mut self.stream),
+            Parser::NetMon(netmon) => netmon.find(&mut self.stream),
         };
         self.finished = match &found {
             Ok(found) => found.is_none(),

@@ -74,6 +74,10 @@ pub enum Format {
     Pcapng,
     /// Endace's extensible record format.
     Erf,
+    /// The format of Solaris (RFC 1761).
+    Snoop,
+    /// Microsoft's Network Monitor, version 2.
+    NetMon,
 }
 
 impl fmt::Display for Format {
@@ -82,6 +86,8 @@ impl fmt::Display for Format {
             Self::Pcap => "pcap",
             Self::Pcapng => "pcapng",
             Self::Erf => "ERF",
+            Self::Snoop => "snoop",
+            Self::NetMon => "NetMon",
         })
     }
 }

@@ -407,7 +407,7 @@ impl Session {
         }
         if totals.unknown_link > 0 {
             self.messages.warning(&format!(
-                "{} of {} records have a link type that is not decoded; SELECT frame.link_type, count(*) … GROUP BY 1 shows which",
+                "{} of {} records have a link type that is not decoded; SELECT frame.link_type_name, count(*) … GROUP BY 1 shows which",
                 grouped(totals.unknown_link),
                 grouped(totals.records),
             ));

@@ -84,6 +84,14 @@ impl Location {
         }
     }
 
+    /// Opens it from its beginning on, and unpacks it when it is compressed.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_uncompressed(&self) -> io::Result<Box<dyn Read + Send>> {
+        Ok(Box::new(weir_capture::Uncompressed::new(self.open()?)?))
+    }
+
     /// Opens what can be read from any place, for reads of `range` to begin with; `None` for what cannot.
     pub(crate) fn open_range(&self, range: Range<u64>) -> io::Result<Option<Ranged>> {
         match self {

@@ -82,10 +82,9 @@ impl<R: Read> Lz4<R> {
                     return Err(match (failure, cut) {
                         (Some(failure), _) => failure.into(),
                         (None, true) => self.failure("the file is cut short", None),
-                        (None, false) => self.failure(
-                            "the compressed data is damaged",
-                            Some(error.to_string()),
-                        ),
+                        (None, false) => {
+                            self.failure("the compressed data is damaged", Some(error.to_string()))
+                        }
                     });
                 }
             }

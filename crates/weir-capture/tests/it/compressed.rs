@@ -370,7 +370,11 @@ fn what_xz_bzip2_lz4_and_zip_write_is_read() {
     std::fs::write(folder.path().join("a.pcap"), &file).unwrap();
     for (program, arguments, written) in [
         ("xz", "-k -9 -C sha256", "a.pcap.xz"),
-        ("xz", "-kf -T2 --block-size=100KiB --x86 --lzma2", "a.pcap.xz"),
+        (
+            "xz",
+            "-kf -T2 --block-size=100KiB --x86 --lzma2",
+            "a.pcap.xz",
+        ),
         ("bzip2", "-k -9", "a.pcap.bz2"),
         ("lz4", "-q -f -BD -9", "a.pcap.lz4"),
         ("lz4", "-q -f -B4 -BX --content-size", "a.pcap.lz4"),
@@ -497,7 +501,11 @@ fn members_of_an_archive_are_read_in_the_order_of_their_names() {
                         (name.as_str(), kept.len())
                     })
                     .collect();
-                let expected = [("a.pcap", 1), ("c.pcap.gz", RECORDS), ("day/b.pcap", RECORDS)];
+                let expected = [
+                    ("a.pcap", 1),
+                    ("c.pcap.gz", RECORDS),
+                    ("day/b.pcap", RECORDS),
+                ];
                 assert_eq!(told, expected, "{method} {as_it_comes}");
             }
         }
@@ -513,7 +521,9 @@ fn an_archive_that_is_cut_gives_what_is_there_and_says_so() {
     let error = read[1].2.as_ref().unwrap();
     assert_eq!(error.kind(), ErrorKind::Decompress);
     assert!(
-        error.to_string().contains("zip: the file is cut short at byte"),
+        error
+            .to_string()
+            .contains("zip: the file is cut short at byte"),
         "{error}"
     );
     assert!(read[1].1.len() > 2000, "{}", read[1].1.len());
@@ -521,13 +531,19 @@ fn an_archive_that_is_cut_gives_what_is_there_and_says_so() {
     let read = read_archive(&bytes[..bytes.len() - 40]).unwrap();
     assert_eq!((read[0].1.len(), read[1].1.len()), (1, RECORDS));
     let error = read[1].2.as_ref().unwrap();
-    assert!(error.to_string().contains("the archive is cut short"), "{error}");
+    assert!(
+        error.to_string().contains("the archive is cut short"),
+        "{error}"
+    );
     // A member that is not what was put in.
     let mut changed = archive(0, &[("a.pcap", &file)], false);
     changed[1000] ^= 1;
     let read = read_archive(&changed).unwrap();
     let error = read[0].2.as_ref().unwrap();
-    assert!(error.to_string().contains("the checksum does not match"), "{error}");
+    assert!(
+        error.to_string().contains("the checksum does not match"),
+        "{error}"
+    );
     assert_eq!(read[0].1.len(), RECORDS);
 }
 
