@@ -78,6 +78,7 @@ impl<R: Read> Reader<R> {
         let mut stream = Stream {
             buffer,
             interfaces: Vec::new(),
+            secrets: Vec::new(),
             number: 0,
             format,
             stop: u64::MAX,
@@ -126,6 +127,13 @@ impl<R: Read> Reader<R> {
     #[must_use]
     pub fn interfaces(&self) -> &[Interface] {
         &self.stream.interfaces
+    }
+
+    /// What a pcapng has of secrets of TLS so far, as the lines of a key log (`SSLKEYLOGFILE`). Wireshark and `editcap
+    /// --inject-secrets` put them in front of the packets.
+    #[must_use]
+    pub fn tls_secrets(&self) -> &[u8] {
+        &self.stream.secrets
     }
 
     /// Uncompressed bytes consumed so far.

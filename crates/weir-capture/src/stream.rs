@@ -14,6 +14,8 @@ use crate::{
 pub(crate) struct Stream<R: Read> {
     pub(crate) buffer: Buffer<R>,
     pub(crate) interfaces: Vec<Interface>,
+    /// Lines of key logs of TLS that came so far.
+    pub(crate) secrets: Vec<u8>,
     /// Number of the last record.
     pub(crate) number: u64,
     pub(crate) format: Format,

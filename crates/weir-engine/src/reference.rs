@@ -263,7 +263,11 @@ impl Resolver<'_> {
             ),
             Reference::Extracted(extraction, patterns, reads, settings) => {
                 let sources = self.packet_sources(patterns, *reads)?;
-                let table = Table::extracted(extraction).with_settings(self.opened(settings)?);
+                let mut settings = self.opened(settings)?;
+                if extraction.arguments().any(|argument| argument == "keylog") {
+                    settings.take_secrets_of(&sources);
+                }
+                let table = Table::extracted(extraction).with_settings(settings);
                 let table = match self.records && extraction.is_of_packets() {
                     true => table.with_records(),
                     false => table,
