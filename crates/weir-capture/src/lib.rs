@@ -41,6 +41,7 @@ mod pcap;
 mod pcapng;
 mod reader;
 mod record;
+mod repeated;
 mod snoop;
 mod split;
 mod stream;

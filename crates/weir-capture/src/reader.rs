@@ -10,6 +10,7 @@ use crate::{
     netmon::NetMon,
     pcap::Pcap,
     pcapng::Pcapng,
+    repeated::Repeated,
     snoop::Snoop,
     split::{Knowledge, Plausible},
     stream::{Found, Stream},
@@ -23,6 +24,8 @@ use crate::{
 pub struct Reader<R: Read> {
     stream: Stream<R>,
     parser: Parser,
+    /// When repetitions are passed over.
+    repeated: Option<Repeated>,
     finished: bool,
     failed: bool,
 }
@@ -93,6 +96,7 @@ impl<R: Read> Reader<R> {
         Ok(Self {
             stream,
             parser,
+            repeated: Repeated::of(options.repeats_window),
             finished: false,
             failed: false,
         })
@@ -181,7 +185,8 @@ impl<R: Read> Reader<R> {
         block.begin(link_type, self.stream.number + 1);
         let window = self.stream.window_to_stop();
         match &self.parser {
-            _ if self.finished || interface.is_none() => {}
+            // Each is compared with those before it.
+            _ if self.finished || interface.is_none() || self.repeated.is_some() => {}
             Parser::Pcap(pcap) => pcap.look(window, most, block),
             Parser::Erf(erf) => erf.look(window, most, block),
             Parser::Pcapng(pcapng) => pcapng.look(&self.stream.interfaces, window, most, block),
@@ -196,6 +201,7 @@ impl<R: Read> Reader<R> {
     #[must_use]
     pub fn framing(&self) -> Option<RecordFraming> {
         match &self.parser {
+            _ if self.repeated.is_some() => None,
             Parser::Pcap(pcap) => Some(pcap.framing()),
             Parser::Erf(_) => Some(RecordFraming::Erf),
             Parser::Pcapng(pcapng) => pcapng.framing(),
@@ -306,6 +312,25 @@ impl<R: Read> Reader<R> {
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "as next")]
     pub(crate) fn find(&mut self) -> Result<Option<Found>, Error> {
+        loop {
+            let found = self.find_any()?;
+            match (&mut self.repeated, &found) {
+                (Some(repeated), Some(one)) => {
+                    let record = self.stream.record(one);
+                    if record.is_some_and(|record| repeated.is_one(record.data)) {
+                        continue;
+                    }
+                    return Ok(found);
+                }
+                _ => return Ok(found),
+            }
+        }
+    }
+
+    /// Finds the next record, whether it is a repetition or not.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as next")]
+    fn find_any(&mut self) -> Result<Option<Found>, Error> {
         if self.finished {
             return Ok(None);
         }

@@ -27,7 +27,7 @@ use crate::refusal::Refusal;
     version,
     about = "SQL over network captures",
     long_about = "SQL over network captures.\n\n\
-        Captures (pcap, pcapng, ERF; plain, gzip or zstd) are tables: name the file in FROM. \
+        Captures (pcap, pcapng, ERF, snoop, NetMon 2; compressed or not) are tables: name the file in FROM. \
         Columns bear Wireshark's field names, such as ip.src, udp.dstport and frame.len.",
     after_help = TOP_EXAMPLES,
     arg_required_else_help = true,

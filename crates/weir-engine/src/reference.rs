@@ -63,6 +63,8 @@ struct Reads {
     sorted: bool,
     lateness: Option<Duration>,
     follow: bool,
+    /// Packets that repeat one right before are left out.
+    dedup: bool,
     /// In place of paths stands `live`: packets as they arrive.
     live: bool,
 }
@@ -456,7 +458,9 @@ impl Resolver<'_> {
 
     /// The captures at `paths`, followed when that is asked for.
     fn sources(&self, paths: &[Location], reads: Reads) -> Result<Vec<Source>, Error> {
-        let sources = paths.iter().map(Source::capture);
+        let sources = paths
+            .iter()
+            .map(|path| deduplicated(Source::capture(path), reads));
         if !(reads.follow || self.follow) {
             return Ok(sources.collect());
         }
@@ -481,7 +485,7 @@ impl Resolver<'_> {
             return self.sources(&self.capture_paths(patterns)?, reads);
         }
         match self.feed {
-            Some(feed) => Ok(vec![Source::feed(Arc::clone(feed))]),
+            Some(feed) => Ok(vec![deduplicated(Source::feed(Arc::clone(feed)), reads)]),
             None => Err(Error::new(
                 ErrorKind::Plan,
                 "live stands for the packets of an interface, and none is captured from",
@@ -706,6 +710,10 @@ impl Reference {
             .with_hint("UNION ALL puts rows of captures beside them"));
         }
         match name {
+            "records" | "clf" if reads.dedup => Err(Error::new(
+                ErrorKind::Plan,
+                format!("{name} has no argument dedup: packets are compared, and nothing else"),
+            )),
             "packets" if is_live || !texts.is_empty() => Ok(Some(Self::Packets(texts, reads))),
             "clf" if !texts.is_empty() => Ok(Some(Self::Clf(texts))),
             "clf" => Err(Error::new(
@@ -756,8 +764,9 @@ impl Reads {
             "merge" => &mut self.merge,
             "sorted" => &mut self.sorted,
             "follow" => &mut self.follow,
+            "dedup" => &mut self.dedup,
             other => {
-                let known = ["merge", "sorted", "follow", "lateness"];
+                let known = ["merge", "sorted", "follow", "dedup", "lateness"];
                 let others = extraction.into_iter().flat_map(Extraction::arguments);
                 let near = similar(other, known.into_iter().chain(others));
                 let error = Error::new(
@@ -767,7 +776,7 @@ impl Reads {
                 return Err(match near.first() {
                     Some(near) => error.with_hint(format!("did you mean {near} => …?")),
                     None => error.with_hint(
-                        "merge => true, sorted => true, follow => true and lateness => INTERVAL '1 second' are known",
+                        "merge => true, sorted => true, follow => true, dedup => true and lateness => INTERVAL '1 second' are known",
                     ),
                 });
             }
@@ -1116,6 +1125,14 @@ fn is_packed(path: &Location) -> Result<bool, Error> {
     match opened {
         Ok(opened) => Ok(opened.compression() != Compression::None),
         Err(error) => Err(Error::new(ErrorKind::Source, format!("{path}: {error}"))),
+    }
+}
+
+/// A source as a table function reads it.
+fn deduplicated(source: Source, reads: Reads) -> Source {
+    match reads.dedup {
+        true => source.without_repeats(),
+        false => source,
     }
 }
 

@@ -125,6 +125,47 @@ fn snoop_and_netmon_captures_are_read_as_tshark_reads_them() {
     compare_all(&paths, 1);
 }
 
+/// What editcap drops as a duplicate is passed over, and nothing else; records keep their numbers.
+#[test]
+fn repeated_packets_are_those_that_editcap_drops() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut state = 7_u32;
+    let mut next = |bound: u32| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 16) % bound
+    };
+    let mut bytes = pcap_header(Little, 0xa1b2_c3d4, (2, 4), 1);
+    for number in 0..600 {
+        let data = vec![next(4) as u8; 60 + next(2) as usize];
+        bytes.extend(pcap_record(Little, (number, 0), &data, 80));
+    }
+    let (original, without) = (folder.path().join("a.pcap"), folder.path().join("b.pcap"));
+    fs::write(&original, &bytes).unwrap();
+    let mut options = weir_capture::Options::default();
+    options.repeats_window = 4;
+    let (ours, error) = read_all(weir_capture::open_with(&original, &options));
+    assert!(error.is_none(), "{error:?}");
+    assert!(ours.len() > 50 && ours.len() < 500, "{}", ours.len());
+    assert!(
+        ours.iter()
+            .all(|kept| kept.time_ns == Some((kept.number as i64 - 1) * 1_000_000_000))
+    );
+    let mut editcap = Command::new("editcap");
+    if editcap
+        .args(["-F", "pcap", "-d"])
+        .arg(&original)
+        .arg(&without)
+        .output()
+        .is_err()
+    {
+        weir_testkit::missing("editcap", "repeated packets are not compared");
+        return;
+    }
+    let (theirs, _) = read_all(open(&without));
+    let times = |all: &[Kept]| all.iter().map(|kept| kept.time_ns).collect::<Vec<_>>();
+    assert_eq!(times(&ours), times(&theirs));
+}
+
 /// Captures with what the public ones lack: name and bytes.
 fn made(order: Order) -> Vec<(String, Vec<u8>)> {
     let packet = [0xaa; 61];

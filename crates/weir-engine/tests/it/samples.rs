@@ -40,6 +40,11 @@ pub(crate) fn enter() -> &'static Path {
 fn write_small(dir: &Path) -> std::io::Result<()> {
     let put = |name: &str, bytes: &[u8]| std::fs::write(dir.join(name), bytes);
     put("net.pcap", &pcap(link_type::ETHERNET, &net()))?;
+    let twice: Vec<_> = net()
+        .into_iter()
+        .flat_map(|one| [one.clone(), one])
+        .collect();
+    put("twice.pcap", &pcap(link_type::ETHERNET, &twice))?;
     put("early.pcap", &pcap(link_type::ETHERNET, &every_other(0)))?;
     put("late.pcap", &pcap(link_type::ETHERNET, &every_other(1)))?;
     put("bytes.pcap", &pcap(link_type::ETHERNET, &bytes()))?;
