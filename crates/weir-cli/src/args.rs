@@ -1069,6 +1069,26 @@ mod tests {
     }
 
     #[test]
+    fn the_build_is_told_where_version_and_verbose_stand_together() {
+        let asks = |line: &str| {
+            let words = line.split_whitespace().map(OsString::from);
+            asks_for_build(&words.collect::<Vec<_>>())
+        };
+        for line in ["weir --version --verbose", "weir -v -V", "weir --verbose -V"] {
+            assert!(asks(line), "{line}");
+        }
+        for line in ["weir --version", "weir --verbose", "weir query -v -V", "weir"] {
+            assert!(!asks(line), "{line}");
+        }
+        let mut told = Vec::new();
+        write_build(&mut told).unwrap();
+        let told = String::from_utf8(told).unwrap();
+        for part in ["weir ", "\ncommit: ", "\nfeatures: ", "\ntarget: ", "\nprofile: "] {
+            assert!(told.contains(part), "{told}");
+        }
+    }
+
+    #[test]
     fn a_file_in_place_of_a_command_is_understood() {
         let file = std::env::current_exe().unwrap();
         let file = file.to_str().unwrap();

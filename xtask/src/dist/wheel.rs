@@ -122,7 +122,7 @@ fn dos_time(epoch: u64) -> u32 {
     };
     let year = year_of_era + era * 400 + u64::from(month <= 2);
     let date = (year - 1980) << 9 | month << 5 | day;
-    let time = (second / 3600) << 11 | (second / 60 % 60) << 5 | (second % 60) / 2;
+    let time = (second / 3600) << 11 | (second / 60 % 60) << 5 | ((second % 60) / 2);
     (date << 16 | time) as u32
 }
 
