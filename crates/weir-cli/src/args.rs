@@ -1074,16 +1074,31 @@ mod tests {
             let words = line.split_whitespace().map(OsString::from);
             asks_for_build(&words.collect::<Vec<_>>())
         };
-        for line in ["weir --version --verbose", "weir -v -V", "weir --verbose -V"] {
+        for line in [
+            "weir --version --verbose",
+            "weir -v -V",
+            "weir --verbose -V",
+        ] {
             assert!(asks(line), "{line}");
         }
-        for line in ["weir --version", "weir --verbose", "weir query -v -V", "weir"] {
+        for line in [
+            "weir --version",
+            "weir --verbose",
+            "weir query -v -V",
+            "weir",
+        ] {
             assert!(!asks(line), "{line}");
         }
         let mut told = Vec::new();
         write_build(&mut told).unwrap();
         let told = String::from_utf8(told).unwrap();
-        for part in ["weir ", "\ncommit: ", "\nfeatures: ", "\ntarget: ", "\nprofile: "] {
+        for part in [
+            "weir ",
+            "\ncommit: ",
+            "\nfeatures: ",
+            "\ntarget: ",
+            "\nprofile: ",
+        ] {
             assert!(told.contains(part), "{told}");
         }
     }

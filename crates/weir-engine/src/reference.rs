@@ -408,7 +408,7 @@ impl Resolver<'_> {
             let more = if count > NAMES_TOLD { ", …" } else { "" };
             let what = match is_of_captures {
                 true => "no captures",
-                false => "other files than the first",
+                false => "not what the first is",
             };
             self.scan_report.add_notes(vec![format!(
                 "{place}: {count} of {} files are {what} and were left out: {}{more}",

@@ -1,5 +1,6 @@
 //! What the named arguments of a table function set.
 
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use weir_capture::{Format, Reader};
 use weir_flow::{Options, Scope, Tunnels};
 use weir_messages::tls::KeyLog;
 
-use crate::Source;
+use crate::{Location, Source};
 
 /// Settings of an extraction, with their defaults.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,7 +43,12 @@ fn secrets_of(source: &Source) -> Option<Vec<u8>> {
     if source.is_stdin() || source.layout().is_some() {
         return None;
     }
-    let mut reader = Reader::new(source.location().open().ok()?).ok()?;
+    let bytes: Box<dyn Read> = match source.location() {
+        // What lies elsewhere is not asked for more than that takes.
+        Location::Object(object) => Box::new(object.open(0..BEGINNING_BYTES).ok()?),
+        location => Box::new(location.open().ok()?),
+    };
+    let mut reader = Reader::new(bytes).ok()?;
     if reader.format() != Format::Pcapng {
         return None;
     }
@@ -73,6 +79,9 @@ pub(super) const KEYLOG: &str = "keylog";
 /// The arguments of tables that read through TLS.
 pub(super) const SECRETS: &[(&str, &str)] =
     &[(KEYLOG, "a file of SSLKEYLOGFILE's format: 'keys.log'")];
+
+/// Bytes in which a capture shows its format and most secrets.
+const BEGINNING_BYTES: u64 = 64 << 10;
 
 /// Bytes of such a file, at most: some 300,000 connections.
 const KEYLOG_BYTES_MAX: u64 = 256 << 20;
