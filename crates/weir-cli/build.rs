@@ -6,6 +6,7 @@ use std::process::Command;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
+    tell_build();
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|found| found == value);
     // There, and only there, the compiler brings its own linker, lld: others don't know these options. Who chose
     // another linker chose its options too.
@@ -19,6 +20,31 @@ fn main() {
     if is("HOST", "x86_64-unknown-linux-gnu") && packs_addresses() {
         println!("cargo:rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
+}
+
+/// What `weir --version --verbose` says. The commit is that of a release alone, or what `WEIR_COMMIT` says: a build for work on
+/// the program would be made anew with each commit.
+fn tell_build() {
+    let variable = |name: &str| env::var(name).unwrap_or_default();
+    println!("cargo:rerun-if-env-changed=WEIR_COMMIT");
+    let mut commit = variable("WEIR_COMMIT");
+    if commit.is_empty() && variable("PROFILE") == "release" {
+        let git = |words: &[&str]| {
+            let output = Command::new("git").args(words).output().ok()?;
+            let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+            (output.status.success() && !text.is_empty()).then_some(text)
+        };
+        if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {
+            println!("cargo:rerun-if-changed={log}");
+        }
+        commit = git(&["rev-parse", "HEAD"]).unwrap_or_default();
+    }
+    if commit.is_empty() {
+        "not known".clone_into(&mut commit);
+    }
+    println!("cargo:rustc-env=WEIR_COMMIT={commit}");
+    println!("cargo:rustc-env=WEIR_TARGET={}", variable("TARGET"));
+    println!("cargo:rustc-env=WEIR_PROFILE={}", variable("PROFILE"));
 }
 
 /// The C library of this machine fills packed addresses in: since 2.36.

@@ -1,4 +1,4 @@
-//! Gzip and zstd streams: hostile ones, and sound ones that were damaged.
+//! Streams of gzip, zstd, xz, bzip2 and lz4, and zip archives: hostile ones, and sound ones that were damaged.
 
 #![no_main]
 

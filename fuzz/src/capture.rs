@@ -19,6 +19,12 @@ pub fn pcapng(bytes: &[u8]) {
     check(bytes, Some(Format::Pcapng));
 }
 
+/// Bytes as snoop, and as NetMon, whatever they begin with.
+pub fn others(bytes: &[u8]) {
+    check(bytes, Some(Format::Snoop));
+    check(bytes, Some(Format::NetMon));
+}
+
 /// Bytes as ERF, and as what they are taken for: ERF has no magic number.
 pub fn erf(bytes: &[u8]) {
     check(bytes, Some(Format::Erf));
@@ -29,7 +35,7 @@ pub fn erf(bytes: &[u8]) {
 /// chooses, the second says where two members meet, the next four where damage is done.
 pub fn compressed(bytes: &[u8]) {
     let mut bits = Bits(bytes);
-    let mode = bits.u8() % 8;
+    let mode = bits.u8() % 16;
     let meeting = usize::from(bits.u8());
     let damage = [(bits.u8(), bits.u8()), (bits.u8(), bits.u8())];
     let content = bits.0;
@@ -41,6 +47,12 @@ pub fn compressed(bytes: &[u8]) {
         // Behind a skippable frame, as pzstd writes one.
         3 => [b"\x50\x2a\x4d\x18\x02\0\0\0\xff\xff", &zstd(content)[..]].concat(),
         4 | 5 => [zstd(left), zstd(right)].concat(),
+        8 => return check(&[b"\xfd7zXZ\0", content].concat(), None),
+        9 => return check(&[b"BZh11A", content].concat(), None),
+        10 => return check(&[b"\x04\x22\x4d\x18", content].concat(), None),
+        11 => return archive(content),
+        12 | 13 => [bzip2(left), bzip2(right)].concat(),
+        14 | 15 => [lz4(left), lz4(right)].concat(),
         _ => [gzip(left), gzip(right)].concat(),
     };
     let plain = read(content, &options(None));
@@ -275,6 +287,33 @@ fn told(error: &Error) -> String {
         _ => &message,
     };
     format!("{:?}: {message}", error.kind())
+}
+
+/// Bytes as a zip archive: no member gives more than its limits, and each has an end.
+fn archive(bytes: &[u8]) {
+    let mut file = tempfile::NamedTempFile::new().expect("there is a folder for temporary files");
+    let written = file.write_all(&[b"PK\x03\x04", bytes].concat());
+    written.expect("the disk takes some kilobytes");
+    let Ok(Some(archive)) = weir_capture::Archive::open(file.path()) else {
+        return;
+    };
+    for member in archive.members().into_iter().take(8) {
+        if let Ok(bytes) = weir_capture::Object::open(&*member, 0..u64::MAX) {
+            read(bytes, &options(None));
+        }
+    }
+}
+
+fn bzip2(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+    encoder.write_all(bytes).expect("a Vec takes all bytes");
+    encoder.finish().expect("a Vec takes all bytes")
+}
+
+fn lz4(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = lz4_flex::frame::FrameEncoder::new(Vec::new());
+    encoder.write_all(bytes).expect("a Vec takes all bytes");
+    encoder.finish().expect("a Vec takes all bytes")
 }
 
 pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {

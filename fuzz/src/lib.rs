@@ -42,6 +42,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("capture_pcap", capture::pcap),
     ("capture_pcapng", capture::pcapng),
     ("capture_erf", capture::erf),
+    ("capture_others", capture::others),
     ("capture_compressed", capture::compressed),
     ("capture_structured", structured::run),
     ("packet_decode", packet::decode),

@@ -3,6 +3,7 @@
 mod bench;
 mod book;
 mod crate_bench;
+mod dist;
 mod fuzz;
 mod gate;
 mod live;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         ["trace", rest @ ..] => trace::run(rest),
         ["docs"] => book::make(python::Build::Alone),
         ["publish"] => publish::check(),
+        ["dist", rest @ ..] => dist::command(rest),
         ["bench", rest @ ..] => bench::run(rest),
         _ => {
             eprint!("{USAGE}");
@@ -82,6 +84,9 @@ cargo xtask page [--double] [--shots DIR]
 cargo xtask web-vendor [--check]     the files of others in the page of weir serve, from npm; or compare them with it
 cargo xtask docs                     the documents as a site, by mdBook; every link of it is followed
 cargo xtask publish                  the libraries packed and built as `cargo publish` would, without uploading
+cargo xtask dist [--target TRIPLE]… [--binary PATH] [--out DIR] [--check]
+                                     what people install: archives, Debian package, RPM, wheel, formula, image, checksums, SBOM;
+                                     --binary takes a program that is there, --check installs all of it where nothing else is
 cargo xtask trace KIND BYTES PATH    make a seeded trace: ethernet, frame-relay, atm or atm-erf
 cargo xtask bench [NAME]             run a benchmark beside its peers; without NAME, list them
 ";
@@ -98,6 +103,7 @@ pub(crate) const CHORES: &[&str] = &[
     "web-vendor",
     "docs",
     "publish",
+    "dist",
     "trace",
     "bench",
 ];

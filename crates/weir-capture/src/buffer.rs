@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// A window on the stream that slides forward.
-pub(crate) struct Buffer<R> {
+pub(crate) struct Buffer<R: Read> {
     input: Input<R>,
     /// Whether the source is slow; `None` when nothing would follow from that.
     watch: Option<Watch<R>>,

@@ -2,12 +2,12 @@
 
 use std::{fmt::Write, io::Read};
 
-use crate::{Error, Format, buffer::Buffer, erf, pcap, pcapng};
+use crate::{Error, Format, buffer::Buffer, erf, netmon, pcap, pcapng, snoop};
 
 /// The format of a capture that begins with these uncompressed bytes, or `None` when they are not
 /// the beginning of one.
 ///
-/// pcap shows in 4 bytes and pcapng in 12. ERF has no magic number and is recognised by a chain of
+/// pcap shows in 4 bytes, NetMon in 6, snoop in 8 and pcapng in 12. ERF has no magic number and is recognised by a chain of
 /// at least three plausible records, for which some kilobytes should be given.
 #[must_use]
 pub fn sniff(prefix: &[u8]) -> Option<Format> {
@@ -32,6 +32,10 @@ fn magic(prefix: &[u8]) -> Option<Format> {
         Some(Format::Pcap)
     } else if pcapng::sniff(prefix) {
         Some(Format::Pcapng)
+    } else if snoop::sniff(prefix) {
+        Some(Format::Snoop)
+    } else if netmon::sniff(prefix) {
+        Some(Format::NetMon)
     } else {
         None
     }
@@ -55,7 +59,7 @@ fn unknown(bytes: &[u8]) -> Error {
     }
     Error::unknown_format(
         found,
-        "pcap, pcapng and ERF are read; `editcap -F pcapng FILE NEW.pcapng` converts the other \
+        "pcap, pcapng, ERF, snoop and NetMon 2 are read; `editcap -F pcapng FILE NEW.pcapng` converts the other \
          formats that Wireshark knows",
     )
 }
@@ -70,36 +74,26 @@ pub fn other_compression(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
 }
 
 /// How they begin.
-const OTHER_COMPRESSIONS: [(&[u8], &str, &str); 6] = [
-    (
-        b"\xfd7zXZ\0",
-        "xz",
-        "gzip and zstd are unpacked here; for this one: xz -dc FILE | weir query \"… FROM '-'\"",
-    ),
-    (
-        b"BZh",
-        "bzip2",
-        "gzip and zstd are unpacked here; for this one: bzip2 -dc FILE | weir query \"… FROM '-'\"",
-    ),
-    (
-        b"\x04\x22\x4d\x18",
-        "lz4",
-        "gzip and zstd are unpacked here; for this one: lz4 -dc FILE | weir query \"… FROM '-'\"",
-    ),
+const OTHER_COMPRESSIONS: [(&[u8], &str, &str); 4] = [
     (
         b"PK\x03\x04",
         "zip",
-        "gzip and zstd are unpacked here; for this one: unzip -p FILE | weir query \"… FROM '-'\"",
+        "an archive is read where it is a file, FROM 'x.zip' or 'x.zip/member.pcap'; from elsewhere: unzip -p FILE | weir …",
+    ),
+    (
+        b"\x02\x21\x4c\x18",
+        "the old frames of lz4",
+        "for this one: lz4 -dc FILE | weir query \"… FROM '-'\"",
     ),
     (
         b"7z\xbc\xaf\x27\x1c",
         "7-Zip",
-        "gzip and zstd are unpacked here; for this one: 7z x -so FILE | weir query \"… FROM '-'\"",
+        "for this one: 7z x -so FILE | weir query \"… FROM '-'\"",
     ),
     (
         b"\x1f\x9d",
         "compress",
-        "gzip and zstd are unpacked here; for this one: gzip -dc FILE | weir query \"… FROM '-'\"",
+        "for this one: gzip -dc FILE | weir query \"… FROM '-'\"",
     ),
 ];
 

@@ -26,7 +26,7 @@ pub enum ErrorKind {
     UnknownFormat,
     /// The capture is cut short or damaged; all records before the damage were given.
     Damaged,
-    /// The gzip or zstd layer is cut short or damaged; all records before it were given.
+    /// The layer of gzip, zstd, xz, bzip2, lz4 or zip is cut short or damaged; all records before it were given.
     Decompress,
     /// A named limit of [`Options`](crate::Options) was reached.
     Limit,
@@ -101,11 +101,22 @@ pub(crate) struct DecompressFailure {
     /// What is wrong, in words.
     pub(crate) what: &'static str,
     /// The decoder's own word for it, if it has one.
-    pub(crate) code: Option<&'static str>,
+    pub(crate) code: Option<String>,
     /// Byte offset in the compressed source.
     pub(crate) source_offset: u64,
     /// A limit was reached, rather than damage found.
     pub(crate) limit: bool,
+}
+
+impl fmt::Display for DecompressFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.what)?;
+        if let Some(code) = &self.code {
+            write!(f, " ({code})")?;
+        }
+        let offset = self.source_offset;
+        write!(f, " at byte {offset} of the compressed file")
+    }
 }
 
 impl Error {
@@ -160,12 +171,15 @@ impl Error {
         } else {
             ErrorKind::Decompress
         };
-        let limit = failure.limit;
+        let hint = match (failure.limit, compression) {
+            (true, Compression::Zstd) => Some("`zstd -d --long=31` decompresses it first"),
+            (true, Compression::Xz) => Some("`xz -dc FILE | weir query \"… FROM '-'\"` reads it"),
+            _ => None,
+        };
         let error = Self::new(kind, Detail::Compressed(compression, failure));
-        if limit {
-            error.with_hint("`zstd -d --long=31` decompresses it first")
-        } else {
-            error
+        match hint {
+            Some(hint) => error.with_hint(hint),
+            None => error,
         }
     }
 
@@ -233,17 +247,7 @@ impl fmt::Display for Error {
             Detail::Io(source) => write!(f, "{source}"),
             Detail::Unknown(found) => write!(f, "not a capture of a known format: {found}"),
             Detail::Reason(reason) => write!(f, "{reason}"),
-            Detail::Compressed(compression, failure) => {
-                write!(f, "{compression}: {}", failure.what)?;
-                if let Some(code) = failure.code {
-                    write!(f, " ({code})")?;
-                }
-                write!(
-                    f,
-                    " at byte {} of the compressed file",
-                    failure.source_offset
-                )
-            }
+            Detail::Compressed(compression, failure) => write!(f, "{compression}: {failure}"),
         }
     }
 }

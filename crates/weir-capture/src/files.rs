@@ -52,7 +52,7 @@ fn open_file(path: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-/// Whether the file at `path` is a capture, looking through gzip and zstd; `None` when it is
+/// Whether the file at `path` is a capture, looking through its compression; `None` when it is
 /// something else. Reads no more than some kilobytes.
 ///
 /// # Errors
@@ -96,11 +96,24 @@ pub fn is_capture_at(path: &Path) -> bool {
 #[must_use]
 pub fn is_capture_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    let plain = COMPRESSED_ENDINGS
-        .iter()
-        .find_map(|ending| name.strip_suffix(ending))
-        .unwrap_or(&name);
+    let plain = uncompressed_name(&name);
     CAPTURE_ENDINGS.iter().any(|ending| plain.ends_with(ending))
+}
+
+/// A name without the ending that says how the file is compressed.
+///
+/// ```
+/// assert_eq!(weir_capture::uncompressed_name("hosts.CSV.GZ"), "hosts.CSV");
+/// assert_eq!(weir_capture::uncompressed_name("hosts.csv"), "hosts.csv");
+/// ```
+#[must_use]
+pub fn uncompressed_name(name: &str) -> &str {
+    let without = |ending: &&str| {
+        let at = name.len().checked_sub(ending.len())?;
+        let (plain, found) = name.split_at_checked(at)?;
+        found.eq_ignore_ascii_case(ending).then_some(plain)
+    };
+    COMPRESSED_ENDINGS.iter().find_map(without).unwrap_or(name)
 }
 
 /// The files that `pattern` means, sorted: the path itself, or all that match `*`, `?`, `[...]` and
@@ -116,6 +129,9 @@ pub fn expand(pattern: &str) -> Result<Vec<PathBuf>, Error> {
     if path.exists() {
         return Ok(vec![path.to_owned()]);
     }
+    if let Cow::Owned(at_home) = from_home(pattern) {
+        return expand(&at_home);
+    }
     if let Some(path) = as_shown(pattern).filter(|path| path.exists()) {
         return Ok(vec![path]);
     }
@@ -123,9 +139,9 @@ pub fn expand(pattern: &str) -> Result<Vec<PathBuf>, Error> {
         _ if pattern.contains("://") => Some(
             "local files are read here: fetch it first; FROM of SQL reads s3, gs, az, https and http",
         ),
-        _ if pattern.starts_with('~') => {
-            Some("within quotes the shell leaves ~ as it is: $HOME stands for the home folder")
-        }
+        _ if pattern.starts_with('~') => Some(
+            "~/ stands for the home folder where HOME is set; of others the whole path is wanted",
+        ),
         _ => None,
     };
     if let Some(hint) = elsewhere {
@@ -146,6 +162,18 @@ pub fn expand(pattern: &str) -> Result<Vec<PathBuf>, Error> {
         ));
     }
     Ok(paths)
+}
+
+/// A path in which `~/` stands for the home folder (`HOME`), as the shell writes it out where it is not quoted.
+#[must_use]
+pub fn from_home(pattern: &str) -> Cow<'_, str> {
+    let home = std::env::var("HOME")
+        .ok()
+        .filter(|home| Path::new(home).is_absolute());
+    match (pattern.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => Cow::Owned(format!("{}/{rest}", home.trim_end_matches('/'))),
+        _ => Cow::Borrowed(pattern),
+    }
 }
 
 /// A path as text: in columns and in messages. A name that is not UTF-8 has `\xff` for each byte that is no
@@ -209,7 +237,7 @@ fn as_shown(_: &str) -> Option<PathBuf> {
     None
 }
 /// How the names of captures end.
-const CAPTURE_ENDINGS: [&str; 5] = [".pcap", ".pcapng", ".cap", ".erf", ".ntar"];
+const CAPTURE_ENDINGS: [&str; 6] = [".pcap", ".pcapng", ".cap", ".erf", ".ntar", ".snoop"];
 /// And what may stand behind that.
 const COMPRESSED_ENDINGS: [&str; 6] = [".gz", ".zst", ".zstd", ".xz", ".bz2", ".lz4"];
 

@@ -1,7 +1,7 @@
 //! How do I read the packets in this file, and keep some of them in another?
 //!
-//! Whatever it is: pcap, pcapng or ERF; plain, gzip or zstd; a file, a pipe, or several files in
-//! the order of time. Format and compression are found by content.
+//! Whatever it is: pcap, pcapng, ERF, snoop or NetMon 2; plain, or compressed by gzip, zstd, xz, bzip2 or lz4; a file, a
+//! member of a zip archive, a pipe, or several files in the order of time. Format and compression are found by content.
 //!
 //! ```
 //! # let capture = b"\xd4\xc3\xb2\xa1\x02\0\x04\0\0\0\0\0\0\0\0\0\0\0\x04\0\x01\0\0\0\
@@ -33,6 +33,7 @@ mod files;
 mod framing;
 mod input;
 mod merge;
+mod netmon;
 mod object;
 mod options;
 mod pattern;
@@ -40,17 +41,21 @@ mod pcap;
 mod pcapng;
 mod reader;
 mod record;
+mod repeated;
+mod snoop;
 mod split;
 mod stream;
 mod write;
+mod zip;
 
 pub use detect::{other_compression, sniff};
 pub use error::{Error, ErrorKind, Location, Reason};
 pub use files::{
-    CaptureFile, expand, is_capture_at, is_capture_name, open, open_with, shown, sniff_path,
-    sniff_reader,
+    CaptureFile, expand, from_home, is_capture_at, is_capture_name, open, open_with, shown,
+    sniff_path, sniff_reader, uncompressed_name,
 };
 pub use framing::RecordFraming;
+pub use input::Uncompressed;
 pub use merge::{FileError, Merge};
 pub use object::{Object, ReadObject, is_remote, redacted};
 pub use options::{Options, record_bytes_max_of};
@@ -59,6 +64,7 @@ pub use reader::Reader;
 pub use record::{Compression, Format, Interface, Record};
 pub use split::{PartSource, Split};
 pub use write::{WriteError, WriteRecord, Writer};
+pub use zip::{Archive, ArchiveMember};
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

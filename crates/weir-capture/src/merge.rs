@@ -27,7 +27,7 @@ use crate::{Error, Options, Reader, Record, open_with, stream::FoundRecord};
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Merge<R> {
+pub struct Merge<R: Read> {
     sources: Vec<Source<R>>,
     /// Files that have a record to give, by time and number. The one given last is out of the heap
     /// until the next call, because the record borrows from its buffer.
@@ -38,7 +38,7 @@ pub struct Merge<R> {
     unread: usize,
 }
 
-struct Source<R> {
+struct Source<R: Read> {
     reader: Reader<R>,
     found: Option<FoundRecord>,
     time_ns: i64,
@@ -142,7 +142,7 @@ impl<R: Read> Merge<R> {
     }
 }
 
-impl<R> fmt::Debug for Merge<R> {
+impl<R: Read> fmt::Debug for Merge<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Merge")
             .field("files", &self.sources.len())

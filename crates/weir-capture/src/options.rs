@@ -22,9 +22,12 @@ pub struct Options {
     pub block_bytes_max: u32,
     /// Interfaces that one pcapng section may describe.
     pub interfaces_max: usize,
-    /// Binary logarithm of the window that a zstd frame may ask for: 27 is 128 MiB, as in the zstd
-    /// program.
+    /// Binary logarithm of the window that a zstd frame, or of the dictionary that an xz block may ask for: 27 is
+    /// 128 MiB, as in the zstd program.
     pub zstd_window_log_max: u32,
+    /// Records that have the same bytes as one of so many right before are passed over; 0 passes over none. `editcap -d` looks
+    /// at 4. Records keep their numbers.
+    pub repeats_window: usize,
     /// Read as this format without looking at the content. An ERF file of one or two records has
     /// too little in it to be recognised.
     pub format: Option<Format>,
@@ -38,6 +41,7 @@ impl Default for Options {
             block_bytes_max: BLOCK_BYTES_MAX,
             interfaces_max: INTERFACES_MAX,
             zstd_window_log_max: ZSTD_WINDOW_LOG_MAX,
+            repeats_window: 0,
             format: None,
         }
     }

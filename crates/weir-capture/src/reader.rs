@@ -7,8 +7,11 @@ use crate::{
     buffer::Buffer,
     detect::detect,
     erf::Erf,
+    netmon::NetMon,
     pcap::Pcap,
     pcapng::Pcapng,
+    repeated::Repeated,
+    snoop::Snoop,
     split::{Knowledge, Plausible},
     stream::{FoundRecord, Stream},
 };
@@ -18,9 +21,11 @@ use crate::{
 /// Reading allocates nothing a record: one buffer is reused, and grows only when a record is larger
 /// than it. Damage ends the capture: all records before it are given, then the error once, then
 /// `None`.
-pub struct Reader<R> {
+pub struct Reader<R: Read> {
     stream: Stream<R>,
     parser: Parser,
+    /// When repetitions are passed over.
+    repeated: Option<Repeated>,
     finished: bool,
     failed: bool,
 }
@@ -29,6 +34,8 @@ pub(crate) enum Parser {
     Pcap(Pcap),
     Pcapng(Box<Pcapng>),
     Erf(Erf),
+    Snoop(Snoop),
+    NetMon(NetMon),
 }
 
 impl Parser {
@@ -38,6 +45,8 @@ impl Parser {
             Self::Pcap(pcap) => pcap,
             Self::Pcapng(pcapng) => &**pcapng,
             Self::Erf(erf) => erf,
+            Self::Snoop(snoop) => snoop,
+            Self::NetMon(netmon) => netmon,
         }
     }
 }
@@ -72,6 +81,7 @@ impl<R: Read> Reader<R> {
         let mut stream = Stream {
             buffer,
             interfaces: Vec::new(),
+            secrets: Vec::new(),
             number: 0,
             format,
             stop: u64::MAX,
@@ -80,10 +90,13 @@ impl<R: Read> Reader<R> {
             Format::Pcap => Parser::Pcap(Pcap::begin(&mut stream, options)?),
             Format::Pcapng => Parser::Pcapng(Box::new(Pcapng::begin(&mut stream, options)?)),
             Format::Erf => Parser::Erf(Erf::new()),
+            Format::Snoop => Parser::Snoop(Snoop::begin(&mut stream, options)?),
+            Format::NetMon => Parser::NetMon(NetMon::begin(&mut stream, options)?),
         };
         Ok(Self {
             stream,
             parser,
+            repeated: Repeated::of(options.repeats_window),
             finished: false,
             failed: false,
         })
@@ -118,6 +131,13 @@ impl<R: Read> Reader<R> {
     #[must_use]
     pub fn interfaces(&self) -> &[Interface] {
         &self.stream.interfaces
+    }
+
+    /// What a pcapng has of secrets of TLS so far, as the lines of a key log (`SSLKEYLOGFILE`). Wireshark and `editcap
+    /// --inject-secrets` put them in front of the packets.
+    #[must_use]
+    pub fn tls_secrets(&self) -> &[u8] {
+        &self.stream.secrets
     }
 
     /// Uncompressed bytes consumed so far.
@@ -160,9 +180,11 @@ impl<R: Read> Reader<R> {
     #[must_use]
     pub fn framing(&self) -> Option<RecordFraming> {
         match &self.parser {
+            _ if self.repeated.is_some() => None,
             Parser::Pcap(pcap) => Some(pcap.framing()),
             Parser::Erf(_) => Some(RecordFraming::Erf),
             Parser::Pcapng(pcapng) => pcapng.framing(),
+            Parser::Snoop(_) | Parser::NetMon(_) => None,
         }
     }
 
@@ -189,7 +211,7 @@ impl<R: Read> Reader<R> {
         match &self.parser {
             Parser::Erf(erf) => erf.ports(),
             Parser::Pcapng(pcapng) => pcapng.alike(&self.stream.interfaces),
-            Parser::Pcap(_) => 0,
+            Parser::Pcap(_) | Parser::Snoop(_) | Parser::NetMon(_) => 0,
         }
     }
 
@@ -218,6 +240,7 @@ impl<R: Read> Reader<R> {
             Parser::Pcap(pcap) => Knowledge::Pcap(pcap.clone()),
             Parser::Pcapng(pcapng) => Knowledge::Pcapng(pcapng.descriptions()),
             Parser::Erf(erf) => Knowledge::Erf(erf.clone(), self.stream.interfaces.clone()),
+            Parser::Snoop(_) | Parser::NetMon(_) => Knowledge::Nothing,
         }
     }
 
@@ -262,6 +285,25 @@ impl<R: Read> Reader<R> {
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "as next")]
     pub(crate) fn find(&mut self) -> Result<Option<FoundRecord>, Error> {
+        loop {
+            let found = self.find_any()?;
+            match (&mut self.repeated, &found) {
+                (Some(repeated), Some(one)) => {
+                    let record = self.stream.record(one);
+                    if record.is_some_and(|record| repeated.is_one(record.data)) {
+                        continue;
+                    }
+                    return Ok(found);
+                }
+                _ => return Ok(found),
+            }
+        }
+    }
+
+    /// Finds the next record, whether it is a repetition or not.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as next")]
+    fn find_any(&mut self) -> Result<Option<FoundRecord>, Error> {
         if self.finished {
             return Ok(None);
         }
@@ -269,6 +311,8 @@ impl<R: Read> Reader<R> {
             Parser::Pcap(pcap) => pcap.find(&mut self.stream),
             Parser::Pcapng(pcapng) => pcapng.find(&mut self.stream),
             Parser::Erf(erf) => erf.find(&mut self.stream),
+            Parser::Snoop(snoop) => snoop.find(&mut self.stream),
+            Parser::NetMon(netmon) => netmon.find(&mut self.stream),
         };
         self.finished = match &found {
             Ok(found) => found.is_none(),
@@ -285,7 +329,7 @@ impl<R: Read> Reader<R> {
     }
 }
 
-impl<R> fmt::Debug for Reader<R> {
+impl<R: Read> fmt::Debug for Reader<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reader")
             .field("format", &self.stream.format)

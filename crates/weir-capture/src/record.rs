@@ -74,6 +74,10 @@ pub enum Format {
     Pcapng,
     /// Endace's extensible record format.
     Erf,
+    /// The format of Solaris (RFC 1761).
+    Snoop,
+    /// Microsoft's Network Monitor, version 2.
+    NetMon,
 }
 
 impl fmt::Display for Format {
@@ -82,6 +86,8 @@ impl fmt::Display for Format {
             Self::Pcap => "pcap",
             Self::Pcapng => "pcapng",
             Self::Erf => "ERF",
+            Self::Snoop => "snoop",
+            Self::NetMon => "NetMon",
         })
     }
 }
@@ -96,6 +102,14 @@ pub enum Compression {
     Gzip,
     /// zstd (RFC 8878), one frame or several.
     Zstd,
+    /// xz, one stream or several.
+    Xz,
+    /// bzip2, one stream or several.
+    Bzip2,
+    /// lz4, one frame or several.
+    Lz4,
+    /// A member of a zip archive.
+    Zip,
 }
 
 impl fmt::Display for Compression {
@@ -104,6 +118,10 @@ impl fmt::Display for Compression {
             Self::None => "plain",
             Self::Gzip => "gzip",
             Self::Zstd => "zstd",
+            Self::Xz => "xz",
+            Self::Bzip2 => "bzip2",
+            Self::Lz4 => "lz4",
+            Self::Zip => "zip",
         })
     }
 }

@@ -33,6 +33,8 @@ pub(crate) enum Knowledge {
     Pcapng(u64),
     /// The ports seen, and the interfaces that they have become.
     Erf(Erf, Vec<Interface>),
+    /// Its files are read in one.
+    Nothing,
 }
 
 impl Knowledge {

@@ -11,9 +11,11 @@ use crate::{
 };
 
 /// A stream of records in the middle of being read.
-pub(crate) struct Stream<R> {
+pub(crate) struct Stream<R: Read> {
     pub(crate) buffer: Buffer<R>,
     pub(crate) interfaces: Vec<Interface>,
+    /// Lines of key logs of TLS that came so far.
+    pub(crate) secrets: Vec<u8>,
     /// Number of the last record.
     pub(crate) number: u64,
     pub(crate) format: Format,

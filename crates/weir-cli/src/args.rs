@@ -27,7 +27,7 @@ use crate::refusal::Refusal;
     version,
     about = "SQL over network captures",
     long_about = "SQL over network captures.\n\n\
-        Captures (pcap, pcapng, ERF; plain, gzip or zstd) are tables: name the file in FROM. \
+        Captures (pcap, pcapng, ERF, snoop, NetMon 2; compressed or not) are tables: name the file in FROM. \
         Columns bear Wireshark's field names, such as ip.src, udp.dstport and frame.len.",
     after_help = TOP_EXAMPLES,
     arg_required_else_help = true,
@@ -305,6 +305,22 @@ pub(crate) struct Live {
             come to its end"
     )]
     pub(crate) write: Option<PathBuf>,
+    /// Keep them in files of so many bytes: 100MB, 1g
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = parse_size,
+        requires = "write",
+        help_heading = "Capturing",
+        long_help = "Keep them in files of so many bytes, such as 100MB or 1g, one after the other: of \
+            ring.pcap these are ring-00001.pcap, ring-00002.pcap and so on. A file takes its name when \
+            it is whole; until then .part stands behind it"
+    )]
+    pub(crate) rotate: Option<usize>,
+    /// Keep the newest so many of these files
+    #[arg(long, value_name = "N", requires = "rotate", help_heading = "Capturing",
+        value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) keep: Option<u64>,
     /// End after so many packets that match WHERE
     #[arg(short, long, value_name = "N", help_heading = "Capturing")]
     pub(crate) count: Option<u64>,
@@ -681,6 +697,37 @@ fn query_hint(word: &str) -> Option<(&'static str, String)> {
     })
 }
 
+/// Whether `weir --version --verbose` is asked, in any order.
+pub(crate) fn asks_for_build(line: &[OsString]) -> bool {
+    let words: Vec<&str> = line
+        .iter()
+        .skip(1)
+        .filter_map(|word| word.to_str())
+        .collect();
+    let is = |of: &[&str]| words.iter().any(|word| of.contains(word));
+    words.len() == 2 && is(&["--version", "-V"]) && is(&["--verbose", "-v"])
+}
+
+/// Writes what the program was made of: version, commit, features, target.
+///
+/// # Errors
+/// What the output gives.
+pub(crate) fn write_build(out: &mut dyn Write) -> io::Result<()> {
+    let features: Vec<&str> = [
+        ("remote", cfg!(feature = "remote")),
+        ("serve", cfg!(feature = "serve")),
+        ("zlib-ng", cfg!(feature = "zlib-ng")),
+    ]
+    .into_iter()
+    .filter_map(|(name, is_on)| is_on.then_some(name))
+    .collect();
+    writeln!(out, "weir {}", env!("CARGO_PKG_VERSION"))?;
+    writeln!(out, "commit: {}", env!("WEIR_COMMIT"))?;
+    writeln!(out, "features: {}", features.join(", "))?;
+    writeln!(out, "target: {}", env!("WEIR_TARGET"))?;
+    writeln!(out, "profile: {}", env!("WEIR_PROFILE"))
+}
+
 /// Writes the completion script for a shell.
 ///
 /// # Errors
@@ -1018,6 +1065,41 @@ mod tests {
                 }
                 other => panic!("{line}: {other:?}"),
             }
+        }
+    }
+
+    #[test]
+    fn the_build_is_told_where_version_and_verbose_stand_together() {
+        let asks = |line: &str| {
+            let words = line.split_whitespace().map(OsString::from);
+            asks_for_build(&words.collect::<Vec<_>>())
+        };
+        for line in [
+            "weir --version --verbose",
+            "weir -v -V",
+            "weir --verbose -V",
+        ] {
+            assert!(asks(line), "{line}");
+        }
+        for line in [
+            "weir --version",
+            "weir --verbose",
+            "weir query -v -V",
+            "weir",
+        ] {
+            assert!(!asks(line), "{line}");
+        }
+        let mut told = Vec::new();
+        write_build(&mut told).unwrap();
+        let told = String::from_utf8(told).unwrap();
+        for part in [
+            "weir ",
+            "\ncommit: ",
+            "\nfeatures: ",
+            "\ntarget: ",
+            "\nprofile: ",
+        ] {
+            assert!(told.contains(part), "{told}");
         }
     }
 

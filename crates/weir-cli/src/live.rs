@@ -17,6 +17,7 @@ use crate::interface::{Counted, Source};
 use crate::message::Messages;
 use crate::output::{Format, grouped};
 use crate::refusal::Refusal;
+use crate::ring::Ring;
 use crate::session::{Failure, Reader, Session};
 use crate::target::{Target, guard};
 use crate::watch::Refresh;
@@ -93,11 +94,32 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
             Err(_) => target.give_up(messages),
         }
     }
-    report(&name, &counts, live, tee.as_ref(), messages)?;
-    if let (Some(file), Some(path)) = (kept, &live.write) {
-        close(file, path, outcome.is_ok(), tee.as_ref(), messages)?;
+    let kept_in = report(&name, &counts, live, tee.as_ref(), messages);
+    match (kept, &live.write) {
+        (Some(Keeping::File(file)), Some(path)) => {
+            if let Some(count) = kept_in? {
+                messages.note(&format!("{count} packets kept in {}", path.display()));
+            }
+            close(file, path, outcome.is_ok(), tee.as_ref(), messages)?;
+        }
+        (Some(Keeping::Ring(ring)), Some(path)) => {
+            // Whatever ended it, what came has its name.
+            let told = ring
+                .finish()
+                .map_err(|error| Failure::written(path, &error))?;
+            if let Some(count) = kept_in? {
+                messages.note(&format!("{count} packets came; kept is {told}"));
+            }
+        }
+        _ => {}
     }
     outcome.map(|_| code)
+}
+
+/// Where packets are kept.
+enum Keeping {
+    File(GrowingFile),
+    Ring(Ring),
 }
 
 /// Gives the capture its name, unless it has it already. A question that fails leaves the capture that
@@ -137,17 +159,29 @@ fn tee(
     live: &Live,
     source: &Source,
     global: Global,
-) -> Result<(Option<CaptureTee>, Option<GrowingFile>), Failure> {
+) -> Result<(Option<CaptureTee>, Option<Keeping>), Failure> {
     let mut kept = None;
     let writer = match &live.write {
         None => None,
+        Some(path) if live.rotate.is_some() => {
+            let bytes_max = live.rotate.unwrap_or(usize::MAX) as u64;
+            let keep = live
+                .keep
+                .map(|keep| usize::try_from(keep).unwrap_or(usize::MAX));
+            let ring = Ring::new(path, bytes_max, keep);
+            let ring = ring.map_err(|error| Failure::file(path, &error))?;
+            let out: Box<dyn Write + Send> = Box::new(ring.clone());
+            kept = Some(Keeping::Ring(ring));
+            let writer = Writer::pcap_of(out, source.link_type());
+            Some(writer.map_err(|error| kept_badly(live, &error))?)
+        }
         Some(path) => {
             guard(path, global)?;
             let failed = |error: io::Error| Failure::file(path, &error);
             let mut file = GrowingFile::create(path).map_err(failed)?;
             let out: Box<dyn Write + Send> = Box::new(file.writer().map_err(failed)?);
             let writer = Writer::pcap_of(out, source.link_type());
-            kept = Some(file);
+            kept = Some(Keeping::File(file));
             Some(writer.map_err(|error| kept_badly(live, &error))?)
         }
     };
@@ -160,22 +194,23 @@ fn kept_badly(live: &Live, error: &WriteError) -> Failure {
     Failure::running(format!("{}: {error}", path.display()))
 }
 
-/// Says what the kernel has counted, and what was kept.
+/// Says what the kernel has counted; gives how many packets were kept, as it is told.
 fn report(
     name: &str,
     counts: &Counted,
     live: &Live,
     tee: Option<&CaptureTee>,
     messages: Messages,
-) -> Result<(), Failure> {
+) -> Result<Option<String>, Failure> {
     let remedy = "--buffer gives them more room, and a narrower WHERE less to do";
     counts.tell(name, remedy, messages);
-    if let (Some(tee), Some(path)) = (tee, &live.write) {
-        tee.flush().map_err(|error| kept_badly(live, &error))?;
-        let kept = grouped(tee.records());
-        messages.note(&format!("{kept} packets kept in {}", path.display()));
+    match (tee, &live.write) {
+        (Some(tee), Some(_)) => {
+            tee.flush().map_err(|error| kept_badly(live, &error))?;
+            Ok(Some(grouped(tee.records())))
+        }
+        _ => Ok(None),
     }
-    Ok(())
 }
 
 /// An interface or a collector as the engine sees it.

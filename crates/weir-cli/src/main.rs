@@ -22,6 +22,7 @@ mod quantity;
 mod query;
 mod refusal;
 mod report;
+mod ring;
 #[cfg(feature = "serve")]
 mod serve;
 mod session;
@@ -47,6 +48,12 @@ fn main() -> ExitCode {
     {
         let messages = Messages::new(ColorChoice::Auto, false);
         return outcome.unwrap_or_else(|failure| failure.report(messages));
+    }
+    if args::asks_for_build(&line) {
+        return match printed(args::write_build(&mut io::stdout())) {
+            Ok(code) => code,
+            Err(failure) => failure.report(Messages::new(ColorChoice::Auto, false)),
+        };
     }
     let cli = match args::parse(line.iter().cloned()) {
         Ok(cli) => cli,

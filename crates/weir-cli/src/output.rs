@@ -24,6 +24,7 @@ mod error;
 mod layout;
 mod line;
 mod markdown;
+mod packet;
 mod pipe;
 mod plan;
 mod rows;

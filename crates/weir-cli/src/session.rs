@@ -287,20 +287,7 @@ impl Session {
         refresh: Refresh,
         heed: Heed<'_>,
     ) -> Result<Answered, Failure> {
-        let scan_report = Arc::clone(self.engine.scan_report());
-        let (before, planned_before) = {
-            let since = self.since();
-            (since.totals, since.planned_bytes)
-        };
-        let progress = Progress::start(self.progress, move || {
-            let totals = scan_report.counters().totals().since(&before);
-            let planned = scan_report.planned_bytes().saturating_sub(planned_before);
-            Done {
-                bytes: totals.source_bytes,
-                records: totals.records,
-                bytes_total: (planned > 0).then_some(planned),
-            }
-        });
+        let progress = self.watched();
         let out = Box::new(progress.before(out));
         let Heed { each, interrupts } = heed;
         let work = async {
@@ -361,19 +348,40 @@ impl Session {
         self.since.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Shows how far reading is, where that is wanted.
+    fn watched(&self) -> Progress {
+        let scan_report = Arc::clone(self.engine.scan_report());
+        let (before, planned_before) = {
+            let since = self.since();
+            (since.totals, since.planned_bytes)
+        };
+        Progress::start(self.progress, move || {
+            let totals = scan_report.counters().totals().since(&before);
+            let planned = scan_report.planned_bytes().saturating_sub(planned_before);
+            Done {
+                bytes: totals.source_bytes,
+                records: totals.records,
+                bytes_total: (planned > 0).then_some(planned),
+            }
+        })
+    }
+
     /// Answers one statement, and hands its batches to `each`.
     pub(crate) fn batches(
         &self,
         statement: Statement,
         mut each: impl FnMut(&RecordBatch) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        self.runtime.block_on(async {
+        let progress = self.watched();
+        let outcome = self.runtime.block_on(async {
             let mut answer = self.engine.answer(statement).await?;
             while let Some(batch) = answer.next().await? {
                 each(&batch)?;
             }
             Ok(())
-        })
+        });
+        progress.finish();
+        outcome
     }
 
     /// Says what was found damaged, and with `stats` what was read; gives the exit status.
@@ -407,7 +415,7 @@ impl Session {
         }
         if totals.unknown_link > 0 {
             self.messages.warning(&format!(
-                "{} of {} records have a link type that is not decoded; SELECT frame.link_type, count(*) … GROUP BY 1 shows which",
+                "{} of {} records have a link type that is not decoded; SELECT frame.link_type_name, count(*) … GROUP BY 1 shows which",
                 grouped(totals.unknown_link),
                 grouped(totals.records),
             ));

@@ -112,7 +112,7 @@ fn ladder(args: &LadderArgs, global: Global, messages: Messages) -> Result<ExitC
         Some(path) => Some(Target::new(path, global)?),
         None => None,
     };
-    let session = Session::new(&weir_engine::Options::default(), messages, false)?;
+    let session = Session::new(&weir_engine::Options::default(), messages, !global.quiet)?;
     let call_id = match &args.call_id {
         Some(call_id) => call_id.clone(),
         None => only_call(&session, &args.files)?,

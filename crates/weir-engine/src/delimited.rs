@@ -10,6 +10,8 @@
 //! - The first line has the names. The type of a column is the narrowest that all values of a sample fit
 //!   into: at least [`SAMPLE_ROWS`] rows and [`SAMPLE_BYTES`] bytes, so that most files are seen whole. Digits
 //!   with a leading zero stay text, as do numbers beyond 64 bits. Times with a zone become UTC.
+//! - A list of words (`.txt`) is one column of text, `word`, with a row a line, whatever stands in it. Blank lines, and those that
+//!   begin with `#`, are none; blanks around a word do not belong to it.
 //! - A value behind the sample that does not fit is an error that names its place.
 
 use std::collections::{HashMap, HashSet};
@@ -39,6 +41,8 @@ pub(crate) enum Dialect {
     Csv,
     /// Tabs, and backslashes.
     Tsv,
+    /// A word a line, without names.
+    Words,
 }
 
 /// Files of one schema.
@@ -80,8 +84,13 @@ impl Delimited {
             }
         }
         let fields = names.iter().zip(&guesses);
+        let type_of = |guess: &Guess| match dialect {
+            // The next line may be anything.
+            Dialect::Words => DataType::Utf8,
+            Dialect::Csv | Dialect::Tsv => guess.data_type(),
+        };
         let fields: Vec<Field> = fields
-            .map(|(name, guess)| Field::new(name, guess.data_type(), true))
+            .map(|(name, guess)| Field::new(name, type_of(guess), true))
             .collect();
         Ok(Self {
             files: files.to_vec(),
@@ -203,7 +212,7 @@ struct Rows {
 impl Rows {
     fn open(path: &Location, dialect: Dialect) -> Result<Self, String> {
         let failed = |error: io::Error| format!("{path}: {error}");
-        let input: Box<dyn Read + Send> = path.open().map_err(failed)?;
+        let input: Box<dyn Read + Send> = path.open_uncompressed().map_err(failed)?;
         let mut rows = Self {
             path: path.clone(),
             input: BufReader::with_capacity(BUFFER_BYTES, input),
@@ -223,7 +232,9 @@ impl Rows {
         {
             rows.input.consume(BYTE_ORDER_MARK.len());
         }
-        if rows.record()? {
+        if dialect == Dialect::Words {
+            rows.names.push(WORD.to_owned());
+        } else if rows.record()? {
             rows.names = rows.header()?;
         }
         Ok(rows)
@@ -258,6 +269,9 @@ impl Rows {
                 return Ok(false);
             }
             let wanted = self.names.len();
+            if self.dialect == Dialect::Words && !self.trim_word() {
+                continue;
+            }
             if self.fields.len() == wanted {
                 return Ok(true);
             }
@@ -272,6 +286,19 @@ impl Rows {
                 self.fields.len()
             ));
         }
+    }
+
+    /// Takes the line at hand for a word; false when there is none in it.
+    fn trim_word(&mut self) -> bool {
+        let line = self.text.trim_ascii();
+        if line.is_empty() || line.starts_with(b"#") {
+            return false;
+        }
+        let begin = self.text.len() - self.text.trim_ascii_start().len();
+        let end = begin + line.len();
+        self.fields.clear();
+        self.fields.push((begin..end, false));
+        true
     }
 
     /// The value of a field of the row at hand.
@@ -374,6 +401,8 @@ impl Rows {
         // The last byte is a carriage return that stands in the file as such.
         let mut returned = false;
         let separator = match self.dialect {
+            // Lines of words have no fields: what ends one ends a line.
+            Dialect::Words => b'\n',
             Dialect::Csv => b',',
             Dialect::Tsv => b'\t',
         };
@@ -424,7 +453,7 @@ impl Rows {
                             other => self.text.extend([b'\\', other]),
                         }
                     }
-                    (_, byte) if byte == separator => {
+                    (_, byte) if byte == separator && byte != b'\n' => {
                         self.fields.push((begin..self.text.len(), marked));
                         begin = self.text.len();
                         (state, marked, returned) = (State::Start, false, false);
@@ -582,6 +611,8 @@ fn is_float(text: &str) -> bool {
         && text.parse::<f64>().is_ok()
 }
 
+/// The column of a list of words.
+const WORD: &str = "word";
 /// Digits that a double keeps.
 const FLOAT_DIGITS_MAX: usize = 15;
 

@@ -124,7 +124,7 @@ impl PartitionStream for Part {
 fn rows(path: &Location) -> io::Result<BufReader<Rows<Box<dyn Read + Send>>>> {
     Ok(BufReader::with_capacity(
         BUFFER_BYTES,
-        Rows::new(path.open()?),
+        Rows::new(path.open_uncompressed()?),
     ))
 }
 

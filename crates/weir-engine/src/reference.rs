@@ -18,7 +18,9 @@ use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, ObjectNamePart, TableFactor, Value,
     VisitorMut,
 };
-use weir_capture::{Object, is_remote, redacted, shown};
+use weir_capture::{
+    Archive, ArchiveMember, Compression, Object, is_remote, redacted, shown, uncompressed_name,
+};
 use weir_packet::Options as DecodeOptions;
 use weir_packet::layout::Layout;
 use weir_tables::{
@@ -61,6 +63,8 @@ struct Reads {
     sorted: bool,
     lateness: Option<Duration>,
     follow: bool,
+    /// Packets that repeat one right before are left out.
+    dedup: bool,
     /// In place of paths stands `live`: packets as they arrive.
     live: bool,
 }
@@ -261,7 +265,11 @@ impl Resolver<'_> {
             ),
             Reference::Extracted(extraction, patterns, reads, settings) => {
                 let sources = self.packet_sources(patterns, *reads)?;
-                let table = Table::extracted(extraction).with_settings(self.opened(settings)?);
+                let mut settings = self.opened(settings)?;
+                if extraction.arguments().any(|argument| argument == "keylog") {
+                    settings.take_secrets_of(&sources);
+                }
+                let table = Table::extracted(extraction).with_settings(settings);
                 let table = match self.records && extraction.is_of_packets() {
                     true => table.with_records(),
                     false => table,
@@ -294,13 +302,121 @@ impl Resolver<'_> {
             // What is allowed of it is the stores' to say: it is in no folder.
             match is_remote(pattern) {
                 true => found.extend(self.remote.expand(pattern)?),
-                false => found.extend(expand(pattern, self.root)?.into_iter().map(Location::from)),
+                false => found.extend(self.local(pattern)?),
             }
         }
         match found.is_empty() {
             true => Err(Error::new(ErrorKind::Source, "no file is named")),
             false => Ok(found),
         }
+    }
+
+    /// The local files that a pattern means. A folder and an archive stand for the captures in them.
+    fn local(&self, pattern: &str) -> Result<Vec<Location>, Error> {
+        let address = match self.root {
+            Some(root) => root.inside(pattern)?,
+            None => weir_capture::from_home(pattern).into_owned(),
+        };
+        let failed = |path: &Path, error: &weir_capture::Error| {
+            let message = format!("{}: {error}", shown(path));
+            Error::new(ErrorKind::Source, message)
+        };
+        if !Path::new(&address).exists()
+            && let Some((path, name)) = Archive::of_address(&address)
+        {
+            self.check(&path)?;
+            let archive = Archive::open(&path).map_err(|error| failed(&path, &error))?;
+            if let Some(archive) = archive {
+                let members = archive.matching(name);
+                let members = members.map_err(|error| not_opened(&error))?;
+                return Ok(members.into_iter().map(of_member).collect());
+            }
+        }
+        let mut found = Vec::new();
+        for path in expand(pattern, self.root)? {
+            let is_archive = path
+                .extension()
+                .is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
+            if path.is_dir() {
+                found.extend(self.alike(&shown(&path), self.files_in(&path)?)?);
+            } else if is_archive
+                && let Some(archive) =
+                    Archive::open(&path).map_err(|error| failed(&path, &error))?
+            {
+                let members = archive.members().into_iter().map(of_member).collect();
+                found.extend(self.alike(&shown(&path), members)?);
+            } else {
+                found.push(Location::from(path));
+            }
+        }
+        Ok(found)
+    }
+
+    /// A link may lead out of the folder that files have to be in.
+    fn check(&self, path: &Path) -> Result<(), Error> {
+        self.root.map_or(Ok(()), |root| root.check(path))
+    }
+
+    /// The files in a folder, in the order of their names, without those that are hidden.
+    fn files_in(&self, folder: &Path) -> Result<Vec<Location>, Error> {
+        let failed = |error: std::io::Error| {
+            Error::new(ErrorKind::Source, format!("{}: {error}", shown(folder)))
+        };
+        let mut paths = Vec::new();
+        for entry in std::fs::read_dir(folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+            if !is_hidden && entry.path().is_file() {
+                self.check(&entry.path())?;
+                paths.push(entry.path());
+            }
+        }
+        paths.sort();
+        Ok(paths.into_iter().map(Location::from).collect())
+    }
+
+    /// Of what lies side by side: the captures, or where there is none what is as the first that is anything. What is left out
+    /// is told.
+    fn alike(&self, place: &str, all: Vec<Location>) -> Result<Vec<Location>, Error> {
+        let kinds: Vec<Option<FileKind>> = all.iter().map(|one| kind_of(one).ok()).collect();
+        let is_of_captures = kinds.contains(&Some(FileKind::Capture));
+        let wanted = match is_of_captures {
+            true => Some(FileKind::Capture),
+            false => kinds.iter().flatten().copied().next(),
+        };
+        let Some(wanted) = wanted else {
+            // What is alone says itself what it is.
+            if let [one] = all.as_slice() {
+                kind_of(one)?;
+            }
+            let message = format!("{place} has no capture, nor another file that is read");
+            let hint = format!(
+                "'{place}/*/*' looks in the folders of a folder, '{place}/**' in all of them"
+            );
+            return Err(Error::new(ErrorKind::Source, message).with_hint(hint));
+        };
+        let (mut taken, mut others) = (Vec::new(), Vec::new());
+        for (one, kind) in all.into_iter().zip(kinds) {
+            match kind == Some(wanted) {
+                true => taken.push(one),
+                false => others.push(file_name(&one)),
+            }
+        }
+        if !others.is_empty() {
+            let count = others.len();
+            others.truncate(NAMES_TOLD);
+            let more = if count > NAMES_TOLD { ", …" } else { "" };
+            let what = match is_of_captures {
+                true => "no captures",
+                false => "not what the first is",
+            };
+            self.scan_report.add_notes(vec![format!(
+                "{place}: {count} of {} files are {what} and were left out: {}{more}",
+                count + taken.len(),
+                others.join(", ")
+            )]);
+        }
+        Ok(taken)
     }
 
     /// The files that the patterns name, which are to be captures.
@@ -342,7 +458,9 @@ impl Resolver<'_> {
 
     /// The captures at `paths`, followed when that is asked for.
     fn sources(&self, paths: &[Location], reads: Reads) -> Result<Vec<Source>, Error> {
-        let sources = paths.iter().map(Source::capture);
+        let sources = paths
+            .iter()
+            .map(|path| deduplicated(Source::capture(path), reads));
         if !(reads.follow || self.follow) {
             return Ok(sources.collect());
         }
@@ -367,7 +485,7 @@ impl Resolver<'_> {
             return self.sources(&self.capture_paths(patterns)?, reads);
         }
         match self.feed {
-            Some(feed) => Ok(vec![Source::feed(Arc::clone(feed))]),
+            Some(feed) => Ok(vec![deduplicated(Source::feed(Arc::clone(feed)), reads)]),
             None => Err(Error::new(
                 ErrorKind::Plan,
                 "live stands for the packets of an interface, and none is captured from",
@@ -422,8 +540,18 @@ impl Resolver<'_> {
         let mut names = Vec::new();
         for path in paths {
             if let Location::Object(object) = path {
+                if object.as_any().is::<ArchiveMember>() {
+                    if matches!(kind, FileKind::Parquet | FileKind::Arrow) {
+                        let message =
+                            format!("{path}: Parquet and Arrow are not read within archives");
+                        return Err(
+                            Error::new(ErrorKind::Source, message).with_hint("unzip it first")
+                        );
+                    }
+                    continue;
+                }
                 // Text is read from the object itself.
-                if kind != FileKind::Csv {
+                if !matches!(kind, FileKind::Csv | FileKind::Words) {
                     names.push(self.remote.url_of(object.as_ref())?);
                 }
                 continue;
@@ -436,6 +564,7 @@ impl Resolver<'_> {
             names.push(name.to_owned());
         }
         let extension = paths.first().map(file_name).unwrap_or_default();
+        let extension = uncompressed_name(&extension);
         let extension = extension
             .rfind('.')
             .map(|dot| extension[dot..].to_owned())
@@ -464,7 +593,7 @@ impl Resolver<'_> {
             }
             FileKind::Json => {
                 for path in paths {
-                    if is_json_array(path)? {
+                    if is_packed(path)? || is_json_array(path)? {
                         let table = JsonArrays::open(paths)
                             .map_err(|message| Error::new(ErrorKind::Source, message))?;
                         return Ok(Arc::new(table));
@@ -476,8 +605,9 @@ impl Resolver<'_> {
                     .schema_infer_max_records(usize::MAX);
                 context.read_json(names, options).await
             }
-            FileKind::Csv | FileKind::Capture => {
+            FileKind::Csv | FileKind::Words | FileKind::Capture => {
                 let dialect = match extension.to_ascii_lowercase().as_str() {
+                    _ if kind == FileKind::Words => Dialect::Words,
                     ".tsv" | ".tab" => Dialect::Tsv,
                     _ => Dialect::Csv,
                 };
@@ -580,6 +710,10 @@ impl Reference {
             .with_hint("UNION ALL puts rows of captures beside them"));
         }
         match name {
+            "records" | "clf" if reads.dedup => Err(Error::new(
+                ErrorKind::Plan,
+                format!("{name} has no argument dedup: packets are compared, and nothing else"),
+            )),
             "packets" if is_live || !texts.is_empty() => Ok(Some(Self::Packets(texts, reads))),
             "clf" if !texts.is_empty() => Ok(Some(Self::Clf(texts))),
             "clf" => Err(Error::new(
@@ -630,8 +764,9 @@ impl Reads {
             "merge" => &mut self.merge,
             "sorted" => &mut self.sorted,
             "follow" => &mut self.follow,
+            "dedup" => &mut self.dedup,
             other => {
-                let known = ["merge", "sorted", "follow", "lateness"];
+                let known = ["merge", "sorted", "follow", "dedup", "lateness"];
                 let others = extraction.into_iter().flat_map(Extraction::arguments);
                 let near = similar(other, known.into_iter().chain(others));
                 let error = Error::new(
@@ -641,7 +776,7 @@ impl Reads {
                 return Err(match near.first() {
                     Some(near) => error.with_hint(format!("did you mean {near} => …?")),
                     None => error.with_hint(
-                        "merge => true, sorted => true, follow => true and lateness => INTERVAL '1 second' are known",
+                        "merge => true, sorted => true, follow => true, dedup => true and lateness => INTERVAL '1 second' are known",
                     ),
                 });
             }
@@ -902,6 +1037,8 @@ enum FileKind {
     Arrow,
     Csv,
     Json,
+    /// A word a line.
+    Words,
 }
 
 /// What the files are: by their content, and for text by their names. The first file that says it
@@ -925,11 +1062,6 @@ fn kind_of(path: &Location) -> Result<FileKind, Error> {
     }
     let mut start = Vec::new();
     let io = |error: std::io::Error| Error::new(ErrorKind::Source, format!("{path}: {error}"));
-    if path.as_file().is_some_and(Path::is_dir) {
-        let message = format!("{path} is a folder");
-        let hint = format!("'{path}/*.pcap' reads the captures in it");
-        return Err(Error::new(ErrorKind::Source, message).with_hint(hint));
-    }
     let mut bytes = path.open().map_err(io)?;
     bytes.by_ref().take(8).read_to_end(&mut start).map_err(io)?;
     if start.starts_with(b"PAR1") {
@@ -950,6 +1082,7 @@ fn kind_of(path: &Location) -> Result<FileKind, Error> {
         return Ok(FileKind::Capture);
     }
     let name = file_name(path).to_ascii_lowercase();
+    let name = uncompressed_name(&name);
     if [".csv", ".tsv", ".tab"]
         .iter()
         .any(|end| name.ends_with(end))
@@ -962,6 +1095,9 @@ fn kind_of(path: &Location) -> Result<FileKind, Error> {
     {
         return Ok(FileKind::Json);
     }
+    if name.ends_with(".txt") && !start.is_empty() && !start.contains(&0) {
+        return Ok(FileKind::Words);
+    }
     if start.is_empty() {
         let message = format!("{path} is empty");
         return Err(Error::new(ErrorKind::Source, message).with_hint(
@@ -973,17 +1109,42 @@ fn kind_of(path: &Location) -> Result<FileKind, Error> {
         return Err(Error::new(ErrorKind::Source, message).with_hint(hint));
     }
     let message = format!(
-        "{path} is not a capture (pcap, pcapng or ERF, plain, gzip or zstd), nor Parquet, Arrow, CSV or JSON"
+        "{path} is not a capture (pcap, pcapng, ERF, snoop or NetMon 2, compressed or not), nor Parquet, Arrow, CSV, JSON or a .txt"
     );
     Err(Error::new(ErrorKind::Source, message).with_hint(
         "editcap converts other captures; records(path, 'layout.toml') reads private formats; weir demo makes samples",
     ))
 }
 
+/// Whether what is read of a text is made of the file's bytes: DataFusion would read these.
+fn is_packed(path: &Location) -> Result<bool, Error> {
+    if matches!(path, Location::Object(object) if object.as_any().is::<ArchiveMember>()) {
+        return Ok(true);
+    }
+    let opened = path.open().and_then(weir_capture::Uncompressed::new);
+    match opened {
+        Ok(opened) => Ok(opened.compression() != Compression::None),
+        Err(error) => Err(Error::new(ErrorKind::Source, format!("{path}: {error}"))),
+    }
+}
+
+/// A source as a table function reads it.
+fn deduplicated(source: Source, reads: Reads) -> Source {
+    match reads.dedup {
+        true => source.without_repeats(),
+        false => source,
+    }
+}
+
+/// Where a member of an archive lies.
+fn of_member(member: Arc<ArchiveMember>) -> Location {
+    Location::Object(member)
+}
+
 /// Whether the first thing in a file is a bracket: one array of rows, and not a row a line.
 fn is_json_array(path: &Location) -> Result<bool, Error> {
     let failed = |error: std::io::Error| Error::new(ErrorKind::Source, format!("{path}: {error}"));
-    let file = path.open().map_err(failed)?;
+    let file = path.open_uncompressed().map_err(failed)?;
     for byte in BufReader::new(file).bytes() {
         let byte = byte.map_err(failed)?;
         if !byte.is_ascii_whitespace() {
@@ -1016,6 +1177,9 @@ fn load_layout(path: &str, root: Option<&Root>) -> Result<Layout, Error> {
         }
     })
 }
+
+/// Names of files that were left out, in one note.
+const NAMES_TOLD: usize = 5;
 
 /// Table functions that DataFusion has.
 const OF_DATAFUSION: &[&str] = &["generate_series", "range", "unnest"];

@@ -37,8 +37,12 @@ impl Root {
         };
         let mut joined = self.folders.iter().filter_map(within);
         let has_file = |joined: &PathBuf| {
-            let found = joined.to_str().map(weir_capture::expand);
-            found.is_some_and(|found| found.is_ok_and(|found| found.iter().any(|it| it.exists())))
+            let Some(name) = joined.to_str() else {
+                return false;
+            };
+            let found = weir_capture::expand(name);
+            found.is_ok_and(|found| found.iter().any(|it| it.exists()))
+                || weir_capture::Archive::of_address(name).is_some()
         };
         // Where one has it, it is meant; otherwise the first says that it has none.
         let chosen = match climbs || pattern == "-" {

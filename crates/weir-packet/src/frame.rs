@@ -18,6 +18,8 @@ pub struct Frame<'a> {
     pub interface_id: Option<u32>,
     /// Name of the interface, when the capture gives one.
     pub interface_name: Option<&'a str>,
+    /// Description of the interface, when the capture gives one.
+    pub interface_description: Option<&'a str>,
     /// Comment on the packet, when the capture gives one.
     pub comment: Option<&'a str>,
     /// The captured bytes.
@@ -35,6 +37,7 @@ impl<'a> Frame<'a> {
             wire_len: u32::try_from(data.len()).unwrap_or(u32::MAX),
             interface_id: None,
             interface_name: None,
+            interface_description: None,
             comment: None,
             data,
         }
@@ -131,6 +134,15 @@ pub(crate) static FIELDS: &[(Field, Needs)] = &[
         Needs::Record,
     ),
     (
+        Field::text(
+            "frame.link_type_name",
+            |p| p.frame().link_type.name(),
+            "Name of the link type without LINKTYPE_, such as LINUX_SLL2; NULL for a number that nobody has registered",
+            "LINKTYPE registry of the pcap formats",
+        ),
+        Needs::Record,
+    ),
+    (
         Field::u32(
             "frame.interface_id",
             |p| p.frame().interface_id,
@@ -145,6 +157,15 @@ pub(crate) static FIELDS: &[(Field, Needs)] = &[
             |p| p.frame().interface_name,
             "Name of the interface; unknown where a pcapng gives none, NULL in formats without interfaces",
             "pcapng, if_name option",
+        ),
+        Needs::Record,
+    ),
+    (
+        Field::text(
+            "frame.interface_description",
+            |p| p.frame().interface_description,
+            "Description of the interface, where a pcapng gives one",
+            "pcapng, if_description option",
         ),
         Needs::Record,
     ),

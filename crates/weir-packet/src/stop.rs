@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Layer;
+use crate::{Layer, LinkType};
 
 /// Decoding stopped early: where and why. Plain data, made without allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,10 @@ impl fmt::Display for Reason {
             ),
             Self::Invalid { field, value } => write!(f, "{field} is {value}, which is not valid"),
             Self::TooDeep { layers_max } => write!(f, "more than {layers_max} headers"),
-            Self::UnknownLinkType(number) => write!(f, "link type {number} is not known"),
+            Self::UnknownLinkType(number) => match LinkType(number).name() {
+                Some(name) => write!(f, "link type {number} ({name}) is not known"),
+                None => write!(f, "link type {number} is not known"),
+            },
         }
     }
 }

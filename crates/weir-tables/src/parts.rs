@@ -39,7 +39,10 @@ impl Parts {
     /// # Errors
     /// When the file cannot be read, or is no capture.
     pub fn new(source: &Source, parts: usize) -> Result<Option<Self>, SourceError> {
-        let Some(len) = source.len().filter(|_| !source.is_growing()) else {
+        let Some(len) = source
+            .len()
+            .filter(|_| !source.is_growing() && !source.drops_repeats())
+        else {
             return Ok(None);
         };
         let parts = parts.min(usize::try_from(len / PART_BYTES_MIN).unwrap_or(usize::MAX));
@@ -69,6 +72,7 @@ impl Parts {
             Self::is_ranged(source) && source.len().is_some_and(|len| len >= 2 * PART_BYTES_MIN);
         large
             && !source.is_growing()
+            && !source.drops_repeats()
             && source
                 .layout()
                 .is_none_or(|layout| layout.plain_record_len().is_some())

@@ -682,6 +682,7 @@ impl<S: Sink> Gather<S> {
             interface_id: interface.map(|interface| interface.id),
             interface_name: interface
                 .map(|interface| interface.name.as_deref().unwrap_or("unknown")),
+            interface_description: interface.and_then(|interface| interface.description.as_deref()),
             comment: record.comment,
             data: record.data,
         };

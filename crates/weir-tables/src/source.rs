@@ -84,6 +84,14 @@ impl Location {
         }
     }
 
+    /// Opens it from its beginning on, and unpacks it when it is compressed.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_uncompressed(&self) -> io::Result<Box<dyn Read + Send>> {
+        Ok(Box::new(weir_capture::Uncompressed::new(self.open()?)?))
+    }
+
     /// Opens what can be read from any place, for reads of `range` to begin with; `None` for what cannot.
     pub(crate) fn open_range(&self, range: Range<u64>) -> io::Result<Option<Ranged>> {
         match self {
@@ -195,6 +203,8 @@ pub struct Source {
     location: Location,
     layout: Option<Arc<Layout>>,
     growth: Growth,
+    /// Records that repeat one of those right before are passed over.
+    dedup: bool,
 }
 
 /// Whether a source has an end of its own.
@@ -218,7 +228,10 @@ impl PartialEq for Source {
             (Growth::Feeds(_), _) | (_, Growth::Feeds(_)) => false,
             _ => self.location == other.location,
         };
-        same_layout && same_place && self.is_growing() == other.is_growing()
+        same_layout
+            && same_place
+            && self.is_growing() == other.is_growing()
+            && self.dedup == other.dedup
     }
 }
 
@@ -230,6 +243,7 @@ impl Source {
             location: location.into(),
             layout: None,
             growth: Growth::Ends,
+            dedup: false,
         }
     }
 
@@ -240,6 +254,7 @@ impl Source {
             location: location.into(),
             layout: Some(layout),
             growth: Growth::Ends,
+            dedup: false,
         }
     }
 
@@ -259,7 +274,23 @@ impl Source {
             location: Location::File(feed.name().into()),
             layout: None,
             growth: Growth::Feeds(feed),
+            dedup: false,
         }
+    }
+
+    /// The same without the records that have the same bytes as one of the four right before, as `editcap -d` drops them.
+    #[must_use]
+    pub fn without_repeats(self) -> Self {
+        Self {
+            dedup: true,
+            ..self
+        }
+    }
+
+    /// True when repetitions are passed over, for which records are read one after the other.
+    #[must_use]
+    pub const fn drops_repeats(&self) -> bool {
+        self.dedup
     }
 
     /// True when it has no end of its own: reading it waits for more.
@@ -335,6 +366,9 @@ impl Source {
             }
         };
         let mut options = weir_capture::Options::default();
+        if self.dedup {
+            options.repeats_window = REPEATS_WINDOW;
+        }
         let share = BUFFERS_BYTES_MAX / readers.max(1);
         options.buffer_bytes = options.buffer_bytes.min(share.max(BUFFER_BYTES_MIN));
         let reader = Reader::with_options(bytes, &options)
@@ -443,4 +477,6 @@ impl std::error::Error for SourceError {
 /// Memory for the buffers of all captures that are merged, unless there are so many that the least
 /// buffer of each takes more.
 const BUFFERS_BYTES_MAX: usize = 64 << 20;
+/// What editcap -d compares a packet with.
+const REPEATS_WINDOW: usize = 4;
 const BUFFER_BYTES_MIN: usize = 16 << 10;

@@ -272,7 +272,7 @@ fn erfs(frames: &[(u32, Seed)]) -> io::Result<Vec<Seed>> {
 fn compressed(captures: &[Seed]) -> Vec<Seed> {
     let mut seeds = Vec::new();
     for (index, (name, capture)) in captures.iter().step_by(4).enumerate() {
-        for mode in [3, 4 + index as u8 % 4] {
+        for mode in [3, 4 + index as u8 % 4, 8 + index as u8 % 4, 12 + index as u8 % 4] {
             let head = [mode, 100, 60, 0, 200, 1];
             seeds.push((format!("{name}_{mode}"), [&head[..], capture].concat()));
         }

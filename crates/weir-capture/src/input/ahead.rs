@@ -148,7 +148,7 @@ fn read<R: Read>(
 }
 
 /// When a source is to be read ahead, and how: the bounds of a thread are known where it is made.
-pub(crate) struct Watch<R> {
+pub(crate) struct Watch<R: Read> {
     begin: fn(&mut Input<R>),
     bytes: usize,
     time: Duration,

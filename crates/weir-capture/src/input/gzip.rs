@@ -17,6 +17,8 @@ pub(crate) struct Gzip<R> {
     state: State,
     members: u64,
     failure: Option<InputError>,
+    /// There are neither headers nor trailers: one stream of DEFLATE, as in zip archives.
+    is_bare: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -36,6 +38,16 @@ impl<R: Read> Gzip<R> {
             state: State::Header,
             members: 0,
             failure: None,
+            is_bare: false,
+        }
+    }
+
+    /// Of a stream of DEFLATE without anything around it.
+    pub(super) fn bare(source: Source<R>) -> Self {
+        Self {
+            state: State::Body,
+            is_bare: true,
+            ..Self::new(source)
         }
     }
 
@@ -116,6 +128,7 @@ impl<R: Read> Gzip<R> {
             .consume((self.inflate.total_in() - total_in) as usize);
         self.crc.update(out.get(..produced).unwrap_or_default());
         match status {
+            Ok(Status::StreamEnd) if self.is_bare => self.state = State::End,
             Ok(Status::StreamEnd) => self.state = State::Trailer,
             Ok(Status::Ok | Status::BufError) => {}
             Err(_) => {
@@ -162,7 +175,7 @@ impl<R: Read> Gzip<R> {
         Ok(())
     }
 
-    fn failure(&mut self, what: &'static str, code: Option<&'static str>) -> InputError {
+    fn failure(&mut self, what: &'static str, code: Option<String>) -> InputError {
         self.state = State::End;
         InputError::Decompress(
             Compression::Gzip,

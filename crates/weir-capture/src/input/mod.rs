@@ -1,28 +1,40 @@
-//! The byte stream under a capture: the source itself, or what gzip or zstd make of it.
+//! The byte stream under a capture: the source itself, or what is unpacked of it.
+//!
+//! This is the one place where compressions are known: [`sniff`] by how they begin, [`Input::of`] by what unpacks them.
 
 mod ahead;
+mod bzip2;
 mod gzip;
+mod lz4;
+mod member;
 mod source;
+mod xz;
 mod zstd;
 
+use std::fmt;
 use std::io::{self, Read};
 
 use crate::{Compression, Error, Options, error::DecompressFailure};
 
-use self::{ahead::Ahead, gzip::Gzip, zstd::Zstd};
+use self::{ahead::Ahead, bzip2::Bzip2, gzip::Gzip, lz4::Lz4, xz::Xz, zstd::Zstd};
 pub(crate) use ahead::Watch;
+pub(crate) use member::{Member, Packed};
 pub(crate) use source::Source;
 
 /// Gives the uncompressed bytes of a source.
-pub(crate) enum Input<R> {
+pub(crate) enum Input<R: Read> {
     Plain(Source<R>),
     Gzip(Box<Gzip<R>>),
     Zstd(Box<Zstd<R>>),
+    Xz(Box<Xz<R>>),
+    Bzip2(Box<Bzip2<R>>),
+    Lz4(Box<Lz4<R>>),
     /// Any of the others, on a thread of its own.
     Ahead(Box<Ahead>),
 }
 
 /// Why no more bytes can be had.
+#[derive(Debug)]
 pub(crate) enum InputError {
     Io(io::Error),
     Decompress(Compression, DecompressFailure),
@@ -32,12 +44,25 @@ impl<R: Read> Input<R> {
     /// Finds the compression by content.
     pub(crate) fn new(source: R, options: &Options) -> Result<Self, InputError> {
         let mut source = Source::new(source, options.buffer_bytes);
-        Ok(match sniff(source.peek(MAGIC_BYTES)?) {
+        let compression = sniff(source.peek(MAGIC_BYTES)?);
+        Self::of(source, compression, options)
+    }
+
+    /// Unpacks what is compressed so.
+    fn of(
+        source: Source<R>,
+        compression: Compression,
+        options: &Options,
+    ) -> Result<Self, InputError> {
+        let window_log_max = options.zstd_window_log_max;
+        Ok(match compression {
             Compression::Gzip => Self::Gzip(Box::new(Gzip::new(source))),
-            Compression::Zstd => {
-                Self::Zstd(Box::new(Zstd::new(source, options.zstd_window_log_max)?))
-            }
-            Compression::None => Self::Plain(source),
+            Compression::Zstd => Self::Zstd(Box::new(Zstd::new(source, window_log_max)?)),
+            Compression::Xz => Self::Xz(Box::new(Xz::new(source, window_log_max))),
+            Compression::Bzip2 => Self::Bzip2(Box::new(Bzip2::new(source))),
+            Compression::Lz4 => Self::Lz4(Box::new(Lz4::new(source))),
+            // What a member of an archive gives is unpacked already.
+            Compression::None | Compression::Zip => Self::Plain(source),
         })
     }
 
@@ -52,6 +77,9 @@ impl<R: Read> Input<R> {
             Self::Plain(source) => source.read(out),
             Self::Gzip(gzip) => gzip.read(out),
             Self::Zstd(zstd) => zstd.read(out),
+            Self::Xz(xz) => xz.read(out),
+            Self::Bzip2(bzip2) => bzip2.read(out),
+            Self::Lz4(lz4) => lz4.read(out),
             Self::Ahead(ahead) => ahead.read(out),
         }
     }
@@ -61,6 +89,9 @@ impl<R: Read> Input<R> {
             Self::Plain(_) => Compression::None,
             Self::Gzip(_) => Compression::Gzip,
             Self::Zstd(_) => Compression::Zstd,
+            Self::Xz(_) => Compression::Xz,
+            Self::Bzip2(_) => Compression::Bzip2,
+            Self::Lz4(_) => Compression::Lz4,
             Self::Ahead(ahead) => ahead.compression(),
         }
     }
@@ -71,10 +102,67 @@ impl<R: Read> Input<R> {
             Self::Plain(source) => source.consumed(),
             Self::Gzip(gzip) => gzip.source_bytes(),
             Self::Zstd(zstd) => zstd.source_bytes(),
+            Self::Xz(xz) => xz.source_bytes(),
+            Self::Bzip2(bzip2) => bzip2.source_bytes(),
+            Self::Lz4(lz4) => lz4.source_bytes(),
             Self::Ahead(ahead) => ahead.source_bytes(),
         }
     }
 }
+
+/// The bytes of a source, unpacked when it is compressed, which is found by how it begins.
+///
+/// ```
+/// use std::io::Read;
+/// let mut text = String::new();
+/// weir_capture::Uncompressed::new(&b"time,source\n"[..])?.read_to_string(&mut text)?;
+/// assert_eq!(text, "time,source\n");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct Uncompressed<R: Read>(Input<R>);
+
+impl<R: Read> Uncompressed<R> {
+    /// Looks at the first bytes.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn new(source: R) -> io::Result<Self> {
+        let input = Input::new(source, &Options::default());
+        Ok(Self(input.map_err(io::Error::from)?))
+    }
+
+    /// How the source is compressed.
+    #[must_use]
+    pub fn compression(&self) -> Compression {
+        self.0.compression()
+    }
+}
+
+impl<R: Read> Read for Uncompressed<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.0.read(out).map_err(io::Error::from)
+    }
+}
+
+impl<R: Read> fmt::Debug for Uncompressed<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Uncompressed")
+            .field(&self.compression())
+            .finish()
+    }
+}
+
+/// What unpacking came upon, on its way through [`Read`].
+#[derive(Debug)]
+struct Carried(Compression, DecompressFailure);
+
+impl fmt::Display for Carried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.0, self.1)
+    }
+}
+
+impl std::error::Error for Carried {}
 
 impl InputError {
     /// See [`Error::is_pause`].
@@ -85,7 +173,21 @@ impl InputError {
 
 impl From<io::Error> for InputError {
     fn from(error: io::Error) -> Self {
-        Self::Io(error)
+        match error.downcast::<Carried>() {
+            Ok(Carried(compression, failure)) => Self::Decompress(compression, failure),
+            Err(error) => Self::Io(error),
+        }
+    }
+}
+
+impl From<InputError> for io::Error {
+    fn from(error: InputError) -> Self {
+        match error {
+            InputError::Io(error) => error,
+            InputError::Decompress(compression, failure) => {
+                Self::new(io::ErrorKind::InvalidData, Carried(compression, failure))
+            }
+        }
     }
 }
 
@@ -105,8 +207,13 @@ pub(crate) fn sniff(prefix: &[u8]) -> Compression {
         [0x28, 0xb5, 0x2f, 0xfd, ..] => Compression::Zstd,
         // A skippable frame (RFC 8878, section 3.1.2): pzstd begins its files with one.
         [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Compression::Zstd,
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Compression::Xz,
+        // The digits of pi begin a block, those of its root an end without any.
+        [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, ..] => Compression::Bzip2,
+        [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, ..] => Compression::Bzip2,
+        [0x04, 0x22, 0x4d, 0x18, ..] => Compression::Lz4,
         _ => Compression::None,
     }
 }
 
-const MAGIC_BYTES: usize = 4;
+const MAGIC_BYTES: usize = 6;

@@ -32,9 +32,15 @@ impl<R: Read> Source<R> {
         self.consumed
     }
 
-    /// The first `count` bytes, fewer at the end of the source. Asks the source for no more than
+    /// The next `count` bytes, fewer at the end of the source. Asks the source for no more than
     /// that, so that the reads which follow stay aligned to large blocks and a pipe is not drained.
     pub(super) fn peek(&mut self, count: usize) -> Result<&[u8], InputError> {
+        if self.end - self.start >= count {
+            return Ok(self.buffered());
+        }
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
         if self.buffer.len() < count {
             self.buffer.resize(count, 0);
         }

@@ -93,7 +93,7 @@ impl<R: Read> Zstd<R> {
                 } else {
                     what
                 },
-                code: code.map(get_error_name),
+                code: code.map(|code| get_error_name(code).to_owned()),
                 source_offset: self.source.consumed(),
                 limit,
             },

@@ -65,6 +65,7 @@ impl Pcapng {
                     return self.packet(stream, header).map(Some);
                 }
                 Kind::Section | Kind::Interface => self.description(stream, header)?,
+                Kind::Secrets => self.secrets(stream, header)?,
                 Kind::Other => skip(stream, header)?,
                 Kind::CountedOther => {
                     skip(stream, header)?;
@@ -226,6 +227,29 @@ impl Pcapng {
                 options_len as u64,
             ));
         }
+        Ok(())
+    }
+
+    /// Takes up secrets of TLS, and passes over others and over what is beyond the limit.
+    fn secrets<R: Read>(
+        &mut self,
+        stream: &mut Stream<R>,
+        header: BlockHeader,
+    ) -> Result<(), Error> {
+        let kept = stream.secrets.len() as u64;
+        if u64::from(header.len).saturating_add(kept) > u64::from(self.options.block_bytes_max) {
+            return skip(stream, header);
+        }
+        let total = header.padded_len();
+        stream.need(total, 0, "the block")?;
+        let window = stream.buffer.window();
+        let body = window.get(HEAD_LEN..(header.len as usize).saturating_sub(CLOSING_LEN));
+        let lines = self.section.tls_secrets(body.unwrap_or_default());
+        if !lines.is_empty() {
+            stream.secrets.extend_from_slice(lines);
+            stream.secrets.push(b'\n');
+        }
+        stream.buffer.consume(total);
         Ok(())
     }
 

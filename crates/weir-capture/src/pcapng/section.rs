@@ -43,7 +43,9 @@ pub(super) enum Kind {
     Obsolete,
     /// Not a packet, but Wireshark gives it a frame number.
     CountedOther,
-    /// Names, statistics, secrets and unknown blocks.
+    /// Secrets by which packets are decrypted.
+    Secrets,
+    /// Names, statistics and unknown blocks.
     Other,
 }
 
@@ -131,6 +133,7 @@ impl Section {
                 2 => Kind::Obsolete,
                 3 => Kind::Simple,
                 ENHANCED_TYPE => Kind::Enhanced,
+                10 => Kind::Secrets,
                 // Custom blocks, systemd journal entries, sysdig events.
                 0x0bad | 0x4000_0bad | 9 | 0x204 | 0x216 | 0x221 => Kind::CountedOther,
                 _ => Kind::Other,
@@ -317,6 +320,19 @@ impl Section {
         })
     }
 
+    /// The lines of a key log of TLS that a block of secrets holds; none of other secrets.
+    pub(super) fn tls_secrets<'b>(&self, body: &'b [u8]) -> &'b [u8] {
+        let mut reader = Bytes::new(body);
+        let kind = reader.u32(self.endian);
+        match (kind, reader.u32(self.endian)) {
+            (Ok(TLS_KEY_LOG), Ok(len)) => {
+                let rest = reader.rest();
+                rest.get(..len as usize).unwrap_or(rest)
+            }
+            _ => &[],
+        }
+    }
+
     #[inline]
     pub(super) fn is_little(&self) -> bool {
         self.endian == Endian::Little
@@ -377,6 +393,8 @@ fn cut(part: &'static str, short: Short) -> Reason {
     }
 }
 
+/// "TLSK".
+const TLS_KEY_LOG: u32 = 0x544c_534b;
 /// The same in both byte orders.
 const SECTION_TYPE: u32 = 0x0a0d_0d0a;
 const ENHANCED_TYPE: u32 = 6;

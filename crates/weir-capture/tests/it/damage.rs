@@ -43,8 +43,8 @@ fn what_is_no_capture_says_what_it_is() {
             "not a capture of a known format: it begins with d4 c3",
         ),
         (
-            b"snoop\0\0\0\0\0\0\x02\0\0\0\x04",
-            "not a capture of a known format: it begins with 73 6e 6f 6f 70 00 00 00",
+            b"TRSNIFF data    \x1a",
+            "not a capture of a known format: it begins with 54 52 53 4e 49 46 46 20",
         ),
     ] {
         let error = Reader::new(bytes).unwrap_err();

@@ -52,6 +52,120 @@ fn made_captures_are_read_as_tshark_reads_them() {
     compare_all(&paths, 3);
 }
 
+/// What editcap writes as snoop and as NetMon 2 is, record by record, the pcap that it was made of; tshark says so, too.
+#[test]
+fn snoop_and_netmon_captures_are_read_as_tshark_reads_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut paths = Vec::new();
+    for link_type in [1, 6, 10, 101, 123, 104] {
+        let mut bytes = pcap_header(Little, 0xa1b2_c3d4, (2, 4), link_type);
+        for number in 0..40_u32 {
+            let data: Vec<u8> = (0..60 + number * 7).map(|at| at as u8).collect();
+            let time = (1_700_000_000 + number * 3600, number * 24_999);
+            bytes.extend(pcap_record(
+                Little,
+                time,
+                &data,
+                data.len() as u32 + number % 2 * 9,
+            ));
+        }
+        let original = folder.path().join(format!("{link_type}.pcap"));
+        fs::write(&original, &bytes).unwrap();
+        let (expected, _) = read_all(open(&original));
+        for format in ["snoop", "netmon2"] {
+            let path = folder.path().join(format!("{link_type}.{format}"));
+            let mut editcap = Command::new("editcap");
+            // Times of NetMon have no zone.
+            editcap.env("TZ", "UTC").args(["-F", format]);
+            let Ok(output) = editcap.arg(&original).arg(&path).output() else {
+                weir_testkit::missing("editcap", "snoop and NetMon are not compared");
+                return;
+            };
+            // NetMon has a header of its own in front of cells of ATM.
+            if !output.status.success() || (link_type, format) == (123, "netmon2") {
+                // These formats have few link types.
+                continue;
+            }
+            let (kept, error) = read_all(open(&path));
+            assert!(error.is_none(), "{}: {error:?}", path.display());
+            assert_eq!(kept.len(), expected.len(), "{}", path.display());
+            for (ours, theirs) in kept.iter().zip(&expected) {
+                let of = |kept: &Kept| (kept.number, kept.time_ns, kept.wire_len, kept.link_type);
+                assert_eq!(of(ours), of(theirs), "{}", path.display());
+                assert_eq!(ours.data, theirs.data, "{}", path.display());
+            }
+            // Every prefix, and every byte that is another one.
+            let bytes = fs::read(&path).unwrap();
+            for at in (0..bytes.len().min(3000)).step_by(7) {
+                let (cut, error) = read_all(weir_capture::Reader::new(&bytes[..at]));
+                assert_eq!(cut[..], kept[..cut.len()]);
+                let whole = at >= 16 && format == "snoop" && error.is_none();
+                assert!(error.is_some() || whole, "{at}");
+                let mut changed = bytes.clone();
+                changed[at] ^= 0xff;
+                let (changed, _) = read_all(weir_capture::Reader::new(&changed[..]));
+                assert!(changed.len() <= 200);
+            }
+            paths.push(path);
+        }
+    }
+    assert!(paths.len() >= 6, "{paths:?}");
+    if let Some(netmon) = paths.iter().find(|path| path.ends_with("1.netmon2")) {
+        // A table that is not that of the frames.
+        let mut bytes = fs::read(netmon).unwrap();
+        let last = bytes.len() - 1;
+        bytes[last] ^= 1;
+        let (kept, error) = read_all(weir_capture::Reader::new(&bytes[..]));
+        assert_eq!(kept.len(), 40);
+        assert!(error.unwrap().to_string().contains("the frame table"));
+    }
+    // Of version 2.3, which says network and time behind each frame.
+    let later = "../../fuzz/corpus/capture_others/netmon23";
+    paths.push(Path::new(env!("CARGO_MANIFEST_DIR")).join(later));
+    compare_all(&paths, 1);
+}
+
+/// What editcap drops as a duplicate is passed over, and nothing else; records keep their numbers.
+#[test]
+fn repeated_packets_are_those_that_editcap_drops() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut state = 7_u32;
+    let mut next = |bound: u32| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 16) % bound
+    };
+    let mut bytes = pcap_header(Little, 0xa1b2_c3d4, (2, 4), 1);
+    for number in 0..600 {
+        let data = vec![next(4) as u8; 60 + next(2) as usize];
+        bytes.extend(pcap_record(Little, (number, 0), &data, 80));
+    }
+    let (original, without) = (folder.path().join("a.pcap"), folder.path().join("b.pcap"));
+    fs::write(&original, &bytes).unwrap();
+    let mut options = weir_capture::Options::default();
+    options.repeats_window = 4;
+    let (ours, error) = read_all(weir_capture::open_with(&original, &options));
+    assert!(error.is_none(), "{error:?}");
+    assert!(ours.len() > 50 && ours.len() < 500, "{}", ours.len());
+    assert!(
+        ours.iter()
+            .all(|kept| kept.time_ns == Some((kept.number as i64 - 1) * 1_000_000_000))
+    );
+    let mut editcap = Command::new("editcap");
+    if editcap
+        .args(["-F", "pcap", "-d"])
+        .arg(&original)
+        .arg(&without)
+        .output()
+        .is_err()
+    {
+        weir_testkit::missing("editcap", "repeated packets are not compared");
+        return;
+    }
+    let (theirs, _) = read_all(open(&without));
+    let times = |all: &[Kept]| all.iter().map(|kept| kept.time_ns).collect::<Vec<_>>();
+    assert_eq!(times(&ours), times(&theirs));
+}
+
 /// Captures with what the public ones lack: name and bytes.
 fn made(order: Order) -> Vec<(String, Vec<u8>)> {
     let packet = [0xaa; 61];

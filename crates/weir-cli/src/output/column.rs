@@ -96,11 +96,17 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// As [`Self::push_text`], with floats rounded for the eye and durations in units that people read.
+    /// As [`Self::push_text`], with floats rounded for the eye, durations in units that people read and times without the
+    /// zeros that nobody reads.
     pub(super) fn push_rounded(&self, row: usize, out: &mut String) {
         match &self.values {
             Values::Float(_, value) if !self.is_null(row) => push_rounded(out, value(row)),
             Values::Duration(_, value) if !self.is_null(row) => push_duration(out, value(row)),
+            Values::Timestamp(push) if !self.is_null(row) => {
+                let start = out.len();
+                push(row, out);
+                shorten_time(out, start);
+            }
             Values::Dictionary(keys, values) if !self.is_null(row) => {
                 if let Some(&key) = keys.get(row) {
                     values.push_rounded(key, out);
@@ -372,6 +378,33 @@ fn push_rounded(out: &mut String, value: f64) {
     }
 }
 
+/// Takes the groups of three zeros away that end the fraction of the time at `start`, and puts a blank between day and
+/// time.
+fn shorten_time(out: &mut String, start: usize) {
+    let Some(written) = out.get(start..) else {
+        return;
+    };
+    let mut short = written.replacen('T', " ", 1);
+    if let Some(point) = short.find('.') {
+        let digits = short.get(point + 1..).unwrap_or_default();
+        let len = digits
+            .find(|digit: char| !digit.is_ascii_digit())
+            .unwrap_or(digits.len());
+        let fraction = digits.get(..len).unwrap_or_default();
+        let mut kept = fraction;
+        while let Some(shorter) = kept.strip_suffix("000") {
+            kept = shorter;
+        }
+        let kept_end = match kept.len() {
+            0 => point,
+            kept => point + 1 + kept,
+        };
+        short.replace_range(kept_end..point + 1 + len, "");
+    }
+    out.truncate(start);
+    out.push_str(&short);
+}
+
 /// The nanoseconds of durations of this unit.
 fn nanoseconds(array: &dyn Array, unit: TimeUnit) -> Box<dyn Fn(usize) -> i128 + '_> {
     fn of<T: ArrowPrimitiveType<Native = i64>>(
@@ -433,6 +466,30 @@ const NS_IN_S: u128 = 1_000_000_000;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_on_a_terminal_have_no_zeros_at_their_ends() {
+        for (text, expected) in [
+            (
+                "2026-11-23T13:46:30.123456789Z",
+                "2026-11-23 13:46:30.123456789Z",
+            ),
+            (
+                "2026-11-23T13:46:30.123400000Z",
+                "2026-11-23 13:46:30.123400Z",
+            ),
+            (
+                "2026-11-23T13:46:30.120000000+02:00",
+                "2026-11-23 13:46:30.120+02:00",
+            ),
+            ("2026-11-23T13:46:00.000000000", "2026-11-23 13:46:00"),
+            ("2026-11-23T13:46:00Z", "2026-11-23 13:46:00Z"),
+        ] {
+            let mut out = format!("x{text}");
+            shorten_time(&mut out, 1);
+            assert_eq!(out, format!("x{expected}"));
+        }
+    }
 
     #[test]
     fn durations_are_written_for_the_eye() {

@@ -6,6 +6,7 @@
 //! ip.src        10.1.0.5
 //! ```
 //!
+//! On a terminal a row that says which packet it is, as `SELECT *` does, is shown by layers, with its bytes (`packet.rs`).
 //! A terminal is spared the columns that are NULL in a row; elsewhere they are `NULL`. An empty text is `""`. What would
 //! break a line is escaped.
 
@@ -13,6 +14,7 @@ use arrow::datatypes::Schema;
 use unicode_width::UnicodeWidthStr;
 
 use super::column::Column;
+use super::packet::Packets;
 use super::rows::RowFormat;
 use super::text::push_escaped;
 use super::{Format, Options};
@@ -25,6 +27,7 @@ pub(super) struct Line {
     spare: bool,
     rows: u64,
     scratch: String,
+    packets: Option<Packets>,
 }
 
 impl Line {
@@ -41,7 +44,34 @@ impl Line {
             spare: options.terminal && !options.all_columns,
             rows: 0,
             scratch: String::new(),
+            packets: match options.terminal && !options.all_columns {
+                true => Packets::of(schema, options.width),
+                false => None,
+            },
         }
+    }
+}
+
+impl Line {
+    /// Writes a column as a line.
+    fn push_column(&mut self, at: usize, columns: &[Column<'_>], row: usize, out: &mut String) {
+        let (Some(name), Some(column)) = (self.names.get(at), columns.get(at)) else {
+            return;
+        };
+        out.push_str(name);
+        let padding = self.width.saturating_sub(name.width()) + 2;
+        out.extend(std::iter::repeat_n(' ', padding));
+        if column.is_null(row) {
+            out.push_str("NULL");
+        } else {
+            self.scratch.clear();
+            column.push_text(row, &mut self.scratch);
+            match self.scratch.as_str() {
+                "" => out.push_str("\"\""),
+                text => push_escaped(out, text),
+            }
+        }
+        out.push('\n');
     }
 }
 
@@ -54,26 +84,21 @@ impl RowFormat for Line {
 
     fn push_row(&mut self, columns: &[Column<'_>], row: usize, out: &mut String) {
         self.rows += 1;
-        out.push_str(&format!("-- row {}\n", self.rows));
-        for (name, column) in self.names.iter().zip(columns) {
-            let is_null = column.is_null(row);
-            if is_null && self.spare {
-                continue;
-            }
-            out.push_str(name);
-            let padding = self.width.saturating_sub(name.width()) + 2;
-            out.extend(std::iter::repeat_n(' ', padding));
-            if is_null {
-                out.push_str("NULL");
-            } else {
-                self.scratch.clear();
-                column.push_text(row, &mut self.scratch);
-                match self.scratch.as_str() {
-                    "" => out.push_str("\"\""),
-                    text => push_escaped(out, text),
+        if let Some(mut packets) = self.packets.take() {
+            packets.push(columns, row, out, |at, out| {
+                if columns.get(at).is_some_and(|column| !column.is_null(row)) {
+                    out.push_str("  ");
+                    self.push_column(at, columns, row, out);
                 }
+            });
+            self.packets = Some(packets);
+            return;
+        }
+        out.push_str(&format!("-- row {}\n", self.rows));
+        for at in 0..columns.len() {
+            if !self.spare || columns.get(at).is_some_and(|column| !column.is_null(row)) {
+                self.push_column(at, columns, row, out);
             }
-            out.push('\n');
         }
     }
 

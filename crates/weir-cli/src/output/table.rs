@@ -5,10 +5,10 @@
 //! a value that is wider pushes its own line out. So memory is bounded, and a pipe gets every value in full. NULL is an empty
 //! cell, an empty text is `""`.
 //!
-//! A terminal is given less: no more rows than [`Options::rows_max`], values and columns cut to its
+//! A terminal is given less: times without zeros at their ends, no more rows than [`Options::rows_max`], values and columns cut to its
 //! width, and no columns that are NULL throughout. These are folded away when the result has
 //! [`FOLD_FROM`] columns or more, as `SELECT *` has (of a few columns, every one was asked for by
-//! name), and when all its rows were seen before the first is drawn.
+//! name), and when all its rows were seen before the first is drawn. Addresses and ports then stand in front of the others.
 
 use std::borrow::Cow;
 use std::io::Write as _;
@@ -99,6 +99,18 @@ impl Table {
         } else {
             all.collect()
         };
+        if shaped && self.heads.len() >= FOLD_FROM {
+            // Nobody asked for them one by one: what tells packets apart comes first, and the name of the file last.
+            let place = |at: &usize| {
+                let name = self.heads.get(*at).map_or("", |head| head.name.as_str());
+                match FIRST.iter().position(|first| *first == name) {
+                    Some(place) => place,
+                    None if name == FILE => FIRST.len() + 1,
+                    None => FIRST.len(),
+                }
+            };
+            shown.sort_by_key(place);
+        }
         if shown.len() < self.heads.len() {
             let folded = self.heads.iter().filter(|head| !head.filled);
             self.summary.columns_folded = folded.map(|head| head.name.clone()).collect();
@@ -404,6 +416,19 @@ fn drain(lines: &mut String, pipe: &mut Pipe) -> Result<(), Error> {
 const BUFFERED_ROWS: u64 = 10_000;
 /// The most that these rows may hold.
 const BUFFERED_BYTES: usize = 64 << 20;
+/// What a wide table on a terminal begins with, and what it ends with.
+const FIRST: [&str; 9] = [
+    "frame.number",
+    "frame.time",
+    "addr.src",
+    "port.src",
+    "addr.dst",
+    "port.dst",
+    "proto",
+    "frame.len",
+    "frame.layers",
+];
+const FILE: &str = "frame.file";
 /// Columns of a result from which on those that are NULL throughout are folded away.
 const FOLD_FROM: usize = 8;
 /// Padding stops here: one payload of a megabyte must not widen every row to a megabyte.

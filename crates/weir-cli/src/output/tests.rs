@@ -928,3 +928,75 @@ fn formats_are_known_by_the_name_of_a_file() {
     assert_eq!(Format::default_for(true), Format::Table);
     assert_eq!(Format::default_for(false), Format::Csv);
 }
+
+/// A wide row of a packet, as `SELECT *` gives it.
+fn packet(file: &str) -> RecordBatch {
+    let text = |text: &str| Arc::new(StringArray::from(vec![text])) as ArrayRef;
+    let number = |number| Arc::new(Int64Array::from(vec![number])) as ArrayRef;
+    batch(vec![
+        ("frame.file", text(file)),
+        ("frame.number", number(Some(2))),
+        ("frame.layers", text("eth:ip:udp")),
+        ("eth.type", number(Some(2048))),
+        ("ip.src", text("10.0.0.1")),
+        ("tcp.srcport", number(None)),
+        ("udp.srcport", number(Some(53))),
+        ("addr.src", text("10.0.0.1")),
+        ("port.src", number(Some(53))),
+    ])
+}
+
+#[test]
+fn a_wide_table_on_a_terminal_begins_with_addresses_and_ends_with_the_file() {
+    let row = packet("a/long/name/of/a/file/that/fills/half/of/the/terminal.pcap");
+    let head = |options: &Options| {
+        let (text, _) = text_of(options, std::slice::from_ref(&row));
+        text.lines().nth(1).unwrap().to_owned()
+    };
+    let wide = head(&on_terminal(Format::Table, 300));
+    let names: Vec<&str> = wide
+        .split('│')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "frame.number",
+            "addr.src",
+            "port.src",
+            "frame.layers",
+            "eth.type",
+            "ip.src",
+            "udp.srcport",
+            "frame.file"
+        ]
+    );
+    // Pipes, and who asks for all, get the columns as they are.
+    let plain = head(&Options::plain(Format::Table));
+    assert!(plain.starts_with("│ frame.file"), "{plain}");
+}
+
+#[test]
+fn a_packet_is_shown_by_layers_with_its_bytes_on_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pcap");
+    let mut writer = weir_capture::Writer::pcap(Vec::new());
+    for data in [&b"first"[..], b"second\0packet"] {
+        writer
+            .write(&weir_capture::WriteRecord::new(1, 0, data))
+            .unwrap();
+    }
+    std::fs::write(&path, writer.finish().unwrap()).unwrap();
+    let file = path.to_str().unwrap();
+    let row = packet(file);
+    let (text, _) = text_of(&on_terminal(Format::Line, 80), std::slice::from_ref(&row));
+    let expected = format!(
+        "-- packet 2 of {file}\nframe\n  frame.file    {file}\n  frame.number  2\n  frame.layers  eth:ip:udp\n  \
+         addr.src      10.0.0.1\n  port.src      53\neth\n  eth.type      2048\nip\n  ip.src        10.0.0.1\nudp\n  \
+         udp.srcport   53\nbytes\n  0000  73 65 63 6f 6e 64 00 70  61 63 6b 65 74           second·packet\n"
+    );
+    assert_eq!(text, expected);
+    let (text, _) = text_of(&Options::plain(Format::Line), &[row]);
+    assert!(text.starts_with("-- row 1\nframe.file"), "{text}");
+}

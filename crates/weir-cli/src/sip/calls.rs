@@ -201,6 +201,8 @@ fn live(args: &CallsArgs, sql: String) -> Live {
         geoip: Vec::new(),
         source: args.source.clone(),
         list_interfaces: false,
+        rotate: None,
+        keep: None,
         write: None,
         count: None,
         every: None,

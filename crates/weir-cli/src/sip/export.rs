@@ -73,7 +73,7 @@ pub(super) fn run(
     }
     if let Some(path) = &args.output {
         if args.audio.is_none() {
-            let session = Session::new(&weir_engine::Options::default(), messages, false)?;
+            let session = Session::new(&weir_engine::Options::default(), messages, !global.quiet)?;
             caller(&session, args)?;
         }
         code = crate::filter::call(&args.files, &args.call_id, path, global, messages)?;
@@ -106,7 +106,7 @@ fn sound(
     messages: Messages,
 ) -> Result<ExitCode, Failure> {
     let target = Target::new(path, global)?;
-    let session = Session::new(&weir_engine::Options::default(), messages, false)?;
+    let session = Session::new(&weir_engine::Options::default(), messages, !global.quiet)?;
     let mut heard = Heard {
         caller: caller(&session, args)?,
         ..Heard::default()

@@ -59,6 +59,7 @@ slt_files!(
     names,
     numbers,
     order,
+    packed,
     payload,
     pipes,
     prepared,

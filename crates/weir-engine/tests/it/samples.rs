@@ -40,6 +40,11 @@ pub(crate) fn enter() -> &'static Path {
 fn write_small(dir: &Path) -> std::io::Result<()> {
     let put = |name: &str, bytes: &[u8]| std::fs::write(dir.join(name), bytes);
     put("net.pcap", &pcap(link_type::ETHERNET, &net()))?;
+    let twice: Vec<_> = net()
+        .into_iter()
+        .flat_map(|one| [one.clone(), one])
+        .collect();
+    put("twice.pcap", &pcap(link_type::ETHERNET, &twice))?;
     put("early.pcap", &pcap(link_type::ETHERNET, &every_other(0)))?;
     put("late.pcap", &pcap(link_type::ETHERNET, &every_other(1)))?;
     put("bytes.pcap", &pcap(link_type::ETHERNET, &bytes()))?;
@@ -75,6 +80,32 @@ fn write_small(dir: &Path) -> std::io::Result<()> {
     // Content counts, not the name.
     put("net.capture", &gzip.finish()?)?;
 
+    std::fs::create_dir_all(dir.join("day/.hidden"))?;
+    put("day/b.pcap", &whole)?;
+    put("day/a.capture", &pcap(link_type::ETHERNET, &every_other(0)))?;
+    put("day/.hidden.pcap", &whole)?;
+    put("day/notes.md", b"# Notes")?;
+    let members: [(&str, &[u8]); 4] = [
+        ("b.pcap", &whole),
+        ("n/a.pcap", &pcap(link_type::ETHERNET, &every_other(0))),
+        ("read.me", b"nothing"),
+        ("hosts.csv", b"address,name\n10.0.0.1,router\n"),
+    ];
+    put("day.zip", &stored_zip(&members))?;
+    put("text.zip", &stored_zip(&members[2..]))?;
+    put("cut.zip", &stored_zip(&members)[..600])?;
+    put("nothing.zip", &stored_zip(&members[2..3]))?;
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(b"address,name\n10.0.0.1,router\n9.0.0.1,nine\n")?;
+    put("hosts.csv.gz", &packed.finish()?)?;
+    put(
+        "rows.ndjson.zst",
+        &zstd::encode_all(&b"{\"a\": 1}\n{\"a\": 2, \"b\": \"x\"}\n"[..], 1)?,
+    )?;
+    put(
+        "bad-hosts.txt",
+        b"# seen on Monday\n10.0.0.1\r\n\n  9.0.0.1, not 9  \n0815\n10.0.0.2",
+    )?;
     put("empty.pcap", b"")?;
     put("notes.txt", b"10.0.0.1 is the router\n")?;
     put("trace.c", b"int main(void) { return 0; }\n")?;
@@ -101,6 +132,38 @@ fn write_small(dir: &Path) -> std::io::Result<()> {
         "bad.toml",
         b"[[field]]\nname = \"counter\"\ntype = \"u12\"\n",
     )
+}
+
+/// A zip archive whose members are not compressed.
+fn stored_zip(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let (mut bytes, mut directory) = (Vec::new(), Vec::new());
+    for (name, content) in members {
+        let mut crc = flate2::Crc::new();
+        crc.update(content);
+        let mut fields = vec![20, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        let len = content.len() as u32;
+        for number in [crc.sum(), len, len, name.len() as u32] {
+            fields.extend(number.to_le_bytes());
+        }
+        directory.extend(b"PK\x01\x02\x14\0");
+        directory.extend(&fields);
+        directory.extend([0; 10]);
+        directory.extend((bytes.len() as u32).to_le_bytes());
+        directory.extend(name.as_bytes());
+        bytes.extend(b"PK\x03\x04");
+        bytes.extend(fields);
+        bytes.extend(name.as_bytes());
+        bytes.extend(*content);
+    }
+    let at = bytes.len() as u32;
+    let count = members.len() as u16;
+    bytes.extend(&directory);
+    bytes.extend(b"PK\x05\x06\0\0\0\0");
+    bytes.extend([count.to_le_bytes(), count.to_le_bytes()].concat());
+    bytes.extend((directory.len() as u32).to_le_bytes());
+    bytes.extend(at.to_le_bytes());
+    bytes.extend([0, 0]);
+    bytes
 }
 
 const COUNTER_LAYOUT: &str = r#"

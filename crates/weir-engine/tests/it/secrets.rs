@@ -16,6 +16,7 @@ fn a_key_log_is_read_by_its_name_and_not_outside_of_the_folder_of_statements() {
     }
     fs::copy(made.join("keys.log"), home.join("outside.log")).unwrap();
     let mut options = weir_engine::Options::default();
+    let inside = folder.clone();
     options.root = Some(folder);
     let runner = Runner::new(&options);
     let count = |keylog: &str| {
@@ -37,5 +38,45 @@ fn a_key_log_is_read_by_its_name_and_not_outside_of_the_folder_of_statements() {
         let refused = count(&format!(", keylog => {keylog}")).unwrap_err();
         assert!(refused.contains(part), "{refused}");
     }
+    // A pcapng that brings its secrets along needs no file of them, and a file that is named goes first.
+    fs::write(inside.join("with.pcapng"), with_secrets(&made)).unwrap();
+    fs::write(inside.join("other.log"), "CLIENT_RANDOM 00 00\n").unwrap();
+    for (keylog, expected) in [
+        ("", Ok("19".to_owned())),
+        (", keylog => 'keys.log'", Ok("19".to_owned())),
+    ] {
+        let sql = format!("SELECT count(*) AS n FROM http('with.pcapng'{keylog})");
+        let answer = runner.rows(&sql).map(|rows| rows.rows.concat());
+        assert_eq!(
+            answer.map_err(|error| error.to_string()),
+            expected,
+            "{keylog}"
+        );
+    }
     fs::remove_dir_all(&home).unwrap();
+}
+
+/// The capture of the sessions as a pcapng with their secrets in front of the packets, as editcap writes it.
+fn with_secrets(made: &Path) -> Vec<u8> {
+    let mut writer = weir_capture::Writer::pcapng(Vec::new());
+    let mut reader = weir_capture::open(&made.join("sessions.pcap")).unwrap();
+    while let Some(record) = reader.next().unwrap() {
+        let time_ns = record.time_ns.unwrap();
+        let mut copy = weir_capture::WriteRecord::new(record.link_type, time_ns, record.data);
+        copy.wire_len = record.wire_len;
+        writer.write(&copy).unwrap();
+    }
+    let bytes = writer.finish().unwrap();
+    let mut keys = fs::read(made.join("keys.log")).unwrap();
+    let keys_len = keys.len() as u32;
+    keys.resize(keys.len().next_multiple_of(4), 0);
+    let mut block = Vec::new();
+    let block_len = 20 + keys.len() as u32;
+    for number in [10, block_len, 0x544c_534b, keys_len] {
+        block.extend(u32::to_le_bytes(number));
+    }
+    block.extend(keys);
+    block.extend(block_len.to_le_bytes());
+    // Behind the header of the section.
+    [&bytes[..28], &block, &bytes[28..]].concat()
 }

@@ -1,11 +1,15 @@
 //! What the named arguments of a table function set.
 
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use weir_capture::{Format, Reader};
 use weir_flow::{Options, Scope, Tunnels};
 use weir_messages::tls::KeyLog;
+
+use crate::{Location, Source};
 
 /// Settings of an extraction, with their defaults.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,6 +38,24 @@ pub enum Setting<'s> {
     Flag(bool),
 }
 
+/// The secrets in front of the first packet of a pcapng.
+fn secrets_of(source: &Source) -> Option<Vec<u8>> {
+    if source.is_stdin() || source.layout().is_some() {
+        return None;
+    }
+    let bytes: Box<dyn Read> = match source.location() {
+        // What lies elsewhere is not asked for more than that takes.
+        Location::Object(object) => Box::new(object.open(0..BEGINNING_BYTES).ok()?),
+        location => Box::new(location.open().ok()?),
+    };
+    let mut reader = Reader::new(bytes).ok()?;
+    if reader.format() != Format::Pcapng {
+        return None;
+    }
+    let _ = reader.next();
+    Some(reader.tls_secrets().to_vec())
+}
+
 /// The named arguments of `flows`, each with what it wants.
 pub(super) const FLOWS: &[(&str, &str)] = &[
     ("tcp_idle", INTERVAL),
@@ -57,6 +79,9 @@ pub(super) const KEYLOG: &str = "keylog";
 /// The arguments of tables that read through TLS.
 pub(super) const SECRETS: &[(&str, &str)] =
     &[(KEYLOG, "a file of SSLKEYLOGFILE's format: 'keys.log'")];
+
+/// Bytes in which a capture shows its format and most secrets.
+const BEGINNING_BYTES: u64 = 64 << 10;
 
 /// Bytes of such a file, at most: some 300,000 connections.
 const KEYLOG_BYTES_MAX: u64 = 256 << 20;
@@ -87,6 +112,27 @@ impl Settings {
         }
         self.keylog = Some(Arc::new(log));
         Ok(())
+    }
+
+    /// Takes the secrets that captures bring along in front of their packets, where no file of secrets was named. Standard
+    /// input, and what still grows, is not looked at.
+    pub fn take_secrets_of(&mut self, sources: &[Source]) {
+        if self.keylog.is_some() || self.keylog_name.is_some() {
+            return;
+        }
+        let mut lines = Vec::new();
+        for source in sources.iter().filter(|source| !source.is_growing()) {
+            // Damage is told by who reads the capture.
+            let Some(found) = secrets_of(source) else {
+                continue;
+            };
+            let room = (KEYLOG_BYTES_MAX as usize).saturating_sub(lines.len());
+            lines.extend_from_slice(found.get(..room).unwrap_or(&found));
+        }
+        let log = KeyLog::parse(&lines);
+        if !log.is_empty() {
+            self.keylog = Some(Arc::new(log));
+        }
     }
 
     /// Sets what an argument says; false when its value is of the wrong kind.

@@ -315,6 +315,7 @@ pub(crate) const UNCHECKED: &[&str] = &[];
 pub(crate) const OWN: &[&str] = &[
     "frame.file",
     "frame.link_type",
+    "frame.link_type_name",
     "frame.layers",
     "frame.stopped",
     "addr.src",
