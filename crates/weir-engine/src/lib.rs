@@ -49,6 +49,7 @@ mod networks;
 mod number;
 mod offered;
 mod payload;
+mod piece;
 mod prepared;
 mod pushdown;
 mod reference;
@@ -78,6 +79,10 @@ pub use error::{Error, ErrorKind};
 pub use functions::FunctionEntry;
 pub use names::nearest;
 pub use offered::{Ended, Offered};
+pub use piece::{
+    Cluster, PieceExec, PieceSettings, PieceWork, QueryDescription, Reports, ScanDescription,
+    TemplateScan,
+};
 pub use remote::NewOutput;
 pub use scan_report::ScanReport;
 pub use served::Described;

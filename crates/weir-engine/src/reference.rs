@@ -1,5 +1,6 @@
 //! What stands in FROM: paths, globs, lists and table functions become tables.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io::{BufReader, Read};
 use std::ops::ControlFlow;
@@ -81,6 +82,8 @@ pub(crate) struct Resolver<'e> {
     /// Captures are read on as they grow.
     pub(crate) follow: bool,
     pub(crate) stop: &'e Stop,
+    /// Where names of files begin, if not in the process's own folder.
+    pub(crate) folder: Option<&'e Path>,
     /// What `live` stands for.
     pub(crate) feed: Option<&'e Arc<dyn Feed>>,
     /// The folder that files are in, if they have to be in one.
@@ -270,13 +273,13 @@ impl Resolver<'_> {
             }
             Reference::Clf(patterns) => {
                 let table = ClfTable::new(
-                    log_paths(patterns, self.root)?,
+                    log_paths(&self.all_placed(patterns)?, self.root)?,
                     Arc::clone(self.scan_report),
                 );
                 return Ok(Made::Other(Arc::new(table)));
             }
             Reference::Records(patterns, layout, reads) => {
-                let layout = Arc::new(load_layout(layout, self.root)?);
+                let layout = Arc::new(load_layout(&self.placed(layout)?, self.root)?);
                 let sources = self
                     .expand(patterns)?
                     .into_iter()
@@ -294,12 +297,51 @@ impl Resolver<'_> {
             // What is allowed of it is the stores' to say: it is in no folder.
             match is_remote(pattern) {
                 true => found.extend(self.remote.expand(pattern)?),
-                false => found.extend(expand(pattern, self.root)?.into_iter().map(Location::from)),
+                false => {
+                    let pattern = self.placed(pattern)?;
+                    found.extend(expand(&pattern, self.root)?.into_iter().map(Location::from));
+                }
             }
         }
         match found.is_empty() {
             true => Err(Error::new(ErrorKind::Source, "no file is named")),
             false => Ok(found),
+        }
+    }
+
+    /// The name of a file as it is found from here.
+    fn placed<'n>(&self, name: &'n str) -> Result<Cow<'n, str>, Error> {
+        let Some(folder) = self.folder.filter(|_| self.root.is_none() && name != "-") else {
+            return Ok(Cow::Borrowed(name));
+        };
+        let is_here = std::env::current_dir().is_ok_and(|here| here == folder);
+        if is_here || Path::new(name).is_absolute() {
+            return Ok(Cow::Borrowed(name));
+        }
+        let Ok(placed) = folder.join(name).into_os_string().into_string() else {
+            let message = format!("{}: the name is not UTF-8", folder.display());
+            return Err(Error::new(ErrorKind::Source, message));
+        };
+        Ok(Cow::Owned(placed))
+    }
+
+    fn all_placed(&self, names: &[String]) -> Result<Vec<String>, Error> {
+        let placed = names.iter().map(|name| Ok(self.placed(name)?.into_owned()));
+        placed.collect()
+    }
+
+    /// A capture, called by the name that its user knows it by.
+    fn capture(&self, location: &Location) -> Source {
+        let source = Source::capture(location);
+        let is_here = || std::env::current_dir().is_ok_and(|here| Some(&*here) == self.folder);
+        match (self.folder, location.as_file()) {
+            (Some(folder), Some(path)) if self.root.is_none() && !is_here() => {
+                match path.strip_prefix(folder) {
+                    Ok(short) => source.shown_as(&shown(short)),
+                    Err(_) => source,
+                }
+            }
+            _ => source,
         }
     }
 
@@ -325,7 +367,7 @@ impl Resolver<'_> {
         };
         let path = match self.root {
             Some(root) => PathBuf::from(root.inside(&name)?),
-            None => PathBuf::from(&name),
+            None => PathBuf::from(&*self.placed(&name)?),
         };
         if let Some(root) = self.root {
             root.check(&path)?;
@@ -342,7 +384,7 @@ impl Resolver<'_> {
 
     /// The captures at `paths`, followed when that is asked for.
     fn sources(&self, paths: &[Location], reads: Reads) -> Result<Vec<Source>, Error> {
-        let sources = paths.iter().map(Source::capture);
+        let sources = paths.iter().map(|path| self.capture(path));
         if !(reads.follow || self.follow) {
             return Ok(sources.collect());
         }
