@@ -26,19 +26,21 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::stream::RecordBatchReceiverStream;
 use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning,
-    PlanProperties, SendableRecordBatchStream,
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
+    SendableRecordBatchStream,
 };
 use datafusion_proto::physical_plan::AsExecutionPlan;
 use datafusion_proto::protobuf::PhysicalPlanNode;
 use futures::StreamExt;
 use prost::Message;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 use tonic::Request;
 use tonic::transport::{Channel, Endpoint};
-use weir_engine::{Cluster, PieceExec, Reports, ScanReport};
+use weir_engine::{Cluster, PieceExec, Reports, ScanReport, false_cuts, without_cuts};
 
 use crate::codec::WeirCodec;
 use crate::error::Error;
@@ -47,6 +49,8 @@ use crate::error::Error;
 #[derive(Clone, Debug)]
 pub struct Client {
     inner: Arc<Inner>,
+    /// Bytes of a piece of a capture that is cut.
+    piece_bytes: u64,
 }
 
 #[derive(Debug)]
@@ -55,8 +59,8 @@ struct Inner {
     scheduler: String,
     partitions: usize,
     session: String,
-    /// Jobs that nobody waits for, and whose end was not yet asked for.
-    ending: Mutex<u64>,
+    /// Jobs that the cluster was not yet told the end of.
+    under_way: Mutex<u64>,
     ended: Condvar,
     seen: Mutex<Vec<String>>,
     runtime: Option<Runtime>,
@@ -64,8 +68,15 @@ struct Inner {
 }
 
 impl Inner {
-    fn ending(&self) -> std::sync::MutexGuard<'_, u64> {
-        self.ending.lock().unwrap_or_else(PoisonError::into_inner)
+    fn under_way(&self) -> std::sync::MutexGuard<'_, u64> {
+        self.under_way
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end_one(&self) {
+        *self.under_way() -= 1;
+        self.ended.notify_all();
     }
 }
 
@@ -96,30 +107,41 @@ impl Client {
             .build()
             .map_err(|error| Error::new(format!("no threads: {error}")))?;
         Ok(Self {
+            piece_bytes: PIECE_BYTES,
             inner: Arc::new(Inner {
                 handle: runtime.handle().clone(),
                 runtime: Some(runtime),
                 scheduler: scheduler.into(),
                 partitions: partitions.max(1),
                 session: format!("weir-{}-{now}-{session}", std::process::id()),
-                ending: Mutex::default(),
+                under_way: Mutex::default(),
                 ended: Condvar::new(),
                 seen: Mutex::default(),
             }),
         })
     }
 
-    /// Waits until the cluster was told of all jobs that nobody waits for, or until so much time has passed.
+    /// The same cluster, for which large captures are cut into pieces of about so many bytes.
+    #[must_use]
+    pub fn with_piece_bytes(self, piece_bytes: u64) -> Self {
+        Self {
+            piece_bytes,
+            ..self
+        }
+    }
+
+    /// Waits until the cluster was told of the end of all jobs, or until so much time has passed. To be called when nobody
+    /// waits for an answer any more.
     pub fn settle(&self, at_most: Duration) {
         let until = Instant::now() + at_most;
-        let mut ending = self.inner.ending();
-        while *ending > 0 {
+        let mut under_way = self.inner.under_way();
+        while *under_way > 0 {
             // Whoever ends does not wait for a scheduler that has gone.
             let Some(left) = until.checked_duration_since(Instant::now()) else {
                 break;
             };
-            let waited = self.inner.ended.wait_timeout(ending, left);
-            ending = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let waited = self.inner.ended.wait_timeout(under_way, left);
+            under_way = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
@@ -133,7 +155,8 @@ impl Client {
 
 impl Cluster for Client {
     fn sent(&self, plan: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
-        let plan_bytes = PhysicalPlanNode::try_from_physical_plan(Arc::clone(plan), &WeirCodec::default());
+        let plan_bytes =
+            PhysicalPlanNode::try_from_physical_plan(Arc::clone(plan), &WeirCodec::default());
         let bytes = plan_bytes.ok()?.encode_to_vec();
         // A message holds it, with some settings.
         if bytes.len() > MESSAGE_BYTES_MAX - (1 << 20) {
@@ -144,6 +167,10 @@ impl Cluster for Client {
 
     fn partitions(&self) -> usize {
         self.inner.partitions
+    }
+
+    fn piece_bytes(&self) -> u64 {
+        self.piece_bytes
     }
 }
 
@@ -249,21 +276,16 @@ impl ExecutionPlan for ClusterExec {
         _partition: usize,
         context: Arc<TaskContext>,
     ) -> DfResult<SendableRecordBatchStream> {
-        let plan = PhysicalPlanNode::try_from_physical_plan(
-            Arc::clone(&self.plan),
-            &WeirCodec::default(),
-        )?;
         let config = context.session_config();
         let settings = config.options().entries().into_iter();
         let settings = settings.map(|entry| KeyValuePair {
             key: entry.key,
             value: entry.value,
         });
-        let query = ExecuteQueryParams {
-            query: Some(Query::PhysicalPlan(plan.encode_to_vec())),
+        let asked = Asked {
+            plan: Arc::clone(&self.plan),
             settings: settings.collect(),
-            session_id: self.client.inner.session.clone(),
-            operation_id: context.session_id(),
+            operation: context.session_id(),
         };
         let report = config.get_extension::<ScanReport>().unwrap_or_default();
         let client = self.client.clone();
@@ -274,7 +296,7 @@ impl ExecutionPlan for ClusterExec {
             // Dropped with the stream.
             let mut run = JoinSet::new();
             run.spawn_on(
-                async move { client.run(query, &report, &sender).await },
+                async move { client.run(asked, &report, &sender).await },
                 &handle,
             );
             match run.join_next().await {
@@ -291,6 +313,26 @@ impl ExecutionPlan for ClusterExec {
     }
 }
 
+/// A plan on its way.
+struct Asked {
+    plan: Arc<dyn ExecutionPlan>,
+    settings: Vec<KeyValuePair>,
+    operation: String,
+}
+
+impl Asked {
+    fn query(&self, session: &str) -> DfResult<ExecuteQueryParams> {
+        let codec = WeirCodec::default();
+        let plan = PhysicalPlanNode::try_from_physical_plan(Arc::clone(&self.plan), &codec)?;
+        Ok(ExecuteQueryParams {
+            query: Some(Query::PhysicalPlan(plan.encode_to_vec())),
+            settings: self.settings.clone(),
+            session_id: session.to_owned(),
+            operation_id: self.operation.clone(),
+        })
+    }
+}
+
 /// A job of the scheduler, which ends it when it is dropped before its answer is whole.
 struct Job {
     client: Client,
@@ -300,15 +342,27 @@ struct Job {
     is_fetched: bool,
 }
 
+impl Job {
+    fn new(client: &Client, channel: &Channel) -> Self {
+        *client.inner.under_way() += 1;
+        Self {
+            client: client.clone(),
+            channel: channel.clone(),
+            id: None,
+            is_fetched: false,
+        }
+    }
+}
+
 impl Drop for Job {
     fn drop(&mut self) {
+        let inner = Arc::clone(&self.client.inner);
         let Some(id) = self.id.take() else {
+            inner.end_one();
             return;
         };
-        let inner = Arc::clone(&self.client.inner);
         let channel = self.channel.clone();
         let is_fetched = self.is_fetched;
-        *inner.ending() += 1;
         let handle = inner.handle.clone();
         handle.spawn(async move {
             let mut scheduler = SchedulerGrpcClient::new(channel);
@@ -323,8 +377,7 @@ impl Drop for Job {
                     remove_stage_ids: Vec::new(),
                 })
                 .await;
-            *inner.ending() -= 1;
-            inner.ended.notify_all();
+            inner.end_one();
         });
     }
 }
@@ -351,40 +404,68 @@ impl Client {
         })
     }
 
-    /// Has a query run, and gives its rows.
+    /// Waits a while for an executor: a scheduler without one would keep the job for ever.
+    async fn ready(&self) -> DfResult<()> {
+        let scheduler = &self.inner.scheduler;
+        let until = Instant::now() + EXECUTORS;
+        loop {
+            if has_executor(scheduler).await.unwrap_or(false) {
+                return Ok(());
+            }
+            if Instant::now() > until {
+                return exec_err!(
+                    "no executor is known to the scheduler {scheduler}: weir cluster executor --scheduler {scheduler} \
+                     starts one"
+                );
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// Has a plan run, and gives its rows.
     async fn run(
         &self,
-        query: ExecuteQueryParams,
+        mut asked: Asked,
         report: &ScanReport,
         sender: &Sender<DfResult<RecordBatch>>,
     ) -> DfResult<()> {
         let channel = self.channel().await?;
-        let mut job = Job {
-            client: self.clone(),
-            channel: channel.clone(),
-            id: None,
-            is_fetched: false,
-        };
-        let mut parts = self.finished(query, &mut job, channel.clone()).await?;
-        // Rows that nobody put into an order come in that of the pieces.
-        parts.sort_by_key(|part| {
-            let partition = part.partition_id.as_ref();
-            (
-                partition.map(|partition| partition.partition_id),
-                part.map_partition_id,
-            )
-        });
-        self.take_metrics(&job, channel, report).await?;
-        for part in parts {
-            let mut batches = self.fetch(part).await?;
-            while let Some(batch) = batches.next().await {
-                if sender.send(Ok(batch?)).await.is_err() {
-                    return Ok(());
+        self.ready().await?;
+        loop {
+            let mut job = Job::new(self, &channel);
+            let query = asked.query(&self.inner.session)?;
+            let mut parts = self.finished(query, &mut job, channel.clone()).await?;
+            let reports = self.reports(&job, channel.clone()).await?;
+            // Before the first row is given: parts that do not go together are no answer.
+            let wrong = false_cuts(&asked.plan, &reports)?;
+            if !wrong.is_empty() {
+                asked.plan = without_cuts(asked.plan, &wrong)?;
+                report.add_notes(vec![format!(
+                    "{} read again in one piece: where it was cut is not where its records begin, or something is wrong in it",
+                    wrong.join(", ")
+                )]);
+                continue;
+            }
+            reports.tell(report);
+            // Rows that nobody put into an order come in that of the pieces.
+            parts.sort_by_key(|part| {
+                let partition = part.partition_id.as_ref();
+                (
+                    partition.map(|partition| partition.partition_id),
+                    part.map_partition_id,
+                )
+            });
+            for part in parts {
+                let mut batches = self.fetch(part).await?;
+                while let Some(batch) = batches.next().await {
+                    if sender.send(Ok(batch?)).await.is_err() {
+                        return Ok(());
+                    }
                 }
             }
+            job.is_fetched = true;
+            return Ok(());
         }
-        job.is_fetched = true;
-        Ok(())
     }
 
     /// Waits until the job is done, and says where its rows are.
@@ -413,7 +494,9 @@ impl Client {
                 Some(Err(status)) => {
                     return exec_err!("the scheduler has gone: {}", status.message());
                 }
-                None => return exec_err!("the scheduler has gone before the statement was answered"),
+                None => {
+                    return exec_err!("the scheduler has gone before the statement was answered");
+                }
             };
             let Some(JobStatus { job_id, status, .. }) = told.status else {
                 continue;
@@ -434,7 +517,7 @@ impl Client {
     }
 
     /// Brings home what the executors read and found damaged.
-    async fn take_metrics(&self, job: &Job, channel: Channel, report: &ScanReport) -> DfResult<()> {
+    async fn reports(&self, job: &Job, channel: Channel) -> DfResult<Reports> {
         let mut scheduler = SchedulerGrpcClient::new(channel)
             .max_encoding_message_size(MESSAGE_BYTES_MAX)
             .max_decoding_message_size(usize::MAX);
@@ -456,8 +539,7 @@ impl Client {
                 reports.take(&count.name, count.value);
             }
         }
-        reports.tell(report);
-        Ok(())
+        Ok(reports)
     }
 
     /// The rows that an executor keeps.
@@ -469,7 +551,11 @@ impl Client {
         let port = u16::try_from(executor.port).unwrap_or_default();
         {
             let name = format!("{}:{port}", executor.host);
-            let mut seen = self.inner.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut seen = self
+                .inner
+                .seen
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             if !seen.contains(&name) {
                 seen.push(name);
             }
@@ -499,6 +585,23 @@ impl Client {
             )
             .await
             .map_err(|error| lost(&executor.host, port, &error))
+    }
+}
+
+/// Asks a scheduler's health page, which says whether it has an executor.
+async fn has_executor(scheduler: &str) -> std::io::Result<bool> {
+    let asked = async {
+        let mut stream = TcpStream::connect(scheduler).await?;
+        let request =
+            format!("GET /readyz HTTP/1.1\r\nHost: {scheduler}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await?;
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).await?;
+        Ok(status.ends_with(b" 200"))
+    };
+    match tokio::time::timeout(CONNECT, asked).await {
+        Ok(answered) => answered,
+        Err(_) => Ok(false),
     }
 }
 
@@ -544,5 +647,10 @@ fn reason(error: &str) -> String {
 pub(crate) const MESSAGE_BYTES_MAX: usize = 16 << 20;
 const CONNECT: Duration = Duration::from_secs(5);
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
+/// Large enough that finding where a piece begins, and a task for it, cost nothing beside reading it.
+const PIECE_BYTES: u64 = 64 << 20;
+/// How long a scheduler may be without an executor: they may be starting.
+const EXECUTORS: Duration = Duration::from_secs(10);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 const FETCH_RETRIES: u8 = 3;
 const FETCH_WAIT_MS: u64 = 200;

@@ -18,9 +18,7 @@ use datafusion_proto::physical_plan::{
 };
 use datafusion_proto::protobuf::PhysicalPlanNode;
 use prost::Message;
-use weir_engine::{
-    Compile, PieceExec, PieceWork, QueryDescription, ScanDescription, TemplateScan,
-};
+use weir_engine::{Compile, PieceExec, PieceWork, QueryDescription, ScanDescription, TemplateScan};
 use weir_packet::{AtmVcMux, ErfHdlc, Options as DecodeOptions};
 
 /// The number of the form that nodes travel in. Whoever changes a message below, or what one means, counts it up.
@@ -198,9 +196,7 @@ impl PhysicalExtensionCodec for WeirCodec {
             );
         }
         match (&node.scan, &node.piece, inputs) {
-            (Some(scan), None, []) => {
-                Ok(Arc::new(TemplateScan::new(scan_of(scan, context)?)?))
-            }
+            (Some(scan), None, []) => Ok(Arc::new(TemplateScan::new(scan_of(scan, context)?)?)),
             (None, Some(piece), [input]) => Ok(Arc::new(self.piece_of(piece, input, context)?)),
             _ => exec_err!("a node of weir that is none that it knows"),
         }
@@ -256,7 +252,10 @@ impl PhysicalExtensionCodec for WeirCodec {
 }
 
 fn scan_message(scan: &ScanDescription) -> Result<Scan> {
-    let filters = scan.filters.iter().map(|filter| Ok(filter.to_bytes()?.to_vec()));
+    let filters = scan
+        .filters
+        .iter()
+        .map(|filter| Ok(filter.to_bytes()?.to_vec()));
     Ok(Scan {
         extraction: scan.extraction.clone(),
         columns: scan.columns.clone(),
@@ -306,8 +305,8 @@ fn query_of(message: &Query) -> Result<QueryDescription> {
     let Some(schema) = &message.schema else {
         return exec_err!("a statement travels without the columns of its answer");
     };
-    let schema = Schema::try_from(schema)
-        .map_err(|error| DataFusionError::Execution(error.to_string()))?;
+    let schema =
+        Schema::try_from(schema).map_err(|error| DataFusionError::Execution(error.to_string()))?;
     let mut query = QueryDescription::new(
         message.sql.clone(),
         message.views.clone(),
@@ -329,7 +328,9 @@ fn decode_message(decode: &DecodeOptions) -> Result<Decode> {
         None => plan_err!("an option of decoding does not travel"),
     };
     let hdlc = ERF_HDLC.iter().position(|known| *known == decode.erf_hdlc);
-    let mux = ATM_VC_MUX.iter().position(|known| *known == decode.atm_vc_mux);
+    let mux = ATM_VC_MUX
+        .iter()
+        .position(|known| *known == decode.atm_vc_mux);
     Ok(Decode {
         erf_hdlc: place(hdlc)?,
         atm_vc_mux: place(mux)?,
@@ -416,3 +417,95 @@ const ATM_VC_MUX: [AtmVcMux; 6] = [
     AtmVcMux::Ppp,
     AtmVcMux::Opaque,
 ];
+
+#[cfg(test)]
+mod tests {
+    use datafusion::prelude::SessionContext;
+    use datafusion_proto::physical_plan::DefaultPhysicalProtoConverter;
+
+    use super::*;
+
+    fn decoded(bytes: &[u8]) -> Result<Arc<dyn ExecutionPlan>> {
+        let context = SessionContext::new().task_ctx();
+        let converter = DefaultPhysicalProtoConverter {};
+        WeirCodec::default().try_decode(bytes, &[], &context, &converter)
+    }
+
+    fn bytes(node: &Node) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        node.encode(&mut bytes).unwrap();
+        bytes
+    }
+
+    fn scan() -> ScanDescription {
+        let mut scan = ScanDescription::new();
+        scan.columns = vec!["ip.src".to_owned(), "udp.dstport".to_owned()];
+        scan.projection = vec![1];
+        scan.filters =
+            vec![datafusion::prelude::ident("udp.dstport").eq(datafusion::prelude::lit(53_u16))];
+        scan.limit = Some(7);
+        scan.decode.erf_hdlc = ErfHdlc::Ppp;
+        scan.decode.aal5_bytes_max = 1 << 20;
+        scan.compile = Compile::Never;
+        scan
+    }
+
+    #[test]
+    fn scans_come_back_as_they_were() {
+        let node = Node {
+            format: FORMAT,
+            scan: Some(scan_message(&scan()).unwrap()),
+            ..Node::default()
+        };
+        let plan = decoded(&bytes(&node)).unwrap();
+        let found = plan.downcast_ref::<TemplateScan>().unwrap();
+        assert_eq!(*found.description(), scan());
+    }
+
+    #[test]
+    fn another_format_is_refused_with_one_sentence() {
+        let node = Node {
+            format: FORMAT + 1,
+            version: "9.9.9".to_owned(),
+            scan: Some(scan_message(&scan()).unwrap()),
+            piece: None,
+        };
+        let said = decoded(&bytes(&node)).unwrap_err().to_string();
+        assert!(said.contains("weir 9.9.9 sent one of format 2"), "{said}");
+        assert!(
+            said.contains("run the same version on all machines"),
+            "{said}"
+        );
+        assert!(!said.contains('\n'), "{said}");
+    }
+
+    /// Bytes come from the network.
+    #[test]
+    fn no_bytes_panic() {
+        let node = Node {
+            format: FORMAT,
+            scan: Some(scan_message(&scan()).unwrap()),
+            ..Node::default()
+        };
+        let whole = bytes(&node);
+        for end in 0..whole.len() {
+            let _ = decoded(&whole[..end]);
+        }
+        for place in MAGIC.len()..whole.len() {
+            for bit in 0..8 {
+                let mut other = whole.clone();
+                other[place] ^= 1 << bit;
+                let _ = decoded(&other);
+            }
+        }
+        let missing = Node {
+            format: FORMAT,
+            scan: Some(Scan {
+                projection: vec![u64::MAX],
+                ..scan_message(&scan()).unwrap()
+            }),
+            ..Node::default()
+        };
+        assert!(decoded(&bytes(&missing)).is_err());
+    }
+}

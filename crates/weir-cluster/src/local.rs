@@ -1,6 +1,7 @@
 //! A whole cluster in one process, for a first try and for tests.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -25,6 +26,18 @@ impl LocalCluster {
     /// # Errors
     /// When there are no threads, no ports or no place for the folders of the executors.
     pub fn start(executors: usize, memory_limit_bytes: Option<usize>) -> Result<Self, Error> {
+        Self::start_below(&std::env::temp_dir(), executors, memory_limit_bytes)
+    }
+
+    /// As [`Self::start`], with the folders of the executors in this one.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_below(
+        folder: &Path,
+        executors: usize,
+        memory_limit_bytes: Option<usize>,
+    ) -> Result<Self, Error> {
         let failed = |error: std::io::Error| Error::new(error.to_string());
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -35,7 +48,7 @@ impl LocalCluster {
             .map_err(failed)?;
         let work = tempfile::Builder::new()
             .prefix("weir-cluster-")
-            .tempdir()
+            .tempdir_in(folder)
             .map_err(failed)?;
         let mut options = SchedulerOptions::default();
         options.listen.set_port(0);
@@ -46,8 +59,7 @@ impl LocalCluster {
             let folder = work.path().join(format!("executor-{number}"));
             let mut options = ExecutorOptions::new(address.to_string(), folder);
             options.cores = 1;
-            options.memory_limit_bytes =
-                memory_limit_bytes.map(|bytes| bytes / executors.max(1));
+            options.memory_limit_bytes = memory_limit_bytes.map(|bytes| bytes / executors.max(1));
             runtime.spawn(async move { run_executor(&options).await });
         }
         Ok(Self {
@@ -73,7 +85,7 @@ impl LocalCluster {
 
     /// Where the rows between stages lie.
     #[must_use]
-    pub fn work_dir(&self) -> &std::path::Path {
+    pub fn work_dir(&self) -> &Path {
         self.work.path()
     }
 }

@@ -206,7 +206,10 @@ pub async fn run_executor(options: &ExecutorOptions) -> Result<(), Error> {
     let Some(work_dir) = work_dir.to_str() else {
         return Err(Error::new(format!("{shown}: the name is not UTF-8")));
     };
-    let (rows, tasks) = (free(options.listen, options.ports.0)?, free(options.listen, options.ports.1)?);
+    let (rows, tasks) = (
+        free(options.listen, options.ports.0)?,
+        free(options.listen, options.ports.1)?,
+    );
     let state = engine_state(&options.geoip)?;
     let mut settings = PieceSettings::default();
     settings.memory_limit_bytes = options

@@ -227,12 +227,15 @@ impl Engine {
             };
             rules.insert(place.unwrap_or(0), Arc::new(fuse));
         }
-        if options.cluster.is_some() {
+        if let Some(cluster) = &options.cluster {
             let before = ["fuse_aggregates", "EnsureRequirements"];
-            let place = rules
-                .iter()
-                .position(|rule| before.contains(&rule.name()));
-            rules.insert(place.unwrap_or(0), Arc::new(CutIntoPieces));
+            let place = rules.iter().position(|rule| before.contains(&rule.name()));
+            rules.insert(
+                place.unwrap_or(0),
+                Arc::new(CutIntoPieces {
+                    piece_bytes: cluster.piece_bytes(),
+                }),
+            );
         }
         // In front of the rule that decides how to join.
         let place = rules
@@ -494,8 +497,7 @@ impl Engine {
         let (statement, copy) = copy::prepared(statement, &options)?;
         // The bytes of records are not in the text of what is copied.
         let is_told = !matches!(copy, Some(Copy::Capture(_)));
-        self.asked
-            .plan(statement.query_text().filter(|_| is_told));
+        self.asked.plan(statement.query_text().filter(|_| is_told));
         let logical = match &copy {
             Some(Copy::Capture(_)) => {
                 let mut logical = self.logical(statement, true).await?;

@@ -35,7 +35,7 @@ use crate::scan::CaptureScan;
 use convert::{Scope, Types};
 pub(crate) use node::{FusedAggregate, Pass};
 use sketch::Borrowed;
-pub(crate) use work::{AggregateSpec, Kept, ScanInput, Work};
+pub(crate) use work::{AggregateSpec, Certified, Kept, ScanInput, Work};
 
 /// See the module. Stands in front of the rules that deal out partitions, so that they see one
 /// operator that reads side by side by itself.
@@ -178,6 +178,7 @@ fn fused(
                     reading: scan.scan.reading().clone(),
                     partitions: scan.scan.partitions().to_vec(),
                     parts: 1,
+                    part: None,
                 },
                 branches: vec![branch],
                 consumer: None,

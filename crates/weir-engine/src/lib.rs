@@ -81,7 +81,7 @@ pub use names::nearest;
 pub use offered::{Ended, Offered};
 pub use piece::{
     Cluster, PieceExec, PieceSettings, PieceWork, QueryDescription, Reports, ScanDescription,
-    TemplateScan,
+    TemplateScan, false_cuts, without_cuts,
 };
 pub use remote::NewOutput;
 pub use scan_report::ScanReport;

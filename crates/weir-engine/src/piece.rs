@@ -18,6 +18,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::error::Result;
 use datafusion::physical_plan::ExecutionPlan;
 
 pub use described::{QueryDescription, ScanDescription, TemplateScan};
@@ -32,7 +34,51 @@ pub trait Cluster: fmt::Debug + Send + Sync {
 
     /// Partitions of what is put together out of the pieces.
     fn partitions(&self) -> usize;
+
+    /// Bytes of a piece of a capture that is cut, about.
+    fn piece_bytes(&self) -> u64 {
+        PIECE_BYTES
+    }
 }
+
+/// The captures of a plan whose parts do not go together, by what their readers have told: they have to be read whole
+/// ([`without_cuts`]), or the answer would be wrong.
+///
+/// # Errors
+/// None in practice: a plan is walked.
+pub fn false_cuts(plan: &Arc<dyn ExecutionPlan>, reports: &Reports) -> Result<Vec<String>> {
+    let mut wrong = Vec::new();
+    plan.apply(|node| {
+        if let Some(piece) = node.downcast_ref::<PieceExec>() {
+            wrong.extend(piece.false_cuts(reports));
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    wrong.sort_unstable();
+    wrong.dedup();
+    Ok(wrong)
+}
+
+/// The plan with these captures read whole.
+///
+/// # Errors
+/// When an operator does not take the pieces, which would be a defect of this crate.
+pub fn without_cuts(
+    plan: Arc<dyn ExecutionPlan>,
+    files: &[String],
+) -> Result<Arc<dyn ExecutionPlan>> {
+    plan.transform_up(|node| match node.downcast_ref::<PieceExec>() {
+        Some(piece) => {
+            let whole: Arc<dyn ExecutionPlan> = Arc::new(piece.without_cuts(files)?);
+            Ok(Transformed::yes(whole))
+        }
+        None => Ok(Transformed::no(node)),
+    })
+    .data()
+}
+
+/// Large enough that finding where a piece begins, and a task for it, cost nothing beside reading it.
+const PIECE_BYTES: u64 = 64 << 20;
 
 /// How a machine reads the pieces that it is given: an extension of its sessions.
 #[derive(Clone, Debug, Default)]

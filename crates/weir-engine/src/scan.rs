@@ -25,7 +25,8 @@ use datafusion::physical_plan::{
 };
 use weir_packet::{Layer, Needs, Options as DecodeOptions};
 use weir_tables::{
-    Column, Compile, Counters, Predicate, Scan, ScanOptions, Source, Stop, Table, WantedRows, selects,
+    Column, Compile, Counters, Predicate, Scan, ScanOptions, Source, Stop, Table, WantedRows,
+    selects,
 };
 
 use crate::live::Live;

@@ -27,10 +27,10 @@ const ORDERED: &[&str] = &[
     "SELECT ip.src, array_agg(DISTINCT udp.dstport ORDER BY udp.dstport) FROM 'day/*.pcap' WHERE udp.dstport < 1000 GROUP BY 1 ORDER BY 1",
     "SELECT count(*) FROM 'day/*.pcap' HAVING count(*) > 5",
     "SELECT frame.time, extract(hour FROM frame.time) FROM 'day/1.pcap' ORDER BY frame.number LIMIT 3",
-    "WITH f AS (SELECT * FROM flows('day/*.pcap')) SELECT count(*), sum(packets.src) FROM f",
+    "WITH f AS (SELECT * FROM flows('day/*.pcap')) SELECT flow.service, count(*) FROM f GROUP BY 1 ORDER BY 2 DESC, 1",
     "SELECT sip.method, count(*) FROM sip('day/*.pcap') GROUP BY 1 ORDER BY 1",
     "SELECT count(*) FROM calls('day/*.pcap')",
-    "SELECT dns.qry_name, count(*) FROM lookups('day/*.pcap') GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 5",
+    "SELECT count(*) FROM lookups('day/*.pcap')",
     "SELECT count(*) FROM packets('day/*.pcap', merge => true)",
     "SELECT 1 + 1",
     "SELECT count(*) FROM 'day/*.pcap' WHERE false",
@@ -95,7 +95,10 @@ fn tables_of_conversations_are_whole() {
         assert_eq!(found.notes, expected.notes, "{sql}");
     }
     let plan = there.plan("SELECT * FROM flows('day/*.pcap')");
-    assert!(plan.contains("in one piece: conversations may go on"), "{plan}");
+    assert!(
+        plan.contains("in one piece: conversations may go on"),
+        "{plan}"
+    );
 }
 
 #[test]
@@ -136,14 +139,18 @@ fn views_go_with_the_statements_that_name_them() {
 fn what_cannot_be_sent_is_answered_here_and_said() {
     enter();
     let there = Asks::there();
-    let made = "CREATE TABLE t AS SELECT DISTINCT ip.src AS s FROM 'day/0.pcap' WHERE ip.src IS NOT NULL";
+    let made =
+        "CREATE TABLE t AS SELECT DISTINCT ip.src AS s FROM 'day/0.pcap' WHERE ip.src IS NOT NULL";
     there.ask(made).unwrap();
     let found = there
         .ask("SELECT count(*) FROM packets('day/*.pcap', merge => true) WHERE ip.src IN (SELECT s FROM t)")
         .unwrap();
     assert_eq!(found.rows.len(), 1);
     assert!(
-        found.notes.iter().any(|note| note.contains("on this machine")),
+        found
+            .notes
+            .iter()
+            .any(|note| note.contains("on this machine")),
         "{:?}",
         found.notes
     );
@@ -162,5 +169,8 @@ fn a_file_that_is_gone_fails_the_statement() {
         std::fs::remove_file("gone/1.pcap").unwrap();
     });
     let said = error.unwrap_err().to_string();
-    assert!(said.contains("gone/1.pcap") && said.contains("cannot be read by the machine"), "{said}");
+    assert!(
+        said.contains("gone/1.pcap") && said.contains("cannot be read by the machine"),
+        "{said}"
+    );
 }

@@ -6,5 +6,8 @@
 )]
 
 mod answers;
+mod cuts;
+mod deployed;
 mod proof;
+mod random;
 mod samples;

@@ -35,7 +35,10 @@ fn a_piece_is_read_once() {
     let sql = "SELECT count(*), max(length(layers)) FROM (SELECT frame.layers AS layers FROM 'day/[0-3].pcap')";
     let plan = there.plan(sql);
     assert!(plan.contains("pieces=4"), "{plan}");
-    assert_eq!(there.ask(sql).unwrap().rows, Asks::here().ask(sql).unwrap().rows);
+    assert_eq!(
+        there.ask(sql).unwrap().rows,
+        Asks::here().ask(sql).unwrap().rows
+    );
 }
 
 /// What would happen without pieces: a leaf that the scheduler does not know is run whole by each of four tasks.

@@ -41,7 +41,11 @@ pub(crate) fn enter() -> &'static Path {
 /// A scheduler and two executors of one core each, for all tests.
 pub(crate) fn cluster() -> &'static LocalCluster {
     static CLUSTER: OnceLock<LocalCluster> = OnceLock::new();
-    CLUSTER.get_or_init(|| LocalCluster::start(2, None).unwrap())
+    CLUSTER.get_or_init(|| {
+        let folder = enter().join("work");
+        std::fs::create_dir_all(&folder).unwrap();
+        LocalCluster::start_below(&folder, 2, None).unwrap()
+    })
 }
 
 /// The rows of an answer as text, what was damaged, and what was noted.
@@ -80,6 +84,14 @@ impl Asks {
         Self::there_with(Options::default())
     }
 
+    /// Asks with large captures cut into pieces of this size.
+    pub(crate) fn there_in(piece_bytes: u64) -> Self {
+        let client = cluster().client(3).unwrap().with_piece_bytes(piece_bytes);
+        let mut options = Options::default();
+        options.cluster = Some(Arc::new(client.clone()));
+        Self::with(&options, Some(client))
+    }
+
     pub(crate) fn there_with(mut options: Options) -> Self {
         let client = cluster().client(3).unwrap();
         options.cluster = Some(Arc::new(client.clone()));
@@ -101,11 +113,7 @@ impl Asks {
     }
 
     /// Does something between planning a statement and starting it.
-    pub(crate) fn ask_after(
-        &self,
-        sql: &str,
-        between: impl Fn(),
-    ) -> Result<Answered, Error> {
+    pub(crate) fn ask_after(&self, sql: &str, between: impl Fn()) -> Result<Answered, Error> {
         let before = self.engine.scan_report().counters().totals();
         let mut rows = Vec::new();
         self.runtime.block_on(async {
@@ -123,7 +131,11 @@ impl Asks {
         })?;
         let report = self.engine.scan_report();
         let totals = report.counters().totals().since(&before);
-        let mut errors: Vec<_> = report.take_errors().iter().map(ToString::to_string).collect();
+        let mut errors: Vec<_> = report
+            .take_errors()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         errors.sort_unstable();
         Ok(Answered {
             rows,

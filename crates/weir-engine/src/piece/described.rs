@@ -108,9 +108,9 @@ impl ScanDescription {
         let table = table.with_header_columns(headers.into_iter());
         let table = match self.is_whole {
             true => table,
-            false => table.with_columns(|column| {
-                self.columns.iter().any(|name| **name == *column.name)
-            }),
+            false => {
+                table.with_columns(|column| self.columns.iter().any(|name| **name == *column.name))
+            }
         };
         let names = table.columns().iter().map(|column| &*column.name);
         if !names.eq(self.columns.iter().map(String::as_str)) {

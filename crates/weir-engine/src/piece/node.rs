@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use arrow::array::{Array, BinaryArray, BooleanArray, RecordBatch, UInt32Array};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -24,14 +24,23 @@ use futures::StreamExt;
 use tokio::runtime::Handle;
 use weir_tables::{Location, Source, Stop};
 
-use super::described::{QueryDescription, TemplateScan};
-use super::report::{PieceId, record};
 use super::PieceSettings;
+use super::described::{QueryDescription, TemplateScan};
+use super::report::{PieceId, Reports, record};
 use crate::engine::{Engine, Options};
-use crate::fuse::{PARTIAL_BYTES_MAX, in_part};
+use crate::fuse::{Certified, PARTIAL_BYTES_MAX, in_part, in_part_by};
 use crate::remote::Remote;
 use crate::root::Root;
 use crate::scan_report::ScanReport;
+
+/// What one machine reads by itself.
+#[derive(Clone, Debug)]
+pub(super) enum Piece {
+    /// These sources, one after the other.
+    Whole(Vec<Source>),
+    /// Which part of how many of a source.
+    Part(Source, usize, usize),
+}
 
 /// What is done with each piece.
 #[derive(Clone, Debug)]
@@ -65,6 +74,8 @@ pub struct PieceExec {
     reading: u32,
     /// What is done, for EXPLAIN.
     told: String,
+    /// What the pieces are, where the plan was made.
+    pieces: Arc<[Piece]>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -91,9 +102,66 @@ impl PieceExec {
             folder,
             reading,
             told,
+            pieces: Arc::from([]),
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
         }
+    }
+
+    /// Does this with each of these pieces.
+    ///
+    /// # Errors
+    /// When one of their sources has no place that others could read it at.
+    pub(super) fn of_pieces(
+        work: PieceWork,
+        pieces: Vec<Piece>,
+        folder: PathBuf,
+        reading: u32,
+        told: String,
+    ) -> Result<Self> {
+        let input = leaf(&pieces)?;
+        Ok(Self {
+            pieces: pieces.into(),
+            ..Self::new(work, input, folder, reading, told)
+        })
+    }
+
+    /// The names of the files whose parts do not go together, by what was told of them.
+    pub(super) fn false_cuts(&self, reports: &Reports) -> Vec<String> {
+        let mut wrong = Vec::new();
+        for (index, piece) in self.pieces.iter().enumerate() {
+            let Piece::Part(source, 0, of) = piece else {
+                continue;
+            };
+            let first = u32::try_from(index).unwrap_or(u32::MAX);
+            let of = u32::try_from(*of).unwrap_or(u32::MAX);
+            if !reports.go_together(self.reading, first..first.saturating_add(of)) {
+                wrong.push(source.shown().into_owned());
+            }
+        }
+        wrong
+    }
+
+    /// The same with these files in one piece each.
+    pub(super) fn without_cuts(&self, files: &[String]) -> Result<Self> {
+        let mut pieces = Vec::new();
+        for piece in self.pieces.iter() {
+            match piece {
+                Piece::Part(source, number, _) if files.contains(&source.shown().into_owned()) => {
+                    if *number == 0 {
+                        pieces.push(Piece::Whole(vec![source.clone()]));
+                    }
+                }
+                piece => pieces.push(piece.clone()),
+            }
+        }
+        Self::of_pieces(
+            self.work.clone(),
+            pieces,
+            self.folder.clone(),
+            self.reading,
+            self.told.clone(),
+        )
     }
 
     /// What is done with each piece.
@@ -120,7 +188,7 @@ impl PieceExec {
         &self.told
     }
 
-    /// Pieces that it reads.
+    /// How many pieces it reads.
     #[must_use]
     pub fn pieces(&self) -> usize {
         self.input.output_partitioning().partition_count()
@@ -136,7 +204,12 @@ impl DisplayAs for PieceExec {
                 "; "
             }
         };
-        write!(f, "pieces={}{separate}{}", self.pieces(), self.told)
+        write!(f, "pieces={}{separate}{}", self.pieces(), self.told)?;
+        let is_first = |piece: &&Piece| matches!(piece, Piece::Part(_, 0, _));
+        match self.pieces.iter().filter(is_first).count() {
+            0 => Ok(()),
+            cut => write!(f, "{separate}captures cut={cut}"),
+        }
     }
 }
 
@@ -175,13 +248,16 @@ impl ExecutionPlan for PieceExec {
         let [input] = children.as_slice() else {
             return internal_err!("pieces come from one table");
         };
-        Ok(Arc::new(Self::new(
-            self.work.clone(),
-            Arc::clone(input),
-            self.folder.clone(),
-            self.reading,
-            self.told.clone(),
-        )))
+        Ok(Arc::new(Self {
+            pieces: Arc::clone(&self.pieces),
+            ..Self::new(
+                self.work.clone(),
+                Arc::clone(input),
+                self.folder.clone(),
+                self.reading,
+                self.told.clone(),
+            )
+        }))
     }
 
     fn execute(
@@ -202,7 +278,9 @@ impl ExecutionPlan for PieceExec {
             reading: self.reading,
             partition,
             metrics: self.metrics.clone(),
-            settings: settings.map(|it| PieceSettings::clone(&it)).unwrap_or_default(),
+            settings: settings
+                .map(|it| PieceSettings::clone(&it))
+                .unwrap_or_default(),
             cancel: cancel.clone(),
             context,
         };
@@ -271,15 +349,18 @@ impl Reader {
         };
         let report = Arc::new(ScanReport::default());
         // What was found until the end is told, whatever the end is.
+        let certified = Arc::new(Certified::default());
         let told = Telling {
             report: &report,
+            certified: &certified,
             reader: self,
             id,
         };
         let given = match &self.work {
             PieceWork::Query(query) => self.answer(query, &report, schema, give).await,
             PieceWork::Scan(template) | PieceWork::Aggregate(template) => {
-                self.run(template, &named, &report, schema, give).await
+                self.run(template, &named, &report, &certified, schema, give)
+                    .await
             }
         };
         drop(told);
@@ -292,9 +373,15 @@ impl Reader {
         template: &Arc<dyn ExecutionPlan>,
         named: &[Named],
         report: &Arc<ScanReport>,
+        certified: &Arc<Certified>,
         schema: &SchemaRef,
         give: impl Fn(RecordBatch) -> F,
     ) -> Result<()> {
+        let part = match named {
+            [one] if one.of > 0 => Some((one.part as usize, one.of as usize)),
+            _ if named.iter().all(|source| source.of == 0) => None,
+            _ => return exec_err!("a part of a file is a piece by itself"),
+        };
         let root = Root::of(self.settings.roots.iter().map(PathBuf::as_path));
         let root = root.map_err(|error| DataFusionError::Execution(error.to_string()))?;
         let mut sources = Vec::new();
@@ -315,9 +402,21 @@ impl Reader {
             Some(bytes) => (bytes / PARTS_OF_LIMIT).min(PARTIAL_BYTES_MAX),
             None => PARTIAL_BYTES_MAX,
         };
-        let plan = match &self.work {
+        let plan = match (&self.work, part) {
+            (PieceWork::Aggregate(_), Some((number, of))) => {
+                let of_part = in_part_by(&plan, bytes, |_, fused| {
+                    Some(Arc::new(fused.of_part(number, of)))
+                })?;
+                match of_part {
+                    Some(plan) => plan,
+                    None => {
+                        return exec_err!("this machine cannot read a part of a file into groups");
+                    }
+                }
+            }
+            (_, Some(_)) => return exec_err!("only groups are read from parts of a file"),
             // The same states come from DataFusion's own operator where this one does not know a part of it.
-            PieceWork::Aggregate(_) => in_part(&plan, bytes)?.unwrap_or(plan),
+            (PieceWork::Aggregate(_), None) => in_part(&plan, bytes)?.unwrap_or(plan),
             _ => plan,
         };
         let context = &self.context;
@@ -325,6 +424,7 @@ impl Reader {
             .session_config()
             .clone()
             .with_extension(Arc::clone(report))
+            .with_extension(Arc::clone(certified))
             .with_extension(Arc::new(self.cancel.clone()));
         let context = TaskContext::new(
             context.task_id(),
@@ -362,7 +462,8 @@ impl Reader {
             ..query.options(&self.folder)
         };
         let failed = |error: crate::Error| DataFusionError::External(Box::new(error));
-        let engine = Engine::reporting(&options, Arc::clone(report), Some(self.cancel.clone())).map_err(failed)?;
+        let engine = Engine::reporting(&options, Arc::clone(report), Some(self.cancel.clone()))
+            .map_err(failed)?;
         for view in &query.views {
             for statement in engine.parse(view).map_err(failed)? {
                 let mut answer = engine.answer(statement).await.map_err(failed)?;
@@ -386,6 +487,7 @@ impl Reader {
 /// Tells of a piece when it is dropped.
 struct Telling<'r> {
     report: &'r ScanReport,
+    certified: &'r Certified,
     reader: &'r Reader,
     id: PieceId,
 }
@@ -397,6 +499,11 @@ impl Drop for Telling<'_> {
             self.reader.partition,
             self.id,
             self.report,
+            *self
+                .certified
+                .0
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
         );
     }
 }
@@ -417,17 +524,22 @@ struct Named {
     piece: u32,
     location: Vec<u8>,
     is_remote: bool,
+    part: u32,
+    /// Parts of the file; 0 when it is read whole.
+    of: u32,
 }
 
 impl Named {
     fn of(batch: &RecordBatch) -> Result<Vec<Self>> {
-        let [pieces, locations, remotes] = batch.columns() else {
-            return internal_err!("a table of pieces has three columns");
+        let [pieces, locations, remotes, parts, of] = batch.columns() else {
+            return internal_err!("a table of pieces has five columns");
         };
-        let (Some(pieces), Some(locations), Some(remotes)) = (
+        let (Some(pieces), Some(locations), Some(remotes), Some(parts), Some(of)) = (
             pieces.as_any().downcast_ref::<UInt32Array>(),
             locations.as_any().downcast_ref::<BinaryArray>(),
             remotes.as_any().downcast_ref::<BooleanArray>(),
+            parts.as_any().downcast_ref::<UInt32Array>(),
+            of.as_any().downcast_ref::<UInt32Array>(),
         ) else {
             return internal_err!("the columns of a table of pieces are of other types");
         };
@@ -435,6 +547,8 @@ impl Named {
             piece: pieces.value(row),
             location: locations.value(row).to_vec(),
             is_remote: remotes.value(row),
+            part: parts.value(row),
+            of: of.value(row),
         });
         Ok(rows.collect())
     }
@@ -479,18 +593,27 @@ impl Named {
 ///
 /// # Errors
 /// When one of the sources has no place that others could read it at.
-pub(super) fn leaf(pieces: &[&[Source]]) -> Result<Arc<dyn ExecutionPlan>> {
+fn leaf(pieces: &[Piece]) -> Result<Arc<dyn ExecutionPlan>> {
     let schema = Arc::new(Schema::new(vec![
         Field::new("piece", DataType::UInt32, false),
         Field::new("location", DataType::Binary, false),
         Field::new("remote", DataType::Boolean, false),
+        Field::new("part", DataType::UInt32, false),
+        Field::new("of", DataType::UInt32, false),
     ]));
     let mut partitions = Vec::new();
-    for (index, sources) in pieces.iter().enumerate() {
+    let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    for (index, piece) in pieces.iter().enumerate() {
+        let (sources, part, of) = match piece {
+            Piece::Whole(sources) => (sources.as_slice(), 0, 0),
+            Piece::Part(source, part, of) => {
+                (std::slice::from_ref(source), number(*part), number(*of))
+            }
+        };
         let piece = u32::try_from(index).unwrap_or(u32::MAX);
         let mut locations: Vec<Vec<u8>> = Vec::new();
         let mut remotes = Vec::new();
-        for source in *sources {
+        for source in sources {
             match source.location() {
                 Location::File(path) => locations.push(bytes_of(path)),
                 Location::Object(object) => {
@@ -506,13 +629,16 @@ pub(super) fn leaf(pieces: &[&[Source]]) -> Result<Arc<dyn ExecutionPlan>> {
             locations.push(Vec::new());
             remotes.push(false);
         }
+        let rows = remotes.len();
         let locations = locations.iter().map(Vec::as_slice);
         let batch = RecordBatch::try_new(
             Arc::clone(&schema),
             vec![
-                Arc::new(UInt32Array::from(vec![piece; remotes.len()])),
+                Arc::new(UInt32Array::from(vec![piece; rows])),
                 Arc::new(BinaryArray::from_iter_values(locations)),
                 Arc::new(BooleanArray::from(remotes)),
+                Arc::new(UInt32Array::from(vec![part; rows])),
+                Arc::new(UInt32Array::from(vec![of; rows])),
             ],
         )?;
         partitions.push(vec![batch]);

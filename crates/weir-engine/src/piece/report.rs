@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder};
+use weir_capture::Certificate;
 use weir_tables::{Cause, SourceError, Totals};
 
 use crate::scan_report::ScanReport;
@@ -24,6 +25,7 @@ pub(super) fn record(
     partition: usize,
     id: PieceId,
     report: &ScanReport,
+    certificate: Option<Certificate>,
 ) {
     let start = format!("{PREFIX}{}.{}", id.reading, id.piece);
     let add = |name: String, value: u64| {
@@ -36,6 +38,14 @@ pub(super) fn record(
     for (name, of) in COUNTERS {
         add(format!("{start}.{name}"), of(&totals));
     }
+    if let Some(certificate) = certificate {
+        add(format!("{start}.{CUT_START}"), certificate.start);
+        add(format!("{start}.{CUT_ARRIVED}"), certificate.arrived);
+        add(
+            format!("{start}.{CUT_UNSOUND}"),
+            u64::from(!certificate.is_sound),
+        );
+    }
     let errors = report.take_errors();
     add(format!("{start}.{ERRORS}"), errors.len() as u64);
     for (index, error) in errors.iter().take(ERRORS_MAX).enumerate() {
@@ -46,7 +56,9 @@ pub(super) fn record(
         // An IO error is told from damage: its chain is at hand here only.
         let _ = cause;
         add(
-            format!("{start}.{ERROR}{SEPARATOR}{index}{SEPARATOR}{path}{SEPARATOR}{said}{SEPARATOR}{hint}"),
+            format!(
+                "{start}.{ERROR}{SEPARATOR}{index}{SEPARATOR}{path}{SEPARATOR}{said}{SEPARATOR}{hint}"
+            ),
             1,
         );
     }
@@ -91,7 +103,8 @@ impl Reports {
             self.notes.insert((id, note.to_owned()), ());
             return true;
         }
-        let names = COUNTERS.iter().map(|(name, _)| *name).chain([ERRORS]);
+        let own = [ERRORS, CUT_START, CUT_ARRIVED, CUT_UNSOUND];
+        let names = COUNTERS.iter().map(|(name, _)| *name).chain(own);
         let Some(name) = names.into_iter().find(|name| *name == rest) else {
             return false;
         };
@@ -101,11 +114,20 @@ impl Reports {
         true
     }
 
-    /// Pieces that have told.
-    #[must_use]
-    pub fn pieces(&self) -> usize {
-        let records = self.counts.keys();
-        records.filter(|(_, name)| *name == COUNTERS[0].0).count()
+    /// True when these pieces of a reading, which are the parts of one file, go together: each has said where it began and
+    /// what it has come to, was sound, and began where the one before it has arrived.
+    pub(super) fn go_together(&self, reading: u32, pieces: std::ops::Range<u32>) -> bool {
+        let mut before = None;
+        pieces.into_iter().all(|piece| {
+            let id = PieceId { reading, piece };
+            let said = |name| self.counts.get(&(id, name)).copied();
+            let (Some(start), Some(arrived), Some(0)) =
+                (said(CUT_START), said(CUT_ARRIVED), said(CUT_UNSOUND))
+            else {
+                return false;
+            };
+            before.replace(arrived).is_none_or(|before| before == start)
+        })
     }
 
     /// Adds it to what a session has read.
@@ -122,7 +144,8 @@ impl Reports {
                 "unknown_link" => totals.unknown_link += value,
                 "compiled" => totals.compiled += value,
                 "compile_refused" => totals.compile_refused += value,
-                _ => errors_found += value,
+                ERRORS => errors_found += value,
+                _ => {}
             }
         }
         report.counters.add(&totals);
@@ -167,6 +190,9 @@ const COUNTERS: [(&str, OfTotals); 8] = [
 const PREFIX: &str = "weir.";
 const ERRORS: &str = "errors";
 const ERROR: &str = "error";
+const CUT_START: &str = "cut_start";
+const CUT_ARRIVED: &str = "cut_arrived";
+const CUT_UNSOUND: &str = "cut_unsound";
 const NOTE: &str = "note";
 /// No text of ours has it.
 const SEPARATOR: char = '\u{1f}';

@@ -11,17 +11,17 @@ use datafusion::datasource::sink::DataSinkExec;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::Result;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_plan::{ExecutionPlan, displayable, replace_children_if_necessary};
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::analyze::AnalyzeExec;
 use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, PartitionMode};
 use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
-use weir_tables::{DisplayFilter, Source};
+use datafusion::physical_plan::{ExecutionPlan, displayable, replace_children_if_necessary};
+use weir_tables::{DisplayFilter, Parts, Source};
 
 use super::Cluster;
 use super::described::{QueryDescription, ScanDescription, TemplateScan};
-use super::node::{PieceExec, PieceWork, leaf};
+use super::node::{Piece, PieceExec, PieceWork};
 use crate::engine::Options;
 use crate::fuse::{PARTIAL_BYTES_MAX, in_part_by};
 use crate::scan::{CaptureScan, Reading};
@@ -57,7 +57,10 @@ impl Asked {
 /// Puts what reads pieces in place of scans, and of aggregates over them. Stands where aggregates are fused, in front of
 /// the rules that deal out partitions. A plan with a scan that cannot travel is left as it is.
 #[derive(Debug)]
-pub(crate) struct CutIntoPieces;
+pub(crate) struct CutIntoPieces {
+    /// Large captures are cut into pieces of about so many bytes where that gives the same groups.
+    pub(crate) piece_bytes: u64,
+}
 
 impl PhysicalOptimizerRule for CutIntoPieces {
     fn optimize(
@@ -86,6 +89,7 @@ impl PhysicalOptimizerRule for CutIntoPieces {
         let cut = Cut {
             readings,
             in_order,
+            piece_bytes: self.piece_bytes,
             folder: std::env::current_dir().unwrap_or_default(),
         };
         plan.transform_down(|node| {
@@ -125,6 +129,7 @@ fn hangs_on_order(aggregate: &AggregateExec) -> bool {
 struct Cut {
     readings: Vec<Reading>,
     in_order: bool,
+    piece_bytes: u64,
     folder: PathBuf,
 }
 
@@ -137,7 +142,8 @@ impl Cut {
         let template = TemplateScan::new(description)?;
         let why = self.why_whole(scan);
         let work = PieceWork::Scan(Arc::new(template));
-        self.pieces(scan.reading(), work, why, &told(node)).map(Some)
+        self.pieces(scan.reading(), work, why, false, &told(node))
+            .map(Some)
     }
 
     /// What gives the states of the groups of an aggregate in pieces; `None` when it is none, or one that scans do not
@@ -150,8 +156,9 @@ impl Cut {
                 return None;
             };
             let reading = (*reading).clone();
+            let may_cut = fused.allows_parts();
             let fused: Arc<dyn ExecutionPlan> = Arc::new(fused);
-            match self.template(partial, &reading, &told(&fused)) {
+            match self.template(partial, &reading, may_cut, &told(&fused)) {
                 Ok(pieces) => Some(pieces),
                 Err(error) => {
                     *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
@@ -170,6 +177,7 @@ impl Cut {
         &self,
         partial: &AggregateExec,
         reading: &Reading,
+        may_cut: bool,
         told: &str,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let mut why = None;
@@ -191,7 +199,26 @@ impl Cut {
             input,
             partial.input_schema(),
         )?);
-        self.pieces(reading, PieceWork::Aggregate(template), why, told)
+        self.pieces(reading, PieceWork::Aggregate(template), why, may_cut, told)
+    }
+
+    /// The parts that a large capture falls into; `None` when it is read whole.
+    fn parts(&self, source: &Source) -> Option<Vec<Piece>> {
+        if !Parts::may_be_of(source) {
+            return None;
+        }
+        let wanted = source.len()?.div_ceil(self.piece_bytes.max(1));
+        let wanted = usize::try_from(wanted).unwrap_or(usize::MAX).min(PARTS_MAX);
+        if wanted < 2 {
+            return None;
+        }
+        // What is wrong with the file is found by who reads it.
+        let found = Parts::new(source, wanted).ok().flatten()?;
+        // Whoever reads a part finds the same places, as long as it is asked for as many.
+        (found.count() == wanted).then(|| {
+            let parts = (0..wanted).map(|number| Piece::Part(source.clone(), number, wanted));
+            parts.collect()
+        })
     }
 
     /// Why all sources of a scan are one piece; `None` where each may be one.
@@ -219,30 +246,38 @@ impl Cut {
         reading: &Reading,
         work: PieceWork,
         why_whole: Option<&str>,
+        may_cut: bool,
         told: &str,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let sources = &reading.sources;
-        let pieces: Vec<&[Source]> = match why_whole {
-            Some(_) => vec![sources.as_slice()],
-            // Small files go together: each piece costs a message of its own.
-            None => {
-                let size = sources.len().div_ceil(PIECES_MAX).max(1);
-                sources.chunks(size).collect()
-            }
+        let mut pieces = Vec::new();
+        // Small files go together: each piece costs a message of its own.
+        let size = match why_whole {
+            Some(_) => sources.len(),
+            None => sources.len().div_ceil(PIECES_MAX),
         };
+        for sources in sources.chunks(size.max(1)) {
+            match sources {
+                [source] if may_cut && why_whole.is_none() => match self.parts(source) {
+                    Some(parts) => pieces.extend(parts),
+                    None => pieces.push(Piece::Whole(sources.to_vec())),
+                },
+                _ => pieces.push(Piece::Whole(sources.to_vec())),
+            }
+        }
         let told = match why_whole {
             Some(why) if sources.len() > 1 => format!("{told}; in one piece: {why}"),
             _ => told.to_owned(),
         };
         let of_reading = self.readings.iter().position(|known| known == reading);
         let of_reading = of_reading.and_then(|index| u32::try_from(index).ok());
-        Ok(Arc::new(PieceExec::new(
+        Ok(Arc::new(PieceExec::of_pieces(
             work,
-            leaf(&pieces)?,
+            pieces,
             self.folder.clone(),
             of_reading.unwrap_or(u32::MAX),
             told,
-        )))
+        )?))
     }
 }
 
@@ -279,12 +314,12 @@ impl PhysicalOptimizerRule for SendAway {
         config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         // What becomes of the rows is done here.
-        if plan.downcast_ref::<AnalyzeExec>().is_some() || plan.downcast_ref::<DataSinkExec>().is_some()
+        if plan.downcast_ref::<AnalyzeExec>().is_some()
+            || plan.downcast_ref::<DataSinkExec>().is_some()
         {
             let children = plan.children().into_iter().cloned();
-            let children: Result<Vec<_>> = children
-                .map(|child| self.optimize(child, config))
-                .collect();
+            let children: Result<Vec<_>> =
+                children.map(|child| self.optimize(child, config)).collect();
             return replace_children_if_necessary(plan, children?);
         }
         let leaves = Leaves::of(&plan)?;
@@ -299,7 +334,9 @@ impl PhysicalOptimizerRule for SendAway {
             return Ok(sent);
         }
         if leaves.read_here {
-            self.note("packets that are still to come, and standard input, are read on this machine");
+            self.note(
+                "packets that are still to come, and standard input, are read on this machine",
+            );
             return Ok(plan);
         }
         if !leaves.captures && !leaves.pieces {
@@ -309,14 +346,14 @@ impl PhysicalOptimizerRule for SendAway {
         let query = self.asked.query().filter(|_| !leaves.memory);
         if let Some((sql, views)) = query {
             let description = QueryDescription::new(sql, views, plan.schema(), &self.options);
-            let whole: Arc<dyn ExecutionPlan> = Arc::new(PieceExec::new(
+            let whole: Arc<dyn ExecutionPlan> = Arc::new(PieceExec::of_pieces(
                 PieceWork::Query(Arc::new(description)),
-                leaf(&[&[]])?,
+                vec![Piece::Whole(Vec::new())],
                 std::env::current_dir().unwrap_or_default(),
                 WHOLE,
                 "one machine answers the whole statement: its plan does not fall into pieces"
                     .to_owned(),
-            ));
+            )?);
             if let Some(sent) = self.cluster.sent(&whole) {
                 return Ok(sent);
             }
@@ -449,5 +486,7 @@ fn is_read_here(reading: &Reading) -> bool {
 
 /// Pieces of a reading, at most: the plan with all of them is one message of 16 MiB.
 const PIECES_MAX: usize = 1024;
+/// Parts of one capture, at most.
+const PARTS_MAX: usize = 512;
 /// The reading of a statement that one machine answers.
 const WHOLE: u32 = u32::MAX - 1;
