@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, StringArray};
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::array::{ArrayRef, AsArray, Int64Array, StringArray};
+use arrow::datatypes::{DataType, Int64Type, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{
     CatalogProvider, MemoryCatalogProvider, SchemaProvider, Session as DfSession,
@@ -85,6 +85,9 @@ impl Catalog {
             Volatility::Stable,
             Arc::new(current_setting),
         ));
+        for function in sizes(columns) {
+            context.register_udf(function);
+        }
         for function in functions() {
             if context.udf(function.name()).is_err() {
                 context.register_udf(function);
@@ -143,7 +146,8 @@ fn functions() -> Vec<ScalarUDF> {
     let nothing = NOTHING
         .iter()
         .map(|name| constant(name, ScalarValue::Utf8(None)));
-    visible.chain(nothing).collect()
+    let encoding = constant("getdatabaseencoding", "UTF8".into());
+    visible.chain(nothing).chain([encoding]).collect()
 }
 
 const VISIBLE: &[&str] = &[
@@ -168,11 +172,85 @@ const NOTHING: &[&str] = &[
     "pg_get_function_result",
     "pg_get_ruledef",
     "pg_get_triggerdef",
+    "pg_get_function_sqlbody",
+    "pg_get_statisticsobjdef_columns",
     "pg_get_viewdef",
-    "pg_size_pretty",
     "pg_tablespace_location",
     "shobj_description",
 ];
+
+/// How many bytes the files have, and how PostgreSQL writes such a number; and the number of the one encoding.
+fn sizes(columns: &Arc<Columns>) -> [ScalarUDF; 4] {
+    let (of_table, of_all) = (Arc::clone(columns), Arc::clone(columns));
+    let table = create_udf(
+        "weir_table_size",
+        vec![DataType::Utf8],
+        DataType::Int64,
+        Volatility::Stable,
+        Arc::new(move |names| {
+            let names = ColumnarValue::values_to_arrays(names)?;
+            let names = names[0].as_string::<i32>().iter();
+            let sizes = names.map(|name| Some(bytes(of_table.file(name?)?.size)));
+            Ok(ColumnarValue::Array(Arc::new(sizes.collect::<Int64Array>())))
+        }),
+    );
+    let all = create_udf(
+        "weir_database_size",
+        Vec::new(),
+        DataType::Int64,
+        Volatility::Stable,
+        Arc::new(move |_| {
+            let sizes = of_all.tables().into_iter().map(|file| file.size);
+            let all = bytes(sizes.fold(0, u64::saturating_add));
+            Ok(ColumnarValue::Scalar(ScalarValue::from(all)))
+        }),
+    );
+    let pretty = create_udf(
+        "pg_size_pretty",
+        vec![DataType::Int64],
+        DataType::Utf8,
+        Volatility::Immutable,
+        Arc::new(|sizes| {
+            let sizes = ColumnarValue::values_to_arrays(sizes)?;
+            let sizes = sizes[0].as_primitive::<Int64Type>().iter();
+            let texts = sizes.map(|size| size.map(size_pretty));
+            Ok(ColumnarValue::Array(Arc::new(texts.collect::<StringArray>())))
+        }),
+    );
+    let encoding = create_udf(
+        "pg_char_to_encoding",
+        vec![DataType::Utf8],
+        DataType::Int32,
+        Volatility::Immutable,
+        Arc::new(|_| Ok(ColumnarValue::Scalar(ScalarValue::from(UTF8)))),
+    );
+    [table, all, pretty, encoding]
+}
+
+/// PostgreSQL's number of UTF-8.
+const UTF8: i32 = 6;
+
+fn bytes(size: u64) -> i64 {
+    i64::try_from(size).unwrap_or(i64::MAX)
+}
+
+/// A number of bytes as PostgreSQL's `pg_size_pretty` writes it: bytes up to 10 kB, then the unit of which there are
+/// fewer than 10,240, rounded to the nearest.
+fn size_pretty(size: i64) -> String {
+    const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
+    if size.unsigned_abs() < 10 * 1024 {
+        return format!("{size} bytes");
+    }
+    // Half units are kept, so that the last step can round.
+    let mut halves = size / 512;
+    for unit in UNITS {
+        if halves.unsigned_abs() < 20 * 1024 - 1 || unit == "PB" {
+            return format!("{} {unit}", (halves + halves.signum()) / 2);
+        }
+        halves /= 1024;
+    }
+    format!("{size} bytes")
+}
 
 /// What `version()` says: clients look for PostgreSQL's number in it.
 fn version() -> String {
@@ -237,5 +315,25 @@ impl TableProvider for FileTable {
         Err(DataFusionError::Plan(
             "files and the catalog are asked in queries of their own".to_owned(),
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size_pretty;
+
+    #[test]
+    fn sizes_are_written_as_postgresql_writes_them() {
+        for (size, expected) in [
+            (0, "0 bytes"),
+            (10_239, "10239 bytes"),
+            (10_240, "10 kB"),
+            (1_958_924, "1913 kB"),
+            (10_485_247, "10239 kB"),
+            (10_485_248, "10 MB"),
+            (i64::MAX, "8192 PB"),
+        ] {
+            assert_eq!(size_pretty(size), expected, "{size}");
+        }
     }
 }

@@ -555,3 +555,78 @@ fn a_terminal_shows_one_table() {
     assert_eq!(rows("frame.len"), 1, "{}", lines.join("\n"));
     assert_eq!(rows("10"), 3, "{}", lines.join("\n"));
 }
+
+/// A call of sipp whose caller plays a recording that three packets were taken out of: what `media` says was lost is them.
+#[test]
+fn a_live_call_lost_what_was_taken_out_of_its_recording() {
+    const RECORDING: &str = "/usr/share/sip-tester/g711a.pcap";
+    const LOST: [usize; 3] = [20, 21, 50];
+    let scenario = Command::new("sipp").args(["-sd", "uac_pcap"]).output();
+    let (Ok(scenario), true) = (scenario, fs::exists(RECORDING).unwrap()) else {
+        weir_testkit::missing("sipp", "a call with media on loopback");
+        return;
+    };
+    let folder = folder("media");
+    write_recording(RECORDING, &folder.join("played.pcap"), 100, &LOST);
+    let scenario = String::from_utf8(scenario.stdout).unwrap();
+    let (begin, end) = (
+        scenario.find("<?xml").unwrap(),
+        scenario.find("  <!-- Play an out of band").unwrap(),
+    );
+    let bye = scenario.find("  <!-- The 'crlf' option").unwrap();
+    let scenario = format!("{}{}", &scenario[begin..end], &scenario[bye..]);
+    let scenario = scenario
+        .replace("pcap/g711a.pcap", "played.pcap")
+        .replace("\"8000\"", "\"3500\"");
+    fs::write(folder.join("caller.xml"), scenario).unwrap();
+
+    let ports: Vec<String> = (0..4).map(|_| Sender::new().port().to_string()).collect();
+    let sql = format!(
+        "SELECT media.codec, media.packets, media.lost, media.missing, media.gaps, media.found_by, port.src FROM media(live) WHERE port.src = {}",
+        ports[3]
+    );
+    let Some((child, mut stderr)) = capturing(&[&sql]) else {
+        return;
+    };
+    let sipp = |words: &[&str]| {
+        let mut command = Command::new("sipp");
+        command
+            .args(["-i", "127.0.0.1", "-nostdin", "-m", "1", "-timeout", "60s"])
+            .args(words)
+            .current_dir(&folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command
+    };
+    let callee = sipp(&["-sn", "uas", "-p", &ports[0], "-mp", &ports[1]]).spawn();
+    thread::sleep(Duration::from_millis(300));
+    let to = format!("127.0.0.1:{}", ports[0]);
+    let caller = ["-sf", "caller.xml", &to, "-p", &ports[2], "-mp", &ports[3]];
+    assert!(sipp(&caller).status().unwrap().success());
+    callee.unwrap().wait().unwrap();
+    thread::sleep(Duration::from_millis(300));
+    interrupt(&child);
+    let (output, said) = ended(child, &mut stderr);
+    let rows = String::from_utf8_lossy(&output.stdout);
+    let expected = format!(
+        "{{\"media.codec\":\"PCMA\",\"media.packets\":97,\"media.lost\":3,\"media.missing\":3,\"media.gaps\":2,\"media.found_by\":\"sip\",\"port.src\":{}}}",
+        ports[3]
+    );
+    assert_eq!(rows.trim(), expected, "{said}");
+}
+
+/// The first records of a capture, without some of them, as a capture of its own.
+fn write_recording(from: &str, to: &std::path::Path, count: usize, without: &[usize]) {
+    let bytes = fs::read(from).unwrap();
+    let mut kept = bytes[..24].to_vec();
+    let mut at = 24;
+    for number in 0..count {
+        let length = u32::from_le_bytes(bytes[at + 8..at + 12].try_into().unwrap()) as usize;
+        if !without.contains(&number) {
+            kept.extend_from_slice(&bytes[at..at + 16 + length]);
+        }
+        at += 16 + length;
+    }
+    fs::write(to, kept).unwrap();
+}

@@ -3,14 +3,16 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, Query, SetExpr, Statement, TableAlias, TableFactor, Value, VisitMut, VisitorMut,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, SetExpr, Statement,
+    TableAlias, TableFactor, Value, VisitMut, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
 /// The text of a question to the catalog, with what the library has otherwise than PostgreSQL: functions of types are
 /// names to it, and never the number 0; there are no composite types; the search path is that of all connections;
-/// and the columns of the information schema have PostgreSQL's types.
+/// the columns of the information schema have PostgreSQL's types; nobody has granted anything to anybody; and what takes
+/// up room are files.
 pub(super) fn for_catalog(sql: &str) -> String {
     let sql = sql
         .replace("typreceive != 0", "typreceive != '-'")
@@ -21,7 +23,7 @@ pub(super) fn for_catalog(sql: &str) -> String {
             "false",
         );
     let lower = sql.to_ascii_lowercase();
-    if !lower.contains("search_path") && !lower.contains("information_schema") {
+    if !REWRITTEN.iter().any(|word| lower.contains(word)) {
         return sql;
     }
     let Ok(mut statements) = Parser::parse_sql(&PostgreSqlDialect {}, &sql) else {
@@ -43,6 +45,43 @@ pub(super) fn for_catalog(sql: &str) -> String {
     }
 }
 
+/// What a question has in it if anything of it is to be said otherwise.
+const REWRITTEN: &[&str] = &[
+    "array(",
+    "array_to_string",
+    "boot_val",
+    "information_schema",
+    "search_path",
+    "_size(",
+    "tableoid",
+];
+
+/// Columns of grants and settings that are lists in PostgreSQL, and always NULL here, where nothing is granted.
+const NEVER_SET: &[&str] = &[
+    "attacl",
+    "datacl",
+    "defaclacl",
+    "fdwacl",
+    "lanacl",
+    "nspacl",
+    "paracl",
+    "proacl",
+    "relacl",
+    "reloptions",
+    "setconfig",
+    "spcacl",
+    "srvacl",
+    "typacl",
+];
+
+/// Functions that say how much room a table takes up, by its number: files are looked up by name.
+const SIZES: &[&str] = &[
+    "pg_indexes_size",
+    "pg_relation_size",
+    "pg_table_size",
+    "pg_total_relation_size",
+];
+
 struct Rewriter {
     is_changed: bool,
     columns: Option<Box<Query>>,
@@ -50,6 +89,29 @@ struct Rewriter {
 
 impl VisitorMut for Rewriter {
     type Break = ();
+
+    /// Lists that only a query could fill are empty, since what they are asked of is: roles of roles, grants, policies.
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        let instead = match expr {
+            Expr::Function(function) => instead_of(function),
+            Expr::CompoundIdentifier(parts) => match parts.last() {
+                Some(last) if last.value == "tableoid" => Some(number(0)),
+                Some(last) if last.value == "boot_val" => {
+                    let mut setting = parts.clone();
+                    setting.pop();
+                    setting.push(Ident::new("setting"));
+                    Some(Expr::CompoundIdentifier(setting))
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Some(instead) = instead {
+            self.is_changed = true;
+            *expr = instead;
+        }
+        ControlFlow::Continue(())
+    }
 
     /// Grafana asks which schemas the search path has by taking it to pieces in a query of its own.
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
@@ -102,6 +164,70 @@ impl VisitorMut for Rewriter {
     }
 }
 
+/// What stands for the call of a function that the library does not have, or has otherwise.
+fn instead_of(function: &Function) -> Option<Expr> {
+    let name = function.name.0.last()?.as_ident()?.value.to_ascii_lowercase();
+    let first = first_argument(function);
+    match name.as_str() {
+        "array" if matches!(function.args, FunctionArguments::Subquery(_)) => Some(text("{}")),
+        "array_to_string" if first.is_some_and(is_never_set) => parsed("CAST(NULL AS TEXT)"),
+        "pg_database_size" => parsed("weir_database_size()"),
+        "pg_indexes_size" => Some(number(0)),
+        size if SIZES.contains(&size) => match first? {
+            Expr::CompoundIdentifier(parts) if parts.len() > 1 => {
+                let of = parts.get(parts.len() - 2)?;
+                parsed(&format!("weir_table_size({of}.relname)"))
+            }
+            Expr::Cast { expr, .. } => size_of_named(expr),
+            other => size_of_named(other),
+        },
+        _ => None,
+    }
+}
+
+/// The size of a table that is named by a text, quoted as an identifier or plain.
+fn size_of_named(name: &Expr) -> Option<Expr> {
+    let Expr::Value(value) = name else {
+        return None;
+    };
+    let Value::SingleQuotedString(name) = &value.value else {
+        return None;
+    };
+    let plain = name.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
+    let name = plain.unwrap_or(name).replace('\'', "''");
+    parsed(&format!("weir_table_size('{name}')"))
+}
+
+/// Is this a list that is always NULL, or one that a query would fill?
+fn is_never_set(list: &Expr) -> bool {
+    let text = list.to_string().to_ascii_lowercase();
+    let column = text.rsplit('.').next().unwrap_or(&text);
+    NEVER_SET.contains(&column) || text.contains("array(select")
+}
+
+fn first_argument(function: &Function) -> Option<&Expr> {
+    let FunctionArguments::List(list) = &function.args else {
+        return None;
+    };
+    match list.args.first()? {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+        _ => None,
+    }
+}
+
+fn number(value: u32) -> Expr {
+    Expr::Value(Value::Number(value.to_string(), false).into())
+}
+
+fn text(value: &str) -> Expr {
+    Expr::Value(Value::SingleQuotedString(value.to_owned()).into())
+}
+
+fn parsed(sql: &str) -> Option<Expr> {
+    let mut parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(sql).ok()?;
+    parser.parse_expr().ok()
+}
+
 /// The query that `information_schema.columns` stands for.
 fn information_columns() -> Option<Box<Query>> {
     let mut statements = Parser::parse_sql(&PostgreSqlDialect {}, COLUMNS).ok()?;
@@ -143,6 +269,20 @@ mod tests {
         );
         let columns = for_catalog("SELECT data_type FROM information_schema.columns");
         assert!(columns.ends_with(") AS columns"), "{columns}");
+        let sizes = for_catalog(
+            "SELECT pg_catalog.pg_size_pretty(pg_catalog.pg_table_size(c.oid)), pg_total_relation_size('\"a b.pcap\"'::regclass) FROM pg_catalog.pg_class c",
+        );
+        assert!(
+            sizes.contains("(weir_table_size(c.relname))") && sizes.contains("weir_table_size('a b.pcap')"),
+            "{sizes}"
+        );
+        let roles = for_catalog(
+            "SELECT ARRAY(SELECT b.rolname FROM pg_catalog.pg_roles b) AS memberof, array_to_string(n.nspacl, E'\\n'), array_to_string(n.names, ',')",
+        );
+        assert_eq!(
+            roles,
+            "SELECT '{}' AS memberof, CAST(NULL AS TEXT), array_to_string(n.names, ',')"
+        );
         for same in [
             "SELECT 1",
             "SHOW search_path",

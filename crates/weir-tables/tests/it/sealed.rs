@@ -1,5 +1,6 @@
 //! What TLS carries, read by the secrets that OpenSSL logged, beside what was sent and what tshark reads.
-//! `tests/tls/make.py` made the sessions: TLS 1.2 and 1.3 with each suite, resumed, and with a second hello.
+//! `tests/tls/make.py` made the sessions: TLS 1.2 and 1.3 with each suite, resumed, and with a second hello;
+//! `make_h2.py` those of HTTP/2.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -40,21 +41,25 @@ fn read(table: &str, capture: &Path, keys: Option<&Path>) -> (RecordBatch, Vec<S
     )
 }
 
-/// What tshark says of `fields`, a line a packet.
+/// What tshark says of `fields` of the sessions, a line a packet.
 fn theirs(filter: &str, fields: &[&str]) -> Option<Vec<String>> {
+    theirs_of("sessions.pcap", "keys.log", filter, fields)
+}
+
+fn theirs_of(capture: &str, keys: &str, filter: &str, fields: &[&str]) -> Option<Vec<String>> {
     if !tshark::is_installed() {
         weir_testkit::missing("tshark", "nothing judges what is read through TLS");
         return None;
     }
     let mut command = Command::new("tshark");
     command.args(["-n", "-T", "fields", "-Y", filter, "-o"]);
-    command.arg(format!("tls.keylog_file:{}", file("keys.log").display()));
+    command.arg(format!("tls.keylog_file:{}", file(keys).display()));
     for field in fields {
         command.args(["-e", field]);
     }
     let output = command
         .arg("-r")
-        .arg(file("sessions.pcap"))
+        .arg(file(capture))
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -132,6 +137,60 @@ fn sip_and_websocket_are_read_through_tls() {
     );
     if let Some(theirs) = theirs("websocket", &["frame.number"]) {
         assert_eq!(lines(&messages, &["frame.number"]), theirs);
+    }
+}
+
+#[test]
+fn http_2_is_read_through_tls() {
+    let (sealed, _) = read("http", &file("h2.pcap"), None);
+    assert_eq!(sealed.num_rows(), 0);
+    let (batch, notes) = read("http", &file("h2.pcap"), Some(&file("h2-keys.log")));
+    assert!(notes.is_empty(), "{notes:?}");
+    // Three streams of each session, in the order of their ends.
+    let rows = lines(
+        &batch,
+        &[
+            "http.request.method",
+            "http.request.uri",
+            "http.response.code",
+            "http.request.body_len",
+            "http.response.body_len",
+            "http.location",
+            "http.content_type",
+            "http.request.version",
+        ],
+    );
+    let expected = |name: &str, length: usize| {
+        [
+            format!("GET\t/{name}/none\t404\t0\t0\t\t\tHTTP/2"),
+            format!("POST\t/{name}/second\t201\t500\t12\t/{name}/made\t\tHTTP/2"),
+            format!("GET\t/{name}/first\t200\t0\t{length}\t\ttext/html\tHTTP/2"),
+        ]
+    };
+    let expected = [expected("two", 3 * 2700), expected("three", 3 * 4500)].concat();
+    assert_eq!(rows, expected);
+    let theirs = |filter, fields: &[&str]| theirs_of("h2.pcap", "h2-keys.log", filter, fields);
+    let (asked, answered) = ("http2.headers.method", "http2.headers.status");
+    for (filter, of_request, field) in [
+        (asked, true, "http2.headers.path"),
+        (answered, false, answered),
+    ] {
+        // tshark has a line a packet, with the values of all streams in it.
+        let Some(theirs) = theirs(filter, &["frame.number", field]) else {
+            return;
+        };
+        let theirs = theirs.iter().flat_map(|line| {
+            let (frame, values) = line.split_once('\t').unwrap();
+            values.split(',').map(move |value| format!("{frame}\t{value}"))
+        });
+        let mut theirs: Vec<String> = theirs.collect();
+        let mut ours = match of_request {
+            true => lines(&batch, &["http.request.frame", "http.request.uri"]),
+            false => lines(&batch, &["http.response.frame", "http.response.code"]),
+        };
+        theirs.sort();
+        ours.sort();
+        assert_eq!(ours, theirs);
     }
 }
 
