@@ -22,6 +22,7 @@ use datafusion::common::{exec_err, internal_err};
 use datafusion::error::{DataFusionError, Result as DfResult};
 use datafusion::execution::TaskContext;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::displayable;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::stream::RecordBatchReceiverStream;
@@ -29,6 +30,7 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
     SendableRecordBatchStream,
 };
+use datafusion::prelude::SessionContext;
 use datafusion_proto::physical_plan::AsExecutionPlan;
 use datafusion_proto::protobuf::PhysicalPlanNode;
 use futures::StreamExt;
@@ -44,6 +46,7 @@ use weir_engine::{Cluster, PieceExec, Reports, ScanReport, false_cuts, without_c
 
 use crate::codec::WeirCodec;
 use crate::error::Error;
+use crate::server::engine_state;
 
 /// A cluster that is asked by the address of its scheduler. Clones are of one cluster.
 #[derive(Clone, Debug)]
@@ -53,7 +56,6 @@ pub struct Client {
     piece_bytes: u64,
 }
 
-#[derive(Debug)]
 struct Inner {
     /// Host and port.
     scheduler: String,
@@ -65,6 +67,14 @@ struct Inner {
     seen: Mutex<Vec<String>>,
     runtime: Option<Runtime>,
     handle: Handle,
+    /// A session as the executors have it.
+    arrival: Arc<TaskContext>,
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.scheduler)
+    }
 }
 
 impl Inner {
@@ -110,6 +120,7 @@ impl Client {
             piece_bytes: PIECE_BYTES,
             inner: Arc::new(Inner {
                 handle: runtime.handle().clone(),
+                arrival: SessionContext::new_with_state(engine_state(&[])?).task_ctx(),
                 runtime: Some(runtime),
                 scheduler: scheduler.into(),
                 partitions: partitions.max(1),
@@ -155,9 +166,18 @@ impl Client {
 
 impl Cluster for Client {
     fn sent(&self, plan: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
-        let plan_bytes =
-            PhysicalPlanNode::try_from_physical_plan(Arc::clone(plan), &WeirCodec::default());
-        let bytes = plan_bytes.ok()?.encode_to_vec();
+        let codec = WeirCodec::default();
+        let node = PhysicalPlanNode::try_from_physical_plan(Arc::clone(plan), &codec).ok()?;
+        // What arrives has to be what was sent: functions travel by their names, and some operators leave something out.
+        let arrived = node
+            .try_into_physical_plan(&self.inner.arrival, &codec)
+            .ok()?;
+        let said =
+            |plan: &Arc<dyn ExecutionPlan>| displayable(plan.as_ref()).indent(false).to_string();
+        if said(&arrived) != said(plan) || arrived.schema() != plan.schema() {
+            return None;
+        }
+        let bytes = node.encode_to_vec();
         // A message holds it, with some settings.
         if bytes.len() > MESSAGE_BYTES_MAX - (1 << 20) {
             return None;

@@ -267,7 +267,7 @@ fn planning_state() -> Result<SessionState, Error> {
     engine_state(&[])
 }
 
-fn engine_state(geoip: &[PathBuf]) -> Result<SessionState, Error> {
+pub(crate) fn engine_state(geoip: &[PathBuf]) -> Result<SessionState, Error> {
     let mut options = weir_engine::Options::default();
     options.geoip = geoip.to_vec();
     let engine = Engine::new(&options).map_err(|error| Error::new(error.to_string()))?;

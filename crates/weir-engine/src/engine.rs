@@ -13,7 +13,7 @@ use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::logical_expr::planner::ExprPlanner;
-use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
 use datafusion::optimizer::Optimizer;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
@@ -324,10 +324,16 @@ impl Engine {
         &self.context
     }
 
-    /// The functions and rules that it plans with, for sessions elsewhere that run its plans.
+    /// The functions and rules that it plans with, for sessions elsewhere that run its plans: with those, too, that no
+    /// statement names, but plans have.
     #[must_use]
     pub fn session_state(&self) -> SessionState {
-        self.context.state()
+        let context = SessionContext::new_with_state(self.context.state());
+        for function in number::operations() {
+            context.register_udf(ScalarUDF::clone(function));
+        }
+        context.register_udf(window::function::barrier());
+        context.state()
     }
 
     /// What the scans have read and found damaged so far.

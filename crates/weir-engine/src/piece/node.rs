@@ -38,8 +38,19 @@ use crate::scan_report::ScanReport;
 pub(super) enum Piece {
     /// These sources, one after the other.
     Whole(Vec<Source>),
-    /// Which part of how many of a source.
-    Part(Source, usize, usize),
+    /// A part of a source.
+    Part(Part),
+}
+
+/// A part of a source.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub(super) source: Source,
+    pub(super) number: usize,
+    /// Parts that there are.
+    pub(super) count: usize,
+    /// Parts that were asked for, so that whoever asks alike finds the same.
+    pub(super) asked: usize,
 }
 
 /// What is done with each piece.
@@ -130,13 +141,16 @@ impl PieceExec {
     pub(super) fn false_cuts(&self, reports: &Reports) -> Vec<String> {
         let mut wrong = Vec::new();
         for (index, piece) in self.pieces.iter().enumerate() {
-            let Piece::Part(source, 0, of) = piece else {
+            let Piece::Part(part) = piece else {
                 continue;
             };
+            if part.number > 0 {
+                continue;
+            }
             let first = u32::try_from(index).unwrap_or(u32::MAX);
-            let of = u32::try_from(*of).unwrap_or(u32::MAX);
-            if !reports.go_together(self.reading, first..first.saturating_add(of)) {
-                wrong.push(source.shown().into_owned());
+            let count = u32::try_from(part.count).unwrap_or(u32::MAX);
+            if !reports.go_together(self.reading, first..first.saturating_add(count)) {
+                wrong.push(part.source.shown().into_owned());
             }
         }
         wrong
@@ -147,9 +161,9 @@ impl PieceExec {
         let mut pieces = Vec::new();
         for piece in self.pieces.iter() {
             match piece {
-                Piece::Part(source, number, _) if files.contains(&source.shown().into_owned()) => {
-                    if *number == 0 {
-                        pieces.push(Piece::Whole(vec![source.clone()]));
+                Piece::Part(part) if files.contains(&part.source.shown().into_owned()) => {
+                    if part.number == 0 {
+                        pieces.push(Piece::Whole(vec![part.source.clone()]));
                     }
                 }
                 piece => pieces.push(piece.clone()),
@@ -204,12 +218,7 @@ impl DisplayAs for PieceExec {
                 "; "
             }
         };
-        write!(f, "pieces={}{separate}{}", self.pieces(), self.told)?;
-        let is_first = |piece: &&Piece| matches!(piece, Piece::Part(_, 0, _));
-        match self.pieces.iter().filter(is_first).count() {
-            0 => Ok(()),
-            cut => write!(f, "{separate}captures cut={cut}"),
-        }
+        write!(f, "pieces={}{separate}{}", self.pieces(), self.told)
     }
 }
 
@@ -525,7 +534,7 @@ struct Named {
     location: Vec<u8>,
     is_remote: bool,
     part: u32,
-    /// Parts of the file; 0 when it is read whole.
+    /// Parts of the file that were asked for; 0 when it is read whole.
     of: u32,
 }
 
@@ -606,9 +615,11 @@ fn leaf(pieces: &[Piece]) -> Result<Arc<dyn ExecutionPlan>> {
     for (index, piece) in pieces.iter().enumerate() {
         let (sources, part, of) = match piece {
             Piece::Whole(sources) => (sources.as_slice(), 0, 0),
-            Piece::Part(source, part, of) => {
-                (std::slice::from_ref(source), number(*part), number(*of))
-            }
+            Piece::Part(part) => (
+                std::slice::from_ref(&part.source),
+                number(part.number),
+                number(part.asked),
+            ),
         };
         let piece = u32::try_from(index).unwrap_or(u32::MAX);
         let mut locations: Vec<Vec<u8>> = Vec::new();

@@ -49,12 +49,10 @@ pub(super) fn record(
     let errors = report.take_errors();
     add(format!("{start}.{ERRORS}"), errors.len() as u64);
     for (index, error) in errors.iter().take(ERRORS_MAX).enumerate() {
-        let SourceError { path, cause } = error;
+        let path = &error.path;
         let hint = error.hint().unwrap_or_default();
         let text = error.to_string();
         let said = text.strip_prefix(&format!("{path}: ")).unwrap_or(&text);
-        // An IO error is told from damage: its chain is at hand here only.
-        let _ = cause;
         add(
             format!(
                 "{start}.{ERROR}{SEPARATOR}{index}{SEPARATOR}{path}{SEPARATOR}{said}{SEPARATOR}{hint}"

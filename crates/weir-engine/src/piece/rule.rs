@@ -21,7 +21,7 @@ use weir_tables::{DisplayFilter, Parts, Source};
 
 use super::Cluster;
 use super::described::{QueryDescription, ScanDescription, TemplateScan};
-use super::node::{Piece, PieceExec, PieceWork};
+use super::node::{Part, Piece, PieceExec, PieceWork};
 use crate::engine::Options;
 use crate::fuse::{PARTIAL_BYTES_MAX, in_part_by};
 use crate::scan::{CaptureScan, Reading};
@@ -214,11 +214,15 @@ impl Cut {
         }
         // What is wrong with the file is found by who reads it.
         let found = Parts::new(source, wanted).ok().flatten()?;
-        // Whoever reads a part finds the same places, as long as it is asked for as many.
-        (found.count() == wanted).then(|| {
-            let parts = (0..wanted).map(|number| Piece::Part(source.clone(), number, wanted));
-            parts.collect()
-        })
+        let parts = (0..found.count()).map(|number| {
+            Piece::Part(Part {
+                source: source.clone(),
+                number,
+                count: found.count(),
+                asked: wanted,
+            })
+        });
+        Some(parts.collect())
     }
 
     /// Why all sources of a scan are one piece; `None` where each may be one.
@@ -265,9 +269,14 @@ impl Cut {
                 _ => pieces.push(Piece::Whole(sources.to_vec())),
             }
         }
+        let is_first = |piece: &&Piece| matches!(piece, Piece::Part(part) if part.number == 0);
+        let told = match pieces.iter().filter(is_first).count() {
+            0 => told.to_owned(),
+            cut => format!("{told}; captures cut={cut}"),
+        };
         let told = match why_whole {
             Some(why) if sources.len() > 1 => format!("{told}; in one piece: {why}"),
-            _ => told.to_owned(),
+            _ => told,
         };
         let of_reading = self.readings.iter().position(|known| known == reading);
         let of_reading = of_reading.and_then(|index| u32::try_from(index).ok());
