@@ -4,7 +4,7 @@
 //! name says of which piece of which reading; a damaged place is one whose name says it all. A piece that is read
 //! twice (a task was tried again, or several tasks need it) says the same under the same names, and counts once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder};
 use weir_capture::Certificate;
@@ -148,7 +148,10 @@ impl Reports {
         }
         report.counters.add(&totals);
         let left_out = errors_found.saturating_sub(self.errors.len() as u64);
+        // A place that several came upon is damaged once.
+        let mut told = BTreeSet::new();
         let errors = self.errors.into_values();
+        let errors = errors.filter(|(path, said, _)| told.insert((path.clone(), said.clone())));
         let errors = errors.map(|(path, said, hint)| SourceError {
             path,
             cause: Cause::Told { said, hint },

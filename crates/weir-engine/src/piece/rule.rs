@@ -279,7 +279,16 @@ impl Cut {
             _ => told,
         };
         let of_reading = self.readings.iter().position(|known| known == reading);
-        let of_reading = of_reading.and_then(|index| u32::try_from(index).ok());
+        // Who cuts the same files otherwise has other pieces, and what was read twice was read twice.
+        let shape = match (
+            why_whole,
+            pieces.iter().any(|it| matches!(it, Piece::Part(_))),
+        ) {
+            (Some(_), _) => 0,
+            (None, false) => 1,
+            (None, true) => 2,
+        };
+        let of_reading = of_reading.and_then(|index| u32::try_from(index * 3 + shape).ok());
         Ok(Arc::new(PieceExec::of_pieces(
             work,
             pieces,
