@@ -62,7 +62,7 @@ pub use options::{Options, record_bytes_max_of};
 pub use pattern::NamePattern;
 pub use reader::Reader;
 pub use record::{Compression, Format, Interface, Record};
-pub use split::{PartSource, Split};
+pub use split::{Certificate, PartSource, Split};
 pub use write::{WriteError, WriteRecord, Writer};
 pub use zip::{Archive, ArchiveMember};
 

@@ -195,6 +195,17 @@ impl Split {
         follows
     }
 
+    /// What part number `part`, which `reader` has read to its end, has to say of itself, for someone who has not read
+    /// it: the parts make up the file when each is [sound](Certificate::is_sound) and begins where the one before it has
+    /// arrived.
+    pub fn certificate<R: Read>(&self, part: usize, reader: &Reader<R>) -> Certificate {
+        Certificate {
+            start: self.starts.get(part).copied().unwrap_or(u64::MAX),
+            arrived: reader.bytes_read(),
+            is_sound: reader.is_whole() && self.knowledge.agrees(&reader.knowledge()),
+        }
+    }
+
     /// Lets a reader that has come to the end of its part read part number `part` as well.
     pub fn read_on<R: Read>(&self, reader: &mut Reader<R>, part: usize) {
         reader.set_stop(self.stop(part));
@@ -205,6 +216,17 @@ impl Split {
         let next = part.saturating_add(1);
         self.starts.get(next).copied().unwrap_or(u64::MAX)
     }
+}
+
+/// What a part that was read somewhere says of itself: see [`Split::certificate`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Certificate {
+    /// The byte that it began at.
+    pub start: u64,
+    /// The byte that it has come to.
+    pub arrived: u64,
+    /// Nothing was wrong in it, and what it knows of the file in the end is what all parts began with.
+    pub is_sound: bool,
 }
 
 /// Looks for places where records begin.

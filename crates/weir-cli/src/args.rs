@@ -98,6 +98,8 @@ pub(crate) enum Command {
     Sip(crate::sip::Sip),
     #[cfg(feature = "serve")]
     Serve(Box<crate::serve::Serve>),
+    #[cfg(feature = "cluster")]
+    Cluster(Box<crate::cluster::Cluster>),
     /// Print a completion script for a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {
@@ -169,6 +171,21 @@ pub(crate) struct Query {
         help_heading = "Resources"
     )]
     pub(crate) geoip: Vec<PathBuf>,
+    /// Have a cluster answer: HOST:PORT of its scheduler, or 'local'
+    #[cfg(feature = "cluster")]
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        env = "WEIR_CLUSTER",
+        hide_env_values = true,
+        help_heading = "Resources",
+        conflicts_with_all = ["follow"],
+        long_help = "Have a cluster answer ('weir cluster'): HOST:PORT of its scheduler, or 'local' for a scheduler and \
+            executors in this process, for a first try. Captures are named as the executors find them: by a path that \
+            is the same on all machines, or by the address of an object. --threads says into how many partitions \
+            groups and joins fall"
+    )]
+    pub(crate) cluster: Option<String>,
     /// Leave aggregates to DataFusion's own operators
     #[arg(
         long,

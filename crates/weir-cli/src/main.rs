@@ -6,6 +6,8 @@
 
 mod args;
 mod clf;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod demo;
 mod encoder;
 mod fields;
@@ -108,6 +110,8 @@ fn run(cli: &Cli, messages: Messages) -> Result<ExitCode, Failure> {
         Command::Ws(ws) => ws::run(ws, global, messages),
         #[cfg(feature = "serve")]
         Command::Serve(serve) => serve::run(serve, global, messages),
+        #[cfg(feature = "cluster")]
+        Command::Cluster(cluster) => cluster::run(cluster, messages),
         Command::Summary(summary) => overview::run(summary, global, messages),
         Command::Report(report) => report::run(report, global, messages),
         Command::Shell(shell) => shell::run(shell, global, messages),

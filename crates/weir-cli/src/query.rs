@@ -12,20 +12,33 @@ use weir_engine::{Compile, Statement};
 use weir_packet::ErfHdlc;
 
 use crate::args::{Global, Hdlc, Query};
+#[cfg(feature = "cluster")]
+use crate::cluster::Asked;
 use crate::encoder::FileEncoder;
 use crate::message::Messages;
 use crate::refusal::Refusal;
-use crate::session::{Apart, Failure, Reader, Session};
+use crate::session::{Apart, Failure, Heed, Reader, Session};
+use crate::signals::Interrupts;
 use crate::target::Target;
 use crate::watch::Refresh;
 
 /// Answers the statements one after the other.
 pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
-    let session = Session::new(
-        &options(query, global),
-        messages,
-        !query.no_progress && !global.quiet,
-    )?;
+    let mut options = options(query, global);
+    #[cfg(feature = "cluster")]
+    let cluster = match &query.cluster {
+        Some(name) => {
+            let asked = Asked::at(name, options.threads, options.memory_limit_bytes)?;
+            options.cluster = Some(asked.client());
+            Some(asked)
+        }
+        None => None,
+    };
+    #[cfg(feature = "cluster")]
+    let _settle = Settle(cluster.as_ref());
+    // What runs elsewhere is to be ended there.
+    let interrupts = options.cluster.as_ref().map(|_| Interrupts::begin());
+    let session = Session::new(&options, messages, !query.no_progress && !global.quiet)?;
     let mut statements = VecDeque::new();
     match &query.file {
         Some(file) => {
@@ -93,7 +106,14 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
             false => Ok(()),
         };
         let outcome = outcome.and_then(|()| match planned.pop_front() {
-            Some(next) => session.answer(next, &output, out, refresh),
+            Some(next) => {
+                let heed = Heed {
+                    each: &mut |_| {},
+                    interrupts: interrupts.clone(),
+                };
+                let answered = session.answer_heeding(next, &output, out, refresh, heed);
+                answered.map(|answered| answered.reader)
+            }
             None => Ok(Reader::Listens),
         });
         match outcome {
@@ -119,6 +139,19 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
         target.keep()?;
     }
     Ok(session.close(query.stats))
+}
+
+/// Waits at the end of the statements until a cluster knows which of them nobody waits for.
+#[cfg(feature = "cluster")]
+struct Settle<'c>(Option<&'c Asked>);
+
+#[cfg(feature = "cluster")]
+impl Drop for Settle<'_> {
+    fn drop(&mut self) {
+        if let Some(asked) = self.0 {
+            asked.settle();
+        }
+    }
 }
 
 /// The files of the answers, made before anything is read; each has its name when it is whole.

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arrow::datatypes::SchemaRef;
+use datafusion::execution::SessionState;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::SessionStateDefaults;
 use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::logical_expr::planner::ExprPlanner;
-use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
 use datafusion::optimizer::Optimizer;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
@@ -40,6 +41,7 @@ use crate::narrow;
 use crate::networks;
 use crate::number;
 use crate::payload::{self, PayloadPlanner};
+use crate::piece::{Asked, Cluster, CutIntoPieces, SendAway};
 use crate::prepared::{self, PreparedStatements};
 use crate::reference::Resolver;
 use crate::registries;
@@ -106,6 +108,10 @@ pub struct Options {
     /// Refuses statements that write files, open them by DataFusion's own means, or change how the engine
     /// works: what a server lets strangers ask.
     pub read_only: bool,
+    /// The folder that names of files begin in, where that is not the process's own.
+    pub folder: Option<PathBuf>,
+    /// Other machines that read captures and put together what they have read.
+    pub cluster: Option<Arc<dyn Cluster>>,
 }
 
 /// A statement that was planned: files have been opened and names found, nothing has been read.
@@ -144,6 +150,8 @@ pub struct Engine {
     prepared: Mutex<PreparedStatements>,
     root: Option<Root>,
     remote: Remote,
+    /// What is being planned, for those who send it away.
+    asked: Arc<Asked>,
     options: Options,
 }
 
@@ -154,7 +162,15 @@ impl Engine {
     /// When the place for spilled data cannot be made ready, the time zone is not known, or a database of addresses
     /// cannot be read.
     pub fn new(options: &Options) -> Result<Self, Error> {
-        let scan_report = Arc::new(ScanReport::default());
+        Self::reporting(options, Arc::default(), None)
+    }
+
+    /// An engine that adds what it reads to a report, and whose scans end in the middle when `cancel` is asked.
+    pub(crate) fn reporting(
+        options: &Options,
+        scan_report: Arc<ScanReport>,
+        cancel: Option<Stop>,
+    ) -> Result<Self, Error> {
         let live = Arc::new(Live::new(options.tee.clone()));
         let mut config = SessionConfig::new()
             .with_information_schema(true)
@@ -163,6 +179,20 @@ impl Engine {
             .with_round_robin_repartition(false)
             .with_extension(Arc::clone(&scan_report))
             .with_extension(Arc::clone(&live));
+        if let Some(cancel) = cancel {
+            config = config.with_extension(Arc::new(cancel));
+        }
+        if let Some(cluster) = &options.cluster {
+            // Neither a filter that is found while rows are read nor a subquery's value reaches another machine.
+            let optimizer = &mut config.options_mut().optimizer;
+            optimizer.enable_dynamic_filter_pushdown = false;
+            optimizer.enable_physical_uncorrelated_scalar_subquery = false;
+            // A machine with some of the tasks knows nothing of which rows of one side met nothing in the others.
+            optimizer.prefer_hash_join = false;
+            optimizer.hash_join_single_partition_threshold = 0;
+            optimizer.hash_join_single_partition_threshold_rows = 0;
+            config = config.with_target_partitions(cluster.partitions().max(2));
+        }
         // It loses columns: a join key computed from a field of a struct is not found any more.
         config
             .options_mut()
@@ -197,6 +227,16 @@ impl Engine {
             };
             rules.insert(place.unwrap_or(0), Arc::new(fuse));
         }
+        if let Some(cluster) = &options.cluster {
+            let before = ["fuse_aggregates", "EnsureRequirements"];
+            let place = rules.iter().position(|rule| before.contains(&rule.name()));
+            rules.insert(
+                place.unwrap_or(0),
+                Arc::new(CutIntoPieces {
+                    piece_bytes: cluster.piece_bytes(),
+                }),
+            );
+        }
         // In front of the rule that decides how to join.
         let place = rules
             .iter()
@@ -204,6 +244,15 @@ impl Engine {
         rules.insert(place.unwrap_or(0), Arc::new(PlanWindows));
         // Behind those that look at scans.
         rules.push(Arc::new(ShareReadings));
+        let asked = Arc::<Asked>::default();
+        if let Some(cluster) = &options.cluster {
+            rules.push(Arc::new(SendAway {
+                cluster: Arc::clone(cluster),
+                asked: Arc::clone(&asked),
+                scan_report: Arc::clone(&scan_report),
+                options: options.clone(),
+            }));
+        }
         let mut logical_rules = Optimizer::new().rules;
         if options.memory_limit_bytes.is_some() {
             // In front of DataFusion's own, which takes fewer.
@@ -245,6 +294,7 @@ impl Engine {
         let remote = Remote::new(options)?;
         remote.register(&context)?;
         Ok(Self {
+            asked,
             remote,
             context,
             scan_report,
@@ -272,6 +322,18 @@ impl Engine {
     /// The session that tables are registered in.
     pub(crate) const fn context(&self) -> &SessionContext {
         &self.context
+    }
+
+    /// The functions and rules that it plans with, for sessions elsewhere that run its plans: with those, too, that no
+    /// statement names, but plans have.
+    #[must_use]
+    pub fn session_state(&self) -> SessionState {
+        let context = SessionContext::new_with_state(self.context.state());
+        for function in number::operations() {
+            context.register_udf(ScalarUDF::clone(function));
+        }
+        context.register_udf(window::function::barrier());
+        context.state()
     }
 
     /// What the scans have read and found damaged so far.
@@ -436,7 +498,12 @@ impl Engine {
             overwrite: self.options.overwrite,
             remote: &self.remote,
         };
+        let view = statement.made().filter(|made| made.is_view);
+        let view = view.map(|_| statement.inner.to_string());
         let (statement, copy) = copy::prepared(statement, &options)?;
+        // The bytes of records are not in the text of what is copied.
+        let is_told = !matches!(copy, Some(Copy::Capture(_)));
+        self.asked.plan(statement.query_text().filter(|_| is_told));
         let logical = match &copy {
             Some(Copy::Capture(_)) => {
                 let mut logical = self.logical(statement, true).await?;
@@ -445,7 +512,11 @@ impl Engine {
             }
             _ => self.logical(statement, false).await?,
         };
-        self.physical(logical, copy, is_explain).await
+        let planned = self.physical(logical, copy, is_explain).await?;
+        if let Some(view) = view {
+            self.asked.view(view);
+        }
+        Ok(planned)
     }
 
     /// What runs a logical plan.
@@ -529,6 +600,7 @@ impl Engine {
             lateness: self.options.lateness,
             records,
             follow: self.options.follow,
+            folder: self.options.folder.as_deref(),
             stop: &self.options.stop,
             feed: self.options.feed.as_ref(),
             root: self.root.as_ref(),

@@ -35,7 +35,7 @@ use crate::scan::CaptureScan;
 use convert::{Scope, Types};
 pub(crate) use node::{FusedAggregate, Pass};
 use sketch::Borrowed;
-pub(crate) use work::{AggregateSpec, Kept, ScanInput, Work};
+pub(crate) use work::{AggregateSpec, Certified, Kept, ScanInput, Work};
 
 /// See the module. Stands in front of the rules that deal out partitions, so that they see one
 /// operator that reads side by side by itself.
@@ -94,9 +94,21 @@ fn whole(plan: &Arc<dyn ExecutionPlan>, threads: usize) -> Option<FusedAggregate
 }
 
 /// The part of the aggregate that reads as one operator, which gives out groups of so many bytes.
-fn in_part(
+pub(crate) fn in_part(
     plan: &Arc<dyn ExecutionPlan>,
     partial_bytes: usize,
+) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    in_part_by(plan, partial_bytes, |_, fused| {
+        Some(Arc::new(fused) as Arc<dyn ExecutionPlan>)
+    })
+}
+
+/// The aggregate with something else in place of the part that reads: `replace` has that part as it is and as one
+/// operator.
+pub(crate) fn in_part_by(
+    plan: &Arc<dyn ExecutionPlan>,
+    partial_bytes: usize,
+    replace: impl Fn(&AggregateExec, FusedAggregate) -> Option<Arc<dyn ExecutionPlan>>,
 ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     let Some(aggregate) = plan.downcast_ref::<AggregateExec>() else {
         return Ok(None);
@@ -105,11 +117,12 @@ fn in_part(
     if aggregate.properties().output_ordering().is_some() {
         return Ok(None);
     }
-    let fused = |partial: &AggregateExec| fused(partial, &partial.schema(), 1, Some(partial_bytes));
+    let fused = |partial: &AggregateExec| {
+        let fused = fused(partial, &partial.schema(), 1, Some(partial_bytes))?;
+        replace(partial, fused)
+    };
     Ok(match aggregate.mode() {
-        AggregateMode::Partial => {
-            fused(aggregate).map(|fused| Arc::new(fused) as Arc<dyn ExecutionPlan>)
-        }
+        AggregateMode::Partial => fused(aggregate),
         AggregateMode::Single | AggregateMode::SinglePartitioned => {
             let of_mode = |mode, group_by, filters, input| {
                 AggregateExec::try_new(
@@ -130,7 +143,7 @@ fn in_part(
             };
             let filters = vec![None; aggregate.aggr_expr().len()];
             let group_by = group_by.as_final();
-            let whole = of_mode(AggregateMode::Final, group_by, filters, Arc::new(fused))?;
+            let whole = of_mode(AggregateMode::Final, group_by, filters, fused)?;
             Some(Arc::new(whole))
         }
         _ => None,
@@ -165,6 +178,7 @@ fn fused(
                     reading: scan.scan.reading().clone(),
                     partitions: scan.scan.partitions().to_vec(),
                     parts: 1,
+                    part: None,
                 },
                 branches: vec![branch],
                 consumer: None,
@@ -369,4 +383,4 @@ fn function(
 /// What the groups of one operator may have of the memory that there is for all.
 const PARTS_OF_LIMIT: usize = 8;
 /// What they may have of plenty: more of them miss the cache, and fewer of them meet again.
-const PARTIAL_BYTES_MAX: usize = 64 << 20;
+pub(crate) const PARTIAL_BYTES_MAX: usize = 64 << 20;

@@ -50,6 +50,7 @@ mod networks;
 mod number;
 mod offered;
 mod payload;
+mod piece;
 mod prepared;
 mod pushdown;
 mod reference;
@@ -80,6 +81,10 @@ pub use functions::FunctionEntry;
 pub use ladder::{CallLadder, MediaStream, socket};
 pub use names::nearest;
 pub use offered::{Ended, Offered};
+pub use piece::{
+    Cluster, PieceExec, PieceSettings, PieceWork, QueryDescription, Reports, ScanDescription,
+    TemplateScan, false_cuts, without_cuts,
+};
 pub use remote::NewOutput;
 pub use scan_report::ScanReport;
 pub use served::Described;

@@ -16,7 +16,7 @@ use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{BinaryExpr, Cast, Expr, ExprSchemable, LogicalPlan, Operator};
 
-pub(crate) use arithmetic::{DIV, Operation, div, operation};
+pub(crate) use arithmetic::{DIV, Operation, div, operation, operations};
 pub(crate) use sum::sum;
 
 /// Gives the operators of the plan their meaning, everywhere in it.

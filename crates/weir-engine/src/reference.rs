@@ -1,5 +1,6 @@
 //! What stands in FROM: paths, globs, lists and table functions become tables.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io::{BufReader, Read};
 use std::ops::ControlFlow;
@@ -85,6 +86,8 @@ pub(crate) struct Resolver<'e> {
     /// Captures are read on as they grow.
     pub(crate) follow: bool,
     pub(crate) stop: &'e Stop,
+    /// Where names of files begin, if not in the process's own folder.
+    pub(crate) folder: Option<&'e Path>,
     /// What `live` stands for.
     pub(crate) feed: Option<&'e Arc<dyn Feed>>,
     /// The folder that files are in, if they have to be in one.
@@ -278,13 +281,13 @@ impl Resolver<'_> {
             }
             Reference::Clf(patterns) => {
                 let table = ClfTable::new(
-                    log_paths(patterns, self.root)?,
+                    log_paths(&self.all_placed(patterns)?, self.root)?,
                     Arc::clone(self.scan_report),
                 );
                 return Ok(Made::Other(Arc::new(table)));
             }
             Reference::Records(patterns, layout, reads) => {
-                let layout = Arc::new(load_layout(layout, self.root)?);
+                let layout = Arc::new(load_layout(&self.placed(layout)?, self.root)?);
                 let sources = self
                     .expand(patterns)?
                     .into_iter()
@@ -302,7 +305,7 @@ impl Resolver<'_> {
             // What is allowed of it is the stores' to say: it is in no folder.
             match is_remote(pattern) {
                 true => found.extend(self.remote.expand(pattern)?),
-                false => found.extend(self.local(pattern)?),
+                false => found.extend(self.local(&self.placed(pattern)?)?),
             }
         }
         match found.is_empty() {
@@ -419,6 +422,42 @@ impl Resolver<'_> {
         Ok(taken)
     }
 
+    /// The name of a file as it is found from here.
+    fn placed<'n>(&self, name: &'n str) -> Result<Cow<'n, str>, Error> {
+        let Some(folder) = self.folder.filter(|_| self.root.is_none() && name != "-") else {
+            return Ok(Cow::Borrowed(name));
+        };
+        let is_here = std::env::current_dir().is_ok_and(|here| here == folder);
+        if is_here || Path::new(name).is_absolute() {
+            return Ok(Cow::Borrowed(name));
+        }
+        let Ok(placed) = folder.join(name).into_os_string().into_string() else {
+            let message = format!("{}: the name is not UTF-8", folder.display());
+            return Err(Error::new(ErrorKind::Source, message));
+        };
+        Ok(Cow::Owned(placed))
+    }
+
+    fn all_placed(&self, names: &[String]) -> Result<Vec<String>, Error> {
+        let placed = names.iter().map(|name| Ok(self.placed(name)?.into_owned()));
+        placed.collect()
+    }
+
+    /// A capture, called by the name that its user knows it by.
+    fn capture(&self, location: &Location) -> Source {
+        let source = Source::capture(location);
+        let is_here = || std::env::current_dir().is_ok_and(|here| Some(&*here) == self.folder);
+        match (self.folder, location.as_file()) {
+            (Some(folder), Some(path)) if self.root.is_none() && !is_here() => {
+                match path.strip_prefix(folder) {
+                    Ok(short) => source.shown_as(&shown(short)),
+                    Err(_) => source,
+                }
+            }
+            _ => source,
+        }
+    }
+
     /// The files that the patterns name, which are to be captures.
     fn capture_paths(&self, patterns: &[String]) -> Result<Vec<Location>, Error> {
         let paths = self.expand(patterns)?;
@@ -441,7 +480,7 @@ impl Resolver<'_> {
         };
         let path = match self.root {
             Some(root) => PathBuf::from(root.inside(&name)?),
-            None => PathBuf::from(&name),
+            None => PathBuf::from(&*self.placed(&name)?),
         };
         if let Some(root) = self.root {
             root.check(&path)?;
@@ -460,7 +499,7 @@ impl Resolver<'_> {
     fn sources(&self, paths: &[Location], reads: Reads) -> Result<Vec<Source>, Error> {
         let sources = paths
             .iter()
-            .map(|path| deduplicated(Source::capture(path), reads));
+            .map(|path| deduplicated(self.capture(path), reads));
         if !(reads.follow || self.follow) {
             return Ok(sources.collect());
         }

@@ -11,6 +11,7 @@ use arrow::error::ArrowError;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::TaskContext;
+use datafusion::logical_expr::Expr;
 use datafusion::physical_expr::expressions::Column as PhysicalColumn;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
@@ -24,7 +25,8 @@ use datafusion::physical_plan::{
 };
 use weir_packet::{Layer, Needs, Options as DecodeOptions};
 use weir_tables::{
-    Column, Compile, Counters, Predicate, Scan, ScanOptions, Source, Table, WantedRows, selects,
+    Column, Compile, Counters, Predicate, Scan, ScanOptions, Source, Stop, Table, WantedRows,
+    selects,
 };
 
 use crate::live::Live;
@@ -71,6 +73,8 @@ pub(crate) struct CaptureScan {
     reading: Reading,
     limit: Option<usize>,
     partitions: Vec<Vec<Source>>,
+    /// What the predicate was made of.
+    filters: Vec<Expr>,
     /// Where others take up rows of the same reading.
     consumer: Option<RowsConsumer>,
     properties: Arc<PlanProperties>,
@@ -110,10 +114,33 @@ impl CaptureScan {
             reading,
             limit,
             partitions,
+            filters: Vec::new(),
             consumer: None,
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
         }
+    }
+
+    /// The same scan, which remembers what its predicate was made of.
+    pub(crate) fn with_filters(self, filters: &[Expr]) -> Self {
+        Self {
+            filters: filters.to_vec(),
+            ..self
+        }
+    }
+
+    /// What the predicate was made of; nothing is known of that in plans that share readings.
+    pub(crate) fn filters(&self) -> &[Expr] {
+        &self.filters
+    }
+
+    pub(crate) const fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// Positions of the columns that it gives.
+    pub(crate) fn projection(&self) -> &[usize] {
+        &self.projection
     }
 
     /// The rows are those of the sources, not made from them.
@@ -397,6 +424,8 @@ impl ExecutionPlan for CaptureScan {
         let mut options = self.reading.options();
         options.batch_rows = context.session_config().batch_size();
         options.limit = self.limit;
+        let cancel = context.session_config().get_extension::<Stop>();
+        options.cancel = cancel.map(|stop| Stop::clone(&stop));
         let growing = sources.iter().any(Source::is_growing);
         if growing && let Some(live) = context.session_config().get_extension::<Live>() {
             options.tee.clone_from(&live.tee);

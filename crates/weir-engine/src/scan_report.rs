@@ -49,7 +49,7 @@ impl ScanReport {
     }
 
     /// Notes are told once, however often a statement is planned.
-    pub(crate) fn add_notes(&self, notes: Vec<String>) {
+    pub fn add_notes(&self, notes: Vec<String>) {
         let mut known = lock(&self.notes);
         for note in notes {
             if !known.contains(&note) {

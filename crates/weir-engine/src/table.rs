@@ -89,6 +89,20 @@ impl TableProvider for CaptureTable {
             Some(projection) => projection.clone(),
             None => (0..self.table.columns().len()).collect(),
         };
+        let partitions_max = state.config().target_partitions();
+        self.plan(projection, filters, limit, partitions_max)
+    }
+}
+
+impl CaptureTable {
+    /// Reads the columns at `projection` of the rows that pass all filters.
+    pub(crate) fn plan(
+        &self,
+        projection: Vec<usize>,
+        filters: &[Expr],
+        limit: Option<usize>,
+        partitions_max: usize,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
         let mut predicates: Vec<Predicate> = filters
             .iter()
             .filter_map(|filter| predicate(filter, &self.table))
@@ -104,11 +118,12 @@ impl TableProvider for CaptureTable {
         // side by side only where all of them are read.
         let partitions_max = match limit {
             Some(_) => 1,
-            None => state.config().target_partitions(),
+            None => partitions_max,
         };
         let scan = |projection: Vec<usize>, limit| {
             let (table, reading) = (self.table.clone(), self.reading.clone());
             CaptureScan::new(table, projection, predicate, reading, limit, partitions_max)
+                .with_filters(filters)
         };
         let time = self.table.schema().index_of(TIME).ok();
         let lateness = self.reading.lateness.filter(|_| !self.reading.sorted);
@@ -119,9 +134,7 @@ impl TableProvider for CaptureTable {
             None => Arc::new(scan(projection, limit)),
         })
     }
-}
 
-impl CaptureTable {
     /// Lets display filters read the messages that they ask for, ahead of the packets.
     fn read_messages(&self, predicate: &Predicate) -> Result<()> {
         let sources = &self.reading.sources;

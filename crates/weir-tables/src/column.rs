@@ -164,6 +164,12 @@ impl Table {
         }
     }
 
+    /// What named arguments set.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     /// Starts what makes the rows, unless they are packets or records.
     pub(crate) fn start(&self) -> Option<Box<dyn Extract>> {
         Some((self.extraction?.start)(&self.settings))

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::ops::Range;
 use std::sync::Arc;
 
-use weir_capture::{Reader, Split};
+use weir_capture::{Certificate, Reader, Split};
 use weir_packet::layout::Layout;
 
 use crate::records::RecordReader;
@@ -161,6 +161,14 @@ impl Parts {
         match &self.cut {
             Cut::Capture(split) => split.follows(before, part, reader),
             Cut::Records { .. } => false,
+        }
+    }
+
+    /// What part number `part` of a capture, which was read to its end, says of itself.
+    pub(crate) fn certificate(&self, part: usize, reader: &Reader<Bytes>) -> Option<Certificate> {
+        match &self.cut {
+            Cut::Capture(split) => Some(split.certificate(part, reader)),
+            Cut::Records { .. } => None,
         }
     }
 

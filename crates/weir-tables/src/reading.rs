@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use arrow::error::ArrowError;
-use weir_capture::{Format, Merge, Reader, Record, WriteError};
+use weir_capture::{Certificate, Format, Merge, Reader, Record, WriteError};
 use weir_packet::layout::{Layout, Row as LayoutRow, Start};
 use weir_packet::{Decoder, Frame, LinkType, Needs, Options as DecodeOptions, Reason};
 
@@ -374,6 +374,14 @@ impl<S: Sink> Reading<S> {
             self.ended = next.ended.take();
         }
         follows
+    }
+
+    /// What says of part `number` of a capture, which was read to its end, whether it goes together with others.
+    pub(crate) fn certificate(&self, parts: &Parts, number: usize) -> Option<Certificate> {
+        match &self.ended {
+            Some(Input::Capture(_, _, reader)) => parts.certificate(number, reader),
+            _ => None,
+        }
     }
 
     /// Reads on through part `number`, which `vain` has read for nothing.

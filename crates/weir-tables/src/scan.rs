@@ -11,7 +11,7 @@ use crate::extract::Extract;
 use crate::program::{Framing, Passed, Questions};
 use crate::reading::{Prepared, Reading, Sink};
 use crate::{
-    Batch, CaptureTee, Column, Counters, Origin, Predicate, Row, Source, SourceError, Table,
+    Batch, CaptureTee, Column, Counters, Origin, Predicate, Row, Source, SourceError, Stop, Table,
 };
 
 /// How a scan reads.
@@ -34,6 +34,8 @@ pub struct ScanOptions {
     pub read_ahead: bool,
     /// When what aggregates ask of each record is compiled to machine code.
     pub compile: Compile,
+    /// Ends a [`Scan`] with an error in the middle: nobody waits for it any more.
+    pub cancel: Option<Stop>,
 }
 
 /// When questions are compiled to machine code: those of aggregates that ask for plain fields. Which is
@@ -60,6 +62,7 @@ impl Default for ScanOptions {
             decode: DecodeOptions::default(),
             read_ahead: false,
             compile: Compile::default(),
+            cancel: None,
         }
     }
 }
@@ -69,6 +72,7 @@ impl Default for ScanOptions {
 /// [`Scan::take_errors`], and the next source goes on.
 pub struct Scan {
     reading: Reading<Gathering>,
+    cancel: Option<Stop>,
 }
 
 /// Rows that a predicate lets through, on their way into a batch.
@@ -117,6 +121,7 @@ impl Scan {
             options.tee = options.tee.map(CaptureTee::of_all);
         }
         Self {
+            cancel: options.cancel.clone(),
             reading: Reading::new(gathering, &wanted.needs, &wanted.columns, sources, options),
         }
     }
@@ -140,10 +145,13 @@ impl Scan {
     /// row.
     ///
     /// # Errors
-    /// When the records were said to be in the order of time and are not; or when Arrow refuses the
-    /// arrays, which would be a defect of this crate.
+    /// When the records were said to be in the order of time and are not; when the scan was cancelled; or when Arrow
+    /// refuses the arrays, which would be a defect of this crate.
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
         while !self.reading.sink().is_full() && self.reading.step()? {
+            if self.cancel.as_ref().is_some_and(Stop::is_asked) {
+                return Err(ArrowError::ComputeError("cancelled".to_owned()));
+            }
             if self.reading.is_paused() && !self.reading.sink().is_empty() {
                 break;
             }

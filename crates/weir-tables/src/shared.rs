@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
+use weir_capture::Certificate;
 use weir_packet::layout::Layout;
 use weir_packet::{LinkType, Options as DecodeOptions};
 
@@ -130,6 +131,14 @@ impl SharedScan {
             ours.merge(theirs);
         }
         true
+    }
+
+    /// What says of a part of a capture that was read to its end whether it goes together with those that others have
+    /// read: `None` when it is no part, or was not read to its end.
+    #[must_use]
+    pub fn certificate(&self) -> Option<Certificate> {
+        let part = self.part.as_ref()?;
+        self.reading.certificate(&part.parts, part.number)
     }
 
     /// Also adds what is read to `counters`, several times a second while it reads.

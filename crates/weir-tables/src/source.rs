@@ -205,6 +205,8 @@ pub struct Source {
     growth: Growth,
     /// Records that repeat one of those right before are passed over.
     dedup: bool,
+    /// What it is called in place of where it lies.
+    name: Option<Arc<str>>,
 }
 
 /// Whether a source has an end of its own.
@@ -244,6 +246,7 @@ impl Source {
             layout: None,
             growth: Growth::Ends,
             dedup: false,
+            name: None,
         }
     }
 
@@ -255,6 +258,7 @@ impl Source {
             layout: Some(layout),
             growth: Growth::Ends,
             dedup: false,
+            name: None,
         }
     }
 
@@ -275,6 +279,16 @@ impl Source {
             layout: None,
             growth: Growth::Feeds(feed),
             dedup: false,
+            name: None,
+        }
+    }
+
+    /// The same source, which is called by another name in columns and messages: the one that its user knows it by.
+    #[must_use]
+    pub fn shown_as(self, name: &str) -> Self {
+        Self {
+            name: Some(name.into()),
+            ..self
         }
     }
 
@@ -308,7 +322,10 @@ impl Source {
     /// Its name as it is shown; `-` for standard input.
     #[must_use]
     pub fn shown(&self) -> Cow<'_, str> {
-        self.location.shown()
+        match &self.name {
+            Some(name) => Cow::Borrowed(name),
+            None => self.location.shown(),
+        }
     }
 
     /// The record layout, unless this is a capture.
@@ -425,6 +442,13 @@ pub enum Cause {
         /// What was expected and found.
         reason: String,
     },
+    /// What another machine said of it, which read it.
+    Told {
+        /// What is wrong with it, and where.
+        said: String,
+        /// What the user could try; empty for nothing.
+        hint: String,
+    },
 }
 
 impl SourceError {
@@ -444,6 +468,7 @@ impl SourceError {
     pub fn hint(&self) -> Option<String> {
         match &self.cause {
             Cause::Capture(error) => error.hint().map(ToOwned::to_owned),
+            Cause::Told { hint, .. } => (!hint.is_empty()).then(|| hint.clone()),
             Cause::Io(_) | Cause::Record { .. } => None,
         }
     }
@@ -460,6 +485,7 @@ impl fmt::Display for SourceError {
                 offset,
                 reason,
             } => write!(f, "record {number} at byte {offset}: {reason}"),
+            Cause::Told { said, .. } => f.write_str(said),
         }
     }
 }
@@ -469,7 +495,7 @@ impl std::error::Error for SourceError {
         match &self.cause {
             Cause::Io(error) => Some(error),
             Cause::Capture(error) => Some(error),
-            Cause::Record { .. } => None,
+            Cause::Record { .. } | Cause::Told { .. } => None,
         }
     }
 }

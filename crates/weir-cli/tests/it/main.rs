@@ -8,6 +8,8 @@
 mod calls;
 mod carve;
 mod clf;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod documents;
 mod hep;
 mod live;

@@ -80,6 +80,29 @@ impl FusedAggregate {
 }
 
 impl FusedAggregate {
+    /// A file that it reads may be read in parts by several.
+    pub(crate) fn allows_parts(&self) -> bool {
+        self.passes.iter().all(|pass| {
+            let aggregate = Aggregate::new(pass.branches.clone(), &self.functions);
+            !pass.scan_input.reading.sorted
+                && aggregate.is_some_and(|aggregate| aggregate.allows_parts())
+        })
+    }
+
+    /// The same of one part of so many of its file only.
+    pub(crate) fn of_part(&self, number: usize, of: usize) -> Self {
+        let mut passes = self.passes.clone();
+        for pass in &mut passes {
+            pass.scan_input.part = Some((number, of));
+        }
+        Self::new(
+            self.schema(),
+            passes,
+            self.functions.clone(),
+            self.partial_bytes,
+        )
+    }
+
     /// The groups are put together by someone else.
     pub(crate) const fn is_partial(&self) -> bool {
         self.partial_bytes.is_some()

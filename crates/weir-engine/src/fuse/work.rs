@@ -1,6 +1,6 @@
 //! Reading into groups.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 
 use arrow::array::RecordBatch;
@@ -10,6 +10,7 @@ use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::physical_plan::metrics::RecordOutput;
 use tokio::sync::mpsc::Sender;
+use weir_capture::Certificate;
 use weir_tables::{
     Aggregate, Branch, Counters, Function, Parts, ScanOptions, SharedScan, Source, SourceError,
 };
@@ -27,7 +28,13 @@ pub(crate) struct ScanInput {
     pub(crate) partitions: Vec<Vec<Source>>,
     /// Parts of the one file that are read side by side, at most; 1 for none.
     pub(crate) parts: usize,
+    /// Which part of how many of the one file is read alone: others read the rest.
+    pub(crate) part: Option<(usize, usize)>,
 }
+
+/// What a part of a file that was read alone says of itself, for whoever puts the parts together.
+#[derive(Debug, Default)]
+pub(crate) struct Certified(pub(crate) Mutex<Option<Certificate>>);
 
 impl ScanInput {
     /// One of the sources has no end yet.
@@ -134,6 +141,15 @@ impl Work {
         specs: &[AggregateSpec],
     ) -> Result<Vec<Kept>> {
         let counters = Arc::new(Counters::default());
+        if let Some(part) = scan_input.part {
+            let read = self.read_part(scan_input, specs, part, &counters)?;
+            self.metrics.update(&counters);
+            self.scan_report.add_errors(read.errors);
+            drop(read.reservation);
+            let groups = read.scan.into_groups().into_iter();
+            let groups = groups.map(|aggregate| Kept::new(aggregate, &self.context));
+            return groups.collect();
+        }
         let read = match self.parts(scan_input)? {
             Some(parts) => vec![self.read_parts(scan_input, specs, &parts, &counters)?],
             None => side_by_side(&scan_input.partitions, |sources: &Vec<Source>| {
@@ -172,6 +188,42 @@ impl Work {
         };
         // What is wrong with the file is found again, and told, by who reads it in one.
         Ok(Parts::new(source, scan_input.parts).unwrap_or_default())
+    }
+
+    /// Reads one part of a file, and leaves its certificate with the session.
+    fn read_part(
+        &self,
+        scan_input: &ScanInput,
+        specs: &[AggregateSpec],
+        (number, of): (usize, usize),
+        counters: &Arc<Counters>,
+    ) -> Result<Read> {
+        let [source] = scan_input.reading.sources.as_slice() else {
+            return Err(DataFusionError::Internal(
+                "a part of several files".to_owned(),
+            ));
+        };
+        let changed = || {
+            let message = format!("{}: it is not what it was when it was cut", source.shown());
+            DataFusionError::Execution(message)
+        };
+        let parts = Parts::new(source, of).map_err(|_| changed())?;
+        let parts = parts
+            .filter(|parts| number < parts.count())
+            .ok_or_else(changed)?;
+        let scan = SharedScan::of_part(
+            self.aggregates(specs)?,
+            &parts,
+            number,
+            self.options(scan_input),
+        );
+        let read = self.drain(scan_input, self.watched(scan, counters))?;
+        let config = self.context.session_config();
+        if let Some(certified) = config.get_extension::<Certified>() {
+            let mut place = certified.0.lock().unwrap_or_else(PoisonError::into_inner);
+            *place = read.scan.certificate();
+        }
+        Ok(read)
     }
 
     /// Reads the parts of a file side by side, and joins them in order.

@@ -50,6 +50,11 @@ pub(crate) const DIV: &str = "div";
 
 /// The function of an operation.
 pub(super) fn function(operation: Operation) -> Arc<ScalarUDF> {
+    Arc::clone(&operations()[operation as usize])
+}
+
+/// The functions of all operations.
+pub(crate) fn operations() -> &'static [Arc<ScalarUDF>; 4] {
     static ALL: LazyLock<[Arc<ScalarUDF>; 4]> = LazyLock::new(|| {
         [
             Operation::Add,
@@ -59,7 +64,7 @@ pub(super) fn function(operation: Operation) -> Arc<ScalarUDF> {
         ]
         .map(|operation| Arc::new(ScalarUDF::from(Arithmetic::new(operation))))
     });
-    Arc::clone(&ALL[operation as usize])
+    &ALL
 }
 
 /// The operation that a function is.

@@ -1,0 +1,279 @@
+//! `weir cluster`: several machines that answer together; and who asks them.
+
+use std::io::Write;
+use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use weir_cluster::{
+    Client, DEFAULT_PORT, ExecutorOptions, Heartbeats, LocalCluster, Scheduler, SchedulerOptions,
+    host_and_port, run_executor,
+};
+
+use crate::message::Messages;
+use crate::quantity::{parse_duration, parse_size};
+use crate::session::Failure;
+use crate::signals;
+
+/// `weir cluster`.
+#[derive(Args, Debug)]
+#[command(
+    about = "Answer SQL on several machines",
+    long_about = "Answer SQL on several machines.\n\n\
+        One scheduler hands out the captures of a statement, each a piece, to executors, which read them where they \
+        lie: in a folder that all machines have by the same name, or in an object store. 'weir query --cluster \
+        HOST:PORT' asks; 'weir query --cluster local' starts all of it in one process, for a first try.",
+    after_help = CLUSTER_EXAMPLES
+)]
+pub(crate) struct Cluster {
+    #[command(subcommand)]
+    command: ClusterCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ClusterCommand {
+    /// Hand out work to executors
+    Scheduler(SchedulerArgs),
+    /// Do the work that a scheduler hands out
+    Executor(ExecutorArgs),
+}
+
+#[derive(Args, Debug)]
+struct SchedulerArgs {
+    /// Where it listens; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value_t = SocketAddr::from(([127, 0, 0, 1], DEFAULT_PORT)))]
+    listen: SocketAddr,
+    /// The name that executors call this machine by [default: the address it listens at]
+    #[arg(long, value_name = "HOST")]
+    advertise: Option<String>,
+    #[command(flatten)]
+    network: Network,
+}
+
+#[derive(Args, Debug)]
+struct ExecutorArgs {
+    /// The scheduler
+    #[arg(long, value_name = "HOST:PORT")]
+    scheduler: String,
+    /// The address it listens at
+    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::from([127, 0, 0, 1]))]
+    listen: IpAddr,
+    /// The name that others call this machine by [default: the address it listens at]
+    #[arg(long, value_name = "HOST")]
+    advertise: Option<String>,
+    /// Two ports that it listens at, for rows and for tasks [default: free ones]
+    #[arg(long, value_name = "PORT", num_args = 2)]
+    ports: Option<Vec<u16>>,
+    /// A folder for rows between the stages of a statement [default: a temporary one]
+    #[arg(long, value_name = "DIR", help_heading = "Resources")]
+    work_dir: Option<PathBuf>,
+    /// Memory for groups, sorts and joins of all tasks together: 2g [default: most of the machine's]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Resources")]
+    memory_limit: Option<usize>,
+    /// Tasks that run at once [default: one for each core]
+    #[arg(long, value_name = "N", help_heading = "Resources")]
+    cores: Option<NonZeroUsize>,
+    /// A folder that captures must lie in; several may be given [default: any]
+    #[arg(long = "root", value_name = "DIR", help_heading = "Reading")]
+    roots: Vec<PathBuf>,
+    /// Databases of addresses in MaxMind's format; may be repeated
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "WEIR_GEOIP",
+        hide_env_values = true,
+        value_delimiter = ',',
+        help_heading = "Reading"
+    )]
+    geoip: Vec<PathBuf>,
+    #[command(flatten)]
+    network: Network,
+}
+
+#[derive(Args, Debug)]
+struct Network {
+    /// Listen where other machines reach it
+    #[arg(
+        long,
+        help_heading = "Network",
+        long_help = "Listen where other machines reach it. There is no password: whoever reaches a scheduler or an executor \
+            reads what the executors can read. Say so of a network only that has nobody else in it"
+    )]
+    trusted_network: bool,
+    /// How long until an executor that has gone is missed
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "10s", help_heading = "Network")]
+    lost_after: Duration,
+}
+
+impl Network {
+    fn heartbeats(&self) -> Heartbeats {
+        Heartbeats {
+            every: (self.lost_after / 5).max(Duration::from_secs(1)),
+            lost_after: self.lost_after,
+        }
+    }
+}
+
+/// Schedules or executes until a signal ends it.
+pub(crate) fn run(cluster: &Cluster, messages: Messages) -> Result<ExitCode, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_name("weir-cluster")
+        // Plans of many steps are walked recursively.
+        .thread_stack_size(STACK_BYTES)
+        .build()
+        .map_err(|error| Failure::environment(format!("no threads: {error}")))?;
+    let end = Arc::new(AtomicBool::new(false));
+    signals::end_gracefully(&end);
+    let outcome = match &cluster.command {
+        ClusterCommand::Scheduler(scheduler) => {
+            runtime.block_on(schedule(scheduler, &end, messages))
+        }
+        ClusterCommand::Executor(executor) => runtime.block_on(execute(executor, messages)),
+    };
+    runtime.shutdown_timeout(Duration::from_millis(500));
+    outcome?;
+    messages.note("ended");
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn schedule(
+    scheduler: &SchedulerArgs,
+    end: &AtomicBool,
+    messages: Messages,
+) -> Result<(), Failure> {
+    let mut options = SchedulerOptions::default();
+    options.listen = scheduler.listen;
+    options.advertise.clone_from(&scheduler.advertise);
+    options.heartbeats = scheduler.network.heartbeats();
+    options.trusted_network = scheduler.network.trusted_network;
+    let scheduler = Scheduler::bind(&options).await.map_err(failed)?;
+    let address = scheduler.address().map_err(failed)?;
+    // Programs that start it read this line.
+    let mut out = std::io::stdout();
+    out.write_all(format!("{address}\n").as_bytes())?;
+    out.flush()?;
+    messages.note("Ctrl-C ends it");
+    let ended = async {
+        // A signal sets a flag: who waits for it looks at it now and then.
+        while !end.load(Ordering::Relaxed) {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    };
+    tokio::select! {
+        outcome = scheduler.run() => outcome.map_err(failed),
+        () = ended => Ok(()),
+    }
+}
+
+async fn execute(executor: &ExecutorArgs, messages: Messages) -> Result<(), Failure> {
+    let temporary = match &executor.work_dir {
+        Some(_) => None,
+        None => {
+            let made = tempfile::Builder::new().prefix("weir-executor-").tempdir();
+            Some(
+                made.map_err(|error| Failure::environment(format!("no folder for rows: {error}")))?,
+            )
+        }
+    };
+    let folder = match (&executor.work_dir, &temporary) {
+        (Some(folder), _) => folder.clone(),
+        (None, Some(folder)) => folder.path().to_owned(),
+        (None, None) => std::env::temp_dir(),
+    };
+    let mut options = ExecutorOptions::new(executor.scheduler.clone(), folder);
+    options.listen = executor.listen;
+    options.advertise.clone_from(&executor.advertise);
+    if let Some([rows, tasks]) = executor.ports.as_deref() {
+        options.ports = (*rows, *tasks);
+    }
+    options.memory_limit_bytes = executor.memory_limit;
+    if let Some(cores) = executor.cores {
+        options.cores = cores.get();
+    }
+    options.roots.clone_from(&executor.roots);
+    options.geoip.clone_from(&executor.geoip);
+    options.heartbeats = executor.network.heartbeats();
+    options.trusted_network = executor.network.trusted_network;
+    messages.note(&format!(
+        "an executor of {}; Ctrl-C ends it",
+        executor.scheduler
+    ));
+    run_executor(&options).await.map_err(failed)
+}
+
+/// A cluster that statements are sent to.
+pub(crate) struct Asked {
+    client: Client,
+    /// The cluster, when it is in this process. It ends when this is dropped.
+    _local: Option<LocalCluster>,
+}
+
+impl Asked {
+    /// The cluster at `HOST:PORT`, or one that is started here for `local`.
+    pub(crate) fn at(
+        name: &str,
+        threads: Option<usize>,
+        memory_limit: Option<usize>,
+    ) -> Result<Self, Failure> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let executors = threads.unwrap_or(cores).max(2);
+        if name == "local" {
+            let local = LocalCluster::start(executors, memory_limit).map_err(failed)?;
+            let client = local.client(executors).map_err(failed)?;
+            return Ok(Self {
+                client,
+                _local: Some(local),
+            });
+        }
+        host_and_port(name).map_err(failed)?;
+        let client = Client::new(name, threads.unwrap_or(PARTITIONS)).map_err(failed)?;
+        Ok(Self {
+            client,
+            _local: None,
+        })
+    }
+
+    /// What an engine sends plans to.
+    pub(crate) fn client(&self) -> Arc<Client> {
+        Arc::new(self.client.clone())
+    }
+
+    /// Waits until the cluster knows of all statements that nobody waits for.
+    pub(crate) fn settle(&self) {
+        self.client.settle(SETTLE);
+    }
+}
+
+fn failed(error: weir_cluster::Error) -> Failure {
+    let failure = Failure::environment(error.to_string());
+    match error.hint() {
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
+    }
+}
+
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How long the end of the program waits for a scheduler to hear of it.
+const SETTLE: Duration = Duration::from_secs(2);
+/// Partitions of groups and joins, where nobody says how many: few messages, and work for some machines.
+const PARTITIONS: usize = 8;
+const STACK_BYTES: usize = 16 << 20;
+
+const CLUSTER_EXAMPLES: &str = "\
+Examples:
+  A scheduler and two executors on this machine, and a question:
+    weir cluster scheduler
+    weir cluster executor --scheduler 127.0.0.1:50050 --cores 1
+    weir cluster executor --scheduler 127.0.0.1:50050 --cores 1
+    weir query --cluster 127.0.0.1:50050 \"SELECT ip.src, count(*) FROM 'day/*.pcap' GROUP BY 1\"
+  All of it in one process, for a first try:
+    weir query --cluster local \"SELECT ip.src, count(*) FROM 'day/*.pcap' GROUP BY 1\"
+  On machines of a network that has nobody else in it:
+    weir cluster scheduler --listen 0.0.0.0:50050 --advertise head --trusted-network
+    weir cluster executor --scheduler head:50050 --listen 0.0.0.0 --advertise node1 --trusted-network";

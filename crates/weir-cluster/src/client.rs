@@ -1,0 +1,676 @@
+//! The side of a cluster that asks.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use arrow::array::RecordBatch;
+use ballista_core::BALLISTA_VERSION;
+use ballista_core::client::BallistaClient;
+use ballista_core::error::BallistaError;
+use ballista_core::serde::protobuf::execute_query_params::Query;
+use ballista_core::serde::protobuf::operator_metric::Metric;
+use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
+use ballista_core::serde::protobuf::{
+    CancelJobParams, CleanJobDataParams, ExecuteQueryParams, GetJobMetricsParams, JobStatus,
+    KeyValuePair, PartitionLocation, job_status,
+};
+use ballista_core::version;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{exec_err, internal_err};
+use datafusion::error::{DataFusionError, Result as DfResult};
+use datafusion::execution::TaskContext;
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::displayable;
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::stream::RecordBatchReceiverStream;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
+    SendableRecordBatchStream,
+};
+use datafusion::prelude::SessionContext;
+use datafusion_proto::physical_plan::AsExecutionPlan;
+use datafusion_proto::protobuf::PhysicalPlanNode;
+use futures::StreamExt;
+use prost::Message;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::runtime::{Handle, Runtime};
+use tokio::sync::mpsc::Sender;
+use tokio::task::JoinSet;
+use tonic::Request;
+use tonic::transport::{Channel, Endpoint};
+use weir_engine::{Cluster, PieceExec, Reports, ScanReport, false_cuts, without_cuts};
+
+use crate::codec::WeirCodec;
+use crate::error::Error;
+use crate::server::engine_state;
+
+/// A cluster that is asked by the address of its scheduler. Clones are of one cluster.
+#[derive(Clone, Debug)]
+pub struct Client {
+    inner: Arc<Inner>,
+    /// Bytes of a piece of a capture that is cut.
+    piece_bytes: u64,
+}
+
+struct Inner {
+    /// Host and port.
+    scheduler: String,
+    partitions: usize,
+    session: String,
+    /// Jobs that the cluster was not yet told the end of.
+    under_way: Mutex<u64>,
+    ended: Condvar,
+    seen: Mutex<Vec<String>>,
+    runtime: Option<Runtime>,
+    handle: Handle,
+    /// A session as the executors have it.
+    arrival: Arc<TaskContext>,
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.scheduler)
+    }
+}
+
+impl Inner {
+    fn under_way(&self) -> std::sync::MutexGuard<'_, u64> {
+        self.under_way
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end_one(&self) {
+        *self.under_way() -= 1;
+        self.ended.notify_all();
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // It may be dropped where nobody may wait.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Client {
+    /// Asks the scheduler at this host and port. What is put together out of the pieces is so in this many partitions.
+    ///
+    /// # Errors
+    /// When there is no thread to talk on.
+    pub fn new(scheduler: impl Into<String>, partitions: usize) -> Result<Self, Error> {
+        static SESSIONS: AtomicU64 = AtomicU64::new(0);
+        let session = SESSIONS.fetch_add(1, Ordering::Relaxed);
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let now = now.unwrap_or_default().as_nanos();
+        // Sessions need not know sockets and clocks.
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .worker_threads(1)
+            .thread_name("weir-cluster-client")
+            .build()
+            .map_err(|error| Error::new(format!("no threads: {error}")))?;
+        Ok(Self {
+            piece_bytes: PIECE_BYTES,
+            inner: Arc::new(Inner {
+                handle: runtime.handle().clone(),
+                arrival: SessionContext::new_with_state(engine_state(&[])?).task_ctx(),
+                runtime: Some(runtime),
+                scheduler: scheduler.into(),
+                partitions: partitions.max(1),
+                session: format!("weir-{}-{now}-{session}", std::process::id()),
+                under_way: Mutex::default(),
+                ended: Condvar::new(),
+                seen: Mutex::default(),
+            }),
+        })
+    }
+
+    /// The same cluster, for which large captures are cut into pieces of about so many bytes.
+    #[must_use]
+    pub fn with_piece_bytes(self, piece_bytes: u64) -> Self {
+        Self {
+            piece_bytes,
+            ..self
+        }
+    }
+
+    /// Waits until the cluster was told of the end of all jobs, or until so much time has passed. To be called when nobody
+    /// waits for an answer any more.
+    pub fn settle(&self, at_most: Duration) {
+        let until = Instant::now() + at_most;
+        let mut under_way = self.inner.under_way();
+        while *under_way > 0 {
+            // Whoever ends does not wait for a scheduler that has gone.
+            let Some(left) = until.checked_duration_since(Instant::now()) else {
+                break;
+            };
+            let waited = self.inner.ended.wait_timeout(under_way, left);
+            under_way = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// The machines that held results of what was asked so far, as host and port.
+    #[must_use]
+    pub fn executors(&self) -> Vec<String> {
+        let seen = self.inner.seen.lock();
+        seen.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Cluster for Client {
+    fn sent(&self, plan: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
+        let codec = WeirCodec::default();
+        let node = PhysicalPlanNode::try_from_physical_plan(Arc::clone(plan), &codec).ok()?;
+        // What arrives has to be what was sent: functions travel by their names, and some operators leave something out.
+        let arrived = node
+            .try_into_physical_plan(&self.inner.arrival, &codec)
+            .ok()?;
+        let said =
+            |plan: &Arc<dyn ExecutionPlan>| displayable(plan.as_ref()).indent(false).to_string();
+        if said(&arrived) != said(plan) || arrived.schema() != plan.schema() {
+            return None;
+        }
+        let bytes = node.encode_to_vec();
+        // A message holds it, with some settings.
+        if bytes.len() > MESSAGE_BYTES_MAX - (1 << 20) {
+            return None;
+        }
+        Some(Arc::new(ClusterExec::new(self.clone(), Arc::clone(plan))))
+    }
+
+    fn partitions(&self) -> usize {
+        self.inner.partitions
+    }
+
+    fn piece_bytes(&self) -> u64 {
+        self.piece_bytes
+    }
+}
+
+/// Runs its child elsewhere, and gives what comes back.
+#[derive(Debug)]
+struct ClusterExec {
+    client: Client,
+    plan: Arc<dyn ExecutionPlan>,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl ClusterExec {
+    fn new(client: Client, plan: Arc<dyn ExecutionPlan>) -> Self {
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(plan.schema()),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Final,
+            Boundedness::Bounded,
+        );
+        Self {
+            client,
+            plan,
+            properties: Arc::new(properties),
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+
+    /// Stages and pieces: a stage ends where rows go from machine to machine.
+    fn shape(&self) -> (usize, usize) {
+        let (mut stages, mut pieces) = (1, 0);
+        let walked = self.plan.apply(|node| {
+            if matches!(
+                node.name(),
+                "RepartitionExec" | "CoalescePartitionsExec" | "SortPreservingMergeExec"
+            ) {
+                stages += 1;
+            }
+            if let Some(piece) = node.downcast_ref::<PieceExec>() {
+                pieces += piece.pieces();
+            }
+            Ok(TreeNodeRecursion::Continue)
+        });
+        debug_assert!(walked.is_ok());
+        (stages, pieces)
+    }
+}
+
+impl DisplayAs for ClusterExec {
+    fn fmt_as(&self, kind: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (stages, pieces) = self.shape();
+        let separate = match kind {
+            DisplayFormatType::TreeRender => "\n",
+            _ => {
+                f.write_str("ClusterExec: ")?;
+                "; "
+            }
+        };
+        write!(
+            f,
+            "all below runs on the executors of {}{separate}stages={stages}{separate}pieces={pieces}",
+            self.client.inner.scheduler
+        )
+    }
+}
+
+impl ExecutionPlan for ClusterExec {
+    fn name(&self) -> &'static str {
+        "ClusterExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.plan]
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false]
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DfResult<TreeNodeRecursion>,
+    ) -> DfResult<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> DfResult<Arc<dyn ExecutionPlan>> {
+        let [plan] = children.as_slice() else {
+            return internal_err!("a cluster runs one plan");
+        };
+        Ok(Arc::new(Self::new(self.client.clone(), Arc::clone(plan))))
+    }
+
+    fn execute(
+        &self,
+        _partition: usize,
+        context: Arc<TaskContext>,
+    ) -> DfResult<SendableRecordBatchStream> {
+        let config = context.session_config();
+        let settings = config.options().entries().into_iter();
+        let settings = settings.map(|entry| KeyValuePair {
+            key: entry.key,
+            value: entry.value,
+        });
+        let asked = Asked {
+            plan: Arc::clone(&self.plan),
+            settings: settings.collect(),
+            operation: context.session_id(),
+        };
+        let report = config.get_extension::<ScanReport>().unwrap_or_default();
+        let client = self.client.clone();
+        let mut builder = RecordBatchReceiverStream::builder(self.schema(), 2);
+        let sender = builder.tx();
+        let handle = self.client.inner.handle.clone();
+        builder.spawn(async move {
+            // Dropped with the stream.
+            let mut run = JoinSet::new();
+            run.spawn_on(
+                async move { client.run(asked, &report, &sender).await },
+                &handle,
+            );
+            match run.join_next().await {
+                Some(Ok(outcome)) => outcome,
+                Some(Err(error)) => exec_err!("asking the cluster: {error}"),
+                None => Ok(()),
+            }
+        });
+        Ok(builder.build())
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+}
+
+/// A plan on its way.
+struct Asked {
+    plan: Arc<dyn ExecutionPlan>,
+    settings: Vec<KeyValuePair>,
+    operation: String,
+}
+
+impl Asked {
+    fn query(&self, session: &str) -> DfResult<ExecuteQueryParams> {
+        let codec = WeirCodec::default();
+        let plan = PhysicalPlanNode::try_from_physical_plan(Arc::clone(&self.plan), &codec)?;
+        Ok(ExecuteQueryParams {
+            query: Some(Query::PhysicalPlan(plan.encode_to_vec())),
+            settings: self.settings.clone(),
+            session_id: session.to_owned(),
+            operation_id: self.operation.clone(),
+        })
+    }
+}
+
+/// A job of the scheduler, which ends it when it is dropped before its answer is whole.
+struct Job {
+    client: Client,
+    channel: Channel,
+    id: Option<String>,
+    /// Its answer was fetched, and what is kept of it is to be removed.
+    is_fetched: bool,
+}
+
+impl Job {
+    fn new(client: &Client, channel: &Channel) -> Self {
+        *client.inner.under_way() += 1;
+        Self {
+            client: client.clone(),
+            channel: channel.clone(),
+            id: None,
+            is_fetched: false,
+        }
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        let inner = Arc::clone(&self.client.inner);
+        let Some(id) = self.id.take() else {
+            inner.end_one();
+            return;
+        };
+        let channel = self.channel.clone();
+        let is_fetched = self.is_fetched;
+        let handle = inner.handle.clone();
+        handle.spawn(async move {
+            let mut scheduler = SchedulerGrpcClient::new(channel);
+            // A scheduler that does not hear has no job either.
+            if !is_fetched {
+                let job = CancelJobParams { job_id: id.clone() };
+                let _ = scheduler.cancel_job(job).await;
+            }
+            let _ = scheduler
+                .clean_job_data(CleanJobDataParams {
+                    job_id: id,
+                    remove_stage_ids: Vec::new(),
+                })
+                .await;
+            inner.end_one();
+        });
+    }
+}
+
+impl Client {
+    async fn channel(&self) -> DfResult<Channel> {
+        let scheduler = &self.inner.scheduler;
+        let endpoint = Endpoint::from_shared(format!("http://{scheduler}"));
+        let endpoint = endpoint.map_err(|error| {
+            DataFusionError::Execution(format!("{scheduler} is no host and port: {error}"))
+        })?;
+        let endpoint = endpoint
+            .connect_timeout(CONNECT)
+            .tcp_nodelay(true)
+            // A scheduler whose machine has gone says nothing.
+            .http2_keep_alive_interval(KEEP_ALIVE)
+            .keep_alive_timeout(KEEP_ALIVE)
+            .keep_alive_while_idle(true);
+        endpoint.connect().await.map_err(|error| {
+            DataFusionError::Execution(format!(
+                "no scheduler answers at {scheduler}: {}",
+                chain(&error)
+            ))
+        })
+    }
+
+    /// Waits a while for an executor: a scheduler without one would keep the job for ever.
+    async fn ready(&self) -> DfResult<()> {
+        let scheduler = &self.inner.scheduler;
+        let until = Instant::now() + EXECUTORS;
+        loop {
+            if has_executor(scheduler).await.unwrap_or(false) {
+                return Ok(());
+            }
+            if Instant::now() > until {
+                return exec_err!(
+                    "no executor is known to the scheduler {scheduler}: weir cluster executor --scheduler {scheduler} \
+                     starts one"
+                );
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// Has a plan run, and gives its rows.
+    async fn run(
+        &self,
+        mut asked: Asked,
+        report: &ScanReport,
+        sender: &Sender<DfResult<RecordBatch>>,
+    ) -> DfResult<()> {
+        let channel = self.channel().await?;
+        self.ready().await?;
+        loop {
+            let mut job = Job::new(self, &channel);
+            let query = asked.query(&self.inner.session)?;
+            let mut parts = self.finished(query, &mut job, channel.clone()).await?;
+            let reports = self.reports(&job, channel.clone()).await?;
+            // Before the first row is given: parts that do not go together are no answer.
+            let wrong = false_cuts(&asked.plan, &reports)?;
+            if !wrong.is_empty() {
+                asked.plan = without_cuts(asked.plan, &wrong)?;
+                report.add_notes(vec![format!(
+                    "{} read again in one piece: where it was cut is not where its records begin, or something is wrong in it",
+                    wrong.join(", ")
+                )]);
+                continue;
+            }
+            reports.tell(report);
+            // Rows that nobody put into an order come in that of the pieces.
+            parts.sort_by_key(|part| {
+                let partition = part.partition_id.as_ref();
+                (
+                    partition.map(|partition| partition.partition_id),
+                    part.map_partition_id,
+                )
+            });
+            for part in parts {
+                let mut batches = self.fetch(part).await?;
+                while let Some(batch) = batches.next().await {
+                    if sender.send(Ok(batch?)).await.is_err() {
+                        return Ok(());
+                    }
+                }
+            }
+            job.is_fetched = true;
+            return Ok(());
+        }
+    }
+
+    /// Waits until the job is done, and says where its rows are.
+    async fn finished(
+        &self,
+        query: ExecuteQueryParams,
+        job: &mut Job,
+        channel: Channel,
+    ) -> DfResult<Vec<PartitionLocation>> {
+        let mut scheduler = SchedulerGrpcClient::new(channel)
+            .max_encoding_message_size(MESSAGE_BYTES_MAX)
+            .max_decoding_message_size(MESSAGE_BYTES_MAX);
+        let mut request = Request::new(query);
+        version::insert_version_header(request.metadata_mut());
+        let answered = scheduler.execute_query_push(request).await;
+        let answered = answered.map_err(|status| {
+            DataFusionError::Execution(format!("the scheduler refuses: {}", status.message()))
+        })?;
+        let theirs = version::version_from_metadata(answered.metadata());
+        version::check_compatibility(Some(BALLISTA_VERSION), theirs)
+            .map_err(DataFusionError::Execution)?;
+        let mut told = answered.into_inner();
+        loop {
+            let told = match told.next().await {
+                Some(Ok(told)) => told,
+                Some(Err(status)) => {
+                    return exec_err!("the scheduler has gone: {}", status.message());
+                }
+                None => {
+                    return exec_err!("the scheduler has gone before the statement was answered");
+                }
+            };
+            let Some(JobStatus { job_id, status, .. }) = told.status else {
+                continue;
+            };
+            if job.id.is_none() && !job_id.is_empty() {
+                job.id = Some(job_id);
+            }
+            match status {
+                Some(job_status::Status::Failed(failed)) => {
+                    return Err(DataFusionError::Execution(reason(&failed.error)));
+                }
+                Some(job_status::Status::Successful(done)) => {
+                    return Ok(done.partition_location);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Brings home what the executors read and found damaged.
+    async fn reports(&self, job: &Job, channel: Channel) -> DfResult<Reports> {
+        let mut scheduler = SchedulerGrpcClient::new(channel)
+            .max_encoding_message_size(MESSAGE_BYTES_MAX)
+            .max_decoding_message_size(usize::MAX);
+        let asked = GetJobMetricsParams {
+            job_id: job.id.clone().unwrap_or_default(),
+        };
+        let answered = scheduler.get_job_metrics(asked).await;
+        let answered = answered.map_err(|status| {
+            DataFusionError::Execution(format!(
+                "what the executors found damaged is not known: {}",
+                status.message()
+            ))
+        })?;
+        let mut reports = Reports::default();
+        let stages = answered.into_inner().stages.into_iter();
+        let operators = stages.flat_map(|stage| stage.operators);
+        for metric in operators.flat_map(|operator| operator.metrics) {
+            if let Some(Metric::Count(count)) = metric.metric {
+                reports.take(&count.name, count.value);
+            }
+        }
+        Ok(reports)
+    }
+
+    /// The rows that an executor keeps.
+    async fn fetch(&self, part: PartitionLocation) -> DfResult<SendableRecordBatchStream> {
+        let layout = part.layout();
+        let (Some(executor), Some(partition)) = (part.executor_meta, part.partition_id) else {
+            return internal_err!("the scheduler does not say where the rows are");
+        };
+        let port = u16::try_from(executor.port).unwrap_or_default();
+        {
+            let name = format!("{}:{port}", executor.host);
+            let mut seen = self
+                .inner
+                .seen
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            if !seen.contains(&name) {
+                seen.push(name);
+            }
+        }
+        let mut client = BallistaClient::try_new(
+            &executor.host,
+            port,
+            MESSAGE_BYTES_MAX,
+            false,
+            None,
+            FETCH_RETRIES,
+            FETCH_WAIT_MS,
+            0,
+            0,
+        )
+        .await
+        .map_err(|error| lost(&executor.host, port, &error))?;
+        client
+            .fetch_partition_proxied(
+                &executor.id,
+                &partition.into(),
+                part.file_id,
+                layout,
+                &executor.host,
+                port,
+                true,
+            )
+            .await
+            .map_err(|error| lost(&executor.host, port, &error))
+    }
+}
+
+/// Asks a scheduler's health page, which says whether it has an executor.
+async fn has_executor(scheduler: &str) -> std::io::Result<bool> {
+    let asked = async {
+        let mut stream = TcpStream::connect(scheduler).await?;
+        let request =
+            format!("GET /readyz HTTP/1.1\r\nHost: {scheduler}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await?;
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).await?;
+        Ok(status.ends_with(b" 200"))
+    };
+    match tokio::time::timeout(CONNECT, asked).await {
+        Ok(answered) => answered,
+        Err(_) => Ok(false),
+    }
+}
+
+fn lost(host: &str, port: u16, error: &BallistaError) -> DataFusionError {
+    DataFusionError::Execution(format!(
+        "the executor {host}:{port} has rows of the answer and does not give them: {error}"
+    ))
+}
+
+/// What an error says, with what it comes from.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut said = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_said = cause.to_string();
+        if !said.contains(&cause_said) {
+            said = format!("{said}: {cause_said}");
+        }
+        source = cause.source();
+    }
+    said
+}
+
+/// Why a job failed, without what Ballista says around it.
+fn reason(error: &str) -> String {
+    let mut said = error;
+    for start in [
+        "Job failed due to stage ",
+        "DataFusion error: ",
+        "External error: ",
+        "Execution error: ",
+    ] {
+        if let Some((_, rest)) = said.rsplit_once(start)
+            && start != "Job failed due to stage "
+        {
+            said = rest;
+        }
+    }
+    said.trim().trim_end_matches(['"', ')', '\n']).to_owned()
+}
+
+/// Bytes of a message, at most, on both sides.
+pub(crate) const MESSAGE_BYTES_MAX: usize = 16 << 20;
+const CONNECT: Duration = Duration::from_secs(5);
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+/// Large enough that finding where a piece begins, and a task for it, cost nothing beside reading it.
+const PIECE_BYTES: u64 = 64 << 20;
+/// How long a scheduler may be without an executor: they may be starting.
+const EXECUTORS: Duration = Duration::from_secs(10);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+const FETCH_RETRIES: u8 = 3;
+const FETCH_WAIT_MS: u64 = 200;

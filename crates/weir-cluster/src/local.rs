@@ -1,0 +1,101 @@
+//! A whole cluster in one process, for a first try and for tests.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use crate::client::Client;
+use crate::error::Error;
+use crate::server::{ExecutorOptions, Scheduler, SchedulerOptions, run_executor};
+
+/// A scheduler and executors on threads of their own. All ends when it is dropped.
+#[derive(Debug)]
+pub struct LocalCluster {
+    runtime: Option<Runtime>,
+    scheduler: SocketAddr,
+    // The folders of the executors go with it.
+    work: TempDir,
+}
+
+impl LocalCluster {
+    /// Starts a scheduler and so many executors of one core each, which may hold so much memory together.
+    ///
+    /// # Errors
+    /// When there are no threads, no ports or no place for the folders of the executors.
+    pub fn start(executors: usize, memory_limit_bytes: Option<usize>) -> Result<Self, Error> {
+        Self::start_below(&std::env::temp_dir(), executors, memory_limit_bytes)
+    }
+
+    /// As [`Self::start`], with the folders of the executors in this one.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_below(
+        folder: &Path,
+        executors: usize,
+        memory_limit_bytes: Option<usize>,
+    ) -> Result<Self, Error> {
+        let failed = |error: std::io::Error| Error::new(error.to_string());
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .worker_threads(executors.clamp(2, 8))
+            .thread_name("weir-cluster")
+            .thread_stack_size(STACK_BYTES)
+            .build()
+            .map_err(failed)?;
+        let work = tempfile::Builder::new()
+            .prefix("weir-cluster-")
+            .tempdir_in(folder)
+            .map_err(failed)?;
+        let mut options = SchedulerOptions::default();
+        options.listen.set_port(0);
+        let scheduler = runtime.block_on(Scheduler::bind(&options))?;
+        let address = scheduler.address()?;
+        runtime.spawn(scheduler.run());
+        for number in 0..executors.max(1) {
+            let folder = work.path().join(format!("executor-{number}"));
+            let mut options = ExecutorOptions::new(address.to_string(), folder);
+            options.cores = 1;
+            options.memory_limit_bytes = memory_limit_bytes.map(|bytes| bytes / executors.max(1));
+            runtime.spawn(async move { run_executor(&options).await });
+        }
+        Ok(Self {
+            runtime: Some(runtime),
+            scheduler: address,
+            work,
+        })
+    }
+
+    /// Who asks it.
+    ///
+    /// # Errors
+    /// As [`Client::new`].
+    pub fn client(&self, partitions: usize) -> Result<Client, Error> {
+        Client::new(self.scheduler.to_string(), partitions)
+    }
+
+    /// Where its scheduler listens.
+    #[must_use]
+    pub const fn scheduler(&self) -> SocketAddr {
+        self.scheduler
+    }
+
+    /// Where the rows between stages lie.
+    #[must_use]
+    pub fn work_dir(&self) -> &Path {
+        self.work.path()
+    }
+}
+
+impl Drop for LocalCluster {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(Duration::from_millis(200));
+        }
+    }
+}
+
+const STACK_BYTES: usize = 16 << 20;

@@ -1,0 +1,331 @@
+//! The sides of a cluster that answer: a scheduler, and executors.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ballista_core::config::BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK;
+use ballista_core::extension::SessionConfigExt;
+use ballista_core::registry::BallistaFunctionRegistry;
+use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
+use ballista_scheduler::cluster::BallistaCluster;
+use ballista_scheduler::config::{SchedulerConfig, TaskDistributionPolicy};
+use ballista_scheduler::scheduler_process::{create_scheduler, start_grpc_service_with_listener};
+use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::prelude::SessionConfig;
+use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
+use tokio::net::TcpListener;
+use weir_engine::{Engine, PieceSettings};
+
+use crate::client::MESSAGE_BYTES_MAX;
+use crate::codec::WeirCodec;
+use crate::error::Error;
+
+/// How soon those who have gone are missed.
+#[derive(Clone, Copy, Debug)]
+pub struct Heartbeats {
+    /// An executor is heard of this often.
+    pub every: Duration,
+    /// An executor that was not heard of for so long has gone.
+    pub lost_after: Duration,
+}
+
+impl Default for Heartbeats {
+    fn default() -> Self {
+        Self {
+            every: Duration::from_secs(2),
+            lost_after: Duration::from_secs(10),
+        }
+    }
+}
+
+/// A scheduler that is to be started.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SchedulerOptions {
+    /// Where it listens; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// The name or address that executors call it by, where that is not the one it listens at.
+    pub advertise: Option<String>,
+    /// How soon executors that have gone are missed.
+    pub heartbeats: Heartbeats,
+    /// The network is the user's own: whoever reaches it may ask and answer.
+    pub trusted_network: bool,
+}
+
+impl Default for SchedulerOptions {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], DEFAULT_PORT)),
+            advertise: None,
+            heartbeats: Heartbeats::default(),
+            trusted_network: false,
+        }
+    }
+}
+
+/// An executor that is to be started.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ExecutorOptions {
+    /// Host and port of the scheduler.
+    pub scheduler: String,
+    /// The address that it listens at.
+    pub listen: IpAddr,
+    /// The name or address that others call it by, where that is not the one it listens at.
+    pub advertise: Option<String>,
+    /// Two ports that it listens at, for rows and for tasks; 0 takes free ones.
+    pub ports: (u16, u16),
+    /// Where rows between stages lie. It is the user's to make and to remove.
+    pub work_dir: PathBuf,
+    /// Bytes that all tasks together may hold.
+    pub memory_limit_bytes: Option<usize>,
+    /// Tasks that run at once.
+    pub cores: usize,
+    /// Folders that captures must lie in; any are read when there are none.
+    pub roots: Vec<PathBuf>,
+    /// Databases that functions of addresses ask.
+    pub geoip: Vec<PathBuf>,
+    /// How soon it is missed when it has gone.
+    pub heartbeats: Heartbeats,
+    /// The network is the user's own: whoever reaches it may ask for whatever it can read.
+    pub trusted_network: bool,
+}
+
+impl ExecutorOptions {
+    /// An executor of the scheduler at this host and port, which keeps rows in this folder.
+    #[must_use]
+    pub fn new(scheduler: impl Into<String>, work_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            scheduler: scheduler.into(),
+            listen: IpAddr::from([127, 0, 0, 1]),
+            advertise: None,
+            ports: (0, 0),
+            work_dir: work_dir.into(),
+            memory_limit_bytes: None,
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            roots: Vec::new(),
+            geoip: Vec::new(),
+            heartbeats: Heartbeats::default(),
+            trusted_network: false,
+        }
+    }
+}
+
+/// A scheduler that listens.
+pub struct Scheduler {
+    listener: TcpListener,
+    config: SchedulerConfig,
+}
+
+impl fmt::Debug for Scheduler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Scheduler({:?})", self.listener)
+    }
+}
+
+impl Scheduler {
+    /// Listens.
+    ///
+    /// # Errors
+    /// When the address is taken, or is not this machine's own and the network was not said to be trusted.
+    pub async fn bind(options: &SchedulerOptions) -> Result<Self, Error> {
+        guarded(options.listen.ip(), options.trusted_network)?;
+        let failed = |error: std::io::Error| Error::new(format!("{}: {error}", options.listen));
+        let listener = TcpListener::bind(options.listen).await.map_err(failed)?;
+        let at = listener.local_addr().map_err(failed)?;
+        let state = planning_state()?;
+        let of_session = state.clone();
+        let lost_after = seconds(options.heartbeats.lost_after);
+        let advertise = options.advertise.clone();
+        let config = SchedulerConfig {
+            external_host: advertise.unwrap_or_else(|| host(at.ip())),
+            bind_host: at.ip().to_string(),
+            bind_port: at.port(),
+            task_distribution: TaskDistributionPolicy::RoundRobin,
+            grpc_server_max_decoding_message_size: message_bytes(),
+            grpc_server_max_encoding_message_size: message_bytes(),
+            grpc_client_max_message_size: message_bytes(),
+            executor_timeout_seconds: lost_after,
+            expire_dead_executor_interval_seconds: lost_after.div_ceil(4).max(1),
+            no_executors_grace_period_seconds: lost_after.max(1),
+            finished_job_state_clean_up_interval_seconds: 600,
+            override_config_producer: Some(Arc::new(config)),
+            override_session_builder: Some(Arc::new(move |config| {
+                Ok(SessionStateBuilder::new_from_existing(of_session.clone())
+                    .with_config(config)
+                    .build())
+            })),
+            override_physical_codec: Some(Arc::new(WeirCodec::default())),
+            ..SchedulerConfig::default()
+        };
+        Ok(Self { listener, config })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// When the system does not say.
+    pub fn address(&self) -> Result<SocketAddr, Error> {
+        let address = self.listener.local_addr();
+        address.map_err(|error| Error::new(error.to_string()))
+    }
+
+    /// Schedules until it is dropped.
+    ///
+    /// # Errors
+    /// When it cannot be started, or its socket fails.
+    pub async fn run(self) -> Result<(), Error> {
+        let failed = |error: ballista_core::error::BallistaError| Error::new(error.to_string());
+        let config = Arc::new(self.config);
+        let cluster = BallistaCluster::new_from_config(&config)
+            .await
+            .map_err(failed)?;
+        let scheduler = create_scheduler::<LogicalPlanNode, PhysicalPlanNode>(cluster, config)
+            .await
+            .map_err(failed)?;
+        start_grpc_service_with_listener(self.listener, scheduler)
+            .await
+            .map_err(failed)
+    }
+}
+
+/// Runs tasks until a signal ends the process, or the scheduler has gone for long.
+///
+/// # Errors
+/// When the scheduler cannot be reached or refuses, the work folder cannot be used, or the address is not this
+/// machine's own and the network was not said to be trusted.
+pub async fn run_executor(options: &ExecutorOptions) -> Result<(), Error> {
+    guarded(options.listen, options.trusted_network)?;
+    let (scheduler_host, scheduler_port) = host_and_port(&options.scheduler)?;
+    let work_dir = &options.work_dir;
+    let shown = work_dir.display();
+    std::fs::create_dir_all(work_dir).map_err(|error| Error::new(format!("{shown}: {error}")))?;
+    let Some(work_dir) = work_dir.to_str() else {
+        return Err(Error::new(format!("{shown}: the name is not UTF-8")));
+    };
+    let (rows, tasks) = (
+        free(options.listen, options.ports.0)?,
+        free(options.listen, options.ports.1)?,
+    );
+    let state = engine_state(&options.geoip)?;
+    let mut settings = PieceSettings::default();
+    settings.memory_limit_bytes = options
+        .memory_limit_bytes
+        .map(|bytes| bytes / options.cores.max(1));
+    settings.threads = Some(1);
+    settings.geoip.clone_from(&options.geoip);
+    settings.roots.clone_from(&options.roots);
+    let settings = Arc::new(settings);
+    let registry = BallistaFunctionRegistry::from(&state);
+    let executor = ExecutorProcessConfig {
+        bind_host: options.listen.to_string(),
+        external_host: Some(
+            options
+                .advertise
+                .clone()
+                .unwrap_or_else(|| host(options.listen)),
+        ),
+        port: rows,
+        grpc_port: tasks,
+        scheduler_host,
+        scheduler_port,
+        scheduler_connect_timeout_seconds: 30,
+        vcores: options.cores.max(1),
+        work_dir: Some(work_dir.to_owned()),
+        job_data_ttl_seconds: 3600,
+        job_data_clean_up_interval_seconds: 300,
+        grpc_max_decoding_message_size: message_bytes(),
+        grpc_max_encoding_message_size: message_bytes(),
+        executor_heartbeat_interval_seconds: seconds(options.heartbeats.every),
+        memory_pool_size: options.memory_limit_bytes.map(|bytes| bytes as u64),
+        override_function_registry: Some(Arc::new(registry)),
+        override_config_producer: Some(Arc::new(move || {
+            config().with_extension(Arc::clone(&settings))
+        })),
+        override_physical_codec: Some(Arc::new(WeirCodec::default())),
+        ..ExecutorProcessConfig::default()
+    };
+    start_executor_process(Arc::new(executor))
+        .await
+        .map_err(|error| {
+            let scheduler = &options.scheduler;
+            Error::new(format!("the executor of {scheduler} ends: {error}"))
+        })
+}
+
+/// What sessions of both sides begin with.
+fn config() -> SessionConfig {
+    // Each piece is a task: it goes to whoever is free, and alone is done again when that one is lost.
+    SessionConfig::new_with_ballista().set_u64(BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK, 1)
+}
+
+/// Plans are only cut by a scheduler; the functions in them must have names that it knows.
+fn planning_state() -> Result<SessionState, Error> {
+    engine_state(&[])
+}
+
+pub(crate) fn engine_state(geoip: &[PathBuf]) -> Result<SessionState, Error> {
+    let mut options = weir_engine::Options::default();
+    options.geoip = geoip.to_vec();
+    let engine = Engine::new(&options).map_err(|error| Error::new(error.to_string()))?;
+    Ok(engine.session_state())
+}
+
+/// Refuses to listen where strangers could ask.
+fn guarded(address: IpAddr, is_trusted: bool) -> Result<(), Error> {
+    if address.is_loopback() || is_trusted {
+        return Ok(());
+    }
+    Err(Error::new(format!(
+        "{address} can be reached from other machines, and whoever reaches a cluster reads what its executors can read"
+    ))
+    .with_hint(
+        "--trusted-network says that only your own machines are in that network; otherwise let a VPN or an SSH tunnel end at 127.0.0.1",
+    ))
+}
+
+/// A port that is free now, unless one was chosen.
+fn free(address: IpAddr, port: u16) -> Result<u16, Error> {
+    if port != 0 {
+        return Ok(port);
+    }
+    let found = std::net::TcpListener::bind((address, 0)).and_then(|at| at.local_addr());
+    found
+        .map(|at| at.port())
+        .map_err(|error| Error::new(format!("{address}: {error}")))
+}
+
+/// The parts of `HOST:PORT`.
+///
+/// # Errors
+/// When it is none.
+pub fn host_and_port(text: &str) -> Result<(String, u16), Error> {
+    let parts = text.rsplit_once(':').and_then(|(host, port)| {
+        let port = port.parse().ok()?;
+        (!host.is_empty()).then(|| (host.to_owned(), port))
+    });
+    parts.ok_or_else(|| {
+        Error::new(format!("{text} is no host and port")).with_hint("write 127.0.0.1:50050")
+    })
+}
+
+fn host(address: IpAddr) -> String {
+    match address {
+        IpAddr::V6(address) => format!("[{address}]"),
+        IpAddr::V4(address) => address.to_string(),
+    }
+}
+
+fn seconds(duration: Duration) -> u64 {
+    duration.as_secs().max(1)
+}
+
+fn message_bytes() -> u32 {
+    u32::try_from(MESSAGE_BYTES_MAX).unwrap_or(u32::MAX)
+}
+
+/// Where a scheduler listens by default.
+pub const DEFAULT_PORT: u16 = 50050;

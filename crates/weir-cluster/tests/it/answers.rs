@@ -1,0 +1,176 @@
+//! Answers, counters and damage: those of one engine.
+
+use crate::samples::{Asks, enter};
+
+/// Statements with the order of their rows in them, or that have one row.
+const ORDERED: &[&str] = &[
+    "SELECT count(*), sum(frame.len), min(frame.time), max(frame.time), avg(frame.len) FROM 'day/*.pcap'",
+    "SELECT ip.src, count(*), sum(frame.len) FROM 'day/*.pcap' GROUP BY 1 ORDER BY 2 DESC, 1",
+    "SELECT proto, count(DISTINCT ip.src), count(*) FILTER (WHERE udp.dstport = 53) FROM 'day/*.pcap' GROUP BY 1 ORDER BY 1",
+    "SELECT frame.file, frame.number, ip.src FROM 'day/*.pcap' WHERE udp.dstport = 5060 ORDER BY 1, 2 LIMIT 20",
+    "SELECT DISTINCT ip.dst FROM 'day/*.pcap' WHERE ip.src = '192.168.10.29' ORDER BY 1",
+    "SELECT max(n) FROM (SELECT port.dst, count(*) AS n FROM 'day/*.pcap' GROUP BY port.dst)",
+    "SELECT count(*) FROM 'day/*.pcap' WHERE cidr_match(ip.src, '10.0.0.0/8') OR ip.ttl > 60",
+    "SELECT count(*) FROM 'day/*.pcap' WHERE display_filter('tcp.port == 443 || udp')",
+    "SELECT a.src, n, m FROM (SELECT ip.src AS src, count(*) AS n FROM 'day/*.pcap' GROUP BY 1) a \
+     JOIN (SELECT ip.dst AS dst, count(*) AS m FROM 'day/*.pcap' GROUP BY 1) b ON a.src = b.dst ORDER BY 1",
+    "SELECT a.src, n, m FROM (SELECT ip.src AS src, count(*) AS n FROM 'day/*.pcap' GROUP BY 1) a \
+     LEFT JOIN (SELECT ip.dst AS dst, count(*) AS m FROM 'day/*.pcap' WHERE udp.dstport = 53 GROUP BY 1) b ON a.src = b.dst ORDER BY 1, 2, 3",
+    "SELECT count(*) FROM 'day/*.pcap' WHERE ip.src NOT IN (SELECT ip.dst FROM 'day/0.pcap' WHERE ip.dst IS NOT NULL)",
+    "SELECT count(*) FROM 'day/*.pcap' WHERE frame.len > (SELECT avg(frame.len) FROM 'day/*.pcap')",
+    "SELECT p, count(*) FROM (SELECT udp.dstport AS p FROM 'day/*.pcap' WHERE udp.dstport IS NOT NULL UNION ALL \
+     SELECT tcp.dstport FROM 'day/*.pcap' WHERE tcp.dstport IS NOT NULL) GROUP BY p ORDER BY 2 DESC, 1 LIMIT 10",
+    "SELECT tumble(frame.time, INTERVAL '1 second') AS w, count(*) FROM 'day/*.pcap' GROUP BY 1 ORDER BY 1",
+    "SELECT ip.src, count(*) AS n, rank() OVER (ORDER BY count(*) DESC, ip.src) FROM 'day/*.pcap' GROUP BY 1 ORDER BY 3, 1",
+    "SELECT frame.file, count(*) FROM 'day/*.pcap' GROUP BY 1 ORDER BY 1",
+    "SELECT first_value(frame.number ORDER BY frame.len DESC, frame.number), last_value(ip.src) FROM 'day/*.pcap'",
+    "SELECT ip.src, array_agg(DISTINCT udp.dstport ORDER BY udp.dstport) FROM 'day/*.pcap' WHERE udp.dstport < 1000 GROUP BY 1 ORDER BY 1",
+    "SELECT count(*) FROM 'day/*.pcap' HAVING count(*) > 5",
+    "SELECT frame.time, extract(hour FROM frame.time) FROM 'day/1.pcap' ORDER BY frame.number LIMIT 3",
+    "WITH f AS (SELECT * FROM flows('day/*.pcap')) SELECT flow.service, count(*) FROM f GROUP BY 1 ORDER BY 2 DESC, 1",
+    "SELECT sip.method, count(*) FROM sip('day/*.pcap') GROUP BY 1 ORDER BY 1",
+    "SELECT count(*) FROM calls('day/*.pcap')",
+    "SELECT count(*) FROM lookups('day/*.pcap')",
+    "SELECT count(*) FROM packets('day/*.pcap', merge => true)",
+    "SELECT 1 + 1",
+    "SELECT count(*) FROM 'day/*.pcap' WHERE false",
+];
+
+#[test]
+fn answers_are_those_of_one_engine() {
+    enter();
+    let (here, there) = (Asks::here(), Asks::there());
+    for sql in ORDERED {
+        let expected = match here.ask(sql) {
+            Ok(expected) => expected,
+            Err(error) => panic!("{sql}: {error}"),
+        };
+        let found = match there.ask(sql) {
+            Ok(found) => found,
+            Err(error) => panic!("{sql}: {error}\n{}", there.plan(sql)),
+        };
+        assert_eq!(found.rows, expected.rows, "{sql}\n{}", there.plan(sql));
+        assert!(!expected.rows.is_empty(), "{sql}");
+        assert_eq!(found.errors, expected.errors, "{sql}");
+        for note in &found.notes {
+            assert!(!note.contains("this machine"), "{sql}: {note}");
+        }
+    }
+}
+
+/// Rows that nobody put into an order come in that of the files.
+#[test]
+fn rows_come_in_the_order_of_the_files() {
+    enter();
+    let sql = "SELECT frame.file, frame.number, ip.src, frame.len FROM 'day/*.pcap' WHERE frame.len > 100";
+    let expected = Asks::here().ask(sql).unwrap();
+    let found = Asks::there().ask(sql).unwrap();
+    assert!(expected.rows.len() > 100);
+    assert!(found.rows == expected.rows, "{:?}", &found.rows[..3]);
+    assert_eq!(found.records, expected.records);
+    let sql = "SELECT frame.file, frame.number FROM 'day/*.pcap' LIMIT 7";
+    assert_eq!(
+        Asks::there().ask(sql).unwrap().rows,
+        Asks::here().ask(sql).unwrap().rows
+    );
+}
+
+/// All tables of what packets carry, each with all of its columns.
+#[test]
+fn tables_of_conversations_are_whole() {
+    enter();
+    let (here, there) = (Asks::here(), Asks::there());
+    for extraction in weir_tables::EXTRACTIONS {
+        let sql = match extraction.name {
+            // Wants arguments of its own.
+            "stream" => continue,
+            name => format!("SELECT * FROM {name}('day/*.pcap')"),
+        };
+        let expected = here.ask(&sql).unwrap().sorted();
+        let found = match there.ask(&sql) {
+            Ok(found) => found.sorted(),
+            Err(error) => panic!("{sql}: {error}\n{}", there.plan(&sql)),
+        };
+        assert!(found.rows == expected.rows, "{sql}");
+        assert_eq!(found.notes, expected.notes, "{sql}");
+    }
+    let plan = there.plan("SELECT * FROM flows('day/*.pcap')");
+    assert!(
+        plan.contains("in one piece: conversations may go on"),
+        "{plan}"
+    );
+}
+
+#[test]
+fn damage_is_told_as_it_is_here() {
+    enter();
+    let (here, there) = (Asks::here(), Asks::there());
+    for sql in [
+        "SELECT count(*), sum(frame.len) FROM 'damaged/*.pcap'",
+        "SELECT ip.src, count(*) FROM 'damaged/*.pcap' GROUP BY 1 ORDER BY 1",
+        "SELECT frame.number FROM 'damaged/*.pcap' WHERE udp.dstport = 5060 ORDER BY 1",
+        "SELECT count(*) FROM sip('damaged/*.pcap')",
+        "SELECT count(*) FROM packets('damaged/*.pcap', merge => true)",
+    ] {
+        let expected = here.ask(sql).unwrap();
+        let found = there.ask(sql).unwrap();
+        assert_eq!(expected.errors.len(), 3, "{sql}: {:?}", expected.errors);
+        assert_eq!(found.errors, expected.errors, "{sql}");
+        assert_eq!(found.rows, expected.rows, "{sql}");
+        assert_eq!(found.records, expected.records, "{sql}");
+        assert_eq!(found.stopped, expected.stopped, "{sql}");
+    }
+}
+
+#[test]
+fn views_go_with_the_statements_that_name_them() {
+    enter();
+    let sql = "CREATE VIEW v AS SELECT ip.src AS s, frame.time AS t FROM packets('day/*.pcap', merge => true); \
+               SELECT s, count(*) FROM v GROUP BY 1 ORDER BY 1";
+    let expected = Asks::here().ask(sql).unwrap();
+    let there = Asks::there();
+    assert_eq!(there.ask(sql).unwrap().rows, expected.rows);
+    let plan = there.plan("SELECT count(*) FROM v");
+    assert!(plan.contains("PieceQuery"), "{plan}");
+}
+
+/// What only this process can read is read here, and that is said.
+#[test]
+fn what_cannot_be_sent_is_answered_here_and_said() {
+    enter();
+    let there = Asks::there();
+    let made =
+        "CREATE TABLE t AS SELECT DISTINCT ip.src AS s FROM 'day/0.pcap' WHERE ip.src IS NOT NULL";
+    there.ask(made).unwrap();
+    let found = there
+        .ask("SELECT count(*) FROM packets('day/*.pcap', merge => true) WHERE ip.src IN (SELECT s FROM t)")
+        .unwrap();
+    assert_eq!(found.rows.len(), 1);
+    assert!(
+        found
+            .notes
+            .iter()
+            .any(|note| note.contains("on this machine")),
+        "{:?}",
+        found.notes
+    );
+}
+
+/// A file that an executor does not have is no file without packets.
+#[test]
+fn a_file_that_is_gone_fails_the_statement() {
+    enter();
+    std::fs::create_dir_all("gone").unwrap();
+    for number in 0..2 {
+        std::fs::copy("demo/voip.pcap", format!("gone/{number}.pcap")).unwrap();
+    }
+    let there = Asks::there();
+    let error = there.ask_after("SELECT count(*) FROM 'gone/*.pcap'", || {
+        std::fs::remove_file("gone/1.pcap").unwrap();
+    });
+    let said = error.unwrap_err().to_string();
+    assert!(
+        said.contains("gone/1.pcap") && said.contains("cannot be read by the machine"),
+        "{said}"
+    );
+}

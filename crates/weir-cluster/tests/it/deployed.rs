@@ -1,0 +1,71 @@
+//! What `deploy/cluster` says is YAML, and its commands are those that there are.
+
+use std::path::Path;
+use std::process::Command;
+
+/// A parser reads both files, and gives the arguments of each `weir` in them, a line each.
+const READ: &str = r#"
+import sys, yaml
+compose = yaml.safe_load(open(sys.argv[1]))
+for name, service in compose["services"].items():
+    assert service["image"] == "weir:latest" and service["networks"] == ["cluster"], name
+    command = service.get("command", [])
+    if service.get("entrypoint") == ["sh", "-c"]:
+        words = command[0].replace('"$$(hostname -i)"', "HOST").split()
+        assert words[:2] == ["exec", "weir"], words
+        command = words[2:]
+    if command:
+        print(" ".join(command))
+kinds = []
+for part in yaml.safe_load_all(open(sys.argv[2])):
+    kinds.append(part["kind"])
+    assert part["kind"] == "Namespace" or part["metadata"]["namespace"] == "weir", part
+    if part["kind"] != "Deployment":
+        continue
+    spec = part["spec"]
+    assert spec["selector"]["matchLabels"] == spec["template"]["metadata"]["labels"], part
+    for container in spec["template"]["spec"]["containers"]:
+        print(" ".join(container["args"]))
+assert kinds == ["Namespace", "NetworkPolicy", "Service", "Deployment", "Deployment"], kinds
+"#;
+
+#[test]
+fn what_is_deployed_are_commands_that_there_are() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/cluster");
+    let known = Command::new("python3").args(["-c", "import yaml"]).output();
+    if !known.is_ok_and(|known| known.status.success()) {
+        weir_testkit::missing("python3 with PyYAML", "the files of deploy/cluster");
+        return;
+    }
+    let read = Command::new("python3")
+        .args(["-c", READ])
+        .arg(folder.join("compose.yml"))
+        .arg(folder.join("kubernetes.yml"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&read.stderr);
+    assert!(read.status.success(), "{said}");
+    let lines = String::from_utf8(read.stdout).unwrap();
+    let commands: Vec<&str> = lines.lines().collect();
+    assert_eq!(commands.len(), 4, "{commands:?}");
+    for command in commands {
+        let known = [
+            "--listen",
+            "--advertise",
+            "--trusted-network",
+            "--scheduler",
+            "--memory-limit",
+            "--work-dir",
+            "--ports",
+            "--cores",
+        ];
+        let is_known =
+            command.starts_with("cluster scheduler ") || command.starts_with("cluster executor ");
+        assert!(is_known, "{command}");
+        for word in command.split(' ').filter(|word| word.starts_with("--")) {
+            assert!(known.contains(&word), "{word}: {command}");
+        }
+        // Machines reach each other only when that was said.
+        assert!(command.contains("--trusted-network"), "{command}");
+    }
+}

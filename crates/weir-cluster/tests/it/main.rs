@@ -1,0 +1,13 @@
+//! Answers of a cluster beside those of one engine.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on says so by panicking"
+)]
+
+mod answers;
+mod cuts;
+mod deployed;
+mod proof;
+mod random;
+mod samples;

@@ -1,0 +1,101 @@
+//! What the design stands on: a piece is a partition of a table in memory, which a scheduler hands out; a leaf of our own
+//! is run whole by each task.
+
+use std::sync::Arc;
+
+use arrow::datatypes::Schema;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::error::Result;
+use datafusion::execution::TaskContext;
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::empty::EmptyExec;
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
+    SendableRecordBatchStream,
+};
+use weir_engine::Cluster;
+
+use crate::samples::{Asks, enter};
+
+/// Four pieces on two executors of one core: each record counts once.
+#[test]
+fn a_piece_is_read_once() {
+    enter();
+    let sql = "SELECT count(*) FROM 'day/[0-3].pcap'";
+    let here = Asks::here().ask(sql).unwrap();
+    let there = Asks::there();
+    let plan = there.plan(sql);
+    assert!(plan.contains("PieceAggregate: pieces=4"), "{plan}");
+    let answered = there.ask(sql).unwrap();
+    assert_eq!(answered.rows, here.rows);
+    assert_eq!(answered.records, here.records);
+    assert_eq!(answered.bytes, here.bytes);
+    // The scan by itself, and what DataFusion makes of its rows.
+    let sql = "SELECT count(*), max(length(layers)) FROM (SELECT frame.layers AS layers FROM 'day/[0-3].pcap')";
+    let plan = there.plan(sql);
+    assert!(plan.contains("pieces=4"), "{plan}");
+    assert_eq!(
+        there.ask(sql).unwrap().rows,
+        Asks::here().ask(sql).unwrap().rows
+    );
+}
+
+/// What would happen without pieces: a leaf that the scheduler does not know is run whole by each of four tasks.
+#[test]
+fn a_leaf_of_our_own_would_be_read_by_each_task() {
+    enter();
+    let asks = Asks::there();
+    let client = asks.client.as_ref().unwrap();
+    let properties = PlanProperties::new(
+        EquivalenceProperties::new(Arc::new(Schema::empty())),
+        Partitioning::UnknownPartitioning(4),
+        EmissionType::Incremental,
+        Boundedness::Bounded,
+    );
+    let plan: Arc<dyn ExecutionPlan> = Arc::new(Leaf(Arc::new(properties)));
+    // It cannot even travel, so that nobody comes upon it by accident.
+    assert!(client.sent(&plan).is_none());
+}
+
+/// Reads by itself, as scans do that are not cut into pieces.
+#[derive(Debug)]
+struct Leaf(Arc<PlanProperties>);
+
+impl DisplayAs for Leaf {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Leaf")
+    }
+}
+
+impl ExecutionPlan for Leaf {
+    fn name(&self) -> &'static str {
+        "Leaf"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.0
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn execute(&self, _: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        EmptyExec::new(self.schema()).execute(0, context)
+    }
+}

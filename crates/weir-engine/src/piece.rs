@@ -1,0 +1,95 @@
+//! Captures in pieces, which other machines read.
+//!
+//! A scheduler hands parts of a plan to machines by cutting the leaves that it knows: the partitions of tables in
+//! memory are such. So a piece is data, a partition of a table in memory that names the sources of the piece, and what
+//! reads them stands above it ([`PieceExec`]). A leaf of our own would not be cut: each machine would read all of it.
+//!
+//! The rule [`CutIntoPieces`] makes such plans out of those with scans. What reads is described by names and
+//! expressions ([`ScanDescription`]), and each machine makes its scan of them by the code that makes scans here.
+//! A statement whose plan cannot be cut travels as its text ([`QueryDescription`]), and one machine answers it.
+//! What is read and found damaged comes home as metrics (`report`), since that is what schedulers carry.
+
+mod described;
+mod node;
+mod report;
+mod rule;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::error::Result;
+use datafusion::physical_plan::ExecutionPlan;
+
+pub use described::{QueryDescription, ScanDescription, TemplateScan};
+pub use node::{PieceExec, PieceWork};
+pub use report::Reports;
+pub(crate) use rule::{Asked, CutIntoPieces, SendAway};
+
+/// Where plans run that are not run here.
+pub trait Cluster: fmt::Debug + Send + Sync {
+    /// The plan as one that is sent and whose answer comes back; `None` when a part of it cannot travel.
+    fn sent(&self, plan: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>>;
+
+    /// Partitions of what is put together out of the pieces.
+    fn partitions(&self) -> usize;
+
+    /// Bytes of a piece of a capture that is cut, about.
+    fn piece_bytes(&self) -> u64 {
+        PIECE_BYTES
+    }
+}
+
+/// The captures of a plan whose parts do not go together, by what their readers have told: they have to be read whole
+/// ([`without_cuts`]), or the answer would be wrong.
+///
+/// # Errors
+/// None in practice: a plan is walked.
+pub fn false_cuts(plan: &Arc<dyn ExecutionPlan>, reports: &Reports) -> Result<Vec<String>> {
+    let mut wrong = Vec::new();
+    plan.apply(|node| {
+        if let Some(piece) = node.downcast_ref::<PieceExec>() {
+            wrong.extend(piece.false_cuts(reports));
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    wrong.sort_unstable();
+    wrong.dedup();
+    Ok(wrong)
+}
+
+/// The plan with these captures read whole.
+///
+/// # Errors
+/// When an operator does not take the pieces, which would be a defect of this crate.
+pub fn without_cuts(
+    plan: Arc<dyn ExecutionPlan>,
+    files: &[String],
+) -> Result<Arc<dyn ExecutionPlan>> {
+    plan.transform_up(|node| match node.downcast_ref::<PieceExec>() {
+        Some(piece) => {
+            let whole: Arc<dyn ExecutionPlan> = Arc::new(piece.without_cuts(files)?);
+            Ok(Transformed::yes(whole))
+        }
+        None => Ok(Transformed::no(node)),
+    })
+    .data()
+}
+
+/// Large enough that finding where a piece begins, and a task for it, cost nothing beside reading it.
+const PIECE_BYTES: u64 = 64 << 20;
+
+/// How a machine reads the pieces that it is given: an extension of its sessions.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct PieceSettings {
+    /// Bytes that groups, sorts and joins of a statement that travelled as its text may hold; `None` for no limit.
+    pub memory_limit_bytes: Option<usize>,
+    /// Threads that such a statement may use; `None` for as many as the machine has cores.
+    pub threads: Option<usize>,
+    /// Databases that functions of addresses ask.
+    pub geoip: Vec<PathBuf>,
+    /// Folders that sources must lie in; any may be read when there are none.
+    pub roots: Vec<PathBuf>,
+}

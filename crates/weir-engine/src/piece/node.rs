@@ -1,0 +1,684 @@
+//! The plan node that reads pieces.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
+
+use arrow::array::{Array, BinaryArray, BooleanArray, RecordBatch, UInt32Array};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::{exec_err, internal_err};
+use datafusion::datasource::memory::MemorySourceConfig;
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::TaskContext;
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::stream::{RecordBatchReceiverStream, RecordBatchStreamAdapter};
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
+    PlanProperties, SendableRecordBatchStream, execute_stream,
+};
+use futures::StreamExt;
+use tokio::runtime::Handle;
+use weir_tables::{Location, Source, Stop};
+
+use super::PieceSettings;
+use super::described::{QueryDescription, TemplateScan};
+use super::report::{PieceId, Reports, record};
+use crate::engine::{Engine, Options};
+use crate::fuse::{Certified, PARTIAL_BYTES_MAX, in_part, in_part_by};
+use crate::remote::Remote;
+use crate::root::Root;
+use crate::scan_report::ScanReport;
+
+/// What one machine reads by itself.
+#[derive(Clone, Debug)]
+pub(super) enum Piece {
+    /// These sources, one after the other.
+    Whole(Vec<Source>),
+    /// A part of a source.
+    Part(Part),
+}
+
+/// A part of a source.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub(super) source: Source,
+    pub(super) number: usize,
+    /// Parts that there are.
+    pub(super) count: usize,
+    /// Parts that were asked for, so that whoever asks alike finds the same.
+    pub(super) asked: usize,
+}
+
+/// What is done with each piece.
+#[derive(Clone, Debug)]
+pub enum PieceWork {
+    /// Its rows are given: a [`TemplateScan`].
+    Scan(Arc<dyn ExecutionPlan>),
+    /// Its rows are added to groups, of which the states are given: an aggregate in part above [`TemplateScan`]s.
+    Aggregate(Arc<dyn ExecutionPlan>),
+    /// A whole statement is answered; its one piece has no sources.
+    Query(Arc<QueryDescription>),
+}
+
+impl PieceWork {
+    fn schema(&self) -> SchemaRef {
+        match self {
+            Self::Scan(template) | Self::Aggregate(template) => template.schema(),
+            Self::Query(query) => Arc::clone(&query.schema),
+        }
+    }
+}
+
+/// Reads the pieces that its child names: a partition of the child is a piece, and each of its rows one of the piece's
+/// sources.
+#[derive(Debug)]
+pub struct PieceExec {
+    work: PieceWork,
+    input: Arc<dyn ExecutionPlan>,
+    /// Where relative names begin.
+    folder: PathBuf,
+    /// Which of the readings of the statement this is.
+    reading: u32,
+    /// What is done, for EXPLAIN.
+    told: String,
+    /// What the pieces are, where the plan was made.
+    pieces: Arc<[Piece]>,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl PieceExec {
+    /// Does this with each partition of `input`.
+    #[must_use]
+    pub fn new(
+        work: PieceWork,
+        input: Arc<dyn ExecutionPlan>,
+        folder: PathBuf,
+        reading: u32,
+        told: String,
+    ) -> Self {
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(work.schema()),
+            Partitioning::UnknownPartitioning(input.output_partitioning().partition_count()),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        Self {
+            work,
+            input,
+            folder,
+            reading,
+            told,
+            pieces: Arc::from([]),
+            properties: Arc::new(properties),
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+
+    /// Does this with each of these pieces.
+    ///
+    /// # Errors
+    /// When one of their sources has no place that others could read it at.
+    pub(super) fn of_pieces(
+        work: PieceWork,
+        pieces: Vec<Piece>,
+        folder: PathBuf,
+        reading: u32,
+        told: String,
+    ) -> Result<Self> {
+        let input = leaf(&pieces)?;
+        Ok(Self {
+            pieces: pieces.into(),
+            ..Self::new(work, input, folder, reading, told)
+        })
+    }
+
+    /// The names of the files whose parts do not go together, by what was told of them.
+    pub(super) fn false_cuts(&self, reports: &Reports) -> Vec<String> {
+        let mut wrong = Vec::new();
+        for (index, piece) in self.pieces.iter().enumerate() {
+            let Piece::Part(part) = piece else {
+                continue;
+            };
+            if part.number > 0 {
+                continue;
+            }
+            let first = u32::try_from(index).unwrap_or(u32::MAX);
+            let count = u32::try_from(part.count).unwrap_or(u32::MAX);
+            if !reports.go_together(self.reading, first..first.saturating_add(count)) {
+                wrong.push(part.source.shown().into_owned());
+            }
+        }
+        wrong
+    }
+
+    /// The same with these files in one piece each.
+    pub(super) fn without_cuts(&self, files: &[String]) -> Result<Self> {
+        let mut pieces = Vec::new();
+        for piece in self.pieces.iter() {
+            match piece {
+                Piece::Part(part) if files.contains(&part.source.shown().into_owned()) => {
+                    if part.number == 0 {
+                        pieces.push(Piece::Whole(vec![part.source.clone()]));
+                    }
+                }
+                piece => pieces.push(piece.clone()),
+            }
+        }
+        Self::of_pieces(
+            self.work.clone(),
+            pieces,
+            self.folder.clone(),
+            self.reading,
+            self.told.clone(),
+        )
+    }
+
+    /// What is done with each piece.
+    #[must_use]
+    pub const fn work(&self) -> &PieceWork {
+        &self.work
+    }
+
+    /// Where relative names begin.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Which of the readings of the statement this is.
+    #[must_use]
+    pub const fn reading(&self) -> u32 {
+        self.reading
+    }
+
+    /// What is done, for EXPLAIN.
+    #[must_use]
+    pub fn told(&self) -> &str {
+        &self.told
+    }
+
+    /// How many pieces it reads.
+    #[must_use]
+    pub fn pieces(&self) -> usize {
+        self.input.output_partitioning().partition_count()
+    }
+}
+
+impl DisplayAs for PieceExec {
+    fn fmt_as(&self, kind: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let separate = match kind {
+            DisplayFormatType::TreeRender => "\n",
+            _ => {
+                write!(f, "{}: ", self.name())?;
+                "; "
+            }
+        };
+        write!(f, "pieces={}{separate}{}", self.pieces(), self.told)
+    }
+}
+
+impl ExecutionPlan for PieceExec {
+    fn name(&self) -> &'static str {
+        match self.work {
+            PieceWork::Scan(_) => "PieceScan",
+            PieceWork::Aggregate(_) => "PieceAggregate",
+            PieceWork::Query(_) => "PieceQuery",
+        }
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false]
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let [input] = children.as_slice() else {
+            return internal_err!("pieces come from one table");
+        };
+        Ok(Arc::new(Self {
+            pieces: Arc::clone(&self.pieces),
+            ..Self::new(
+                self.work.clone(),
+                Arc::clone(input),
+                self.folder.clone(),
+                self.reading,
+                self.told.clone(),
+            )
+        }))
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let rows = self.input.execute(partition, Arc::clone(&context))?;
+        let schema = self.schema();
+        let config = context.session_config();
+        let settings = config.get_extension::<PieceSettings>();
+        let mut builder = RecordBatchReceiverStream::builder(Arc::clone(&schema), 2);
+        let sender = builder.tx();
+        let cancel = Stop::default();
+        let reader = Reader {
+            work: self.work.clone(),
+            folder: self.folder.clone(),
+            reading: self.reading,
+            partition,
+            metrics: self.metrics.clone(),
+            settings: settings
+                .map(|it| PieceSettings::clone(&it))
+                .unwrap_or_default(),
+            cancel: cancel.clone(),
+            context,
+        };
+        let runtime = Handle::current();
+        // Reading blocks, and takes as long as it takes: not on the threads of the plan.
+        let of_rows = Arc::clone(&schema);
+        builder.spawn_blocking(move || {
+            let read = reader.read(rows, &of_rows, |batch| {
+                let sender = sender.clone();
+                async move { sender.send(Ok(batch)).await.is_ok() }
+            });
+            runtime.block_on(read)
+        });
+        // Whoever drops the stream does not wait for the rows any more.
+        let guard = Guard(cancel);
+        let batches = builder.build().inspect(move |_| {
+            let _ = &guard;
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+}
+
+/// Asks for the end of a reading when whoever wanted it has gone.
+struct Guard(Stop);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.ask();
+    }
+}
+
+/// What reads a piece.
+struct Reader {
+    work: PieceWork,
+    folder: PathBuf,
+    reading: u32,
+    partition: usize,
+    metrics: ExecutionPlanMetricsSet,
+    settings: PieceSettings,
+    cancel: Stop,
+    context: Arc<TaskContext>,
+}
+
+impl Reader {
+    /// Reads the piece that the rows name.
+    async fn read<F: Future<Output = bool>>(
+        &self,
+        mut rows: SendableRecordBatchStream,
+        schema: &SchemaRef,
+        give: impl Fn(RecordBatch) -> F,
+    ) -> Result<()> {
+        let mut named = Vec::new();
+        while let Some(batch) = rows.next().await {
+            named.extend(Named::of(&batch?)?);
+        }
+        let Some(first) = named.first() else {
+            return Ok(());
+        };
+        let id = PieceId {
+            reading: self.reading,
+            piece: first.piece,
+        };
+        let report = Arc::new(ScanReport::default());
+        // What was found until the end is told, whatever the end is.
+        let certified = Arc::new(Certified::default());
+        let told = Telling {
+            report: &report,
+            certified: &certified,
+            reader: self,
+            id,
+        };
+        let given = match &self.work {
+            PieceWork::Query(query) => self.answer(query, &report, schema, give).await,
+            PieceWork::Scan(template) | PieceWork::Aggregate(template) => {
+                self.run(template, &named, &report, &certified, schema, give)
+                    .await
+            }
+        };
+        drop(told);
+        given
+    }
+
+    /// Runs the template with these sources.
+    async fn run<F: Future<Output = bool>>(
+        &self,
+        template: &Arc<dyn ExecutionPlan>,
+        named: &[Named],
+        report: &Arc<ScanReport>,
+        certified: &Arc<Certified>,
+        schema: &SchemaRef,
+        give: impl Fn(RecordBatch) -> F,
+    ) -> Result<()> {
+        let part = match named {
+            [one] if one.of > 0 => Some((one.part as usize, one.of as usize)),
+            _ if named.iter().all(|source| source.of == 0) => None,
+            _ => return exec_err!("a part of a file is a piece by itself"),
+        };
+        let root = Root::of(self.settings.roots.iter().map(PathBuf::as_path));
+        let root = root.map_err(|error| DataFusionError::Execution(error.to_string()))?;
+        let mut sources = Vec::new();
+        for source in named {
+            sources.push(source.source(&self.folder, root.as_ref())?);
+        }
+        let read_ahead = self.settings.threads.is_none_or(|threads| threads > 1);
+        let plan = Arc::clone(template)
+            .transform_up(|node| {
+                let Some(place) = node.downcast_ref::<TemplateScan>() else {
+                    return Ok(Transformed::no(node));
+                };
+                let scan = place.description().scan(sources.clone(), read_ahead)?;
+                Ok(Transformed::yes(scan))
+            })
+            .data()?;
+        let bytes = match self.settings.memory_limit_bytes {
+            Some(bytes) => (bytes / PARTS_OF_LIMIT).min(PARTIAL_BYTES_MAX),
+            None => PARTIAL_BYTES_MAX,
+        };
+        let plan = match (&self.work, part) {
+            (PieceWork::Aggregate(_), Some((number, of))) => {
+                let of_part = in_part_by(&plan, bytes, |_, fused| {
+                    Some(Arc::new(fused.of_part(number, of)))
+                })?;
+                match of_part {
+                    Some(plan) => plan,
+                    None => {
+                        return exec_err!("this machine cannot read a part of a file into groups");
+                    }
+                }
+            }
+            (_, Some(_)) => return exec_err!("only groups are read from parts of a file"),
+            // The same states come from DataFusion's own operator where this one does not know a part of it.
+            (PieceWork::Aggregate(_), None) => in_part(&plan, bytes)?.unwrap_or(plan),
+            _ => plan,
+        };
+        let context = &self.context;
+        let config = context
+            .session_config()
+            .clone()
+            .with_extension(Arc::clone(report))
+            .with_extension(Arc::clone(certified))
+            .with_extension(Arc::new(self.cancel.clone()));
+        let context = TaskContext::new(
+            context.task_id(),
+            context.session_id(),
+            config,
+            context.scalar_functions().clone(),
+            context.higher_order_functions().clone(),
+            context.aggregate_functions().clone(),
+            context.window_functions().clone(),
+            context.runtime_env(),
+        );
+        let mut batches = execute_stream(plan, Arc::new(context))?;
+        while let Some(batch) = batches.next().await {
+            if !give(of_schema(&batch?, schema)?).await {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Answers a statement.
+    async fn answer<F: Future<Output = bool>>(
+        &self,
+        query: &QueryDescription,
+        report: &Arc<ScanReport>,
+        schema: &SchemaRef,
+        give: impl Fn(RecordBatch) -> F,
+    ) -> Result<()> {
+        let options = Options {
+            memory_limit_bytes: self.settings.memory_limit_bytes,
+            threads: self.settings.threads,
+            geoip: self.settings.geoip.clone(),
+            roots: self.settings.roots.clone(),
+            stop: self.cancel.clone(),
+            ..query.options(&self.folder)
+        };
+        let failed = |error: crate::Error| DataFusionError::External(Box::new(error));
+        let engine = Engine::reporting(&options, Arc::clone(report), Some(self.cancel.clone()))
+            .map_err(failed)?;
+        for view in &query.views {
+            for statement in engine.parse(view).map_err(failed)? {
+                let mut answer = engine.answer(statement).await.map_err(failed)?;
+                while answer.next().await.map_err(failed)?.is_some() {}
+            }
+        }
+        let mut statements = engine.parse(&query.sql).map_err(failed)?;
+        let (Some(statement), true) = (statements.pop(), statements.is_empty()) else {
+            return exec_err!("a piece is one statement");
+        };
+        let mut answer = engine.answer(statement).await.map_err(failed)?;
+        while let Some(batch) = answer.next().await.map_err(failed)? {
+            if !give(of_schema(&batch, schema)?).await {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Tells of a piece when it is dropped.
+struct Telling<'r> {
+    report: &'r ScanReport,
+    certified: &'r Certified,
+    reader: &'r Reader,
+    id: PieceId,
+}
+
+impl Drop for Telling<'_> {
+    fn drop(&mut self) {
+        record(
+            &self.reader.metrics,
+            self.reader.partition,
+            self.id,
+            self.report,
+            *self
+                .certified
+                .0
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        );
+    }
+}
+
+/// The batch with the schema that was promised, which has its names and types.
+fn of_schema(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+    if batch.schema_ref() == schema {
+        return Ok(batch.clone());
+    }
+    let rows = arrow::array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    let batch =
+        RecordBatch::try_new_with_options(Arc::clone(schema), batch.columns().to_vec(), &rows);
+    Ok(batch?)
+}
+
+/// A row of the table of pieces.
+struct Named {
+    piece: u32,
+    location: Vec<u8>,
+    is_remote: bool,
+    part: u32,
+    /// Parts of the file that were asked for; 0 when it is read whole.
+    of: u32,
+}
+
+impl Named {
+    fn of(batch: &RecordBatch) -> Result<Vec<Self>> {
+        let [pieces, locations, remotes, parts, of] = batch.columns() else {
+            return internal_err!("a table of pieces has five columns");
+        };
+        let (Some(pieces), Some(locations), Some(remotes), Some(parts), Some(of)) = (
+            pieces.as_any().downcast_ref::<UInt32Array>(),
+            locations.as_any().downcast_ref::<BinaryArray>(),
+            remotes.as_any().downcast_ref::<BooleanArray>(),
+            parts.as_any().downcast_ref::<UInt32Array>(),
+            of.as_any().downcast_ref::<UInt32Array>(),
+        ) else {
+            return internal_err!("the columns of a table of pieces are of other types");
+        };
+        let rows = (0..batch.num_rows()).map(|row| Self {
+            piece: pieces.value(row),
+            location: locations.value(row).to_vec(),
+            is_remote: remotes.value(row),
+            part: parts.value(row),
+            of: of.value(row),
+        });
+        Ok(rows.collect())
+    }
+
+    /// What it names, as this machine reaches it.
+    fn source(&self, folder: &Path, root: Option<&Root>) -> Result<Source> {
+        let failed = |error: crate::Error| DataFusionError::External(Box::new(error));
+        if self.is_remote {
+            let Ok(address) = std::str::from_utf8(&self.location) else {
+                return exec_err!("an address is not UTF-8");
+            };
+            let remote = Remote::new(&Options::default()).map_err(failed)?;
+            let mut found = remote.expand(address).map_err(failed)?;
+            return match (found.pop(), found.is_empty()) {
+                (Some(location), true) => Ok(Source::capture(location)),
+                _ => exec_err!("{} is not one object", weir_capture::redacted(address)),
+            };
+        }
+        let path = path_of(&self.location);
+        let place = folder.join(&path);
+        if let Some(root) = root {
+            root.check(&place).map_err(failed)?;
+        }
+        if let Err(error) = std::fs::metadata(&place) {
+            return exec_err!(
+                "{} cannot be read by the machine that was to read it: {error}",
+                weir_capture::shown(&place)
+            );
+        }
+        let is_here = std::env::current_dir().is_ok_and(|here| here == folder);
+        Ok(match path.is_absolute() || is_here {
+            true => Source::capture(Location::File(path)),
+            false => {
+                let shown = weir_capture::shown(&path).into_owned();
+                Source::capture(Location::File(place)).shown_as(&shown)
+            }
+        })
+    }
+}
+
+/// A table of pieces, each a partition.
+///
+/// # Errors
+/// When one of the sources has no place that others could read it at.
+fn leaf(pieces: &[Piece]) -> Result<Arc<dyn ExecutionPlan>> {
+    let schema = Arc::new(Schema::new(vec![
+        Field::new("piece", DataType::UInt32, false),
+        Field::new("location", DataType::Binary, false),
+        Field::new("remote", DataType::Boolean, false),
+        Field::new("part", DataType::UInt32, false),
+        Field::new("of", DataType::UInt32, false),
+    ]));
+    let mut partitions = Vec::new();
+    let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    for (index, piece) in pieces.iter().enumerate() {
+        let (sources, part, of) = match piece {
+            Piece::Whole(sources) => (sources.as_slice(), 0, 0),
+            Piece::Part(part) => (
+                std::slice::from_ref(&part.source),
+                number(part.number),
+                number(part.asked),
+            ),
+        };
+        let piece = u32::try_from(index).unwrap_or(u32::MAX);
+        let mut locations: Vec<Vec<u8>> = Vec::new();
+        let mut remotes = Vec::new();
+        for source in sources {
+            match source.location() {
+                Location::File(path) => locations.push(bytes_of(path)),
+                Location::Object(object) => {
+                    // The first line of what tells it from others is its address.
+                    let address = object.identity().lines().next().unwrap_or_default();
+                    locations.push(address.as_bytes().to_vec());
+                }
+                _ => return internal_err!("standard input is read where it is"),
+            }
+            remotes.push(matches!(source.location(), Location::Object(_)));
+        }
+        if locations.is_empty() {
+            locations.push(Vec::new());
+            remotes.push(false);
+        }
+        let rows = remotes.len();
+        let locations = locations.iter().map(Vec::as_slice);
+        let batch = RecordBatch::try_new(
+            Arc::clone(&schema),
+            vec![
+                Arc::new(UInt32Array::from(vec![piece; rows])),
+                Arc::new(BinaryArray::from_iter_values(locations)),
+                Arc::new(BooleanArray::from(remotes)),
+                Arc::new(UInt32Array::from(vec![part; rows])),
+                Arc::new(UInt32Array::from(vec![of; rows])),
+            ],
+        )?;
+        partitions.push(vec![batch]);
+    }
+    let source = MemorySourceConfig::try_new(&partitions, schema, None)?;
+    Ok(DataSourceExec::from_data_source(source))
+}
+
+#[cfg(unix)]
+fn bytes_of(path: &Path) -> Vec<u8> {
+    use std::os::unix::ffi::OsStrExt;
+    path.as_os_str().as_bytes().to_vec()
+}
+
+#[cfg(unix)]
+fn path_of(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
+}
+
+#[cfg(not(unix))]
+fn bytes_of(path: &Path) -> Vec<u8> {
+    path.to_string_lossy().into_owned().into_bytes()
+}
+
+#[cfg(not(unix))]
+fn path_of(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
+}
+
+/// What the groups of one piece may have of the memory that there is for all.
+const PARTS_OF_LIMIT: usize = 8;

@@ -1,0 +1,201 @@
+//! What was read and found damaged, on its way home as metrics.
+//!
+//! Schedulers carry metrics: a name, a number, and the partition that it is of. So a count of a piece is a metric whose
+//! name says of which piece of which reading; a damaged place is one whose name says it all. A piece that is read
+//! twice (a task was tried again, or several tasks need it) says the same under the same names, and counts once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder};
+use weir_capture::Certificate;
+use weir_tables::{Cause, SourceError, Totals};
+
+use crate::scan_report::ScanReport;
+
+/// Which piece of which reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct PieceId {
+    pub(super) reading: u32,
+    pub(super) piece: u32,
+}
+
+/// Puts what `report` says of a piece among the metrics.
+pub(super) fn record(
+    metrics: &ExecutionPlanMetricsSet,
+    partition: usize,
+    id: PieceId,
+    report: &ScanReport,
+    certificate: Option<Certificate>,
+) {
+    let start = format!("{PREFIX}{}.{}", id.reading, id.piece);
+    let add = |name: String, value: u64| {
+        let value = usize::try_from(value).unwrap_or(usize::MAX);
+        MetricBuilder::new(metrics)
+            .counter(name, partition)
+            .add(value);
+    };
+    let totals = report.counters().totals();
+    for (name, of) in COUNTERS {
+        add(format!("{start}.{name}"), of(&totals));
+    }
+    if let Some(certificate) = certificate {
+        add(format!("{start}.{CUT_START}"), certificate.start);
+        add(format!("{start}.{CUT_ARRIVED}"), certificate.arrived);
+        add(
+            format!("{start}.{CUT_UNSOUND}"),
+            u64::from(!certificate.is_sound),
+        );
+    }
+    let errors = report.take_errors();
+    add(format!("{start}.{ERRORS}"), errors.len() as u64);
+    for (index, error) in errors.iter().take(ERRORS_MAX).enumerate() {
+        let path = &error.path;
+        let hint = error.hint().unwrap_or_default();
+        let text = error.to_string();
+        let said = text.strip_prefix(&format!("{path}: ")).unwrap_or(&text);
+        add(
+            format!(
+                "{start}.{ERROR}{SEPARATOR}{index}{SEPARATOR}{path}{SEPARATOR}{said}{SEPARATOR}{hint}"
+            ),
+            1,
+        );
+    }
+    for note in report.take_notes() {
+        add(format!("{start}.{NOTE}{SEPARATOR}{note}"), 1);
+    }
+}
+
+/// What the pieces of a statement have told.
+#[derive(Debug, Default)]
+pub struct Reports {
+    counts: BTreeMap<(PieceId, &'static str), u64>,
+    errors: BTreeMap<(PieceId, usize), (String, String, String)>,
+    notes: BTreeMap<(PieceId, String), ()>,
+}
+
+impl Reports {
+    /// Takes up a metric; false when it is none of ours.
+    pub fn take(&mut self, name: &str, value: u64) -> bool {
+        let Some(rest) = name.strip_prefix(PREFIX) else {
+            return false;
+        };
+        let Some((id, rest)) = piece_id(rest) else {
+            return false;
+        };
+        if let Some(error) = rest.strip_prefix(ERROR)
+            && let Some(error) = error.strip_prefix(SEPARATOR)
+        {
+            let mut parts = error.splitn(4, SEPARATOR).map(ToOwned::to_owned);
+            let index = parts.next().and_then(|index| index.parse().ok());
+            let (Some(index), Some(path), Some(said), Some(hint)) =
+                (index, parts.next(), parts.next(), parts.next())
+            else {
+                return false;
+            };
+            self.errors.insert((id, index), (path, said, hint));
+            return true;
+        }
+        if let Some(note) = rest.strip_prefix(NOTE)
+            && let Some(note) = note.strip_prefix(SEPARATOR)
+        {
+            self.notes.insert((id, note.to_owned()), ());
+            return true;
+        }
+        let own = [ERRORS, CUT_START, CUT_ARRIVED, CUT_UNSOUND];
+        let names = COUNTERS.iter().map(|(name, _)| *name).chain(own);
+        let Some(name) = names.into_iter().find(|name| *name == rest) else {
+            return false;
+        };
+        // Scans of the same files read alike; each counts what it saw, and the files are read once to the user.
+        let most = self.counts.entry((id, name)).or_default();
+        *most = value.max(*most);
+        true
+    }
+
+    /// True when these pieces of a reading, which are the parts of one file, go together: each has said where it began and
+    /// what it has come to, was sound, and began where the one before it has arrived.
+    pub(super) fn go_together(&self, reading: u32, pieces: std::ops::Range<u32>) -> bool {
+        let mut before = None;
+        pieces.into_iter().all(|piece| {
+            let id = PieceId { reading, piece };
+            let said = |name| self.counts.get(&(id, name)).copied();
+            let (Some(start), Some(arrived), Some(0)) =
+                (said(CUT_START), said(CUT_ARRIVED), said(CUT_UNSOUND))
+            else {
+                return false;
+            };
+            before.replace(arrived).is_none_or(|before| before == start)
+        })
+    }
+
+    /// Adds it to what a session has read.
+    pub fn tell(self, report: &ScanReport) {
+        let mut totals = Totals::default();
+        let mut errors_found = 0;
+        for ((_, name), value) in &self.counts {
+            match *name {
+                "records" => totals.records += value,
+                "bytes" => totals.bytes += value,
+                "source_bytes" => totals.source_bytes += value,
+                "dropped" => totals.dropped += value,
+                "stopped" => totals.stopped += value,
+                "unknown_link" => totals.unknown_link += value,
+                "compiled" => totals.compiled += value,
+                "compile_refused" => totals.compile_refused += value,
+                ERRORS => errors_found += value,
+                _ => {}
+            }
+        }
+        report.counters.add(&totals);
+        let left_out = errors_found.saturating_sub(self.errors.len() as u64);
+        // A place that several came upon is damaged once.
+        let mut told = BTreeSet::new();
+        let errors = self.errors.into_values();
+        let errors = errors.filter(|(path, said, _)| told.insert((path.clone(), said.clone())));
+        let errors = errors.map(|(path, said, hint)| SourceError {
+            path,
+            cause: Cause::Told { said, hint },
+        });
+        report.add_errors(errors.collect());
+        let mut notes: Vec<String> = self.notes.into_keys().map(|(_, note)| note).collect();
+        if left_out > 0 {
+            notes.push(format!("{left_out} more places are damaged"));
+        }
+        report.add_notes(notes);
+    }
+}
+
+fn piece_id(rest: &str) -> Option<(PieceId, &str)> {
+    let (reading, rest) = rest.split_once('.')?;
+    let (piece, rest) = rest.split_once('.')?;
+    let id = PieceId {
+        reading: reading.parse().ok()?,
+        piece: piece.parse().ok()?,
+    };
+    Some((id, rest))
+}
+
+type OfTotals = fn(&Totals) -> u64;
+
+const COUNTERS: [(&str, OfTotals); 8] = [
+    ("records", |totals| totals.records),
+    ("bytes", |totals| totals.bytes),
+    ("source_bytes", |totals| totals.source_bytes),
+    ("dropped", |totals| totals.dropped),
+    ("stopped", |totals| totals.stopped),
+    ("unknown_link", |totals| totals.unknown_link),
+    ("compiled", |totals| totals.compiled),
+    ("compile_refused", |totals| totals.compile_refused),
+];
+
+const PREFIX: &str = "weir.";
+const ERRORS: &str = "errors";
+const ERROR: &str = "error";
+const CUT_START: &str = "cut_start";
+const CUT_ARRIVED: &str = "cut_arrived";
+const CUT_UNSOUND: &str = "cut_unsound";
+const NOTE: &str = "note";
+/// No text of ours has it.
+const SEPARATOR: char = '\u{1f}';
+/// Damaged places of a piece that are told one by one; the others are counted.
+const ERRORS_MAX: usize = 100;

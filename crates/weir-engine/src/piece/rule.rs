@@ -1,0 +1,510 @@
+//! The rules that make plans which other machines run.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use datafusion::common::JoinType;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::datasource::memory::MemorySourceConfig;
+use datafusion::datasource::sink::DataSinkExec;
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::error::Result;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::analyze::AnalyzeExec;
+use datafusion::physical_plan::empty::EmptyExec;
+use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, PartitionMode};
+use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
+use datafusion::physical_plan::{ExecutionPlan, displayable, replace_children_if_necessary};
+use weir_tables::{DisplayFilter, Parts, Source};
+
+use super::Cluster;
+use super::described::{QueryDescription, ScanDescription, TemplateScan};
+use super::node::{Part, Piece, PieceExec, PieceWork};
+use crate::engine::Options;
+use crate::fuse::{PARTIAL_BYTES_MAX, in_part_by};
+use crate::scan::{CaptureScan, Reading};
+use crate::scan_report::ScanReport;
+
+/// The statement that is being planned, for rules that see its plan only.
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    asked: Mutex<(Option<String>, Vec<String>)>,
+}
+
+impl Asked {
+    /// A plain query with this text is planned next, or something that has no such text.
+    pub(crate) fn plan(&self, sql: Option<String>) {
+        self.lock().0 = sql;
+    }
+
+    /// A view was made by this statement.
+    pub(crate) fn view(&self, sql: String) {
+        self.lock().1.push(sql);
+    }
+
+    fn query(&self) -> Option<(String, Vec<String>)> {
+        let asked = self.lock();
+        Some((asked.0.clone()?, asked.1.clone()))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, (Option<String>, Vec<String>)> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Puts what reads pieces in place of scans, and of aggregates over them. Stands where aggregates are fused, in front of
+/// the rules that deal out partitions. A plan with a scan that cannot travel is left as it is.
+#[derive(Debug)]
+pub(crate) struct CutIntoPieces {
+    /// Large captures are cut into pieces of about so many bytes where that gives the same groups.
+    pub(crate) piece_bytes: u64,
+}
+
+impl PhysicalOptimizerRule for CutIntoPieces {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let mut readings: Vec<Reading> = Vec::new();
+        let mut is_known = true;
+        let mut in_order = false;
+        plan.apply(|node| {
+            if let Some(scan) = node.downcast_ref::<CaptureScan>() {
+                is_known &= ScanDescription::of(scan).is_some();
+                if !readings.contains(scan.reading()) {
+                    readings.push(scan.reading().clone());
+                }
+            }
+            if let Some(aggregate) = node.downcast_ref::<AggregateExec>() {
+                in_order |= hangs_on_order(aggregate);
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        if !is_known || readings.is_empty() {
+            return Ok(plan);
+        }
+        let cut = Cut {
+            readings,
+            in_order,
+            piece_bytes: self.piece_bytes,
+            folder: std::env::current_dir().unwrap_or_default(),
+        };
+        plan.transform_down(|node| {
+            let changed = match cut.aggregate(&node)? {
+                Some(changed) => Some(changed),
+                None => cut.scan(&node)?,
+            };
+            Ok(match changed {
+                Some(changed) => Transformed::new(changed, true, TreeNodeRecursion::Jump),
+                None => Transformed::no(node),
+            })
+        })
+        .data()
+    }
+
+    fn name(&self) -> &'static str {
+        "cut_into_pieces"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// What an aggregate gives hangs on the order in which the rows come, which pieces do not keep.
+fn hangs_on_order(aggregate: &AggregateExec) -> bool {
+    aggregate.aggr_expr().iter().any(|function| {
+        function.order_bys().is_empty()
+            && matches!(
+                function.fun().name(),
+                "first_value" | "last_value" | "nth_value" | "array_agg" | "string_agg"
+            )
+    })
+}
+
+/// How a statement's captures are cut.
+struct Cut {
+    readings: Vec<Reading>,
+    in_order: bool,
+    piece_bytes: u64,
+    folder: PathBuf,
+}
+
+impl Cut {
+    /// What gives the rows of a scan in pieces.
+    fn scan(&self, node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        let Some((scan, description)) = described(node) else {
+            return Ok(None);
+        };
+        let template = TemplateScan::new(description)?;
+        let why = self.why_whole(scan);
+        let work = PieceWork::Scan(Arc::new(template));
+        self.pieces(scan.reading(), work, why, false, &told(node))
+            .map(Some)
+    }
+
+    /// What gives the states of the groups of an aggregate in pieces; `None` when it is none, or one that scans do not
+    /// know, or of several readings.
+    fn aggregate(&self, node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        let failed = Mutex::new(None);
+        let changed = in_part_by(node, PARTIAL_BYTES_MAX, |partial, fused| {
+            let readings: Vec<_> = fused.readings().collect();
+            let [(reading, _)] = readings.as_slice() else {
+                return None;
+            };
+            let reading = (*reading).clone();
+            let may_cut = fused.allows_parts();
+            let fused: Arc<dyn ExecutionPlan> = Arc::new(fused);
+            match self.template(partial, &reading, may_cut, &told(&fused)) {
+                Ok(pieces) => Some(pieces),
+                Err(error) => {
+                    *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                    None
+                }
+            }
+        })?;
+        match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error),
+            None => Ok(changed),
+        }
+    }
+
+    /// The part of an aggregate that reads, to be run for each piece.
+    fn template(
+        &self,
+        partial: &AggregateExec,
+        reading: &Reading,
+        may_cut: bool,
+        told: &str,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let mut why = None;
+        let input = Arc::clone(partial.input())
+            .transform_up(|node| {
+                let Some((scan, description)) = described(&node) else {
+                    return Ok(Transformed::no(node));
+                };
+                why = why.or(self.why_whole(scan));
+                let place: Arc<dyn ExecutionPlan> = Arc::new(TemplateScan::new(description)?);
+                Ok(Transformed::yes(place))
+            })
+            .data()?;
+        let template: Arc<dyn ExecutionPlan> = Arc::new(AggregateExec::try_new(
+            *partial.mode(),
+            partial.group_expr().clone(),
+            partial.aggr_expr().to_vec(),
+            partial.filter_expr().to_vec(),
+            input,
+            partial.input_schema(),
+        )?);
+        self.pieces(reading, PieceWork::Aggregate(template), why, may_cut, told)
+    }
+
+    /// The parts that a large capture falls into; `None` when it is read whole.
+    fn parts(&self, source: &Source) -> Option<Vec<Piece>> {
+        if !Parts::may_be_of(source) {
+            return None;
+        }
+        let wanted = source.len()?.div_ceil(self.piece_bytes.max(1));
+        let wanted = usize::try_from(wanted).unwrap_or(usize::MAX).min(PARTS_MAX);
+        if wanted < 2 {
+            return None;
+        }
+        // What is wrong with the file is found by who reads it.
+        let found = Parts::new(source, wanted).ok().flatten()?;
+        let parts = (0..found.count()).map(|number| {
+            Piece::Part(Part {
+                source: source.clone(),
+                number,
+                count: found.count(),
+                asked: wanted,
+            })
+        });
+        Some(parts.collect())
+    }
+
+    /// Why all sources of a scan are one piece; `None` where each may be one.
+    fn why_whole(&self, scan: &CaptureScan) -> Option<&'static str> {
+        if !scan.is_plain() {
+            return Some("conversations may go on from file to file");
+        }
+        if scan.limit().is_some() {
+            return Some("the first rows are asked for");
+        }
+        if self.in_order {
+            return Some("a value hangs on the order of the rows");
+        }
+        let mut asks_messages = false;
+        if let Some(predicate) = scan.predicate() {
+            let visit: &mut dyn FnMut(&DisplayFilter) =
+                &mut |filter| asks_messages |= filter.has_messages();
+            predicate.visit_filters(visit);
+        }
+        asks_messages.then_some("a display filter asks for messages")
+    }
+
+    fn pieces(
+        &self,
+        reading: &Reading,
+        work: PieceWork,
+        why_whole: Option<&str>,
+        may_cut: bool,
+        told: &str,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let sources = &reading.sources;
+        let mut pieces = Vec::new();
+        // Small files go together: each piece costs a message of its own.
+        let size = match why_whole {
+            Some(_) => sources.len(),
+            None => sources.len().div_ceil(PIECES_MAX),
+        };
+        for sources in sources.chunks(size.max(1)) {
+            match sources {
+                [source] if may_cut && why_whole.is_none() => match self.parts(source) {
+                    Some(parts) => pieces.extend(parts),
+                    None => pieces.push(Piece::Whole(sources.to_vec())),
+                },
+                _ => pieces.push(Piece::Whole(sources.to_vec())),
+            }
+        }
+        let is_first = |piece: &&Piece| matches!(piece, Piece::Part(part) if part.number == 0);
+        let told = match pieces.iter().filter(is_first).count() {
+            0 => told.to_owned(),
+            cut => format!("{told}; captures cut={cut}"),
+        };
+        let told = match why_whole {
+            Some(why) if sources.len() > 1 => format!("{told}; in one piece: {why}"),
+            _ => told,
+        };
+        let of_reading = self.readings.iter().position(|known| known == reading);
+        // Who cuts the same files otherwise has other pieces, and what was read twice was read twice.
+        let shape = match (
+            why_whole,
+            pieces.iter().any(|it| matches!(it, Piece::Part(_))),
+        ) {
+            (Some(_), _) => 0,
+            (None, false) => 1,
+            (None, true) => 2,
+        };
+        let of_reading = of_reading.and_then(|index| u32::try_from(index * 3 + shape).ok());
+        Ok(Arc::new(PieceExec::of_pieces(
+            work,
+            pieces,
+            self.folder.clone(),
+            of_reading.unwrap_or(u32::MAX),
+            told,
+        )?))
+    }
+}
+
+/// A scan with what it is elsewhere.
+fn described(node: &Arc<dyn ExecutionPlan>) -> Option<(&CaptureScan, ScanDescription)> {
+    let scan = node.downcast_ref::<CaptureScan>()?;
+    Some((scan, ScanDescription::of(scan)?))
+}
+
+/// What a node says of itself, without its name.
+fn told(node: &Arc<dyn ExecutionPlan>) -> String {
+    let text = displayable(node.as_ref()).one_line().to_string();
+    let text = text.trim();
+    match text.split_once(": ") {
+        Some((_, text)) => text.to_owned(),
+        None => text.to_owned(),
+    }
+}
+
+/// Hands what reads captures to a cluster: as a plan, or where that cannot travel as the text of the statement. Stands
+/// behind all other rules.
+#[derive(Debug)]
+pub(crate) struct SendAway {
+    pub(crate) cluster: Arc<dyn Cluster>,
+    pub(crate) asked: Arc<Asked>,
+    pub(crate) scan_report: Arc<ScanReport>,
+    pub(crate) options: Options,
+}
+
+impl PhysicalOptimizerRule for SendAway {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        // What becomes of the rows is done here.
+        if plan.downcast_ref::<AnalyzeExec>().is_some()
+            || plan.downcast_ref::<DataSinkExec>().is_some()
+        {
+            let children = plan.children().into_iter().cloned();
+            let children: Result<Vec<_>> =
+                children.map(|child| self.optimize(child, config)).collect();
+            return replace_children_if_necessary(plan, children?);
+        }
+        let leaves = Leaves::of(&plan)?;
+        if !leaves.captures && !leaves.pieces && !leaves.other {
+            return Ok(plan);
+        }
+        if leaves.pieces
+            && !leaves.other
+            && falls_into_tasks(&plan)?
+            && let Some(sent) = self.cluster.sent(&plan)
+        {
+            return Ok(sent);
+        }
+        if leaves.read_here {
+            self.note(
+                "packets that are still to come, and standard input, are read on this machine",
+            );
+            return Ok(plan);
+        }
+        if !leaves.captures && !leaves.pieces {
+            self.note("no capture is asked for: the statement is answered on this machine");
+            return Ok(plan);
+        }
+        let query = self.asked.query().filter(|_| !leaves.memory);
+        if let Some((sql, views)) = query {
+            let description = QueryDescription::new(sql, views, plan.schema(), &self.options);
+            let whole: Arc<dyn ExecutionPlan> = Arc::new(PieceExec::of_pieces(
+                PieceWork::Query(Arc::new(description)),
+                vec![Piece::Whole(Vec::new())],
+                std::env::current_dir().unwrap_or_default(),
+                WHOLE,
+                "one machine answers the whole statement: its plan does not fall into pieces"
+                    .to_owned(),
+            )?);
+            if let Some(sent) = self.cluster.sent(&whole) {
+                return Ok(sent);
+            }
+        }
+        self.note("the statement is answered on this machine: its plan cannot be sent");
+        Ok(plan)
+    }
+
+    fn name(&self) -> &'static str {
+        "send_away"
+    }
+
+    fn schema_check(&self) -> bool {
+        false
+    }
+}
+
+impl SendAway {
+    fn note(&self, text: &str) {
+        self.scan_report.add_notes(vec![text.to_owned()]);
+    }
+}
+
+/// Where a plan has its rows from.
+#[derive(Debug, Default)]
+struct Leaves {
+    pieces: bool,
+    captures: bool,
+    /// Sources that only this process can read.
+    read_here: bool,
+    /// Rows that are in memory here.
+    memory: bool,
+    other: bool,
+}
+
+impl Leaves {
+    fn of(plan: &Arc<dyn ExecutionPlan>) -> Result<Self> {
+        let mut leaves = Self::default();
+        plan.apply(|node| {
+            if node.downcast_ref::<PieceExec>().is_some() {
+                leaves.pieces = true;
+                return Ok(TreeNodeRecursion::Jump);
+            }
+            if !node.children().is_empty() {
+                return Ok(TreeNodeRecursion::Continue);
+            }
+            if let Some(scan) = node.downcast_ref::<CaptureScan>() {
+                leaves.captures = true;
+                leaves.read_here |= is_read_here(scan.reading());
+            } else if let Some(fused) = node.downcast_ref::<crate::fuse::FusedAggregate>() {
+                leaves.captures = true;
+                leaves.read_here |= fused.readings().any(|(reading, _)| is_read_here(reading));
+            } else if let Some(source) = node.downcast_ref::<DataSourceExec>() {
+                let source: &dyn std::any::Any = source.data_source().as_ref();
+                match source.downcast_ref::<MemorySourceConfig>() {
+                    Some(_) => leaves.memory = true,
+                    None => leaves.other = true,
+                }
+            } else if node.downcast_ref::<EmptyExec>().is_none()
+                && node.downcast_ref::<PlaceholderRowExec>().is_none()
+            {
+                leaves.other = true;
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        Ok(leaves)
+    }
+}
+
+/// Whether each operator gives the same rows when several machines run it, each over some of its partitions. A join that
+/// keeps one side in memory and gives those of its rows that met nothing does not: each machine sees some of the other
+/// side only. What is not known to do so is taken not to.
+fn falls_into_tasks(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
+    let mut falls = true;
+    plan.apply(|node| {
+        let of_join = |join: JoinType| {
+            matches!(
+                join,
+                JoinType::Inner
+                    | JoinType::Right
+                    | JoinType::RightSemi
+                    | JoinType::RightAnti
+                    | JoinType::RightMark
+            )
+        };
+        falls &= if let Some(join) = node.downcast_ref::<HashJoinExec>() {
+            *join.partition_mode() == PartitionMode::Partitioned || of_join(*join.join_type())
+        } else if let Some(join) = node.downcast_ref::<NestedLoopJoinExec>() {
+            of_join(*join.join_type())
+        } else {
+            FALL_INTO_TASKS.contains(&node.name())
+        };
+        Ok(match falls {
+            true => TreeNodeRecursion::Continue,
+            false => TreeNodeRecursion::Stop,
+        })
+    })?;
+    Ok(falls)
+}
+
+/// Operators that give the same rows in tasks.
+const FALL_INTO_TASKS: &[&str] = &[
+    "PieceScan",
+    "PieceAggregate",
+    "DataSourceExec",
+    "CooperativeExec",
+    "FilterExec",
+    "ProjectionExec",
+    "AggregateExec",
+    "SortExec",
+    "SortPreservingMergeExec",
+    "CoalescePartitionsExec",
+    "RepartitionExec",
+    "GlobalLimitExec",
+    "LocalLimitExec",
+    "UnionExec",
+    "SortMergeJoinExec",
+    "CrossJoinExec",
+    "WindowAggExec",
+    "BoundedWindowAggExec",
+    "EmptyExec",
+    "PlaceholderRowExec",
+    "UnnestExec",
+];
+
+fn is_read_here(reading: &Reading) -> bool {
+    let mut sources = reading.sources.iter();
+    sources.any(|source| source.is_stdin() || source.is_growing())
+}
+
+/// Pieces of a reading, at most: the plan with all of them is one message of 16 MiB.
+const PIECES_MAX: usize = 1024;
+/// Parts of one capture, at most.
+const PARTS_MAX: usize = 512;
+/// The reading of a statement that one machine answers.
+const WHOLE: u32 = u32::MAX - 1;
