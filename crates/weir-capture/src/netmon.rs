@@ -95,7 +95,10 @@ impl NetMon {
     }
 
     /// Finds the next frame and passes over it.
-    pub(crate) fn find<R: Read>(&mut self, stream: &mut Stream<R>) -> Result<Option<FoundRecord>, Error> {
+    pub(crate) fn find<R: Read>(
+        &mut self,
+        stream: &mut Stream<R>,
+    ) -> Result<Option<FoundRecord>, Error> {
         loop {
             if stream.buffer.offset() >= self.table_at {
                 self.check_table(stream)?;

@@ -65,7 +65,10 @@ impl Snoop {
     }
 
     /// Finds the next record and passes over it.
-    pub(crate) fn find<R: Read>(&mut self, stream: &mut Stream<R>) -> Result<Option<FoundRecord>, Error> {
+    pub(crate) fn find<R: Read>(
+        &mut self,
+        stream: &mut Stream<R>,
+    ) -> Result<Option<FoundRecord>, Error> {
         let padding = std::mem::take(&mut self.padding);
         if padding > 0 {
             let location = stream.location();

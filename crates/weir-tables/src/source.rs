@@ -292,6 +292,12 @@ impl Source {
         }
     }
 
+    /// True when records that repeat one of those right before are passed over.
+    #[must_use]
+    pub const fn is_without_repeats(&self) -> bool {
+        self.dedup
+    }
+
     /// The same without the records that have the same bytes as one of the four right before, as `editcap -d` drops them.
     #[must_use]
     pub fn without_repeats(self) -> Self {

@@ -15,8 +15,9 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream,
 };
+use weir_capture::is_remote;
 use weir_packet::Options as DecodeOptions;
-use weir_tables::{Compile, Extraction, RECORD_COLUMN, Settings, Source, Table};
+use weir_tables::{Compile, Extraction, Location, RECORD_COLUMN, Settings, Source, Table};
 
 use crate::engine::Options;
 use crate::scan::{CaptureScan, Reading};
@@ -61,11 +62,20 @@ impl ScanDescription {
     }
 
     /// What `scan` is; `None` when it cannot be told in these terms: it hangs on the order of several sources, on
-    /// arguments of its table, on a layout, or on bytes that only this process has.
+    /// arguments of its table or of its source, on a layout, or on bytes that only this process has.
     pub(crate) fn of(scan: &CaptureScan) -> Option<Self> {
         let reading = scan.reading();
         let is_plain = |source: &Source| {
-            !source.is_stdin() && !source.is_growing() && source.layout().is_none()
+            // A member of an archive has no address of its own.
+            let is_placed = match source.location() {
+                Location::Object(object) => is_remote(object.identity()),
+                _ => true,
+            };
+            !source.is_stdin()
+                && !source.is_growing()
+                && source.layout().is_none()
+                && is_placed
+                && !source.is_without_repeats()
         };
         let by_itself = !reading.merge && !reading.sorted && reading.lateness.is_none();
         let table = scan.table();
