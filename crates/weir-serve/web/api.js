@@ -129,9 +129,15 @@ export class Stream {
 
   constructor(sql, onrows) {
     this.id = identity();
+    // A page that a browser keeps for its way back would go on listening.
+    const hidden = () => this.cancel();
+    addEventListener("pagehide", hidden);
     this.ended = this.#read(sql, onrows).catch((error) => {
       if (!this.#over) throw error;
-    }).finally(() => { this.#over = true; });
+    }).finally(() => {
+      this.#over = true;
+      removeEventListener("pagehide", hidden);
+    });
   }
 
   async #read(sql, onrows) {

@@ -204,6 +204,7 @@ document.getElementById("views").append(...VIEWS.flatMap((view) => [
 ].filter(Boolean)));
 setTheme(localStorage.getItem("weir.theme") ?? "system");
 addEventListener("hashchange", show);
+addEventListener("pageshow", (event) => { if (event.persisted) show(); });
 
 api.takeToken();
 const liveLink = document.querySelector("#views a[data-view=live]");

@@ -50,6 +50,7 @@ const REWRITTEN: &[&str] = &[
     "array(",
     "array_to_string",
     "boot_val",
+    "colliculocale",
     "information_schema",
     "search_path",
     "_size(",
@@ -74,6 +75,9 @@ const NEVER_SET: &[&str] = &[
     "typacl",
 ];
 
+/// Columns, and those that have what they would have.
+const RENAMED: &[(&str, &str)] = &[("boot_val", "setting"), ("colliculocale", "colllocale")];
+
 /// Functions that say how much room a table takes up, by its number: files are looked up by name.
 const SIZES: &[&str] = &[
     "pg_indexes_size",
@@ -94,16 +98,7 @@ impl VisitorMut for Rewriter {
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         let instead = match expr {
             Expr::Function(function) => instead_of(function),
-            Expr::CompoundIdentifier(parts) => match parts.last() {
-                Some(last) if last.value == "tableoid" => Some(number(0)),
-                Some(last) if last.value == "boot_val" => {
-                    let mut setting = parts.clone();
-                    setting.pop();
-                    setting.push(Ident::new("setting"));
-                    Some(Expr::CompoundIdentifier(setting))
-                }
-                _ => None,
-            },
+            Expr::CompoundIdentifier(parts) => column_instead_of(parts),
             _ => None,
         };
         if let Some(instead) = instead {
@@ -164,6 +159,19 @@ impl VisitorMut for Rewriter {
     }
 }
 
+/// What stands for a column that the library does not have: the table that a row of the catalog is from is always the
+/// same, and some go by the name of another version of PostgreSQL.
+fn column_instead_of(parts: &[Ident]) -> Option<Expr> {
+    let (last, table) = parts.split_last()?;
+    if last.value == "tableoid" {
+        return Some(number(0));
+    }
+    let (_, known) = RENAMED.iter().find(|(name, _)| last.value == *name)?;
+    let mut parts = table.to_vec();
+    parts.push(Ident::new(*known));
+    Some(Expr::CompoundIdentifier(parts))
+}
+
 /// What stands for the call of a function that the library does not have, or has otherwise.
 fn instead_of(function: &Function) -> Option<Expr> {
     let name = function
@@ -180,10 +188,13 @@ fn instead_of(function: &Function) -> Option<Expr> {
         "pg_database_size" => parsed("weir_database_size()"),
         "pg_indexes_size" => Some(number(0)),
         size if SIZES.contains(&size) => match first? {
-            Expr::CompoundIdentifier(parts) if parts.len() > 1 => {
-                let of = parts.get(parts.len() - 2)?;
-                parsed(&format!("weir_table_size({of}.relname)"))
-            }
+            // There are no indexes and no other things with numbers of their own.
+            Expr::CompoundIdentifier(parts) => match parts.as_slice() {
+                [.., of, column] if column.value == "oid" => {
+                    parsed(&format!("weir_table_size({of}.relname)"))
+                }
+                _ => Some(number(0)),
+            },
             Expr::Cast { expr, .. } => size_of_named(expr),
             other => size_of_named(other),
         },

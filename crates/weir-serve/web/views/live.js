@@ -44,7 +44,7 @@ export async function show(main, parameters, app) {
 
   const facts = h("dl", { class: "facts grow" });
   const pause = h("button", { type: "button", id: "live-pause", "aria-pressed": "false", onclick: () => (streams.length > 0 ? stop() : start()) }, "Stop");
-  const question = h("textarea", { id: "live-sql", rows: 4, spellcheck: "false", "aria-label": "A question to live packets" });
+  const question = h("textarea", { id: "live-sql", class: "mono", rows: 4, spellcheck: "false", "aria-label": "A question to live packets" });
   question.value = parameters.sql ?? passing.own;
   const own = new Chart();
   const ownBox = h("div", { class: "body" }, h("p", { class: "empty" }, "A question to packets(live) is drawn here as it is answered."));
@@ -93,7 +93,7 @@ export async function show(main, parameters, app) {
           fact("packets seen", count(seen.packets)), fact("bytes seen", bytes(seen.bytes)), fact("last window", now[0].slice(11, 19)));
         renew(traffic, [TIME, amount("packets"), amount("bytes")], rows, { kind: "line", x: 0, ys: [2], split: null });
         renew(packets, [TIME, amount("packets"), amount("bytes")], rows, { kind: "line", x: 0, ys: [1], split: null });
-        renew(protocols, [TIME, name("protocol"), amount("packets"), amount("bytes")], byProtocol, { kind: "line", x: 0, ys: [3], split: 1 });
+        renew(protocols, [TIME, name("protocol"), amount("packets"), amount("bytes")], byProtocol, { kind: "line", x: 0, ys: [3], split: 1 }, { plain: false });
       }
       if (byTalker.length > 0) {
         const sums = new Map();
