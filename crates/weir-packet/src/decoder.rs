@@ -514,26 +514,29 @@ mod tests {
         }
     }
 
-    /// What was taken for Ethernet with a tag has addresses of switches.
+    /// What was taken for plain Ethernet has addresses of switches.
     #[test]
-    fn fabric_path_behind_a_tag_is_no_plain_ethernet() {
+    fn fabric_path_is_no_plain_ethernet() {
         let inner = ethernet(
             [2, 0, 0, 0, 0, 1],
             [2, 0, 0, 0, 0, 2],
             ethertype::IPV4,
             &[0x45; 30],
         );
-        let tagged = vlan(0, 7, 0x8903, &[&[0x04, 0x40][..], &inner].concat());
-        let frame = ethernet(
-            [2, 0, 0, 0, 0, 3],
-            [2, 0, 0, 0, 0, 4],
-            ethertype::VLAN,
-            &tagged,
-        );
+        let carried = [&[0x04, 0x40][..], &inner].concat();
+        let tagged = vlan(0, 7, 0x8903, &carried);
         let mut decoder = Decoder::default();
-        let packet = decoder.decode(Frame::new(LinkType::ETHERNET, &frame));
-        let (outermost, _) = packet.headers().next().unwrap();
-        assert_eq!(outermost, Layer::FabricPath);
+        for (kind, payload) in [(0x8903, carried), (ethertype::VLAN, tagged)] {
+            let frame = ethernet([2, 0, 0, 0, 0, 3], [2, 0, 0, 0, 0, 4], kind, &payload);
+            let packet = decoder.decode(Frame::new(LinkType::ETHERNET, &frame));
+            let (outermost, _) = packet.headers().next().unwrap();
+            assert_eq!(outermost, Layer::FabricPath, "{kind:04x}");
+            let mut shapes = Layer::Ethernet.shapes().iter();
+            assert!(
+                shapes.all(|shape| shape.read(&frame).is_none()),
+                "{kind:04x}"
+            );
+        }
     }
 
     #[test]

@@ -564,6 +564,14 @@ mod tests {
             let (low, high) = test.ranges[random.below(test.ranges.len() as u64) as usize];
             put(&mut bytes, &test.bits, low + random.below(high - low + 1));
         }
+        // Each protocol that may follow, also where few numbers lead to one.
+        if let NextHeader::Number { bits, table } = shape.next
+            && random.below(2) == 0
+        {
+            let numbers: Vec<u32> = table.entries().map(|(number, _)| number).collect();
+            let number = numbers[random.below(numbers.len() as u64) as usize];
+            put(&mut bytes, &bits, number.into());
+        }
         // A length of eight bits and more is mostly longer than what is there.
         if let HeaderLen::Field { bits, unit, base } = shape.len
             && bits.width() >= 8

@@ -72,17 +72,22 @@ pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape::fixed(
     },
 )
 .tests(&[
-    BitsTest::new(ETHERTYPE, &[(ETHERTYPE_MIN as u64, u16::MAX as u64)]),
-    // Behind a tag, FabricPath makes the addresses something else.
+    // FabricPath makes the addresses something else, and so it does behind a tag.
+    BitsTest::new(
+        ETHERTYPE,
+        &[
+            (ETHERTYPE_MIN as u64, FABRIC_PATH - 1),
+            (FABRIC_PATH + 1, u16::MAX as u64),
+        ],
+    ),
     BitsTest::new(
         Bits::be16(16),
-        &[
-            (0, fabric_path::ETHERTYPE as u64 - 1),
-            (fabric_path::ETHERTYPE as u64 + 1, u16::MAX as u64),
-        ],
+        &[(0, FABRIC_PATH - 1), (FABRIC_PATH + 1, u16::MAX as u64)],
     )
     .or_cut(),
 ])];
+
+const FABRIC_PATH: u64 = fabric_path::ETHERTYPE as u64;
 
 const ETHERTYPE: Bits = Bits::be16(12);
 
