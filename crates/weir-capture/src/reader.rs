@@ -25,7 +25,7 @@ pub struct Reader<R: Read> {
     stream: Stream<R>,
     parser: Parser,
     /// When repetitions are passed over.
-    repeated: Option<Repeated>,
+    repeated: Option<Box<Repeated>>,
     finished: bool,
     failed: bool,
 }
@@ -35,7 +35,7 @@ pub(crate) enum Parser {
     Pcapng(Box<Pcapng>),
     Erf(Erf),
     Snoop(Snoop),
-    NetMon(NetMon),
+    NetMon(Box<NetMon>),
 }
 
 impl Parser {
@@ -46,7 +46,7 @@ impl Parser {
             Self::Pcapng(pcapng) => &**pcapng,
             Self::Erf(erf) => erf,
             Self::Snoop(snoop) => snoop,
-            Self::NetMon(netmon) => netmon,
+            Self::NetMon(netmon) => &**netmon,
         }
     }
 }
@@ -91,12 +91,12 @@ impl<R: Read> Reader<R> {
             Format::Pcapng => Parser::Pcapng(Box::new(Pcapng::begin(&mut stream, options)?)),
             Format::Erf => Parser::Erf(Erf::new()),
             Format::Snoop => Parser::Snoop(Snoop::begin(&mut stream, options)?),
-            Format::NetMon => Parser::NetMon(NetMon::begin(&mut stream, options)?),
+            Format::NetMon => Parser::NetMon(Box::new(NetMon::begin(&mut stream, options)?)),
         };
         Ok(Self {
             stream,
             parser,
-            repeated: Repeated::of(options.repeats_window),
+            repeated: Repeated::of(options.repeats_window).map(Box::new),
             finished: false,
             failed: false,
         })

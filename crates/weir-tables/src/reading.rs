@@ -106,7 +106,7 @@ pub(crate) struct Reading<S> {
 
 /// What is read at the moment.
 enum Input {
-    Capture(Source, CaptureFile, Reader<Bytes>),
+    Capture(Source, CaptureFile, Box<Reader<Bytes>>),
     Records(Source, String, Box<RecordReader>, LayoutRow),
     Merge(Vec<Source>, Vec<CaptureFile>, Merge<Bytes>),
 }
@@ -398,7 +398,7 @@ impl<S: Sink> Reading<S> {
     fn of_capture(&mut self, source: Source, reader: Reader<Bytes>) -> Input {
         self.prepare(source.len());
         let file = CaptureFile::new(&source, &reader);
-        Input::Capture(source, file, reader)
+        Input::Capture(source, file, Box::new(reader))
     }
 
     fn of_records(&mut self, source: Source, layout: &Layout, reader: RecordReader) -> Input {
