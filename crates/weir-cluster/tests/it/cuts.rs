@@ -5,7 +5,8 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
-use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
+use weir_testkit::capture::{Endian, PcapVariant, PcapWriter, link_type};
+use weir_testkit::packet::{ethernet, ethertype};
 use weir_testkit::trace::{ethernet_pcap, frame_relay_erf};
 
 use crate::samples::{Asks, enter};
@@ -13,6 +14,7 @@ use crate::samples::{Asks, enter};
 /// Large enough for four pieces.
 const BYTES: u64 = 18 << 20;
 const PIECE: u64 = 5 << 20;
+const TIME: u64 = 1_700_000_000_000_000_000;
 
 fn made(name: &str, make: impl FnOnce(BufWriter<File>)) {
     enter();
@@ -67,15 +69,34 @@ fn one_capture_in_pieces_gives_what_it_gives_whole() {
 #[test]
 fn a_capture_that_carries_captures_is_read_again_in_one_piece() {
     made("carrier.pcap", |out| {
-        // USB transfers may be as large as a capture.
-        let mut inner = Vec::new();
-        ethernet_pcap(&mut inner, 7, 3 << 20).unwrap();
-        let mut outer =
-            PcapWriter::new(out, 189, u32::MAX, PcapVariant::Micro, Endian::Little).unwrap();
-        for second in 0..7 {
-            let len = u32::try_from(inner.len()).unwrap();
+        // Each packet holds records of a capture like the one that it is in, so that a chain of them goes on from
+        // packet to packet.
+        let inner = PcapWriter::new(
+            Vec::new(),
+            link_type::ETHERNET,
+            262_144,
+            PcapVariant::Micro,
+            Endian::Little,
+        );
+        let mut inner = inner.unwrap();
+        for number in 0..3_000 {
+            let frame = ethernet([2; 6], [4; 6], ethertype::IPV4, &[0x45; 46]);
+            inner.packet(TIME + number * 1_000, 60, &frame).unwrap();
+        }
+        let inner = inner.into_inner();
+        let payload = &inner[24..];
+        let outer = PcapWriter::new(
+            out,
+            link_type::ETHERNET,
+            262_144,
+            PcapVariant::Micro,
+            Endian::Little,
+        );
+        let mut outer = outer.unwrap();
+        let len = u32::try_from(payload.len()).unwrap();
+        for number in 0..BYTES / u64::from(len) + 1 {
             outer
-                .packet(1_700_000_000_000_000_000 + second, len, &inner)
+                .packet(TIME + number * 1_000_000, len, payload)
                 .unwrap();
         }
     });

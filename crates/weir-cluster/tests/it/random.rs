@@ -111,7 +111,8 @@ fn random_statements_come_to_the_same() {
         .ok()
         .and_then(|rounds| rounds.parse().ok());
     let mut random = Rng::new(seed.unwrap_or(21));
-    let (mut with_rows, mut sent) = (0, 0);
+    let (mut with_rows, mut answered) = (0, 0);
+    let mut here_only = Vec::new();
     let rounds = rounds.unwrap_or(60);
     for _ in 0..rounds {
         let sql = statement(&mut random);
@@ -121,7 +122,10 @@ fn random_statements_come_to_the_same() {
             (Ok(found), Ok(expected)) => {
                 let (found, expected) = (found.sorted(), expected.sorted());
                 with_rows += usize::from(!expected.rows.is_empty());
-                sent += usize::from(!found.notes.iter().any(|note| note.contains("this machine")));
+                answered += 1;
+                if found.notes.iter().any(|note| note.contains("this machine")) {
+                    here_only.push(sql.clone());
+                }
                 assert!(
                     found.rows == expected.rows,
                     "{sql}\n{:?}\n{:?}\n{}",
@@ -136,5 +140,7 @@ fn random_statements_come_to_the_same() {
         }
     }
     assert!(with_rows * 2 > rounds, "{with_rows}");
-    assert!(sent * 10 >= rounds * 9, "{sent}");
+    assert!(here_only.is_empty(), "{here_only:#?}");
+    // Some have no answer anywhere: a function is asked of what it does not take.
+    assert!(answered * 4 > rounds * 3, "{answered}");
 }
