@@ -4,13 +4,16 @@
 
 mod ask;
 mod condition;
+mod decide;
 mod facts;
 mod framing;
 mod give;
+mod header;
 mod lower;
 mod output;
 #[cfg(test)]
 mod tests;
+mod value;
 
 use weir_capture::RecordFraming;
 use weir_compile::{Exit, Refusal, Runner};

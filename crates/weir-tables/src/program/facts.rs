@@ -10,6 +10,9 @@ pub(super) const fn bit(layer: Layer) -> u128 {
 /// All headers that stand in front of what networks carry, which come first in the list of protocols.
 pub(super) const LINKS: u128 = bit(Layer::Arp) - 1;
 
+/// Tags of virtual LANs, which stand behind each other.
+pub(super) const TAGS: u128 = bit(Layer::Vlan) | bit(Layer::ServiceVlan);
+
 pub(super) const fn is_link(layer: Layer) -> bool {
     LINKS & bit(layer) != 0
 }

@@ -1,0 +1,178 @@
+//! Conditions: which are put where, and what is known of them without asking.
+
+use weir_compile::{Operation, Register, Relation};
+
+use super::ask::{Comparison, Condition, From, Value};
+use super::condition::{NumberRange, Test};
+use super::lower::{Lowering, Path};
+
+/// What is known of a condition at a place of the program.
+enum Outcome<'o> {
+    Decided(bool),
+    /// It holds when one of these numbers is what it must be.
+    Open(Vec<(&'o Test, Register)>),
+}
+
+impl Lowering<'_> {
+    /// Puts the conditions whose fields are known, or at the last header all; false when no branch takes the
+    /// record any more, which is then done.
+    pub(super) fn decide(&mut self, path: &mut Path, is_last: bool) -> bool {
+        let asked = self.asked;
+        let mut ready: Vec<usize> = (0..asked.conditions.len())
+            .filter(|index| path.done >> index & 1 == 0)
+            .filter(|index| {
+                let mut fields = asked.conditions[*index].fields();
+                is_last || fields.all(|field| path.fields[field].is_some())
+            })
+            .collect();
+        ready.sort_by_key(|index| asked.conditions[*index].selectivity());
+        let mut has_changed = false;
+        for index in ready {
+            path.done |= 1 << index;
+            let before = path.alive;
+            let of = self.branches_with(index) & before;
+            if of == 0 {
+                continue;
+            }
+            match self.outcome(&asked.conditions[index], path) {
+                Outcome::Decided(true) => {}
+                Outcome::Decided(false) => path.alive &= !of,
+                Outcome::Open(any_of) if of == path.alive => self.require(&any_of),
+                Outcome::Open(any_of) => {
+                    let holds = self.holds(&any_of);
+                    for branch in 0..asked.branches.len() {
+                        if of >> branch & 1 == 1 {
+                            let flag = self.flags[branch];
+                            self.builder.update(Operation::And, flag, holds);
+                        }
+                    }
+                    has_changed = true;
+                }
+            }
+            has_changed |= of != before && path.alive != before;
+            if path.alive == 0 {
+                self.builder.jump(self.next);
+                return false;
+            }
+        }
+        // Those that live on may all have failed.
+        if has_changed && asked.branches.len() > 1 {
+            let alive = (0..asked.branches.len()).filter(|branch| path.alive >> branch & 1 == 1);
+            let mut flags = alive
+                .map(|branch| self.flags[branch])
+                .collect::<Vec<_>>()
+                .into_iter();
+            if let Some(first) = flags.next() {
+                let any = flags.fold(first, |any, flag| {
+                    self.builder.compute(Operation::Or, any, flag)
+                });
+                self.builder.require(Relation::NotEqual, any, 0, self.next);
+            }
+        }
+        true
+    }
+
+    /// What is known of a condition, as all its fields are; what is not is to be asked of the record.
+    fn outcome<'a>(&mut self, condition: &'a Condition, path: &Path) -> Outcome<'a> {
+        let mut open = Vec::new();
+        for Comparison { value, test } in &condition.any_of {
+            let decided = match self.fixed_number(value, path) {
+                Some(number) => test.accepts(number),
+                None => match (test, self.value(value, path)) {
+                    (Test::IsThere, value) => value.is_some(),
+                    (Test::IsMissing, value) => value.is_none(),
+                    (_, None) => false,
+                    (test, Some(value)) => {
+                        open.push((test, value));
+                        continue;
+                    }
+                },
+            };
+            if decided {
+                return Outcome::Decided(true);
+            }
+        }
+        match open.is_empty() {
+            true => Outcome::Decided(false),
+            false => Outcome::Open(open),
+        }
+    }
+
+    /// The number that a field has in every header that is plain, such as the version of IP.
+    fn fixed_number(&self, value: &Value, path: &Path) -> Option<u64> {
+        let From::Field(field) = value.from else {
+            return None;
+        };
+        let location = usize::from(path.fields[field]?);
+        let location = self.asked.fields[field].locations.get(location)?;
+        let [shape] = location.layer.shapes() else {
+            return None;
+        };
+        let bits = location.at.bits()?;
+        let mut tests = shape.tests.iter();
+        let test = tests.find(|test| test.bits == bits && !test.when_cut)?;
+        match test.ranges {
+            [(low, high)] if low == high && value.steps.is_empty() && !value.is_flag => Some(*low),
+            _ => None,
+        }
+    }
+
+    fn branches_with(&self, condition: usize) -> u32 {
+        let branches = self.asked.branches.iter().enumerate();
+        branches.fold(0, |all, (index, branch)| {
+            all | u32::from(branch.conditions.contains(&condition)) << index
+        })
+    }
+
+    /// The record is done unless one of the tests holds.
+    fn require(&mut self, any_of: &[(&Test, Register)]) {
+        let next = self.next;
+        match any_of {
+            [(Test::Within(range), value)] => {
+                let (relation, left, right) = self.relation(range, *value);
+                self.builder.require(relation, left, right, next);
+            }
+            any_of => {
+                let holds = self.holds(any_of);
+                self.builder.require(Relation::NotEqual, holds, 0, next);
+            }
+        }
+    }
+
+    /// 1 when one of the tests holds.
+    fn holds(&mut self, any_of: &[(&Test, Register)]) -> Register {
+        let mut all = self.builder.copy(0);
+        for (test, value) in any_of {
+            let ranges: &[NumberRange] = match test {
+                Test::Within(range) => std::slice::from_ref(range),
+                Test::IsOneOf(ranges) => ranges,
+                Test::IsThere | Test::IsMissing => &[],
+            };
+            for range in ranges {
+                let relation = self.relation(range, *value);
+                all = self.builder.select(relation, 1, all);
+            }
+        }
+        all
+    }
+
+    pub(super) fn relation(
+        &mut self,
+        range: &NumberRange,
+        value: Register,
+    ) -> (Relation, Register, u64) {
+        let (first, more, negated) = range.parts();
+        let (relation, left, right) = match (first, more) {
+            (_, 0) => (Relation::Equal, value, first),
+            (0, _) => (Relation::LessOrEqual, value, more),
+            _ => {
+                let from = self.builder.compute(Operation::Subtract, value, first);
+                (Relation::LessOrEqual, from, more)
+            }
+        };
+        match negated {
+            true => (relation.negated(), left, right),
+            false => (relation, left, right),
+        }
+    }
+}

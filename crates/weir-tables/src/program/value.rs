@@ -1,0 +1,106 @@
+//! Numbers of records: fields, and what is computed of them.
+
+use weir_bytes::{Bits, Endian};
+use weir_compile::{Bytes, Operation, Register, Relation};
+
+use super::ask::{From, Value};
+use super::lower::{Lowering, Path};
+use crate::Calculation;
+
+impl Lowering<'_> {
+    /// Some bits of what begins at a place, behind which they are known to be.
+    pub(super) fn bits(&mut self, at: Register, bits: &Bits) -> Register {
+        let is_little = bits.endian() == Endian::Little;
+        let offset = bits.offset();
+        let b = &mut self.builder;
+        let word = match bits.bytes() {
+            1 => b.load(at, offset, Bytes::One),
+            2 => b.load_in_order(at, offset, Bytes::Two, is_little),
+            3 => {
+                let (high_at, low_at) = if is_little { (1, 0) } else { (0, 2) };
+                let high = b.load_in_order(at, offset + high_at, Bytes::Two, is_little);
+                let low = b.load(at, offset + low_at, Bytes::One);
+                let high = b.compute(Operation::ShiftLeft, high, 8);
+                b.compute(Operation::Or, high, low)
+            }
+            4 => b.load_in_order(at, offset, Bytes::Four, is_little),
+            // `Asked` takes no others, and shapes have none.
+            _ => b.load_in_order(at, offset, Bytes::Eight, is_little),
+        };
+        let word = match bits.shift() {
+            0 => word,
+            shift => b.compute(Operation::ShiftRight, word, u64::from(shift)),
+        };
+        match bits.shift() + bits.width() < bits.bytes() * 8 {
+            true => b.compute(Operation::And, word, bits.mask()),
+            false => word,
+        }
+    }
+
+    /// The number of the record at hand; `None` where it has none.
+    pub(super) fn value(&mut self, value: &Value, path: &Path) -> Option<Register> {
+        let mut number = match value.from {
+            From::Field(field) => {
+                let location = path.fields[field]?;
+                let location = self.asked.fields[field]
+                    .locations
+                    .get(usize::from(location))?;
+                let start = self.start(location.layer);
+                let bits = location.at.bits()?;
+                self.bits(start, &bits)
+            }
+            From::Record(bits) => self.bits(Register::AT, &bits),
+            From::Number => self.number?,
+            From::Len => self.wire_len()?,
+            From::Time => self.time()?,
+        };
+        if value.is_flag {
+            number = self.builder.select((Relation::NotEqual, number, 0), 1, 0);
+        }
+        for step in &value.steps {
+            number = self.calculate(step.calculation, number, step.constant, step.signed);
+        }
+        Some(number)
+    }
+
+    fn calculate(
+        &mut self,
+        calculation: Calculation,
+        left: Register,
+        constant: u64,
+        signed: bool,
+    ) -> Register {
+        let b = &mut self.builder;
+        let divisor = match signed {
+            true => (constant as i64).max(1) as u64,
+            false => constant.max(1),
+        };
+        let (operation, constant) = match calculation {
+            Calculation::Add => (Operation::Add, constant),
+            Calculation::Subtract => (Operation::Subtract, constant),
+            Calculation::Multiply => (Operation::Multiply, constant),
+            Calculation::And => (Operation::And, constant),
+            Calculation::Or => (Operation::Or, constant),
+            Calculation::ExclusiveOr => (Operation::ExclusiveOr, constant),
+            Calculation::ShiftLeft => (Operation::ShiftLeft, constant),
+            Calculation::ShiftRight if signed => (Operation::ShiftRightSigned, constant),
+            Calculation::ShiftRight => (Operation::ShiftRight, constant),
+            Calculation::Divide if signed => (Operation::DivideSigned, divisor),
+            Calculation::Divide => (Operation::Divide, divisor),
+            Calculation::Remainder if signed => (Operation::RemainderSigned, divisor),
+            Calculation::Remainder => (Operation::Remainder, divisor),
+            Calculation::Floor => {
+                let rest = match signed {
+                    true => {
+                        let rest = b.compute(Operation::RemainderSigned, left, divisor);
+                        let positive = b.compute(Operation::Add, rest, divisor);
+                        b.select((Relation::Greater, rest, i64::MAX as u64), positive, rest)
+                    }
+                    false => b.compute(Operation::Remainder, left, divisor),
+                };
+                return b.compute(Operation::Subtract, left, rest);
+            }
+        };
+        b.compute(operation, left, constant)
+    }
+}
