@@ -135,6 +135,18 @@ def sip_ladder(
             str | None,
         ]
     ],
+    media: Sequence[
+        tuple[
+            int | None,
+            str | None,
+            int | None,
+            str | None,
+            int | None,
+            str | None,
+            float | None,
+            float | None,
+        ]
+    ],
 ) -> tuple[str, str, str]: ...
 def ws_study(messages: Sequence[tuple[int, bool | None, bool, bytes]]) -> tuple[str, str]: ...
 def ws_advise(

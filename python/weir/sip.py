@@ -167,9 +167,14 @@ lower(sip.content_type) LIKE 'application/sdp%' AND sip.msg_body IS NOT NULL,
 frame.number, coalesce(sip.request_line, sip.status_line), sip.msg_hdr, sip.msg_body
 FROM sip($files{merge}) WHERE sip.call_id = $call_id"""
 
+_MEDIA = """\
+SELECT media.start, addr.src, port.src, addr.dst, port.dst, media.codec, media.lost_percent, media.mos
+FROM media($files{merge}) WHERE sip.call_id = $call_id"""
+
 
 def ladder(source: Any, call_id: str) -> Ladder:
-    """Draws a call as a ladder: a column for each address and port, an arrow for each message.
+    """Draws a call as a ladder: a column for each address and port, an arrow for each message, a bar for each
+    stream of sound and video, with loss and MOS.
 
     ``source`` is a capture of :func:`weir.open`, or what that takes; several files are merged in the
     order of time.
@@ -180,7 +185,11 @@ def ladder(source: Any, call_id: str) -> Ladder:
 
     capture = source if isinstance(source, Capture) else open_capture(source)
     merge = ", merge => true" if len(capture.paths) > 1 else ""
-    rows = sql(_STEPS.format(merge=merge), files=capture.paths, call_id=call_id).fetchall()
+
+    def ask(statement: str) -> list[tuple[Any, ...]]:
+        return sql(statement.format(merge=merge), files=capture.paths, call_id=call_id).fetchall()
+
+    rows = ask(_STEPS)
     if not rows:
         raise RunError(
             f"no SIP message with Call-ID {call_id!r}", "capture.calls().select('sip.call_id') lists them"
@@ -201,7 +210,11 @@ def ladder(source: Any, call_id: str) -> Ladder:
                 None if line is None else f"{line}\n{(head or '').rstrip()}\n\n{body or ''}",
             )
         )
-    return Ladder(*_weir.sip_ladder(f"Call-ID {call_id}", steps))
+    media = [
+        (None if start is None else start.ns, src, sport, dst, dport, codec, lost, mos)
+        for start, src, sport, dst, dport, codec, lost, mos in ask(_MEDIA)
+    ]
+    return Ladder(*_weir.sip_ladder(f"Call-ID {call_id}", steps, media))
 
 
 def _socket(address: str | None, port: int | None) -> str:

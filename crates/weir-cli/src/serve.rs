@@ -1,6 +1,6 @@
 //! `weir serve`: the same tables for other programs.
 
-use std::io::Write;
+use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
+use weir_live::Interface;
 use weir_serve::{Options, Server, TlsFiles};
+use weir_tables::{Feed, Predicate};
 
 use crate::args::Global;
 use crate::encoder::FileEncoder;
+use crate::interface;
 use crate::message::Messages;
 use crate::quantity::{parse_duration, parse_size};
 use crate::session::Failure;
@@ -37,6 +40,16 @@ pub(crate) struct Serve {
     /// A folder of an object store or of the web that may be read too: s3://bucket/day/
     #[arg(long = "remote", value_name = "ADDRESS", help_heading = "Reading")]
     remotes: Vec<String>,
+    /// An interface, such as eth0 or lo, whose packets are read as `live`
+    #[arg(
+        long,
+        value_name = "INTERFACE",
+        help_heading = "Reading",
+        long_help = "An interface, such as eth0 or lo, whose packets are read as `live`: FROM live, flows(live), and the \
+            page's charts of what passes now. Whoever may ask the server sees them. Each statement captures by itself, \
+            from when it begins"
+    )]
+    live: Option<String>,
     /// Let statements write files below the first root
     #[arg(long, help_heading = "Reading")]
     allow_write: bool,
@@ -148,13 +161,16 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
     options.engine.memory_limit_bytes = Some(serve.memory_limit);
     options.engine.encoder = Some(Arc::new(FileEncoder));
     options.engine.overwrite = global.overwrite;
+    if let Some(interface) = &serve.live {
+        options.engine.feed = Some(Arc::new(Listened::new(interface)?));
+    }
     let server = Server::start(options).map_err(failed)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_name("weir-serve")
         .build()
         .map_err(|error| Failure::environment(format!("no threads: {error}")))?;
-    let mut out = std::io::stdout().lock();
+    let mut out = io::stdout().lock();
     let (scheme, flight) = match server.is_secure() {
         true => ("https", "grpc+tls"),
         false => ("http", "grpc"),
@@ -185,6 +201,38 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
     Ok(ExitCode::SUCCESS)
 }
 
+/// An interface that each statement captures from by itself, as often as there are statements.
+#[derive(Debug)]
+struct Listened {
+    interface: String,
+}
+
+impl Listened {
+    /// Looks whether the interface is there and may be captured from: who starts the server is told, not who asks it.
+    fn new(interface: &str) -> Result<Self, Failure> {
+        let options = weir_live::Options::default();
+        drop(Interface::open(interface, &options)?);
+        Ok(Self {
+            interface: interface.to_owned(),
+        })
+    }
+}
+
+impl Feed for Listened {
+    fn name(&self) -> &str {
+        &self.interface
+    }
+
+    fn start(&self, wanted: Option<&Predicate>) -> io::Result<Box<dyn Read + Send>> {
+        let options = weir_live::Options::default();
+        let interface = Interface::open(&self.interface, &options).map_err(io::Error::other)?;
+        let filter = interface::filter(wanted, interface.link_type());
+        let never = Arc::new(AtomicBool::new(false));
+        let packets = interface.start(&filter, never).map_err(io::Error::other)?;
+        Ok(Box::new(packets))
+    }
+}
+
 /// A secret out of a file, or out of the environment.
 fn secret(file: Option<&Path>, variable: &str) -> Result<Option<String>, Failure> {
     let Some(file) = file else {
@@ -202,6 +250,8 @@ Examples:
     weir serve --root captures
     psql postgresql://127.0.0.1:5433/weir -c \"SELECT count(*) FROM 'trace.pcap'\"
     curl -H 'Content-Type: application/sql' -d \"FROM 'trace.pcap' |> LIMIT 5\" '127.0.0.1:8080/query?format=csv'
+  What passes an interface now, as charts in the page and as FROM live:
+    weir serve --root captures --live eth0
   For ADBC and JDBC over Arrow Flight SQL as well:
     weir serve --root captures --flight 127.0.0.1:31337
   For others, with a password, a token and TLS:

@@ -4,16 +4,16 @@ mod calls;
 mod export;
 
 use std::io::{self, IsTerminal, Write};
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
+use arrow::array::{Array, ArrayRef, AsArray, StringArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt32Type, UInt64Type};
+use arrow::datatypes::DataType;
 use clap::{Args, Subcommand, ValueEnum};
+use weir_engine::CallLadder;
 use weir_packet::Address;
-use weir_sip::{Caption, Ladder, Step, is_failure};
+use weir_sip::Ladder;
 
 use crate::args::Global;
 use crate::message::Messages;
@@ -151,32 +151,19 @@ pub(crate) fn drawn(
     call_id: &str,
 ) -> Result<Option<Ladder>, Failure> {
     let failed = |error: arrow::error::ArrowError| Failure::running(error.to_string());
-    let mut all = Vec::new();
-    for statement in session.parse(&statement(files, call_id))? {
-        session.batches(statement, |batch| {
-            // Beyond its limit the ladder only counts.
-            let steps = steps(batch).map_err(failed)?;
-            let room = (2 * Ladder::STEPS_MAX).saturating_sub(all.len());
-            all.extend(steps.into_iter().take(room));
-            Ok(())
-        })?;
+    let captures = format!("{}{}", paths(files), merged(files));
+    let id = quoted(call_id);
+    let mut call = CallLadder::default();
+    for statement in session.parse(&CallLadder::messages_sql(&captures, &id))? {
+        session.batches(statement, |batch| call.push_messages(batch).map_err(failed))?;
     }
-    if all.is_empty() {
+    if call.messages().is_empty() {
         return Ok(None);
     }
-    let columns: Vec<String> = all.iter().map(|step| step.from.clone()).collect();
-    for statement in session.parse(&media_statement(files, call_id))? {
-        session.batches(statement, |batch| {
-            all.extend(bars(batch, &columns).map_err(failed)?);
-            Ok(())
-        })?;
+    for statement in session.parse(&CallLadder::media_sql(&captures, &id))? {
+        session.batches(statement, |batch| call.push_media(batch).map_err(failed))?;
     }
-    all.sort_by_key(|step| step.time_ns);
-    let mut ladder = Ladder::new(&format!("Call-ID {call_id}"));
-    for step in all {
-        ladder.push(step);
-    }
-    Ok(Some(ladder))
+    Ok(call.drawn(&format!("Call-ID {call_id}")))
 }
 
 /// The Call-ID of the one call of captures.
@@ -239,91 +226,6 @@ fn merged(files: &[String]) -> &'static str {
     }
 }
 
-/// What the steps are made of.
-fn statement(files: &[String], call_id: &str) -> String {
-    format!(
-        "SELECT frame.time AS time, addr.src AS src, port.src AS src_port, \
-         addr.dst AS dst, port.dst AS dst_port, sip.method AS method, sip.status_code AS status, \
-         sip.reason_phrase AS reason, sip.cseq.seq AS seq, sip.cseq.method AS cseq_method, \
-         sip.resend AS resend, frame.number AS frame, \
-         coalesce(sip.request_line, sip.status_line) AS line, sip.msg_hdr AS head, sip.msg_body AS body, \
-         lower(sip.content_type) LIKE 'application/sdp%' AND sip.msg_body IS NOT NULL AS sdp \
-         FROM sip({}{}) WHERE sip.call_id = {}",
-        paths(files),
-        merged(files),
-        quoted(call_id)
-    )
-}
-
-/// What the bars are made of.
-fn media_statement(files: &[String], call_id: &str) -> String {
-    format!(
-        "SELECT media.start AS time, addr.src AS src, port.src AS src_port, addr.dst AS dst, port.dst AS dst_port, \
-         media.codec AS codec, media.lost_percent AS lost, media.mos AS mos FROM media({}{}) WHERE sip.call_id = {}",
-        paths(files),
-        merged(files),
-        quoted(call_id)
-    )
-}
-
-/// The streams of a batch of [`media_statement`]. Who sent SIP from the same address has its column.
-fn bars(batch: &RecordBatch, columns: &[String]) -> Result<Vec<Step>, arrow::error::ArrowError> {
-    let column = |name: &str| -> Result<&ArrayRef, arrow::error::ArrowError> {
-        let missing = || arrow::error::ArrowError::SchemaError(format!("no column {name}"));
-        batch.column_by_name(name).ok_or_else(missing)
-    };
-    let number = |name: &str| cast(column(name)?, &DataType::UInt32);
-    let share = |name: &str| cast(column(name)?, &DataType::Float64);
-    let text = |name: &str| texts(column(name)?);
-    let times = cast(column("time")?, &DataType::Int64)?;
-    let times = times.as_primitive::<Int64Type>();
-    let (src, dst, codec) = (text("src")?, text("dst")?, text("codec")?);
-    let (src_port, dst_port) = (number("src_port")?, number("dst_port")?);
-    let (lost, mos) = (share("lost")?, share("mos")?);
-    let (lost, mos) = (
-        lost.as_primitive::<Float64Type>(),
-        mos.as_primitive::<Float64Type>(),
-    );
-    let bars = (0..batch.num_rows()).map(|row| {
-        let (from, to) = (at(&src, row), at(&dst, row));
-        let of_sip = (column_of(columns, from), column_of(columns, to));
-        let (from, to) = match of_sip {
-            (Some(from), Some(to)) if from != to => (from.clone(), to.clone()),
-            _ => (
-                socket(from, number_at(&src_port, row)),
-                socket(to, number_at(&dst_port, row)),
-            ),
-        };
-        let mut label = format!("RTP {}", at(&codec, row).unwrap_or("?"));
-        if lost.is_valid(row) {
-            label.push_str(&format!(", {:.1} % lost", lost.value(row).max(0.0)));
-        }
-        if mos.is_valid(row) {
-            label.push_str(&format!(", MOS {:.1}", mos.value(row)));
-        }
-        Step {
-            time_ns: times.is_valid(row).then(|| times.value(row)),
-            from,
-            to,
-            label,
-            is_media: true,
-            ..Step::default()
-        }
-    });
-    Ok(bars.collect())
-}
-
-/// The first column of an address.
-fn column_of<'c>(columns: &'c [String], address: Option<&str>) -> Option<&'c String> {
-    let address = address?;
-    columns.iter().find(|column| {
-        let known = column
-            .rsplit_once(':')
-            .map_or(column.as_str(), |(known, _)| known);
-        known.trim_matches(['[', ']']) == address
-    })
-}
-
 /// There is no such call.
 fn no_call(files: &[String], call_id: &str) -> Failure {
     let message = format!("no SIP message with Call-ID '{call_id}'");
@@ -343,62 +245,6 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// The steps of a batch of [`statement`].
-fn steps(batch: &RecordBatch) -> Result<Vec<Step>, arrow::error::ArrowError> {
-    let column = |name: &str| -> Result<&ArrayRef, arrow::error::ArrowError> {
-        let missing = || arrow::error::ArrowError::SchemaError(format!("no column {name}"));
-        batch.column_by_name(name).ok_or_else(missing)
-    };
-    let number = |name: &str| cast(column(name)?, &DataType::UInt32);
-    let text = |name: &str| texts(column(name)?);
-    let times = cast(column("time")?, &DataType::Int64)?;
-    let times = times.as_primitive::<Int64Type>();
-    let (src, dst) = (text("src")?, text("dst")?);
-    let (src_port, dst_port) = (number("src_port")?, number("dst_port")?);
-    let (method, reason, cseq_method) = (text("method")?, text("reason")?, text("cseq_method")?);
-    let (status, seq) = (number("status")?, number("seq")?);
-    let (resend, sdp) = (column("resend")?.as_boolean(), column("sdp")?.as_boolean());
-    let frames = cast(column("frame")?, &DataType::UInt64)?;
-    let frames = frames.as_primitive::<UInt64Type>();
-    let (lines, heads, bodies) = (text("line")?, text("head")?, text("body")?);
-    let steps = (0..batch.num_rows()).map(|row| Step {
-        time_ns: times.is_valid(row).then(|| times.value(row)),
-        from: socket(at(&src, row), number_at(&src_port, row)),
-        to: socket(at(&dst, row), number_at(&dst_port, row)),
-        label: Caption {
-            method: at(&method, row).map(str::as_bytes),
-            status: number_at(&status, row)
-                .and_then(|status| u16::try_from(status).ok())
-                .map(|status| (status, at(&reason, row).unwrap_or_default().as_bytes())),
-            cseq: number_at(&seq, row)
-                .map(|seq| (seq, at(&cseq_method, row).unwrap_or_default().as_bytes())),
-            has_sdp: sdp.is_valid(row) && sdp.value(row),
-        }
-        .label(),
-        is_repeat: resend.is_valid(row) && resend.value(row),
-        is_failure: number_at(&status, row)
-            .and_then(|status| u16::try_from(status).ok())
-            .is_some_and(is_failure),
-        frame: frames.is_valid(row).then(|| frames.value(row)),
-        text: whole(&lines, &heads, &bodies, row),
-        ..Step::default()
-    });
-    Ok(steps.collect())
-}
-
-/// A message as it came, as far as it is legible.
-fn whole(
-    lines: &StringArray,
-    heads: &StringArray,
-    bodies: &StringArray,
-    row: usize,
-) -> Option<String> {
-    let line = at(lines, row)?;
-    let head = at(heads, row).unwrap_or_default();
-    let body = at(bodies, row).unwrap_or_default();
-    Some(format!("{line}\n{}\n\n{body}", head.trim_end()))
-}
-
 /// Texts, and addresses as texts.
 fn texts(array: &ArrayRef) -> Result<StringArray, arrow::error::ArrowError> {
     if let Some(addresses) = array.as_binary_view_opt() {
@@ -413,22 +259,6 @@ fn texts(array: &ArrayRef) -> Result<StringArray, arrow::error::ArrowError> {
 
 fn at(array: &StringArray, row: usize) -> Option<&str> {
     array.is_valid(row).then(|| array.value(row))
-}
-
-fn number_at(array: &ArrayRef, row: usize) -> Option<u32> {
-    let array = array.as_primitive::<UInt32Type>();
-    array.is_valid(row).then(|| array.value(row))
-}
-
-/// The heading of a column.
-fn socket(address: Option<&str>, port: Option<u32>) -> String {
-    let address = address.unwrap_or("?");
-    let port = port.and_then(|port| u16::try_from(port).ok());
-    match (address.parse(), port) {
-        (Ok(ip), Some(port)) => SocketAddr::new(ip, port).to_string(),
-        (_, Some(port)) => format!("{address}:{port}"),
-        (_, None) => address.to_owned(),
-    }
 }
 
 const LADDER_EXAMPLES: &str = "\
@@ -448,14 +278,6 @@ mod tests {
     fn what_the_user_names_stays_a_literal() {
         assert_eq!(quoted("a'b' OR ''='"), "'a''b'' OR ''''='''");
         assert_eq!(paths(&["x".into(), "y'".into()]), "'x', 'y'''");
-    }
-
-    #[test]
-    fn headings_are_sockets() {
-        assert_eq!(socket(Some("10.0.0.1"), Some(5060)), "10.0.0.1:5060");
-        assert_eq!(socket(Some("2001:db8::1"), Some(1)), "[2001:db8::1]:1");
-        assert_eq!(socket(Some("::1"), None), "::1");
-        assert_eq!(socket(None, Some(70_000)), "?");
     }
 
     #[test]

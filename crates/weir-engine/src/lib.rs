@@ -41,6 +41,7 @@ mod geoip;
 mod grammar;
 mod json;
 mod json_array;
+mod ladder;
 mod live;
 mod meaning;
 mod names;
@@ -77,6 +78,7 @@ pub use embedded::{Parameter, sql_type};
 pub use engine::{Engine, Options, Planned};
 pub use error::{Error, ErrorKind};
 pub use functions::FunctionEntry;
+pub use ladder::{CallLadder, MediaStream, socket};
 pub use names::nearest;
 pub use offered::{Ended, Offered};
 pub use piece::{

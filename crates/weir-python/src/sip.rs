@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
+use weir_engine::{CallLadder, MediaStream};
 use weir_sip::{Caption, HeaderName, Ladder, Limits, Message, Severity, Start, Step, unfold};
 
 use crate::error::{Kind, failure};
@@ -107,10 +108,26 @@ type Given = (
     Option<String>,
 );
 
+/// A stream of its media: when it began, address and port of either end, codec, percent lost, score.
+type GivenMedia = (
+    Option<i64>,
+    Option<String>,
+    Option<u16>,
+    Option<String>,
+    Option<u16>,
+    Option<String>,
+    Option<f64>,
+    Option<f64>,
+);
+
 /// A ladder as text, as SVG, and as a page.
 #[pyfunction]
-pub(crate) fn sip_ladder(title: &str, steps: Vec<Given>) -> (String, String, String) {
-    let mut ladder = Ladder::new(title);
+pub(crate) fn sip_ladder(
+    title: &str,
+    steps: Vec<Given>,
+    media: Vec<GivenMedia>,
+) -> (String, String, String) {
+    let mut call = CallLadder::default();
     for (time_ns, from, to, method, status, cseq, has_sdp, is_repeat, frame, text) in steps {
         let label = Caption {
             method: method.as_deref().map(str::as_bytes),
@@ -123,7 +140,7 @@ pub(crate) fn sip_ladder(title: &str, steps: Vec<Given>) -> (String, String, Str
             has_sdp,
         }
         .label();
-        ladder.push(Step {
+        call.push_step(Step {
             time_ns,
             from,
             to,
@@ -137,5 +154,15 @@ pub(crate) fn sip_ladder(title: &str, steps: Vec<Given>) -> (String, String, Str
             ..Step::default()
         });
     }
+    for (start_ns, from, from_port, to, to_port, codec, lost_percent, mos) in media {
+        let mut stream = MediaStream::default();
+        stream.start_ns = start_ns;
+        (stream.from, stream.from_port) = (from, from_port);
+        (stream.to, stream.to_port) = (to, to_port);
+        stream.codec = codec;
+        (stream.lost_percent, stream.mos) = (lost_percent, mos);
+        call.push_stream(stream);
+    }
+    let ladder = call.drawn(title).unwrap_or_else(|| Ladder::new(title));
     (ladder.text(), ladder.svg(), ladder.html())
 }

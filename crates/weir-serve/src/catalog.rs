@@ -191,7 +191,9 @@ fn sizes(columns: &Arc<Columns>) -> [ScalarUDF; 4] {
             let names = ColumnarValue::values_to_arrays(names)?;
             let names = names[0].as_string::<i32>().iter();
             let sizes = names.map(|name| Some(bytes(of_table.file(name?)?.size)));
-            Ok(ColumnarValue::Array(Arc::new(sizes.collect::<Int64Array>())))
+            Ok(ColumnarValue::Array(Arc::new(
+                sizes.collect::<Int64Array>(),
+            )))
         }),
     );
     let all = create_udf(
@@ -214,7 +216,9 @@ fn sizes(columns: &Arc<Columns>) -> [ScalarUDF; 4] {
             let sizes = ColumnarValue::values_to_arrays(sizes)?;
             let sizes = sizes[0].as_primitive::<Int64Type>().iter();
             let texts = sizes.map(|size| size.map(size_pretty));
-            Ok(ColumnarValue::Array(Arc::new(texts.collect::<StringArray>())))
+            Ok(ColumnarValue::Array(Arc::new(
+                texts.collect::<StringArray>(),
+            )))
         }),
     );
     let encoding = create_udf(

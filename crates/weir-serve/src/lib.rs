@@ -23,6 +23,7 @@
 mod catalog;
 mod columns;
 mod deadline;
+mod door;
 mod error;
 mod files;
 mod flight;

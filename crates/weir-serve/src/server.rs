@@ -13,7 +13,7 @@ use crate::columns::Columns;
 use crate::error::{Error, Failure};
 use crate::house::House;
 use crate::options::Options;
-use crate::{flight, http, pg, tls};
+use crate::{door, flight, http, pg, tls};
 
 /// A server whose doors are open as soon as it is there.
 #[derive(Debug)]
@@ -172,21 +172,21 @@ impl Server {
         let mut doors = JoinSet::new();
         if let Some(open) = self.postgres {
             let tls = open.tls.map(|tls| tls.0);
-            let door = Arc::new(pg::Door::new(&self.house, &columns, tls).map_err(failed)?);
+            let pg = Arc::new(pg::Door::new(&self.house, &columns, tls).map_err(failed)?);
             let listener = tokio::net::TcpListener::from_std(open.listener).map_err(listening)?;
-            doors.spawn(door.serve(listener));
+            doors.spawn(door::serve(pg, listener));
         }
         if let Some(open) = self.http {
             let tls = open.tls.map(|tls| tls.0);
-            let door = Arc::new(http::Door::new(&self.house, tls));
+            let http = Arc::new(http::Door::new(&self.house, tls));
             let listener = tokio::net::TcpListener::from_std(open.listener).map_err(listening)?;
-            doors.spawn(door.serve(listener));
+            doors.spawn(door::serve(http, listener));
         }
         if let Some(open) = self.flight {
             let tls = open.tls.map(|tls| tls.0);
-            let door = flight::Door::new(&self.house, &columns, tls).map_err(failed)?;
+            let flight = flight::Door::new(&self.house, &columns, tls).map_err(failed)?;
             let listener = tokio::net::TcpListener::from_std(open.listener).map_err(listening)?;
-            doors.spawn(Arc::new(door).serve(listener));
+            doors.spawn(door::serve(Arc::new(flight), listener));
         }
         end.await;
         // Doors hear it; who has gone already does not.

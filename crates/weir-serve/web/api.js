@@ -66,6 +66,7 @@ function once(path) {
 export const fields = () => once("/fields");
 export const functions = () => once("/functions");
 export const tables = () => once("/tables");
+export const live = () => once("/live");
 export const files = () => json("/files");
 export const ladder = (path, callId) => json(`/ladder?${query({ path, call_id: callId, format: "json" })}`);
 export const stream = (path, flow) => json(`/stream?${query({ path, flow })}`);
@@ -78,6 +79,9 @@ function known(answer) {
   return { ...answer, columns: answer.columns.map((column) => (isAddress(column) ? { ...column, type: "ip" } : column)) };
 }
 
+/** A name for a query, which nothing else has. */
+const identity = () => crypto.randomUUID?.() ?? `page-${Date.now()}-${Math.random().toString(36).slice(2)}`;
+
 /** A query that can be watched and cancelled. */
 export class Query {
   #abort = new AbortController();
@@ -86,7 +90,7 @@ export class Query {
 
   constructor(sql, { limit = 10_000, params, timeout, onprogress } = {}) {
     this.sql = sql;
-    this.id = crypto.randomUUID?.() ?? `page-${Date.now()}-${Math.random().toString(36).slice(2)}`;
+    this.id = identity();
     this.began = performance.now();
     if (onprogress) this.#watch(onprogress);
     const body = { sql, params, format: "json", limit, timeout_ms: timeout, id: this.id };
@@ -113,6 +117,48 @@ export class Query {
     if (this.#over) return;
     this.#over = true;
     clearTimeout(this.#timer);
+    ask(`/query/${this.id}`, { method: "DELETE" }).catch(() => {});
+    this.#abort.abort();
+  }
+}
+
+/** The rows of a query as they come, until it is left: of packets that are still to come. */
+export class Stream {
+  #abort = new AbortController();
+  #over = false;
+
+  constructor(sql, onrows) {
+    this.id = identity();
+    // A page that a browser keeps for its way back would go on listening.
+    const hidden = () => this.cancel();
+    addEventListener("pagehide", hidden);
+    this.ended = this.#read(sql, onrows).catch((error) => {
+      if (!this.#over) throw error;
+    }).finally(() => {
+      this.#over = true;
+      removeEventListener("pagehide", hidden);
+    });
+  }
+
+  async #read(sql, onrows) {
+    const response = await ask("/query", {
+      method: "POST", headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ sql, format: "ndjson", id: this.id }), signal: this.#abort.signal,
+    });
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (let rest = ""; ;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      const lines = (rest + value).split("\n");
+      rest = lines.pop();
+      onrows(lines.map((line) => JSON.parse(line)));
+    }
+  }
+
+  /** Ends the query on the server too. */
+  cancel() {
+    if (this.#over) return;
+    this.#over = true;
     ask(`/query/${this.id}`, { method: "DELETE" }).catch(() => {});
     this.#abort.abort();
   }

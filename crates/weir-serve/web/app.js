@@ -9,12 +9,14 @@ import * as overview from "./views/overview.js";
 import * as packets from "./views/packets.js";
 import * as connections from "./views/connections.js";
 import * as calls from "./views/calls.js";
+import * as live from "./views/live.js";
 import * as messages from "./views/messages.js";
 
-/** The views: their name in the address, the key behind `g`, and what shows them. */
+/** The views: their name in the address, the key behind `g`, what shows them, and which show no capture. */
 const VIEWS = [
-  { name: "files", key: "f", title: "Files", show: files.show },
-  { name: "query", key: "q", title: "Query", show: query.show },
+  { name: "files", key: "f", title: "Files", show: files.show, apart: true },
+  { name: "query", key: "q", title: "Query", show: query.show, apart: true },
+  { name: "live", key: "l", title: "Live", show: live.show, apart: true },
   { name: "overview", key: "o", title: "Overview", show: overview.show, group: "Capture" },
   { name: "packets", key: "p", title: "Packets", show: packets.show },
   { name: "connections", key: "c", title: "Connections", show: connections.show },
@@ -77,7 +79,7 @@ select.addEventListener("change", () => {
   app.choose(select.value);
   const { name, parameters } = where();
   // What a view shows of one capture has no meaning in another one.
-  if (name === "query" || name === "files") return;
+  if (VIEWS.find((view) => view.name === name)?.apart) return;
   void parameters;
   app.go(name, { file: select.value });
 });
@@ -95,10 +97,11 @@ async function show() {
   leave?.();
   leave = null;
   if (parameters.file) app.choose(parameters.file);
-  document.title = `${view.title}${app.file && view.name !== "query" && view.name !== "files" ? ` · ${app.file.split("/").pop()}` : ""} · weir`;
+  document.title = `${view.title}${app.file && !view.apart ? ` · ${app.file.split("/").pop()}` : ""} · weir`;
   for (const link of document.querySelectorAll("#views a")) {
     if (link.dataset.view === view.name) { link.setAttribute("aria-current", "page"); link.scrollIntoView({ block: "nearest", inline: "center" }); } else link.removeAttribute("aria-current");
-    link.href = link.dataset.view === "query" || link.dataset.view === "files" || !app.file ? `#/${link.dataset.view}` : `#/${link.dataset.view}?${new URLSearchParams({ file: app.file })}`;
+    const isApart = VIEWS.find((one) => one.name === link.dataset.view)?.apart;
+    link.href = isApart || !app.file ? `#/${link.dataset.view}` : `#/${link.dataset.view}?${new URLSearchParams({ file: app.file })}`;
   }
   main.replaceChildren();
   try {
@@ -201,10 +204,14 @@ document.getElementById("views").append(...VIEWS.flatMap((view) => [
 ].filter(Boolean)));
 setTheme(localStorage.getItem("weir.theme") ?? "system");
 addEventListener("hashchange", show);
+addEventListener("pageshow", (event) => { if (event.persisted) show(); });
 
 api.takeToken();
+const liveLink = document.querySelector("#views a[data-view=live]");
+liveLink.hidden = true;
 try {
   await app.refresh();
+  liveLink.hidden = !(await api.live()).interface;
 } catch (error) {
   toast(error.message, "bad");
 }

@@ -71,6 +71,20 @@ export const facts = (file) => `SELECT count(*) AS packets, sum(frame.len) AS by
        count(*) FILTER (WHERE frame.stopped IS NOT NULL) AS damaged
 FROM ${text(file)}`;
 
+const SECOND = "tumble(frame.time, INTERVAL '1 second') AS time";
+const NOW = "FROM packets(live, lateness => INTERVAL '100 milliseconds')";
+
+/** Questions to what passes an interface: each answers a window a second, as long as it is asked. */
+export const passing = {
+  protocols: `SELECT ${SECOND}, coalesce(proto, 'other') AS protocol,
+       count(*) AS packets, sum(frame.len) AS bytes
+${NOW} GROUP BY time, protocol`,
+  talkers: `SELECT ${SECOND}, addr.src AS address, sum(frame.len) AS bytes
+${NOW} WHERE addr.src IS NOT NULL GROUP BY time, address`,
+  own: `SELECT ${SECOND}, port.dst AS port, count(*) AS packets
+${NOW} WHERE tcp.flags.syn = 1 GROUP BY time, port`,
+};
+
 /** Questions to begin with, put to a capture. */
 export const examples = (file) => [
   ["What is in this capture?", `SELECT frame.layers, count(*) AS packets, sum(frame.len) AS bytes

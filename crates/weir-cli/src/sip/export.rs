@@ -4,13 +4,14 @@ use std::io::Cursor;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Int64Type};
+use arrow::datatypes::{DataType, Int64Type, UInt32Type};
 use clap::Args;
+use weir_engine::socket;
 use weir_messages::rtp::audio::{Law, SAMPLE_RATE, Track};
 
-use super::{at, no_call, number_at, paths, quoted, socket, texts};
+use super::{at, no_call, paths, quoted, texts};
 use crate::args::Global;
 use crate::message::Messages;
 use crate::refusal::Refusal;
@@ -227,9 +228,9 @@ impl Heard {
             if times.is_null(row) || payload.is_null(row) {
                 continue;
             }
-            let end = |address: Option<&str>, port| End {
+            let end = |address: Option<&str>, port: Option<u32>| End {
                 address: address.unwrap_or_default().to_owned(),
-                socket: socket(address, port),
+                socket: socket(address, port.and_then(|port| u16::try_from(port).ok())),
             };
             let from = end(at(&src, row), number_at(&src_port, row));
             let to = end(at(&dst, row), number_at(&dst_port, row));
@@ -272,6 +273,11 @@ const EXAMPLES: &str = "\
 Examples:
   weir sip export trace.pcap --call-id 1-23716@127.0.0.1 -o call.pcap
   weir sip export west.pcap east.pcap --call-id 1-23716@127.0.0.1 --audio call.wav";
+
+fn number_at(array: &ArrayRef, row: usize) -> Option<u32> {
+    let array = array.as_primitive::<UInt32Type>();
+    array.is_valid(row).then(|| array.value(row))
+}
 
 #[cfg(test)]
 mod tests {

@@ -30,15 +30,15 @@ use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tonic::Status;
 use tonic::body::Body;
 
 use crate::columns::Columns;
+use crate::door::STARTUP_MAX;
 use crate::error::Failure;
-use crate::house::{Counted, House, Metrics};
+use crate::house::House;
 use crate::secret;
 use connection::Connection;
 
@@ -49,9 +49,6 @@ pub(crate) struct Door {
     tls: Option<TlsAcceptor>,
     /// What those carry who have said the password once.
     bearer: String,
-    places: Arc<Semaphore>,
-    /// Places of those who are told that there is no place.
-    benches: Arc<Semaphore>,
 }
 
 impl Door {
@@ -65,56 +62,7 @@ impl Door {
             columns: Arc::clone(columns),
             tls,
             bearer: secret::random_name()?,
-            places: Arc::new(Semaphore::new(house.options.limits.connections_max)),
-            benches: Arc::new(Semaphore::new(BENCHES)),
         })
-    }
-
-    /// Takes connections until the server ends.
-    pub(crate) async fn serve(self: Arc<Self>, listener: TcpListener) {
-        let mut ending = self.house.ending.clone();
-        loop {
-            let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
-                () = ending.wait_for(|ending| *ending).map(drop) => return,
-            };
-            let Ok((socket, _)) = accepted else {
-                // No more files, or a client that was gone before it was taken: others come.
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            };
-            let door = Arc::clone(&self);
-            if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
-                Metrics::add(&self.house.metrics.connections, 1);
-                tokio::spawn(async move {
-                    let _counted = Counted::new(&door.house, |metrics| &metrics.connections_open);
-                    door.welcome(socket).await;
-                    drop(place);
-                });
-                continue;
-            }
-            Metrics::add(&self.house.metrics.connections_refused, 1);
-            if let Ok(bench) = Arc::clone(&self.benches).try_acquire_owned() {
-                tokio::spawn(async move {
-                    let _ = tokio::time::timeout(BENCH_MAX, door.turn_away(socket)).await;
-                    drop(bench);
-                });
-            }
-        }
-    }
-
-    /// One connection from its beginning to its end.
-    async fn welcome(self: Arc<Self>, socket: TcpStream) {
-        let _ = socket.set_nodelay(true);
-        match self.tls.clone() {
-            None => self.converse(socket).await,
-            Some(tls) => {
-                let accepted = tokio::time::timeout(STARTUP_MAX, tls.accept(socket)).await;
-                if let Ok(Ok(socket)) = accepted {
-                    self.converse(socket).await;
-                }
-            }
-        }
     }
 
     async fn converse(
@@ -146,30 +94,6 @@ impl Door {
         }
         served.as_mut().graceful_shutdown();
         let _ = tokio::time::timeout(grace, served).await;
-    }
-
-    /// Says why there is no connection.
-    async fn turn_away(&self, socket: TcpStream) {
-        let message = format!(
-            "too many connections: --max-connections is {}",
-            self.house.options.limits.connections_max
-        );
-        let service = service_fn(move |_: Request<Incoming>| {
-            let status = Status::resource_exhausted(message.clone());
-            async move { Ok::<Response<Body>, Infallible>(status.into_http()) }
-        });
-        match &self.tls {
-            None => {
-                let socket = TokioIo::new(socket);
-                let _ = builder().serve_connection(socket, service).await;
-            }
-            Some(tls) => {
-                if let Ok(socket) = tls.accept(socket).await {
-                    let socket = TokioIo::new(socket);
-                    let _ = builder().serve_connection(socket, service).await;
-                }
-            }
-        }
     }
 
     /// Looks at who asks, and with which password or token.
@@ -212,6 +136,44 @@ impl Door {
     }
 }
 
+impl crate::door::Door for Door {
+    fn house(&self) -> &Arc<House> {
+        &self.house
+    }
+
+    async fn welcome(self: Arc<Self>, socket: TcpStream) {
+        let _ = socket.set_nodelay(true);
+        match self.tls.clone() {
+            None => self.converse(socket).await,
+            Some(tls) => {
+                let accepted = tokio::time::timeout(STARTUP_MAX, tls.accept(socket)).await;
+                if let Ok(Ok(socket)) = accepted {
+                    self.converse(socket).await;
+                }
+            }
+        }
+    }
+
+    async fn turn_away(self: Arc<Self>, socket: TcpStream, message: String) {
+        let service = service_fn(move |_: Request<Incoming>| {
+            let status = Status::resource_exhausted(message.clone());
+            async move { Ok::<Response<Body>, Infallible>(status.into_http()) }
+        });
+        match &self.tls {
+            None => {
+                let socket = TokioIo::new(socket);
+                let _ = builder().serve_connection(socket, service).await;
+            }
+            Some(tls) => {
+                if let Ok(socket) = tls.accept(socket).await {
+                    let socket = TokioIo::new(socket);
+                    let _ = builder().serve_connection(socket, service).await;
+                }
+            }
+        }
+    }
+}
+
 /// How connections are served: clients that have gone without a word are noticed, and nobody asks without end at once.
 fn builder() -> http2::Builder<TokioExecutor> {
     let mut builder = http2::Builder::new(TokioExecutor::new());
@@ -245,12 +207,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 );
 /// The code of a message that is longer than it may be.
 const OUT_OF_RANGE: &str = "11";
-/// From the first byte to the end of the handshake of TLS.
-const STARTUP_MAX: Duration = Duration::from_secs(20);
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
-/// How long somebody is told that there is no place.
-const BENCH_MAX: Duration = Duration::from_secs(2);
-const BENCHES: usize = 64;
 /// Calls of one connection at once; others wait.
 const STREAMS_MAX: u32 = 100;
 const HEADERS_MAX: u32 = 64 << 10;

@@ -32,6 +32,12 @@ pub(super) async fn files(State(house): State<Arc<House>>) -> Json<Value> {
     Json(files.collect())
 }
 
+/// The interface whose packets are `live`; null when there is none.
+pub(super) async fn live(State(house): State<Arc<House>>) -> Json<Value> {
+    let feed = house.options.engine.feed.as_ref();
+    Json(json!({ "interface": feed.map(|feed| feed.name()) }))
+}
+
 fn rfc3339(time: SystemTime) -> String {
     DateTime::<Utc>::from(time).to_rfc3339_opts(SecondsFormat::Secs, true)
 }

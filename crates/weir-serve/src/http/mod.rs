@@ -8,7 +8,6 @@ mod views;
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -22,19 +21,18 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
+use crate::door::STARTUP_MAX;
 use crate::error::{Failure, Kind};
-use crate::house::{Counted, House, Metrics};
+use crate::house::House;
 use crate::secret;
 
 /// What speaks HTTP.
 pub(crate) struct Door {
     house: Arc<House>,
     tls: Option<TlsAcceptor>,
-    places: Arc<Semaphore>,
     router: Router,
 }
 
@@ -56,6 +54,7 @@ impl Door {
             .route("/fields", get(lists::fields))
             .route("/functions", get(lists::functions))
             .route("/tables", get(lists::tables))
+            .route("/live", get(lists::live))
             .route(
                 "/upload",
                 post(lists::upload).layer(DefaultBodyLimit::max(upload)),
@@ -69,55 +68,8 @@ impl Door {
         Self {
             house: Arc::clone(house),
             tls,
-            places: Arc::new(Semaphore::new(house.options.limits.connections_max)),
             router,
         }
-    }
-
-    /// Takes connections until the server ends.
-    pub(crate) async fn serve(self: Arc<Self>, listener: TcpListener) {
-        let mut ending = self.house.ending.clone();
-        loop {
-            let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
-                () = ending.wait_for(|ending| *ending).map(drop) => return,
-            };
-            let Ok((mut socket, _)) = accepted else {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            };
-            let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
-                Metrics::add(&self.house.metrics.connections_refused, 1);
-                let most = self.house.options.limits.connections_max;
-                let body = format!(
-                    "{{\"error\": {{\"kind\": \"limit\", \"message\": \"too many connections: --max-connections is {most}\", \"hint\": null, \"line\": null, \"column\": null}}}}"
-                );
-                let text = format!(
-                    "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
-                    body.len()
-                );
-                let told = socket.write_all(text.as_bytes());
-                let _ = tokio::time::timeout(Duration::from_millis(50), told).await;
-                continue;
-            };
-            Metrics::add(&self.house.metrics.connections, 1);
-            let door = Arc::clone(&self);
-            tokio::spawn(async move { door.welcome(socket, place).await });
-        }
-    }
-
-    async fn welcome(&self, socket: TcpStream, place: OwnedSemaphorePermit) {
-        let _counted = Counted::new(&self.house, |metrics| &metrics.connections_open);
-        match &self.tls {
-            None => self.converse(socket).await,
-            Some(tls) => {
-                let accepted = tokio::time::timeout(HEADERS_MAX, tls.accept(socket)).await;
-                if let Ok(Ok(socket)) = accepted {
-                    self.converse(socket).await;
-                }
-            }
-        }
-        drop(place);
     }
 
     async fn converse(&self, socket: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
@@ -125,7 +77,7 @@ impl Door {
         let mut builder = http1::Builder::new();
         builder
             .timer(TokioTimer::new())
-            .header_read_timeout(HEADERS_MAX);
+            .header_read_timeout(STARTUP_MAX);
         let connection = builder.serve_connection(TokioIo::new(socket), service);
         tokio::pin!(connection);
         let mut ending = self.house.ending.clone();
@@ -135,6 +87,37 @@ impl Door {
         }
         connection.as_mut().graceful_shutdown();
         let _ = tokio::time::timeout(self.house.options.limits.grace, connection).await;
+    }
+}
+
+impl crate::door::Door for Door {
+    fn house(&self) -> &Arc<House> {
+        &self.house
+    }
+
+    async fn welcome(self: Arc<Self>, socket: TcpStream) {
+        match &self.tls {
+            None => self.converse(socket).await,
+            Some(tls) => {
+                let accepted = tokio::time::timeout(STARTUP_MAX, tls.accept(socket)).await;
+                if let Ok(Ok(socket)) = accepted {
+                    self.converse(socket).await;
+                }
+            }
+        }
+    }
+
+    async fn turn_away(self: Arc<Self>, mut socket: TcpStream, message: String) {
+        let error = serde_json::json!({"error": {
+            "kind": "limit", "message": message, "hint": null, "line": null, "column": null,
+        }});
+        let body = error.to_string();
+        let text = format!(
+            "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        let _ = socket.write_all(text.as_bytes()).await;
+        let _ = socket.shutdown().await;
     }
 }
 
@@ -300,7 +283,6 @@ impl IntoResponse for Refusal {
 }
 
 /// How long a request may take to be said.
-const HEADERS_MAX: Duration = Duration::from_secs(20);
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

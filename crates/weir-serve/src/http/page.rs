@@ -58,6 +58,7 @@ pub(super) async fn description() -> Json<Value> {
             "/fields": {"get": operation("The columns of captures, with their meaning")},
             "/functions": {"get": operation("The functions of SQL")},
             "/tables": {"get": operation("The tables of captures")},
+            "/live": {"get": operation("The interface whose packets are read as `live`, or null")},
             "/ladder": {"get": operation("The messages of a call: path, call_id, format json, svg or html")},
             "/call.pcap": {"get": operation("The packets of a call's messages: path, call_id")},
             "/packet": {"get": operation("The columns of a packet, and its bytes in hex: path, number")},

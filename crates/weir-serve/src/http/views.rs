@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use arrow::array::RecordBatch;
+use arrow::error::ArrowError;
 use axum::Json;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, SecondsFormat};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use weir_engine::{Engine, Statement};
-use weir_sip::{Caption, Ladder, Step};
+use weir_engine::{CallLadder, Engine, Statement};
 use weir_tables::Table;
 
 use super::{Refusal, json as values};
@@ -68,86 +70,112 @@ async fn rows(
     Ok((names, all))
 }
 
-/// Draws the messages of a call.
+/// Draws the messages of a call, and its media.
 pub(super) async fn ladder(
     State(house): State<Arc<House>>,
     Query(call): Query<Call>,
 ) -> Result<Response, Refusal> {
-    let sql = format!(
-        "SELECT CAST(frame.time AS TEXT), arrow_cast(frame.time, 'Int64'), addr.src, port.src, addr.dst, port.dst, \
-         sip.method, sip.status_code, sip.reason_phrase, sip.cseq.seq, sip.cseq.method, sip.resend, frame.number, \
-         concat_ws(chr(10), sip.request_line, sip.status_line, sip.msg_body), sip.msg_body IS NOT NULL \
-         FROM sip({}) WHERE sip.call_id = {}",
-        quoted(&call.path),
-        quoted(&call.call_id)
-    );
-    let (_, rows) = rows(&house, &sql, MESSAGES_MAX).await?;
-    if rows.is_empty() {
+    let (path, id) = (quoted(&call.path), quoted(&call.call_id));
+    let mut found = CallLadder::default();
+    let asked = CallLadder::messages_sql(&path, &id);
+    each_batch(&house, &asked, |batch| {
+        found.push_messages(batch).map_err(broken)?;
+        Ok(!found.is_cut())
+    })
+    .await?;
+    if found.messages().is_empty() {
         let message = format!("no SIP message with Call-ID {}", call.call_id);
         return Err(Refusal::new(StatusCode::NOT_FOUND, "name", message));
     }
-    let mut drawn = Ladder::new(&format!("Call-ID {}", call.call_id));
-    let mut participants: Vec<String> = Vec::new();
-    let mut messages = Vec::new();
-    for row in &rows {
-        let text = |index: usize| row.get(index).and_then(Value::as_str);
-        let number = |index: usize| row.get(index).and_then(Value::as_u64);
-        let socket = |address: usize, port: usize| match number(port) {
-            Some(port) => format!("{}:{port}", text(address).unwrap_or("?")),
-            None => text(address).unwrap_or("?").to_owned(),
-        };
-        let (from, to) = (socket(2, 3), socket(4, 5));
-        for end in [&from, &to] {
-            if !participants.contains(end) {
-                participants.push(end.clone());
-            }
-        }
-        let status = number(7).and_then(|status| u16::try_from(status).ok());
-        let caption = Caption {
-            method: text(6).map(str::as_bytes),
-            status: status.map(|status| (status, text(8).unwrap_or_default().as_bytes())),
-            cseq: number(9)
-                .and_then(|seq| u32::try_from(seq).ok())
-                .map(|seq| (seq, text(10).unwrap_or_default().as_bytes())),
-            has_sdp: row.get(14).and_then(Value::as_bool).unwrap_or_default(),
-        };
-        let label = caption.label();
-        let is_repeat = row.get(11).and_then(Value::as_bool).unwrap_or_default();
-        messages.push(json!({
-            "time": text(0),
-            "from": from,
-            "to": to,
-            "label": label,
-            "frame": number(12),
-            "failed": status.is_some_and(|status| status >= 400),
-            "repeat": is_repeat,
-            "text": text(13),
-        }));
-        drawn.push(Step {
-            time_ns: text(1)
-                .and_then(|time| time.parse().ok())
-                .or_else(|| row.get(1).and_then(Value::as_i64)),
-            from,
-            to,
-            label,
-            is_repeat,
-            is_failure: status.is_some_and(weir_sip::is_failure),
-            frame: number(12),
-            text: text(13).map(str::to_owned),
-            ..Step::default()
-        });
+    let asked = CallLadder::media_sql(&path, &id);
+    each_batch(&house, &asked, |batch| {
+        found.push_media(batch).map_err(broken)?;
+        Ok(true)
+    })
+    .await?;
+    if matches!(call.format, Drawn::Json) {
+        return Ok(Json(described(&found)).into_response());
     }
+    let drawn = found.drawn(&format!("Call-ID {}", call.call_id));
+    let drawn = drawn.ok_or_else(|| Failure::new(Kind::Run, "nothing to draw"))?;
     Ok(match call.format {
         Drawn::Svg => ([(CONTENT_TYPE, "image/svg+xml")], drawn.svg()).into_response(),
-        Drawn::Html => ([(CONTENT_TYPE, "text/html; charset=utf-8")], drawn.html()).into_response(),
-        Drawn::Json => Json(json!({
-            "participants": participants,
-            "messages": messages,
-            "media": [],
-            "truncated": rows.len() >= MESSAGES_MAX,
-        }))
-        .into_response(),
+        _ => ([(CONTENT_TYPE, "text/html; charset=utf-8")], drawn.html()).into_response(),
     })
+}
+
+/// A ladder as the page draws it.
+fn described(call: &CallLadder) -> Value {
+    let mut participants: Vec<&str> = Vec::new();
+    for end in call
+        .messages()
+        .iter()
+        .flat_map(|step| [&step.from, &step.to])
+    {
+        if !participants.contains(&end.as_str()) {
+            participants.push(end);
+        }
+    }
+    let messages = call.messages().iter().map(|step| {
+        json!({
+            "time": step.time_ns.map(instant),
+            "from": step.from,
+            "to": step.to,
+            "label": step.label,
+            "frame": step.frame,
+            "failed": step.is_failure,
+            "repeat": step.is_repeat,
+            "text": step.text,
+        })
+    });
+    let messages: Vec<Value> = messages.collect();
+    let media = call.media().iter().map(|stream| {
+        let (from, to) = stream.ends();
+        json!({
+            "start": stream.start_ns.map(instant),
+            "from": from,
+            "to": to,
+            "codec": stream.codec,
+            "packets": stream.packets,
+            "lost": stream.lost,
+            "jitter": stream.jitter_ms,
+            "mos": stream.mos,
+        })
+    });
+    let media: Vec<Value> = media.collect();
+    json!({
+        "participants": participants,
+        "messages": messages,
+        "media": media,
+        "truncated": call.is_cut(),
+    })
+}
+
+/// A time as the page reads it, with all of its nanoseconds.
+fn instant(time_ns: i64) -> String {
+    DateTime::from_timestamp_nanos(time_ns).to_rfc3339_opts(SecondsFormat::Nanos, true)
+}
+
+fn broken(error: ArrowError) -> Failure {
+    Failure::new(Kind::Run, error.to_string())
+}
+
+/// Has the batches of a query looked at, as long as more are wanted.
+async fn each_batch(
+    house: &Arc<House>,
+    sql: &str,
+    mut look: impl FnMut(&RecordBatch) -> Result<bool, Failure>,
+) -> Result<(), Failure> {
+    let session = Session::new(house)?;
+    let statement = session.parse(sql)?.pop();
+    let statement = statement.ok_or_else(|| Failure::new(Kind::Syntax, "no statement"))?;
+    let mut answer = session.start(statement).await?;
+    while let Some(batch) = answer.next().await? {
+        if !look(&batch)? {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// The packets of a call, its messages and its sound, as a capture.
@@ -317,8 +345,6 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Messages of a call that are drawn.
-const MESSAGES_MAX: usize = 20_000;
 /// Bytes of packets that are given as a capture in one piece.
 const CAPTURE_BYTES_MAX: u64 = 256 << 20;
 /// Pieces and bytes of a flow that are given: its beginning.

@@ -25,16 +25,16 @@ use pgwire::tokio::server::{
     MaybeTls, PgWireMessageServerCodec, negotiate_tls, process_error, process_message,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::codec::{Framed, FramedParts};
 
 use crate::catalog::Catalog;
 use crate::columns::Columns;
+use crate::door::STARTUP_MAX;
 use crate::error::{Failure, Kind};
 use crate::guard::{Guarded, Lengths};
-use crate::house::{Counted, House, Metrics};
+use crate::house::House;
 use crate::session::Session;
 use handler::{Connection, Prepared};
 use startup::{Startup, Welcome};
@@ -47,9 +47,6 @@ pub(crate) struct Door {
     pub(crate) tls: Option<TlsAcceptor>,
     welcome: Arc<Welcome>,
     catalog: Arc<Catalog>,
-    places: Arc<Semaphore>,
-    /// Places of those who are told that there is no place.
-    benches: Arc<Semaphore>,
 }
 
 impl Door {
@@ -65,86 +62,8 @@ impl Door {
                 !house.options.allow_write,
             )),
             catalog: Arc::new(Catalog::new(columns)?),
-            places: Arc::new(Semaphore::new(house.options.limits.connections_max)),
-            benches: Arc::new(Semaphore::new(BENCHES)),
             house: Arc::clone(house),
         })
-    }
-
-    /// Takes connections until the server ends.
-    pub(crate) async fn serve(self: Arc<Self>, listener: TcpListener) {
-        let mut ending = self.house.ending.clone();
-        loop {
-            let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
-                () = ending.wait_for(|ending| *ending).map(drop) => return,
-            };
-            let Ok((socket, _)) = accepted else {
-                // No more files, or a client that was gone before it was taken: others come.
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            };
-            let door = Arc::clone(&self);
-            match Arc::clone(&self.places).try_acquire_owned() {
-                Ok(place) => {
-                    Metrics::add(&self.house.metrics.connections, 1);
-                    tokio::spawn(async move { door.welcome(socket, place).await });
-                }
-                Err(_) => {
-                    Metrics::add(&self.house.metrics.connections_refused, 1);
-                    if let Ok(bench) = Arc::clone(&self.benches).try_acquire_owned() {
-                        tokio::spawn(async move {
-                            let most = door.house.options.limits.connections_max;
-                            let message =
-                                format!("too many connections: --max-connections is {most}");
-                            let told = tell_unasked(socket, "53300", &message);
-                            let _ = tokio::time::timeout(Duration::from_secs(2), told).await;
-                            drop(bench);
-                        });
-                    }
-                }
-            }
-        }
-    }
-
-    /// One connection from its beginning to its end.
-    async fn welcome(&self, socket: TcpStream, place: OwnedSemaphorePermit) {
-        let _counted = Counted::new(&self.house, |metrics| &metrics.connections_open);
-        // Another handle of the same socket tells when the client has gone, while a statement runs.
-        let Some((socket, watched)) = twins(socket) else {
-            return;
-        };
-        let negotiated = negotiate_tls::<Prepared>(socket, self.tls.clone());
-        let Ok(Ok(Some(framed))) = tokio::time::timeout(STARTUP_MAX, negotiated).await else {
-            return;
-        };
-        let parts = framed.into_parts();
-        let mut lengths = Lengths::new(
-            self.house
-                .options
-                .limits
-                .text_bytes_max
-                .saturating_add(SLACK),
-        );
-        let fits = lengths.take(&parts.read_buf);
-        let mut guarded = FramedParts::new(Guarded::new(parts.io, lengths), parts.codec);
-        guarded.read_buf = parts.read_buf;
-        guarded.write_buf = parts.write_buf;
-        let mut socket: Socket = Framed::from_parts(guarded);
-        if fits {
-            let _ = self.converse(&mut socket, &watched).await;
-        }
-        if let Some(length) = socket.get_ref().lengths.refused() {
-            let most = self.house.options.limits.text_bytes_max;
-            let message =
-                format!("a message of {length} bytes is more than --max-text allows: {most}");
-            let _ = refuse(&mut socket, "54000", &message).await;
-        }
-        if socket.get_ref().lengths.is_malformed() {
-            let message = "a message that is none: its parts do not fit into it";
-            let _ = refuse(&mut socket, "08P01", message).await;
-        }
-        drop(place);
     }
 
     /// Takes messages as long as they come.
@@ -246,6 +165,53 @@ impl Door {
     }
 }
 
+impl crate::door::Door for Door {
+    fn house(&self) -> &Arc<House> {
+        &self.house
+    }
+
+    async fn welcome(self: Arc<Self>, socket: TcpStream) {
+        // Another handle of the same socket tells when the client has gone, while a statement runs.
+        let Some((socket, watched)) = twins(socket) else {
+            return;
+        };
+        let negotiated = negotiate_tls::<Prepared>(socket, self.tls.clone());
+        let Ok(Ok(Some(framed))) = tokio::time::timeout(STARTUP_MAX, negotiated).await else {
+            return;
+        };
+        let parts = framed.into_parts();
+        let mut lengths = Lengths::new(
+            self.house
+                .options
+                .limits
+                .text_bytes_max
+                .saturating_add(SLACK),
+        );
+        let fits = lengths.take(&parts.read_buf);
+        let mut guarded = FramedParts::new(Guarded::new(parts.io, lengths), parts.codec);
+        guarded.read_buf = parts.read_buf;
+        guarded.write_buf = parts.write_buf;
+        let mut socket: Socket = Framed::from_parts(guarded);
+        if fits {
+            let _ = self.converse(&mut socket, &watched).await;
+        }
+        if let Some(length) = socket.get_ref().lengths.refused() {
+            let most = self.house.options.limits.text_bytes_max;
+            let message =
+                format!("a message of {length} bytes is more than --max-text allows: {most}");
+            let _ = refuse(&mut socket, "54000", &message).await;
+        }
+        if socket.get_ref().lengths.is_malformed() {
+            let message = "a message that is none: its parts do not fit into it";
+            let _ = refuse(&mut socket, "08P01", message).await;
+        }
+    }
+
+    async fn turn_away(self: Arc<Self>, socket: TcpStream, message: String) {
+        let _ = tell_unasked(socket, "53300", &message).await;
+    }
+}
+
 /// Two handles of one socket.
 fn twins(socket: TcpStream) -> Option<(TcpStream, TcpStream)> {
     let socket = socket.into_std().ok()?;
@@ -306,9 +272,6 @@ async fn tell_unasked(mut socket: TcpStream, code: &str, message: &str) -> std::
     socket.shutdown().await
 }
 
-/// From the first byte to the password.
-const STARTUP_MAX: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// Messages have more in them than text: names and values of parameters.
 const SLACK: usize = 64 << 10;
-const BENCHES: usize = 64;

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, SetExpr, Statement,
-    TableAlias, TableFactor, Value, VisitMut, VisitorMut,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, SetExpr,
+    Statement, TableAlias, TableFactor, Value, VisitMut, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -50,6 +50,7 @@ const REWRITTEN: &[&str] = &[
     "array(",
     "array_to_string",
     "boot_val",
+    "colliculocale",
     "information_schema",
     "search_path",
     "_size(",
@@ -74,6 +75,9 @@ const NEVER_SET: &[&str] = &[
     "typacl",
 ];
 
+/// Columns, and those that have what they would have.
+const RENAMED: &[(&str, &str)] = &[("boot_val", "setting"), ("colliculocale", "colllocale")];
+
 /// Functions that say how much room a table takes up, by its number: files are looked up by name.
 const SIZES: &[&str] = &[
     "pg_indexes_size",
@@ -94,16 +98,7 @@ impl VisitorMut for Rewriter {
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         let instead = match expr {
             Expr::Function(function) => instead_of(function),
-            Expr::CompoundIdentifier(parts) => match parts.last() {
-                Some(last) if last.value == "tableoid" => Some(number(0)),
-                Some(last) if last.value == "boot_val" => {
-                    let mut setting = parts.clone();
-                    setting.pop();
-                    setting.push(Ident::new("setting"));
-                    Some(Expr::CompoundIdentifier(setting))
-                }
-                _ => None,
-            },
+            Expr::CompoundIdentifier(parts) => column_instead_of(parts),
             _ => None,
         };
         if let Some(instead) = instead {
@@ -164,9 +159,28 @@ impl VisitorMut for Rewriter {
     }
 }
 
+/// What stands for a column that the library does not have: the table that a row of the catalog is from is always the
+/// same, and some go by the name of another version of PostgreSQL.
+fn column_instead_of(parts: &[Ident]) -> Option<Expr> {
+    let (last, table) = parts.split_last()?;
+    if last.value == "tableoid" {
+        return Some(number(0));
+    }
+    let (_, known) = RENAMED.iter().find(|(name, _)| last.value == *name)?;
+    let mut parts = table.to_vec();
+    parts.push(Ident::new(*known));
+    Some(Expr::CompoundIdentifier(parts))
+}
+
 /// What stands for the call of a function that the library does not have, or has otherwise.
 fn instead_of(function: &Function) -> Option<Expr> {
-    let name = function.name.0.last()?.as_ident()?.value.to_ascii_lowercase();
+    let name = function
+        .name
+        .0
+        .last()?
+        .as_ident()?
+        .value
+        .to_ascii_lowercase();
     let first = first_argument(function);
     match name.as_str() {
         "array" if matches!(function.args, FunctionArguments::Subquery(_)) => Some(text("{}")),
@@ -174,10 +188,13 @@ fn instead_of(function: &Function) -> Option<Expr> {
         "pg_database_size" => parsed("weir_database_size()"),
         "pg_indexes_size" => Some(number(0)),
         size if SIZES.contains(&size) => match first? {
-            Expr::CompoundIdentifier(parts) if parts.len() > 1 => {
-                let of = parts.get(parts.len() - 2)?;
-                parsed(&format!("weir_table_size({of}.relname)"))
-            }
+            // There are no indexes and no other things with numbers of their own.
+            Expr::CompoundIdentifier(parts) => match parts.as_slice() {
+                [.., of, column] if column.value == "oid" => {
+                    parsed(&format!("weir_table_size({of}.relname)"))
+                }
+                _ => Some(number(0)),
+            },
             Expr::Cast { expr, .. } => size_of_named(expr),
             other => size_of_named(other),
         },
@@ -193,7 +210,9 @@ fn size_of_named(name: &Expr) -> Option<Expr> {
     let Value::SingleQuotedString(name) = &value.value else {
         return None;
     };
-    let plain = name.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
+    let plain = name
+        .strip_prefix('"')
+        .and_then(|name| name.strip_suffix('"'));
     let name = plain.unwrap_or(name).replace('\'', "''");
     parsed(&format!("weir_table_size('{name}')"))
 }
@@ -273,7 +292,8 @@ mod tests {
             "SELECT pg_catalog.pg_size_pretty(pg_catalog.pg_table_size(c.oid)), pg_total_relation_size('\"a b.pcap\"'::regclass) FROM pg_catalog.pg_class c",
         );
         assert!(
-            sizes.contains("(weir_table_size(c.relname))") && sizes.contains("weir_table_size('a b.pcap')"),
+            sizes.contains("(weir_table_size(c.relname))")
+                && sizes.contains("weir_table_size('a b.pcap')"),
             "{sizes}"
         );
         let roles = for_catalog(

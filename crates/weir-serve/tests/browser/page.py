@@ -14,6 +14,7 @@ import json
 import os
 import pathlib
 import shutil
+import socket
 import struct
 import subprocess
 import sys
@@ -425,6 +426,65 @@ def check_messages(page):
         assert wanted in text, (view, text)
 
 
+def check_live(page):
+    """What passes an interface is drawn as it passes, stops and goes on; a question of one's own is answered; where no
+    interface is captured from, there is no such view."""
+    browser = page.browser
+    page.open("files")
+    hidden = browser.run("return document.querySelector('#views a[data-view=live]').hidden")
+    if not page.live:
+        assert hidden
+        return
+    assert not hidden
+    end = threading.Event()
+
+    def talk():
+        out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        while not end.wait(0.02):
+            out.sendto(bytes(100), ("127.0.0.1", 47_111))
+
+    talker = threading.Thread(target=talk, daemon=True)
+    talker.start()
+    try:
+        page.browser.go("about:blank")
+        page.browser.go(f"{page.url}#/live")
+        fact = lambda name: f"[...document.querySelectorAll('main .facts > div')].find(one => one.querySelector('dt').textContent === '{name}')?.querySelector('dd').textContent"
+        number = lambda name: f"Number(({fact(name)} ?? '0').replaceAll(',', ''))"
+        browser.until(f"{number('packets a second')} >= 20", "packets a second", 30)
+        browser.until("document.querySelectorAll('main section[aria-label=\"Bytes a second\"] .uplot, main section[aria-label=\"Bytes a second\"] canvas').length > 0", "a line")
+        browser.until("/127\\.0\\.0\\.1/.test(document.querySelector('main section[aria-label^=Talkers] .body').textContent)", "a talker")
+        seen = browser.run(f"return {number('packets seen')}")
+        browser.until(f"{number('packets seen')} > {seen}", "more packets")
+        browser.run("document.getElementById('live-sql').value = words[0]", "SELECT tumble(frame.time, INTERVAL '1 second') AS time, count(*) AS packets FROM packets(live, lateness => INTERVAL '100 milliseconds') WHERE udp.dstport = 47111 GROUP BY time")
+        browser.run("document.getElementById('live-run').click()")
+        browser.until("document.querySelector('main section[aria-label=\"A question of your own\"] .chart canvas')", "its chart", 30)
+        page.shoot("live")
+        browser.run("document.getElementById('live-sql').value = 'SELECT nothing_such FROM live'")
+        browser.run("document.getElementById('live-run').click()")
+        text = browser.until("document.querySelector('main section[aria-label=\"A question of your own\"] .notice.error')?.innerText", "its error")
+        assert "nothing_such" in text, text
+        browser.run("document.getElementById('live-pause').click()")
+        time.sleep(1.5)
+        seen = browser.run(f"return {number('packets seen')}")
+        time.sleep(1.5)
+        assert browser.run(f"return {number('packets seen')}") == seen
+        assert browser.run("return document.getElementById('live-pause').textContent") == "Go on"
+        browser.run("document.getElementById('live-pause').click()")
+        browser.until(f"{number('packets seen')} > {seen}", "packets again", 30)
+        # Who leaves the view ends its statements.
+        page.open("files")
+        for _ in range(50):
+            with urllib.request.urlopen(page.url + "metrics") as answer:
+                running = next(line for line in answer.read().decode().splitlines() if line.startswith("weir_queries_running "))
+            if running.endswith(" 0"):
+                break
+            time.sleep(0.1)
+        assert running.endswith(" 0"), running
+    finally:
+        end.set()
+        talker.join()
+
+
 def check_upload(page):
     """A capture that is dropped is kept, and its overview shown."""
     browser = page.browser
@@ -591,7 +651,7 @@ def check_requests(page):
 
 
 CHECKS = [check_complete, check_wrong, check_charts, check_million, check_sort, check_columns, check_cancel, check_history, check_overview,
-          check_connections, check_calls, check_big_ladder, check_packets, check_messages, check_upload, check_keyboard, check_colours, check_token,
+          check_connections, check_calls, check_big_ladder, check_packets, check_messages, check_live, check_upload, check_keyboard, check_colours, check_token,
           check_policy, check_vendor, check_axe, check_requests]
 
 
@@ -615,10 +675,16 @@ def saved(self, name, seconds=30):
 Page.shoot, Page.saved = shoot, saved
 
 
-def serve(program, root):
+def may_capture(program):
+    """True when this may capture from loopback."""
+    tried = subprocess.run([program, "live", "-i", "lo", "--duration", "1s", "-q", "SELECT count(*) FROM live"], capture_output=True, timeout=60)
+    return tried.returncode == 0
+
+
+def serve(program, root, live):
     """A server over a folder, and its address."""
     port = free_port()
-    process = subprocess.Popen([program, "serve", "--root", root, "--listen", "127.0.0.1:0", "--http", f"127.0.0.1:{port}"],
+    process = subprocess.Popen([program, "serve", "--root", root, "--listen", "127.0.0.1:0", "--http", f"127.0.0.1:{port}", *(["--live", "lo"] if live else [])],
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     url = f"http://127.0.0.1:{port}/"
     for _ in range(300):
@@ -657,6 +723,7 @@ def main():
         os.makedirs(root, exist_ok=True)
         os.makedirs(downloads)
         process = None
+        live = False
         url = words.url
         big_call(os.path.join(root, "big.pcap"))
         if not url:
@@ -664,7 +731,8 @@ def main():
             if words.double:
                 url = stand_in(words.program, root)
             else:
-                process, url = serve(words.program, root)
+                live = may_capture(words.program)
+                process, url = serve(words.program, root, live)
         try:
             browser = Browser(downloads)
         except FileNotFoundError as error:
@@ -674,6 +742,7 @@ def main():
         try:
             page = Page(browser, url, root, downloads, words.shots)
             page.only_view = words.view
+            page.live = live
             browser.size(1280, 800)
             browser.dark(False)
             for check in CHECKS:

@@ -9,7 +9,8 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use arrow_flight::error::FlightError;
 use arrow_flight::sql::client::FlightSqlServiceClient;
 use arrow_flight::sql::{
-    CommandGetDbSchemas, CommandGetPrimaryKeys, CommandGetTables, CommandGetXdbcTypeInfo, SqlInfo,
+    ActionCancelQueryRequest, ActionCancelQueryResult, Any, CommandGetDbSchemas,
+    CommandGetPrimaryKeys, CommandGetTables, CommandGetXdbcTypeInfo, ProstMessageExt, SqlInfo,
 };
 use arrow_flight::{
     Action, CancelFlightInfoRequest, CancelFlightInfoResult, CancelStatus, FlightInfo,
@@ -337,8 +338,8 @@ fn a_cancel_and_a_dropped_stream_end_the_scan() {
             CancelFlightInfoResult::decode(result.body).unwrap().status
         };
         assert_eq!(cancel(&mut client).await, CancelStatus::Cancelled as i32);
-        let (code, _) = code(asked.await.unwrap().unwrap_err());
-        assert_eq!(code, Code::Cancelled);
+        let (ended, _) = code(asked.await.unwrap().unwrap_err());
+        assert_eq!(ended, Code::Cancelled);
         assert!(
             begun.elapsed() < Duration::from_secs(1),
             "{:?}",
@@ -351,6 +352,26 @@ fn a_cancel_and_a_dropped_stream_end_the_scan() {
         );
         // The connection goes on.
         assert_eq!(cells(&ask(&mut client, "SELECT 1").await.unwrap()), [["1"]]);
+        // So does the action that Flight SQL had for it before Flight itself had one.
+        let mut asking = client.clone();
+        let again = info.endpoint[0].ticket.clone().unwrap();
+        let asked = tokio::spawn(async move { asking.do_get(again).await?.try_next().await });
+        served.wait_for("weir_queries_running 1");
+        let query = ActionCancelQueryRequest {
+            info: info.encode_to_vec().into(),
+        };
+        let body = query.as_any().encode_to_vec();
+        let mut results = client
+            .do_action(Action::new("CancelQuery", body))
+            .await
+            .unwrap();
+        let result = results.message().await.unwrap().unwrap();
+        let result = Any::decode(result.body).unwrap();
+        let result: ActionCancelQueryResult = result.unpack().unwrap().unwrap();
+        assert_eq!(result.result, CancelStatus::Cancelled as i32);
+        let (ended, _) = code(asked.await.unwrap().unwrap_err());
+        assert_eq!(ended, Code::Cancelled);
+        served.wait_for("weir_queries_running 0");
         let mut asking = client.clone();
         let again = info.endpoint[0].ticket.clone().unwrap();
         let asked = tokio::spawn(async move { asking.do_get(again).await?.try_next().await });

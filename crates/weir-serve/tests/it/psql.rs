@@ -74,7 +74,9 @@ fn the_catalog_has_the_files() {
     let columns = served.answer(&["\\d \"office.pcapng\""]);
     assert!(columns.contains("frame.len|"), "{columns}");
     let sizes = served.answer(&["\\dt+"]);
-    let size = std::fs::metadata(served.root.path().join("office.pcapng")).unwrap().len();
+    let size = std::fs::metadata(served.root.path().join("office.pcapng"))
+        .unwrap()
+        .len();
     assert!(
         sizes.contains(&format!("|{} kB|", (size + 512) / 1024)),
         "{sizes}"
@@ -83,8 +85,27 @@ fn the_catalog_has_the_files() {
     assert!(columns.contains("frame.len|"), "{columns}");
     // What there is none of is an empty list, not an error.
     for asked in [
-        "\\l", "\\l+", "\\dn", "\\dn+", "\\du", "\\dp", "\\df", "\\dv", "\\di", "\\dT", "\\dD", "\\dO", "\\dy",
-        "\\dd", "\\ddp", "\\drds", "\\db", "\\dx", "\\da", "\\do", "\\dconfig",
+        "\\l",
+        "\\l+",
+        "\\dn",
+        "\\dn+",
+        "\\du",
+        "\\dp",
+        "\\df",
+        "\\dv",
+        "\\di",
+        "\\dT",
+        "\\dD",
+        "\\dO",
+        "\\dy",
+        "\\dd",
+        "\\ddp",
+        "\\drds",
+        "\\db",
+        "\\dx",
+        "\\da",
+        "\\do",
+        "\\dconfig",
     ] {
         served.answer(&[asked]);
     }

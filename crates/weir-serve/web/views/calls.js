@@ -1,7 +1,6 @@
 // Calls as a list with filters; the ladder of one, the message that is chosen in it, and its media.
 
 import * as api from "../api.js";
-import * as asked from "../asked.js";
 import { dialog, h, save, toast } from "../dom.js";
 import { count, seconds } from "../format.js";
 import { Ladder, quality } from "../ladder.js";
@@ -79,8 +78,7 @@ function open(row, detail, app, close) {
   setTimeout(async () => {
     if (mine !== turn) return;
     try {
-      const [drawn, streams] = await Promise.all([api.ladder(app.file, callId), asked.media(app.file, callId).catch(() => [])]);
-      if (!drawn.media?.length) drawn.media = streams;
+      const drawn = await api.ladder(app.file, callId);
       if (mine !== turn) return;
       wait.remove();
       split.hidden = false;

@@ -57,11 +57,7 @@ fn theirs_of(capture: &str, keys: &str, filter: &str, fields: &[&str]) -> Option
     for field in fields {
         command.args(["-e", field]);
     }
-    let output = command
-        .arg("-r")
-        .arg(file(capture))
-        .output()
-        .unwrap();
+    let output = command.arg("-r").arg(file(capture)).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     Some(text.lines().map(str::to_owned).collect())
 }
@@ -181,7 +177,9 @@ fn http_2_is_read_through_tls() {
         };
         let theirs = theirs.iter().flat_map(|line| {
             let (frame, values) = line.split_once('\t').unwrap();
-            values.split(',').map(move |value| format!("{frame}\t{value}"))
+            values
+                .split(',')
+                .map(move |value| format!("{frame}\t{value}"))
         });
         let mut theirs: Vec<String> = theirs.collect();
         let mut ours = match of_request {

@@ -1,0 +1,396 @@
+//! A call out of captures as a ladder: what is asked for it, and what becomes of the answers.
+
+use std::net::SocketAddr;
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt32Type, UInt64Type};
+use arrow::error::ArrowError;
+use weir_packet::Address;
+use weir_sip::{Caption, Ladder, Step, is_failure};
+
+/// A call on its way to a ladder: who draws it asks [`CallLadder::messages_sql`] and [`CallLadder::media_sql`], hands the
+/// batches of the answers over, and takes the drawing.
+///
+/// ```
+/// let sql = weir_engine::CallLadder::messages_sql("'trace.pcap'", "'a84b4c76e66710'");
+/// assert!(sql.ends_with("FROM sip('trace.pcap') WHERE sip.call_id = 'a84b4c76e66710'"));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct CallLadder {
+    messages: Vec<Step>,
+    media: Vec<MediaStream>,
+    is_cut: bool,
+}
+
+/// A stream of sound or video of a call, as the table `media` has it.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct MediaStream {
+    /// When its first packet came, in nanoseconds since 1970.
+    pub start_ns: Option<i64>,
+    /// The address that it came from.
+    pub from: Option<String>,
+    /// The port that it came from.
+    pub from_port: Option<u16>,
+    /// The address that it went to.
+    pub to: Option<String>,
+    /// The port that it went to.
+    pub to_port: Option<u16>,
+    /// Its codec.
+    pub codec: Option<String>,
+    /// Packets that came.
+    pub packets: Option<u64>,
+    /// Packets that did not come; less than 0 where more came than were expected.
+    pub lost: Option<i64>,
+    /// Those in percent of what was expected.
+    pub lost_percent: Option<f64>,
+    /// Mean jitter in milliseconds.
+    pub jitter_ms: Option<f64>,
+    /// Mean opinion score, from 1 to 5.
+    pub mos: Option<f64>,
+}
+
+impl CallLadder {
+    /// Messages that are kept, more than a drawing has; and streams.
+    pub const MESSAGES_MAX: usize = 20_000;
+
+    /// The question for the messages of a call. `captures` are the arguments of a table function, as SQL writes them; so is
+    /// `call_id`.
+    #[must_use]
+    pub fn messages_sql(captures: &str, call_id: &str) -> String {
+        format!(
+            "SELECT frame.time AS time, addr.src AS src, port.src AS src_port, \
+             addr.dst AS dst, port.dst AS dst_port, sip.method AS method, sip.status_code AS status, \
+             sip.reason_phrase AS reason, sip.cseq.seq AS seq, sip.cseq.method AS cseq_method, \
+             sip.resend AS resend, frame.number AS frame, \
+             coalesce(sip.request_line, sip.status_line) AS line, sip.msg_hdr AS head, sip.msg_body AS body, \
+             lower(sip.content_type) LIKE 'application/sdp%' AND sip.msg_body IS NOT NULL AS sdp \
+             FROM sip({captures}) WHERE sip.call_id = {call_id}"
+        )
+    }
+
+    /// The question for its streams of media.
+    #[must_use]
+    pub fn media_sql(captures: &str, call_id: &str) -> String {
+        format!(
+            "SELECT media.start AS time, addr.src AS src, port.src AS src_port, addr.dst AS dst, port.dst AS dst_port, \
+             media.codec AS codec, media.packets AS packets, media.lost AS lost, media.lost_percent AS lost_percent, \
+             media.jitter_mean AS jitter, media.mos AS mos FROM media({captures}) WHERE sip.call_id = {call_id}"
+        )
+    }
+
+    /// Takes a batch of the answer of [`CallLadder::messages_sql`], up to [`CallLadder::MESSAGES_MAX`] messages in all.
+    ///
+    /// # Errors
+    /// When it is the answer of another question.
+    pub fn push_messages(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
+        steps(batch)?
+            .into_iter()
+            .for_each(|step| self.push_step(step));
+        Ok(())
+    }
+
+    /// Takes a batch of the answer of [`CallLadder::media_sql`].
+    ///
+    /// # Errors
+    /// When it is the answer of another question.
+    pub fn push_media(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
+        streams(batch)?
+            .into_iter()
+            .for_each(|stream| self.push_stream(stream));
+        Ok(())
+    }
+
+    /// Takes a message that was found by other means.
+    pub fn push_step(&mut self, step: Step) {
+        match self.messages.len() < Self::MESSAGES_MAX {
+            true => self.messages.push(step),
+            false => self.is_cut = true,
+        }
+    }
+
+    /// Takes a stream that was found by other means.
+    pub fn push_stream(&mut self, stream: MediaStream) {
+        if self.media.len() < Self::MESSAGES_MAX {
+            self.media.push(stream);
+        }
+    }
+
+    /// The messages so far.
+    #[must_use]
+    pub fn messages(&self) -> &[Step] {
+        &self.messages
+    }
+
+    /// There were more messages than are kept.
+    #[must_use]
+    pub const fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// The streams so far.
+    #[must_use]
+    pub fn media(&self) -> &[MediaStream] {
+        &self.media
+    }
+
+    /// The drawing, under a title; `None` when the call has no message.
+    #[must_use]
+    pub fn drawn(&self, title: &str) -> Option<Ladder> {
+        if self.messages.is_empty() {
+            return None;
+        }
+        let bars = self.media.iter().map(|stream| self.bar(stream));
+        let mut all: Vec<Step> = self.messages.iter().cloned().chain(bars).collect();
+        all.sort_by_key(|step| step.time_ns);
+        let mut ladder = Ladder::new(title);
+        for step in all {
+            ladder.push(step);
+        }
+        Some(ladder)
+    }
+
+    /// The bar of a stream. Who sent SIP from the same address has its column.
+    fn bar(&self, stream: &MediaStream) -> Step {
+        let (from, to) = (stream.from.as_deref(), stream.to.as_deref());
+        let of_sip = (self.column_of(from), self.column_of(to));
+        let (from, to) = match of_sip {
+            (Some(from), Some(to)) if from != to => (from.to_owned(), to.to_owned()),
+            _ => (socket(from, stream.from_port), socket(to, stream.to_port)),
+        };
+        Step {
+            time_ns: stream.start_ns,
+            from,
+            to,
+            label: stream.label(),
+            is_media: true,
+            ..Step::default()
+        }
+    }
+
+    /// The first column of an address.
+    fn column_of(&self, address: Option<&str>) -> Option<&str> {
+        let address = address?;
+        let columns = self.messages.iter().map(|step| step.from.as_str());
+        let mut of_address = columns.filter(|column| {
+            let known = column.rsplit_once(':').map_or(*column, |(known, _)| known);
+            known.trim_matches(['[', ']']) == address
+        });
+        of_address.next()
+    }
+}
+
+impl MediaStream {
+    /// What stands at its bar: codec, loss and score.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let mut label = format!("RTP {}", self.codec.as_deref().unwrap_or("?"));
+        if let Some(lost) = self.lost_percent {
+            label.push_str(&format!(", {:.1} % lost", lost.max(0.0)));
+        }
+        if let Some(mos) = self.mos {
+            label.push_str(&format!(", MOS {mos:.1}"));
+        }
+        label
+    }
+
+    /// Where it came from and where it went, as sockets.
+    #[must_use]
+    pub fn ends(&self) -> (String, String) {
+        (
+            socket(self.from.as_deref(), self.from_port),
+            socket(self.to.as_deref(), self.to_port),
+        )
+    }
+}
+
+/// The columns of a batch, by name.
+struct Columns<'b>(&'b RecordBatch);
+
+impl Columns<'_> {
+    fn of(&self, name: &str) -> Result<&ArrayRef, ArrowError> {
+        let missing = || ArrowError::SchemaError(format!("no column {name}"));
+        self.0.column_by_name(name).ok_or_else(missing)
+    }
+
+    fn texts(&self, name: &str) -> Result<StringArray, ArrowError> {
+        texts(self.of(name)?)
+    }
+
+    fn cast(&self, name: &str, to: &DataType) -> Result<ArrayRef, ArrowError> {
+        cast(self.of(name)?, to)
+    }
+}
+
+fn streams(batch: &RecordBatch) -> Result<Vec<MediaStream>, ArrowError> {
+    let columns = Columns(batch);
+    let times = columns.cast("time", &DataType::Int64)?;
+    let lost = columns.cast("lost", &DataType::Int64)?;
+    let packets = columns.cast("packets", &DataType::UInt64)?;
+    let (src, dst) = (columns.texts("src")?, columns.texts("dst")?);
+    let codec = columns.texts("codec")?;
+    let ports = |name| columns.cast(name, &DataType::UInt32);
+    let (src_port, dst_port) = (ports("src_port")?, ports("dst_port")?);
+    let amount = |name| columns.cast(name, &DataType::Float64);
+    let (percent, jitter, mos) = (amount("lost_percent")?, amount("jitter")?, amount("mos")?);
+    let whole = |array: &ArrayRef, row| {
+        let array = array.as_primitive::<Int64Type>();
+        array.is_valid(row).then(|| array.value(row))
+    };
+    let share = |array: &ArrayRef, row| {
+        let array = array.as_primitive::<Float64Type>();
+        array.is_valid(row).then(|| array.value(row))
+    };
+    let counts = packets.as_primitive::<UInt64Type>();
+    let streams = (0..batch.num_rows()).map(|row| MediaStream {
+        start_ns: whole(&times, row),
+        from: at(&src, row).map(str::to_owned),
+        from_port: port_at(&src_port, row),
+        to: at(&dst, row).map(str::to_owned),
+        to_port: port_at(&dst_port, row),
+        codec: at(&codec, row).map(str::to_owned),
+        packets: counts.is_valid(row).then(|| counts.value(row)),
+        lost: whole(&lost, row),
+        lost_percent: share(&percent, row),
+        jitter_ms: share(&jitter, row),
+        mos: share(&mos, row),
+    });
+    Ok(streams.collect())
+}
+
+/// The steps of a batch of [`CallLadder::messages_sql`].
+fn steps(batch: &RecordBatch) -> Result<Vec<Step>, ArrowError> {
+    let columns = Columns(batch);
+    let column = |name| columns.of(name);
+    let number = |name: &str| columns.cast(name, &DataType::UInt32);
+    let text = |name: &str| columns.texts(name);
+    let times = cast(column("time")?, &DataType::Int64)?;
+    let times = times.as_primitive::<Int64Type>();
+    let (src, dst) = (text("src")?, text("dst")?);
+    let (src_port, dst_port) = (number("src_port")?, number("dst_port")?);
+    let (method, reason, cseq_method) = (text("method")?, text("reason")?, text("cseq_method")?);
+    let (status, seq) = (number("status")?, number("seq")?);
+    let (resend, sdp) = (column("resend")?.as_boolean(), column("sdp")?.as_boolean());
+    let frames = cast(column("frame")?, &DataType::UInt64)?;
+    let frames = frames.as_primitive::<UInt64Type>();
+    let (lines, heads, bodies) = (text("line")?, text("head")?, text("body")?);
+    let steps = (0..batch.num_rows()).map(|row| Step {
+        time_ns: times.is_valid(row).then(|| times.value(row)),
+        from: socket(at(&src, row), port_at(&src_port, row)),
+        to: socket(at(&dst, row), port_at(&dst_port, row)),
+        label: Caption {
+            method: at(&method, row).map(str::as_bytes),
+            status: number_at(&status, row)
+                .and_then(|status| u16::try_from(status).ok())
+                .map(|status| (status, at(&reason, row).unwrap_or_default().as_bytes())),
+            cseq: number_at(&seq, row)
+                .map(|seq| (seq, at(&cseq_method, row).unwrap_or_default().as_bytes())),
+            has_sdp: sdp.is_valid(row) && sdp.value(row),
+        }
+        .label(),
+        is_repeat: resend.is_valid(row) && resend.value(row),
+        is_failure: number_at(&status, row)
+            .and_then(|status| u16::try_from(status).ok())
+            .is_some_and(is_failure),
+        frame: frames.is_valid(row).then(|| frames.value(row)),
+        text: whole(&lines, &heads, &bodies, row),
+        ..Step::default()
+    });
+    Ok(steps.collect())
+}
+
+/// A message as it came, as far as it is legible.
+fn whole(
+    lines: &StringArray,
+    heads: &StringArray,
+    bodies: &StringArray,
+    row: usize,
+) -> Option<String> {
+    let line = at(lines, row)?;
+    let head = at(heads, row).unwrap_or_default();
+    let body = at(bodies, row).unwrap_or_default();
+    Some(format!("{line}\n{}\n\n{body}", head.trim_end()))
+}
+
+/// Texts, and addresses as texts.
+fn texts(array: &ArrayRef) -> Result<StringArray, ArrowError> {
+    if let Some(addresses) = array.as_binary_view_opt() {
+        let shown = addresses.iter().map(|bytes| {
+            let address = Address::from_bytes(bytes?)?;
+            Some(address.to_string())
+        });
+        return Ok(shown.collect());
+    }
+    Ok(cast(array, &DataType::Utf8)?.as_string::<i32>().clone())
+}
+
+fn at(array: &StringArray, row: usize) -> Option<&str> {
+    array.is_valid(row).then(|| array.value(row))
+}
+
+fn number_at(array: &ArrayRef, row: usize) -> Option<u32> {
+    let array = array.as_primitive::<UInt32Type>();
+    array.is_valid(row).then(|| array.value(row))
+}
+
+fn port_at(array: &ArrayRef, row: usize) -> Option<u16> {
+    number_at(array, row).and_then(|port| u16::try_from(port).ok())
+}
+
+/// An address and a port as the heading of a column has them: `10.0.0.1:5060`, `[2001:db8::1]:5060`.
+#[must_use]
+pub fn socket(address: Option<&str>, port: Option<u16>) -> String {
+    let address = address.unwrap_or("?");
+    match (address.parse(), port) {
+        (Ok(ip), Some(port)) => SocketAddr::new(ip, port).to_string(),
+        (_, Some(port)) => format!("{address}:{port}"),
+        (_, None) => address.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headings_are_sockets() {
+        assert_eq!(socket(Some("10.0.0.1"), Some(5060)), "10.0.0.1:5060");
+        assert_eq!(socket(Some("2001:db8::1"), Some(1)), "[2001:db8::1]:1");
+        assert_eq!(socket(Some("::1"), None), "::1");
+        assert_eq!(socket(None, None), "?");
+    }
+
+    #[test]
+    fn a_stream_is_drawn_between_those_who_sent_sip_from_its_addresses() {
+        let end = |port: u16| format!("10.0.0.{port}:5060");
+        let step = |time, from, to| Step {
+            time_ns: Some(time),
+            from: end(from),
+            to: end(to),
+            label: "INVITE".to_owned(),
+            ..Step::default()
+        };
+        let mut call = CallLadder::default();
+        assert!(call.drawn("x").is_none());
+        call.messages = vec![step(1, 1, 2), step(3, 2, 1)];
+        call.media = vec![MediaStream {
+            start_ns: Some(2),
+            from: Some("10.0.0.1".to_owned()),
+            from_port: Some(4000),
+            to: Some("10.0.0.2".to_owned()),
+            to_port: Some(4002),
+            codec: Some("PCMA".to_owned()),
+            lost_percent: Some(3.0),
+            mos: Some(4.04),
+            ..MediaStream::default()
+        }];
+        let bar = call.bar(&call.media[0]);
+        assert_eq!((bar.from, bar.to), (end(1), end(2)));
+        assert_eq!(bar.label, "RTP PCMA, 3.0 % lost, MOS 4.0");
+        assert_eq!(call.media[0].ends().0, "10.0.0.1:4000");
+        let text = call.drawn("x").unwrap().text();
+        let at = |word: &str| text.find(word).unwrap();
+        assert!(at("INVITE") < at("RTP PCMA"), "{text}");
+    }
+}
