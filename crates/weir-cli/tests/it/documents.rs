@@ -67,6 +67,21 @@ const OTHERWISE: &[(&str, Run, &str)] = &[
         Run::Not,
         "the bucket is nobody's",
     ),
+    (
+        "weir cluster scheduler",
+        Run::Not,
+        "it goes on until Ctrl-C; cluster.rs starts one",
+    ),
+    (
+        "weir cluster executor --scheduler",
+        Run::Not,
+        "it goes on until Ctrl-C; cluster.rs starts some",
+    ),
+    (
+        "weir query --cluster 127.0.0.1:50050",
+        Run::Not,
+        "the cluster is none of this test, and the bucket nobody's; cluster.rs asks one",
+    ),
     ("cargo xtask test", Run::Not, "it is what runs this test"),
     (
         "weir live -i eth0",

@@ -329,15 +329,29 @@ impl PhysicalOptimizerRule for SendAway {
     fn optimize(
         &self,
         plan: Arc<dyn ExecutionPlan>,
-        config: &ConfigOptions,
+        _config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.sent(plan)
+    }
+
+    fn name(&self) -> &'static str {
+        "send_away"
+    }
+
+    fn schema_check(&self) -> bool {
+        false
+    }
+}
+
+impl SendAway {
+    /// The plan as it runs there, or here.
+    fn sent(&self, plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
         // What becomes of the rows is done here.
         if plan.downcast_ref::<AnalyzeExec>().is_some()
             || plan.downcast_ref::<DataSinkExec>().is_some()
         {
             let children = plan.children().into_iter().cloned();
-            let children: Result<Vec<_>> =
-                children.map(|child| self.optimize(child, config)).collect();
+            let children: Result<Vec<_>> = children.map(|child| self.sent(child)).collect();
             return replace_children_if_necessary(plan, children?);
         }
         let leaves = Leaves::of(&plan)?;
@@ -380,16 +394,6 @@ impl PhysicalOptimizerRule for SendAway {
         Ok(plan)
     }
 
-    fn name(&self) -> &'static str {
-        "send_away"
-    }
-
-    fn schema_check(&self) -> bool {
-        false
-    }
-}
-
-impl SendAway {
     fn note(&self, text: &str) {
         self.scan_report.add_notes(vec![text.to_owned()]);
     }
