@@ -282,7 +282,5 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// How long a request may take to be said.
-
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
