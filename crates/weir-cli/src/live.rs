@@ -100,7 +100,7 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
             if let Some(count) = kept_in? {
                 messages.note(&format!("{count} packets kept in {}", path.display()));
             }
-            close(file, path, outcome.is_ok(), tee.as_ref(), messages)?;
+            close(*file, path, outcome.is_ok(), tee.as_ref(), messages)?;
         }
         (Some(Keeping::Ring(ring)), Some(path)) => {
             // Whatever ended it, what came has its name.
@@ -118,7 +118,7 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
 
 /// Where packets are kept.
 enum Keeping {
-    File(GrowingFile),
+    File(Box<GrowingFile>),
     Ring(Ring),
 }
 
@@ -181,7 +181,7 @@ fn tee(
             let mut file = GrowingFile::create(path).map_err(failed)?;
             let out: Box<dyn Write + Send> = Box::new(file.writer().map_err(failed)?);
             let writer = Writer::pcap_of(out, source.link_type());
-            kept = Some(Keeping::File(file));
+            kept = Some(Keeping::File(Box::new(file)));
             Some(writer.map_err(|error| kept_badly(live, &error))?)
         }
     };

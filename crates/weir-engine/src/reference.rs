@@ -322,7 +322,9 @@ impl Resolver<'_> {
         };
         let failed = |path: &Path, error: &weir_capture::Error| {
             let message = format!("{}: {error}", shown(path));
-            Error::new(ErrorKind::Source, message)
+            Error::new(ErrorKind::Source, message).with_hint(
+                "fetch it again; 'zip -FF FILE --out NEW' saves what is whole of a damaged one",
+            )
         };
         if !Path::new(&address).exists()
             && let Some((path, name)) = Archive::of_address(&address)

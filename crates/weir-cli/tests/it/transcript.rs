@@ -89,6 +89,7 @@ pub(crate) fn folder(name: &str) -> PathBuf {
     }
     let demo = folder.join("demo");
     write_demo(&demo).unwrap();
+    std::fs::create_dir(folder.join("empty")).unwrap();
     let put = |name: &str, bytes: &[u8]| std::fs::write(folder.join(name), bytes).unwrap();
     let whole = std::fs::read(demo.join("framerelay.pcap")).unwrap();
     put("cut.pcap", &whole[..20_000]);
@@ -102,6 +103,7 @@ pub(crate) fn folder(name: &str) -> PathBuf {
     put("unknown.pcap", &unknown);
     put("call.pcap", &call());
     put("notes.txt", b"10.0.0.1 is the router\n");
+    put("notes.md", b"# 10.0.0.1 is the router\n");
     put("hosts.csv", b"address,name\n10.0.5.10,resolver\n");
     folder
 }
