@@ -9,12 +9,13 @@ use arrow::array::RecordBatch;
 use ballista_core::BALLISTA_VERSION;
 use ballista_core::client::BallistaClient;
 use ballista_core::error::BallistaError;
+use ballista_core::serde::protobuf::execute_query_failure_result::Failure;
 use ballista_core::serde::protobuf::execute_query_params::Query;
 use ballista_core::serde::protobuf::operator_metric::Metric;
 use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
 use ballista_core::serde::protobuf::{
-    CancelJobParams, CleanJobDataParams, ExecuteQueryParams, GetJobMetricsParams, JobStatus,
-    KeyValuePair, PartitionLocation, job_status,
+    CancelJobParams, CleanJobDataParams, ExecuteQueryParams, GetJobMetricsParams,
+    GetJobStatusParams, KeyValuePair, PartitionLocation, execute_query_result, job_status,
 };
 use ballista_core::version;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
@@ -500,31 +501,45 @@ impl Client {
             .max_decoding_message_size(MESSAGE_BYTES_MAX);
         let mut request = Request::new(query);
         version::insert_version_header(request.metadata_mut());
-        let answered = scheduler.execute_query_push(request).await;
-        let answered = answered.map_err(|status| {
-            DataFusionError::Execution(format!("the scheduler refuses: {}", status.message()))
-        })?;
+        // The stream of the other call, `execute_query_push`, says nothing before the first change, and then what the job
+        // is called: nobody could end it before.
+        let answered = scheduler.execute_query(request).await;
+        let answered = answered.map_err(|status| refused(status.message()))?;
         let theirs = version::version_from_metadata(answered.metadata());
         version::check_compatibility(Some(BALLISTA_VERSION), theirs)
             .map_err(DataFusionError::Execution)?;
-        let mut told = answered.into_inner();
-        loop {
-            let told = match told.next().await {
-                Some(Ok(told)) => told,
-                Some(Err(status)) => {
-                    return exec_err!("the scheduler has gone: {}", status.message());
-                }
-                None => {
-                    return exec_err!("the scheduler has gone before the statement was answered");
-                }
-            };
-            let Some(JobStatus { job_id, status, .. }) = told.status else {
-                continue;
-            };
-            if job.id.is_none() && !job_id.is_empty() {
-                job.id = Some(job_id);
+        let id = match answered.into_inner().result {
+            Some(execute_query_result::Result::Success(success)) => success.job_id,
+            Some(execute_query_result::Result::Failure(failure)) => {
+                return Err(refused(match &failure.failure {
+                    Some(
+                        Failure::SessionNotFound(why)
+                        | Failure::PlanParsingFailure(why)
+                        | Failure::SqlParsingFailure(why),
+                    ) => why,
+                    None => "it does not say why",
+                }));
             }
-            match status {
+            None => return Err(refused("it does not say why")),
+        };
+        job.id = Some(id.clone());
+        let begun = Instant::now();
+        let mut is_known = false;
+        let mut wait = ASK_FIRST;
+        loop {
+            let asked = GetJobStatusParams { job_id: id.clone() };
+            let told = match scheduler.get_job_status(asked).await {
+                Ok(told) => told.into_inner().status,
+                Err(status) => return exec_err!("the scheduler has gone: {}", status.message()),
+            };
+            // One that was put into the queue just now need not be known yet.
+            if told.is_none() && (is_known || begun.elapsed() > QUEUED) {
+                return exec_err!(
+                    "the scheduler has gone before the statement was answered: the one that is there does not know of it"
+                );
+            }
+            is_known |= told.is_some();
+            match told.and_then(|told| told.status) {
                 Some(job_status::Status::Failed(failed)) => {
                     return Err(DataFusionError::Execution(reason(&failed.error)));
                 }
@@ -533,6 +548,8 @@ impl Client {
                 }
                 _ => {}
             }
+            tokio::time::sleep(wait).await;
+            wait = (wait * 2).min(ASK_AGAIN);
         }
     }
 
@@ -662,6 +679,16 @@ fn reason(error: &str) -> String {
     }
     said.trim().trim_end_matches(['"', ')', '\n']).to_owned()
 }
+
+fn refused(why: &str) -> DataFusionError {
+    DataFusionError::Execution(format!("the scheduler refuses: {why}"))
+}
+
+/// How soon the scheduler is asked whether it is done, at first and later.
+const ASK_FIRST: Duration = Duration::from_millis(4);
+const ASK_AGAIN: Duration = Duration::from_millis(64);
+/// After so long a scheduler has to know of what it took.
+const QUEUED: Duration = Duration::from_secs(20);
 
 /// Bytes of a message, at most, on both sides.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 16 << 20;

@@ -305,8 +305,13 @@ impl ExecutionPlan for PieceExec {
         });
         // Whoever drops the stream does not wait for the rows any more.
         let guard = Guard(cancel);
-        let batches = builder.build().inspect(move |_| {
+        // A task that always finds a batch ready would not hear that it is to end.
+        let batches = builder.build().then(move |batch| {
             let _ = &guard;
+            async {
+                tokio::task::yield_now().await;
+                batch
+            }
         });
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
     }

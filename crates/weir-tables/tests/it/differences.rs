@@ -306,6 +306,18 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         reason: "An interface without a name is called unknown, as in Wireshark, also where a capture \
                  gives an empty name.",
     },
+    Difference {
+        title: "Interfaces of ERF",
+        columns: &["frame.interface_description"],
+        captures: &[
+            "frames/records.erf",
+            "generated/trace-frame-relay.erf",
+            "generated/wan.erf",
+        ],
+        when: When::OnlyTheirs,
+        reason: "ERF has numbers of interfaces and no words about them; tshark makes some of the number, such as \
+                 `Port A (ERF Interface 0)`.",
+    },
 ];
 
 /// Columns that tshark has too, and of which no value of any capture was the same as its.
