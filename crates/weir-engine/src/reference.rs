@@ -1,5 +1,7 @@
 //! What stands in FROM: paths, globs, lists and table functions become tables.
 
+mod local;
+
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io::{BufReader, Read};
@@ -20,7 +22,7 @@ use datafusion::sql::sqlparser::ast::{
     VisitorMut,
 };
 use weir_capture::{
-    Archive, ArchiveMember, Compression, Object, is_remote, redacted, shown, uncompressed_name,
+    ArchiveMember, Compression, Object, is_remote, redacted, shown, uncompressed_name,
 };
 use weir_packet::Options as DecodeOptions;
 use weir_packet::layout::Layout;
@@ -312,116 +314,6 @@ impl Resolver<'_> {
             true => Err(Error::new(ErrorKind::Source, "no file is named")),
             false => Ok(found),
         }
-    }
-
-    /// The local files that a pattern means. A folder and an archive stand for the captures in them.
-    fn local(&self, pattern: &str) -> Result<Vec<Location>, Error> {
-        let address = match self.root {
-            Some(root) => root.inside(pattern)?,
-            None => weir_capture::from_home(pattern).into_owned(),
-        };
-        let failed = |path: &Path, error: &weir_capture::Error| {
-            let message = format!("{}: {error}", shown(path));
-            Error::new(ErrorKind::Source, message).with_hint(
-                "fetch it again; 'zip -FF FILE --out NEW' saves what is whole of a damaged one",
-            )
-        };
-        if !Path::new(&address).exists()
-            && let Some((path, name)) = Archive::of_address(&address)
-        {
-            self.check(&path)?;
-            let archive = Archive::open(&path).map_err(|error| failed(&path, &error))?;
-            if let Some(archive) = archive {
-                let members = archive.matching(name);
-                let members = members.map_err(|error| not_opened(&error))?;
-                return Ok(members.into_iter().map(of_member).collect());
-            }
-        }
-        let mut found = Vec::new();
-        for path in expand(pattern, self.root)? {
-            let is_archive = path
-                .extension()
-                .is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
-            if path.is_dir() {
-                found.extend(self.alike(&shown(&path), self.files_in(&path)?)?);
-            } else if is_archive
-                && let Some(archive) =
-                    Archive::open(&path).map_err(|error| failed(&path, &error))?
-            {
-                let members = archive.members().into_iter().map(of_member).collect();
-                found.extend(self.alike(&shown(&path), members)?);
-            } else {
-                found.push(Location::from(path));
-            }
-        }
-        Ok(found)
-    }
-
-    /// A link may lead out of the folder that files have to be in.
-    fn check(&self, path: &Path) -> Result<(), Error> {
-        self.root.map_or(Ok(()), |root| root.check(path))
-    }
-
-    /// The files in a folder, in the order of their names, without those that are hidden.
-    fn files_in(&self, folder: &Path) -> Result<Vec<Location>, Error> {
-        let failed = |error: std::io::Error| {
-            Error::new(ErrorKind::Source, format!("{}: {error}", shown(folder)))
-        };
-        let mut paths = Vec::new();
-        for entry in std::fs::read_dir(folder).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-            if !is_hidden && entry.path().is_file() {
-                self.check(&entry.path())?;
-                paths.push(entry.path());
-            }
-        }
-        paths.sort();
-        Ok(paths.into_iter().map(Location::from).collect())
-    }
-
-    /// Of what lies side by side: the captures, or where there is none what is as the first that is anything. What is left out
-    /// is told.
-    fn alike(&self, place: &str, all: Vec<Location>) -> Result<Vec<Location>, Error> {
-        let kinds: Vec<Option<FileKind>> = all.iter().map(|one| kind_of(one).ok()).collect();
-        let is_of_captures = kinds.contains(&Some(FileKind::Capture));
-        let wanted = match is_of_captures {
-            true => Some(FileKind::Capture),
-            false => kinds.iter().flatten().copied().next(),
-        };
-        let Some(wanted) = wanted else {
-            // What is alone says itself what it is.
-            if let [one] = all.as_slice() {
-                kind_of(one)?;
-            }
-            let message = format!("{place} has no capture, nor another file that is read");
-            let hint = format!(
-                "'{place}/*/*' looks in the folders of a folder, '{place}/**' in all of them"
-            );
-            return Err(Error::new(ErrorKind::Source, message).with_hint(hint));
-        };
-        let (mut taken, mut others) = (Vec::new(), Vec::new());
-        for (one, kind) in all.into_iter().zip(kinds) {
-            match kind == Some(wanted) {
-                true => taken.push(one),
-                false => others.push(file_name(&one)),
-            }
-        }
-        if !others.is_empty() {
-            let count = others.len();
-            others.truncate(NAMES_TOLD);
-            let more = if count > NAMES_TOLD { ", …" } else { "" };
-            let what = match is_of_captures {
-                true => "no captures",
-                false => "not what the first is",
-            };
-            self.scan_report.add_notes(vec![format!(
-                "{place}: {count} of {} files are {what} and were left out: {}{more}",
-                count + taken.len(),
-                others.join(", ")
-            )]);
-        }
-        Ok(taken)
     }
 
     /// The name of a file as it is found from here.
@@ -1175,11 +1067,6 @@ fn deduplicated(source: Source, reads: Reads) -> Source {
         true => source.without_repeats(),
         false => source,
     }
-}
-
-/// Where a member of an archive lies.
-fn of_member(member: Arc<ArchiveMember>) -> Location {
-    Location::Object(member)
 }
 
 /// Whether the first thing in a file is a bracket: one array of rows, and not a row a line.
