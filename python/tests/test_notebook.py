@@ -15,7 +15,7 @@ import pytest
 import vl_convert
 import weir
 from IPython.core.interactiveshell import InteractiveShell
-from weir import _plot
+from weir import _plot, _weir
 
 VOIP = "demo/voip.pcap"
 ROOT = Path(__file__).parent.parent.parent
@@ -212,7 +212,7 @@ def test_the_page_of_serve_chooses_the_same(tmp_path: Path) -> None:
         kinds.add(ours.kind if ours else None)
     assert kinds == {None, "line", "bars", "histogram", "heat"}
     for values, slot in zip(numbers, slotted, strict=True):
-        low, width, counts = _plot.slots(values)
+        low, width, counts = _weir.chart_slots(values)
         assert (low, width, counts) == (pytest.approx(slot["low"]), pytest.approx(slot["width"]), slot["counts"])
 
 

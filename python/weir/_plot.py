@@ -1,5 +1,5 @@
-"""Charts in Vega-Lite, chosen by the columns: by the rule of the page that ``weir serve`` shows
-(``crates/weir-serve/web/chart.js``; a test holds the two together)."""
+"""Charts in Vega-Lite, chosen by the columns: by the rule of ``weir query --plot`` (``crates/weir-page/src/chart.rs``),
+which the page of ``weir serve`` has in its own language (``chart.js``; a test holds the two together)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import html
 import json
 import math
 import os
-import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
+from weir import _weir
 from weir._values import Duration, Timestamp
 
 __all__ = ["Kind", "Plot"]
@@ -135,11 +135,6 @@ _KINDS = (
     ("Map", "struct"),
 )
 _NUMBERS = ("int", "uint", "float", "decimal", "duration")
-# Names of things rather than amounts, though they are numbers.
-_IS_NAME = re.compile(
-    r"(^|\.)(id|number|port|src|dst|srcport|dstport|type|code|ssrc|vlan|dlci|vci|vpi|channel|status|proto)$",
-    re.IGNORECASE,
-)
 _SERIES = 8
 _BARS = 60
 _MIME = "application/vnd.vegalite.v5+json"
@@ -148,82 +143,24 @@ _SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 
 def is_amount(column: Column) -> bool:
     """True of numbers that count or measure."""
-    return column.type in _NUMBERS and not _IS_NAME.search(column.name)
+    return column.type in _NUMBERS and _weir.chart_is_amount(column.name)
 
 
-def choose(columns: Sequence[Column], rows: Sequence[_Row]) -> Choice | None:
-    """Which chart fits the columns of an answer; ``None`` when none does."""
-    if not rows:
+def choose(columns: Sequence[Column], rows: Sequence[_Row], kind: Kind | None = None) -> Choice | None:
+    """Which chart fits the columns of an answer; ``None`` when none does. The rule is that of ``weir query --plot``."""
+
+    def values(of: str) -> str:
+        if of in _NUMBERS:
+            return "number"
+        return "nested" if of in ("list", "struct") else of
+
+    distinct = [len({text(row[at]) for row in rows[:20_000]}) for at in range(len(columns))]
+    named = [(column.name, values(column.type)) for column in columns]
+    chosen = _weir.chart_choose(named, len(rows), distinct, kind)
+    if chosen is None:
         return None
-    places = range(len(columns))
-    times = [at for at in places if columns[at].type == "time"]
-    amounts = [at for at in places if is_amount(columns[at])]
-    others = ("time", "list", "struct")
-    names = [
-        at for at in places if columns[at].type not in _NUMBERS and columns[at].type not in others
-    ]
-    names += [at for at in places if columns[at].type in _NUMBERS and at not in amounts]
-
-    def distinct(at: int) -> int:
-        return len({text(row[at]) for row in rows[:20_000]})
-
-    if times:
-        x = times[0]
-        # Two amounts at each time, many times over, are a map: where, and how many.
-        many = distinct(x) * 2 < len(rows)
-        if many and not names and len(amounts) == 2:
-            return Choice("heat", (x,), (amounts[1],), amounts[0])
-        if amounts and names and many:
-            if distinct(names[0]) > _SERIES:
-                return Choice("heat", (x,), (amounts[-1],), names[0])
-            return Choice("line", (x,), (amounts[-1],), names[0])
-        if amounts:
-            return Choice("line", (x,), tuple(amounts[:4]))
-        if names and len(rows) > 1:
-            return Choice("heat", (x,), (), names[0])
-        return None
-    if names and amounts:
-        return Choice("bars", tuple(names), (amounts[0],))
-    if len(amounts) == 1 and len(rows) > 1:
-        return Choice("histogram", (amounts[0],))
-    if len(amounts) >= 2:
-        if len(rows) <= _BARS:
-            return Choice("bars", (amounts[0],), (amounts[1],))
-        return Choice("line", (amounts[0],), tuple(amounts[1:5]))
-    return None
-
-
-def wanted(kind: Kind, columns: Sequence[Column], rows: Sequence[_Row]) -> Choice | None:
-    """The chart of this kind, as far as the columns allow."""
-    found = choose(columns, rows)
-    if found is None or found.kind == kind:
-        return found
-    places = range(len(columns))
-    numbers = [at for at in places if columns[at].type in _NUMBERS]
-    time = next((at for at in places if columns[at].type == "time"), None)
-    others = [at for at in places if at != time]
-    if kind == "line":
-        x = time if time is not None else next(iter(numbers), None)
-        left = [at for at in numbers if at != x]
-        drawn = tuple(at for at in (found.ys or tuple(left[-1:])) if at != x)
-        by = found.by if found.kind == "heat" and found.ys else None
-        return Choice("line", (x,), drawn, by) if x is not None and drawn else None
-    if kind == "bars":
-        y = next(iter(found.ys), numbers[-1] if numbers else None)
-        if y is None:
-            return None
-        names = [at for at in others if at != y and at not in numbers]
-        first = time if time is not None else numbers[0]
-        return Choice("bars", tuple(names) or (first,), (y,))
-    if kind == "histogram":
-        return Choice("histogram", (next(iter(found.ys), numbers[-1]),)) if numbers else None
-    by = found.by
-    if by is None:
-        by = next((at for at in others if at not in found.ys[:1]), next(iter(others), None))
-    if time is None or by is None:
-        return None
-    value = [at for at in numbers if at != by]
-    return Choice("heat", (time,), tuple(value[-1:]), by)
+    found, x, ys, by = chosen
+    return Choice(cast(Kind, found), tuple(x), tuple(ys), by)
 
 
 def text(value: object) -> str:
@@ -273,7 +210,7 @@ def plot(
 ) -> Plot:
     """The chart of an answer."""
     columns = [Column(name, kind_of(arrow)) for name, arrow in zip(names, types)]
-    choice = choose(columns, rows) if kind is None else wanted(kind, columns, rows)
+    choice = choose(columns, rows, kind)
     if choice is None:
         raise ValueError(
             "no rows to draw"
@@ -408,34 +345,15 @@ def _bars(
     return spec, notes
 
 
-def slots(values: Sequence[float]) -> tuple[float, float, list[int]]:
-    """How often values fall into each of some twenty to fifty slots of one width: where the first begins, the width,
-    and the counts."""
-    ordered = sorted(values)
-    low, high = ordered[0], ordered[-1]
-    if low == high:
-        return low, 1.0, [len(ordered)]
-    size = len(ordered)
-    spread = 2 * (ordered[math.floor(size * 0.75)] - ordered[math.floor(size * 0.25)]) / size ** (1 / 3)
-    asked = min(50.0, max(12.0, (high - low) / spread)) if spread > 0 else 24.0
-    power = 10.0 ** math.floor(math.log10((high - low) / asked))
-    steps = (step * power for step in (1, 2, 2.5, 5, 10))
-    width = next((step for step in steps if (high - low) / step <= asked), 10 * power)
-    first = math.floor(low / width) * width
-    counts = [0] * (math.floor((high - first) / width) + 1)
-    for value in ordered:
-        counts[min(len(counts) - 1, math.floor((value - first) / width))] += 1
-    return first, width, counts
-
-
 def _histogram(
     columns: Sequence[Column], rows: Sequence[_Row], choice: Choice
 ) -> tuple[dict[str, Any], list[str]]:
     at = choice.x[0]
     values = [value for row in rows if (value := number(row[at])) is not None]
-    if not values:
+    slots = _weir.chart_slots(values)
+    if slots is None:
         raise ValueError(f"{columns[at].name} has no numbers to draw")
-    low, width, counts = slots(values)
+    low, width, counts = slots
     bars = [
         {"from": low + place * width, "to": low + (place + 1) * width, "rows": count}
         for place, count in enumerate(counts)

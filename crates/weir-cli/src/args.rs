@@ -3,6 +3,8 @@
 //! The definitions give help, completions and manual pages alike. A line that does not parse
 //! becomes a [`Refusal`]: `error:` and `hint:` lines, exit status 2.
 
+mod output;
+
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -16,9 +18,10 @@ use clap_complete::Shell;
 use crate::h248::H248;
 use crate::interface::SourceArgs;
 use crate::message::ColorChoice;
-use crate::output::{self, Format};
 use crate::quantity::{parse_duration, parse_period, parse_size};
 use crate::refusal::Refusal;
+
+pub(crate) use output::{OutputArgs, Rows, parse_rows};
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -375,65 +378,6 @@ pub(crate) enum Hdlc {
     Mtp2,
 }
 
-/// Where rows go, and how: shared by the commands that give rows.
-#[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Output")]
-pub(crate) struct OutputArgs {
-    /// How rows are written [default: by the name of -o, else table on a terminal, csv in a pipe]
-    #[arg(
-        long,
-        value_name = "FORMAT",
-        long_help = "How rows are written. By default the name of the output file decides \
-            (result.parquet); without one it is a table on a terminal and CSV in a pipe (for live \
-            NDJSON).\n\njson is one array of objects, ndjson an object a line; both are read back. arrow \
-            is the file form of Arrow IPC, arrows the stream form.\n\n\
-            Only a table on a terminal is folded, cut, capped and rounded, and it says so; all \
-            other output has every row, every column and every digit"
-    )]
-    pub(crate) format: Option<Format>,
-    /// Write to a file instead of standard output
-    #[arg(
-        short,
-        long,
-        value_name = "FILE",
-        long_help = "Write to a file instead of standard output; '-' is standard output. Several \
-            statements take one file for all, or one -o for each in their order. The file takes its \
-            name when it is whole: until then, and when the command fails or is interrupted, what \
-            had the name stays, and may be what is read. A file of rows that come without an end \
-            (live, --follow) can be seen growing, where nothing had its name"
-    )]
-    pub(crate) output: Vec<PathBuf>,
-    /// Rows of a table that a terminal shows, or 'all'
-    #[arg(
-        long,
-        value_name = "N",
-        value_parser = parse_rows,
-        default_value = "40",
-        env = "WEIR_ROWS",
-        hide_env_values = true,
-        long_help = "Rows of a table that a terminal shows, or 'all'. Files, pipes and the other \
-            formats always have all rows"
-    )]
-    pub(crate) rows: Rows,
-    /// Show every column of a table in full, however wide
-    #[arg(
-        long,
-        long_help = "Show every column of a table in full, however wide, also those that are NULL \
-            in every row, which a terminal is otherwise spared"
-    )]
-    pub(crate) all_columns: bool,
-}
-
-/// The rows that a table on a terminal shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Rows(pub(crate) Option<u64>);
-
-impl Default for Rows {
-    fn default() -> Self {
-        Self(Some(output::ROWS_MAX_DEFAULT))
-    }
-}
-
 /// `weir fields`.
 #[derive(Args, Debug)]
 #[command(
@@ -474,72 +418,6 @@ pub(crate) struct Demo {
     /// Write the captures only
     #[arg(long, conflicts_with = "keep")]
     pub(crate) no_tour: bool,
-}
-
-impl OutputArgs {
-    /// The file for the statement at `index` of `statements`; `None` for standard output.
-    ///
-    /// # Errors
-    /// A usage error when the files are neither one for all nor one for each statement.
-    pub(crate) fn file(&self, index: usize, statements: usize) -> Result<Option<&Path>, Refusal> {
-        let file = match self.output.as_slice() {
-            [] => return Ok(None),
-            [one] => one,
-            several if several.len() == statements => match several.get(index) {
-                Some(file) => file,
-                None => return Ok(None),
-            },
-            several => {
-                return Err(Refusal::usage(
-                    format!("{} output files for {statements} statements", several.len()),
-                    "give one '-o FILE' for all statements, or one for each",
-                ));
-            }
-        };
-        let extension = file.extension().and_then(|extension| extension.to_str());
-        if let Some(packed @ ("gz" | "zst" | "xz" | "bz2" | "lz4" | "zip")) = extension {
-            let file = file.display();
-            return Err(Refusal::usage(
-                format!("rows are not compressed: '{file}' would not be a .{packed}"),
-                "Parquet is compressed: -o x.parquet; or weir query \"…\" --format csv | gzip > x.csv.gz",
-            ));
-        }
-        if let Some("pcap" | "pcapng" | "cap" | "erf") = extension
-            && self.format.is_none()
-        {
-            let file = file.display();
-            return Err(Refusal::usage(
-                format!("rows are not packets: '{file}' would not be a capture"),
-                format!("COPY (SELECT … WHERE …) TO '{file}' keeps the packets of a query (pcap)"),
-            ));
-        }
-        Ok((file.as_os_str() != "-").then_some(file))
-    }
-
-    /// How to write to `file`, or to standard output when that is `None`, which may be a terminal.
-    pub(crate) fn options(
-        &self,
-        file: Option<&Path>,
-        stdout_terminal: bool,
-        color: ColorChoice,
-    ) -> output::Options {
-        let terminal = file.is_none() && stdout_terminal;
-        let format = self
-            .format
-            .or_else(|| file.and_then(Format::of_path))
-            .unwrap_or(Format::default_for(terminal));
-        let colour = file.is_none() && color.applies(terminal);
-        let base = match terminal {
-            true => output::Options::terminal(format, colour),
-            false => output::Options::plain(format),
-        };
-        output::Options {
-            colour,
-            rows_max: self.rows.0,
-            all_columns: self.all_columns,
-            ..base
-        }
-    }
 }
 
 /// SQL that begins with a comment, `-- …`, looks like an option; behind a blank it does not.
@@ -790,15 +668,6 @@ fn man_page(command: clap::Command, pages: &mut Vec<(String, Vec<u8>)>) -> io::R
     Ok(())
 }
 
-pub(crate) fn parse_rows(text: &str) -> Result<Rows, String> {
-    if text.eq_ignore_ascii_case("all") {
-        return Ok(Rows(None));
-    }
-    let rows = text.parse();
-    rows.map(|rows| Rows(Some(rows)))
-        .map_err(|_| "expected a number of rows, or 'all'".to_owned())
-}
-
 /// Words that SQL begins with.
 const SQL_BEGINNINGS: [&str; 8] = [
     "select", "from", "with", "explain", "describe", "show", "values", "create",
@@ -883,6 +752,7 @@ Examples:
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::Format;
 
     fn parse_line(line: &str) -> Result<Cli, Refusal> {
         // Words are separated by blanks, and `_` stands for a blank within a word.

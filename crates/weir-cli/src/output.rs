@@ -27,6 +27,7 @@ mod markdown;
 mod packet;
 mod pipe;
 mod plan;
+pub(crate) mod plot;
 mod rows;
 mod separated;
 mod summary;
@@ -148,9 +149,27 @@ pub(crate) struct Options {
     pub(crate) all_columns: bool,
     /// Show rows at once: no one knows when the next ones come.
     pub(crate) prompt: bool,
+    /// A chart instead of the rows.
+    pub(crate) plot: Option<plot::Plot>,
 }
 
 impl Options {
+    /// True of what has no room for a second answer.
+    pub(crate) fn holds_one(&self) -> bool {
+        match self.plot {
+            Some(plot) => plot.form.is_picture(),
+            None => self.format.is_binary(),
+        }
+    }
+
+    /// The name of what is written, for errors.
+    pub(crate) fn what(&self) -> &'static str {
+        match self.plot {
+            Some(_) => "picture",
+            None => self.format.name(),
+        }
+    }
+
     /// Output for a program: everything, exact and without colour.
     pub(crate) fn plain(format: Format) -> Self {
         Self {
@@ -161,6 +180,7 @@ impl Options {
             rows_max: None,
             all_columns: false,
             prompt: false,
+            plot: None,
         }
     }
 
@@ -174,6 +194,7 @@ impl Options {
             rows_max: Some(ROWS_MAX_DEFAULT),
             all_columns: false,
             prompt: false,
+            plot: None,
         }
     }
 }
@@ -206,11 +227,14 @@ impl Writer {
         schema: SchemaRef,
         out: Box<dyn Write + Send>,
     ) -> Result<Self, Error> {
-        if options.format.is_binary() && options.terminal {
+        if options.format.is_binary() && options.terminal && options.plot.is_none() {
             return Err(Error::BinaryOnTerminal(options.format));
         }
         let (pipe, watch) = Pipe::new(out);
         let encoder: Box<dyn Encoder> = match options.format {
+            _ if let Some(plot) = options.plot => {
+                Box::new(plot::Collected::new(plot, options, schema, pipe))
+            }
             Format::Table if plan::is_plan(&schema) => {
                 Box::new(rows::Rows::new(plan::Plan::new(options), pipe))
             }

@@ -72,11 +72,11 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
         let file = query.output.file(index, answers)?;
         let output = query.output.options(file, stdout_terminal, global.color);
         let shared = file.is_none() || query.output.output.len() == 1;
-        if shared && answers > 1 && output.format.is_binary() {
+        if shared && answers > 1 && output.holds_one() {
             return Err(Refusal::usage(
                 format!(
                     "{answers} results do not fit into one {} output",
-                    output.format.name()
+                    output.what()
                 ),
                 "give one -o for each statement",
             )

@@ -19,6 +19,7 @@
 //! Every text that is given to it is foreign and escaped ([`Escaped`]); what is put into it as it is says so in its name
 //! ([`Page::put`]). This crate knows nothing of what reports are about, and needs only the standard library.
 
+pub mod chart;
 mod escaped;
 mod page;
 mod plot;

@@ -15,6 +15,7 @@
 
 mod answer;
 mod batch;
+mod chart;
 mod clf;
 mod demo;
 mod engine;
@@ -36,6 +37,8 @@ mod _weir {
     use crate::answer::Answer;
     #[pymodule_export]
     use crate::batch::Batch;
+    #[pymodule_export]
+    use crate::chart::{chart_choose, chart_is_amount, chart_slots};
     #[pymodule_export]
     use crate::clf::{ClfWriter, clf_convert};
     #[pymodule_export]

@@ -11,6 +11,8 @@ use super::Format;
 pub(crate) enum Error {
     /// A binary format was asked for on a terminal.
     BinaryOnTerminal(Format),
+    /// The rows make no chart that was asked for, or it could not be drawn.
+    Unplotted(Box<dyn std::error::Error + Send + Sync>),
     /// The output refused the bytes (a full disk, say).
     Write(io::Error),
     /// A value or a type has no form in this format.
@@ -37,7 +39,7 @@ impl Error {
     /// What kind of failure this is.
     pub(crate) fn kind(&self) -> ErrorKind {
         match self {
-            Self::BinaryOnTerminal(_) => ErrorKind::Usage,
+            Self::BinaryOnTerminal(_) | Self::Unplotted(_) => ErrorKind::Usage,
             Self::Write(_) => ErrorKind::Environment,
             Self::Encode { .. } => ErrorKind::Encode,
         }
@@ -50,9 +52,19 @@ impl Error {
                 "write it to a file with '-o result.{}', or pipe it into another program",
                 format.name()
             )),
+            Self::Unplotted(_) => Some(
+                "group the rows: SELECT ip.proto, count(*) AS packets FROM 'x.pcap' GROUP BY 1; or drop --plot to \
+                 see them"
+                    .to_owned(),
+            ),
             Self::Write(_) => None,
             Self::Encode { .. } => Some("'--format ndjson' can hold every type".to_owned()),
         }
+    }
+
+    /// Wraps why there is no chart.
+    pub(super) fn unplotted(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Unplotted(source.into())
     }
 
     /// Wraps what the encoder of `format` reports.
@@ -73,6 +85,7 @@ impl fmt::Display for Error {
             Self::BinaryOnTerminal(format) => {
                 write!(f, "{} is binary and not for a terminal", format.name())
             }
+            Self::Unplotted(_) => f.write_str("cannot draw a chart of this answer"),
             Self::Write(_) => f.write_str("cannot write the result"),
             Self::Encode { format, .. } => {
                 write!(f, "cannot write the result as {}", format.name())
@@ -85,6 +98,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::BinaryOnTerminal(_) => None,
+            Self::Unplotted(source) => Some(source.as_ref()),
             Self::Write(source) => Some(source),
             Self::Encode { source, .. } => Some(source.as_ref()),
         }

@@ -17,6 +17,7 @@ pub(super) enum Verb {
     Open,
     Output,
     Pager,
+    Plot,
     Quit,
     Read,
     Rows,
@@ -114,6 +115,12 @@ pub(super) const COMMANDS: &[Command] = &[
         "[COMMAND]",
         Verb::Pager,
         "show long answers with it; alone: with none",
+    ),
+    command(
+        ".plot",
+        "[KIND]",
+        Verb::Plot,
+        "draw the last answer as a chart: line, bars, histogram, heat; alone: as its columns want it",
     ),
     command(".quit", "", Verb::Quit, "end, as Ctrl-D"),
     command(

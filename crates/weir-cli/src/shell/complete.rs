@@ -480,6 +480,7 @@ fn command(before: &str, catalog: &Catalog) -> Vec<Candidate> {
             fixed(&names)
         }
         Verb::Timer | Verb::Stats | Verb::AllColumns => fixed(&["on", "off"]),
+        Verb::Plot => fixed(&["line", "bars", "histogram", "heat"]),
         Verb::Rows => fixed(&["all", "40", "100", "1000"]),
         Verb::TimeZone => fixed(&["local", "UTC"]),
         Verb::Help => {

@@ -21,6 +21,7 @@ use super::pager::Paged;
 use super::views::Views;
 use crate::args::{self, Global, OutputArgs, Rows, parse_rows};
 use crate::message::{Messages, counted};
+use crate::output::plot::Kind;
 use crate::output::{self, Format, Writer, terminal_height};
 use crate::refusal::Refusal;
 use crate::session::{Apart, Failure, Heed, Reader, Session};
@@ -57,6 +58,8 @@ pub(super) struct Work {
     session: Arc<Session>,
     known: Arc<Mutex<Known>>,
     settings: Settings,
+    /// The chart that is drawn of what is answered now.
+    plot: Option<Kind>,
     /// Where all answers go, if not to standard output.
     output: Option<OutputFile>,
     /// Where the next answer goes.
@@ -101,6 +104,7 @@ impl Work {
             session: Arc::new(session),
             known: Arc::default(),
             settings,
+            plot: None,
             output: None,
             once: None,
             views: Views::new(views),
@@ -405,6 +409,7 @@ impl Work {
                 false => Rows::default(),
             }),
             all_columns: self.settings.all_columns,
+            plot: self.plot,
         };
         args.options(None, self.terminal, self.global.color)
     }
@@ -413,6 +418,7 @@ impl Work {
         let args = OutputArgs {
             format: Format::of_path(path).or(self.settings.format),
             output: vec![path.to_owned()],
+            plot: self.plot,
             ..OutputArgs::default()
         };
         let file = args.file(0, 1)?;
@@ -468,6 +474,7 @@ impl Work {
                 let count = counted(u64::try_from(count).unwrap_or(u64::MAX), "view");
                 self.messages.note(&format!("{count} kept in {path}"));
             }
+            Verb::Plot => self.plot(rest)?,
             Verb::TimeZone => self.time_zone(verb, unquoted(rest))?,
             _ => self.set(verb, rest)?,
         }
@@ -577,6 +584,18 @@ impl Work {
         Ok(())
     }
 
+    /// Draws the last answer.
+    fn plot(&mut self, kind: &str) -> Result<(), Failure> {
+        let kind = match kind {
+            "" => Kind::Auto,
+            name => Kind::from_str(name, true).map_err(|_| commands::wants(Verb::Plot, name))?,
+        };
+        self.plot = Some(kind);
+        let drawn = self.answered(&format!("SELECT * FROM {}", latest::NAME));
+        self.plot = None;
+        drawn.map(|_| ())
+    }
+
     fn ladder(&mut self, call_id: Option<&str>) -> Result<(), Failure> {
         let Some(opened) = &self.opened else {
             return Err(nothing_open());
@@ -617,11 +636,8 @@ impl Work {
         }
         let path = PathBuf::from(path);
         let options = self.file_options(&path)?;
-        if options.format.is_binary() {
-            let message = format!(
-                "several answers do not fit into one {}",
-                options.format.name()
-            );
+        if options.holds_one() {
+            let message = format!("several answers do not fit into one {}", options.what());
             let hint = format!(".once {} takes one answer", path.display());
             return Err(Refusal::usage(message, hint).into());
         }

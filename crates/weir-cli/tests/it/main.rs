@@ -45,6 +45,6 @@ macro_rules! transcripts {
 }
 
 transcripts!(
-    clf, colour, damage, demo, failures, fields, files, filter, formats, help, pipes, sip, stats,
-    statements, usage, websocket, zones,
+    clf, colour, damage, demo, failures, fields, files, filter, formats, help, pipes, plots, sip,
+    stats, statements, usage, websocket, zones,
 );

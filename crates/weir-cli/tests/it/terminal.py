@@ -206,6 +206,9 @@ shell.ask(".filter udp.port == 5060\r", "pass udp.port == 5060")
 shell.ask("\\x\r", "a column a line is on")
 text = shell.ask("SELECT ip.src, udp.dstport FROM packets LIMIT 1;\r", "udp.dstport  5060")
 holds("\\x shows a column a line", "-- row 1" in text, text)
+shell.ask("SELECT ip.proto, count(*) AS packets FROM packets GROUP BY 1 ORDER BY 1;\r", "packets")
+text = shell.ask(".plot\r", "█")
+holds(".plot draws the last answer", "packets of ip.proto" in text, text)
 holds("it ends", shell.end() == 0)
 
 # Narrow, wide characters, no colour.

@@ -1,0 +1,171 @@
+//! Where rows go, and how.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::message::ColorChoice;
+use crate::output::plot::{Form, Kind, Plot};
+use crate::output::{self, Format};
+use crate::refusal::Refusal;
+
+/// Where rows go, and how: shared by the commands that give rows.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// How rows are written [default: by the name of -o, else table on a terminal, csv in a pipe]
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        long_help = "How rows are written. By default the name of the output file decides \
+            (result.parquet); without one it is a table on a terminal and CSV in a pipe (for live \
+            NDJSON).\n\njson is one array of objects, ndjson an object a line; both are read back. arrow \
+            is the file form of Arrow IPC, arrows the stream form.\n\n\
+            Only a table on a terminal is folded, cut, capped and rounded, and it says so; all \
+            other output has every row, every column and every digit"
+    )]
+    pub(crate) format: Option<Format>,
+    /// Write to a file instead of standard output
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        long_help = "Write to a file instead of standard output; '-' is standard output. Several \
+            statements take one file for all, or one -o for each in their order. The file takes its \
+            name when it is whole: until then, and when the command fails or is interrupted, what \
+            had the name stays, and may be what is read. A file of rows that come without an end \
+            (live, --follow) can be seen growing, where nothing had its name"
+    )]
+    pub(crate) output: Vec<PathBuf>,
+    /// Rows of a table that a terminal shows, or 'all'
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = parse_rows,
+        default_value = "40",
+        env = "WEIR_ROWS",
+        hide_env_values = true,
+        long_help = "Rows of a table that a terminal shows, or 'all'. Files, pipes and the other \
+            formats always have all rows"
+    )]
+    pub(crate) rows: Rows,
+    /// Show every column of a table in full, however wide
+    #[arg(
+        long,
+        long_help = "Show every column of a table in full, however wide, also those that are NULL \
+            in every row, which a terminal is otherwise spared"
+    )]
+    pub(crate) all_columns: bool,
+    /// Draw a chart of the rows: line, bars, histogram, heat [default: by the columns]
+    #[arg(
+        long,
+        value_name = "KIND",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "auto",
+        conflicts_with = "format",
+        long_help = "Draw a chart of the rows instead of writing them: on standard output with characters, \
+            with '-o x.svg' or '-o x.html' as a picture, which need no --plot. The columns choose the chart: a time and amounts \
+            make lines, names and an amount bars, one amount a histogram, a time with many names a heat map; \
+            '--plot=heat' asks for another. The first 20,000 rows are drawn"
+    )]
+    pub(crate) plot: Option<Kind>,
+}
+
+/// The rows that a table on a terminal shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rows(pub(crate) Option<u64>);
+
+impl Default for Rows {
+    fn default() -> Self {
+        Self(Some(output::ROWS_MAX_DEFAULT))
+    }
+}
+
+impl OutputArgs {
+    /// The file for the statement at `index` of `statements`; `None` for standard output.
+    ///
+    /// # Errors
+    /// A usage error when the files are neither one for all nor one for each statement.
+    pub(crate) fn file(&self, index: usize, statements: usize) -> Result<Option<&Path>, Refusal> {
+        let file = match self.output.as_slice() {
+            [] => return Ok(None),
+            [one] => one,
+            several if several.len() == statements => match several.get(index) {
+                Some(file) => file,
+                None => return Ok(None),
+            },
+            several => {
+                return Err(Refusal::usage(
+                    format!("{} output files for {statements} statements", several.len()),
+                    "give one '-o FILE' for all statements, or one for each",
+                ));
+            }
+        };
+        let extension = file.extension().and_then(|extension| extension.to_str());
+        if let Some(packed @ ("gz" | "zst" | "xz" | "bz2" | "lz4" | "zip")) = extension {
+            let file = file.display();
+            return Err(Refusal::usage(
+                format!("rows are not compressed: '{file}' would not be a .{packed}"),
+                "Parquet is compressed: -o x.parquet; or weir query \"…\" --format csv | gzip > x.csv.gz",
+            ));
+        }
+        let is_file = file.as_os_str() != "-";
+        if self.plot.is_some() && is_file && Form::of_path(file).is_none() {
+            let file = file.display();
+            return Err(Refusal::usage(
+                format!("no form of a chart: '{file}'"),
+                "name it x.svg, x.html or x.txt; without -o it is drawn on standard output",
+            ));
+        }
+        if let Some("pcap" | "pcapng" | "cap" | "erf") = extension
+            && self.format.is_none()
+        {
+            let file = file.display();
+            return Err(Refusal::usage(
+                format!("rows are not packets: '{file}' would not be a capture"),
+                format!("COPY (SELECT … WHERE …) TO '{file}' keeps the packets of a query (pcap)"),
+            ));
+        }
+        Ok((file.as_os_str() != "-").then_some(file))
+    }
+
+    /// How to write to `file`, or to standard output when that is `None`, which may be a terminal.
+    pub(crate) fn options(
+        &self,
+        file: Option<&Path>,
+        stdout_terminal: bool,
+        color: ColorChoice,
+    ) -> output::Options {
+        let terminal = file.is_none() && stdout_terminal;
+        let format = self
+            .format
+            .or_else(|| file.and_then(Format::of_path))
+            .unwrap_or(Format::default_for(terminal));
+        let colour = file.is_none() && color.applies(terminal);
+        let base = match terminal {
+            true => output::Options::terminal(format, colour),
+            false => output::Options::plain(format),
+        };
+        let form = file.and_then(Form::of_path).unwrap_or(Form::Text);
+        // Who names a picture wants one.
+        let pictured = (form.is_picture() && self.format.is_none()).then_some(Kind::Auto);
+        output::Options {
+            colour,
+            rows_max: self.rows.0,
+            all_columns: self.all_columns,
+            plot: self.plot.or(pictured).map(|kind| Plot { kind, form }),
+            ..base
+        }
+    }
+}
+
+/// The value of `--rows`.
+pub(crate) fn parse_rows(text: &str) -> Result<Rows, String> {
+    if text.eq_ignore_ascii_case("all") {
+        return Ok(Rows(None));
+    }
+    let rows = text.parse();
+    rows.map(|rows| Rows(Some(rows)))
+        .map_err(|_| "expected a number of rows, or 'all'".to_owned())
+}

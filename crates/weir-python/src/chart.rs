@@ -1,0 +1,61 @@
+//! Which chart fits the columns of an answer.
+
+use pyo3::prelude::*;
+use weir_page::chart::{Choice, Column, Kind, Values, choose, choose_kind, slots};
+
+/// Kind, what lies along the bottom, amounts, and what splits them: by the numbers of columns.
+type Chosen = (&'static str, Vec<usize>, Vec<usize>, Option<usize>);
+
+/// The chart of columns (name, and number, time, nested or name), of which so many rows have so many different values
+/// each; of a kind where one is asked for.
+#[pyfunction]
+pub(crate) fn chart_choose(
+    columns: Vec<(String, String)>,
+    rows: usize,
+    distinct: Vec<usize>,
+    kind: Option<&str>,
+) -> Option<Chosen> {
+    let columns: Vec<Column<'_>> = columns
+        .iter()
+        .map(|(name, values)| Column {
+            name,
+            values: match values.as_str() {
+                "number" => Values::Numbers,
+                "time" => Values::Times,
+                "nested" => Values::Nested,
+                _ => Values::Names,
+            },
+        })
+        .collect();
+    let kind = match kind {
+        Some("line") => Some(Kind::Line),
+        Some("bars") => Some(Kind::Bars),
+        Some("histogram") => Some(Kind::Histogram),
+        Some("heat") => Some(Kind::Heat),
+        _ => None,
+    };
+    let distinct = |at: usize| distinct.get(at).copied().unwrap_or(0);
+    let choice = match kind {
+        Some(kind) => choose_kind(kind, &columns, rows, distinct),
+        None => choose(&columns, rows, distinct),
+    };
+    Some(match choice? {
+        Choice::Line { x, ys, by } => ("line", vec![x], ys, by),
+        Choice::Bars { names, y } => ("bars", names, vec![y], None),
+        Choice::Histogram { x } => ("histogram", vec![x], vec![], None),
+        Choice::Heat { x, by, value } => ("heat", vec![x], value.into_iter().collect(), Some(by)),
+    })
+}
+
+/// True of a number that counts or measures, by its name.
+#[pyfunction]
+pub(crate) fn chart_is_amount(name: &str) -> bool {
+    let values = Values::Numbers;
+    Column { name, values }.is_amount()
+}
+
+/// How often values fall into slots of one width: where the first begins, the width, and the counts.
+#[pyfunction]
+pub(crate) fn chart_slots(values: Vec<f64>) -> Option<(f64, f64, Vec<u64>)> {
+    slots(&values).map(|slots| (slots.first, slots.width, slots.counts))
+}
