@@ -18,6 +18,7 @@ use weir_clf::{Losses, Reader, ReaderOptions, Segment};
 
 use crate::args::Global;
 use crate::message::Messages;
+use crate::progress::Passing;
 use crate::refusal::Refusal;
 use crate::session::Failure;
 
@@ -29,19 +30,19 @@ pub(crate) fn run(clf: &Clf, global: Global, messages: Messages) -> Result<ExitC
         ClfCommand::Convert(convert) => convert::convert(convert, global, messages),
         ClfCommand::Anonymize(anonymize) => convert::anonymize(anonymize, global, messages),
         ClfCommand::Index(index) => check::index(index, messages),
-        ClfCommand::Check(check) => check::check(check, messages),
+        ClfCommand::Check(check) => check::check(check, global, messages),
         ClfCommand::Tail(tail) => tail::run(tail, messages),
     }
 }
 
-/// Reads a log of any form, plain or compressed; `-` is standard input.
-fn reader(path: &Path) -> Result<Reader<Box<dyn io::Read>>, Failure> {
+/// Reads a log of any form, plain or compressed, counting what passes; `-` is standard input.
+fn reader(path: &Path, passing: &Passing) -> Result<Reader<Box<dyn io::Read>>, Failure> {
     let source: Box<dyn io::Read> = if path.as_os_str() == "-" {
-        Box::new(io::stdin())
+        Box::new(passing.through(io::stdin()))
     } else {
         // Opened as a segment for what that finds wrong; read from the beginning.
         let segment = Segment::open(path).map_err(|error| Failure::file(path, &error))?;
-        Box::new(segment.into_reader())
+        Box::new(passing.through(segment.into_reader()))
     };
     Ok(Reader::with_options(source, ReaderOptions::default()))
 }

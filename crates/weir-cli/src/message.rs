@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::io::{IsTerminal, Write as _};
 
 use crate::output::text;
+use crate::progress;
 
 /// When to use colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -127,7 +128,9 @@ impl Messages {
             return;
         }
         let line = render(level, text, self.colour);
-        let _ = std::io::stderr().lock().write_all(line.as_bytes());
+        progress::above(|| {
+            let _ = std::io::stderr().lock().write_all(line.as_bytes());
+        });
     }
 }
 

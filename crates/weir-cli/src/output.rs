@@ -36,6 +36,7 @@ mod table;
 mod tests;
 pub(crate) mod text;
 mod time;
+mod value_names;
 
 use std::io::Write;
 use std::path::Path;

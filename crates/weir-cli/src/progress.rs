@@ -2,9 +2,11 @@
 //!
 //! The worker counts in atomics; a thread here reads them ten times a second and draws a bar on
 //! standard error, once the work has lasted long enough to be worth one. The bar is gone before
-//! the first byte of a result reaches the same terminal ([`Progress::before`]).
+//! the first byte of a result reaches the same terminal ([`Progress::before`]), and steps aside for messages ([`above`]).
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -22,6 +24,69 @@ pub(crate) struct Done {
     pub(crate) records: u64,
     /// Bytes of all input, as far as they are known by now; `None` for a pipe.
     pub(crate) bytes_total: Option<u64>,
+}
+
+/// What passes on its way from files to a worker, counted. Clones count together.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Passing(Arc<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    bytes: AtomicU64,
+    records: AtomicU64,
+}
+
+impl Passing {
+    /// A reader whose bytes are counted.
+    pub(crate) fn through<R: Read>(&self, reader: R) -> impl Read + use<R> {
+        Counted {
+            passing: self.clone(),
+            reader,
+        }
+    }
+
+    /// A record more.
+    pub(crate) fn record(&self) {
+        self.0.records.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn done(&self, bytes_total: Option<u64>) -> Done {
+        Done {
+            bytes: self.0.bytes.load(Ordering::Relaxed),
+            records: self.0.records.load(Ordering::Relaxed),
+            bytes_total,
+        }
+    }
+}
+
+struct Counted<R> {
+    passing: Passing,
+    reader: R,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(into)?;
+        let bytes = u64::try_from(count).unwrap_or(u64::MAX);
+        self.passing.0.bytes.fetch_add(bytes, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+/// The bar that is on the screen.
+static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+fn shown() -> std::sync::MutexGuard<'static, Option<ProgressBar>> {
+    SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Writes lines to standard error, above the bar that may be there.
+pub(crate) fn above(write: impl FnOnce()) {
+    let bar = shown().clone();
+    match bar {
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    }
 }
 
 /// A bar at work. Clones share it; it is cleared by [`Self::finish`] or when the last one is
@@ -49,6 +114,24 @@ impl Progress {
             true => Self::draw(ProgressDrawTarget::stderr(), done),
             false => Self(None),
         }
+    }
+
+    /// Watches what passes on its way from these files, `-` being standard input; a bar when standard error is a
+    /// terminal and `quiet` is not set.
+    pub(crate) fn of_files<'p>(
+        quiet: bool,
+        paths: impl IntoIterator<Item = &'p Path>,
+    ) -> (Self, Passing) {
+        let sizes = paths.into_iter().map(|path| {
+            let found = std::fs::metadata(path).ok()?;
+            found.is_file().then(|| found.len())
+        });
+        let total: Option<u64> = sizes.sum();
+        let passing = Passing::default();
+        let seen = passing.clone();
+        let enabled = !quiet && io::stderr().is_terminal();
+        let progress = Self::start(enabled, move || seen.done(total.filter(|&total| total > 0)));
+        (progress, passing)
     }
 
     fn draw(target: ProgressDrawTarget, done: impl Fn() -> Done + Send + 'static) -> Self {
@@ -161,10 +244,12 @@ fn tick(stop: &Stop, target: ProgressDrawTarget, done: &dyn Fn() -> Done) {
         // Drawn only now, so that no empty bar flashes up first.
         if let Some(target) = target.take() {
             bar.set_draw_target(target);
+            *shown() = Some(bar.clone());
         }
         bar.tick();
     }
     if let Some(bar) = bar {
+        *shown() = None;
         bar.finish_and_clear();
     }
 }

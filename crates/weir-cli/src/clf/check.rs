@@ -1,6 +1,6 @@
 //! `weir clf check` and `weir clf index`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use weir_clf::{
@@ -10,15 +10,23 @@ use weir_clf::{
 
 use super::args::{Check, Logs};
 use super::{Damages, reader, unreadable};
+use crate::args::Global;
 use crate::message::Messages;
+use crate::progress::{Passing, Progress};
 use crate::refusal::Refusal;
 use crate::session::Failure;
 
-pub(super) fn check(check: &Check, messages: Messages) -> Result<ExitCode, Failure> {
+pub(super) fn check(
+    check: &Check,
+    global: Global,
+    messages: Messages,
+) -> Result<ExitCode, Failure> {
+    let logs = check.logs.iter().map(PathBuf::as_path);
+    let (progress, passing) = Progress::of_files(global.quiet, logs);
     let mut damages = Damages::default();
     for path in &check.logs {
         let mut records = 0_u64;
-        let mut reader = reader(path)?;
+        let mut reader = reader(path, &passing)?;
         // A record is checked by its bytes, which the reader does not keep.
         let segment = match path.as_os_str() == "-" {
             true => None,
@@ -36,6 +44,7 @@ pub(super) fn check(check: &Check, messages: Messages) -> Result<ExitCode, Failu
                 Some(Item::Record { offset, len, .. }) => (offset, len as u64),
             };
             records = records.saturating_add(1);
+            passing.record();
             let (Some(segment), Some(Form::Rfc6873)) = (&segment, reader.form()) else {
                 continue;
             };
@@ -53,6 +62,7 @@ pub(super) fn check(check: &Check, messages: Messages) -> Result<ExitCode, Failu
             sidecar(path, segment, records, messages, &mut damages)?;
         }
     }
+    progress.finish();
     Ok(damages.close(messages))
 }
 
@@ -95,7 +105,7 @@ pub(super) fn index(logs: &Logs, messages: Messages) -> Result<ExitCode, Failure
     let mut damaged = 0_u64;
     for path in &logs.logs {
         let failed = |error: std::io::Error| Failure::file(path, &error);
-        let mut reader = reader(path)?;
+        let mut reader = reader(path, &Passing::default())?;
         // What begins like no form is refused.
         let _ = reader.next().map_err(|error| unreadable(path, &error))?;
         let segment = Segment::open(path).map_err(failed)?;

@@ -10,6 +10,7 @@ use super::args::{Anonymize, Convert};
 use super::{Damages, reader, tell_losses, unreadable, wrote};
 use crate::args::Global;
 use crate::message::Messages;
+use crate::progress::Progress;
 use crate::session::Failure;
 use crate::target::Target;
 
@@ -65,14 +66,15 @@ fn through(
     (global, messages): (Global, Messages),
     each: &mut dyn FnMut(&Record<'_>, &mut Encoder),
 ) -> Result<ExitCode, Failure> {
-    let mut reader = reader(input)?;
+    let (progress, passing) = Progress::of_files(global.quiet, [input]);
+    let mut reader = reader(input, &passing)?;
     let target = match output.filter(|output| output.as_os_str() != "-") {
         Some(output) => Some(Target::new(output, global)?),
         None => None,
     };
     let mut out: Box<dyn Write> = match &target {
         Some(target) => Box::new(target.clone()),
-        None => Box::new(io::stdout().lock()),
+        None => Box::new(progress.before(io::stdout().lock())),
     };
     let mut encoder = Encoder::new(form);
     let mut damages = Damages::default();
@@ -82,6 +84,7 @@ fn through(
             Item::Record { record, .. } => {
                 each(&record, &mut encoder);
                 records = records.saturating_add(1);
+                passing.record();
             }
             Item::Damage(damage) => damages.tell(input, &damage, messages),
         }
@@ -96,6 +99,7 @@ fn through(
     if let Some(target) = target {
         target.keep()?;
     }
+    progress.finish();
     let mut losses = Losses::default();
     losses.add(&encoder.losses());
     losses.add(reader.losses());

@@ -22,6 +22,7 @@ pub(super) fn capture(input: &Path, job: &mut Job<'_>) -> Result<(), Failure> {
         true => Box::new(File::open(input).map_err(|error| Failure::file(input, &error))?),
     };
     let name = input.display().to_string();
+    let source = job.passing.through(source);
     let reader =
         Reader::new(source).map_err(|error| Failure::environment(format!("{name}: {error}")))?;
     // Who writes into a pipe is interrupted, too, and ends it.

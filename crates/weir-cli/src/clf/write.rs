@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,6 +15,7 @@ use super::args::Write;
 use super::{packets, tell_losses, unreadable};
 use crate::args::Global;
 use crate::message::Messages;
+use crate::progress::{Passing, Progress};
 use crate::session::Failure;
 use crate::{signals, target};
 
@@ -39,6 +40,8 @@ pub(super) struct Job<'w> {
     log: Log,
     recorder: Recorder,
     pub(super) tally: Tally,
+    /// What passes of the inputs.
+    pub(super) passing: Passing,
     /// An end was asked for.
     pub(super) stop: Stop,
     pub(super) messages: Messages,
@@ -59,8 +62,13 @@ pub(super) fn run(write: &Write, global: Global, messages: Messages) -> Result<E
         body: write.body,
         message: write.message,
     };
+    // What has no end shows no progress.
+    let is_quiet = global.quiet || source.is_some();
+    let inputs = write.inputs.iter().map(PathBuf::as_path);
+    let (progress, passing) = Progress::of_files(is_quiet, inputs);
     let mut job = Job {
         write,
+        passing,
         log: open(write, messages)?,
         recorder: Recorder::new(extras),
         tally: Tally::default(),
@@ -75,6 +83,7 @@ pub(super) fn run(write: &Write, global: Global, messages: Messages) -> Result<E
         }
         None => job.inputs()?,
     }
+    progress.finish();
     let Job { log, tally, .. } = job;
     let losses = close(log, messages)?;
     messages.note(&format!("{} records", tally.records));
@@ -119,6 +128,7 @@ impl Job<'_> {
                 let digest = Digest::of(&message);
                 self.tally.faulty += u64::from(message.check().first_error().is_some());
                 self.tally.records += 1;
+                self.passing.record();
                 self.log
                     .push(&self.recorder.record(&message, &digest, passage))
             }
@@ -216,7 +226,7 @@ impl Job<'_> {
     /// Messages one behind the other in a file, which says nothing of time and addresses.
     fn text(&mut self, input: &Path) -> Result<(), Failure> {
         let failed = |error: io::Error| Failure::file(input, &error);
-        let mut file = File::open(input).map_err(failed)?;
+        let file = File::open(input).map_err(failed)?;
         let modified = file
             .metadata()
             .and_then(|metadata| metadata.modified())
@@ -232,6 +242,7 @@ impl Job<'_> {
             ..Passage::default()
         };
         let before = self.tally.records;
+        let mut file = self.passing.through(file);
         let mut framer = Framer::default();
         let mut piece = vec![0; 64 << 10];
         let mut outcome = Ok(());

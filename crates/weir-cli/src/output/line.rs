@@ -7,7 +7,7 @@
 //! ```
 //!
 //! On a terminal a row that says which packet it is, as `SELECT *` does, is shown by layers, with its bytes (`packet.rs`).
-//! A terminal is spared the columns that are NULL in a row; elsewhere they are `NULL`. An empty text is `""`. What would
+//! Numbers of header fields have their names behind them there (`value_names.rs`). A terminal is spared the columns that are NULL in a row; elsewhere they are `NULL`. An empty text is `""`. What would
 //! break a line is escaped.
 
 use arrow::datatypes::Schema;
@@ -17,6 +17,7 @@ use super::column::Column;
 use super::packet::Packets;
 use super::rows::RowFormat;
 use super::text::push_escaped;
+use super::value_names::value_name;
 use super::{Format, Options};
 
 pub(super) struct Line {
@@ -69,6 +70,12 @@ impl Line {
             match self.scratch.as_str() {
                 "" => out.push_str("\"\""),
                 text => push_escaped(out, text),
+            }
+            // Who looks at one packet wants to know what its numbers mean.
+            let number = self.spare.then(|| self.scratch.parse().ok()).flatten();
+            if let Some(name) = number.and_then(|number| value_name(name, number)) {
+                out.push_str("  ");
+                out.push_str(&name);
             }
         }
         out.push('\n');
