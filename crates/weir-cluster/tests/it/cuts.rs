@@ -50,7 +50,9 @@ fn one_capture_in_pieces_gives_what_it_gives_whole() {
             found.rows.first()
         );
         assert_eq!(found.records, expected.records, "{sql}");
+        // What both have read is the whole, each byte once.
         assert_eq!(found.bytes, expected.bytes, "{sql}");
+        assert_eq!(found.readers, 2, "{sql}");
         assert!(found.notes.is_empty(), "{sql}: {:?}", found.notes);
     }
     // Which number a record has, and rounded sums, are of the whole file.

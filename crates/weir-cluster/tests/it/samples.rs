@@ -57,6 +57,8 @@ pub(crate) struct Answered {
     pub(crate) records: u64,
     pub(crate) bytes: u64,
     pub(crate) stopped: u64,
+    /// Executors that have read a piece.
+    pub(crate) readers: u64,
 }
 
 impl Answered {
@@ -94,6 +96,13 @@ impl Asks {
 
     pub(crate) fn there_with(mut options: Options) -> Self {
         let client = cluster().client(3).unwrap();
+        options.cluster = Some(Arc::new(client.clone()));
+        Self::with(&options, Some(client))
+    }
+
+    /// Asks by this client.
+    pub(crate) fn by(client: Client) -> Self {
+        let mut options = Options::default();
         options.cluster = Some(Arc::new(client.clone()));
         Self::with(&options, Some(client))
     }
@@ -144,6 +153,7 @@ impl Asks {
             records: totals.records,
             bytes: totals.bytes,
             stopped: totals.stopped,
+            readers: report.take_readers(),
         })
     }
 
