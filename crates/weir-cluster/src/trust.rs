@@ -15,8 +15,8 @@ use axum::http::header::USER_AGENT;
 use axum::middleware::Next;
 use axum::response::Response;
 use ballista_core::extension::EndpointOverrideFn;
-use tonic::Status;
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity, Server, ServerTlsConfig};
+use tonic::{Code, Status};
 
 use crate::codec::FORMAT;
 use crate::error::Error;
@@ -31,6 +31,9 @@ pub struct TlsFiles {
     /// The certificates that sign those of the other side.
     pub authorities: PathBuf,
 }
+
+/// Why somebody may not come in.
+type Refused = (Code, String);
 
 /// How the parts of a cluster know each other: all of them have the same. None by default.
 #[derive(Clone, Default)]
@@ -153,7 +156,7 @@ impl Trust {
     }
 
     /// Whether somebody who says this of himself may come in.
-    fn admit(&self, headers: &HeaderMap) -> Result<(), Status> {
+    fn admit(&self, headers: &HeaderMap) -> Result<(), Refused> {
         let agent = headers
             .get(USER_AGENT)
             .and_then(|agent| agent.to_str().ok());
@@ -166,14 +169,15 @@ impl Trust {
         if let Some(token) = &self.token
             && !is_same(word(TOKEN).unwrap_or_default(), token)
         {
-            return Err(Status::unauthenticated(match word(TOKEN) {
+            let said = match word(TOKEN) {
                 None => "the token is missing: --token-file",
                 Some(_) => "the token is wrong: it is not that of --token-file there",
-            }));
+            };
+            return Err((Code::Unauthenticated, said.to_owned()));
         }
         let (version, plans) = (word(PROGRAM), word(PLANS));
         if version != Some(env!("CARGO_PKG_VERSION")) || plans != Some(&FORMAT.to_string()) {
-            return Err(Status::failed_precondition(format!(
+            let said = format!(
                 "this is weir {} with plans of format {FORMAT}, and who asks is {}: run the same version on all machines",
                 env!("CARGO_PKG_VERSION"),
                 match (version, plans) {
@@ -186,7 +190,8 @@ impl Trust {
                     }
                     _ => "no weir".to_owned(),
                 }
-            )));
+            );
+            return Err((Code::FailedPrecondition, said));
         }
         Ok(())
     }
@@ -268,7 +273,7 @@ impl Tls {
 pub(crate) async fn admitted(State(trust): State<Trust>, request: Request, next: Next) -> Response {
     match trust.admit(request.headers()) {
         Ok(()) => next.run(request).await,
-        Err(refused) => refused.into_http(),
+        Err((code, said)) => Status::new(code, said).into_http(),
     }
 }
 
@@ -349,9 +354,9 @@ mod tests {
             (Trust::default().agent(), "is missing"),
             ("curl/8".to_owned(), "is missing"),
         ] {
-            let refused = trust.admit(&agent(&other)).unwrap_err();
-            assert!(refused.message().contains(said), "{other}: {refused:?}");
-            assert!(!refused.message().contains("0123456789"), "{refused:?}");
+            let (_, refused) = trust.admit(&agent(&other)).unwrap_err();
+            assert!(refused.contains(said), "{other}: {refused}");
+            assert!(!refused.contains("0123456789"), "{refused}");
         }
         assert!(!format!("{trust:?}").contains("0123456789"));
         assert!(trust.admit(&HeaderMap::new()).is_err());
@@ -362,8 +367,7 @@ mod tests {
         let trust = Trust::default();
         assert!(trust.admit(&agent(&trust.agent())).is_ok());
         for other in ["weir/9.9.9 plans/1", "tonic/0.14", ""] {
-            let refused = trust.admit(&agent(other)).unwrap_err();
-            let said = refused.message();
+            let (_, said) = trust.admit(&agent(other)).unwrap_err();
             assert!(
                 said.contains("run the same version on all machines"),
                 "{said}"

@@ -121,6 +121,18 @@ impl Asks {
         self.ask_after(sql, || {})
     }
 
+    /// As [`Self::ask`], once both executors have read: one may still be starting, or be busy for another test.
+    pub(crate) fn ask_both(&self, sql: &str) -> Answered {
+        for _ in 0..100 {
+            let answered = self.ask(sql).unwrap();
+            if answered.readers == 2 {
+                return answered;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(200));
+        }
+        panic!("{sql}: one executor reads all");
+    }
+
     /// Does something between planning a statement and starting it.
     pub(crate) fn ask_after(&self, sql: &str, between: impl Fn()) -> Result<Answered, Error> {
         let before = self.engine.scan_report().counters().totals();

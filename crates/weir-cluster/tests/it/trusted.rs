@@ -107,9 +107,8 @@ fn who_has_certificate_and_token_is_answered_at_every_door_and_nobody_else() {
     // Groups go from executor to executor, and rows come home.
     let sql = "SELECT ip.src, count(*), sum(frame.len) FROM 'day/*.pcap' GROUP BY 1 ORDER BY 1";
     let there = Asks::by(cluster.client(3).unwrap());
-    let answered = there.ask(sql).unwrap();
+    let answered = there.ask_both(sql);
     assert_eq!(answered.rows, Asks::here().ask(sql).unwrap().rows);
-    assert_eq!(answered.readers, 2);
     let executors = there.client.as_ref().unwrap().executors();
     assert!(!executors.is_empty());
 
