@@ -758,10 +758,9 @@ fn reason(error: &str) -> String {
     }
     let said = said.trim().trim_end_matches(['"', ')', '\n']);
     // Who reads captures writes nothing but rows on their way.
-    let is_full = FULL.iter().any(|full| said.contains(full));
-    match is_full {
-        true => format!("{said}: the work folder of an executor (--work-dir) takes no more"),
-        false => said.to_owned(),
+    match FULL.iter().find(|full| said.contains(**full)) {
+        Some(full) => format!("the work folder of an executor (--work-dir) takes no more: {full}"),
+        None => said.to_owned(),
     }
 }
 
@@ -792,3 +791,21 @@ const EXECUTORS: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const FETCH_RETRIES: u8 = 3;
 const FETCH_WAIT_MS: u64 = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_work_folder_is_told_without_what_programs_say_among_themselves() {
+        let said = reason(
+            "Job failed due to stage 1 failed: Task failed due to runtime execution error: DataFusionError(Shared(External(\
+             ArrowError(IoError(\"No space left on device (os error 28)\", Os { code: 28 }",
+        );
+        assert_eq!(
+            said,
+            "the work folder of an executor (--work-dir) takes no more: No space left on device"
+        );
+        assert_eq!(reason("Execution error: x is y\")"), "x is y");
+    }
+}

@@ -76,7 +76,7 @@ fn trust(files: Option<&TlsFiles>, token: Option<&str>) -> Trust {
 }
 
 /// A connection that has what it is given, and says what it is told to say.
-async fn channel(to: &str, files: Option<&TlsFiles>, agent: &str) -> Channel {
+fn channel(to: &str, files: Option<&TlsFiles>, agent: &str) -> Channel {
     let scheme = if files.is_some() { "https" } else { "http" };
     let mut endpoint = Endpoint::from_shared(format!("{scheme}://{to}")).unwrap();
     if let Some(files) = files {
@@ -179,7 +179,7 @@ fn who_has_certificate_and_token_is_answered_at_every_door_and_nobody_else() {
                 // Let in, and told that it makes no sense.
                 None => assert_ne!(status.code(), Code::Unauthenticated, "{door}: {status:?}"),
             };
-            let to = channel(&scheduler, files, agent).await;
+            let to = channel(&scheduler, files, agent);
             match SchedulerGrpcClient::new(to)
                 .get_job_status(GetJobStatusParams::default())
                 .await
@@ -188,7 +188,7 @@ fn who_has_certificate_and_token_is_answered_at_every_door_and_nobody_else() {
                 Err(status) => refused(&status, "scheduler"),
             }
             for executor in &executors {
-                let to = channel(executor, files, agent).await;
+                let to = channel(executor, files, agent);
                 match ExecutorGrpcClient::new(to.clone())
                     .cancel_tasks(CancelTasksParams::default())
                     .await
@@ -206,7 +206,7 @@ fn who_has_certificate_and_token_is_answered_at_every_door_and_nobody_else() {
         }
         // An executor of another version.
         let other = format!("weir/9.9.9 plans/99 token/{TOKEN}");
-        let to = channel(&scheduler, Some(&ours), &other).await;
+        let to = channel(&scheduler, Some(&ours), &other);
         let status = SchedulerGrpcClient::new(to)
             .register_executor(RegisterExecutorParams::default())
             .await
