@@ -7,8 +7,8 @@ use anyhow::{Result, bail};
 use serde_json::json;
 
 use crate::{
-    cargo, crate_bench, live, memory, payload, python_bench, robustness, root, scan, serve, tables,
-    tribeca, ws,
+    cargo, cluster, crate_bench, live, memory, payload, python_bench, robustness, root, scan,
+    serve, tables, tribeca, ws,
 };
 
 /// A benchmark by name.
@@ -87,6 +87,11 @@ const BENCHES: &[Bench] = &[
         name: "serve",
         what: "ten million rows over each protocol of weir serve: rows a second and resident memory, beside PostgreSQL with the same table",
         run: serve::run,
+    },
+    Bench {
+        name: "cluster",
+        what: "a scheduler and two executors of a core each over 2 GB, beside one process with two threads (2 GB of disk)",
+        run: cluster::run,
     },
 ];
 

@@ -2,6 +2,7 @@
 
 mod bench;
 mod book;
+mod cluster;
 mod crate_bench;
 mod dist;
 mod fuzz;

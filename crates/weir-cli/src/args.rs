@@ -189,6 +189,9 @@ pub(crate) struct Query {
             groups and joins fall"
     )]
     pub(crate) cluster: Option<String>,
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    pub(crate) known: crate::cluster::KnownBy,
     /// Leave aggregates to DataFusion's own operators
     #[arg(
         long,

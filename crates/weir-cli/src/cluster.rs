@@ -12,11 +12,13 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use weir_cluster::{
     Client, DEFAULT_PORT, ExecutorOptions, Heartbeats, LocalCluster, Scheduler, SchedulerOptions,
-    host_and_port, run_executor,
+    TlsFiles, Trust, host_and_port, run_executor,
 };
 
 use crate::message::Messages;
 use crate::quantity::{parse_duration, parse_size};
+use crate::refusal::Refusal;
+use crate::secret::secret;
 use crate::session::Failure;
 use crate::signals;
 
@@ -101,13 +103,73 @@ struct Network {
     #[arg(
         long,
         help_heading = "Network",
-        long_help = "Listen where other machines reach it. There is no password: whoever reaches a scheduler or an executor \
+        long_help = "Listen where other machines reach it, without certificates: whoever reaches a scheduler or an executor \
             reads what the executors can read. Say so of a network only that has nobody else in it"
     )]
     trusted_network: bool,
+    #[command(flatten)]
+    known: KnownBy,
     /// How long until an executor that has gone is missed
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "10s", help_heading = "Network")]
     lost_after: Duration,
+}
+
+/// How the parts of a cluster know each other.
+#[derive(Args, Debug)]
+pub(crate) struct KnownBy {
+    /// The certificate that is shown to the other parts of a cluster, in PEM
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires_all = ["tls_key", "tls_ca"],
+        help_heading = "Network",
+        long_help = "The certificate that is shown to the other parts of a cluster, in PEM: scheduler, executors and who asks \
+            speak TLS then, and each shows one that --tls-ca signed, of the name or address that it is called by"
+    )]
+    tls_cert: Option<PathBuf>,
+    /// The key of the certificate, in PEM
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "tls_cert",
+        help_heading = "Network"
+    )]
+    tls_key: Option<PathBuf>,
+    /// The certificates that sign those of all parts of a cluster, in PEM
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "tls_cert",
+        help_heading = "Network"
+    )]
+    tls_ca: Option<PathBuf>,
+    /// A file with the token that all parts of a cluster have
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Network",
+        long_help = "A file with the token that all parts of a cluster have; WEIR_CLUSTER_TOKEN stands for it"
+    )]
+    token_file: Option<PathBuf>,
+}
+
+impl KnownBy {
+    fn trust(&self) -> Result<Trust, Failure> {
+        let files = match (&self.tls_cert, &self.tls_key, &self.tls_ca) {
+            (Some(certificate), Some(key), Some(authorities)) => Some(TlsFiles {
+                certificate: certificate.clone(),
+                key: key.clone(),
+                authorities: authorities.clone(),
+            }),
+            _ => None,
+        };
+        let token = secret(self.token_file.as_deref(), "WEIR_CLUSTER_TOKEN")?;
+        Trust::new(files.as_ref(), token).map_err(failed)
+    }
+
+    const fn is_given(&self) -> bool {
+        self.tls_cert.is_some() || self.token_file.is_some()
+    }
 }
 
 impl Network {
@@ -152,6 +214,7 @@ async fn schedule(
     options.advertise.clone_from(&scheduler.advertise);
     options.heartbeats = scheduler.network.heartbeats();
     options.trusted_network = scheduler.network.trusted_network;
+    options.trust = scheduler.network.known.trust()?;
     let scheduler = Scheduler::bind(&options).await.map_err(failed)?;
     let address = scheduler.address().map_err(failed)?;
     // Programs that start it read this line.
@@ -200,6 +263,7 @@ async fn execute(executor: &ExecutorArgs, messages: Messages) -> Result<(), Fail
     options.geoip.clone_from(&executor.geoip);
     options.heartbeats = executor.network.heartbeats();
     options.trusted_network = executor.network.trusted_network;
+    options.trust = executor.network.known.trust()?;
     messages.note(&format!(
         "an executor of {}; Ctrl-C ends it",
         executor.scheduler
@@ -218,12 +282,20 @@ impl Asked {
     /// The cluster at `HOST:PORT`, or one that is started here for `local`.
     pub(crate) fn at(
         name: &str,
+        known: &KnownBy,
         threads: Option<usize>,
         memory_limit: Option<usize>,
     ) -> Result<Self, Failure> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let executors = threads.unwrap_or(cores).max(2);
         if name == "local" {
+            if known.is_given() {
+                return Err(Refusal::usage(
+                    "a cluster in this process is asked by nobody else: it takes no certificates and no token",
+                    "leave out --tls-cert and --token-file",
+                )
+                .into());
+            }
             let local = LocalCluster::start(executors, memory_limit).map_err(failed)?;
             let client = local.client(executors).map_err(failed)?;
             return Ok(Self {
@@ -232,7 +304,8 @@ impl Asked {
             });
         }
         host_and_port(name).map_err(failed)?;
-        let client = Client::new(name, threads.unwrap_or(PARTITIONS)).map_err(failed)?;
+        let partitions = threads.unwrap_or(PARTITIONS);
+        let client = Client::trusted(name, partitions, known.trust()?).map_err(failed)?;
         Ok(Self {
             client,
             _local: None,
@@ -274,6 +347,9 @@ Examples:
     weir query --cluster 127.0.0.1:50050 \"SELECT ip.src, count(*) FROM 'day/*.pcap' GROUP BY 1\"
   All of it in one process, for a first try:
     weir query --cluster local \"SELECT ip.src, count(*) FROM 'day/*.pcap' GROUP BY 1\"
-  On machines of a network that has nobody else in it:
-    weir cluster scheduler --listen 0.0.0.0:50050 --advertise head --trusted-network
-    weir cluster executor --scheduler head:50050 --listen 0.0.0.0 --advertise node1 --trusted-network";
+  On several machines, each with a certificate of the same authority, and all with the same token:
+    weir cluster scheduler --listen 0.0.0.0:50050 --advertise head \\
+        --tls-cert head.pem --tls-key head.key --tls-ca ca.pem --token-file token
+    weir cluster executor --scheduler head:50050 --listen 0.0.0.0 --advertise node1 \\
+        --tls-cert node1.pem --tls-key node1.key --tls-ca ca.pem --token-file token
+    weir query --cluster head:50050 --tls-cert me.pem --tls-key me.key --tls-ca ca.pem --token-file token \"…\"";

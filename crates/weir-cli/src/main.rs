@@ -25,6 +25,8 @@ mod query;
 mod refusal;
 mod report;
 mod ring;
+#[cfg(any(feature = "cluster", feature = "serve"))]
+mod secret;
 #[cfg(feature = "serve")]
 mod serve;
 mod session;

@@ -24,6 +24,22 @@ pub(crate) struct Done {
     pub(crate) records: u64,
     /// Bytes of all input, as far as they are known by now; `None` for a pipe.
     pub(crate) bytes_total: Option<u64>,
+    /// Pieces done, and all pieces, where others read them.
+    pub(crate) pieces: Option<(u64, u64)>,
+}
+
+impl Done {
+    /// Where a bar stands, and where its end is, when that is known.
+    fn place(self) -> (u64, Option<u64>) {
+        match self.pieces {
+            Some((pieces, all)) => (pieces.min(all), Some(all)),
+            // A file that grows while it is read never shows more than all.
+            None => {
+                let all = self.bytes_total;
+                (self.bytes.min(all.unwrap_or(u64::MAX)), all)
+            }
+        }
+    }
 }
 
 /// What passes on its way from files to a worker, counted. Clones count together.
@@ -231,15 +247,15 @@ fn tick(stop: &Stop, target: ProgressDrawTarget, done: &dyn Fn() -> Done) {
             ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden())
                 .with_elapsed(begun.elapsed())
         });
-        if target.is_some() || bar.length().is_some() != done.bytes_total.is_some() {
-            bar.set_style(style(done.bytes_total));
+        let (place, all) = done.place();
+        if target.is_some() || bar.length().is_some() != all.is_some() {
+            bar.set_style(style(all));
         }
-        match done.bytes_total {
-            Some(total) => bar.set_length(total),
+        match all {
+            Some(all) => bar.set_length(all),
             None => bar.unset_length(),
         }
-        // A file that grows while it is read never shows more than all.
-        bar.set_position(done.bytes.min(done.bytes_total.unwrap_or(u64::MAX)));
+        bar.set_position(place);
         bar.set_message(message(done, begun.elapsed()));
         // Drawn only now, so that no empty bar flashes up first.
         if let Some(target) = target.take() {
@@ -275,6 +291,12 @@ fn message(done: Done, elapsed: Duration) -> String {
     // Only shown: what a float loses here, nobody sees.
     let rate = (done.bytes as f64 / seconds) as u64;
     let mut text = amount(done.bytes);
+    if let Some((pieces, all)) = done.pieces {
+        // What lies in the pieces that are under way is not known before they are done.
+        let records = output::grouped(done.records);
+        let elapsed = clock(elapsed.as_secs());
+        return format!("{pieces} of {all} pieces, {text}, {records} records, {elapsed}");
+    }
     if let Some(total) = total {
         text.push_str(&format!(" of {}", amount(total)));
     }
@@ -334,13 +356,16 @@ mod tests {
             bytes: 1 << 30,
             records: 4_123_456,
             bytes_total: None,
+            pieces: None,
         };
         let of_file = Done {
             bytes_total: Some(2 << 30),
+            pieces: None,
             ..piped
         };
         let nothing = Done {
             bytes_total: Some(0),
+            pieces: None,
             ..Done::default()
         };
         for (done, seconds, expected) in [

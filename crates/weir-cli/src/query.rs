@@ -28,7 +28,8 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
     #[cfg(feature = "cluster")]
     let cluster = match &query.cluster {
         Some(name) => {
-            let asked = Asked::at(name, options.threads, options.memory_limit_bytes)?;
+            let (threads, memory) = (options.threads, options.memory_limit_bytes);
+            let asked = Asked::at(name, &query.known, threads, memory)?;
             options.cluster = Some(asked.client());
             Some(asked)
         }

@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +19,7 @@ use crate::encoder::FileEncoder;
 use crate::interface;
 use crate::message::Messages;
 use crate::quantity::{parse_duration, parse_size};
+use crate::secret::secret;
 use crate::session::Failure;
 use crate::signals;
 
@@ -231,15 +232,6 @@ impl Feed for Listened {
         let packets = interface.start(&filter, never).map_err(io::Error::other)?;
         Ok(Box::new(packets))
     }
-}
-
-/// A secret out of a file, or out of the environment.
-fn secret(file: Option<&Path>, variable: &str) -> Result<Option<String>, Failure> {
-    let Some(file) = file else {
-        return Ok(std::env::var(variable).ok());
-    };
-    let text = std::fs::read_to_string(file).map_err(|error| Failure::file(file, &error))?;
-    Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
 }
 
 const LOOK_EVERY: Duration = Duration::from_millis(50);

@@ -358,10 +358,13 @@ impl Session {
         Progress::start(self.progress, move || {
             let totals = scan_report.counters().totals().since(&before);
             let planned = scan_report.planned_bytes().saturating_sub(planned_before);
+            let elsewhere = scan_report.under_way();
+            let there = elsewhere.unwrap_or_default();
             Done {
-                bytes: totals.source_bytes,
-                records: totals.records,
+                bytes: totals.source_bytes.saturating_add(there.source_bytes),
+                records: totals.records.saturating_add(there.records),
                 bytes_total: (planned > 0).then_some(planned),
+                pieces: elsewhere.map(|there| (there.pieces, there.pieces_all)),
             }
         })
     }
@@ -438,8 +441,13 @@ impl Session {
                 0 => String::new(),
                 compiled => format!(", {} by compiled code", grouped(compiled)),
             };
+            let readers = match self.engine.scan_report().take_readers() {
+                0 => String::new(),
+                1 => ", read by 1 executor".to_owned(),
+                readers => format!(", read by {readers} executors"),
+            };
             self.messages.note(&format!(
-                "{} records, {} bytes in {seconds:.3} s ({:.2} M records/s, {:.1} MB/s); {} dropped by predicates, {} stopped, {} of unknown link type{compiled}",
+                "{} records, {} bytes in {seconds:.3} s ({:.2} M records/s, {:.1} MB/s); {} dropped by predicates, {} stopped, {} of unknown link type{compiled}{readers}",
                 grouped(totals.records),
                 grouped(totals.bytes),
                 rate(totals.records),

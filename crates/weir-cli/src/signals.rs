@@ -95,7 +95,7 @@ fn wait(mut signals: Signals) {
                 .for_each(|end| end.store(true, Ordering::Relaxed));
             continue;
         }
-        weir_file::remove_unfinished();
+        weir_engine::remove_unfinished();
         if asked {
             process::exit(INTERRUPTED);
         }

@@ -1,5 +1,6 @@
 //! The side of a cluster that asks.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -9,6 +10,7 @@ use arrow::array::RecordBatch;
 use ballista_core::BALLISTA_VERSION;
 use ballista_core::client::BallistaClient;
 use ballista_core::error::BallistaError;
+use ballista_core::extension::BallistaConfigGrpcEndpoint;
 use ballista_core::serde::protobuf::execute_query_failure_result::Failure;
 use ballista_core::serde::protobuf::execute_query_params::Query;
 use ballista_core::serde::protobuf::operator_metric::Metric;
@@ -36,18 +38,21 @@ use datafusion_proto::physical_plan::AsExecutionPlan;
 use datafusion_proto::protobuf::PhysicalPlanNode;
 use futures::StreamExt;
 use prost::Message;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
-use tonic::Request;
-use tonic::transport::{Channel, Endpoint};
-use weir_engine::{Cluster, PieceExec, Reports, ScanReport, false_cuts, without_cuts};
+use tonic::metadata::MetadataMap;
+use tonic::transport::Channel;
+use tonic::{Request, Status};
+use weir_engine::{
+    Cluster, PieceExec, PieceProgress, Reports, ScanReport, false_cuts, without_cuts,
+};
 
 use crate::codec::WeirCodec;
+use crate::doors::{PIECES, READERS, READY, RECORDS, SOURCE_BYTES};
 use crate::error::Error;
 use crate::server::engine_state;
+use crate::trust::{CONNECT, KEEP_ALIVE, Trust, chain};
 
 /// A cluster that is asked by the address of its scheduler. Clones are of one cluster.
 #[derive(Clone, Debug)]
@@ -60,6 +65,7 @@ pub struct Client {
 struct Inner {
     /// Host and port.
     scheduler: String,
+    trust: Trust,
     partitions: usize,
     session: String,
     /// Jobs that the cluster was not yet told the end of.
@@ -106,6 +112,18 @@ impl Client {
     /// # Errors
     /// When there is no thread to talk on.
     pub fn new(scheduler: impl Into<String>, partitions: usize) -> Result<Self, Error> {
+        Self::trusted(scheduler, partitions, Trust::default())
+    }
+
+    /// As [`Self::new`], of a cluster whose parts know each other by this.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn trusted(
+        scheduler: impl Into<String>,
+        partitions: usize,
+        trust: Trust,
+    ) -> Result<Self, Error> {
         static SESSIONS: AtomicU64 = AtomicU64::new(0);
         let session = SESSIONS.fetch_add(1, Ordering::Relaxed);
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -124,6 +142,7 @@ impl Client {
                 arrival: SessionContext::new_with_state(engine_state(&[])?).task_ctx(),
                 runtime: Some(runtime),
                 scheduler: scheduler.into(),
+                trust,
                 partitions: partitions.max(1),
                 session: format!("weir-{}-{now}-{session}", std::process::id()),
                 under_way: Mutex::default(),
@@ -405,11 +424,12 @@ impl Drop for Job {
 
 impl Client {
     async fn channel(&self) -> DfResult<Channel> {
-        let scheduler = &self.inner.scheduler;
-        let endpoint = Endpoint::from_shared(format!("http://{scheduler}"));
-        let endpoint = endpoint.map_err(|error| {
-            DataFusionError::Execution(format!("{scheduler} is no host and port: {error}"))
-        })?;
+        let Inner {
+            scheduler, trust, ..
+        } = &*self.inner;
+        let endpoint = trust
+            .endpoint(scheduler)
+            .map_err(|error| DataFusionError::Execution(error.to_string()))?;
         let endpoint = endpoint
             .connect_timeout(CONNECT)
             .tcp_nodelay(true)
@@ -420,18 +440,33 @@ impl Client {
         endpoint.connect().await.map_err(|error| {
             DataFusionError::Execution(format!(
                 "no scheduler answers at {scheduler}: {}",
-                chain(&error)
+                trust.explained(&chain(&error))
             ))
         })
     }
 
-    /// Waits a while for an executor: a scheduler without one would keep the job for ever.
-    async fn ready(&self) -> DfResult<()> {
-        let scheduler = &self.inner.scheduler;
+    /// Waits a while for an executor: a scheduler without one would keep the job for ever. It is the first that is asked, so
+    /// that here is found out whether one may ask at all.
+    async fn ready(&self, channel: &Channel) -> DfResult<()> {
+        let Inner {
+            scheduler, trust, ..
+        } = &*self.inner;
         let until = Instant::now() + EXECUTORS;
         loop {
-            if has_executor(scheduler).await.unwrap_or(false) {
-                return Ok(());
+            let nothing = GetJobStatusParams::default();
+            let mut asking = SchedulerGrpcClient::new(channel.clone());
+            let asked = asking.get_job_status(nothing);
+            let said = match tokio::time::timeout(CONNECT, asked).await {
+                Ok(Ok(answered)) => match number(answered.metadata(), READY) {
+                    Some(ready) if ready > 0 => return Ok(()),
+                    Some(_) => None,
+                    None => Some("what answers there is no scheduler of weir".to_owned()),
+                },
+                Ok(Err(status)) => Some(said_by(&status, trust)),
+                Err(_) => Some("it says nothing".to_owned()),
+            };
+            if let Some(said) = said {
+                return exec_err!("the scheduler at {scheduler} does not let in: {said}");
             }
             if Instant::now() > until {
                 return exec_err!(
@@ -451,11 +486,15 @@ impl Client {
         sender: &Sender<DfResult<RecordBatch>>,
     ) -> DfResult<()> {
         let channel = self.channel().await?;
-        self.ready().await?;
+        self.ready(&channel).await?;
         loop {
             let mut job = Job::new(self, &channel);
             let query = asked.query(&self.inner.session)?;
-            let mut parts = self.finished(query, &mut job, channel.clone()).await?;
+            let watched = Watched::new(report, &asked.plan);
+            let mut parts = self
+                .finished(query, &mut job, channel.clone(), &watched)
+                .await?;
+            drop(watched);
             let reports = self.reports(&job, channel.clone()).await?;
             // Before the first row is given: parts that do not go together are no answer.
             let wrong = false_cuts(&asked.plan, &reports)?;
@@ -495,6 +534,7 @@ impl Client {
         query: ExecuteQueryParams,
         job: &mut Job,
         channel: Channel,
+        watched: &Watched<'_>,
     ) -> DfResult<Vec<PartitionLocation>> {
         let mut scheduler = SchedulerGrpcClient::new(channel)
             .max_encoding_message_size(MESSAGE_BYTES_MAX)
@@ -529,7 +569,10 @@ impl Client {
         loop {
             let asked = GetJobStatusParams { job_id: id.clone() };
             let told = match scheduler.get_job_status(asked).await {
-                Ok(told) => told.into_inner().status,
+                Ok(told) => {
+                    watched.tell(told.metadata());
+                    told.into_inner().status
+                }
                 Err(status) => return exec_err!("the scheduler has gone: {}", status.message()),
             };
             // One that was put into the queue just now need not be known yet.
@@ -602,7 +645,9 @@ impl Client {
             port,
             MESSAGE_BYTES_MAX,
             false,
-            None,
+            Some(Arc::new(BallistaConfigGrpcEndpoint::new(
+                self.inner.trust.endpoints(),
+            ))),
             FETCH_RETRIES,
             FETCH_WAIT_MS,
             0,
@@ -625,20 +670,68 @@ impl Client {
     }
 }
 
-/// Asks a scheduler's health page, which says whether it has an executor.
-async fn has_executor(scheduler: &str) -> std::io::Result<bool> {
-    let asked = async {
-        let mut stream = TcpStream::connect(scheduler).await?;
-        let request =
-            format!("GET /readyz HTTP/1.1\r\nHost: {scheduler}\r\nConnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).await?;
-        let mut status = [0; 12];
-        stream.read_exact(&mut status).await?;
-        Ok(status.ends_with(b" 200"))
-    };
-    match tokio::time::timeout(CONNECT, asked).await {
-        Ok(answered) => answered,
-        Err(_) => Ok(false),
+/// How far a plan is, told to whoever shows it, until this is dropped.
+struct Watched<'r> {
+    report: &'r ScanReport,
+    plan: u64,
+    pieces_all: u64,
+}
+
+impl<'r> Watched<'r> {
+    fn new(report: &'r ScanReport, plan: &Arc<dyn ExecutionPlan>) -> Self {
+        static PLANS: AtomicU64 = AtomicU64::new(0);
+        let watched = Self {
+            report,
+            plan: PLANS.fetch_add(1, Ordering::Relaxed),
+            pieces_all: pieces_of(plan),
+        };
+        watched.tell(&MetadataMap::new());
+        watched
+    }
+
+    fn tell(&self, metadata: &MetadataMap) {
+        let mut progress = PieceProgress::default();
+        progress.pieces_all = self.pieces_all;
+        let told = |name| number(metadata, name).unwrap_or(0);
+        // A piece that is read a second time is no further one.
+        progress.pieces = told(PIECES).min(self.pieces_all);
+        progress.source_bytes = told(SOURCE_BYTES);
+        progress.records = told(RECORDS);
+        progress.readers = told(READERS);
+        self.report.set_under_way(self.plan, Some(progress));
+    }
+}
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        self.report.set_under_way(self.plan, None);
+    }
+}
+
+/// The pieces of all readings of a plan.
+fn pieces_of(plan: &Arc<dyn ExecutionPlan>) -> u64 {
+    let mut readings = HashMap::new();
+    let walked = plan.apply(|node| {
+        if let Some(piece) = node.downcast_ref::<PieceExec>() {
+            // Scans of the same captures are of one reading.
+            readings.insert(piece.reading(), piece.pieces() as u64);
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    debug_assert!(walked.is_ok());
+    readings.values().sum()
+}
+
+fn number(metadata: &MetadataMap, name: &str) -> Option<u64> {
+    metadata.get(name)?.to_str().ok()?.parse().ok()
+}
+
+/// Why a scheduler refuses, or is not understood.
+pub(crate) fn said_by(status: &Status, trust: &Trust) -> String {
+    match std::error::Error::source(status) {
+        // It did not come so far that a scheduler would have said something.
+        Some(source) => trust.explained(&format!("{}: {}", status.message(), chain(source))),
+        None => trust.explained(status.message()),
     }
 }
 
@@ -646,20 +739,6 @@ fn lost(host: &str, port: u16, error: &BallistaError) -> DataFusionError {
     DataFusionError::Execution(format!(
         "the executor {host}:{port} has rows of the answer and does not give them: {error}"
     ))
-}
-
-/// What an error says, with what it comes from.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut said = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_said = cause.to_string();
-        if !said.contains(&cause_said) {
-            said = format!("{said}: {cause_said}");
-        }
-        source = cause.source();
-    }
-    said
 }
 
 /// Why a job failed, without what Ballista says around it.
@@ -677,12 +756,25 @@ fn reason(error: &str) -> String {
             said = rest;
         }
     }
-    said.trim().trim_end_matches(['"', ')', '\n']).to_owned()
+    let said = said.trim().trim_end_matches(['"', ')', '\n']);
+    // Who reads captures writes nothing but rows on their way.
+    match FULL.iter().find(|full| said.contains(**full)) {
+        Some(full) => format!("the work folder of an executor (--work-dir) takes no more: {full}"),
+        None => said.to_owned(),
+    }
 }
 
 fn refused(why: &str) -> DataFusionError {
     DataFusionError::Execution(format!("the scheduler refuses: {why}"))
 }
+
+/// What systems say of a disk, a quota or a limit that is full.
+const FULL: [&str; 4] = [
+    "No space left on device",
+    "File too large",
+    "Disk quota exceeded",
+    "There is not enough space on the disk",
+];
 
 /// How soon the scheduler is asked whether it is done, at first and later.
 const ASK_FIRST: Duration = Duration::from_millis(4);
@@ -692,8 +784,6 @@ const QUEUED: Duration = Duration::from_secs(20);
 
 /// Bytes of a message, at most, on both sides.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 16 << 20;
-const CONNECT: Duration = Duration::from_secs(5);
-const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// Large enough that finding where a piece begins, and a task for it, cost nothing beside reading it.
 const PIECE_BYTES: u64 = 64 << 20;
 /// How long a scheduler may be without an executor: they may be starting.
@@ -701,3 +791,21 @@ const EXECUTORS: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const FETCH_RETRIES: u8 = 3;
 const FETCH_WAIT_MS: u64 = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_work_folder_is_told_without_what_programs_say_among_themselves() {
+        let said = reason(
+            "Job failed due to stage 1 failed: Task failed due to runtime execution error: DataFusionError(Shared(External(\
+             ArrowError(IoError(\"No space left on device (os error 28)\", Os { code: 28 }",
+        );
+        assert_eq!(
+            said,
+            "the work folder of an executor (--work-dir) takes no more: No space left on device"
+        );
+        assert_eq!(reason("Execution error: x is y\")"), "x is y");
+    }
+}

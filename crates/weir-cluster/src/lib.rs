@@ -27,9 +27,11 @@
 
 mod client;
 mod codec;
+mod doors;
 mod error;
 mod local;
 mod server;
+mod trust;
 
 pub use client::Client;
 pub use codec::{FORMAT, WeirCodec};
@@ -39,3 +41,4 @@ pub use server::{
     DEFAULT_PORT, ExecutorOptions, Heartbeats, Scheduler, SchedulerOptions, host_and_port,
     run_executor,
 };
+pub use trust::{TlsFiles, Trust};

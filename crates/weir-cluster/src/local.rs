@@ -10,6 +10,7 @@ use tokio::runtime::Runtime;
 use crate::client::Client;
 use crate::error::Error;
 use crate::server::{ExecutorOptions, Scheduler, SchedulerOptions, run_executor};
+use crate::trust::Trust;
 
 /// A scheduler and executors on threads of their own. All ends when it is dropped.
 #[derive(Debug)]
@@ -18,6 +19,7 @@ pub struct LocalCluster {
     scheduler: SocketAddr,
     // The folders of the executors go with it.
     work: TempDir,
+    trust: Trust,
 }
 
 impl LocalCluster {
@@ -38,6 +40,19 @@ impl LocalCluster {
         executors: usize,
         memory_limit_bytes: Option<usize>,
     ) -> Result<Self, Error> {
+        Self::start_trusted(folder, executors, memory_limit_bytes, &Trust::default())
+    }
+
+    /// As [`Self::start_below`], with parts that know each other, and who asks, by this.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_trusted(
+        folder: &Path,
+        executors: usize,
+        memory_limit_bytes: Option<usize>,
+        trust: &Trust,
+    ) -> Result<Self, Error> {
         let failed = |error: std::io::Error| Error::new(error.to_string());
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -52,6 +67,7 @@ impl LocalCluster {
             .map_err(failed)?;
         let mut options = SchedulerOptions::default();
         options.listen.set_port(0);
+        options.trust = trust.clone();
         let scheduler = runtime.block_on(Scheduler::bind(&options))?;
         let address = scheduler.address()?;
         runtime.spawn(scheduler.run());
@@ -59,6 +75,7 @@ impl LocalCluster {
             let folder = work.path().join(format!("executor-{number}"));
             let mut options = ExecutorOptions::new(address.to_string(), folder);
             options.cores = 1;
+            options.trust = trust.clone();
             options.memory_limit_bytes = memory_limit_bytes.map(|bytes| bytes / executors.max(1));
             runtime.spawn(async move { run_executor(&options).await });
         }
@@ -66,6 +83,7 @@ impl LocalCluster {
             runtime: Some(runtime),
             scheduler: address,
             work,
+            trust: trust.clone(),
         })
     }
 
@@ -74,7 +92,8 @@ impl LocalCluster {
     /// # Errors
     /// As [`Client::new`].
     pub fn client(&self, partitions: usize) -> Result<Client, Error> {
-        Client::new(self.scheduler.to_string(), partitions)
+        let trust = self.trust.clone();
+        Client::trusted(self.scheduler.to_string(), partitions, trust)
     }
 
     /// Where its scheduler listens.

@@ -3,25 +3,31 @@
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use ballista_core::config::BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK;
+use ballista_core::error::BallistaError;
 use ballista_core::extension::SessionConfigExt;
+use ballista_core::ids::new_instance_id;
 use ballista_core::registry::BallistaFunctionRegistry;
+use ballista_core::serde::protobuf::GetJobStatusParams;
+use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
 use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
 use ballista_scheduler::cluster::BallistaCluster;
 use ballista_scheduler::config::{SchedulerConfig, TaskDistributionPolicy};
-use ballista_scheduler::scheduler_process::{create_scheduler, start_grpc_service_with_listener};
+use ballista_scheduler::scheduler_process::create_scheduler;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::SessionConfig;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 use tokio::net::TcpListener;
 use weir_engine::{Engine, PieceSettings};
 
-use crate::client::MESSAGE_BYTES_MAX;
+use crate::client::{MESSAGE_BYTES_MAX, said_by};
 use crate::codec::WeirCodec;
+use crate::doors::{self, Guarded, Pass};
 use crate::error::Error;
+use crate::trust::{CONNECT, Trust, chain};
 
 /// How soon those who have gone are missed.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +59,8 @@ pub struct SchedulerOptions {
     pub heartbeats: Heartbeats,
     /// The network is the user's own: whoever reaches it may ask and answer.
     pub trusted_network: bool,
+    /// How executors and clients are known.
+    pub trust: Trust,
 }
 
 impl Default for SchedulerOptions {
@@ -62,6 +70,7 @@ impl Default for SchedulerOptions {
             advertise: None,
             heartbeats: Heartbeats::default(),
             trusted_network: false,
+            trust: Trust::default(),
         }
     }
 }
@@ -92,6 +101,8 @@ pub struct ExecutorOptions {
     pub heartbeats: Heartbeats,
     /// The network is the user's own: whoever reaches it may ask for whatever it can read.
     pub trusted_network: bool,
+    /// How the scheduler, other executors and clients are known.
+    pub trust: Trust,
 }
 
 impl ExecutorOptions {
@@ -110,6 +121,7 @@ impl ExecutorOptions {
             geoip: Vec::new(),
             heartbeats: Heartbeats::default(),
             trusted_network: false,
+            trust: Trust::default(),
         }
     }
 }
@@ -118,6 +130,7 @@ impl ExecutorOptions {
 pub struct Scheduler {
     listener: TcpListener,
     config: SchedulerConfig,
+    trust: Trust,
 }
 
 impl fmt::Debug for Scheduler {
@@ -132,7 +145,7 @@ impl Scheduler {
     /// # Errors
     /// When the address is taken, or is not this machine's own and the network was not said to be trusted.
     pub async fn bind(options: &SchedulerOptions) -> Result<Self, Error> {
-        guarded(options.listen.ip(), options.trusted_network)?;
+        guarded(options.listen.ip(), options.trusted_network, &options.trust)?;
         let failed = |error: std::io::Error| Error::new(format!("{}: {error}", options.listen));
         let listener = TcpListener::bind(options.listen).await.map_err(failed)?;
         let at = listener.local_addr().map_err(failed)?;
@@ -159,9 +172,14 @@ impl Scheduler {
                     .build())
             })),
             override_physical_codec: Some(Arc::new(WeirCodec::default())),
+            override_create_grpc_client_endpoint: Some(options.trust.endpoints()),
             ..SchedulerConfig::default()
         };
-        Ok(Self { listener, config })
+        Ok(Self {
+            listener,
+            config,
+            trust: options.trust.clone(),
+        })
     }
 
     /// Where it listens.
@@ -178,7 +196,7 @@ impl Scheduler {
     /// # Errors
     /// When it cannot be started, or its socket fails.
     pub async fn run(self) -> Result<(), Error> {
-        let failed = |error: ballista_core::error::BallistaError| Error::new(error.to_string());
+        let failed = |error: BallistaError| Error::new(error.to_string());
         let config = Arc::new(self.config);
         let cluster = BallistaCluster::new_from_config(&config)
             .await
@@ -186,9 +204,7 @@ impl Scheduler {
         let scheduler = create_scheduler::<LogicalPlanNode, PhysicalPlanNode>(cluster, config)
             .await
             .map_err(failed)?;
-        start_grpc_service_with_listener(self.listener, scheduler)
-            .await
-            .map_err(failed)
+        doors::schedule(self.listener, scheduler, &self.trust).await
     }
 }
 
@@ -198,7 +214,8 @@ impl Scheduler {
 /// When the scheduler cannot be reached or refuses, the work folder cannot be used, or the address is not this
 /// machine's own and the network was not said to be trusted.
 pub async fn run_executor(options: &ExecutorOptions) -> Result<(), Error> {
-    guarded(options.listen, options.trusted_network)?;
+    let trust = &options.trust;
+    guarded(options.listen, options.trusted_network, trust)?;
     let (scheduler_host, scheduler_port) = host_and_port(&options.scheduler)?;
     let work_dir = &options.work_dir;
     let shown = work_dir.display();
@@ -206,10 +223,29 @@ pub async fn run_executor(options: &ExecutorOptions) -> Result<(), Error> {
     let Some(work_dir) = work_dir.to_str() else {
         return Err(Error::new(format!("{shown}: the name is not UTF-8")));
     };
-    let (rows, tasks) = (
-        free(options.listen, options.ports.0)?,
-        free(options.listen, options.ports.1)?,
-    );
+    introduced(&options.scheduler, trust).await?;
+    // Where callers are asked who they are, there is one door for rows and tasks, and the port for tasks is this machine's.
+    let door = match trust.is_asked() {
+        true => {
+            let at = (options.listen, options.ports.0);
+            let bound = TcpListener::bind(at).await;
+            Some(bound.map_err(|error| Error::new(format!("{}: {error}", options.listen)))?)
+        }
+        false => None,
+    };
+    let (bind, rows, tasks) = match &door {
+        Some(door) => {
+            let at = door.local_addr();
+            let at = at.map_err(|error| Error::new(error.to_string()))?;
+            let inner = IpAddr::from([127, 0, 0, 1]);
+            (inner, at.port(), free(inner, 0)?)
+        }
+        None => (
+            options.listen,
+            free(options.listen, options.ports.0)?,
+            free(options.listen, options.ports.1)?,
+        ),
+    };
     let state = engine_state(&options.geoip)?;
     let mut settings = PieceSettings::default();
     settings.memory_limit_bytes = options
@@ -220,8 +256,9 @@ pub async fn run_executor(options: &ExecutorOptions) -> Result<(), Error> {
     settings.roots.clone_from(&options.roots);
     let settings = Arc::new(settings);
     let registry = BallistaFunctionRegistry::from(&state);
-    let executor = ExecutorProcessConfig {
-        bind_host: options.listen.to_string(),
+    let endpoints = trust.endpoints();
+    let mut executor = ExecutorProcessConfig {
+        bind_host: bind.to_string(),
         external_host: Some(
             options
                 .advertise
@@ -243,11 +280,35 @@ pub async fn run_executor(options: &ExecutorOptions) -> Result<(), Error> {
         memory_pool_size: options.memory_limit_bytes.map(|bytes| bytes as u64),
         override_function_registry: Some(Arc::new(registry)),
         override_config_producer: Some(Arc::new(move || {
-            config().with_extension(Arc::clone(&settings))
+            config()
+                .with_extension(Arc::clone(&settings))
+                .with_option_extension(Pass::default())
+                .with_ballista_override_create_grpc_client_endpoint(Arc::clone(&endpoints))
         })),
         override_physical_codec: Some(Arc::new(WeirCodec::default())),
+        override_create_grpc_client_endpoint: Some(trust.endpoints()),
         ..ExecutorProcessConfig::default()
     };
+    if let Some(door) = door {
+        let pass: Arc<str> = Arc::from(new_instance_id());
+        executor.override_execution_engine = Some(Arc::new(Guarded::new(Arc::clone(&pass))));
+        let door = Mutex::new(Some(door));
+        let trust = trust.clone();
+        executor.override_arrow_flight_service =
+            Some(Arc::new(move |work_dir, _, mut shutdown, _| {
+                let door = door.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let (pass, trust) = (Arc::clone(&pass), trust.clone());
+                tokio::spawn(async move {
+                    let Some(door) = door else {
+                        return Err(BallistaError::Internal("a door is opened once".to_owned()));
+                    };
+                    let end = async move { shutdown.recv().await };
+                    doors::execute(door, work_dir, tasks, pass, &trust, end)
+                        .await
+                        .map_err(|error| BallistaError::General(error.to_string()))
+                })
+            }));
+    }
     start_executor_process(Arc::new(executor))
         .await
         .map_err(|error| {
@@ -274,16 +335,49 @@ pub(crate) fn engine_state(geoip: &[PathBuf]) -> Result<SessionState, Error> {
     Ok(engine.session_state())
 }
 
+/// Finds out whether a scheduler lets in who wants to work for it; one that does not listen yet is waited for.
+async fn introduced(scheduler: &str, trust: &Trust) -> Result<(), Error> {
+    let endpoint = trust.endpoint(scheduler)?.connect_timeout(CONNECT);
+    let until = Instant::now() + SCHEDULER;
+    let channel = loop {
+        match endpoint.connect().await {
+            Ok(channel) => break channel,
+            Err(error) => {
+                let said = chain(&error);
+                let is_starting = said.contains("refused") || said.contains("dns");
+                if !is_starting || Instant::now() > until {
+                    let said = trust.explained(&said);
+                    return Err(Error::new(format!(
+                        "no scheduler answers at {scheduler}: {said}"
+                    )));
+                }
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        }
+    };
+    let nothing = GetJobStatusParams::default();
+    let asked = SchedulerGrpcClient::new(channel)
+        .get_job_status(nothing)
+        .await;
+    match asked {
+        Ok(_) => Ok(()),
+        Err(status) => Err(Error::new(format!(
+            "the scheduler at {scheduler} does not let in: {}",
+            said_by(&status, trust)
+        ))),
+    }
+}
+
 /// Refuses to listen where strangers could ask.
-fn guarded(address: IpAddr, is_trusted: bool) -> Result<(), Error> {
-    if address.is_loopback() || is_trusted {
+fn guarded(address: IpAddr, is_trusted: bool, trust: &Trust) -> Result<(), Error> {
+    if address.is_loopback() || is_trusted || trust.has_tls() {
         return Ok(());
     }
     Err(Error::new(format!(
         "{address} can be reached from other machines, and whoever reaches a cluster reads what its executors can read"
     ))
     .with_hint(
-        "--trusted-network says that only your own machines are in that network; otherwise let a VPN or an SSH tunnel end at 127.0.0.1",
+        "--tls-cert, --tls-key and --tls-ca let in who has a certificate; --trusted-network says that only your own machines are in that network",
     ))
 }
 
@@ -326,6 +420,10 @@ fn seconds(duration: Duration) -> u64 {
 fn message_bytes() -> u32 {
     u32::try_from(MESSAGE_BYTES_MAX).unwrap_or(u32::MAX)
 }
+
+/// How long an executor waits for a scheduler that does not listen yet.
+const SCHEDULER: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Where a scheduler listens by default.
 pub const DEFAULT_PORT: u16 = 50050;

@@ -82,10 +82,10 @@ pub use ladder::{CallLadder, MediaStream, socket};
 pub use names::nearest;
 pub use offered::{Ended, Offered};
 pub use piece::{
-    Cluster, PieceExec, PieceSettings, PieceWork, QueryDescription, Reports, ScanDescription,
-    TemplateScan, false_cuts, without_cuts,
+    Cluster, PieceExec, PieceProgress, PieceSettings, PieceWork, QueryDescription, Reports,
+    ScanDescription, TemplateScan, false_cuts, without_cuts,
 };
-pub use remote::NewOutput;
+pub use remote::{NewOutput, remove_unfinished};
 pub use scan_report::ScanReport;
 pub use served::Described;
 pub use statement::{Made, Statement};

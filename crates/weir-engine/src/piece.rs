@@ -24,7 +24,7 @@ use datafusion::physical_plan::ExecutionPlan;
 
 pub use described::{QueryDescription, ScanDescription, TemplateScan};
 pub use node::{PieceExec, PieceWork};
-pub use report::Reports;
+pub use report::{PieceProgress, Reports};
 pub(crate) use rule::{Asked, CutIntoPieces, SendAway};
 
 /// Where plans run that are not run here.

@@ -153,6 +153,14 @@ impl From<&weir_remote::Error> for Error {
     }
 }
 
+/// Has stores remove what they have of objects that are not whole, and local files that are not whole be removed. For who
+/// ends the program, on a signal; it may wait some seconds for stores.
+pub fn remove_unfinished() {
+    weir_file::remove_unfinished();
+    #[cfg(feature = "remote")]
+    weir_remote::abort_unfinished();
+}
+
 /// What is written: a file, or an object in a store. Either takes its name when it is whole ([`Self::keep`]).
 #[derive(Debug)]
 pub struct NewOutput(Output);

@@ -1,9 +1,12 @@
 //! What the scans of a session have read and found damaged.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use weir_tables::{Counters, SourceError};
+
+use crate::piece::PieceProgress;
 
 /// Shared by all scans of an engine; the caller reads it for progress and for its closing report.
 #[derive(Debug, Default)]
@@ -13,6 +16,8 @@ pub struct ScanReport {
     notes: Mutex<Vec<String>>,
     stdin_taken: AtomicBool,
     source_bytes: std::sync::atomic::AtomicU64,
+    under_way: Mutex<BTreeMap<u64, PieceProgress>>,
+    readers: std::sync::atomic::AtomicU64,
 }
 
 impl ScanReport {
@@ -26,6 +31,45 @@ impl ScanReport {
     #[must_use]
     pub fn planned_bytes(&self) -> u64 {
         self.source_bytes.load(Ordering::Relaxed)
+    }
+
+    /// How far the plans are that a cluster runs now, together; `None` when there is none. What they have read is not yet
+    /// among the counters.
+    #[must_use]
+    pub fn under_way(&self) -> Option<PieceProgress> {
+        let under_way = self.under_way.lock();
+        let under_way = under_way.unwrap_or_else(PoisonError::into_inner);
+        under_way
+            .values()
+            .copied()
+            .reduce(|one, other| PieceProgress {
+                pieces: one.pieces.saturating_add(other.pieces),
+                pieces_all: one.pieces_all.saturating_add(other.pieces_all),
+                source_bytes: one.source_bytes.saturating_add(other.source_bytes),
+                records: one.records.saturating_add(other.records),
+                readers: one.readers.max(other.readers),
+            })
+    }
+
+    /// Says how far a plan is that a cluster runs, or that it runs no more. Plans have numbers.
+    pub fn set_under_way(&self, plan: u64, progress: Option<PieceProgress>) {
+        let under_way = self.under_way.lock();
+        let mut under_way = under_way.unwrap_or_else(PoisonError::into_inner);
+        match progress {
+            Some(progress) => {
+                self.readers.fetch_max(progress.readers, Ordering::Relaxed);
+                under_way.insert(plan, progress);
+            }
+            None => {
+                under_way.remove(&plan);
+            }
+        }
+    }
+
+    /// Machines of a cluster that have read for a plan, at most, since the last call.
+    #[must_use]
+    pub fn take_readers(&self) -> u64 {
+        self.readers.swap(0, Ordering::Relaxed)
     }
 
     /// The damage found since the last call, in the order in which it was found.

@@ -41,4 +41,4 @@ pub use error::{Error, ErrorKind};
 pub use object::RemoteObject;
 pub use stores::{Limits, Options, Stores};
 pub use table::ObjectTable;
-pub use writer::RemoteFile;
+pub use writer::{RemoteFile, abort_unfinished};

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use object_store::{MultipartUpload, ObjectStoreExt as _, PutPayload};
 
@@ -14,24 +15,61 @@ use crate::runtime::{Task, spawn, wait};
 /// has the name stays as it is.
 ///
 /// What is small is put in one request. What is larger goes up in parts, some of them at once, which the store makes an
-/// object of at the end. Parts of a program that was killed stay with some stores until their own rules remove them.
+/// object of at the end. Who ends the program before lets the store remove them ([`abort_unfinished`]); parts of a program
+/// that was killed stay with some stores until their own rules remove them.
 pub struct RemoteFile {
     place: Place,
     /// The part that is being filled.
     part: Vec<u8>,
-    /// Nobody waits for it: it is what lets references be sent to other threads.
-    upload: Mutex<Option<Box<dyn MultipartUpload>>>,
+    upload: Upload,
     under_way: VecDeque<Task<Result<(), Error>>>,
     parts: usize,
     is_failed: bool,
 }
 
+/// The parts that a store has, for who writes them and for who ends the program. It is locked for moments only.
+type Upload = Arc<Parts>;
+type Parts = Mutex<Option<Box<dyn MultipartUpload>>>;
+
+/// All that have parts.
+static UPLOADS: Mutex<Vec<Weak<Parts>>> = Mutex::new(Vec::new());
+
+/// The program ends: nothing is sent any more.
+static ENDS: AtomicBool = AtomicBool::new(false);
+
+/// Has stores remove the parts of all objects that are not whole, and nothing be sent from now on. For who ends the program; it
+/// may wait some seconds for stores.
+pub fn abort_unfinished() {
+    ENDS.store(true, Ordering::SeqCst);
+    let uploads: Vec<_> = {
+        let mut uploads = UPLOADS.lock().unwrap_or_else(PoisonError::into_inner);
+        uploads.drain(..).collect()
+    };
+    let uploads = uploads.iter().filter_map(Weak::upgrade);
+    let uploads: Vec<_> = uploads
+        .filter_map(|upload| locked(&upload).take())
+        .collect();
+    if uploads.is_empty() {
+        return;
+    }
+    let _ = wait(async move {
+        let aborted = uploads.into_iter().map(|mut upload| async move {
+            let _ = upload.abort().await;
+        });
+        let _ = tokio::time::timeout(ABORT_TIME_MAX, futures::future::join_all(aborted)).await;
+    });
+}
+
+fn locked(upload: &Upload) -> MutexGuard<'_, Option<Box<dyn MultipartUpload>>> {
+    upload.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl RemoteFile {
-    pub(crate) const fn new(place: Place) -> Self {
+    pub(crate) fn new(place: Place) -> Self {
         Self {
             place,
             part: Vec::new(),
-            upload: Mutex::new(None),
+            upload: Upload::default(),
             under_way: VecDeque::new(),
             parts: 0,
             is_failed: false,
@@ -54,24 +92,18 @@ impl RemoteFile {
         }
         let kept = self.finish();
         if kept.is_ok() {
-            *self.upload() = None;
+            *locked(&self.upload) = None;
         }
         kept
     }
 
-    fn upload(&mut self) -> &mut Option<Box<dyn MultipartUpload>> {
-        self.upload
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn finish(&mut self) -> io::Result<()> {
         let name = self.place.name.clone();
-        if self.upload().is_none() {
-            let (store, path) = (
-                std::sync::Arc::clone(&self.place.store),
-                self.place.path.clone(),
-            );
+        if ENDS.load(Ordering::SeqCst) {
+            return Err(ended());
+        }
+        if locked(&self.upload).is_none() {
+            let (store, path) = (Arc::clone(&self.place.store), self.place.path.clone());
             let payload = PutPayload::from(std::mem::take(&mut self.part));
             let put = wait(async move { store.put(&path, payload).await })?;
             put.map_err(|error| Error::of_store(&name, &error).into_io())?;
@@ -83,14 +115,15 @@ impl RemoteFile {
         while let Some(task) = self.under_way.pop_front() {
             task.wait()?.map_err(Error::into_io)?;
         }
-        let Some(mut upload) = self.upload().take() else {
-            return Ok(());
+        // Who ends the program now finds nothing to remove: the object becomes whole, or it does not.
+        let Some(mut upload) = locked(&self.upload).take() else {
+            return Err(ended());
         };
         let (upload, completed) = wait(async move {
             let completed = upload.complete().await;
             (upload, completed)
         })?;
-        *self.upload() = Some(upload);
+        *locked(&self.upload) = Some(upload);
         completed.map_err(|error| Error::of_store(&name, &error).into_io())?;
         Ok(())
     }
@@ -98,14 +131,23 @@ impl RemoteFile {
     /// Sends the part that is full.
     fn send(&mut self) -> io::Result<()> {
         let name = self.place.name.clone();
-        if self.upload().is_none() {
-            let (store, path) = (
-                std::sync::Arc::clone(&self.place.store),
-                self.place.path.clone(),
-            );
+        if ENDS.load(Ordering::SeqCst) {
+            return Err(ended());
+        }
+        if locked(&self.upload).is_none() {
+            let (store, path) = (Arc::clone(&self.place.store), self.place.path.clone());
             let begun = wait(async move { store.put_multipart(&path).await })?;
             let begun = begun.map_err(|error| Error::of_store(&name, &error).into_io())?;
-            *self.upload() = Some(begun);
+            *locked(&self.upload) = Some(begun);
+            let mut uploads = UPLOADS.lock().unwrap_or_else(PoisonError::into_inner);
+            uploads.retain(|upload| upload.strong_count() > 0);
+            uploads.push(Arc::downgrade(&self.upload));
+            drop(uploads);
+            // Whoever ends the program may have looked before it was in the list.
+            if ENDS.load(Ordering::SeqCst) {
+                abort_unfinished();
+                return Err(ended());
+            }
         }
         let bytes_max = part_bytes(self.parts);
         let tasks_max = (UNDER_WAY_BYTES_MAX / bytes_max).max(1);
@@ -115,10 +157,10 @@ impl RemoteFile {
             task.wait()?.map_err(Error::into_io)?;
         }
         let payload = PutPayload::from(std::mem::take(&mut self.part));
-        let Some(upload) = self.upload() else {
-            return Ok(());
+        let part = match locked(&self.upload).as_mut() {
+            Some(upload) => upload.put_part(payload),
+            None => return Err(ended()),
         };
-        let part = upload.put_part(payload);
         self.parts += 1;
         let task = spawn(async move {
             let put = part.await;
@@ -154,7 +196,8 @@ impl Write for RemoteFile {
 impl Drop for RemoteFile {
     fn drop(&mut self) {
         self.under_way.clear();
-        if let Some(mut upload) = self.upload().take() {
+        let upload = locked(&self.upload).take();
+        if let Some(mut upload) = upload {
             // Whether the store lets go of the parts now or by its own rules is all that hangs on it.
             let _ = wait(async move {
                 let _ = tokio::time::timeout(ABORT_TIME_MAX, upload.abort()).await;
@@ -167,6 +210,11 @@ impl std::fmt::Debug for RemoteFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.place.name)
     }
+}
+
+fn ended() -> io::Error {
+    // Not of the kind `Interrupted`: that one is tried again.
+    io::Error::other("the program ends")
 }
 
 /// Bytes of a part. Stores take 10,000 parts: so that there is no end to what is written, later ones are larger.

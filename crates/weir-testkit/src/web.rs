@@ -345,7 +345,23 @@ impl Moto {
         self.request("HEAD", &format!("bucket/{key}"), &[]) == Some(200)
     }
 
+    /// How many objects of `bucket` have parts and are not whole.
+    ///
+    /// # Panics
+    /// When it does not say.
+    #[must_use]
+    pub fn uploads(&self) -> usize {
+        let answer = self.answer("GET", "bucket?uploads", &[]);
+        let answer = answer.expect("it lists what is under way");
+        answer.matches("<UploadId>").count()
+    }
+
     fn request(&self, method: &str, path: &str, body: &[u8]) -> Option<u16> {
+        let answer = self.answer(method, path, body)?;
+        answer.split(' ').nth(1)?.parse().ok()
+    }
+
+    fn answer(&self, method: &str, path: &str, body: &[u8]) -> Option<String> {
         let mut stream = TcpStream::connect(&self.address).ok()?;
         let (host, length) = (&self.address, body.len());
         // It asks who one is, and not for a proof.
@@ -358,8 +374,7 @@ impl Moto {
         stream.write_all(body).ok()?;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).ok()?;
-        let answer = String::from_utf8_lossy(&answer);
-        answer.split(' ').nth(1)?.parse().ok()
+        Some(String::from_utf8_lossy(&answer).into_owned())
     }
 }
 

@@ -59,6 +59,7 @@ pub(super) fn messages(
         bytes: shown.0.load(Ordering::Relaxed),
         records: shown.1.load(Ordering::Relaxed),
         bytes_total: None,
+        pieces: None,
     });
     let mut walk = Walk {
         hex: input.hex,

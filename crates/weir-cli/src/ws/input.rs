@@ -360,6 +360,7 @@ impl Counters {
             bytes: self.bytes.load(Ordering::Relaxed),
             records: self.messages.load(Ordering::Relaxed),
             bytes_total: (total > 0).then_some(total),
+            pieces: None,
         }
     }
 }

@@ -38,6 +38,7 @@ pub(super) fn run(args: &Stats, global: Global, messages: Messages) -> Result<Ex
         bytes: seen.0.load(Ordering::Relaxed),
         records: seen.1.load(Ordering::Relaxed),
         bytes_total: total.filter(|&total| total > 0),
+        pieces: None,
     });
     for path in &args.captures {
         if path.as_os_str() != "-" {

@@ -82,6 +82,11 @@ const OTHERWISE: &[(&str, Run, &str)] = &[
         Run::Not,
         "the cluster is none of this test, and the bucket nobody's; cluster.rs asks one",
     ),
+    (
+        "weir query --cluster head:50050",
+        Run::Not,
+        "its machines and certificates are nobody's; cluster.rs has some",
+    ),
     ("cargo xtask test", Run::Not, "it is what runs this test"),
     (
         "weir live -i eth0",

@@ -1,6 +1,10 @@
 //! Captures and other files in an object store and on the web: the answers are those of local files.
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use weir_testkit::web::{Faults, Moto, WebServer};
 
@@ -166,6 +170,49 @@ fn what_is_written_into_a_store_is_what_is_written_into_a_file() {
     assert!(!moto.has("new/failed.csv"));
 }
 
+/// What was sent of an object that will not be whole would lie in the store, unseen and paid for.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_copy_leaves_no_parts_in_a_store() {
+    let Some(moto) = Moto::start() else {
+        weir_testkit::missing("moto", "reading and writing S3");
+        return;
+    };
+    let folder = folder("an_interrupted_copy_leaves_no_parts_in_a_store");
+    let rows = "SELECT a.frame.number, repeat('x', 20000) AS x FROM 'demo/voip.pcap' a, 'demo/voip.pcap' b";
+    for (signal, line) in [
+        (
+            "INT",
+            format!("exec weir query \"COPY ({rows}) TO 's3://bucket/new/large.csv'\""),
+        ),
+        (
+            "TERM",
+            format!("exec weir query \"{rows}\" -o s3://bucket/new/large.csv"),
+        ),
+    ] {
+        let mut command = command(&line, &folder);
+        for (name, value) in moto.environment() {
+            command.env(name, value);
+        }
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let until = Instant::now() + Duration::from_secs(120);
+        while moto.uploads() == 0 {
+            assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+            assert!(Instant::now() < until, "nothing is sent");
+            thread::sleep(Duration::from_millis(20));
+        }
+        let sent = Command::new("kill")
+            .args([&format!("-{signal}"), &child.id().to_string()])
+            .status();
+        assert!(sent.unwrap().success());
+        let ended = child.wait().unwrap();
+        assert!(!ended.success(), "{signal}: {ended:?}");
+        assert_eq!(moto.uploads(), 0, "{signal}");
+        assert!(!moto.has("new/large.csv"), "{signal}");
+    }
+}
+
 #[test]
 fn a_signed_address_is_read_and_shown_nowhere() {
     let folder = folder("a_signed_address_is_read_and_shown_nowhere");
@@ -244,6 +291,113 @@ fn a_signed_address_is_read_and_shown_nowhere() {
     );
     let ended = run(&format!("weir query --format csv \"{joined}\""), &folder);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+}
+
+/// Ends TLS before a server that has none: the address that it listens at is its first line.
+const TLS: &str = "
+import socket, ssl, sys, threading
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain('server.pem', 'server.key')
+listener = socket.create_server(('127.0.0.1', 0))
+print(listener.getsockname()[1], flush=True)
+host, port = sys.argv[1].split(':')
+def pass_on(source, target):
+    try:
+        while data := source.recv(65536):
+            target.sendall(data)
+    except OSError:
+        pass
+    for end in (source, target):
+        try:
+            end.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+def welcome(plain):
+    try:
+        client = context.wrap_socket(plain, server_side=True)
+    except OSError:
+        return
+    server = socket.create_connection((host, int(port)))
+    threading.Thread(target=pass_on, args=(client, server), daemon=True).start()
+    pass_on(server, client)
+while True:
+    threading.Thread(target=welcome, args=(listener.accept()[0],), daemon=True).start()
+";
+
+#[test]
+fn https_is_read_from_who_shows_a_certificate_that_is_trusted() {
+    let known = Command::new("openssl").arg("version").output().is_ok()
+        && Command::new("python3").arg("--version").output().is_ok();
+    if !known {
+        weir_testkit::missing("openssl and python3", "reading by HTTPS");
+        return;
+    }
+    let folder = folder("https_is_read_from_who_shows_a_certificate_that_is_trusted");
+    let made = run(
+        "echo subjectAltName=IP:127.0.0.1,DNS:localhost > names; \
+         openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 30 -subj /CN=ours && \
+         openssl req -newkey rsa:2048 -nodes -keyout server.key -out server.csr -subj /CN=localhost && \
+         openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out server.pem -days 30 -extfile names",
+        &folder,
+    );
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let server = WebServer::start(Faults {
+        break_every: 5,
+        ..Faults::default()
+    });
+    for name in ["voip.pcap", "office.pcapng"] {
+        let bytes = std::fs::read(folder.join("demo").join(name)).unwrap();
+        server.put(name, bytes);
+    }
+    let mut tls = Command::new("python3")
+        .args(["-c", TLS, server.host()])
+        .current_dir(&folder)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut port = String::new();
+    BufReader::new(tls.stdout.take().unwrap())
+        .read_line(&mut port)
+        .unwrap();
+    let at = format!("https://localhost:{}", port.trim());
+    let query = |name: &str| format!("SELECT ip.src, count(*) FROM '{name}' GROUP BY 1 ORDER BY 1");
+    let ask = |from: &str, trusted: bool| {
+        let line = format!("weir query --format csv \"{}\"", query(from));
+        let mut command = command(&line, &folder);
+        if trusted {
+            command.env("SSL_CERT_FILE", folder.join("ca.pem"));
+        }
+        let output = command.output().unwrap();
+        let told = [output.stdout, output.stderr];
+        let told = told.map(|told| String::from_utf8_lossy(&told).into_owned());
+        (output.status.code(), told)
+    };
+    let (refused, stranger) = (ask(&format!("{at}/voip.pcap"), false), &at);
+    let answers = ["voip.pcap", "office.pcapng"].map(|name| {
+        let here = run(
+            &format!(
+                "weir query --format csv \"{}\"",
+                query(&format!("demo/{name}"))
+            ),
+            &folder,
+        );
+        (here, ask(&format!("{at}/{name}"), true))
+    });
+    tls.kill().unwrap();
+    tls.wait().unwrap();
+    for (here, (code, [stdout, stderr])) in answers {
+        assert_eq!(code, Some(0), "{stderr}");
+        assert_eq!(stdout, here.stdout);
+    }
+    let (code, [stdout, stderr]) = refused;
+    assert_ne!(code, Some(0), "{stdout}");
+    let errors: Vec<_> = stderr
+        .lines()
+        .filter(|line| line.starts_with("error"))
+        .collect();
+    assert_eq!(errors.len(), 1, "{stderr}");
+    assert!(errors[0].contains(stranger.as_str()), "{stderr}");
+    assert!(errors[0].contains("certificate"), "{stderr}");
 }
 
 #[test]

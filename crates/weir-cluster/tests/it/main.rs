@@ -11,3 +11,4 @@ mod deployed;
 mod proof;
 mod random;
 mod samples;
+mod trusted;

@@ -27,7 +27,7 @@ fn a_piece_is_read_once() {
     let there = Asks::there();
     let plan = there.plan(sql);
     assert!(plan.contains("PieceAggregate: pieces=4"), "{plan}");
-    let answered = there.ask(sql).unwrap();
+    let answered = there.ask_both(sql);
     assert_eq!(answered.rows, here.rows);
     assert_eq!(answered.records, here.records);
     assert_eq!(answered.bytes, here.bytes);

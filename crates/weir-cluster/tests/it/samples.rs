@@ -57,6 +57,8 @@ pub(crate) struct Answered {
     pub(crate) records: u64,
     pub(crate) bytes: u64,
     pub(crate) stopped: u64,
+    /// Executors that have read a piece.
+    pub(crate) readers: u64,
 }
 
 impl Answered {
@@ -98,6 +100,13 @@ impl Asks {
         Self::with(&options, Some(client))
     }
 
+    /// Asks by this client.
+    pub(crate) fn by(client: Client) -> Self {
+        let mut options = Options::default();
+        options.cluster = Some(Arc::new(client.clone()));
+        Self::with(&options, Some(client))
+    }
+
     pub(crate) fn with(options: &Options, client: Option<Client>) -> Self {
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = runtime.worker_threads(2).thread_stack_size(16 << 20);
@@ -110,6 +119,18 @@ impl Asks {
 
     pub(crate) fn ask(&self, sql: &str) -> Result<Answered, Error> {
         self.ask_after(sql, || {})
+    }
+
+    /// As [`Self::ask`], once both executors have read: one may still be starting, or be busy for another test.
+    pub(crate) fn ask_both(&self, sql: &str) -> Answered {
+        for _ in 0..100 {
+            let answered = self.ask(sql).unwrap();
+            if answered.readers == 2 {
+                return answered;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(200));
+        }
+        panic!("{sql}: one executor reads all");
     }
 
     /// Does something between planning a statement and starting it.
@@ -144,6 +165,7 @@ impl Asks {
             records: totals.records,
             bytes: totals.bytes,
             stopped: totals.stopped,
+            readers: report.take_readers(),
         })
     }
 

@@ -112,6 +112,32 @@ impl Reports {
         true
     }
 
+    /// Whether a metric of this name tells how much of a piece was read.
+    #[must_use]
+    pub fn is_of_progress(name: &str) -> bool {
+        let rest = name.strip_prefix(PREFIX).and_then(piece_id);
+        rest.is_some_and(|(_, name)| matches!(name, "records" | "source_bytes"))
+    }
+
+    /// How much was read by the pieces that have told of it. A piece that several scans read is one.
+    #[must_use]
+    pub fn progress(&self) -> PieceProgress {
+        let mut progress = PieceProgress::default();
+        for ((_, name), value) in &self.counts {
+            match *name {
+                "records" => {
+                    progress.pieces += 1;
+                    progress.records = progress.records.saturating_add(*value);
+                }
+                "source_bytes" => {
+                    progress.source_bytes = progress.source_bytes.saturating_add(*value);
+                }
+                _ => {}
+            }
+        }
+        progress
+    }
+
     /// True when these pieces of a reading, which are the parts of one file, go together: each has said where it began and
     /// what it has come to, was sound, and began where the one before it has arrived.
     pub(super) fn go_together(&self, reading: u32, pieces: std::ops::Range<u32>) -> bool {
@@ -165,6 +191,22 @@ impl Reports {
     }
 }
 
+/// How far a statement is that others answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PieceProgress {
+    /// Pieces that were read.
+    pub pieces: u64,
+    /// All pieces; 0 when they are not known.
+    pub pieces_all: u64,
+    /// Bytes of the files in them.
+    pub source_bytes: u64,
+    /// Records in them.
+    pub records: u64,
+    /// Machines that have read one.
+    pub readers: u64,
+}
+
 fn piece_id(rest: &str) -> Option<(PieceId, &str)> {
     let (reading, rest) = rest.split_once('.')?;
     let (piece, rest) = rest.split_once('.')?;
@@ -199,3 +241,36 @@ const NOTE: &str = "note";
 const SEPARATOR: char = '\u{1f}';
 /// Damaged places of a piece that are told one by one; the others are counted.
 const ERRORS_MAX: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_counts_a_piece_once() {
+        let mut reports = Reports::default();
+        for (name, value) in [
+            ("weir.0.0.records", 10),
+            ("weir.0.0.source_bytes", 100),
+            // Another scan of the same piece, and the same task a second time.
+            ("weir.0.0.records", 10),
+            ("weir.0.1.records", 5),
+            ("weir.0.1.errors", 1),
+            ("weir.1.0.records", 1),
+        ] {
+            assert!(reports.take(name, value), "{name}");
+        }
+        let progress = reports.progress();
+        assert_eq!((progress.pieces, progress.records), (3, 16));
+        assert_eq!(progress.source_bytes, 100);
+        assert!(Reports::is_of_progress("weir.0.1.records"));
+        for other in [
+            "weir.0.1.errors",
+            "output_rows",
+            "weir.records",
+            "weir.x.0.records",
+        ] {
+            assert!(!Reports::is_of_progress(other), "{other}");
+        }
+    }
+}

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use weir_capture::Object as _;
 use weir_remote::{ErrorKind, Options, Stores};
-use weir_testkit::web::Moto;
+use weir_testkit::web::{Faults, Moto, WebServer};
 
 use crate::{bytes, one, whole};
 
@@ -103,4 +103,79 @@ fn an_object_is_there_when_it_is_whole_and_not_before() {
         error.to_string().contains("no such object: NoSuchBucket"),
         "{error}"
     );
+}
+
+/// What Google's and Azure's interfaces say, from a server that says the same: the forms of their lists, and where each has
+/// its objects.
+#[test]
+fn objects_of_google_and_azure_are_listed_and_read() {
+    let server = WebServer::start(Faults {
+        break_every: 5,
+        ..Faults::default()
+    });
+    let content = bytes(9 << 20, 7);
+    let size = content.len();
+    // Google's name of an object is one segment of the path, Azure's several.
+    server.put("bucket/day%2Fa%2Epcap", content.clone());
+    server.put("container/day/a.pcap", content.clone());
+    server.put(
+        "bucket",
+        format!(
+            "<?xml version='1.0'?><ListBucketResult><Name>bucket</Name><Prefix>day/</Prefix><KeyCount>2</KeyCount>\
+             <IsTruncated>false</IsTruncated>\
+             <Contents><Key>day/a.pcap</Key><LastModified>2026-11-23T07:00:01.000Z</LastModified><ETag>\"1\"</ETag>\
+             <Size>{size}</Size></Contents>\
+             <Contents><Key>day/a.txt</Key><LastModified>2026-11-23T07:00:01.000Z</LastModified><ETag>\"1\"</ETag>\
+             <Size>7</Size></Contents></ListBucketResult>"
+        )
+        .into_bytes(),
+    );
+    let blob = |name: &str, size: usize| {
+        format!(
+            "<Blob><Name>{name}</Name><Properties><Last-Modified>Mon, 23 Nov 2026 07:00:01 GMT</Last-Modified>\
+             <Etag>\"1\"</Etag><Content-Length>{size}</Content-Length><Content-Type>x</Content-Type></Properties></Blob>"
+        )
+    };
+    server.put(
+        "container",
+        format!(
+            "<?xml version=\"1.0\"?><EnumerationResults><Prefix>day/</Prefix><Blobs>{}{}</Blobs><NextMarker/></EnumerationResults>",
+            blob("day/a.pcap", size),
+            blob("day/a.txt", 7)
+        )
+        .into_bytes(),
+    );
+    let at = format!("http://{}", server.host());
+    let mut options = Options::default();
+    for (name, value) in [
+        ("google_base_url", at.as_str()),
+        ("google_skip_signature", "true"),
+        ("azure_storage_account_name", "account"),
+        ("azure_storage_endpoint", &at),
+        ("azure_skip_signature", "true"),
+        ("azure_allow_http", "true"),
+    ] {
+        options.settings.push((name.to_owned(), value.to_owned()));
+    }
+    let stores = Stores::new(&options).unwrap();
+    for start in ["gs://bucket", "az://container"] {
+        for name in ["day/a.pcap", "day/*.pcap"] {
+            let object = one(&stores, &format!("{start}/{name}"));
+            assert_eq!(object.name(), format!("{start}/day/a.pcap"));
+            assert!(whole(&object).unwrap() == content, "{start}/{name}");
+        }
+        let error = stores.expand(&format!("{start}/none.pcap")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+        assert!(!error.to_string().contains('\n'), "{error}");
+    }
+    // One that changes while it is read.
+    for (start, key) in [
+        ("gs://bucket", "bucket/day%2Fa%2Epcap"),
+        ("az://container", "container/day/a.pcap"),
+    ] {
+        let object = one(&stores, &format!("{start}/day/a.pcap"));
+        server.put(key, bytes(size, 8));
+        let error = whole(&object).unwrap_err();
+        assert!(error.to_string().contains("it has changed"), "{error}");
+    }
 }
