@@ -327,8 +327,10 @@ def open(
     stream: IO[bytes]
     if isinstance(source, (bytes, bytearray, memoryview)):
         stream = io.BytesIO(source)
-    else:
+    elif hasattr(source, "read"):
         stream = source
+    else:
+        raise TypeError(f"a path, a list of paths, bytes or a file that is open, not {type(source).__name__}")
     spooled = _Spooled(stream)
     return Capture([spooled.path], options, spooled)
 
