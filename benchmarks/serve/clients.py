@@ -7,6 +7,7 @@ The same table of six columns lies in a Parquet file for weir and in a table for
 its end and keep nothing. One line of JSON for each measurement: {"name", "who", "seconds", "resident_mb"}.
 """
 
+import contextlib
 import glob
 import json
 import os
@@ -64,10 +65,27 @@ def by_http(port, table):
         return sum(batch.num_rows for batch in reader)
 
 
+def by_jdbc(driver, port, table):
+    """Rows in text, ten thousand at a time, as DBeaver and Metabase read long answers."""
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Fetch.java")
+    url = f"jdbc:postgresql://127.0.0.1:{port}/weir?user=bench&defaultRowFetchSize=10000"
+    told = subprocess.run(["java", "-Xmx256m", "-cp", driver, source, url, f"SELECT * FROM {table}"], check=True, capture_output=True, text=True)
+    count, seconds = told.stdout.split()
+    return int(count), float(seconds)
+
+
+def jdbc():
+    """The driver as Maven keeps it, where there is one."""
+    found = sorted(glob.glob(os.path.expanduser("~/.m2/repository/org/postgresql/postgresql/*/postgresql-*.jar")))
+    return found[-1] if found and shutil.which("java") else None
+
+
 def measure(name, who, rows, read, pid=None):
     before = time.monotonic()
     count = read()
     seconds = time.monotonic() - before
+    # The start of a virtual machine is no one's.
+    count, seconds = count if isinstance(count, tuple) else (count, seconds)
     assert count == rows, (name, who, count)
     resident = resident_mb(pid, "VmHWM") if pid else None
     print(json.dumps({"name": name, "who": who, "seconds": seconds, "resident_mb": resident}), flush=True)
@@ -77,7 +95,9 @@ def has(module):
     return subprocess.run([sys.executable, "-c", f"import {module}.dbapi"], capture_output=True).returncode == 0
 
 
+@contextlib.contextmanager
 def of_weir(program, folder, rows):
+    """What reads from weir, by name, and its process."""
     table = os.path.join(folder, "rows.parquet")
     subprocess.run([program, "query", SELECT.format(rows=rows), "-o", table, "--overwrite"], check=True)
     doors = ["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--flight", "127.0.0.1:0"]
@@ -86,23 +106,35 @@ def of_weir(program, folder, rows):
         ports = [int(re.search(r":(\d+)(/|$)", server.stdout.readline()).group(1)) for _ in range(3)]
         table = "'rows.parquet'"
         print(json.dumps({"name": "idle", "who": "weir", "resident_mb": resident_mb(server.pid)}), flush=True)
-        measure("text by psql", "weir", rows, lambda: by_psql(ports[0], table), server.pid)
-        if has("adbc_driver_postgresql"):
-            uri = f"postgresql://bench@127.0.0.1:{ports[0]}/weir"
-            measure("binary by ADBC", "weir", rows, lambda: by_adbc("adbc_driver_postgresql", uri, table), server.pid)
+        readers = postgres_readers(ports[0], table)
         if has("adbc_driver_flightsql"):
             uri = f"grpc://127.0.0.1:{ports[2]}"
-            measure("Flight SQL by ADBC", "weir", rows, lambda: by_adbc("adbc_driver_flightsql", uri, table), server.pid)
-        measure("Arrow over HTTP", "weir", rows, lambda: by_http(ports[1], table), server.pid)
+            readers["Flight SQL by ADBC"] = lambda: by_adbc("adbc_driver_flightsql", uri, table)
+        readers["Arrow over HTTP"] = lambda: by_http(ports[1], table)
+        yield readers, server.pid
     finally:
         server.terminate()
         server.wait()
 
 
+def postgres_readers(port, table):
+    """What reads by the PostgreSQL protocol, by name."""
+    readers = {"text by psql": lambda: by_psql(port, table)}
+    if has("adbc_driver_postgresql"):
+        uri = f"postgresql://bench@127.0.0.1:{port}/weir"
+        readers["binary by ADBC"] = lambda: by_adbc("adbc_driver_postgresql", uri, table)
+    if driver := jdbc():
+        readers["rows by JDBC"] = lambda: by_jdbc(driver, port, table)
+    return readers
+
+
+@contextlib.contextmanager
 def of_postgres(rows):
+    """What reads from PostgreSQL, by name; nothing where it is not installed."""
     found = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"))
     if not found:
         print("PostgreSQL is not installed", file=sys.stderr)
+        yield {}
         return
     programs = os.path.dirname(found[-1])
     # It does not run as root.
@@ -122,11 +154,8 @@ def of_postgres(rows):
             ask = ["psql", "-X", "-q", "-h", "127.0.0.1", "-p", str(port), "-U", "bench"]
             subprocess.run(ask + ["-d", "postgres", "-c", "CREATE DATABASE weir"], check=True)
             subprocess.run(ask + ["-d", "weir", "-c", f"CREATE TABLE rows AS {SELECT.format(rows=rows)}",
-                                  "-c", "VACUUM ANALYZE rows"], check=True)
-            measure("text by psql", "PostgreSQL", rows, lambda: by_psql(port, "rows"))
-            if has("adbc_driver_postgresql"):
-                uri = f"postgresql://bench@127.0.0.1:{port}/weir"
-                measure("binary by ADBC", "PostgreSQL", rows, lambda: by_adbc("adbc_driver_postgresql", uri, "rows"))
+                                  "-c", "VACUUM ANALYZE rows", "-c", "CHECKPOINT"], check=True)
+            yield postgres_readers(port, "rows")
         finally:
             subprocess.run(someone + [f"{programs}/pg_ctl", "-D", data, "-m", "immediate", "stop"],
                            stdout=subprocess.DEVNULL, cwd=folder)
@@ -134,6 +163,17 @@ def of_postgres(rows):
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def main(program, folder, rows):
+    with of_weir(program, folder, rows) as (ours, pid), of_postgres(rows) as theirs:
+        # In turns, so that what else the machine does befalls both.
+        for _ in range(TURNS):
+            for name, read in ours.items():
+                measure(name, "weir", rows, read, pid)
+                if name in theirs:
+                    measure(name, "PostgreSQL", rows, theirs[name])
+
+
+TURNS = 3
+
 if __name__ == "__main__":
-    of_weir(sys.argv[1], sys.argv[2], int(sys.argv[3]))
-    of_postgres(int(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

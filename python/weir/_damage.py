@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 import warnings
 from dataclasses import dataclass, field
 
 __all__ = ["Damage", "DamageWarning", "Fault"]
 
-_log = logging.getLogger("weir")
+
+def _log(message: str) -> None:
+    """Says something to the logger ``weir``; what says nothing does not wait for `logging`."""
+    import logging
+
+    logging.getLogger("weir").info("%s", message)
 
 
 class DamageWarning(UserWarning):
@@ -95,12 +99,12 @@ def _ended(
     """The native half calls it when a result has come to its end."""
     damage = _of(faults, notes, records, octets, stopped, unknown_link, complete)
     for note in damage.notes:
-        _log.info("%s", note)
+        _log(note)
     remarks = damage._remarks()
     if damage.unknown_link:
         warnings.warn(remarks.pop(0), DamageWarning, stacklevel=4)
     for remark in remarks:
-        _log.info("%s", remark)
+        _log(remark)
     shown = damage.faults[:_SHOWN]
     for fault in shown:
         warnings.warn(str(fault), DamageWarning, stacklevel=4)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import tempfile
 import weakref
 from dataclasses import dataclass, field, replace
 from typing import IO, TYPE_CHECKING, Any
@@ -327,8 +326,10 @@ def open(
     stream: IO[bytes]
     if isinstance(source, (bytes, bytearray, memoryview)):
         stream = io.BytesIO(source)
-    else:
+    elif hasattr(source, "read"):
         stream = source
+    else:
+        raise TypeError(f"a path, a list of paths, bytes or a file that is open, not {type(source).__name__}")
     spooled = _Spooled(stream)
     return Capture([spooled.path], options, spooled)
 
@@ -337,6 +338,9 @@ class _Spooled:
     """Bytes in a temporary file, which goes with whoever reads it."""
 
     def __init__(self, stream: IO[bytes]) -> None:
+        # It is long to import, and rarely wanted.
+        import tempfile
+
         handle, self.path = tempfile.mkstemp(prefix="weir-", suffix=".pcap")
         self._finalizer = weakref.finalize(self, _removed, self.path)
         with os.fdopen(handle, "wb") as file:

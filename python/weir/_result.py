@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast
@@ -259,6 +258,8 @@ class Result:
 
     def _repr_html_(self) -> str:
         """The first rows for a notebook, with what was found damaged; they stay to be read."""
+        import html
+
         names = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
         try:
             rows, more = self._first(_ROWS_SHOWN)

@@ -19,6 +19,7 @@ from typing import Any, Union
 from weir import _plot, _weir
 from weir._connection import _bytes
 from weir._plot import Plot
+from weir._relation import Capture
 
 __all__ = ["Advice", "Study", "advise", "study"]
 
@@ -130,7 +131,15 @@ class Advice:
         return f'<iframe srcdoc="{html.escape(self._page)}" width="100%" height="600"></iframe>'
 
 
-def _given(messages: Iterable[Given]) -> list[tuple[int, bool | None, bool, bytes]]:
+def _given(messages: Iterable[Given] | Capture) -> list[tuple[int, bool | None, bool, bytes]]:
+    if isinstance(messages, Capture):
+        return [
+            (connection, way == "to_client", kind == "text", text.encode() if text else octets or b"")
+            for connection, way, kind, text, octets in messages.websocket()
+            .filter("websocket.type IN ('text', 'binary') AND websocket.whole")
+            .select(*_COLUMNS)
+            .fetchall()
+        ]
     given = []
     for message in messages:
         connection, from_server, payload = (
@@ -142,15 +151,31 @@ def _given(messages: Iterable[Given]) -> list[tuple[int, bool | None, bool, byte
     return given
 
 
-def study(messages: Iterable[Given]) -> Study:
-    """What every setting makes of messages, to the byte: takeover, window bits, level, memLevel. CPU times
-    are estimates."""
+# What of a capture's messages is studied.
+_COLUMNS = (
+    "websocket.connection",
+    "websocket.direction",
+    "websocket.type",
+    "websocket.payload.text",
+    "websocket.payload.binary",
+)
+
+
+def study(messages: Iterable[Given] | Capture) -> Study:
+    """What every setting makes of messages, or of those in a capture, to the byte: takeover, window bits, level,
+    memLevel. CPU times are estimates.
+
+    >>> import weir
+    >>> study = weir.ws.study(weir.open("demo/websocket.pcap"))
+    >>> {row["messages"] for row in study.table() if (row["direction"], row["kind"]) == ("all", "all")}
+    {129}
+    """
     value, table = _weir.ws_study(_given(messages))
     return Study(json.loads(value), table)
 
 
 def advise(
-    messages: Iterable[Given],
+    messages: Iterable[Given] | Capture,
     *,
     connections: int,
     memory: int | str,

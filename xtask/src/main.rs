@@ -79,7 +79,7 @@ cargo xtask sanitize                 the dictionary's tests under address saniti
 cargo xtask python                   the extension module for Python: pytest, mypy, stubtest (WEIR_PYTHON names a python)
 cargo xtask python --pack            a wheel of the dev profile, and the README's examples from it
 cargo xtask python --wheel            the wheel as users get it, and the README's examples in environments that have nothing else
-cargo xtask python --asan [ARGS…]     the extension module's tests under the address sanitizer (half an hour to build); ARGS go to pytest
+cargo xtask python --asan [ARGS…]     the extension module's tests under the address sanitizer; ARGS go to pytest
 cargo xtask page [--double] [--shots DIR]
                                      the page of weir serve in a real browser: every view, keys, axe-core, no request away
 cargo xtask web-vendor [--check]     the files of others in the page of weir serve, from npm; or compare them with it

@@ -426,6 +426,17 @@ impl Engine {
         Ok(planned)
     }
 
+    /// Says whether a statement is one that this engine does: where it only answers questions, none that writes.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn allow(&self, statement: &Statement) -> Result<(), Error> {
+        match self.options.read_only {
+            true => statement.read_only(),
+            false => Ok(()),
+        }
+    }
+
     /// Says what of a statement is not done, or not allowed.
     fn check(&self, statement: &Statement) -> Result<(), Error> {
         let scalars = self
@@ -436,9 +447,7 @@ impl Engine {
             .keys()
             .cloned()
             .collect();
-        if self.options.read_only {
-            statement.read_only()?;
-        }
+        self.allow(statement)?;
         grammar::check(statement, &scalars)
     }
 

@@ -24,6 +24,7 @@ use datafusion::sql::sqlparser::ast::{
 use crate::error::{Error, ErrorKind};
 use crate::sample::Sample;
 use crate::statement::Statement;
+use verdict::Verdict;
 
 /// Looks at every part of a statement. `scalars` are the functions of one row.
 ///
@@ -102,6 +103,14 @@ impl Visitor for Walker<'_> {
                 _ => Ok(()),
             });
         self.take(looked)
+    }
+}
+
+/// What a statement is called that is not planned.
+pub(crate) const fn name_of(of: &ast::Statement) -> Option<&'static str> {
+    match verdict::statement(of) {
+        Verdict::Refused(what, _) => Some(what),
+        Verdict::Honoured => None,
     }
 }
 

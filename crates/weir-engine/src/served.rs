@@ -7,12 +7,13 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::sql::parser::Statement as DfStatement;
 use datafusion::sql::sqlparser::ast::{
-    self, Expr, Ident, ObjectName, ObjectNamePart, ObjectType, Query, SetExpr, TableAlias,
+    self, Expr, Ident, ObjectName, ObjectNamePart, ObjectType, Query, Select, SetExpr, TableAlias,
     TableFactor, Visitor, VisitorMut,
 };
 
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind};
+use crate::grammar;
 use crate::prepared;
 use crate::statement::{Statement, innermost};
 
@@ -244,8 +245,9 @@ fn writes(statement: &ast::Statement) -> Option<&'static str> {
         S::Delete(_) => Some("DELETE"),
         S::Copy { .. } => Some("COPY"),
         S::CreateFunction { .. } => Some("CREATE FUNCTION"),
+        S::CreateSchema { .. } => Some("CREATE SCHEMA"),
         S::Set(_) => Some("SET of anything but the time zone"),
-        _ => Some("this kind of statement"),
+        other => Some(grammar::name_of(other).unwrap_or("this kind of statement")),
     }
 }
 
@@ -264,6 +266,13 @@ impl Visitor for Bodies {
             _ => None,
         };
         self.0 = self.0.or(what);
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
+        if select.into.is_some() {
+            self.0 = self.0.or(Some("SELECT INTO"));
+        }
         ControlFlow::Continue(())
     }
 }
@@ -315,6 +324,13 @@ mod tests {
                 "SET of anything but the time zone is refused",
             ),
             ("DROP TABLE t", "DROP is refused"),
+            ("SELECT 1 AS a INTO t", "SELECT INTO is refused"),
+            ("SELECT 1 UNION SELECT 2 INTO t", "SELECT INTO is refused"),
+            ("EXPLAIN SELECT 1 INTO t", "SELECT INTO is refused"),
+            ("TRUNCATE t", "TRUNCATE is refused"),
+            ("BEGIN", "BEGIN is refused"),
+            ("GRANT SELECT ON t TO me", "GRANT is refused"),
+            ("CREATE SCHEMA s", "CREATE SCHEMA is refused"),
         ] {
             let refusal = parse(statement).read_only().unwrap_err();
             assert_eq!(refusal.kind(), ErrorKind::Refused, "{statement}");

@@ -46,6 +46,16 @@ fn known_by(name: &ObjectName) -> String {
     parts.collect::<Vec<_>>().join(".")
 }
 
+/// True when a query makes a table of its rows: `SELECT … INTO name`.
+fn has_into(body: &SetExpr) -> bool {
+    match body {
+        SetExpr::Select(select) => select.into.is_some(),
+        SetExpr::SetOperation { left, right, .. } => has_into(left) || has_into(right),
+        SetExpr::Query(query) => has_into(&query.body),
+        _ => false,
+    }
+}
+
 /// `SET TIME ZONE 'Europe/Berlin'`, as the standard has it, is the setting that the engine knows.
 fn name_time_zone(statement: &mut DfStatement) {
     let DfStatement::Statement(statement) = statement else {
@@ -118,15 +128,20 @@ impl Statement {
     #[must_use]
     pub fn gives_rows(&self) -> bool {
         match &self.inner {
-            DfStatement::Statement(statement) => !matches!(
-                statement.as_ref(),
-                ast::Statement::CreateView { .. }
-                    | ast::Statement::CreateTable { .. }
-                    | ast::Statement::Drop { .. }
-                    | ast::Statement::Set(_)
-                    | ast::Statement::Prepare { .. }
-                    | ast::Statement::Deallocate { .. }
-            ),
+            DfStatement::Statement(statement) => match statement.as_ref() {
+                // SELECT … INTO makes a table.
+                ast::Statement::Query(query) => !has_into(&query.body),
+                other => !matches!(
+                    other,
+                    ast::Statement::CreateView { .. }
+                        | ast::Statement::CreateSchema { .. }
+                        | ast::Statement::CreateTable { .. }
+                        | ast::Statement::Drop { .. }
+                        | ast::Statement::Set(_)
+                        | ast::Statement::Prepare { .. }
+                        | ast::Statement::Deallocate { .. }
+                ),
+            },
             DfStatement::CreateExternalTable(_) => false,
             _ => true,
         }

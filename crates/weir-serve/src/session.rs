@@ -5,8 +5,8 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
+use arrow::array::{AsArray, RecordBatch};
+use arrow::datatypes::{SchemaRef, UInt64Type};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use weir_engine::{Described, Engine, Parameter, Statement};
@@ -120,6 +120,19 @@ impl Session {
         Ok(())
     }
 
+    /// Does a statement that answers with the number of rows that it has written.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub(crate) async fn count(&self, statement: Statement) -> Result<u64, Failure> {
+        let mut answer = self.start(statement).await?;
+        let mut count = 0_u64;
+        while let Some(batch) = answer.next().await? {
+            count = count.saturating_add(counted(&batch));
+        }
+        Ok(count)
+    }
+
     /// Starts a statement: its columns are known when this is done.
     ///
     /// # Errors
@@ -219,6 +232,13 @@ impl Session {
             _counted: Counted::new(house, |metrics| &metrics.queries_running),
         })
     }
+}
+
+/// The number of rows that a batch says were written.
+pub(crate) fn counted(batch: &RecordBatch) -> u64 {
+    let counts = batch.columns().first();
+    let counts = counts.and_then(|column| column.as_primitive_opt::<UInt64Type>());
+    counts.map_or(0, |counts| counts.iter().flatten().sum())
 }
 
 /// Something ended that should not have.

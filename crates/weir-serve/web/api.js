@@ -71,6 +71,7 @@ export const files = () => json("/files");
 export const ladder = (path, callId) => json(`/ladder?${query({ path, call_id: callId, format: "json" })}`);
 export const stream = (path, flow) => json(`/stream?${query({ path, flow })}`);
 export const packet = (path, number) => json(`/packet?${query({ path, number })}`);
+export const study = (of, path) => json(`/study/${of}?${query({ path })}`);
 export const callCapture = async (path, callId) => (await ask(`/call.pcap?${query({ path, call_id: callId })}`)).blob();
 
 /** An answer in which addresses of either kind, which are text to the server, are addresses. */

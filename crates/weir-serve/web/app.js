@@ -69,9 +69,11 @@ function fillFiles() {
   const captures = app.files.filter((file) => file.kind === "capture");
   // A glob, or a file that has gone since, stays chosen: the server says what is wrong with it.
   const paths = captures.map((file) => file.path);
+  // What was dropped here lies in a folder that is nobody's concern.
+  const names = new Map(captures.map((file) => [file.path, file.name]));
   if (!app.file && paths.length > 0) app.file = paths.find((path) => path.includes("voip")) ?? paths[0];
   if (app.file && !paths.includes(app.file)) paths.unshift(app.file);
-  select.replaceChildren(...paths.map((path) => h("option", { value: path, selected: path === app.file }, path)));
+  select.replaceChildren(...paths.map((path) => h("option", { value: path, selected: path === app.file }, names.get(path) ?? path)));
   select.disabled = paths.length === 0;
 }
 

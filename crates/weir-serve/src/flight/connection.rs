@@ -3,8 +3,8 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use arrow::array::{AsArray, RecordBatch};
-use arrow::datatypes::{DataType, Schema, SchemaRef, UInt64Type};
+use arrow::array::RecordBatch;
+use arrow::datatypes::{DataType, Schema, SchemaRef};
 use arrow::ipc::writer::IpcWriteOptions;
 use arrow_flight::decode::FlightRecordBatchStream;
 use arrow_flight::error::FlightError;
@@ -42,7 +42,7 @@ use crate::columns::Columns;
 use crate::deadline::Deadline;
 use crate::error::{Failure, Kind};
 use crate::house::House;
-use crate::session::Session;
+use crate::session::{Session, counted};
 
 /// One connection.
 pub(super) struct Connection {
@@ -95,6 +95,7 @@ impl Connection {
     /// Does statements that only have effects, and keeps them for those that follow.
     async fn keep(&self, session: &Session, statements: Vec<Statement>) -> Result<(), Failure> {
         for statement in &statements {
+            session.engine.allow(statement)?;
             if !may_be_kept(statement) {
                 let message = "a table of a session is not kept over Flight SQL";
                 return Err(Failure::new(Kind::Refused, message)
@@ -159,10 +160,7 @@ impl Connection {
         };
         let mut count = 0_u64;
         while let Some(batch) = flow.next().await? {
-            let counts = batch.columns().first();
-            let counts = counts.and_then(|column| column.as_primitive_opt::<UInt64Type>());
-            let sum = counts.map_or(0, |counts| counts.values().iter().sum());
-            count = count.saturating_add(sum);
+            count = count.saturating_add(counted(&batch));
         }
         match is_copy {
             true => Ok(i64::try_from(count).unwrap_or(i64::MAX)),
@@ -251,9 +249,11 @@ impl Connection {
 /// Whether a statement is what an engine that begins anew can do again: views, settings and prepared texts.
 fn may_be_kept(statement: &Statement) -> bool {
     match statement.parsed() {
-        DfStatement::Statement(statement) => {
-            !matches!(statement.as_ref(), ast::Statement::CreateTable { .. })
-        }
+        DfStatement::Statement(statement) => !matches!(
+            statement.as_ref(),
+            // SELECT … INTO is a query that makes a table.
+            ast::Statement::CreateTable { .. } | ast::Statement::Query(_)
+        ),
         _ => false,
     }
 }

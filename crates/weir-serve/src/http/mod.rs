@@ -4,6 +4,7 @@ mod json;
 mod lists;
 mod page;
 mod query;
+mod study;
 mod views;
 
 use std::net::IpAddr;
@@ -50,6 +51,8 @@ impl Door {
             .route("/call.pcap", get(views::call))
             .route("/packet", get(views::packet))
             .route("/stream", get(views::stream))
+            .route("/study/websocket", get(study::websocket))
+            .route("/study/h248", get(study::h248))
             .route("/files", get(lists::files))
             .route("/fields", get(lists::fields))
             .route("/functions", get(lists::functions))

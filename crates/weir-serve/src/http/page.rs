@@ -63,6 +63,8 @@ pub(super) async fn description() -> Json<Value> {
             "/call.pcap": {"get": operation("The packets of a call's messages: path, call_id")},
             "/packet": {"get": operation("The columns of a packet, and its bytes in hex: path, number")},
             "/stream": {"get": operation("What a flow carries, piece by piece: path, flow")},
+            "/study/websocket": {"get": operation("What each setting of permessage-deflate makes of the messages: path")},
+            "/study/h248": {"get": operation("What the messages cost in every encoding: path")},
             "/upload": {"post": operation("Keeps a capture until the server ends")},
             "/health": {"get": operation("Says that the server is there")},
             "/metrics": {"get": operation("Counters for Prometheus")},

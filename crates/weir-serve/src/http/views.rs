@@ -40,7 +40,7 @@ enum Drawn {
 }
 
 /// A literal of SQL.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
@@ -161,7 +161,7 @@ fn broken(error: ArrowError) -> Failure {
 }
 
 /// Has the batches of a query looked at, as long as more are wanted.
-async fn each_batch(
+pub(super) async fn each_batch(
     house: &Arc<House>,
     sql: &str,
     mut look: impl FnMut(&RecordBatch) -> Result<bool, Failure>,
@@ -194,7 +194,7 @@ pub(super) async fn call(
 }
 
 /// The packets of a query as a capture.
-async fn captured(house: &Arc<House>, query: &str) -> Result<Vec<u8>, Refusal> {
+pub(super) async fn captured(house: &Arc<House>, query: &str) -> Result<Vec<u8>, Refusal> {
     let failed = |error: &dyn std::fmt::Display| {
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "run", error.to_string())
     };

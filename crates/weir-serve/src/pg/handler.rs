@@ -14,7 +14,7 @@ use futures::{StreamExt, stream};
 use pgwire::api::portal::{Format, Portal, PortalExecutionState};
 use pgwire::api::query::{ExtendedQueryHandler, SimpleQueryHandler, send_ready_for_query};
 use pgwire::api::results::{FieldInfo, QueryResponse, Response, Tag};
-use pgwire::api::stmt::QueryParser;
+use pgwire::api::stmt::{QueryParser, StoredStatement};
 use pgwire::api::store::{Entry, PortalStore};
 use pgwire::api::{
     ClientInfo, ClientPortalStore, ConnectionHandle, DEFAULT_NAME, PgWireConnectionState, Type,
@@ -23,17 +23,20 @@ use pgwire::error::{ErrorInfo, PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::copy::{CopyData, CopyDone, CopyOutResponse};
 use pgwire::messages::data::{DataRow, FieldDescription, RowDescription};
-use pgwire::messages::extendedquery::{Execute, PortalSuspended};
+use pgwire::messages::extendedquery::{Bind, Execute, PortalSuspended};
 use pgwire::messages::response::{
     CommandComplete, EmptyQueryResponse, NoticeResponse, TransactionStatus,
 };
 use pgwire::messages::simplequery::Query;
 use weir_engine::Statement;
 
+use super::cursor::{self, Asked, Cursor, Cursors, Declared, Fetched};
 use super::encode::{self, Encoder};
 use super::parameter::{parameter, type_of_parameter};
 use super::rewrite::for_catalog;
-use super::route::{CopyFormat, CopyOut, Route, cast_parameters, copy_out, is_of_catalog, route};
+use super::route::{
+    CopyFormat, CopyOut, Route, cast_parameters, copies_in, copy_out, counted, is_of_catalog, route,
+};
 use super::told::Told;
 use super::types;
 use crate::catalog::Catalog;
@@ -57,6 +60,7 @@ pub(super) struct Connection {
     catalog: Arc<Catalog>,
     /// What is to be said before the statement at work is complete.
     notices: Arc<Mutex<Vec<String>>>,
+    cursors: Cursors,
 }
 
 /// A prepared statement.
@@ -81,6 +85,26 @@ enum Doing {
     Told(Told),
     /// asyncpg asks what types are.
     Types,
+    /// A cursor for a query.
+    Declare(Declared, Prepared),
+    Fetch(Fetched),
+    Close(Option<String>),
+}
+
+impl Prepared {
+    /// The columns of the answer.
+    pub(super) const fn fields(&self) -> &Arc<Vec<FieldInfo>> {
+        &self.fields
+    }
+
+    /// True for what a cursor goes over.
+    fn is_query(&self) -> bool {
+        match &*self.doing {
+            Doing::Engine(statement) => statement.is_query() && statement.gives_rows(),
+            Doing::Catalog(_) | Doing::Told(_) => !self.fields.is_empty(),
+            _ => false,
+        }
+    }
 }
 
 pub(super) fn refused(failure: &Failure) -> PgWireError {
@@ -167,6 +191,7 @@ impl Connection {
             session,
             catalog,
             notices: Arc::default(),
+            cursors: Cursors::default(),
         }
     }
 
@@ -335,6 +360,7 @@ impl Connection {
                 self.complete(client, tag).await
             }
             Response::TransactionEnd(tag) => {
+                self.cursors.end_transaction();
                 client.set_transaction_status(TransactionStatus::Idle);
                 self.complete(client, tag).await
             }
@@ -353,6 +379,21 @@ impl Connection {
         C::Error: Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
+        if cursor::may_ask(sql) {
+            if let Some(asked) = cursor::asked(sql) {
+                may_run(client)?;
+                let asked = asked.map_err(|failure| refused(&failure))?;
+                return self.simple_cursor(client, asked).await;
+            }
+            let (parts, _) = weir_engine::statements(sql);
+            let parts: Vec<&str> = parts.into_iter().filter_map(|part| sql.get(part)).collect();
+            if parts.len() > 1 && parts.iter().any(|part| cursor::asked(part).is_some()) {
+                for part in parts {
+                    Box::pin(self.simple(client, part)).await?;
+                }
+                return Ok(());
+            }
+        }
         if let Some(copy) = copied(sql)? {
             may_run(client)?;
             return self.copy(client, &copy).await;
@@ -395,6 +436,122 @@ impl Connection {
         Ok(())
     }
 
+    /// Does what a simple query asks of cursors.
+    async fn simple_cursor<C: Client>(&self, client: &mut C, asked: Asked) -> PgWireResult<()>
+    where
+        C::PortalStore: PortalStore,
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        match asked {
+            Asked::Declare(declared) => {
+                let query = declared.query.as_str();
+                let parsed = self.query_parser().parse_sql(&*client, query, &[]).await?;
+                let prepared = parsed.ok_or_else(|| refused(&no_cursor()))?;
+                let portal = ahead(&declared.name, prepared, &[]);
+                self.declare(client, &declared, portal?).await
+            }
+            Asked::Fetch(fetched) => {
+                self.fetch(client, &fetched, &Format::UnifiedText, true)
+                    .await
+            }
+            Asked::Close(name) => self.close(client, name.as_deref()).await,
+        }
+    }
+
+    /// Makes a cursor.
+    async fn declare<C: Client>(
+        &self,
+        client: &mut C,
+        declared: &Declared,
+        portal: Portal<Prepared>,
+    ) -> PgWireResult<()>
+    where
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        let prepared = &portal.statement.statement;
+        if !prepared.is_query() {
+            return Err(refused(&no_cursor()));
+        }
+        if portal.parameter_len() != prepared.parameters.len() {
+            let message = "the query of a cursor has parameters, and no values are given";
+            return Err(refused(&Failure::new(Kind::Plan, message)));
+        }
+        let cursor = Cursor {
+            is_binary: declared.is_binary,
+            is_held: declared.is_held,
+            rows: cursor::Rows::Ahead,
+            portal,
+        };
+        self.cursors.add(&declared.name, cursor)?;
+        self.complete(client, Tag::new("DECLARE CURSOR")).await
+    }
+
+    /// Sends the next rows of a cursor, or passes over them.
+    async fn fetch<C: Client>(
+        &self,
+        client: &mut C,
+        fetched: &Fetched,
+        format: &Format,
+        is_described: bool,
+    ) -> PgWireResult<()>
+    where
+        C::PortalStore: PortalStore,
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        let mut cursor = self.cursors.take(&fetched.name)?;
+        let known = cursor.set_format(format);
+        known.map_err(|failure| refused(&failure))?;
+        let shown = formatted(&cursor.fields(), &cursor.portal.result_column_format);
+        if is_described && !fetched.is_move {
+            let described = described(&shown);
+            client
+                .feed(PgWireBackendMessage::RowDescription(described))
+                .await?;
+        }
+        let mut rows = match std::mem::replace(&mut cursor.rows, cursor::Rows::Over) {
+            cursor::Rows::Ahead => self.begin(client, &cursor.portal).await?,
+            cursor::Rows::Begun(rows) => Some(rows),
+            cursor::Rows::Over => None,
+        };
+        let mut count = 0;
+        while let Some(known) = &mut rows
+            && fetched.count.is_none_or(|most| count < most)
+        {
+            let Some(row) = known.data_rows.next().await else {
+                rows = None;
+                self.tell(client).await?;
+                break;
+            };
+            let row = row?;
+            if !fetched.is_move {
+                client.feed(PgWireBackendMessage::DataRow(row)).await?;
+            }
+            count += 1;
+        }
+        if let Some(rows) = rows {
+            cursor.rows = cursor::Rows::Begun(rows);
+        }
+        self.cursors.put_back(&fetched.name, cursor);
+        let tag = Tag::new(if fetched.is_move { "MOVE" } else { "FETCH" });
+        self.complete(client, tag.with_rows(count)).await
+    }
+
+    async fn close<C: Client>(&self, client: &mut C, name: Option<&str>) -> PgWireResult<()>
+    where
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        self.cursors.close(name)?;
+        let tag = match name {
+            Some(_) => "CLOSE CURSOR",
+            None => "CLOSE CURSOR ALL",
+        };
+        self.complete(client, Tag::new(tag)).await
+    }
+
     /// Sends what the catalog says to a text.
     async fn ask_catalog<C: Client>(&self, client: &mut C, sql: &str) -> PgWireResult<()>
     where
@@ -412,6 +569,13 @@ impl Connection {
         Ok(())
     }
 
+    /// Does a statement that says how many rows it has written.
+    async fn count(&self, statement: Statement, tag: Tag) -> PgWireResult<Tag> {
+        let count = self.session.count(statement).await;
+        let count = count.map_err(|failure| refused(&failure))?;
+        Ok(tag.with_rows(usize::try_from(count).unwrap_or(usize::MAX)))
+    }
+
     /// Does a statement whose rows nobody wants.
     async fn run(&self, statement: Statement) -> PgWireResult<()> {
         let run = self.session.run(statement).await;
@@ -427,6 +591,10 @@ impl Connection {
         if !statement.gives_rows() {
             let tag = tag(&statement);
             self.run(statement).await?;
+            return self.complete(client, tag).await;
+        }
+        if let Some(tag) = counted(&statement) {
+            let tag = self.count(statement, tag).await?;
             return self.complete(client, tag).await;
         }
         let answer = self
@@ -544,12 +712,29 @@ impl Connection {
                 self.begin_catalog(client, portal, known).await?;
             }
             Doing::Catalog(known) => return self.begin_catalog(client, portal, known).await,
+            Doing::Declare(declared, of) => {
+                may_run(client)?;
+                let mut ahead = ahead(&declared.name, of.clone(), &portal.parameters)?;
+                ahead.parameter_format = portal.parameter_format.clone();
+                self.declare(client, declared, ahead).await?;
+            }
+            // `execute` fetches: what is begun here is what a cursor goes over.
+            Doing::Fetch(_) => return Err(refused(&no_cursor())),
+            Doing::Close(name) => {
+                may_run(client)?;
+                self.close(client, name.as_deref()).await?;
+            }
             Doing::Engine(statement) => {
                 may_run(client)?;
                 let statement = bound(statement, portal)?;
                 if !statement.gives_rows() {
                     let tag = tag(&statement);
                     self.run(statement).await?;
+                    self.complete(client, tag).await?;
+                    return Ok(None);
+                }
+                if let Some(tag) = counted(&statement) {
+                    let tag = self.count(statement, tag).await?;
                     self.complete(client, tag).await?;
                     return Ok(None);
                 }
@@ -649,6 +834,11 @@ impl Connection {
         C::Error: Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
+        if let Doing::Fetch(fetched) = &*portal.statement.statement.doing {
+            may_run(client)?;
+            let format = &portal.result_column_format;
+            return self.fetch(client, fetched, format, false).await;
+        }
         let state = portal.state();
         let mut state = state.lock().await;
         let begun = match std::mem::replace(&mut *state, PortalExecutionState::Finished) {
@@ -701,6 +891,24 @@ fn bound(statement: &Statement, portal: &Portal<Prepared>) -> PgWireResult<State
     bound.map_err(|error| refused(&Failure::from(error)))
 }
 
+/// A query that a cursor goes over, with the values of its parameters.
+fn ahead(
+    name: &str,
+    prepared: Prepared,
+    values: &[Option<bytes::Bytes>],
+) -> PgWireResult<Portal<Prepared>> {
+    let types = prepared.parameters.iter().cloned().map(Some).collect();
+    let statement = StoredStatement::new(name.to_owned(), prepared, types);
+    let name = Some(name.to_owned());
+    let bind = Bind::new(name, None, Vec::new(), values.to_vec(), Vec::new());
+    Portal::try_new(&bind, Arc::new(statement))
+}
+
+fn no_cursor() -> Failure {
+    Failure::new(Kind::Plan, "a cursor goes over the rows of a query")
+        .with_hint("DECLARE name CURSOR FOR SELECT …")
+}
+
 /// Says that nothing runs in a transaction that has failed.
 fn may_run<C: ClientInfo>(client: &C) -> PgWireResult<()> {
     if client.transaction_status() != TransactionStatus::Error {
@@ -712,6 +920,13 @@ fn may_run<C: ClientInfo>(client: &C) -> PgWireResult<()> {
 }
 
 fn copied(sql: &str) -> PgWireResult<Option<CopyOut>> {
+    if copies_in(sql) {
+        let message = "COPY … FROM is refused: nothing is copied in here";
+        let hint = "put the file below a root, or POST it to /upload";
+        return Err(refused(
+            &Failure::new(Kind::Refused, message).with_hint(hint),
+        ));
+    }
     copy_out(sql).map_err(|message| refused(&Failure::new(Kind::Syntax, message)))
 }
 
@@ -719,16 +934,23 @@ fn copied(sql: &str) -> PgWireResult<Option<CopyOut>> {
 fn tag(statement: &Statement) -> Tag {
     let sql = statement.parsed().to_string().to_ascii_uppercase();
     let known = [
-        "CREATE VIEW",
-        "DROP VIEW",
+        "CREATE EXTERNAL TABLE",
+        "CREATE SCHEMA",
         "CREATE TABLE",
-        "DROP TABLE",
-        "PREPARE",
         "DEALLOCATE",
+        "DROP SCHEMA",
+        "DROP TABLE",
+        "DROP VIEW",
+        "PREPARE",
         "SET",
     ];
     let first = known.iter().find(|tag| sql.starts_with(**tag));
-    Tag::new(first.unwrap_or(&"CREATE VIEW"))
+    // SELECT … INTO makes a table as well; CREATE OR REPLACE VIEW is the view's.
+    let made = match statement.is_query() {
+        true => "CREATE TABLE",
+        false => "CREATE VIEW",
+    };
+    Tag::new(first.unwrap_or(&made))
 }
 
 fn asks_version(statement: &Statement) -> bool {
@@ -822,6 +1044,7 @@ fn handle<C: ClientInfo>(client: &C) -> Option<Arc<ConnectionHandle>> {
 pub(super) struct Preparer {
     session: Arc<Session>,
     catalog: Arc<Catalog>,
+    cursors: Cursors,
 }
 
 #[async_trait]
@@ -842,6 +1065,10 @@ impl QueryParser for Preparer {
             parameters: Vec::new(),
             fields: Arc::new(fields),
         };
+        if let Some(asked) = cursor::asked(sql) {
+            let asked = asked.map_err(|failure| refusal("ERROR", &failure, Some(sql)))?;
+            return self.cursor(client, asked, types).await.map(Some);
+        }
         if let Some(copy) = copied(sql)? {
             return Ok(Some(plain(Doing::Copy(copy), Vec::new())));
         }
@@ -907,7 +1134,11 @@ impl QueryParser for Preparer {
                     .await
                     .map_err(failed)?;
                 let origins = &described.address_origins;
-                let fields = encode::fields(&described.schema, origins, &Format::UnifiedText);
+                let fields = match counted(&statement) {
+                    // What was written is counted, and has no rows.
+                    Some(_) => Vec::new(),
+                    None => encode::fields(&described.schema, origins, &Format::UnifiedText),
+                };
                 (fields, described.parameters)
             }
             false => (Vec::new(), Vec::new()),
@@ -946,6 +1177,39 @@ impl QueryParser for Preparer {
 }
 
 impl Preparer {
+    /// Prepares what is asked of cursors.
+    async fn cursor<C>(
+        &self,
+        client: &C,
+        asked: Asked,
+        types: &[Option<Type>],
+    ) -> PgWireResult<Prepared>
+    where
+        C: ClientInfo + Unpin + Send + Sync,
+    {
+        let (doing, parameters, fields) = match asked {
+            Asked::Declare(declared) => {
+                let of = self.parse_sql(client, &declared.query, types).await?;
+                let of = of.ok_or_else(|| refused(&no_cursor()))?;
+                let parameters = of.parameters.clone();
+                (Doing::Declare(declared, of), parameters, Arc::default())
+            }
+            Asked::Fetch(fetched) => {
+                let fields = match fetched.is_move {
+                    true => Arc::default(),
+                    false => self.cursors.fields(&fetched.name)?,
+                };
+                (Doing::Fetch(fetched), Vec::new(), fields)
+            }
+            Asked::Close(name) => (Doing::Close(name), Vec::new(), Arc::default()),
+        };
+        Ok(Prepared {
+            doing: Arc::new(doing),
+            parameters,
+            fields,
+        })
+    }
+
     async fn of_catalog<C>(
         &self,
         client: &C,
@@ -999,6 +1263,7 @@ impl ExtendedQueryHandler for Connection {
         Arc::new(Preparer {
             session: Arc::clone(&self.session),
             catalog: Arc::clone(&self.catalog),
+            cursors: self.cursors.clone(),
         })
     }
 
@@ -1019,6 +1284,11 @@ impl ExtendedQueryHandler for Connection {
                 let rows_max = usize::try_from(message.max_rows).unwrap_or_default();
                 let work = self.execute(client, &portal, rows_max);
                 Self::until_cancelled(handle, limit, work).await?;
+                // A cursor is a portal to who asks for its columns, as psycopg does.
+                if let Doing::Declare(declared, of) = &*portal.statement.statement.doing {
+                    let shown = ahead(&declared.name, of.clone(), &portal.parameters)?;
+                    client.portal_store().put_portal(Arc::new(shown));
+                }
             }
             Some(Entry::Empty) => {
                 client

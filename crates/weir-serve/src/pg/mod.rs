@@ -3,6 +3,7 @@
 //! The messages are pgwire's; who answers them is here: the catalog's questions go to datafusion-postgres (`route`),
 //! all other text to the engine of the connection (`handler`), whose rows are written by `encode`.
 
+mod cursor;
 mod encode;
 mod handler;
 mod parameter;

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use datafusion::sql::parser::Statement as DfStatement;
 use datafusion::sql::sqlparser::ast::{self, Expr, Visit, Visitor};
 use pgwire::api::Type;
+use pgwire::api::results::Tag;
 use weir_engine::Statement;
 
 /// Who answers a statement.
@@ -77,6 +78,14 @@ pub(super) fn route(statement: &Statement) -> Route {
             }
         }
         S::Set(_) => Route::Nothing("SET"),
+        // All settings are the engine's own.
+        S::ShowVariable { variable }
+            if variable
+                .iter()
+                .all(|word| word.value.eq_ignore_ascii_case("all")) =>
+        {
+            Route::Engine
+        }
         S::ShowVariable { .. } | S::ShowStatus { .. } | S::ShowCatalogs { .. } => Route::Catalog,
         S::StartTransaction { .. } | S::Commit { .. } | S::Rollback { .. } => Route::Catalog,
         S::Savepoint { .. } => Route::Nothing("SAVEPOINT"),
@@ -84,7 +93,6 @@ pub(super) fn route(statement: &Statement) -> Route {
         S::Discard { .. } => Route::Nothing("DISCARD ALL"),
         S::LISTEN { .. } => Route::Nothing("LISTEN"),
         S::UNLISTEN { .. } => Route::Nothing("UNLISTEN"),
-        S::Close { .. } => Route::Nothing("CLOSE CURSOR"),
         S::Query(_) => {
             let mut asks = Asks(false);
             let _ = statement.visit(&mut asks);
@@ -179,6 +187,43 @@ fn named_type(name: &str) -> Option<Type> {
         name if name.starts_with("numeric") || name.starts_with("decimal") => Type::NUMERIC,
         _ => return None,
     })
+}
+
+/// The tag of a statement that answers with the number of rows that it has written, which is part of its tag here.
+pub(super) fn counted(statement: &Statement) -> Option<Tag> {
+    match statement.parsed() {
+        DfStatement::CopyTo(_) => Some(Tag::new("COPY")),
+        // The number in front is of rows with numbers of their own, which nothing has any more.
+        DfStatement::Statement(statement) => match statement.as_ref() {
+            ast::Statement::Insert(_) => Some(Tag::new("INSERT").with_oid(0)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// True for `COPY table FROM …`.
+pub(super) fn copies_in(sql: &str) -> bool {
+    let words = weir_engine::tokens(sql);
+    let mut words = words.iter().filter_map(|word| sql.get(word.range.clone()));
+    if !words
+        .next()
+        .is_some_and(|word| word.eq_ignore_ascii_case("copy"))
+    {
+        return false;
+    }
+    let mut depth = 0_usize;
+    for word in words {
+        match word {
+            "(" => depth += 1,
+            ")" => depth = depth.saturating_sub(1),
+            _ if depth > 0 => {}
+            word if word.eq_ignore_ascii_case("from") => return true,
+            word if word.eq_ignore_ascii_case("to") => return false,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// A text in front of `TO STDOUT` of a COPY, and how it is to be written.
@@ -345,5 +390,19 @@ mod tests {
         assert_eq!(copy_out("COPY (SELECT 1) TO 'x.csv'"), Ok(None));
         assert_eq!(copy_out("SELECT 'COPY x TO STDOUT'"), Ok(None));
         assert!(copy_out("COPY x TO STDOUT (FREEZE)").is_err());
+        for sql in [
+            "COPY t FROM STDIN",
+            "copy t (a, b) from stdin",
+            "COPY t FROM 'x.csv'",
+        ] {
+            assert!(copies_in(sql), "{sql}");
+        }
+        for sql in [
+            "COPY (SELECT 1 FROM 'x.pcap') TO STDOUT",
+            "COPY t TO 'from.csv'",
+            "SELECT 1 FROM t",
+        ] {
+            assert!(!copies_in(sql), "{sql}");
+        }
     }
 }

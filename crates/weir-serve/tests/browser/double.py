@@ -206,6 +206,17 @@ class Double(http.server.BaseHTTPRequestHandler):
                 pieces.append({"from": "client" if source == first else "server", "time": when, "text": bytes.fromhex(tcp or udp).decode("utf-8", "replace"), "hex": tcp or udp})
         self.answer({"pieces": pieces, "truncated": False})
 
+    def get_study(self, path, words, __):
+        """The studies of the command line, whose figures those of the server are."""
+        if path.endswith("h248"):
+            found = json.loads(self.weir("h248", "compare", words["path"], "--time", "1us", "--format", "json")[0])
+            rows = [[row["codec"], row["messages"], row["size"], row["encode_ns"], row["decode_ns"]] for row in found["averages"] if row["messages"]]
+            self.answer({"messages": found["messages"], "truncated": False, "columns": [], "rows": rows})
+        else:
+            found = json.loads(self.weir("ws", "study", words["path"], "--cpu-times", "estimate", "--format", "json")[0])
+            names = ("takeover", "window_bits", "level", "mem_level", "compressed_bytes", "ratio", "deflate_bytes", "inflate_active_bytes")
+            self.answer({"messages": found["messages"], "truncated": False, "columns": [], "rows": [[row[name] for name in names] for row in found["settings"]]})
+
     def get_packet(self, _, words, __):
         packet = xml.etree.ElementTree.fromstring(self.tshark(words["path"], "-c", words["number"], "-T", "pdml")).findall("packet")[-1]
         layers = [{"name": layer.get("name"), "fields": [

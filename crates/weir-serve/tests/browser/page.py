@@ -424,6 +424,12 @@ def check_messages(page):
         assert not page.errors(), (view, page.errors())
         text = page.browser.run("return document.querySelector('main').innerText")
         assert wanted in text, (view, text)
+    # What the messages would cost otherwise.
+    for view, file, wanted in (("h248", "megaco", ("compact", "erl_dist [both]")), ("websocket", "websocket", ("15 bits, takeover", "9 bits, no takeover", "level 9", "memLevel 1"))):
+        page.open(view, file=f"demo/{file}.pcap")
+        for text in wanted:
+            page.browser.until(f"document.querySelector('.cards').innerText.includes({json.dumps(text)})", text, 60)
+        page.shoot(f"study-{view}")
 
 
 def check_live(page):

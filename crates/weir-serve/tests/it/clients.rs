@@ -64,6 +64,62 @@ except psycopg.Error as error:
 }
 
 #[test]
+fn psycopg_reads_by_cursors_on_the_server() {
+    let served = Served::plain();
+    python(
+        &served,
+        "psycopg",
+        r#"
+import os, psycopg
+where = f"host=127.0.0.1 port={os.environ['PORT']} user=me dbname=weir"
+with psycopg.connect(where) as c:
+    rows = c.execute("SELECT frame.number, ip.src FROM 'office.pcapng' WHERE frame.len > 60 ORDER BY 1").fetchall()
+    for binary in (False, True):
+        with c.cursor("piece by piece") as cursor:
+            cursor.itersize = 100
+            cursor.execute("SELECT frame.number, ip.src FROM 'office.pcapng' WHERE frame.len > %s ORDER BY 1", (60,), binary=binary)
+            assert [column.name for column in cursor.description] == ["frame.number", "ip.src"]
+            assert list(cursor) == rows, binary
+            assert cursor.fetchmany(5) == []
+    # Of what nobody will see the end, some rows.
+    with c.cursor("endless") as cursor:
+        cursor.execute("SELECT v FROM generate_series(1, 1000000000000) a(v)")
+        assert cursor.fetchmany(3) == [(1,), (2,), (3,)]
+        assert c.execute("SELECT 42").fetchone() == (42,)
+        assert cursor.fetchone() == (4,)
+    for sql, says in (
+        ("FETCH 1 FROM nobody", 'cursor "nobody" does not exist'),
+        ("DECLARE c SCROLL CURSOR FOR SELECT 1", "only goes forward"),
+        ("DECLARE c CURSOR FOR CREATE VIEW v AS SELECT 1", "goes over the rows of a query"),
+        ("DECLARE c CURSOR FOR SELECT * FROM '/etc/passwd'", "kept in"),
+    ):
+        try:
+            c.execute(sql)
+            raise SystemExit(f"{sql}: no error")
+        except psycopg.Error as error:
+            assert says in str(error), error
+        c.rollback()
+with psycopg.connect(where, autocommit=True) as c:
+    c.execute("BEGIN")
+    c.execute("DECLARE held CURSOR WITH HOLD FOR SELECT v FROM generate_series(1, 5) a(v)")
+    c.execute("DECLARE gone CURSOR FOR SELECT v FROM generate_series(1, 5) a(v)")
+    assert c.execute("FETCH 2 FROM held").fetchall() == [(1,), (2,)]
+    assert c.execute("MOVE 1 IN held").statusmessage == "MOVE 1"
+    c.execute("COMMIT")
+    assert c.execute("FETCH ALL FROM held").fetchall() == [(4,), (5,)]
+    assert c.execute("FETCH held").fetchall() == []
+    try:
+        c.execute("FETCH gone")
+        raise SystemExit("it outlived its transaction")
+    except psycopg.errors.InvalidCursorName:
+        pass
+    assert c.execute("CLOSE ALL").statusmessage == "CLOSE CURSOR ALL"
+"#,
+    );
+    served.wait_for("weir_queries_running 0");
+}
+
+#[test]
 fn asyncpg_gets_the_values() {
     let served = Served::plain();
     python(

@@ -113,6 +113,43 @@ fn a_query_ends_when_it_is_cancelled_or_its_client_has_gone() {
     wait_for("weir_queries_running 0");
 }
 
+/// The figures are those of the libraries that study messages, whose own tests hold them against zlib and Erlang.
+#[test]
+fn messages_are_studied_with_other_settings_and_encodings() {
+    let served = Served::plain();
+    let get = |path: &str| served.request(&format!("GET {path} HTTP/1.1\r\nHost: localhost"), "");
+    let sums = r#"{"sql": "SELECT count(*), sum(websocket.message_length) FROM websocket('websocket.pcap') WHERE websocket.type IN ('text', 'binary')"}"#;
+    let sums = body(&served.request(ASK, sums));
+    let study = body(&get("/study/websocket?path=websocket.pcap"));
+    assert_eq!(study["messages"], sums["rows"][0][0], "{sums}");
+    assert_eq!(study["bytes"], sums["rows"][0][1], "{sums}");
+    assert_eq!(study["truncated"], false);
+    let rows = study["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2 * 8 * 9 * 9);
+    let of = |takeover: bool| {
+        let found = rows
+            .iter()
+            .find(|row| row[0] == takeover && row[1] == 15 && row[2] == 6 && row[3] == 8);
+        found.unwrap()[4].as_u64().unwrap()
+    };
+    assert!(of(true) < of(false), "{} {}", of(true), of(false));
+    let study = body(&get("/study/h248?path=megaco.pcap"));
+    let rows = study["rows"].as_array().unwrap();
+    let octets = |name: &str| {
+        let found = rows.iter().find(|row| row[0] == name);
+        found.unwrap()[2].as_f64().unwrap()
+    };
+    assert!(study["messages"].as_u64().unwrap() > 100, "{study}");
+    assert!(octets("compact") < octets("pretty"), "{study}");
+    // Where there are none, there is nothing to study; elsewhere nothing is read.
+    for of in ["websocket", "h248"] {
+        let none = body(&get(&format!("/study/{of}?path=office.pcapng")));
+        assert_eq!(none["rows"], serde_json::json!([]), "{none}");
+        let outside = get(&format!("/study/{of}?path=%2Fetc%2Fpasswd"));
+        assert!(outside.starts_with("HTTP/1.1 404"), "{outside}");
+    }
+}
+
 #[test]
 fn a_call_is_drawn_and_becomes_a_capture() {
     let served = Served::plain();

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use futures::TryStreamExt;
@@ -16,6 +16,9 @@ struct Alone {
     postgres: SocketAddr,
     http: SocketAddr,
     flight: SocketAddr,
+    /// Open as long as the server runs: the harness says into it that a test has run for a minute, and ends when
+    /// nobody listens.
+    _told: BufReader<ChildStdout>,
 }
 
 impl Alone {
@@ -33,7 +36,8 @@ impl Alone {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut told = BufReader::new(child.stdout.take().unwrap());
+        let mut lines = told.by_ref().lines();
         let doors = lines.find_map(|line| {
             let line = line.unwrap();
             let (_, doors) = line.split_once("doors: ")?;
@@ -50,6 +54,7 @@ impl Alone {
             postgres: doors[0],
             http: doors[1],
             flight: doors[2],
+            _told: told,
         }
     }
 

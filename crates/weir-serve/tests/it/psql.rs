@@ -191,3 +191,92 @@ fn a_timeout_and_a_cancel_end_the_scan_and_leave_the_connection() {
         std::thread::sleep(Duration::from_millis(50));
     }
 }
+
+#[test]
+fn long_answers_come_piece_by_piece() {
+    if !has_psql() {
+        return;
+    }
+    let served = Served::plain();
+    let asked = "SELECT frame.number FROM 'office.pcapng' ORDER BY 1";
+    let whole = served.answer(&[asked]);
+    let mut pieces = Command::new("psql");
+    let port = served.postgres.port().to_string();
+    pieces
+        .args([
+            "-X",
+            "-A",
+            "-t",
+            "-h",
+            "127.0.0.1",
+            "-U",
+            "me",
+            "-d",
+            "weir",
+        ])
+        .args(["-p", &port, "-v", "FETCH_COUNT=100", "-c", asked]);
+    let pieces = pieces.output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&pieces.stdout), whole);
+    assert!(pieces.stderr.is_empty(), "{pieces:?}");
+}
+
+/// Ctrl-C at a terminal, as somebody types it there.
+#[test]
+fn ctrl_c_ends_the_scan_and_leaves_the_connection() {
+    if !has_psql() || !cfg!(unix) {
+        return;
+    }
+    let served = Served::plain();
+    let script = r#"
+import os, pty, select, signal, sys, time
+port = sys.argv[1]
+pid, terminal = pty.fork()
+if pid == 0:
+    os.environ.update(PAGER="cat", TERM="dumb", PSQL_HISTORY="/dev/null")
+    os.execvp("psql", ["psql", "-X", "-n", "-h", "127.0.0.1", "-p", port, "-U", "me", "-d", "weir"])
+said = ""
+def until(text, seconds=60):
+    global said
+    end = time.monotonic() + seconds
+    while text not in said:
+        assert time.monotonic() < end, f"no {text!r} in {said!r}"
+        if select.select([terminal], [], [], 0.1)[0]:
+            said += os.read(terminal, 65536).decode(errors="replace")
+    said = said[said.index(text) + len(text):]
+until("weir=> ")
+os.write(terminal, b"\\timing on\n")
+until("Timing is on.")
+until("weir=> ")
+os.write(terminal, b"SELECT count(*) FROM generate_series(1, 1000000000000) a(v) WHERE v % 7 = 1000;\n")
+until(";")
+print("asked", flush=True)
+sys.stdin.readline()
+os.write(terminal, b"\x03")
+until("canceling statement due to user request")
+print("ended", flush=True)
+until("weir=> ")
+os.write(terminal, b"SELECT 40 + 2 AS answer;\n")
+until("42")
+until("Time: ")
+os.write(terminal, b"\\q\n")
+os.waitpid(pid, 0)
+"#;
+    use std::io::{BufRead, BufReader, Write};
+    use std::process::Stdio;
+    let mut typed = Command::new("python3")
+        .args(["-c", script])
+        .arg(served.postgres.port().to_string())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(typed.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "asked");
+    served.wait_for("weir_queries_running 1");
+    let begun = Instant::now();
+    writeln!(typed.stdin.take().unwrap()).unwrap();
+    assert_eq!(lines.next().unwrap().unwrap(), "ended");
+    println!("Ctrl-C was answered within {:?}", begun.elapsed());
+    served.wait_for("weir_queries_running 0");
+    assert!(typed.wait().unwrap().success());
+}

@@ -44,6 +44,16 @@ fn nothing_leads_out_of_the_roots_and_nothing_is_written() {
         "COPY (SELECT 1) TO '/tmp/out.csv'",
         "CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '/etc/passwd'",
         "CREATE TABLE t AS SELECT 1",
+        "SELECT 1 AS a INTO t",
+        "INSERT INTO t VALUES (1)",
+        "UPDATE t SET a = 1",
+        "DELETE FROM t",
+        "TRUNCATE t",
+        "DROP TABLE t",
+        "ALTER TABLE t ADD COLUMN b INT",
+        "CREATE SCHEMA s",
+        "CREATE FUNCTION f(int) RETURNS int RETURN 1",
+        "GRANT SELECT ON t TO me",
         "SET datafusion.runtime.temp_directory = '/tmp'",
         "COPY (SELECT * FROM 'way/secret.csv') TO STDOUT",
     ]
@@ -229,4 +239,41 @@ fn bytes_that_are_no_messages_end_the_connection_only() {
     if has_psql() {
         assert_eq!(served.answer(&["SELECT 1"]), "1\n");
     }
+}
+
+#[test]
+fn what_is_copied_in_is_refused_by_name() {
+    if !has_psql() {
+        return;
+    }
+    let error = Served::plain().error(&["COPY t FROM STDIN"]);
+    assert!(
+        error.contains("COPY … FROM is refused") && error.contains("/upload"),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_may_write_says_how_many_rows_it_wrote() {
+    if !has_psql() {
+        return;
+    }
+    let served = Served::with(|options| options.allow_write = true);
+    let told = served.answer(&[
+        "CREATE TABLE t AS SELECT 1 AS a",
+        "INSERT INTO t SELECT v FROM generate_series(1, 5) s(v)",
+        "SELECT count(*) FROM t",
+        "SELECT 2 AS a INTO u",
+        "SELECT a FROM u",
+        "CREATE SCHEMA s",
+        "COPY (SELECT 1 AS a UNION ALL SELECT 2) TO 'out.csv'",
+    ]);
+    assert_eq!(
+        told,
+        "CREATE TABLE\nINSERT 0 5\n6\nCREATE TABLE\n2\nCREATE SCHEMA\nCOPY 2\n"
+    );
+    assert_eq!(
+        std::fs::read_to_string(served.path().join("out.csv")).unwrap(),
+        "a\n1\n2\n"
+    );
 }

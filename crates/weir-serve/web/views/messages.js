@@ -1,5 +1,6 @@
 // Tables of what packets carry, each with a few questions above its list: DNS, TLS, HTTP, media, H.248, WebSocket.
 
+import * as api from "../api.js";
 import { draw } from "../chart.js";
 import { dialog, h } from "../dom.js";
 import { bytes, count } from "../format.js";
@@ -13,12 +14,19 @@ const connection = { name: "flow", label: "Connection", where: numbered("flow.id
 const bars = (x, y, options = {}) => (body, found) => draw(body, found.columns, found.rows, { kind: "bars", x, ys: [y] }, { plain: true, rows: 12, ...options });
 
 /** A view of a table: panels of questions, and its rows. */
-function view(name, title, { columns, table, filters, order, panels = [], noun = "rows", empty }) {
+function view(name, title, { columns, table, filters, order, panels = [], studies = [], noun = "rows", empty }) {
   return (main, parameters, app) => {
     const { file } = app;
     let left = false;
     const source = `${table}(${text(file ?? "")})`;
     const asked = panels.map(([heading, sql, render]) => panel(heading, sql(source), app, render, { gone: () => left, empty: "None." }));
+    // What else the messages could cost is computed by the server, once for all figures of it.
+    const studied = studies.length > 0 && file ? api.study(name, file) : null;
+    asked.push(...studies.map(([heading, command, names, chosen, render]) => panel(heading, `-- weir ${command} ${file}`, app, render, {
+      gone: () => left, empty: "None.", answered: studied.then((found) => ({
+        columns: names.map((name, index) => ({ name, type: index === 0 ? "text" : "float" })), rows: chosen(found.rows),
+      })),
+    })));
     if (asked.length > 0) main.append(h("div", { class: "cards" }, asked));
     const list = new List({
       main, app, parameters, dialog, name, title, label: title, noun, empty,
@@ -100,6 +108,10 @@ export const media = view("media", "Media", {
   ],
 });
 
+/** Seven digits are more than a comparison needs. */
+const tenths = (value) => Math.round(value * 10) / 10;
+const percent = (value) => `${tenths(100 * value)} %`;
+
 export const h248 = view("h248", "H.248", {
   table: "h248", noun: "commands", order: "frame.number", empty: "No H.248 in this capture, or nothing that passes these filters.",
   columns: "frame.number, frame.time, addr.src, addr.dst, h248.encoding, h248.kind, h248.command, h248.transaction_id, h248.context_id,\n       h248.termination_ids, h248.descriptors, h248.events, h248.signals, h248.delay, h248.retransmissions, h248.reply_context_id,\n       h248.reply_termination_ids, h248.error_code, h248.error_text, h248.stopped, flow.id",
@@ -115,7 +127,11 @@ export const h248 = view("h248", "H.248", {
     ["Delay of replies", (source) => `SELECT 1000 * h248.delay AS milliseconds FROM ${source} WHERE h248.delay IS NOT NULL`, (body, found) => draw(body, found.columns, found.rows, { kind: "histogram", x: 0 }, { height: 190 })],
     ["Errors", (source) => `SELECT h248.error_code AS code, max(h248.error_text) AS text, count(*) AS commands\nFROM ${source} WHERE h248.error_code IS NOT NULL GROUP BY code ORDER BY commands DESC LIMIT 12`, bars([0, 1], 2, { tone: () => "bad" })],
     ["Commands over time", (source) => `SELECT date_bin(INTERVAL '1 second', frame.time) AS time, h248.command AS command, count(*) AS commands\nFROM ${source} WHERE h248.command IS NOT NULL GROUP BY time, command ORDER BY time`, (body, found) => draw(body, found.columns, found.rows, { kind: "heat", x: 0, y: 1, value: 2 }, { height: 190 })],
-    ["What messages cost, by encoding", (source) => `SELECT h248.encoding AS encoding, count(*) AS commands, round(avg(h248.length), 0) AS octets\nFROM ${source} GROUP BY encoding ORDER BY commands DESC`, bars([0], 2, { value: (value, row) => `${value} octets · ${count(row[1])}` })],
+    ["What messages cost, as they are sent", (source) => `SELECT h248.encoding AS encoding, count(*) AS commands, round(avg(h248.length), 0) AS octets\nFROM ${source} GROUP BY encoding ORDER BY commands DESC`, bars([0], 2, { value: (value, row) => `${value} octets · ${count(row[1])}` })],
+  ],
+  studies: [
+    ["Octets in other encodings", "h248 compare", ["encoding", "messages", "octets"], (rows) => rows.map((row) => row.slice(0, 3)), bars([0], 2, { value: (value, row) => `${tenths(value)} · ${count(row[1])}` })],
+    ["Nanoseconds to encode and decode", "h248 compare", ["encoding", "nanoseconds", "encode", "decode"], (rows) => rows.map((row) => [row[0], row[3] + row[4], row[3], row[4]]), bars([0], 1, { value: (value, row) => `${Math.round(row[2])} + ${Math.round(row[3])}` })],
   ],
 });
 
@@ -140,5 +156,10 @@ GROUP BY connection, direction ORDER BY message_bytes DESC LIMIT 12`, bars([0, 1
     ["What was agreed on", (source) => `SELECT coalesce(websocket.extensions, 'no extension') AS extensions, count(DISTINCT websocket.connection) AS connections\nFROM ${source} GROUP BY extensions ORDER BY connections DESC`, bars([0], 1)],
     ["Types", (source) => `SELECT websocket.type AS type, count(*) AS messages, sum(websocket.message_length) AS bytes\nFROM ${source} GROUP BY type ORDER BY messages DESC`, bars([0], 1, { value: (value, row) => `${count(value)} · ${bytes(row[2] ?? 0)}` })],
     ["Violations", (source) => `SELECT websocket.violations AS violation, count(*) AS messages\nFROM ${source} WHERE websocket.violations IS NOT NULL AND websocket.violations <> ''\nGROUP BY violation ORDER BY messages DESC`, bars([0], 1, { tone: () => "bad" })],
+  ],
+  studies: [
+    ["What settings would leave of the bytes", "ws study", ["setting", "ratio", "memory"], (rows) => rows.filter((row) => row[2] === 6 && row[3] === 8 && [9, 10, 12, 15].includes(row[1])).map((row) => [`${row[1]} bits, ${row[0] ? "takeover" : "no takeover"}`, row[5], row[6] + row[7]]).reverse(), bars([0], 1, { value: (value, row) => `${percent(value)} · ${bytes(row[2])}` })],
+    ["By level, with takeover and 15 bits", "ws study", ["level", "ratio"], (rows) => rows.filter((row) => row[0] && row[1] === 15 && row[3] === 8).map((row) => [`level ${row[2]}`, row[5]]), bars([0], 1, { value: percent })],
+    ["By memory level, with takeover and 15 bits", "ws study", ["memory level", "ratio", "memory"], (rows) => rows.filter((row) => row[0] && row[1] === 15 && row[2] === 6).map((row) => [`memLevel ${row[3]}`, row[5], row[6]]), bars([0], 1, { value: (value, row) => `${percent(value)} · ${bytes(row[2])}` })],
   ],
 });

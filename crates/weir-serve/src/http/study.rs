@@ -1,0 +1,256 @@
+//! What a capture's messages would cost otherwise: WebSocket's with every setting of permessage-deflate, and those of
+//! H.248 in every encoding. The figures are those of `weir ws study` and `weir h248 compare`, as rows for the page.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, UInt64Type};
+use axum::Json;
+use axum::extract::{Query, State};
+use axum::http::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use weir_h248::{Arena, DecodeOptions, decode};
+use weir_packet::{Decoder, Frame, LinkType, Needs, Options};
+use weir_tables::h248::{Lifted, Lifter};
+use weir_ws::{
+    Direction, InputMessage, Opcode, Setting, Study, StudyOptions, ZlibBuild, deflate_bytes,
+    inflate_bytes,
+};
+
+use super::Refusal;
+use super::views::{captured, each_batch, quoted};
+use crate::error::{Failure, Kind};
+use crate::house::House;
+
+/// Which capture is studied.
+#[derive(Debug, Deserialize)]
+pub(super) struct Studied {
+    path: String,
+}
+
+/// How much is studied: the beginning of what there is.
+struct Budget {
+    ends: Instant,
+    messages: usize,
+    bytes: usize,
+    is_spent: bool,
+}
+
+impl Budget {
+    fn new(house: &House, messages: usize) -> Self {
+        let most = house.options.limits.time_max.unwrap_or(STUDY_MAX);
+        Self {
+            ends: Instant::now() + most.min(STUDY_MAX),
+            messages,
+            bytes: BYTES_MAX,
+            is_spent: false,
+        }
+    }
+
+    /// Takes a message into account; false when it is one too many.
+    fn take(&mut self, bytes: usize) -> bool {
+        let left = self
+            .messages
+            .checked_sub(1)
+            .zip(self.bytes.checked_sub(bytes));
+        match left.filter(|_| Instant::now() < self.ends) {
+            Some((messages, bytes)) => {
+                (self.messages, self.bytes) = (messages, bytes);
+                true
+            }
+            None => {
+                self.is_spent = true;
+                false
+            }
+        }
+    }
+}
+
+fn column(batch: &RecordBatch, index: usize, kind: &DataType) -> Result<Arc<dyn Array>, Failure> {
+    cast(batch.column(index), kind).map_err(|error| Failure::new(Kind::Run, error.to_string()))
+}
+
+/// What each setting of permessage-deflate makes of a capture's WebSocket messages.
+pub(super) async fn websocket(
+    State(house): State<Arc<House>>,
+    Query(studied): Query<Studied>,
+) -> Result<Json<Value>, Refusal> {
+    let sql = format!(
+        "SELECT websocket.connection, websocket.direction, websocket.type, websocket.payload.text, websocket.payload.binary \
+         FROM websocket({}) WHERE websocket.type IN ('text', 'binary') AND websocket.whole",
+        quoted(&studied.path)
+    );
+    let mut budget = Budget::new(&house, MESSAGES_MAX);
+    let mut study = Study::new(StudyOptions::default());
+    each_batch(&house, &sql, |batch| {
+        let connections = column(batch, 0, &DataType::UInt64)?;
+        let connections = connections.as_primitive::<UInt64Type>();
+        let texts = [1, 2, 3].map(|index| column(batch, index, &DataType::Utf8));
+        let [directions, kinds, texts] = texts;
+        let (directions, kinds, texts) = (directions?, kinds?, texts?);
+        let binaries = column(batch, 4, &DataType::Binary)?;
+        let (directions, kinds) = (directions.as_string::<i32>(), kinds.as_string::<i32>());
+        let (texts, binaries) = (texts.as_string::<i32>(), binaries.as_binary::<i32>());
+        // It computes, and other connections go on meanwhile.
+        tokio::task::block_in_place(|| {
+            for row in 0..batch.num_rows() {
+                let payload = match (texts.is_null(row), binaries.is_null(row)) {
+                    (false, _) => texts.value(row).as_bytes(),
+                    (true, false) => binaries.value(row),
+                    (true, true) => &[],
+                };
+                if !budget.take(payload.len()) {
+                    return;
+                }
+                let direction = match directions.value(row) {
+                    "to_client" => Direction::ToClient,
+                    _ => Direction::ToServer,
+                };
+                let opcode = match kinds.value(row) {
+                    "text" => Opcode::Text,
+                    _ => Opcode::Binary,
+                };
+                let connection = connections.value(row);
+                study.message(&InputMessage::new(
+                    connection,
+                    Some(direction),
+                    opcode,
+                    payload,
+                ));
+            }
+        });
+        Ok(!budget.is_spent)
+    })
+    .await?;
+    let total = tokio::task::block_in_place(|| study.finish()).total(None);
+    let build = ZlibBuild::STOCK;
+    let rows = Setting::all()
+        .filter(|_| total.messages > 0)
+        .map(|setting| {
+            json!([
+                setting.takeover,
+                setting.window_bits,
+                setting.level,
+                setting.mem_level,
+                total.compressed(setting),
+                total.ratio(setting),
+                deflate_bytes(setting.window_bits, setting.mem_level, build),
+                inflate_bytes(setting.window_bits, build).1,
+            ])
+        });
+    let rows: Vec<Value> = rows.collect();
+    Ok(Json(json!({
+        "messages": total.messages,
+        "bytes": total.bytes,
+        "truncated": budget.is_spent,
+        "sql": sql,
+        "columns": columns(&[
+            ("takeover", "bool"), ("window_bits", "int"), ("level", "int"), ("mem_level", "int"),
+            ("compressed_bytes", "int"), ("ratio", "float"), ("deflate_bytes", "int"), ("inflate_bytes", "int"),
+        ]),
+        "rows": rows,
+    })))
+}
+
+fn columns(names: &[(&str, &str)]) -> Vec<Value> {
+    let columns = names.iter();
+    columns
+        .map(|(name, kind)| json!({"name": name, "type": kind}))
+        .collect()
+}
+
+/// What a capture's H.248 messages cost in every encoding.
+pub(super) async fn h248(
+    State(house): State<Arc<House>>,
+    Query(studied): Query<Studied>,
+) -> Result<Json<Value>, Refusal> {
+    let path = quoted(&studied.path);
+    // All packets of a flow: a message may have come in several.
+    let sql = format!(
+        "SELECT p.* FROM packets({path}) p JOIN (SELECT frame.file AS of_file, frame.number AS of_number \
+         FROM flow_packets({path}) WHERE flow.id IN (SELECT flow.id FROM h248({path}))) m \
+         ON p.frame.number = m.of_number AND p.frame.file = m.of_file \
+         ORDER BY p.frame.file, p.frame.number LIMIT {PACKETS_MAX}"
+    );
+    let capture = captured(&house, &sql).await?;
+    let budget = Budget::new(&house, COMPARED_MAX);
+    let compared = tokio::task::spawn_blocking(move || compare(&capture, budget)).await;
+    let failed = |message: String| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "run", message);
+    let compared = compared.map_err(|error| failed(error.to_string()))?;
+    let (study, is_spent) = compared.map_err(|error| failed(error.to_string()))?;
+    let count = study.messages().len();
+    let averages = study.averages();
+    let carried = averages.iter().filter(|average| average.messages > 0);
+    let rows = carried.map(|average| {
+        json!([
+            average.variant.name,
+            average.messages,
+            average.size,
+            average.encode_ns,
+            average.decode_ns,
+        ])
+    });
+    let rows: Vec<Value> = rows.collect();
+    Ok(Json(json!({
+        "messages": count,
+        "truncated": is_spent,
+        "sql": sql,
+        "columns": columns(&[
+            ("encoding", "text"), ("messages", "int"), ("octets", "float"), ("encode_ns", "float"), ("decode_ns", "float"),
+        ]),
+        "rows": rows,
+    })))
+}
+
+/// The messages of a capture in every encoding, and whether there were more.
+fn compare(
+    capture: &[u8],
+    mut budget: Budget,
+) -> Result<(weir_h248::study::Study, bool), weir_capture::Error> {
+    let mut study = weir_h248::study::Study::new();
+    let mut reader = weir_capture::Reader::new(capture)?;
+    let mut decoder = Decoder::new(Options::default(), [Needs::All]);
+    let mut lifter = Lifter::new();
+    let mut take = |message: &Lifted<'_>| {
+        let arena = Arena::new();
+        let decoded = decode(message.octets, &arena, &DecodeOptions::default());
+        // What is damaged is in the list of messages, with the reason.
+        if let Ok(decoded) = decoded
+            && budget.take(message.octets.len())
+        {
+            study.message("", &decoded, &mut nanoseconds);
+        }
+    };
+    while let Some(record) = reader.next()? {
+        let frame = Frame {
+            number: record.number,
+            time_ns: record.time_ns,
+            wire_len: record.wire_len,
+            ..Frame::new(LinkType(record.link_type), record.data)
+        };
+        lifter.packet(&decoder.decode(frame), &mut take);
+    }
+    lifter.finish(&mut take);
+    Ok((study, budget.is_spent))
+}
+
+/// About how long work takes: a server has better to do than to measure as `weir h248 compare` does.
+fn nanoseconds(work: &mut dyn FnMut()) -> f64 {
+    work();
+    let begun = Instant::now();
+    (0..RUNS).for_each(|_| work());
+    begun.elapsed().as_nanos() as f64 / f64::from(RUNS)
+}
+
+/// How long a study may take.
+const STUDY_MAX: Duration = Duration::from_secs(20);
+/// Messages and bytes of a study of permessage-deflate, and messages that are encoded otherwise.
+const MESSAGES_MAX: usize = 20_000;
+const BYTES_MAX: usize = 8 << 20;
+const COMPARED_MAX: usize = 1_000;
+/// Packets that H.248 messages are looked for in.
+const PACKETS_MAX: usize = 100_000;
+const RUNS: u32 = 16;
