@@ -28,11 +28,20 @@ pub(super) struct MessageField {
     places: Vec<(String, &'static str)>,
     /// Texts that are addresses.
     is_address: bool,
+    /// A column that tells its rows from those of another protocol in the same table, and whether they have it.
+    marked: Option<(&'static str, bool)>,
 }
 
 impl MessageField {
     /// The field of this name, in lower case, and what its values are.
     pub(super) fn named(name: &str) -> Option<(Self, Type)> {
+        let (mut field, kind) = Self::unmarked(name)?;
+        let of_table = MARKED.iter().find(|(prefix, ..)| name.starts_with(prefix));
+        field.marked = of_table.map(|(_, column, has)| (*column, *has));
+        Some((field, kind))
+    }
+
+    fn unmarked(name: &str) -> Option<(Self, Type)> {
         let name = name.replace('-', "_");
         if let Some((_, table, places)) = PLACED.iter().find(|(known, ..)| *known == name) {
             let places = places.iter();
@@ -64,6 +73,7 @@ impl MessageField {
             table: Extraction::named(table)?,
             places: places.collect(),
             is_address: false,
+            marked: None,
         })
     }
 
@@ -88,6 +98,7 @@ impl MessageField {
             table,
             places,
             is_address,
+            marked: None,
         };
         Some((field, kind))
     }
@@ -188,6 +199,25 @@ const PLACED: &[Placed] = &[
     ("http.time", "http", &[("http.time", RESPONSE)]),
     ("http.request", "http", &[(REQUEST, REQUEST)]),
     ("http.response", "http", &[(RESPONSE, RESPONSE)]),
+    ("http2.headers.authority", "http", &[("http.host", REQUEST)]),
+    ("http2.headers.method", "http", &[("http.request.method", REQUEST)]),
+    ("http2.headers.path", "http", &[("http.request.uri", REQUEST)]),
+    ("http2.headers.user_agent", "http", &[("http.user_agent", REQUEST)]),
+    ("http2.headers.referer", "http", &[("http.referer", REQUEST)]),
+    ("http2.headers.cookie", "http", &[("http.cookie", REQUEST)]),
+    ("http2.headers.accept", "http", &[("http.accept", REQUEST)]),
+    ("http2.headers.accept_language", "http", &[("http.accept_language", REQUEST)]),
+    ("http2.headers.accept_encoding", "http", &[("http.accept_encoding", REQUEST)]),
+    ("http2.headers.authorization", "http", &[("http.authorization", REQUEST)]),
+    ("http2.headers.status", "http", &[("http.response.code", RESPONSE)]),
+    ("http2.headers.server", "http", &[("http.server", RESPONSE)]),
+    ("http2.headers.location", "http", &[("http.location", RESPONSE)]),
+    ("http2.headers.last_modified", "http", &[("http.last_modified", RESPONSE)]),
+    ("http2.headers.set_cookie", "http", &[("http.set_cookie", RESPONSE)]),
+    ("http2.headers.www_authenticate", "http", &[("http.www_authenticate", RESPONSE)]),
+    ("http2.headers.date", "http", &[("http.date", RESPONSE)]),
+    ("http2.headers.content_type", "http", &[("http.request.content_type", REQUEST), ("http.content_type", RESPONSE)]),
+    ("http2.headers.content_length", "http", &[("http.request.content_length", REQUEST), ("http.content_length", RESPONSE)]),
     ("tls.handshake.extensions_server_name", "tls", &[("tls.handshake.extensions_server_name", CLIENT)]),
     ("tls.handshake.extensions_alpn_str", "tls", &[("tls.handshake.extensions_alpn_str", CLIENT), ("tls.next_protocol", SERVER)]),
     ("tls.handshake.ciphersuite", "tls", &[("tls.handshake.ciphersuite", CLIENT), ("tls.cipher_number", SERVER)]),
@@ -199,6 +229,13 @@ const PLACED: &[Placed] = &[
     ("tls.handshake.ja3s", "tls", &[("tls.handshake.ja3s", SERVER)]),
     ("tls.handshake.ja3s_full", "tls", &[("tls.handshake.ja3s_full", SERVER)]),
     ("tls.handshake.ja4", "tls", &[("tls.handshake.ja4", CLIENT)]),
+];
+
+/// Beginnings of names whose rows share a table with another protocol's: the column that only one of them has, and whether it
+/// is this one.
+const MARKED: &[(&str, &str, bool)] = &[
+    ("http.", "http2.streamid", false),
+    ("http2.", "http2.streamid", true),
 ];
 
 /// Rows that are of a protocol with other names in Wireshark: the table, a column, and its value in them.
@@ -373,12 +410,19 @@ impl Messages {
             }))
         };
         // Which relation, and the columns of its values and of their frames.
-        let mut questions: Vec<(usize, &Asked, usize, usize)> = Vec::new();
+        let mut questions: Vec<(usize, &Asked, Places)> = Vec::new();
         for (number, asked) in self.asked().iter().enumerate() {
             if asked.field.table == extraction {
+                let marked = asked.field.marked;
+                let marked = marked.and_then(|(column, has)| Some((place(column)?, has)));
                 let places = asked.field.places.iter();
                 questions.extend(places.filter_map(|(column, frame)| {
-                    Some((number, asked, place(column)?, place(frame)?))
+                    let places = Places {
+                        values: place(column)?,
+                        numbers: place(frame)?,
+                        marked,
+                    };
+                    Some((number, asked, places))
                 }));
             }
         }
@@ -399,11 +443,10 @@ impl Messages {
         loop {
             match scan.next_batch() {
                 Ok(Some(batch)) => {
-                    for (number, asked, values, numbers) in &questions {
-                        let places = (*values, *numbers);
+                    for (number, asked, places) in &questions {
                         let sets = (frames.get_mut(*number), failed.get_mut(*number));
                         if let (Some(passed), Some(failed)) = sets {
-                            decide(asked, &batch, places, passed, failed);
+                            decide(asked, &batch, *places, passed, failed);
                         }
                     }
                 }
@@ -433,23 +476,38 @@ impl Messages {
     }
 }
 
+/// Which columns of a batch have the values of a field, the numbers of its frames, and what tells its rows.
+#[derive(Clone, Copy)]
+struct Places {
+    values: usize,
+    numbers: usize,
+    marked: Option<(usize, bool)>,
+}
+
 /// Asks each message of a batch.
 fn decide(
     asked: &Asked,
     batch: &RecordBatch,
-    (values, numbers): (usize, usize),
+    places: Places,
     passed: &mut Frames,
     failed: &mut Frames,
 ) {
     let columns = batch.columns();
-    let (Some(values), Some(numbers)) = (columns.get(values), columns.get(numbers)) else {
+    let (Some(values), Some(numbers)) = (columns.get(places.values), columns.get(places.numbers))
+    else {
         return;
+    };
+    let is_of_field = |row: usize| {
+        places.marked.is_none_or(|(column, has)| {
+            let column = columns.get(column);
+            column.is_some_and(|column| column.is_valid(row) == has)
+        })
     };
     let Some(numbers) = numbers.as_primitive_opt::<UInt64Type>() else {
         return;
     };
     for (row, number) in numbers.iter().enumerate() {
-        let Some(number) = number.filter(|_| values.is_valid(row)) else {
+        let Some(number) = number.filter(|_| values.is_valid(row) && is_of_field(row)) else {
             continue;
         };
         let cell = Cell {
