@@ -19,7 +19,7 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use weir_packet::Options as DecodeOptions;
-use weir_tables::{CaptureTee, Compile, Feed, Stop};
+use weir_tables::{CaptureTee, Compile, Feed, Location, Stop};
 
 use crate::address;
 use crate::anonymous;
@@ -281,7 +281,11 @@ impl Engine {
             context.register_udf(function);
         }
         let databases = Databases::open(&options.geoip)?;
-        for function in registries::all().into_iter().chain(geoip::all(&databases)) {
+        for function in registries::all()
+            .into_iter()
+            .chain(crate::units::all())
+            .chain(geoip::all(&databases))
+        {
             context.register_udf(function);
         }
         context.register_udf(anonymous::anonymize_ip());
@@ -588,10 +592,17 @@ impl Engine {
         functions::all(&self.context.state())
     }
 
-    /// The logical plan of a statement, whose packets have their records with them when `records` is
-    /// asked for.
-    async fn logical(&self, mut statement: Statement, records: bool) -> Result<Logical, Error> {
-        let resolver = Resolver {
+    /// The captures that paths, patterns, folders, archives and addresses mean, as FROM takes them, for who reads them
+    /// without a statement.
+    ///
+    /// # Errors
+    /// When one of them means no file, or something else than captures.
+    pub fn captures(&self, patterns: &[String]) -> Result<Vec<Location>, Error> {
+        self.resolver(false).capture_paths(patterns)
+    }
+
+    fn resolver(&self, records: bool) -> Resolver<'_> {
+        Resolver {
             context: &self.context,
             scan_report: &self.scan_report,
             decode: &self.options.decode,
@@ -605,7 +616,13 @@ impl Engine {
             feed: self.options.feed.as_ref(),
             root: self.root.as_ref(),
             remote: &self.remote,
-        };
+        }
+    }
+
+    /// The logical plan of a statement, whose packets have their records with them when `records` is
+    /// asked for.
+    async fn logical(&self, mut statement: Statement, records: bool) -> Result<Logical, Error> {
+        let resolver = self.resolver(records);
         resolver.register_live()?;
         if let Some(pattern) = statement.shown_functions() {
             statement = functions::query(&self.context, pattern.as_deref())?;
