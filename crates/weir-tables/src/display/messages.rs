@@ -28,20 +28,22 @@ pub(super) struct MessageField {
     places: Vec<(String, &'static str)>,
     /// Texts that are addresses.
     is_address: bool,
-    /// A column that tells its rows from those of another protocol in the same table, and whether they have it.
-    marked: Option<(&'static str, bool)>,
+    /// It is a field of HTTP/2, or of the versions before, which share a table.
+    is_http2: Option<bool>,
 }
 
 impl MessageField {
     /// The field of this name, in lower case, and what its values are.
     pub(super) fn named(name: &str) -> Option<(Self, Type)> {
-        let (mut field, kind) = Self::unmarked(name)?;
-        let of_table = MARKED.iter().find(|(prefix, ..)| name.starts_with(prefix));
-        field.marked = of_table.map(|(_, column, has)| (*column, *has));
+        let (mut field, kind) = Self::of_table(name)?;
+        field.is_http2 = match field.table.name {
+            "http" => Some(name.starts_with("http2.")),
+            _ => None,
+        };
         Some((field, kind))
     }
 
-    fn unmarked(name: &str) -> Option<(Self, Type)> {
+    fn of_table(name: &str) -> Option<(Self, Type)> {
         let name = name.replace('-', "_");
         if let Some((_, table, places)) = PLACED.iter().find(|(known, ..)| *known == name) {
             let places = places.iter();
@@ -73,7 +75,7 @@ impl MessageField {
             table: Extraction::named(table)?,
             places: places.collect(),
             is_address: false,
-            marked: None,
+            is_http2: None,
         })
     }
 
@@ -98,7 +100,7 @@ impl MessageField {
             table,
             places,
             is_address,
-            marked: None,
+            is_http2: None,
         };
         Some((field, kind))
     }
@@ -231,12 +233,13 @@ const PLACED: &[Placed] = &[
     ("tls.handshake.ja4", "tls", &[("tls.handshake.ja4", CLIENT)]),
 ];
 
-/// Beginnings of names whose rows share a table with another protocol's: the column that only one of them has, and whether it
-/// is this one.
-const MARKED: &[(&str, &str, bool)] = &[
-    ("http.", "http2.streamid", false),
-    ("http2.", "http2.streamid", true),
+/// The versions of a request and of its response, which differ where one asks for HTTP/2 by HTTP/1.1.
+const VERSIONS: [(&str, &str); 2] = [
+    (REQUEST, "http.request.version"),
+    (RESPONSE, "http.response.version"),
 ];
+/// What they say of HTTP/2.
+const HTTP2: &str = "HTTP/2";
 
 /// Rows that are of a protocol with other names in Wireshark: the table, a column, and its value in them.
 const EXCEPT: &[(&str, &str, &str)] = &[("tls", "tls.carrier", "dtls")];
@@ -413,14 +416,14 @@ impl Messages {
         let mut questions: Vec<(usize, &Asked, Places)> = Vec::new();
         for (number, asked) in self.asked().iter().enumerate() {
             if asked.field.table == extraction {
-                let marked = asked.field.marked;
-                let marked = marked.and_then(|(column, has)| Some((place(column)?, has)));
                 let places = asked.field.places.iter();
                 questions.extend(places.filter_map(|(column, frame)| {
+                    let version = VERSIONS.iter().find(|(of, _)| of == frame);
+                    let version = version.and_then(|(_, version)| place(version));
                     let places = Places {
                         values: place(column)?,
                         numbers: place(frame)?,
-                        marked,
+                        version: version.zip(asked.field.is_http2),
                     };
                     Some((number, asked, places))
                 }));
@@ -476,12 +479,13 @@ impl Messages {
     }
 }
 
-/// Which columns of a batch have the values of a field, the numbers of its frames, and what tells its rows.
+/// Which columns of a batch have the values of a field, the numbers of its frames, and the version of HTTP with whether
+/// that has to be 2.
 #[derive(Clone, Copy)]
 struct Places {
     values: usize,
     numbers: usize,
-    marked: Option<(usize, bool)>,
+    version: Option<(usize, bool)>,
 }
 
 /// Asks each message of a batch.
@@ -498,9 +502,13 @@ fn decide(
         return;
     };
     let is_of_field = |row: usize| {
-        places.marked.is_none_or(|(column, has)| {
-            let column = columns.get(column);
-            column.is_some_and(|column| column.is_valid(row) == has)
+        places.version.is_none_or(|(column, is_http2)| {
+            let versions = columns.get(column);
+            let versions = versions.and_then(|versions| versions.as_string_view_opt());
+            versions.is_some_and(|versions| {
+                let is_2 = versions.is_valid(row) && versions.value(row) == HTTP2;
+                is_2 == is_http2
+            })
         })
     };
     let Some(numbers) = numbers.as_primitive_opt::<UInt64Type>() else {
