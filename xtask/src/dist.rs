@@ -321,7 +321,12 @@ fn lay_out(program: &Program, stage: &Path) -> Result<()> {
     put("usr/share/doc/weir/README.md", &read("README.md")?, 0o644)?;
     let changes = packed(&read("CHANGELOG.md")?)?;
     put("usr/share/doc/weir/changelog.gz", &changes, 0o644)?;
-    let licences = [read("LICENSE-APACHE")?, read("LICENSE-MIT")?];
+    // The program has a font in it.
+    let licences = [
+        read("LICENSE-APACHE")?,
+        read("LICENSE-MIT")?,
+        read("crates/weir-cli/fonts/LICENSE")?,
+    ];
     put(
         "usr/share/doc/weir/copyright",
         &licences.join(&b"\n\n"[..]),

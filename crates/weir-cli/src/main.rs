@@ -19,6 +19,7 @@ mod live;
 mod message;
 mod output;
 mod overview;
+mod picture;
 mod progress;
 mod quantity;
 mod query;

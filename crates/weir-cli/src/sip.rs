@@ -17,6 +17,7 @@ use weir_sip::Ladder;
 
 use crate::args::Global;
 use crate::message::Messages;
+use crate::picture;
 use crate::refusal::Refusal;
 use crate::session::{Failure, Session};
 use crate::target::Target;
@@ -68,6 +69,8 @@ enum LadderFormat {
     Text,
     /// An image that browsers and editors show
     Svg,
+    /// An image of points, for what takes no SVG
+    Png,
     /// A page with the image
     Html,
 }
@@ -77,12 +80,13 @@ impl LadderFormat {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("svg") => Ok(Self::Svg),
             Some("html" | "htm") => Ok(Self::Html),
-            Some("png" | "jpg" | "jpeg" | "gif" | "webp" | "pdf") => Err(Refusal::usage(
+            Some("png") => Ok(Self::Png),
+            Some("jpg" | "jpeg" | "gif" | "webp" | "pdf") => Err(Refusal::usage(
                 format!(
-                    "a ladder is text, SVG or HTML: {} would be none",
+                    "a ladder is text, SVG, PNG or HTML: {} would be none",
                     path.display()
                 ),
-                "name it x.svg, which browsers and editors show and turn into other images",
+                "name it x.png or x.svg, which browsers and editors show and turn into other images",
             )),
             _ => Ok(Self::Text),
         }
@@ -112,6 +116,9 @@ fn ladder(args: &LadderArgs, global: Global, messages: Messages) -> Result<ExitC
         Some(path) => Some(Target::new(path, global)?),
         None => None,
     };
+    if format == LadderFormat::Png && target.is_none() && io::stdout().is_terminal() {
+        return Err(Refusal::usage("a terminal shows no PNG", "-o ladder.png writes it").into());
+    }
     let session = Session::new(&weir_engine::Options::default(), messages, !global.quiet)?;
     let call_id = match &args.call_id {
         Some(call_id) => call_id.clone(),
@@ -126,16 +133,23 @@ fn ladder(args: &LadderArgs, global: Global, messages: Messages) -> Result<ExitC
         LadderFormat::Text
             if target.is_none() && global.color.applies(io::stdout().is_terminal()) =>
         {
-            ladder.coloured_text()
+            ladder.coloured_text().into_bytes()
         }
-        LadderFormat::Text => ladder.text(),
-        LadderFormat::Svg => ladder.svg(),
-        LadderFormat::Html => ladder.html(),
+        LadderFormat::Text => ladder.text().into_bytes(),
+        LadderFormat::Svg => ladder.svg().into_bytes(),
+        LadderFormat::Html => ladder.html().into_bytes(),
+        LadderFormat::Png => {
+            let picture = picture::of_ladder(&ladder)?;
+            if let Some(note) = &picture.note {
+                messages.note(note);
+            }
+            picture.png
+        }
     };
     match target {
-        Some(target) => target.put(drawn.as_bytes())?,
+        Some(target) => target.put(&drawn)?,
         None => {
-            crate::printed(io::stdout().write_all(drawn.as_bytes()))?;
+            crate::printed(io::stdout().write_all(&drawn))?;
         }
     }
     Ok(session.close(false))
@@ -268,7 +282,9 @@ Examples:
   One of them in the terminal:
     weir sip ladder trace.pcap --call-id 1-23716@127.0.0.1
   As a page for a ticket, out of the captures of both sides:
-    weir sip ladder west.pcap east.pcap --call-id 1-23716@127.0.0.1 -o call.html";
+    weir sip ladder west.pcap east.pcap --call-id 1-23716@127.0.0.1 -o call.html
+  As a picture for a chat:
+    weir sip ladder trace.pcap -o call.png";
 
 #[cfg(test)]
 mod tests {
@@ -285,11 +301,12 @@ mod tests {
         for (path, format) in [
             ("a.svg", LadderFormat::Svg),
             ("a.html", LadderFormat::Html),
+            ("a.png", LadderFormat::Png),
             ("a.txt", LadderFormat::Text),
             ("a", LadderFormat::Text),
         ] {
             assert_eq!(LadderFormat::of_path(Path::new(path)).unwrap(), format);
         }
-        assert!(LadderFormat::of_path(Path::new("a.png")).is_err());
+        assert!(LadderFormat::of_path(Path::new("a.jpg")).is_err());
     }
 }

@@ -19,7 +19,7 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use weir_packet::Options as DecodeOptions;
-use weir_tables::{CaptureTee, Compile, Feed, Stop};
+use weir_tables::{CaptureTee, Compile, Feed, Location, Stop};
 
 use crate::address;
 use crate::anonymous;
@@ -193,6 +193,14 @@ impl Engine {
             optimizer.hash_join_single_partition_threshold_rows = 0;
             config = config.with_target_partitions(cluster.partitions().max(2));
         }
+        // What the best rows so far rule out stands in the plan. A look at groups before the end runs the plan with the groups
+        // as they stand, and what it ruled out would be missing from the answer. Any statement may follow a file.
+        let optimizer = &mut config.options_mut().optimizer;
+        optimizer.enable_topk_dynamic_filter_pushdown = false;
+        optimizer.enable_aggregate_dynamic_filter_pushdown = false;
+        if options.feed.is_some() || options.follow {
+            optimizer.enable_join_dynamic_filter_pushdown = false;
+        }
         // It loses columns: a join key computed from a field of a struct is not found any more.
         config
             .options_mut()
@@ -281,7 +289,11 @@ impl Engine {
             context.register_udf(function);
         }
         let databases = Databases::open(&options.geoip)?;
-        for function in registries::all().into_iter().chain(geoip::all(&databases)) {
+        for function in registries::all()
+            .into_iter()
+            .chain(crate::units::all())
+            .chain(geoip::all(&databases))
+        {
             context.register_udf(function);
         }
         context.register_udf(anonymous::anonymize_ip());
@@ -597,10 +609,17 @@ impl Engine {
         functions::all(&self.context.state())
     }
 
-    /// The logical plan of a statement, whose packets have their records with them when `records` is
-    /// asked for.
-    async fn logical(&self, mut statement: Statement, records: bool) -> Result<Logical, Error> {
-        let resolver = Resolver {
+    /// The captures that paths, patterns, folders, archives and addresses mean, as FROM takes them, for who reads them
+    /// without a statement.
+    ///
+    /// # Errors
+    /// When one of them means no file, or something else than captures.
+    pub fn captures(&self, patterns: &[String]) -> Result<Vec<Location>, Error> {
+        self.resolver(false).capture_paths(patterns)
+    }
+
+    fn resolver(&self, records: bool) -> Resolver<'_> {
+        Resolver {
             context: &self.context,
             scan_report: &self.scan_report,
             decode: &self.options.decode,
@@ -614,7 +633,13 @@ impl Engine {
             feed: self.options.feed.as_ref(),
             root: self.root.as_ref(),
             remote: &self.remote,
-        };
+        }
+    }
+
+    /// The logical plan of a statement, whose packets have their records with them when `records` is
+    /// asked for.
+    async fn logical(&self, mut statement: Statement, records: bool) -> Result<Logical, Error> {
+        let resolver = self.resolver(records);
         resolver.register_live()?;
         if let Some(pattern) = statement.shown_functions() {
             statement = functions::query(&self.context, pattern.as_deref())?;

@@ -6,7 +6,7 @@ use arrow::error::ArrowError;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 use weir_capture::redacted;
-use weir_tables::names::advice;
+use weir_tables::names::{Meaning, NAMES, advice};
 use weir_tables::{FilterError, SourceError, Vocabulary};
 
 use crate::names::nearest;
@@ -332,7 +332,16 @@ fn unknown_column(name: &str, columns: &[String]) -> Error {
     });
     let names = || columns.iter().map(String::as_str);
     let is_elsewhere = |name: &str| columns.iter().any(|column| column == name);
-    let near = |name| nearest(name, names());
+    // Names that are no columns and mean either of two: tcp.port.
+    let meant = || {
+        let meant = NAMES.iter().filter(|known| {
+            matches!(known.meaning, Meaning::Sides(_))
+                && known.name.contains('.')
+                && known.fits(&is_elsewhere)
+        });
+        meant.map(|known| known.name)
+    };
+    let near = |name| nearest(name, names().chain(meant()));
     let hint = if is_elsewhere(name) || unqualified.is_some_and(is_elsewhere) {
         "it is a column of a table of this statement, but not of what this part of it reads"
             .to_owned()

@@ -114,13 +114,28 @@ pub(crate) fn unknown(state: &SessionState, name: &str) -> Error {
     let aggregates = state.aggregate_functions().keys();
     let windows = state.window_functions().keys();
     let names = scalars.chain(aggregates).chain(windows);
-    let near = similar(name, names.map(String::as_str));
+    let mut near = similar(name, names.map(String::as_str));
+    let meant = ELSEWHERE
+        .iter()
+        .filter(|(other, _)| other.eq_ignore_ascii_case(name));
+    near.splice(0..0, meant.map(|(_, own)| *own));
     let hint = match near.as_slice() {
         [] => "SHOW FUNCTIONS lists the functions".to_owned(),
         near => format!("did you mean {}? SHOW FUNCTIONS lists all", near.join(", ")),
     };
     Error::new(ErrorKind::Plan, format!("no function named {name}")).with_hint(hint)
 }
+
+/// Names that other systems have for what is here.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("format_bytes", "as_size"),
+    ("formatreadablesize", "as_size"),
+    ("human", "as_size, as_duration"),
+    ("human_readable", "as_size, as_duration"),
+    ("humanize", "as_size, as_duration"),
+    ("pg_size_pretty", "as_size"),
+    ("to_seconds", "as_duration"),
+];
 
 fn first_line(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
@@ -178,6 +193,16 @@ const OWN: &[(&str, &str, &str)] = &[
         "service_name",
         "service_name(port.dst, proto)",
         "What IANA registered a port for; without a protocol that of TCP, or else of another",
+    ),
+    (
+        "as_size",
+        "as_size(sum(frame.len))",
+        "A number of bytes: terminals show it as 18.1 GB, files have the number",
+    ),
+    (
+        "as_duration",
+        "as_duration(call.duration)",
+        "A number of seconds as a duration: terminals show it as 1:30:00",
     ),
     (
         "geoip_country",

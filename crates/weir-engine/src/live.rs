@@ -1,26 +1,33 @@
 //! Plans over sources that have no end of their own: what may run, and looks at groups as they stand.
 
+mod groups;
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::array::RecordBatch;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::error::Result as DfResult;
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::execution_plan::EmissionType;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use tokio::sync::Notify;
 use tokio::sync::oneshot::{Receiver, Sender, channel};
 use weir_tables::{CaptureTee, Source};
 
 use crate::error::{Error, ErrorKind};
-use crate::fuse::FusedAggregate;
+use crate::fuse::{FusedAggregate, behind_exchanges};
 use crate::scan::CaptureScan;
+use groups::LiveGroups;
 
 /// What the scans of a session share about sources without an end.
 #[derive(Debug, Default)]
 pub(crate) struct Live {
     pub(crate) tee: Option<CaptureTee>,
     asked: Mutex<Asked>,
+    /// Wakes who waits for rows, and has groups.
+    awaken: Notify,
 }
 
 /// A wish for the groups as they stand.
@@ -49,7 +56,25 @@ impl Live {
         }
         let (sender, receiver) = channel();
         *asked = Asked::For(sender);
+        self.awaken.notify_one();
         Some(receiver)
+    }
+
+    /// Comes to its end when somebody has asked.
+    async fn awoken(&self) {
+        self.awaken.notified().await;
+    }
+
+    /// Where the groups are to be sent, if someone asked for them.
+    fn asked(&self) -> Option<Sender<Vec<RecordBatch>>> {
+        let mut asked = self.lock();
+        match std::mem::take(&mut *asked) {
+            Asked::For(sender) => Some(sender),
+            other => {
+                *asked = other;
+                None
+            }
+        }
     }
 
     /// Gives the groups to who asked for them, if someone did.
@@ -57,8 +82,7 @@ impl Live {
         &self,
         groups: impl FnOnce() -> Result<Vec<RecordBatch>, E>,
     ) -> Result<(), E> {
-        let asked = std::mem::take(&mut *self.lock());
-        if let Asked::For(sender) = asked {
+        if let Some(sender) = self.asked() {
             // Who does not wait any more does not want them.
             let _ = sender.send(groups()?);
         }
@@ -117,14 +141,39 @@ pub(crate) fn prepared(
         ));
     }
     // A filter gathers rows for a full batch, which may take days.
-    plan.transform_down(|plan| match plan.downcast_ref::<FilterExec>() {
+    let plan = plan.transform_down(|plan| match plan.downcast_ref::<FilterExec>() {
         Some(filter) => filter
             .with_batch_size(1)
             .map(|filter| Transformed::yes(Arc::new(filter) as Arc<dyn ExecutionPlan>)),
         None => Ok(Transformed::no(plan)),
+    });
+    let plan = plan.data().and_then(with_looks);
+    plan.map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &[]))
+}
+
+/// The plan in which the groups next to a source without an end can be looked at.
+fn with_looks(plan: Arc<dyn ExecutionPlan>) -> DfResult<Arc<dyn ExecutionPlan>> {
+    plan.transform_up(|plan| {
+        let is_next = growing(&plan) > 0 && !has_groups(&plan);
+        // Of rows that come at the end there is nothing to see before.
+        if !is_next || !plan.children().into_iter().all(are_rows_seen) {
+            return Ok(Transformed::no(plan));
+        }
+        Ok(match LiveGroups::of(&plan)? {
+            Some(groups) => Transformed::yes(Arc::new(groups) as Arc<dyn ExecutionPlan>),
+            None => Transformed::no(plan),
+        })
     })
     .data()
-    .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &[]))
+}
+
+/// Rows come to an aggregate, or to the part of it that makes its states, as they are read.
+fn are_rows_seen(input: &Arc<dyn ExecutionPlan>) -> bool {
+    let input = behind_exchanges(input);
+    match input.downcast_ref::<AggregateExec>() {
+        Some(partial) if *partial.mode() == AggregateMode::Partial => is_streaming(partial.input()),
+        _ => is_streaming(input),
+    }
 }
 
 /// A condition on the rows of a growing source that is decided above its scan.
@@ -160,11 +209,19 @@ pub(crate) fn is_streaming(plan: &Arc<dyn ExecutionPlan>) -> bool {
 pub(crate) fn has_groups(plan: &Arc<dyn ExecutionPlan>) -> bool {
     let mut found = false;
     let walked = plan.apply(|plan| {
-        let fused = plan.downcast_ref::<FusedAggregate>();
-        found |= fused.is_some_and(|fused| fused.sources().iter().any(|one| one.is_growing()));
+        found |= has_own_groups(plan);
         Ok(TreeNodeRecursion::Continue)
     });
     walked.is_ok() && found
+}
+
+/// A node that gives its groups to who asks: those of a source without an end, and whole ones.
+fn has_own_groups(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let fused = plan.downcast_ref::<FusedAggregate>();
+    plan.downcast_ref::<LiveGroups>().is_some()
+        || fused.is_some_and(|fused| {
+            !fused.is_partial() && fused.sources().iter().any(|one| one.is_growing())
+        })
 }
 
 /// The plan with these groups in place of those that it would read.
@@ -172,13 +229,13 @@ pub(crate) fn with_groups(
     plan: Arc<dyn ExecutionPlan>,
     groups: &[RecordBatch],
 ) -> DfResult<Arc<dyn ExecutionPlan>> {
-    plan.transform_down(|plan| match plan.downcast_ref::<FusedAggregate>() {
-        Some(_) => {
-            let schema = plan.schema();
-            let groups = MemorySourceConfig::try_new_exec(&[groups.to_vec()], schema, None)?;
-            Ok(Transformed::yes(groups as Arc<dyn ExecutionPlan>))
+    plan.transform_down(|plan| {
+        if !has_own_groups(&plan) {
+            return Ok(Transformed::no(plan));
         }
-        None => Ok(Transformed::no(plan)),
+        let schema = plan.schema();
+        let groups = MemorySourceConfig::try_new_exec(&[groups.to_vec()], schema, None)?;
+        Ok(Transformed::yes(groups as Arc<dyn ExecutionPlan>))
     })
     .data()
 }

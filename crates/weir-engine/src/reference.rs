@@ -353,7 +353,7 @@ impl Resolver<'_> {
     }
 
     /// The files that the patterns name, which are to be captures.
-    fn capture_paths(&self, patterns: &[String]) -> Result<Vec<Location>, Error> {
+    pub(crate) fn capture_paths(&self, patterns: &[String]) -> Result<Vec<Location>, Error> {
         let paths = self.expand(patterns)?;
         match kind(&paths)? {
             FileKind::Capture => Ok(paths),

@@ -36,6 +36,7 @@ pub(crate) fn hint(sql: &str, message: &str) -> Option<String> {
             set.then(|| "a set stands in parentheses: tcp.port IN (80, 443)".to_owned())
         })
         .or_else(|| parentheses(&code))
+        .or_else(|| half_clause(&words))
         .or_else(|| {
             let not = code
                 .char_indices()
@@ -43,6 +44,7 @@ pub(crate) fn hint(sql: &str, message: &str) -> Option<String> {
             not.then(|| "what does not hold is written NOT (…)".to_owned())
         })
         .or_else(|| order(&words))
+        .or_else(|| without_comma(&code))
         .or_else(|| ends_early(message, &words))
         .or_else(|| {
             let compares = code.contains(['=', '<', '>']);
@@ -86,6 +88,25 @@ fn without_texts(sql: &str) -> String {
         }
     }
     code
+}
+
+/// Three names in a row where columns stand: the second would be the name of the first, and the third is too many.
+fn without_comma(code: &str) -> Option<String> {
+    let columns: Vec<&str> = code
+        .split_whitespace()
+        .skip_while(|word| !word.eq_ignore_ascii_case("select"))
+        .skip(1)
+        .take_while(|word| !word.eq_ignore_ascii_case("from"))
+        .collect();
+    let is_name = |word: &&str| {
+        let is_keyword = ALL_KEYWORDS
+            .binary_search(&word.to_uppercase().as_str())
+            .is_ok();
+        let are_letters = |letter: char| letter.is_alphanumeric() || "._".contains(letter);
+        word.chars().all(are_letters) && !is_keyword
+    };
+    (columns.len() >= 3 && columns.iter().take(3).all(is_name))
+        .then(|| "a comma parts columns: SELECT ip.src, ip.dst".to_owned())
 }
 
 /// A statement that ends behind a word that something follows.
@@ -340,6 +361,31 @@ fn parentheses(code: &str) -> Option<String> {
     }
 }
 
+/// Words that stand in twos: `GROUP BY`, `BETWEEN 5 AND 10`.
+fn half_clause(words: &[&str]) -> Option<String> {
+    let is =
+        |word: Option<&&str>, known: &str| word.is_some_and(|it| it.eq_ignore_ascii_case(known));
+    for (at, word) in words.iter().enumerate() {
+        let word = word.to_ascii_uppercase();
+        let next = words.get(at + 1);
+        match word.as_str() {
+            // SELECT … WITHIN GROUP (ORDER BY …) has no BY.
+            "GROUP" | "ORDER" | "PARTITION"
+                if next.is_some()
+                    && !is(next, "by")
+                    && !(at > 0 && is(words.get(at - 1), "within")) =>
+            {
+                return Some(format!("write {word} BY"));
+            }
+            "BETWEEN" if next.is_some() && !words.iter().skip(at).any(|it| is(Some(it), "and")) => {
+                return Some("both ends stand behind BETWEEN: BETWEEN 5 AND 10".to_owned());
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
 /// Clauses in another order than SQL has them. Only a statement without queries within it is looked at.
 fn order(words: &[&str]) -> Option<String> {
     let clauses: Vec<usize> = words
@@ -396,6 +442,16 @@ mod tests {
             (
                 "SELECT 1 FROM 'x' WHERE eth.src = 00:11:22:33:44:55",
                 "eth.src = '00:11:22:33:44:55'",
+            ),
+            ("SELECT 1 FROM 'x' GROUP ip.src", "write GROUP BY"),
+            ("SELECT 1 FROM 'x' ORDER frame.len", "write ORDER BY"),
+            (
+                "SELECT 1 FROM 'x' WHERE frame.len BETWEEN 5 10",
+                "BETWEEN 5 AND 10",
+            ),
+            (
+                "SELECT ip.src ip.dst frame.len FROM 'x'",
+                "a comma parts columns: SELECT ip.src, ip.dst",
             ),
             ("SELECT 1 FROM 'x' WHERE port 53", "port.any = 53"),
             ("SELECT 1 FROM 'x' WHERE tcp port 80", "tcp.port = 80"),

@@ -54,8 +54,8 @@ pub use link_type::LinkType;
 pub use options::{AtmVcMux, ErfHdlc, Options};
 pub use packet::Packet;
 pub use protocol::{
-    FLAG_LETTERS, Ipv4Header, Ipv6FragmentHeader, Ipv6Header, Layer, PROTOCOLS, Protocol,
-    network_identifier,
+    FLAG_LETTERS, Ipv4Header, Ipv6FragmentHeader, Ipv6Header, Layer, OfEach, PROTOCOLS, Protocol,
+    network_identifier, of_each_option,
 };
 pub use shape::{
     BitsTest, Extent, HeaderLen, HeaderShape, Location, NextHeader, NextTable, PayloadEnd,

@@ -307,6 +307,20 @@ impl Next {
     }
 }
 
+/// Hands each number of a repeated part of a header to a function until that gives false; gives false when it was stopped.
+pub type OfEach = fn(&crate::Packet<'_>, &mut dyn FnMut(u64) -> bool) -> bool;
+
+/// What has all values of a field whose column is that of the first option of a header; `None` for other fields.
+#[must_use]
+pub fn of_each_option(field: &str) -> Option<OfEach> {
+    match field {
+        "tcp.option_kind" => Some(tcp::each_option),
+        "icmpv6.opt.type" => Some(|packet, each| icmpv6::each_option(packet, 0, each)),
+        "icmpv6.opt.length" => Some(|packet, each| icmpv6::each_option(packet, 1, each)),
+        _ => None,
+    }
+}
+
 /// What tells the networks of a tunnel apart that this is a header of, where it has that and it is the
 /// same in both directions: the identifier of VXLAN and Geneve, and the key of GRE.
 #[must_use]

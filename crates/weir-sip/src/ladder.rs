@@ -1,9 +1,12 @@
 //! The messages of one call as a ladder: a column for each address, an arrow for each message.
 
+mod canvas;
 mod svg;
 mod text;
 
 use crate::digest::Digest;
+
+pub use canvas::{Anchor, Canvas, Ink};
 
 /// One message of a ladder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

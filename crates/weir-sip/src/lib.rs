@@ -51,7 +51,7 @@ pub use digest::Digest;
 pub use fault::{Fault, FaultKind, Faults, Severity};
 pub use framer::{Framer, FramerEvent};
 pub use header::{Header, HeaderName, Headers, unfold};
-pub use ladder::{Caption, Ladder, Rung, Step, is_failure};
+pub use ladder::{Anchor, Canvas, Caption, Ink, Ladder, Rung, Step, is_failure};
 pub use limits::Limits;
 pub use message::Message;
 pub use method::Method;

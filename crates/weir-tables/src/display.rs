@@ -548,6 +548,10 @@ fn read_all(
 }
 
 fn read(field: &Field, packet: &Packet<'_>, f: &mut dyn FnMut(FieldValue<'_>) -> bool) -> bool {
+    // The column is that of the first option of a header; the field is of all.
+    if let Some(each) = weir_packet::of_each_option(field.name) {
+        return each(packet, &mut |number| f(FieldValue::Number(number.into())));
+    }
     let number = match field.get {
         Get::Bool(get) => get(packet).map(i128::from),
         Get::U8(get) => get(packet).map(i128::from),

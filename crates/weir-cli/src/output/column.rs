@@ -10,9 +10,10 @@ use arrow::buffer::NullBuffer;
 use arrow::datatypes::{
     ArrowTimestampType, DataType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
     DecimalType, DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType,
-    DurationSecondType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
-    Int64Type, TimeUnit, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    DurationSecondType, Field, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type,
+    Int32Type, Int64Type, IntervalDayTimeType, IntervalMonthDayNanoType, IntervalUnit, TimeUnit,
+    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow::error::ArrowError;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -22,6 +23,8 @@ use super::time::{Zone, push_timestamp};
 
 /// The values of one array, with the work that depends on their type done once.
 pub(super) struct Column<'a> {
+    /// It counts bytes, by what its metadata says.
+    is_size: bool,
     nulls: Option<NullBuffer>,
     values: Values<'a>,
 }
@@ -48,8 +51,10 @@ enum Values<'a> {
     ),
     /// The row of the inner column that holds the value.
     Dictionary(Vec<usize>, Box<Column<'a>>),
-    /// As Arrow formats it (ISO 8601), and the nanoseconds that it is.
-    Duration(ArrayFormatter<'a>, Box<dyn Fn(usize) -> i128 + 'a>),
+    /// The nanoseconds that it is.
+    Duration(Box<dyn Fn(usize) -> i128 + 'a>),
+    /// As Arrow formats it, which SQL reads, and the nanoseconds that it is, unless it has months.
+    Interval(ArrayFormatter<'a>, Box<dyn Fn(usize) -> Option<i128> + 'a>),
     /// What Arrow knows how to format: dates, times, intervals, unions…
     Other(ArrayFormatter<'a>),
 }
@@ -61,9 +66,19 @@ impl<'a> Column<'a> {
     /// When Arrow cannot format the type.
     pub(super) fn new(array: &'a dyn Array) -> Result<Self, ArrowError> {
         Ok(Self {
+            is_size: false,
             nulls: array.logical_nulls(),
             values: Values::new(array)?,
         })
+    }
+
+    /// The same column, with what its field says of it.
+    pub(super) fn with_field(self, field: &Field) -> Self {
+        let unit = field.metadata().get(weir_engine::UNIT_KEY);
+        Self {
+            is_size: unit.is_some_and(|unit| unit == weir_engine::UNIT_BYTES),
+            ..self
+        }
     }
 
     pub(super) fn is_null(&self, row: usize) -> bool {
@@ -90,7 +105,8 @@ impl<'a> Column<'a> {
                     values.push_text(key, out);
                 }
             }
-            Values::Duration(formatter, _) | Values::Other(formatter) => {
+            Values::Duration(value) => push_seconds(out, value(row)),
+            Values::Interval(formatter, _) | Values::Other(formatter) => {
                 let _ = write!(out, "{}", formatter.value(row));
             }
         }
@@ -100,8 +116,24 @@ impl<'a> Column<'a> {
     /// zeros that nobody reads.
     pub(super) fn push_rounded(&self, row: usize, out: &mut String) {
         match &self.values {
+            Values::Float(_, value) if self.is_size && !self.is_null(row) => {
+                push_size(out, value(row));
+            }
+            Values::Number(push) if self.is_size && !self.is_null(row) => {
+                let start = out.len();
+                push(row, out);
+                let written = out.get(start..).unwrap_or_default();
+                if let Ok(bytes) = written.parse() {
+                    out.truncate(start);
+                    push_size(out, bytes);
+                }
+            }
             Values::Float(_, value) if !self.is_null(row) => push_rounded(out, value(row)),
-            Values::Duration(_, value) if !self.is_null(row) => push_duration(out, value(row)),
+            Values::Duration(value) if !self.is_null(row) => push_duration(out, value(row)),
+            Values::Interval(_, value) if !self.is_null(row) => match value(row) {
+                Some(nanoseconds) => push_duration(out, nanoseconds),
+                None => self.push_text(row, out),
+            },
             Values::Timestamp(push) if !self.is_null(row) => {
                 let start = out.len();
                 push(row, out);
@@ -160,7 +192,12 @@ impl<'a> Column<'a> {
                 Some(&key) => values.push_json(key, out),
                 None => out.push_str("null"),
             },
-            Values::Duration(formatter, _) | Values::Other(formatter) => {
+            Values::Duration(_) => {
+                out.push('"');
+                self.push_text(row, out);
+                out.push('"');
+            }
+            Values::Interval(formatter, _) | Values::Other(formatter) => {
                 push_json_string(out, &formatter.value(row).to_string());
             }
         }
@@ -206,9 +243,10 @@ impl<'a> Values<'a> {
                 let array = array.as_fixed_size_binary();
                 Self::Bytes(Box::new(|row| array.value(row)))
             }
-            DataType::Duration(unit) => {
+            DataType::Duration(unit) => Self::Duration(nanoseconds(array, *unit)),
+            DataType::Interval(unit) => {
                 let formatter = ArrayFormatter::try_new(array, &FormatOptions::new())?;
-                Self::Duration(formatter, nanoseconds(array, *unit))
+                Self::Interval(formatter, interval(array, *unit))
             }
             DataType::Timestamp(unit, zone) => timestamp(array, *unit, Zone::of(zone.as_deref())),
             DataType::List(_) => list(array.as_list::<i32>())?,
@@ -422,6 +460,68 @@ fn nanoseconds(array: &dyn Array, unit: TimeUnit) -> Box<dyn Fn(usize) -> i128 +
     }
 }
 
+/// The nanoseconds of intervals that have no months.
+fn interval(array: &dyn Array, unit: IntervalUnit) -> Box<dyn Fn(usize) -> Option<i128> + '_> {
+    match unit {
+        IntervalUnit::YearMonth => Box::new(|_| None),
+        IntervalUnit::DayTime => {
+            let array = array.as_primitive::<IntervalDayTimeType>();
+            Box::new(|row| {
+                let value = array.value(row);
+                Some(
+                    i128::from(value.days) * NS_IN_DAY + i128::from(value.milliseconds) * 1_000_000,
+                )
+            })
+        }
+        IntervalUnit::MonthDayNano => {
+            let array = array.as_primitive::<IntervalMonthDayNanoType>();
+            Box::new(|row| {
+                let value = array.value(row);
+                let nanoseconds =
+                    i128::from(value.days) * NS_IN_DAY + i128::from(value.nanoseconds);
+                (value.months == 0).then_some(nanoseconds)
+            })
+        }
+    }
+}
+
+/// `26.03 seconds`, which weir, DuckDB, PostgreSQL and pandas take for an interval: with all digits that there are.
+fn push_seconds(out: &mut String, nanoseconds: i128) {
+    if nanoseconds < 0 {
+        out.push('-');
+    }
+    let size = nanoseconds.unsigned_abs();
+    let _ = write!(out, "{}", size / NS_IN_S);
+    let fraction = size % NS_IN_S;
+    if fraction > 0 {
+        let digits = format!("{fraction:09}");
+        let _ = write!(out, ".{}", digits.trim_end_matches('0'));
+    }
+    out.push_str(" seconds");
+}
+
+/// `999 B`, `18.1 GB`: three digits of a number of bytes, in the units of disks and lines (1 kB is 1,000 B).
+fn push_size(out: &mut String, bytes: f64) {
+    let mut size = bytes;
+    let mut unit = 0;
+    // What would be rounded to 1,000 is one of the next unit.
+    while size.abs() >= 999.5 && unit + 1 < SIZE_UNITS.len() {
+        size /= 1000.0;
+        unit += 1;
+    }
+    let name = SIZE_UNITS.get(unit).copied().unwrap_or_default();
+    let _ = match size.abs() {
+        _ if !size.is_finite() => write!(out, "{size}"),
+        _ if unit == 0 && size.fract() == 0.0 => write!(out, "{size} {name}"),
+        small if small < 9.995 => write!(out, "{size:.2} {name}"),
+        small if small < 99.95 => write!(out, "{size:.1} {name}"),
+        _ => write!(out, "{size:.0} {name}"),
+    };
+}
+
+const SIZE_UNITS: [&str; 7] = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
+const NS_IN_DAY: i128 = 86_400_000_000_000;
+
 /// `15 µs`, `3.25 ms`, `59.986 s`, `1:02:03.5`, `2 d 03:04:05`: with all digits that there are.
 fn push_duration(out: &mut String, nanoseconds: i128) {
     let sign = if nanoseconds < 0 { "-" } else { "" };
@@ -488,6 +588,44 @@ mod tests {
             let mut out = format!("x{text}");
             shorten_time(&mut out, 1);
             assert_eq!(out, format!("x{expected}"));
+        }
+    }
+
+    #[test]
+    fn sizes_are_written_for_the_eye() {
+        for (bytes, expected) in [
+            (0.0, "0 B"),
+            (999.0, "999 B"),
+            (1000.0, "1.00 kB"),
+            (1500.0, "1.50 kB"),
+            (-99_950.0, "-100 kB"),
+            (999_499.0, "999 kB"),
+            (999_500.0, "1.00 MB"),
+            (18_057_300_000.0, "18.1 GB"),
+            (12.5, "12.5 B"),
+            (u64::MAX as f64, "18.4 EB"),
+            (1e30, "1000000000000 EB"),
+            (f64::NAN, "NaN"),
+        ] {
+            let mut out = String::new();
+            push_size(&mut out, bytes);
+            assert_eq!(out, expected, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn durations_are_written_for_machines() {
+        for (nanoseconds, expected) in [
+            (0, "0 seconds"),
+            (1, "0.000000001 seconds"),
+            (-1_500_000_000, "-1.5 seconds"),
+            (-3_000_000, "-0.003 seconds"),
+            (184_280_863_461_183_000, "184280863.461183 seconds"),
+            (i128::from(i64::MIN), "-9223372036.854775808 seconds"),
+        ] {
+            let mut out = String::new();
+            push_seconds(&mut out, nanoseconds);
+            assert_eq!(out, expected);
         }
     }
 

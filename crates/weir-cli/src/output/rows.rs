@@ -80,10 +80,10 @@ impl<F: RowFormat> Encoder for Rows<F> {
 
 /// The columns of a batch.
 pub(super) fn columns(batch: &RecordBatch) -> Result<Vec<Column<'_>>, ArrowError> {
-    batch
-        .columns()
-        .iter()
-        .map(|array| Column::new(array.as_ref()))
+    let schema = batch.schema_ref();
+    let columns = batch.columns().iter().zip(schema.fields());
+    columns
+        .map(|(array, field)| Ok(Column::new(array.as_ref())?.with_field(field)))
         .collect()
 }
 

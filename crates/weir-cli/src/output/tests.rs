@@ -388,11 +388,11 @@ fn no_text_format_lets_a_control_character_through_to_a_terminal() {
 
 #[test]
 fn a_value_of_every_type() {
-    let json = r#"{"time":"2026-01-01T00:00:00.000000001Z","local":"1970-01-01T00:00:00","date":"2026-01-01","decimal":-12.30,"float":0.1,"bytes":"dead00","fixed":"01ff","dictionary":"syn","list":[1,null,-3],"struct":{"port":53,"note":null},"map":{"k\"":"v"},"duration":"PT1.5S","interval":"1 mons 2 days","null":null}
+    let json = r#"{"time":"2026-01-01T00:00:00.000000001Z","local":"1970-01-01T00:00:00","date":"2026-01-01","decimal":-12.30,"float":0.1,"bytes":"dead00","fixed":"01ff","dictionary":"syn","list":[1,null,-3],"struct":{"port":53,"note":null},"map":{"k\"":"v"},"duration":"1.5 seconds","interval":"1 mons 2 days","null":null}
 "#;
     check(&Options::plain(Format::Ndjson), &types(), json);
     let csv = r#"time,local,date,decimal,float,bytes,fixed,dictionary,list,struct,map,duration,interval,null
-2026-01-01T00:00:00.000000001Z,1970-01-01T00:00:00,2026-01-01,-12.30,0.1,dead00,01ff,syn,"[1,null,-3]","{""port"":53,""note"":null}","{""k\"""":""v""}",PT1.5S,1 mons 2 days,
+2026-01-01T00:00:00.000000001Z,1970-01-01T00:00:00,2026-01-01,-12.30,0.1,dead00,01ff,syn,"[1,null,-3]","{""port"":53,""note"":null}","{""k\"""":""v""}",1.5 seconds,1 mons 2 days,
 "#;
     check(&Options::plain(Format::Csv), &types(), csv);
 }
@@ -421,6 +421,27 @@ fn floats_are_rounded_on_a_terminal_only() {
         &third,
         "x\n0.3333333333333333\n1e300\n2.0\n",
     );
+}
+
+/// Sizes are numbers for programs; durations and intervals are texts that they read.
+#[test]
+fn sizes_and_intervals_are_for_people_on_a_terminal_only() {
+    let unit = [(weir_engine::UNIT_KEY.into(), weir_engine::UNIT_BYTES.into())];
+    let size = Field::new("size", DataType::UInt64, true).with_metadata(unit.into());
+    let values: ArrayRef = Arc::new(IntervalMonthDayNanoArray::from(vec![
+        IntervalMonthDayNano::new(0, 1, 1_500_000_000),
+        IntervalMonthDayNano::new(3, 0, 0),
+    ]));
+    let interval = Field::new("interval", values.data_type().clone(), true);
+    let schema = Arc::new(Schema::new(vec![size, interval]));
+    let sizes: ArrayRef = Arc::new(UInt64Array::from(vec![Some(18_057_300_000), None]));
+    let batch = RecordBatch::try_new(schema, vec![sizes, values]).unwrap();
+    let csv = "size,interval\n18057300000,1 days 1.500000000 secs\n,3 mons\n";
+    check(&Options::plain(Format::Csv), &batch, csv);
+    let (shown, _) = text_of(&on_terminal(Format::Table, 80), &[batch]);
+    for part in ["18.1 GB", "1 d 00:00:01.5", "3 mons"] {
+        assert!(shown.contains(part), "{shown}");
+    }
 }
 
 #[test]

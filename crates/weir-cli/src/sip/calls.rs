@@ -49,7 +49,7 @@ use crate::watch::Refresh;
     after_help = EXAMPLES
 )]
 pub(super) struct CallsArgs {
-    /// Captures, globs, or '-' for standard input; several are merged in the order of time
+    /// Captures, globs, folders, addresses of stores (s3://…), or '-' for standard input; merged in the order of time
     #[arg(
         value_name = "FILE",
         required_unless_present = "live_source",
@@ -80,7 +80,8 @@ pub(super) fn run(
     if wants_rows || is_dumb || !io::stdout().is_terminal() {
         return rows(args, global, messages);
     }
-    let (origin, counts, source) = origin(args)?;
+    let session = Session::new(&weir_engine::Options::default(), messages, false)?;
+    let (origin, counts, source) = origin(args, &session)?;
     let comes_once = counts.is_some() || args.files.iter().any(|file| file == "-");
     let spool = match comes_once {
         true => Some(Arc::new(Spool::new(args.spool as u64).map_err(
@@ -116,6 +117,8 @@ pub(super) fn run(
     if let Some(counts) = counts {
         counts.tell(&source, "--buffer gives them more room", messages);
     }
+    // What was left out of folders and archives.
+    session.close(false);
     for note in book.notes() {
         messages.note(&note);
     }
@@ -130,7 +133,10 @@ pub(super) fn run(
 }
 
 /// Where packets come from, what is counted of those that are still to come, and what it is called.
-fn origin(args: &CallsArgs) -> Result<(Origin, Option<Counted>, String), Failure> {
+fn origin(
+    args: &CallsArgs,
+    session: &Session,
+) -> Result<(Origin, Option<Counted>, String), Failure> {
     let Some((name, live)) = args.source.open()? else {
         let source = match args.files.as_slice() {
             [file] => file.clone(),
@@ -140,7 +146,7 @@ fn origin(args: &CallsArgs) -> Result<(Origin, Option<Counted>, String), Failure
                 files.len().saturating_sub(1)
             ),
         };
-        return Ok((reading::open(&args.files)?, None, source));
+        return Ok((reading::open(session, &args.files)?, None, source));
     };
     let counts = live.counts();
     Ok((Origin::Live(name.clone(), live), Some(counts), name))
@@ -221,6 +227,7 @@ Examples:
     weir sip calls -i eth0
   Those of captures:
     weir sip calls day/*.pcap
+    weir sip calls s3://bucket/day/*.pcap.zst
   Those that another machine sees:
     ssh gateway tcpdump -U -w - port 5060 | weir sip calls -
   As rows:

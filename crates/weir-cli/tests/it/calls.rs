@@ -11,6 +11,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use weir_testkit::web::Moto;
+
 use crate::carve;
 use crate::shell::{folder, run};
 
@@ -125,6 +127,11 @@ impl Screen {
 impl Terminal {
     /// `None` where there is no `script` of util-linux.
     fn open(folder: &Path, words: &str) -> Option<Self> {
+        Self::open_with(folder, words, &[])
+    }
+
+    /// The same with variables of the environment.
+    fn open_with(folder: &Path, words: &str, variables: &[(String, String)]) -> Option<Self> {
         let version = Command::new("script").arg("--version").output();
         if !version.is_ok_and(|it| String::from_utf8_lossy(&it.stdout).contains("util-linux")) {
             weir_testkit::missing("script", "what a terminal shows");
@@ -145,6 +152,7 @@ impl Terminal {
             ])
             .current_dir(folder)
             .env("TERM", "xterm-256color")
+            .envs(variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -262,6 +270,54 @@ fn a_call_is_listed_drawn_opened_and_saved_on_a_terminal() {
     let sql = "SELECT count(*), count(DISTINCT udp.dstport) FROM 'call-second.pcap'";
     let ended = run(&format!("weir query --format tsv \"{sql}\""), &folder);
     assert!(ended.stdout.ends_with("12\t2\n"), "{}", ended.stdout);
+}
+
+/// The list was refused where captures lie in a store, in a folder or in an archive.
+#[test]
+fn calls_in_a_store_and_in_a_folder_are_listed_and_saved() {
+    let folder = folder("calls_in_a_store_and_in_a_folder_are_listed_and_saved");
+    fs::create_dir(folder.join("day")).unwrap();
+    fs::write(folder.join("day/calls.pcap"), carve::calls()).unwrap();
+    fs::write(folder.join("day/notes.txt"), "none of it\n").unwrap();
+    let Some(mut terminal) = Terminal::open(&folder, "day") else {
+        return;
+    };
+    terminal.shows("at its end: 2 calls, 2 in call, 24 packets");
+    terminal.press("q");
+    let (status, text) = terminal.end();
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.contains("1 of 2 files are no captures"), "{text}");
+
+    let Some(moto) = Moto::start() else {
+        weir_testkit::missing("moto", "calls in S3");
+        return;
+    };
+    moto.put("day/calls.pcap", &carve::calls());
+    let variables: Vec<(String, String)> = moto
+        .environment()
+        .into_iter()
+        .map(|(name, value)| (name.to_string(), value.to_string()))
+        .collect();
+    let open = |words: &str| Terminal::open_with(&folder, words, &variables);
+    let Some(mut terminal) = open("'s3://bucket/day/*.pcap'") else {
+        return;
+    };
+    terminal.shows("at its end: 2 calls, 2 in call, 24 packets");
+    terminal.press("/second\r\r");
+    let ladder = terminal.shows("==== RTP ====");
+    assert!(ladder.contains("200 OK (SDP) 1 INVITE"), "{ladder}");
+    terminal.press("s");
+    terminal.shows("save as: call-second.pcap_");
+    terminal.press(ENTER);
+    terminal.shows("12 packets are in call-second.pcap");
+    terminal.press("qqq");
+    assert_eq!(terminal.end().0, Some(0));
+    let Some(terminal) = open("s3://bucket/day/none.pcap") else {
+        return;
+    };
+    let (status, text) = terminal.end();
+    assert_eq!(status, Some(2), "{text}");
+    assert!(text.contains("s3://bucket/day/none.pcap"), "{text}");
 }
 
 #[test]

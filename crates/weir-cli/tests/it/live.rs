@@ -168,6 +168,36 @@ fn groups_are_shown_as_they_stand() {
     assert!(child.wait().unwrap().success());
 }
 
+/// So are groups of messages: every so often, one answer behind the other where there is no terminal.
+#[test]
+fn groups_of_messages_are_shown_as_they_stand() {
+    let sender = Sender::new();
+    let sql = format!(
+        "SELECT sip.method, count(*) AS n FROM sip(live) WHERE port.dst = {} GROUP BY 1 HAVING count(*) > 0",
+        sender.port()
+    );
+    let Some((mut child, _stderr)) = capturing(&[&sql, "--every", "100ms"]) else {
+        return;
+    };
+    let mut rows = BufReader::new(child.stdout.take().unwrap());
+    for count in 1..=3 {
+        let message = format!(
+            "OPTIONS sip:b@x SIP/2.0\r\nVia: SIP/2.0/UDP x;branch=z9hG4bK{count}\r\nFrom: <sip:a@x>;tag=1\r\n\
+             To: <sip:b@x>\r\nCall-ID: {count}\r\nCSeq: 1 OPTIONS\r\nContent-Length: 0\r\n\r\n"
+        );
+        sender.0.send(message.as_bytes()).unwrap();
+        loop {
+            let mut row = String::new();
+            assert!(rows.read_line(&mut row).unwrap() > 0);
+            if row.trim() == format!("{{\"sip.method\":\"OPTIONS\",\"n\":{count}}}") {
+                break;
+            }
+        }
+    }
+    interrupt(&child);
+    assert!(child.wait().unwrap().success());
+}
+
 #[test]
 fn a_count_ends_it_at_the_packet() {
     let sender = Sender::new();

@@ -474,10 +474,10 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
         "voice-call  alice -> bob  completed",
     ),
     (
-        "weir sip ladder call.pcap --call-id \"it's-1@10.0.0.1\" -o call.png",
+        "weir sip ladder call.pcap --call-id \"it's-1@10.0.0.1\" -o call.jpg",
         2,
-        "text, SVG or HTML",
-        "x.svg",
+        "text, SVG, PNG or HTML",
+        "x.png",
     ),
     (
         "weir live",

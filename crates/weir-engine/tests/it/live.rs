@@ -5,19 +5,22 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use weir_engine::{Engine, Options};
 use weir_tables::{CaptureTee, EXTRACTIONS, Feed, Predicate};
 
 use crate::samples;
-use crate::slt::Runner;
+use crate::slt::{Runner, rows_of};
 
 /// A capture as if it came from an interface: in pieces, with pauses between them.
 struct Replay {
     name: String,
     bytes: Mutex<Option<Vec<u8>>>,
-    /// Bytes that were read so far, and at which to wait until somebody has looked.
+    /// Bytes that were read so far.
     read: Arc<AtomicU64>,
+    /// Bytes at which to wait until somebody has looked.
+    until: Arc<AtomicU64>,
     asked: Arc<Mutex<Option<bool>>>,
 }
 
@@ -27,6 +30,7 @@ impl Replay {
             name: path.to_owned(),
             bytes: Mutex::new(Some(std::fs::read(path).unwrap())),
             read: Arc::default(),
+            until: Arc::new(AtomicU64::new(u64::MAX)),
             asked: Arc::default(),
         }
     }
@@ -51,6 +55,7 @@ impl Feed for Replay {
             at: 0,
             pauses: false,
             read: Arc::clone(&self.read),
+            until: Arc::clone(&self.until),
         }))
     }
 }
@@ -60,6 +65,7 @@ struct Pieces {
     at: usize,
     pauses: bool,
     read: Arc<AtomicU64>,
+    until: Arc<AtomicU64>,
 }
 
 impl Read for Pieces {
@@ -69,7 +75,13 @@ impl Read for Pieces {
         if self.pauses {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let left = self.bytes.len().saturating_sub(self.at);
+        let until = usize::try_from(self.until.load(Ordering::Relaxed)).unwrap_or(usize::MAX);
+        if self.at >= until {
+            std::thread::sleep(Duration::from_millis(1));
+            self.pauses = true;
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let left = self.bytes.len().min(until).saturating_sub(self.at);
         let piece = left.min(out.len()).min(if self.at == 0 { 24 } else { 997 });
         out[..piece].copy_from_slice(&self.bytes[self.at..self.at + piece]);
         self.at += piece;
@@ -153,6 +165,97 @@ fn rows_of_messages_come_while_packets_come() {
         replay.read.load(Ordering::Relaxed)
     });
     assert!(read < size / 2, "{read} of {size}");
+}
+
+/// Groups over messages, calls and flows came at the end only, as did those over packets that the scan does not compute
+/// itself: they are what they would be if the capture ended now, whenever somebody looks, and at the end.
+#[test]
+fn groups_over_messages_are_seen_before_the_end() {
+    samples::enter();
+    let bytes = std::fs::read("demo/calls.pcap").unwrap();
+    // Half of the records.
+    let mut half = 24;
+    while half < bytes.len() / 2 {
+        let len: [u8; 4] = bytes[half + 8..half + 12].try_into().unwrap();
+        half += 16 + u32::from_le_bytes(len) as usize;
+    }
+    let folder = std::env::temp_dir().join(format!("weir-live-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("half.pcap");
+    std::fs::write(&path, &bytes[..half]).unwrap();
+    for question in [
+        "SELECT sip.method, count(*) FROM sip(@) GROUP BY 1 ORDER BY 1",
+        "SELECT sip.method, avg(sip.status_code), count(DISTINCT sip.call_id), string_agg(sip.cseq.method, ',') \
+         FROM sip(@) GROUP BY 1 ORDER BY 1",
+        "SELECT count(*), min(frame.time), max(frame.number) FROM sip(@) WHERE sip.status_code >= 180",
+        "SELECT count(*) FROM sip(@) WHERE sip.method = 'NOTHING'",
+        "SELECT DISTINCT sip.method FROM sip(@) ORDER BY 1",
+        "SELECT sip.method, sip.status_code, count(*) FROM sip(@) GROUP BY ROLLUP (sip.method, sip.status_code) ORDER BY 1, 2, 3",
+        "SELECT max(n) FROM (SELECT sip.call_id, count(*) AS n FROM sip(@) GROUP BY 1) q",
+        "SELECT sip.method, count(*) FROM sip(@) GROUP BY 1 HAVING count(*) > 1 ORDER BY 2 DESC, 1 LIMIT 2",
+        "SELECT m.sip.method, count(*) FROM sip(@) m JOIN (VALUES ('INVITE'), ('BYE')) w(word) \
+         ON m.sip.method = w.word GROUP BY 1 ORDER BY 1",
+        "SELECT rtp.p_type, median(rtp.seq), count(*) FROM rtp(@) GROUP BY 1 ORDER BY 1",
+        "SELECT proto, array_agg(DISTINCT frame.len ORDER BY frame.len) FROM packets(@) GROUP BY 1 ORDER BY 1",
+    ] {
+        let of = |what: &str| question.replace('@', what);
+        let in_file = |path: &str| rows(&Options::default(), &of(&format!("'{path}'"))).unwrap();
+        let expected = in_file(path.to_str().unwrap());
+        let (options, replay) = live("demo/calls.pcap");
+        replay.until.store(half as u64, Ordering::Relaxed);
+        let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
+        let last = runtime.block_on(async {
+            let engine = Engine::new(&options).unwrap();
+            let statement = engine.parse(&of("live")).unwrap().remove(0);
+            let mut answer = engine.answer(statement).await.unwrap();
+            let snapshot = answer.snapshot().unwrap_or_else(|| panic!("{question}"));
+            let begun = Instant::now();
+            loop {
+                let seen = snapshot.rows().await.unwrap().unwrap();
+                let seen: Vec<String> = seen.iter().flat_map(rows_of).collect();
+                if seen == expected {
+                    break;
+                }
+                let is_late = begun.elapsed() > Duration::from_secs(120);
+                assert!(!is_late, "{question}: {seen:?}, not {expected:?}");
+            }
+            replay.until.store(u64::MAX, Ordering::Relaxed);
+            let mut last = Vec::new();
+            while let Some(batch) = answer.next().await.unwrap() {
+                last.extend(rows_of(&batch));
+            }
+            assert!(snapshot.rows().await.unwrap().is_none());
+            last
+        });
+        assert_eq!(last, in_file("demo/calls.pcap"), "{question}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// What ends by itself, or hangs on an order, is done as before, and of what needs all rows first nothing is shown.
+#[test]
+fn groups_of_rows_that_come_at_the_end_are_not_shown_empty() {
+    samples::enter();
+    let question =
+        "SELECT count(*) FROM (SELECT sip.method FROM sip(@) ORDER BY sip.method LIMIT 3) q";
+    let expected = rows(
+        &Options::default(),
+        &question.replace('@', "'demo/calls.pcap'"),
+    )
+    .unwrap();
+    let (options, _) = live("demo/calls.pcap");
+    let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
+    runtime.block_on(async {
+        let engine = Engine::new(&options).unwrap();
+        let statement = engine
+            .parse(&question.replace('@', "live"))
+            .unwrap()
+            .remove(0);
+        let mut answer = engine.answer(statement).await.unwrap();
+        assert!(answer.snapshot().is_none());
+        let batch = answer.next().await.unwrap().unwrap();
+        assert_eq!(rows_of(&batch), expected);
+    });
 }
 
 /// `--count` counts rows of such a table, and what is kept are all packets: of which of them a row was made, no

@@ -233,7 +233,7 @@ fn message(error: &Error) -> String {
 }
 
 /// Rows whose values are separated by blanks, for tests that know what is in them.
-fn rows_of(batch: &RecordBatch) -> Vec<String> {
+pub(crate) fn rows_of(batch: &RecordBatch) -> Vec<String> {
     let plain = |value: String, is_null: bool| match value.is_empty() && !is_null {
         true => "(empty)".to_owned(),
         false => value.trim_end().to_owned(),

@@ -266,6 +266,11 @@ fn is(packet: &Packet<'_>, kinds: &[u8]) -> bool {
 
 /// The first option of neighbour discovery whose type `wanted` accepts, from its type on.
 fn option<'a>(packet: &Packet<'a>, wanted: fn(u8) -> bool) -> Option<&'a [u8]> {
+    find(packet, |option| option.first().is_some_and(|kind| wanted(*kind)))
+}
+
+/// The first option that `wanted` accepts, which is given it as far as it was captured.
+fn find<'a>(packet: &Packet<'a>, mut wanted: impl FnMut(&[u8]) -> bool) -> Option<&'a [u8]> {
     let start = match packet.u8(ICMPV6, 0)? {
         // Inverse discovery (RFC 3122, 2), mobile prefix advertisements (RFC 6275, 6.8), certification path
         // solicitations (RFC 3971, 6.4), mobility protocols (RFC 4065, 3; RFC 5568, 6.1).
@@ -279,16 +284,26 @@ fn option<'a>(packet: &Packet<'a>, wanted: fn(u8) -> bool) -> Option<&'a [u8]> {
     };
     let mut rest = packet.bytes(ICMPV6)?.get(start..)?;
     loop {
-        let kind = *rest.first()?;
+        rest.first()?;
         let len = usize::from(u8_at(rest, 1).unwrap_or(0)) * 8;
-        if wanted(kind) {
-            return rest.get(..len.max(2).min(rest.len()));
+        let option = rest.get(..len.max(2).min(rest.len()))?;
+        if wanted(option) {
+            return Some(option);
         }
         if len == 0 {
             return None;
         }
         rest = rest.get(len..)?;
     }
+}
+
+/// Calls `each` with the byte at `at` of every option until that gives false; gives false when it was stopped.
+pub(super) fn each_option(
+    packet: &Packet<'_>,
+    at: usize,
+    each: &mut dyn FnMut(u64) -> bool,
+) -> bool {
+    find(packet, |option| u8_at(option, at).is_some_and(|byte| !each(byte.into()))).is_none()
 }
 
 const KIND: Bits = Bits::byte(0);

@@ -314,7 +314,7 @@ fn options<'a>(packet: &Packet<'a>) -> Option<&'a [u8]> {
 
 /// The first option whose kind and length `wanted` accepts, from its kind to its end or that of what
 /// was captured. The walk ends at an option that says it is longer than the room for options.
-fn find<'a>(packet: &Packet<'a>, wanted: impl Fn(u8, usize) -> bool) -> Option<&'a [u8]> {
+fn find<'a>(packet: &Packet<'a>, mut wanted: impl FnMut(u8, usize) -> bool) -> Option<&'a [u8]> {
     let mut rest = options(packet)?;
     let mut room = header_len(packet)?.saturating_sub(HEADER_LEN_MIN);
     loop {
@@ -335,6 +335,11 @@ fn find<'a>(packet: &Packet<'a>, wanted: impl Fn(u8, usize) -> bool) -> Option<&
         rest = rest.get(len..)?;
         room = room.saturating_sub(len);
     }
+}
+
+/// Calls `each` with the kind of every option until that gives false; gives false when it was stopped.
+pub(super) fn each_option(packet: &Packet<'_>, each: &mut dyn FnMut(u64) -> bool) -> bool {
+    find(packet, |kind, _| !each(kind.into())).is_none()
 }
 
 /// The first option of `kind` that has the `len` bytes that it must have.

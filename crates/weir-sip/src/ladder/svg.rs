@@ -16,11 +16,7 @@ impl Ladder {
     /// The image; in a page, its messages lead to their texts.
     fn image(&self, in_page: bool) -> String {
         let grid = Grid::of(self);
-        let image_width = grid
-            .x(self.columns.len())
-            .saturating_sub(grid.pitch / 2)
-            .max(grid.pitch);
-        let height = row_y(self.rungs.len()).saturating_add(ROW);
+        let (image_width, height) = grid.size(self);
         let mut svg = String::new();
         // Writing to a String does not fail.
         let _ = write!(
@@ -107,15 +103,25 @@ fn legible(text: &str) -> String {
     kept.collect::<Vec<_>>().join("\n")
 }
 
+/// An arrow of a message.
+pub(super) struct Arrow {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    /// Where its tip begins.
+    pub(super) back: usize,
+    /// The middle of its label.
+    pub(super) label: (usize, usize),
+}
+
 /// Where pillars stand.
-struct Grid {
+pub(super) struct Grid {
     left: usize,
     pitch: usize,
 }
 
 impl Grid {
     /// Wide enough for labels and names.
-    fn of(ladder: &Ladder) -> Self {
+    pub(super) fn of(ladder: &Ladder) -> Self {
         let widest = |texts: &mut dyn Iterator<Item = &String>| {
             texts.map(|text| width(text)).max().unwrap_or(0)
         };
@@ -133,13 +139,40 @@ impl Grid {
         }
     }
 
-    const fn x(&self, column: usize) -> usize {
+    pub(super) const fn x(&self, column: usize) -> usize {
         self.left.saturating_add(self.pitch.saturating_mul(column))
+    }
+
+    /// Width and height of the image.
+    pub(super) fn size(&self, ladder: &Ladder) -> (usize, usize) {
+        let end = self.x(ladder.columns.len());
+        let width = end.saturating_sub(self.pitch / 2).max(self.pitch);
+        (width, row_y(ladder.rungs.len()).saturating_add(ROW))
+    }
+
+    /// The arrow of a message; `None` when it stays where it is.
+    pub(super) fn arrow(&self, y: usize, rung: &Rung) -> Option<Arrow> {
+        let (from, to) = (self.x(rung.from), self.x(rung.to));
+        if from == to {
+            return None;
+        }
+        let back = if from < to {
+            to.saturating_sub(TIP)
+        } else {
+            to.saturating_add(TIP)
+        };
+        let (before, behind) = gap(rung);
+        let middle = self.x(before).saturating_add(self.x(behind)) / 2;
+        Some(Arrow {
+            from,
+            to,
+            back,
+            label: (middle, y.saturating_sub(5)),
+        })
     }
 
     fn rung(&self, svg: &mut String, row: usize, rung: &Rung, first: Option<i64>) {
         let y = row_y(row);
-        let (from, to) = (self.x(rung.from), self.x(rung.to));
         let class = match rung {
             Rung { is_media: true, .. } => "rung media",
             Rung {
@@ -164,51 +197,52 @@ impl Grid {
             rung.since(first),
             Escaped(&told(rung))
         );
-        if from == to {
-            let _ = write!(
-                svg,
-                "<circle cx=\"{from}\" cy=\"{y}\" r=\"3\"/><text x=\"{}\" y=\"{}\">",
-                from.saturating_add(8),
-                y.saturating_sub(4)
-            );
-        } else {
-            let back = if from < to {
-                to.saturating_sub(TIP)
-            } else {
-                to.saturating_add(TIP)
-            };
-            let (before, behind) = gap(rung);
-            let _ = write!(
-                svg,
-                "<line x1=\"{from}\" y1=\"{y}\" x2=\"{to}\" y2=\"{y}\"/>\
-                 <path d=\"M{to} {y}L{back} {}L{back} {}Z\"/>\
-                 <text class=\"middle\" x=\"{}\" y=\"{}\">",
-                y.saturating_sub(4),
-                y.saturating_add(4),
-                self.x(before).saturating_add(self.x(behind)) / 2,
-                y.saturating_sub(5)
-            );
+        match self.arrow(y, rung) {
+            None => {
+                let from = self.x(rung.from);
+                let _ = write!(
+                    svg,
+                    "<circle cx=\"{from}\" cy=\"{y}\" r=\"3\"/><text x=\"{}\" y=\"{}\">",
+                    from.saturating_add(8),
+                    y.saturating_sub(4)
+                );
+            }
+            Some(Arrow {
+                from,
+                to,
+                back,
+                label: (x, above),
+            }) => {
+                let _ = write!(
+                    svg,
+                    "<line x1=\"{from}\" y1=\"{y}\" x2=\"{to}\" y2=\"{y}\"/>\
+                     <path d=\"M{to} {y}L{back} {}L{back} {}Z\"/>\
+                     <text class=\"middle\" x=\"{x}\" y=\"{above}\">",
+                    y.saturating_sub(4),
+                    y.saturating_add(4)
+                );
+            }
         }
         let _ = write!(svg, "{}</text></g>", Escaped(&rung.label));
     }
 }
 
-const fn row_y(row: usize) -> usize {
+pub(super) const fn row_y(row: usize) -> usize {
     HEAD.saturating_add(ROW.saturating_mul(row.saturating_add(1)))
 }
 
 /// Pixels.
 const TIMES: usize = 150;
-const FRAME_END: usize = 148;
+pub(super) const FRAME_END: usize = 148;
 const COLUMN_MIN: usize = 180;
 const COLUMN_MAX: usize = 560;
-const HEAD: usize = 40;
-const ROW: usize = 28;
+pub(super) const HEAD: usize = 40;
+pub(super) const ROW: usize = 28;
 const TIP: usize = 9;
 /// Tenths of a pixel that a character of the font takes.
 const CHAR_TENTHS: usize = 74;
 
-const STYLE: &str = ".back{fill:#fff}text{font:12px ui-monospace,monospace;fill:#222}\
+pub(super) const STYLE: &str = ".back{fill:#fff}text{font:12px ui-monospace,monospace;fill:#222}\
 .name{font-weight:bold;text-anchor:middle}.middle{text-anchor:middle}.time{fill:#666}\
 .pillar{stroke:#bbb}.rung line{stroke:#1b5e9e;stroke-width:1.5}.rung path,.rung circle{fill:#1b5e9e}\
 .frame{fill:#666;text-anchor:end}.failure line{stroke:#b3261e}.failure path,.failure circle,.failure text{fill:#b3261e}\

@@ -28,11 +28,22 @@ pub(super) struct MessageField {
     places: Vec<(String, &'static str)>,
     /// Texts that are addresses.
     is_address: bool,
+    /// It is a field of HTTP/2, or of the versions before, which share a table.
+    is_http2: Option<bool>,
 }
 
 impl MessageField {
     /// The field of this name, in lower case, and what its values are.
     pub(super) fn named(name: &str) -> Option<(Self, Type)> {
+        let (mut field, kind) = Self::of_table(name)?;
+        field.is_http2 = match field.table.name {
+            "http" => Some(name.starts_with("http2.")),
+            _ => None,
+        };
+        Some((field, kind))
+    }
+
+    fn of_table(name: &str) -> Option<(Self, Type)> {
         let name = name.replace('-', "_");
         if let Some((_, table, places)) = PLACED.iter().find(|(known, ..)| *known == name) {
             let places = places.iter();
@@ -64,6 +75,7 @@ impl MessageField {
             table: Extraction::named(table)?,
             places: places.collect(),
             is_address: false,
+            is_http2: None,
         })
     }
 
@@ -88,6 +100,7 @@ impl MessageField {
             table,
             places,
             is_address,
+            is_http2: None,
         };
         Some((field, kind))
     }
@@ -188,6 +201,25 @@ const PLACED: &[Placed] = &[
     ("http.time", "http", &[("http.time", RESPONSE)]),
     ("http.request", "http", &[(REQUEST, REQUEST)]),
     ("http.response", "http", &[(RESPONSE, RESPONSE)]),
+    ("http2.headers.authority", "http", &[("http.host", REQUEST)]),
+    ("http2.headers.method", "http", &[("http.request.method", REQUEST)]),
+    ("http2.headers.path", "http", &[("http.request.uri", REQUEST)]),
+    ("http2.headers.user_agent", "http", &[("http.user_agent", REQUEST)]),
+    ("http2.headers.referer", "http", &[("http.referer", REQUEST)]),
+    ("http2.headers.cookie", "http", &[("http.cookie", REQUEST)]),
+    ("http2.headers.accept", "http", &[("http.accept", REQUEST)]),
+    ("http2.headers.accept_language", "http", &[("http.accept_language", REQUEST)]),
+    ("http2.headers.accept_encoding", "http", &[("http.accept_encoding", REQUEST)]),
+    ("http2.headers.authorization", "http", &[("http.authorization", REQUEST)]),
+    ("http2.headers.status", "http", &[("http.response.code", RESPONSE)]),
+    ("http2.headers.server", "http", &[("http.server", RESPONSE)]),
+    ("http2.headers.location", "http", &[("http.location", RESPONSE)]),
+    ("http2.headers.last_modified", "http", &[("http.last_modified", RESPONSE)]),
+    ("http2.headers.set_cookie", "http", &[("http.set_cookie", RESPONSE)]),
+    ("http2.headers.www_authenticate", "http", &[("http.www_authenticate", RESPONSE)]),
+    ("http2.headers.date", "http", &[("http.date", RESPONSE)]),
+    ("http2.headers.content_type", "http", &[("http.request.content_type", REQUEST), ("http.content_type", RESPONSE)]),
+    ("http2.headers.content_length", "http", &[("http.request.content_length", REQUEST), ("http.content_length", RESPONSE)]),
     ("tls.handshake.extensions_server_name", "tls", &[("tls.handshake.extensions_server_name", CLIENT)]),
     ("tls.handshake.extensions_alpn_str", "tls", &[("tls.handshake.extensions_alpn_str", CLIENT), ("tls.next_protocol", SERVER)]),
     ("tls.handshake.ciphersuite", "tls", &[("tls.handshake.ciphersuite", CLIENT), ("tls.cipher_number", SERVER)]),
@@ -200,6 +232,14 @@ const PLACED: &[Placed] = &[
     ("tls.handshake.ja3s_full", "tls", &[("tls.handshake.ja3s_full", SERVER)]),
     ("tls.handshake.ja4", "tls", &[("tls.handshake.ja4", CLIENT)]),
 ];
+
+/// The versions of a request and of its response, which differ where one asks for HTTP/2 by HTTP/1.1.
+const VERSIONS: [(&str, &str); 2] = [
+    (REQUEST, "http.request.version"),
+    (RESPONSE, "http.response.version"),
+];
+/// What they say of HTTP/2.
+const HTTP2: &str = "HTTP/2";
 
 /// Rows that are of a protocol with other names in Wireshark: the table, a column, and its value in them.
 const EXCEPT: &[(&str, &str, &str)] = &[("tls", "tls.carrier", "dtls")];
@@ -373,12 +413,19 @@ impl Messages {
             }))
         };
         // Which relation, and the columns of its values and of their frames.
-        let mut questions: Vec<(usize, &Asked, usize, usize)> = Vec::new();
+        let mut questions: Vec<(usize, &Asked, Places)> = Vec::new();
         for (number, asked) in self.asked().iter().enumerate() {
             if asked.field.table == extraction {
                 let places = asked.field.places.iter();
                 questions.extend(places.filter_map(|(column, frame)| {
-                    Some((number, asked, place(column)?, place(frame)?))
+                    let version = VERSIONS.iter().find(|(of, _)| of == frame);
+                    let version = version.and_then(|(_, version)| place(version));
+                    let places = Places {
+                        values: place(column)?,
+                        numbers: place(frame)?,
+                        version: version.zip(asked.field.is_http2),
+                    };
+                    Some((number, asked, places))
                 }));
             }
         }
@@ -399,11 +446,10 @@ impl Messages {
         loop {
             match scan.next_batch() {
                 Ok(Some(batch)) => {
-                    for (number, asked, values, numbers) in &questions {
-                        let places = (*values, *numbers);
+                    for (number, asked, places) in &questions {
                         let sets = (frames.get_mut(*number), failed.get_mut(*number));
                         if let (Some(passed), Some(failed)) = sets {
-                            decide(asked, &batch, places, passed, failed);
+                            decide(asked, &batch, *places, passed, failed);
                         }
                     }
                 }
@@ -433,23 +479,43 @@ impl Messages {
     }
 }
 
+/// Which columns of a batch have the values of a field, the numbers of its frames, and the version of HTTP with whether
+/// that has to be 2.
+#[derive(Clone, Copy)]
+struct Places {
+    values: usize,
+    numbers: usize,
+    version: Option<(usize, bool)>,
+}
+
 /// Asks each message of a batch.
 fn decide(
     asked: &Asked,
     batch: &RecordBatch,
-    (values, numbers): (usize, usize),
+    places: Places,
     passed: &mut Frames,
     failed: &mut Frames,
 ) {
     let columns = batch.columns();
-    let (Some(values), Some(numbers)) = (columns.get(values), columns.get(numbers)) else {
+    let (Some(values), Some(numbers)) = (columns.get(places.values), columns.get(places.numbers))
+    else {
         return;
+    };
+    let is_of_field = |row: usize| {
+        places.version.is_none_or(|(column, is_http2)| {
+            let versions = columns.get(column);
+            let versions = versions.and_then(|versions| versions.as_string_view_opt());
+            versions.is_some_and(|versions| {
+                let is_2 = versions.is_valid(row) && versions.value(row) == HTTP2;
+                is_2 == is_http2
+            })
+        })
     };
     let Some(numbers) = numbers.as_primitive_opt::<UInt64Type>() else {
         return;
     };
     for (row, number) in numbers.iter().enumerate() {
-        let Some(number) = number.filter(|_| values.is_valid(row)) else {
+        let Some(number) = number.filter(|_| values.is_valid(row) && is_of_field(row)) else {
             continue;
         };
         let cell = Cell {

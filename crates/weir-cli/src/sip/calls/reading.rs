@@ -1,7 +1,9 @@
 //! Packets on their way into the book, on a thread of its own: the captures that are named, or an interface.
 
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::slice;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -14,7 +16,7 @@ use weir_tables::Stop;
 use super::book::Book;
 use super::spool::Spool;
 use crate::interface::Source;
-use crate::session::Failure;
+use crate::session::{Failure, Session};
 
 /// The book, shared by who reads and who shows.
 #[derive(Clone, Debug)]
@@ -56,43 +58,40 @@ pub(super) enum Origin {
     Live(String, Source),
 }
 
-/// Opens captures; `-` is standard input.
-pub(super) fn open(patterns: &[String]) -> Result<Origin, Failure> {
+/// Opens captures, local ones and those in stores and on the web; `-` is standard input.
+pub(super) fn open(session: &Session, patterns: &[String]) -> Result<Origin, Failure> {
     let mut readers = Vec::new();
     let mut names = Vec::new();
     for pattern in patterns {
-        if weir_capture::is_remote(pattern) {
-            let name = weir_capture::redacted(pattern).into_owned();
-            return Err(Failure::environment(format!(
-                "{name}: the list is made of local captures"
-            ))
-            .with_hint("with --format csv the calls are listed from there, too"));
-        }
-        if pattern == "-" {
-            let reader = reader("-", Box::new(io::stdin()))?;
-            readers.push(reader);
-            names.push("-".to_owned());
+        // What is read once is opened once: nobody looks first what it is.
+        if pattern == "-" || is_pipe(pattern) {
+            let bytes: Box<dyn Read + Send> = match pattern.as_str() {
+                "-" => Box::new(io::stdin()),
+                _ => Box::new(
+                    File::open(pattern)
+                        .map_err(|error| Failure::file(Path::new(pattern), &error))?,
+                ),
+            };
+            readers.push(reader(pattern, bytes)?);
+            names.push(pattern.clone());
             continue;
         }
-        let found = weir_capture::expand(pattern)
-            .map_err(|error| refused(&error.to_string(), error.hint()))?;
-        for path in found {
-            let name = path.display().to_string();
-            readers.push(reader(&name, file(&path)?)?);
+        for location in session.engine().captures(slice::from_ref(pattern))? {
+            let name = location.shown().into_owned();
+            let bytes = location
+                .open()
+                .map_err(|error| Failure::environment(format!("{name}: {error}")))?;
+            readers.push(reader(&name, bytes)?);
             names.push(name);
         }
     }
     Ok(Origin::Captures(Merge::new(readers), names))
 }
 
-fn file(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
-    let file = std::fs::File::open(path).map_err(|error| Failure::file(path, &error))?;
-    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-        let message = format!("{} is a folder", path.display());
-        let hint = format!("name the captures in it: {}/*.pcap", path.display());
-        return Err(Failure::environment(message).with_hint(hint));
-    }
-    Ok(Box::new(file))
+/// A named pipe, or what a shell puts in place of a command: `<(…)`.
+fn is_pipe(pattern: &str) -> bool {
+    let metadata = std::fs::metadata(pattern);
+    metadata.is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
 fn reader(
