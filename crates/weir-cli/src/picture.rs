@@ -4,11 +4,9 @@
 //! that it does not have are taken from the fonts of the machine; where none has them either, that is told.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 
-use flate2::Compression;
-use flate2::write::ZlibEncoder;
 use skrifa::instance::{LocationRef, Size};
 use skrifa::outline::{DrawSettings, OutlinePen};
 use skrifa::{FontRef, MetadataProvider};
@@ -123,7 +121,7 @@ impl Painter {
                 u32::from(character)
             )
         });
-        let png = encoded(&self.pixmap)?;
+        let png = self.pixmap.encode_png().map_err(io::Error::other)?;
         Ok(Picture { png, note })
     }
 }
@@ -272,48 +270,6 @@ fn fonts_of_machine() -> Vec<Vec<u8>> {
     fonts
 }
 
-/// A picture as PNG (RFC 2083): 8 bits each of red, green and blue.
-fn encoded(pixmap: &Pixmap) -> io::Result<Vec<u8>> {
-    let mut rows = ZlibEncoder::new(Vec::new(), Compression::default());
-    let width = pixmap.width() as usize;
-    for row in pixmap.pixels().chunks(width.max(1)) {
-        // Nothing is below the white: colours are what they are. Each row is told as what changes from point to point.
-        let mut line = Vec::with_capacity(row.len().saturating_mul(3).saturating_add(1));
-        line.push(FILTER_SUB);
-        let mut before = [0; 3];
-        for point in row {
-            let colours = [point.red(), point.green(), point.blue()];
-            for (colour, before) in colours.iter().zip(before) {
-                line.push(colour.wrapping_sub(before));
-            }
-            before = colours;
-        }
-        rows.write_all(&line)?;
-    }
-    let rows = rows.finish()?;
-    let mut header = Vec::with_capacity(13);
-    header.extend(pixmap.width().to_be_bytes());
-    header.extend(pixmap.height().to_be_bytes());
-    // 8 bits a colour, three colours, the one compression, the one set of filters, no interlace.
-    header.extend([8, 2, 0, 0, 0]);
-    let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
-    for (kind, data) in [
-        (*b"IHDR", header.as_slice()),
-        (*b"IDAT", &rows),
-        (*b"IEND", &[]),
-    ] {
-        let length = u32::try_from(data.len()).map_err(io::Error::other)?;
-        let mut sum = flate2::Crc::new();
-        sum.update(&kind);
-        sum.update(data);
-        png.extend(length.to_be_bytes());
-        png.extend(kind);
-        png.extend(data);
-        png.extend(sum.sum().to_be_bytes());
-    }
-    Ok(png)
-}
-
 /// DejaVu Sans Mono, reduced to Latin, Greek and Cyrillic; its licence lies beside it.
 const FONT: &[u8] = include_bytes!("../fonts/DejaVuSansMono.ttf");
 const TEXT_PIXELS: f32 = 12.0;
@@ -330,8 +286,6 @@ const FONT_FOLDERS: [&str; 4] = [
     "/System/Library/Fonts",
     "/Library/Fonts",
 ];
-/// A point is told as its difference from the one before.
-const FILTER_SUB: u8 = 1;
 
 #[cfg(test)]
 mod tests {
