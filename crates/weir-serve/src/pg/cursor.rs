@@ -12,7 +12,7 @@ use pgwire::api::results::{FieldInfo, QueryResponse};
 use pgwire::error::{ErrorInfo, PgWireError};
 use weir_engine::{Token, TokenKind, tokens};
 
-use super::handler::Prepared;
+use super::prepare::Prepared;
 use crate::error::{Failure, Kind};
 
 /// What a statement asks of cursors.

@@ -32,11 +32,10 @@ use weir_engine::Statement;
 
 use super::cursor::{self, Asked, Cursor, Cursors, Declared, Fetched};
 use super::encode::{self, Encoder};
-use super::parameter::{parameter, type_of_parameter};
+use super::parameter::parameter;
+use super::prepare::{Doing, Prepared, Preparer, asks_version, copied, formatted, no_cursor};
 use super::rewrite::for_catalog;
-use super::route::{
-    CopyFormat, CopyOut, Route, cast_parameters, copies_in, copy_out, counted, is_of_catalog, route,
-};
+use super::route::{CopyFormat, CopyOut, Route, counted, is_of_catalog, route};
 use super::told::Told;
 use super::types;
 use crate::catalog::Catalog;
@@ -61,50 +60,6 @@ pub(super) struct Connection {
     /// What is to be said before the statement at work is complete.
     notices: Arc<Mutex<Vec<String>>>,
     cursors: Cursors,
-}
-
-/// A prepared statement.
-#[derive(Clone)]
-pub(super) struct Prepared {
-    doing: Arc<Doing>,
-    parameters: Vec<Type>,
-    /// Columns of the answer, with the format open.
-    fields: Arc<Vec<FieldInfo>>,
-}
-
-/// Who does a statement, and how.
-enum Doing {
-    Engine(Statement),
-    Catalog(<DfSessionService as ExtendedQueryHandler>::Statement),
-    Copy(CopyOut),
-    Nothing(&'static str),
-    TimeZone(
-        Statement,
-        <DfSessionService as ExtendedQueryHandler>::Statement,
-    ),
-    Told(Told),
-    /// asyncpg asks what types are.
-    Types,
-    /// A cursor for a query.
-    Declare(Declared, Prepared),
-    Fetch(Fetched),
-    Close(Option<String>),
-}
-
-impl Prepared {
-    /// The columns of the answer.
-    pub(super) const fn fields(&self) -> &Arc<Vec<FieldInfo>> {
-        &self.fields
-    }
-
-    /// True for what a cursor goes over.
-    fn is_query(&self) -> bool {
-        match &*self.doing {
-            Doing::Engine(statement) => statement.is_query() && statement.gives_rows(),
-            Doing::Catalog(_) | Doing::Told(_) => !self.fields.is_empty(),
-            _ => false,
-        }
-    }
 }
 
 pub(super) fn refused(failure: &Failure) -> PgWireError {
@@ -132,7 +87,7 @@ pub(super) fn refusal(severity: &str, failure: &Failure, sql: Option<&str>) -> P
 }
 
 /// Errors of the library in the words of this project.
-fn of_catalog(error: PgWireError) -> PgWireError {
+pub(super) fn of_catalog(error: PgWireError) -> PgWireError {
     match error {
         PgWireError::ApiError(error) => {
             let message = error.to_string();
@@ -141,23 +96,6 @@ fn of_catalog(error: PgWireError) -> PgWireError {
         }
         other => other,
     }
-}
-
-/// The fields with the formats that a client wants.
-fn formatted(fields: &[FieldInfo], format: &Format) -> Vec<FieldInfo> {
-    let fields = fields.iter().enumerate();
-    fields
-        .map(|(index, field)| {
-            let name = field.name().to_owned();
-            FieldInfo::new(
-                name,
-                None,
-                None,
-                field.datatype().clone(),
-                format.format_for(index),
-            )
-        })
-        .collect()
 }
 
 /// Describes columns, with the sizes of their types, which some clients go by.
@@ -904,11 +842,6 @@ fn ahead(
     Portal::try_new(&bind, Arc::new(statement))
 }
 
-fn no_cursor() -> Failure {
-    Failure::new(Kind::Plan, "a cursor goes over the rows of a query")
-        .with_hint("DECLARE name CURSOR FOR SELECT …")
-}
-
 /// Says that nothing runs in a transaction that has failed.
 fn may_run<C: ClientInfo>(client: &C) -> PgWireResult<()> {
     if client.transaction_status() != TransactionStatus::Error {
@@ -917,17 +850,6 @@ fn may_run<C: ClientInfo>(client: &C) -> PgWireResult<()> {
     let message = "current transaction is aborted, commands ignored until end of transaction block";
     let info = ErrorInfo::new("ERROR".to_owned(), "25P02".to_owned(), message.to_owned());
     Err(PgWireError::UserError(Box::new(info)))
-}
-
-fn copied(sql: &str) -> PgWireResult<Option<CopyOut>> {
-    if copies_in(sql) {
-        let message = "COPY … FROM is refused: nothing is copied in here";
-        let hint = "put the file below a root, or POST it to /upload";
-        return Err(refused(
-            &Failure::new(Kind::Refused, message).with_hint(hint),
-        ));
-    }
-    copy_out(sql).map_err(|message| refused(&Failure::new(Kind::Syntax, message)))
 }
 
 /// The tag of a statement without rows.
@@ -951,11 +873,6 @@ fn tag(statement: &Statement) -> Tag {
         false => "CREATE VIEW",
     };
     Tag::new(first.unwrap_or(&made))
-}
-
-fn asks_version(statement: &Statement) -> bool {
-    let sql = statement.parsed().to_string();
-    sql.eq_ignore_ascii_case("SHOW server_version")
 }
 
 /// A line of text or CSV.
@@ -1038,220 +955,6 @@ impl SimpleQueryHandler for Connection {
 fn handle<C: ClientInfo>(client: &C) -> Option<Arc<ConnectionHandle>> {
     let handle = client.session_extensions().get::<Arc<ConnectionHandle>>()?;
     Some(Arc::clone(&handle))
-}
-
-/// Makes prepared statements.
-pub(super) struct Preparer {
-    session: Arc<Session>,
-    catalog: Arc<Catalog>,
-    cursors: Cursors,
-}
-
-#[async_trait]
-impl QueryParser for Preparer {
-    type Statement = Prepared;
-
-    async fn parse_sql<C>(
-        &self,
-        client: &C,
-        sql: &str,
-        types: &[Option<Type>],
-    ) -> PgWireResult<Option<Prepared>>
-    where
-        C: ClientInfo + Unpin + Send + Sync,
-    {
-        let plain = |doing, fields| Prepared {
-            doing: Arc::new(doing),
-            parameters: Vec::new(),
-            fields: Arc::new(fields),
-        };
-        if let Some(asked) = cursor::asked(sql) {
-            let asked = asked.map_err(|failure| refusal("ERROR", &failure, Some(sql)))?;
-            return self.cursor(client, asked, types).await.map(Some);
-        }
-        if let Some(copy) = copied(sql)? {
-            return Ok(Some(plain(Doing::Copy(copy), Vec::new())));
-        }
-        if is_of_catalog(sql) {
-            if types::asks(sql) {
-                return Ok(Some(Prepared {
-                    parameters: vec![Type::OID_ARRAY],
-                    fields: Arc::new(types::fields()),
-                    doing: Arc::new(Doing::Types),
-                }));
-            }
-            let Some(told) = Told::of(sql) else {
-                return self.of_catalog(client, sql, types).await;
-            };
-            let given = |index| types.get(index).cloned().flatten();
-            let kinds = (0..told.parameters).map(|index| given(index).unwrap_or(Type::TEXT));
-            return Ok(Some(Prepared {
-                parameters: kinds.collect(),
-                fields: Arc::new(told.fields()),
-                doing: Arc::new(Doing::Told(told)),
-            }));
-        }
-        let failed = |failure: Failure| refusal("ERROR", &failure, Some(sql));
-        let mut statements = self.session.parse(sql).map_err(failed)?;
-        let Some(statement) = statements.pop() else {
-            return Ok(None);
-        };
-        if !statements.is_empty() {
-            let message = "cannot insert multiple commands into a prepared statement";
-            return Err(failed(Failure::new(Kind::Syntax, message)));
-        }
-        match route(&statement) {
-            Route::Nothing(tag) => return Ok(Some(plain(Doing::Nothing(tag), Vec::new()))),
-            Route::Catalog if asks_version(&statement) => {
-                let told = Told::version();
-                let fields = told.fields();
-                return Ok(Some(plain(Doing::Told(told), fields)));
-            }
-            Route::Catalog => return self.of_catalog(client, sql, types).await,
-            Route::TimeZone => {
-                let parser = self.catalog.service.query_parser();
-                let known = parser
-                    .parse_sql(client, sql, types)
-                    .await
-                    .map_err(of_catalog)?
-                    .unwrap_or_default();
-                return Ok(Some(plain(Doing::TimeZone(statement, known), Vec::new())));
-            }
-            Route::Engine => {}
-        }
-        let count = statement.parameters();
-        if count > usize::from(u16::MAX) {
-            return Err(failed(Failure::new(
-                Kind::Limit,
-                "a statement has 65,535 parameters at most",
-            )));
-        }
-        let (fields, inferred) = match statement.gives_rows() {
-            true => {
-                let described = self
-                    .session
-                    .describe(statement.clone())
-                    .await
-                    .map_err(failed)?;
-                let origins = &described.address_origins;
-                let fields = match counted(&statement) {
-                    // What was written is counted, and has no rows.
-                    Some(_) => Vec::new(),
-                    None => encode::fields(&described.schema, origins, &Format::UnifiedText),
-                };
-                (fields, described.parameters)
-            }
-            false => (Vec::new(), Vec::new()),
-        };
-        let casts = cast_parameters(&statement);
-        let parameters = (0..count).map(|index| {
-            let cast = casts.get(&(index + 1)).cloned();
-            let given = types.get(index).cloned().flatten();
-            let given = given.filter(|kind| *kind != Type::UNKNOWN);
-            let inferred = inferred.get(index).and_then(Option::as_ref);
-            given
-                .or(cast)
-                .unwrap_or_else(|| type_of_parameter(inferred))
-        });
-        Ok(Some(Prepared {
-            parameters: parameters.collect(),
-            doing: Arc::new(Doing::Engine(statement)),
-            fields: Arc::new(fields),
-        }))
-    }
-
-    fn get_parameter_types(&self, prepared: &Prepared) -> PgWireResult<Vec<Type>> {
-        Ok(prepared.parameters.clone())
-    }
-
-    fn get_result_schema(
-        &self,
-        prepared: &Prepared,
-        format: Option<&Format>,
-    ) -> PgWireResult<Vec<FieldInfo>> {
-        Ok(formatted(
-            &prepared.fields,
-            format.unwrap_or(&Format::UnifiedText),
-        ))
-    }
-}
-
-impl Preparer {
-    /// Prepares what is asked of cursors.
-    async fn cursor<C>(
-        &self,
-        client: &C,
-        asked: Asked,
-        types: &[Option<Type>],
-    ) -> PgWireResult<Prepared>
-    where
-        C: ClientInfo + Unpin + Send + Sync,
-    {
-        let (doing, parameters, fields) = match asked {
-            Asked::Declare(declared) => {
-                let of = self.parse_sql(client, &declared.query, types).await?;
-                let of = of.ok_or_else(|| refused(&no_cursor()))?;
-                let parameters = of.parameters.clone();
-                (Doing::Declare(declared, of), parameters, Arc::default())
-            }
-            Asked::Fetch(fetched) => {
-                let fields = match fetched.is_move {
-                    true => Arc::default(),
-                    false => self.cursors.fields(&fetched.name)?,
-                };
-                (Doing::Fetch(fetched), Vec::new(), fields)
-            }
-            Asked::Close(name) => (Doing::Close(name), Vec::new(), Arc::default()),
-        };
-        Ok(Prepared {
-            doing: Arc::new(doing),
-            parameters,
-            fields,
-        })
-    }
-
-    async fn of_catalog<C>(
-        &self,
-        client: &C,
-        sql: &str,
-        types: &[Option<Type>],
-    ) -> PgWireResult<Option<Prepared>>
-    where
-        C: ClientInfo + Unpin + Send + Sync,
-    {
-        let parser = self.catalog.service.query_parser();
-        let parsed = parser.parse_sql(client, &for_catalog(sql), types).await;
-        let Some(known) = parsed.map_err(of_catalog)? else {
-            return Ok(None);
-        };
-        let is_question = known.1.as_ref().is_none_or(|(statement, _)| {
-            use datafusion::sql::sqlparser::ast::Statement as S;
-            matches!(
-                statement,
-                S::Query(_)
-                    | S::Set(_)
-                    | S::ShowVariable { .. }
-                    | S::ShowStatus { .. }
-                    | S::ShowCatalogs { .. }
-                    | S::StartTransaction { .. }
-                    | S::Commit { .. }
-                    | S::Rollback { .. }
-            )
-        });
-        if !is_question {
-            return Err(refused(&Failure::new(
-                Kind::Refused,
-                "the catalog is only asked",
-            )));
-        }
-        let parameters = parser.get_parameter_types(&known).map_err(of_catalog)?;
-        let fields = parser.get_result_schema(&known, None).map_err(of_catalog)?;
-        Ok(Some(Prepared {
-            parameters,
-            fields: Arc::new(fields),
-            doing: Arc::new(Doing::Catalog(known)),
-        }))
-    }
 }
 
 #[async_trait]

@@ -7,6 +7,7 @@ mod cursor;
 mod encode;
 mod handler;
 mod parameter;
+mod prepare;
 mod rewrite;
 mod route;
 mod startup;
@@ -37,7 +38,8 @@ use crate::error::{Failure, Kind};
 use crate::guard::{Guarded, Lengths};
 use crate::house::House;
 use crate::session::Session;
-use handler::{Connection, Prepared};
+use handler::Connection;
+use prepare::Prepared;
 use startup::{Startup, Welcome};
 
 type Socket = Framed<Guarded<MaybeTls>, PgWireMessageServerCodec<Prepared>>;
