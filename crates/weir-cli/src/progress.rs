@@ -71,6 +71,7 @@ impl Passing {
             bytes: self.0.bytes.load(Ordering::Relaxed),
             records: self.0.records.load(Ordering::Relaxed),
             bytes_total,
+            ..Done::default()
         }
     }
 }

@@ -411,7 +411,7 @@ mod tests {
             "wlan.fc.type",
             "tcp.flags",
         ] {
-            let has = columns.columns().iter().any(|one| one.name == column);
+            let has = columns.columns().iter().any(|one| &*one.name == column);
             assert!(has, "there is no column {column}");
         }
         for names in [
