@@ -141,7 +141,7 @@ impl Progress {
     ) -> (Self, Passing) {
         let sizes = paths.into_iter().map(|path| {
             let found = std::fs::metadata(path).ok()?;
-            found.is_file().then(|| found.len())
+            found.is_file().then_some(found.len())
         });
         let total: Option<u64> = sizes.sum();
         let passing = Passing::default();

@@ -51,7 +51,7 @@ use weir_engine::{
 use crate::codec::WeirCodec;
 use crate::doors::{PIECES, READERS, READY, RECORDS, SOURCE_BYTES};
 use crate::error::Error;
-use crate::server::engine_state;
+use crate::server::{UNANSWERED_MAX, engine_state};
 use crate::trust::{CONNECT, KEEP_ALIVE, Trust, chain};
 
 /// A cluster that is asked by the address of its scheduler. Clones are of one cluster.
@@ -446,8 +446,8 @@ impl Client {
     }
 
     /// Waits a while for an executor: a scheduler without one would keep the job for ever. It is the first that is asked, so
-    /// that here is found out whether one may ask at all.
-    async fn ready(&self, channel: &Channel) -> DfResult<()> {
+    /// that here is found out whether one may ask at all. False when the scheduler says nothing.
+    async fn ready(&self, channel: &Channel) -> DfResult<bool> {
         let Inner {
             scheduler, trust, ..
         } = &*self.inner;
@@ -458,12 +458,12 @@ impl Client {
             let asked = asking.get_job_status(nothing);
             let said = match tokio::time::timeout(CONNECT, asked).await {
                 Ok(Ok(answered)) => match number(answered.metadata(), READY) {
-                    Some(ready) if ready > 0 => return Ok(()),
+                    Some(ready) if ready > 0 => return Ok(true),
                     Some(_) => None,
                     None => Some("what answers there is no scheduler of weir".to_owned()),
                 },
                 Ok(Err(status)) => Some(said_by(&status, trust)),
-                Err(_) => Some("it says nothing".to_owned()),
+                Err(_) => return Ok(false),
             };
             if let Some(said) = said {
                 return exec_err!("the scheduler at {scheduler} does not let in: {said}");
@@ -485,8 +485,17 @@ impl Client {
         report: &ScanReport,
         sender: &Sender<DfResult<RecordBatch>>,
     ) -> DfResult<()> {
-        let channel = self.channel().await?;
-        self.ready(&channel).await?;
+        let mut channel = self.channel().await?;
+        let mut unanswered = 0;
+        // A connection that is ended while a question is on its way may leave it without a word.
+        while !self.ready(&channel).await? {
+            unanswered += 1;
+            if unanswered == UNANSWERED_MAX {
+                let scheduler = &self.inner.scheduler;
+                return exec_err!("the scheduler at {scheduler} does not let in: it says nothing");
+            }
+            channel = self.channel().await?;
+        }
         loop {
             let mut job = Job::new(self, &channel);
             let query = asked.query(&self.inner.session)?;

@@ -21,6 +21,8 @@ use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::SessionConfig;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 use tokio::net::TcpListener;
+use tonic::Status;
+use tonic::transport::Endpoint;
 use weir_engine::{Engine, PieceSettings};
 
 use crate::client::{MESSAGE_BYTES_MAX, said_by};
@@ -339,9 +341,26 @@ pub(crate) fn engine_state(geoip: &[PathBuf]) -> Result<SessionState, Error> {
 async fn introduced(scheduler: &str, trust: &Trust) -> Result<(), Error> {
     let endpoint = trust.endpoint(scheduler)?.connect_timeout(CONNECT);
     let until = Instant::now() + SCHEDULER;
-    let channel = loop {
-        match endpoint.connect().await {
-            Ok(channel) => break channel,
+    let mut unanswered = 0;
+    loop {
+        // A connection that is ended while a question is on its way may leave it without a word.
+        let Ok(met) = tokio::time::timeout(ANSWER, asked(&endpoint)).await else {
+            unanswered += 1;
+            if unanswered == UNANSWERED_MAX {
+                return Err(Error::new(format!(
+                    "the scheduler at {scheduler} does not let in: it says nothing"
+                )));
+            }
+            continue;
+        };
+        match met {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(status)) => {
+                return Err(Error::new(format!(
+                    "the scheduler at {scheduler} does not let in: {}",
+                    said_by(&status, trust)
+                )));
+            }
             Err(error) => {
                 let said = chain(&error);
                 let is_starting = said.contains("refused") || said.contains("dns");
@@ -354,18 +373,17 @@ async fn introduced(scheduler: &str, trust: &Trust) -> Result<(), Error> {
                 tokio::time::sleep(LOOK_EVERY).await;
             }
         }
-    };
+    }
+}
+
+/// Asks a scheduler after no job: whether there is a connection, and what it says.
+async fn asked(endpoint: &Endpoint) -> Result<Result<(), Status>, tonic::transport::Error> {
+    let channel = endpoint.connect().await?;
     let nothing = GetJobStatusParams::default();
     let asked = SchedulerGrpcClient::new(channel)
         .get_job_status(nothing)
         .await;
-    match asked {
-        Ok(_) => Ok(()),
-        Err(status) => Err(Error::new(format!(
-            "the scheduler at {scheduler} does not let in: {}",
-            said_by(&status, trust)
-        ))),
-    }
+    Ok(asked.map(|_| ()))
 }
 
 /// Refuses to listen where strangers could ask.
@@ -424,6 +442,10 @@ fn message_bytes() -> u32 {
 /// How long an executor waits for a scheduler that does not listen yet.
 const SCHEDULER: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// What a connection with its handshake and an answer may take.
+const ANSWER: Duration = Duration::from_secs(10);
+/// Questions without an answer, after which a scheduler is given up.
+pub(crate) const UNANSWERED_MAX: u32 = 3;
 
 /// Where a scheduler listens by default.
 pub const DEFAULT_PORT: u16 = 50050;

@@ -111,7 +111,10 @@ impl OutputArgs {
             ));
         }
         let is_file = file.as_os_str() != "-";
-        if self.plot.is_some() && is_file && Form::of_path(file).is_none() {
+        // Rows under the name of a picture would be found out by whoever opens it.
+        let is_pictured =
+            self.plot.is_some() || (self.format.is_none() && extension == Some("png"));
+        if is_pictured && is_file && Form::of_path(file).is_none() {
             let file = file.display();
             return Err(Refusal::usage(
                 format!("no form of a chart: '{file}'"),

@@ -1014,7 +1014,7 @@ fn a_packet_is_shown_by_layers_with_its_bytes_on_a_terminal() {
     let (text, _) = text_of(&on_terminal(Format::Line, 80), std::slice::from_ref(&row));
     let expected = format!(
         "-- packet 2 of {file}\nframe\n  frame.file    {file}\n  frame.number  2\n  frame.layers  eth:ip:udp\n  \
-         addr.src      10.0.0.1\n  port.src      53\neth\n  eth.type      2048\nip\n  ip.src        10.0.0.1\nudp\n  \
+         addr.src      10.0.0.1\n  port.src      53\neth\n  eth.type      2048  IPv4\nip\n  ip.src        10.0.0.1\nudp\n  \
          udp.srcport   53\nbytes\n  0000  73 65 63 6f 6e 64 00 70  61 63 6b 65 74           second·packet\n"
     );
     assert_eq!(text, expected);

@@ -228,7 +228,9 @@ mod tests {
     #[test]
     fn loss_takes_what_the_planning_values_of_g113_say() {
         let clear = of(0.0, 0.0, 0.0, 25.1);
-        let tables: [(&str, f64, &[(f64, f64)]); 3] = [
+        /// Per cent of packets that are lost, and the equipment's factor.
+        type Factors = &'static [(f64, f64)];
+        let tables: [(&str, f64, Factors); 3] = [
             (
                 "PCMU",
                 3.0,

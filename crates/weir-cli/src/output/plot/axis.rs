@@ -54,11 +54,15 @@ impl Axis {
         // One value alone stands in the middle.
         let room = match zone {
             Some(_) => 500.0,
-            None => low.abs().max(1.0) / 2.0,
+            None => match low.abs().max(high.abs()) {
+                largest if largest > 1e-290 => largest / 2.0,
+                _ => 0.5,
+            },
         };
-        let (low, high) = match high - low > 0.0 {
+        // Nor is there a step between numbers next to each other.
+        let (low, high) = match high / 2.0 - low / 2.0 > room * 1e-13 {
             true => (low, high),
-            false => (low - room, high + room),
+            false => ((low - room).max(f64::MIN), (high + room).min(f64::MAX)),
         };
         Self {
             title,
@@ -136,7 +140,10 @@ impl Axis {
     /// The distance of round values, of which there are at most so many.
     fn step(&self, ticks_max: usize) -> f64 {
         let least = self.high / ticks_max.max(1) as f64 - self.low / ticks_max.max(1) as f64;
-        let times = self.zone.is_some().then_some(TIMES).unwrap_or_default();
+        let times = match self.zone {
+            Some(_) => TIMES,
+            None => &[],
+        };
         if let Some(&step) = times.iter().find(|&&step| step >= least) {
             return step;
         }

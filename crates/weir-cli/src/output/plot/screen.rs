@@ -99,7 +99,7 @@ fn push_bars(out: &mut String, bars: &Bars, columns: usize, paint: Paint) {
     let names = bars.bars.iter().map(|(name, _)| text::width(name));
     let name_width = names.max().unwrap_or(0).min(columns * 2 / 5);
     let values: Vec<String> = bars.bars.iter().map(|&(_, value)| exact(value)).collect();
-    let value_width = values.iter().map(|value| value.len()).max().unwrap_or(0);
+    let value_width = values.iter().map(String::len).max().unwrap_or(0);
     let room = columns.saturating_sub(name_width + value_width + 3);
     let sizes = bars.bars.iter().map(|&(_, value)| value.abs());
     let largest = sizes.fold(0.0, f64::max);
