@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion::execution::TaskContext;
+use datafusion::physical_plan::execution_plan::reset_plan_states;
 use datafusion::physical_plan::{ExecutionPlan, collect, execute_stream_partitioned};
 use futures::StreamExt;
 use tokio::sync::mpsc::{Receiver, channel};
@@ -224,6 +225,8 @@ impl Snapshot {
         };
         let failed = |error| Error::from_datafusion(ErrorKind::Run, error, &[]);
         let plan = with_groups(Arc::clone(&self.plan), &groups).map_err(failed)?;
+        // What a sort of these groups rules out for its best rows is not ruled out for the answer.
+        let plan = reset_plan_states(plan).map_err(failed)?;
         let rows = collect(plan, Arc::clone(&self.context)).await;
         rows.map(Some).map_err(failed)
     }

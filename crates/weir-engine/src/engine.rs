@@ -193,12 +193,12 @@ impl Engine {
             optimizer.hash_join_single_partition_threshold_rows = 0;
             config = config.with_target_partitions(cluster.partitions().max(2));
         }
-        // What the best rows so far rule out stands in the plan. A look at groups before the end runs the plan with the groups
-        // as they stand, and what it ruled out would be missing from the answer. Any statement may follow a file.
-        let optimizer = &mut config.options_mut().optimizer;
-        optimizer.enable_topk_dynamic_filter_pushdown = false;
-        optimizer.enable_aggregate_dynamic_filter_pushdown = false;
+        // What the best rows so far rule out is pushed down to scans. A look at groups before the end runs parts of the plan
+        // with the groups as they stand, and what it ruled out must not be missing from the answer.
         if options.feed.is_some() || options.follow {
+            let optimizer = &mut config.options_mut().optimizer;
+            optimizer.enable_topk_dynamic_filter_pushdown = false;
+            optimizer.enable_aggregate_dynamic_filter_pushdown = false;
             optimizer.enable_join_dynamic_filter_pushdown = false;
         }
         // It loses columns: a join key computed from a field of a struct is not found any more.
