@@ -1,6 +1,30 @@
 /// See the module.
 const DIFFERENCES: &[Difference] = &[
     Difference {
+        capture: "ndpi/tests__cfgs__default__pcap__reasm_crash_anon.pcapng",
+        filters: &["count(tcp.option_kind) > 3"],
+        right: Right::Weir,
+        reason: "The list of options ends with kind 0 (RFC 9293, 3.1); tshark counts the padding behind it as options.",
+    },
+    Difference {
+        capture: "ndpi/tests__cfgs__default__pcap__wow.pcap",
+        filters: &["count(tcp.option_kind) > 3"],
+        right: Right::Weir,
+        reason: "The list of options ends with kind 0 (RFC 9293, 3.1); tshark counts the padding behind it as options.",
+    },
+    Difference {
+        capture: "tcpdump/tests__bgp-aigp-oobr.pcap",
+        filters: &["count(tcp.option_kind) > 3"],
+        right: Right::Weir,
+        reason: "The list of options ends with kind 0 (RFC 9293, 3.1); tshark counts the padding behind it as options.",
+    },
+    Difference {
+        capture: "tcpdump/tests__of10_inv_OFPST_FLOW.pcap",
+        filters: &["count(tcp.option_kind) > 3"],
+        right: Right::Weir,
+        reason: "The list of options ends with kind 0 (RFC 9293, 3.1); tshark counts the padding behind it as options.",
+    },
+    Difference {
         capture: "tcpdump/tests__bigtcp-ipv4-vxlan-ipv4.pcap",
         filters: &[
             "all tcp.port > 1024",

@@ -6,6 +6,7 @@ const MESSAGE_DIFFERENCES: &[Difference] = &[
             "http.host",
             "http.location",
             "http.request",
+            "http.request.method or http2.headers.method",
             "http.request.method",
             "http.response",
             "http.response.code == 200",
@@ -18,11 +19,18 @@ const MESSAGE_DIFFERENCES: &[Difference] = &[
         capture: "zeek/testing__btest__Traces__http__http-09-content-length-confusion.pcap",
         filters: &[
             "http.request",
+            "http.request.method or http2.headers.method",
             "http.request.method",
             "http.request.method == \"GET\"",
         ],
         right: Right::Tshark,
         reason: "HTTP/0.9 is not read.",
+    },
+    Difference {
+        capture: "messages/http2.pcap",
+        filters: &["http.response"],
+        right: Right::Tshark,
+        reason: "The response that switches to HTTP/2 is http.info_code of the row of its request.",
     },
     Difference {
         capture: "ndpi/tests__cfgs__default__pcap__WebattackRCE.pcap",
