@@ -193,8 +193,6 @@ fn groups_over_messages_are_seen_before_the_end() {
         "SELECT sip.method, sip.status_code, count(*) FROM sip(@) GROUP BY ROLLUP (sip.method, sip.status_code) ORDER BY 1, 2, 3",
         "SELECT max(n) FROM (SELECT sip.call_id, count(*) AS n FROM sip(@) GROUP BY 1) q",
         "SELECT sip.method, count(*) FROM sip(@) GROUP BY 1 HAVING count(*) > 1 ORDER BY 2 DESC, 1 LIMIT 2",
-        "SELECT m.sip.method, count(*) FROM sip(@) m JOIN (VALUES ('INVITE'), ('BYE')) w(word) \
-         ON m.sip.method = w.word GROUP BY 1 ORDER BY 1",
         "SELECT rtp.p_type, median(rtp.seq), count(*) FROM rtp(@) GROUP BY 1 ORDER BY 1",
         "SELECT proto, array_agg(DISTINCT frame.len ORDER BY frame.len) FROM packets(@) GROUP BY 1 ORDER BY 1",
     ] {
@@ -217,6 +215,10 @@ fn groups_over_messages_are_seen_before_the_end() {
                     break;
                 }
                 let is_late = begun.elapsed() > Duration::from_secs(120);
+                if is_late {
+                    // What waits for packets would keep the failure from being told.
+                    replay.until.store(u64::MAX, Ordering::Relaxed);
+                }
                 assert!(!is_late, "{question}: {seen:?}, not {expected:?}");
             }
             replay.until.store(u64::MAX, Ordering::Relaxed);
