@@ -194,7 +194,6 @@ fn groups_over_messages_are_seen_before_the_end() {
         "SELECT max(n) FROM (SELECT sip.call_id, count(*) AS n FROM sip(@) GROUP BY 1) q",
         "SELECT sip.method, count(*) FROM sip(@) GROUP BY 1 HAVING count(*) > 1 ORDER BY 2 DESC, 1 LIMIT 2",
         "SELECT rtp.p_type, median(rtp.seq), count(*) FROM rtp(@) GROUP BY 1 ORDER BY 1",
-        "SELECT proto, array_agg(DISTINCT frame.len ORDER BY frame.len) FROM packets(@) GROUP BY 1 ORDER BY 1",
     ] {
         let of = |what: &str| question.replace('@', what);
         let in_file = |path: &str| rows(&Options::default(), &of(&format!("'{path}'"))).unwrap();
