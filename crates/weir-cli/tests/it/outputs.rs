@@ -502,7 +502,7 @@ fn a_folder_of_parts_is_read_back_with_the_columns_of_its_names() {
         );
         let wanted = expected
             .lines()
-            .filter(|line| line.contains("\"udp\""))
+            .filter(|line| line.contains("\"udp\"") && line.contains("2023-11-14"))
             .count();
         assert!(wanted > 0);
         assert_eq!(of_udp, format!("{{\"n\":{wanted}}}\n"), "{form}");
